@@ -22,7 +22,7 @@ from hwprices.flows.endings import in_one_line
 from hwprices.landing.pages import Run, Unit, UnitResult
 from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
-from hwprices.publish import lease, shortfall, status
+from hwprices.publish import locks, status
 from hwprices.release.wording import counted
 from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
@@ -194,9 +194,9 @@ def collect(
         key=f"collect-{provider}", markdown=reports.collected(staged), description=line
     )
     get_run_logger().info("%s", line)
-    if shortfall.has_no_prices(staged):
-        raise HwpricesError(f"{reports.title(provider)}: {shortfall.line(staged)}")
-    missing = shortfall.line(staged)
+    if status.has_no_prices(staged):
+        raise HwpricesError(f"{reports.title(provider)}: {status.shortfall_line(staged)}")
+    missing = status.shortfall_line(staged)
     prices = f"{staged.rows('prices'):,} prices staged"
     progress.finish(provider, f"{prices}; {missing}" if missing else prices)
     return staged
@@ -214,7 +214,7 @@ def _one_at_a_time(provider: str, flags: dict[str, Any]) -> AbstractContextManag
         logger.warning("%s: %s", provider, line)
         progress.note(provider, line)
 
-    return lease.hold(Store(load(**flags).root), provider, str(flow_run.id), say)
+    return locks.hold(Store(load(**flags).root), provider, str(flow_run.id), say)
 
 
 def _check_chosen(provider: str) -> None:

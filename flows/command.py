@@ -17,20 +17,30 @@ import typer
 from rich.console import Console
 
 from hwprices import providers
-from hwprices.collect import requested_regions
-from hwprices.collect.variables import unknown_variables
+from hwprices.collect import replay
+from hwprices.collect.preflight import unknown_variables
 from hwprices.errors import HwpricesError
-from hwprices.flows import environment, prefect_server, screen, signals
+from hwprices.flows import environment, prefect_server, signals
 from hwprices.read.terminal.tables import listing
-from hwprices.release import provider_status
-from hwprices.release.provider_status import ProviderStatus
+from hwprices.release.provider_status import ProviderStatus, Status
 from hwprices.release.wording import counted
 from hwprices.settings import Settings, describe, load
-from hwprices.storage import layout
+from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 
 if TYPE_CHECKING:  # importing it takes as long as the rest of this module
     from hwprices.publish.release import Published
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hwprices.hidden_characters import escaped
+from hwprices.read import summary
+from hwprices.read.dataset import Dataset
+from hwprices.read.find import overview
+from hwprices.read.terminal.console import show
+from hwprices.read.terminal.overview import render_new_words
 
 OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, NOT_STRICT = 0, 1, 2, 3, 4
 """Exit status. Where two apply, the first of 2, 1, 3, 4."""
@@ -160,28 +170,28 @@ def refresh(
     """
     try:
         settings = _checked_settings(source, root, provider, accept)
-        screen.print_warnings(
+        print_warnings(
             f"the variable {name} is no setting. {remedy}" for name, remedy in unknown_variables()
         )
         requested = provider or providers.chosen(settings)
         if region:
-            screen.print_warnings(requested_regions.check(settings, requested, region))
+            print_warnings(replay.check_requested(settings, requested, region))
         outcome = _run_flow(settings, provider, region, kind, accept)
         entries = _entries(settings.root, requested)
         outcome = replace(outcome, strict=strict, entries=entries)
         published = outcome.published
         if published is None:
-            screen.print_notices(outcome.notices or ["nothing has been collected yet"])
+            print_notices(outcome.notices or ["nothing has been collected yet"])
         else:
             well = not outcome.failures
-            words = screen.new_words(published, settings.root, requested)
+            words = new_words(published, settings.root, requested)
             outcome = replace(outcome, new_words=words)
-            screen.print_summary(published, settings.root, outcome.notices, well=well)
+            print_summary(published, settings.root, outcome.notices, well=well)
     except HwpricesError as error:
         outcome = Outcome(failures=[str(error)])
-    screen.print_errors(outcome.failures)
+    print_errors(outcome.failures)
     if outcome.exit_status == NOT_STRICT:
-        screen.print_errors(outcome.strict_reasons)
+        print_errors(outcome.strict_reasons)
     raise typer.Exit(outcome.exit_status)
 
 
@@ -191,7 +201,7 @@ def _entries(root: str, requested: Collection[str]) -> dict[str, ProviderStatus]
     data = store.get(layout.STATUS)
     if data is None:
         return {}
-    status = provider_status.decode(data, file=store.uri(layout.STATUS), remedy="Refresh again.")
+    status = manifests.decode(data, Status, file=store.uri(layout.STATUS), remedy="Refresh again.")
     return {name: entry for name, entry in status.providers.items() if name in requested}
 
 
@@ -208,7 +218,7 @@ def _checked_settings(
     for name in provider_names or []:
         providers.get(name)
     if accept:
-        from hwprices.publish.accepted import check_names
+        from hwprices.publish.choose import check_names
 
         check_names(accept)
     Store(settings.root).check_writable()
@@ -273,7 +283,7 @@ def _end_without(server: prefect_server.Server, console: Console) -> NoReturn:
         f"Prefect's server failed, and with it the run: {reason}", prefect_server.remedy()
     )
     sys.stdout.flush()
-    screen.print_errors([str(error)])
+    print_errors([str(error)])
     sys.stderr.flush()
     os._exit(NOTHING_DONE)
 
@@ -343,3 +353,72 @@ def _settings_help() -> str:
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command(epilog=_settings_help())(refresh)
+
+
+SHOWN_WORDS = 5
+"""New words of a provider that are listed."""
+
+if TYPE_CHECKING:  # see command.py
+    from hwprices.publish.release import Published
+
+
+def print_summary(
+    published: "Published", root: str, notices: Sequence[str], *, well: bool = True
+) -> None:
+    """Print the release in force on stdout, headed by what the gate held back and by ``notices``.
+
+    On stderr comes a line for each check that stopped, with what to do. ``well``: no provider
+    failed.
+    """
+    dataset = Dataset(Store(root), published.version)
+    held = [
+        f"held back: {name} ({published.status.providers[name].reason})"
+        for name in published.held_back
+    ]
+    lines = [*held, *notices]
+    words = overview.new_words(dataset)
+    if words.height:
+        show(render_new_words(words, most=SHOWN_WORDS))
+    show(summary.render(dataset, new=published.new, notices=None if well and not lines else lines))
+    errors = Console(stderr=True)
+    for line in _remedies(published):
+        errors.print(Text(escaped(line), style="yellow"), soft_wrap=True)
+
+
+def new_words(published: "Published", root: str, providers: Collection[str]) -> list[str]:
+    """List the words of vendors that are not known yet, each behind its provider."""
+    rows = overview.new_words(Dataset(Store(root), published.version), providers)
+    return [f"{provider} {word}" for provider, word in rows.select("provider", "word").iter_rows()]
+
+
+def print_notices(lines: Iterable[str]) -> None:
+    """Print each line on stdout, where there is no release whose summary they could head."""
+    for line in lines:
+        show(Text(escaped(line), "bold yellow"))
+
+
+def print_errors(lines: Iterable[str]) -> None:
+    """Print each error as one line on stderr."""
+    errors = Console(stderr=True)
+    for line in lines:
+        errors.print(Text.assemble(("error: ", "red"), escaped(line)), soft_wrap=True)
+
+
+def print_warnings(lines: Iterable[str]) -> None:
+    """Print each warning as one line on stderr."""
+    errors = Console(stderr=True)
+    for line in lines:
+        errors.print(Text.assemble(("warning: ", "yellow"), escaped(line)), soft_wrap=True)
+
+
+def _remedies(published: "Published") -> list[str]:
+    return [
+        f"{result.provider}: {_state(published, result.provider)}, {result.check}: {result.detail}"
+        f" (let it through with --accept {result.provider}:{result.check})"
+        for stops in published.held_back.values()
+        for result in stops
+    ]
+
+
+def _state(published: "Published", provider: str) -> str:
+    return "kept as it was" if provider in published.release.providers else "left out"

@@ -14,7 +14,7 @@ from hwprices.errors import HwpricesError
 from hwprices.flows import limits, progress, reports
 from hwprices.flows.endings import failed, in_one_line
 from hwprices.publish import release
-from hwprices.publish.pointer import BusyError
+from hwprices.publish.locks import BusyError
 from hwprices.publish.prune import Policy, prune
 from hwprices.publish.release import Published
 from hwprices.read.dataset import Dataset

@@ -18,7 +18,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
 from hwprices import providers as provider_registry
-from hwprices.collect.variables import unknown_variables
+from hwprices.collect.preflight import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import progress, reports
 from hwprices.flows.collect import Source, collect

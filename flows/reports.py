@@ -10,8 +10,8 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
-from hwprices.publish import shortfall
-from hwprices.publish.notes.markdown import escaped, new_words
+from hwprices.publish import status
+from hwprices.publish.notes import escaped, new_words
 from hwprices.publish.release import Published
 from hwprices.publish.status import reason_of
 from hwprices.read.dataset import Dataset
@@ -61,7 +61,7 @@ def outcome_line(collected: Staged | SkippedError) -> str:
     if isinstance(collected, SkippedError):
         return str(collected)
     line = f"{title(collected.provider)}: {staged_line(collected)}"
-    missing = shortfall.line(collected)
+    missing = status.shortfall_line(collected)
     return f"{line}; {missing}" if missing else line
 
 

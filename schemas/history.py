@@ -89,8 +89,7 @@ class PriceHistory(Table):
         "When the last vendor's page with this value was fetched, as of last_release.", unit="UTC"
     )
     collection_unit: pl.String = column(
-        "The unit that the last page was fetched by: kind/region; null in releases of older"
-        " programs.",
+        "The unit that the last page was fetched by: kind/region; null if none of them has it.",
         nullable=True,
     )
     waits_for: pl.String = column(
@@ -99,8 +98,7 @@ class PriceHistory(Table):
     )
     raw_sha256: pl.String = column("SHA-256 of the last landed page with this value.")
     reading: pl.String = column(
-        "Digest of program, rule sheets and corrections that last read it; null in releases of"
-        " older programs.",
+        "Digest of program, rule sheets and corrections that last read it.",
         nullable=True,
     )
     accelerator_id: pl.String = column(

@@ -1,9 +1,22 @@
 """Curated sheets that are never published: language models, and vendors' names of accelerators."""
 
+import pandera.polars as pa
 import polars as pl
 
 from hwprices.schemas import columns
-from hwprices.schemas.columns import Table, column
+from hwprices.schemas.columns import PROVIDER_PATTERN, Table, column
+from hwprices.schemas.spec import Sourced
+from hwprices.schemas.vocabulary import (
+    DIVISIONS,
+    GRID_BASES,
+    POWER_COMPONENTS,
+    POWER_UNITS,
+    PUE_BASES,
+    REGION_KINDS,
+    RESULT_UNITS,
+    SCENARIOS,
+    SUITES,
+)
 
 
 class LanguageModels(Table):
@@ -226,3 +239,240 @@ class AcceleratorNames(Table):
     class Config:
         name = "accelerator_names"
         metadata = {"key": ["vendor_name", "instance_type_pattern"]}
+
+
+class RegionFootprint(Sourced):
+    """Geography, grid and PUE by region, from which the regions table is completed.
+
+    Curated by hand: not every region has every figure.
+    """
+
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
+    display_name: pl.String = columns.display_name()
+    kind: pl.String = column("What kind of place it is.", values=REGION_KINDS)
+    parent_region: pl.String = columns.parent_region()
+    country: pl.String = columns.country()
+    continent: pl.String = columns.continent()
+    latitude: pl.Float64 = columns.latitude()
+    longitude: pl.Float64 = columns.longitude()
+    grid_gco2e_per_kwh: pl.Float64 = columns.grid_gco2e_per_kwh()
+    grid_year: pl.Int32 = column("Year of the grid intensity.", unit="year", nullable=True)
+    grid_source: pl.String = columns.url("Where the grid intensity is published.")
+    grid_basis: pl.String = column(
+        "What the grid intensity covers; null without one.", nullable=True, values=GRID_BASES
+    )
+    pue: pl.Float64 = columns.pue()
+    pue_year: pl.Int32 = column("Year of the PUE.", unit="year", nullable=True)
+    pue_source: pl.String = columns.url("Where the PUE is published.")
+    pue_basis: pl.String = column(
+        "What the PUE covers; null without one.", nullable=True, values=PUE_BASES
+    )
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    confidence: pl.String = columns.confidence()
+    verified: pl.Boolean = columns.verified()
+    notes: pl.String = columns.notes()
+
+    @pa.dataframe_check(name="grid_with_year_and_source")
+    def grid_with_year_and_source(cls, data: pa.PolarsData) -> pl.LazyFrame:
+        """A grid intensity, its year and its source are all given or all empty."""
+        group = pl.col("grid_gco2e_per_kwh", "grid_year", "grid_source")
+        return data.lazyframe.select(
+            pl.all_horizontal(group.is_null()) | pl.all_horizontal(group.is_not_null())
+        )
+
+    @pa.dataframe_check(name="pue_with_year_and_source")
+    def pue_with_year_and_source(cls, data: pa.PolarsData) -> pl.LazyFrame:
+        """A PUE, its year and its source are all given or all empty."""
+        group = pl.col("pue", "pue_year", "pue_source")
+        return data.lazyframe.select(
+            pl.all_horizontal(group.is_null()) | pl.all_horizontal(group.is_not_null())
+        )
+
+    class Config:
+        name = "region_footprint"
+        metadata = {"key": ["provider", "region"]}
+
+
+class PowerCoefficients(Sourced):
+    """Power of the parts of a machine, by unit: the power model behind the estimated watts."""
+
+    provider: pl.String = column(
+        "Cloud provider the coefficient was computed for; any where it holds for all.",
+        str_matches=PROVIDER_PATTERN,
+    )
+    component: pl.String = column("Part of the machine.", values=POWER_COMPONENTS)
+    microarchitecture: pl.String = column(
+        "Microarchitecture of the CPU (cpus.microarchitecture); any for other parts; average where"
+        " the CPU is not known."
+    )
+    min_watts: pl.Float64 = column("Power of one unit at idle.", unit="W/unit", ge=0)
+    max_watts: pl.Float64 = column("Power of one unit at full load.", unit="W/unit", gt=0)
+    unit: pl.String = column("What one unit is.", values=POWER_UNITS)
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    confidence: pl.String = columns.confidence()
+    verified: pl.Boolean = columns.verified()
+    notes: pl.String = columns.notes()
+
+    @pa.dataframe_check(name="idle_draws_no_more_than_full_load")
+    def idle_draws_no_more_than_full_load(cls, data: pa.PolarsData) -> pl.LazyFrame:
+        """The power at idle is at most the power at full load."""
+        return data.lazyframe.select(pl.col("min_watts") <= pl.col("max_watts"))
+
+    class Config:
+        name = "power_coefficients"
+        metadata = {"key": ["provider", "component", "microarchitecture"]}
+
+
+class Benchmarks(Table):
+    """One measured result: a system, or the median of several systems with the same accelerator.
+
+    Systems that mix accelerators are left out. Figures per accelerator are computed by hwprices:
+    MLPerf has no such metric.
+    """
+
+    accelerator_id: pl.String = columns.accelerator_id()
+    suite: pl.String = column("Benchmark suite.", values=SUITES)
+    model: pl.String = column("Benchmark, as MLPerf spells it: llama2-70b-99, llama2_70b_lora …")
+    scenario: pl.String = column(
+        "MLPerf Inference scenario; training for MLPerf Training.", values=SCENARIOS
+    )
+    round: pl.String = column("Round: v4.1, v5.1 …", str_matches=r"^v\d+\.\d+$")
+    system: pl.String = column(
+        "submitter/system as submitted; the word median where the row covers several systems."
+    )
+    system_count: pl.Int32 = column(
+        "Systems that the row covers: 1, or how many the median is of.", gt=0
+    )
+    accelerator_count: pl.Float64 = column(
+        "Accelerators of the system; null for a median over systems.", nullable=True, gt=0
+    )
+    result: pl.Float64 = column(
+        "What was measured, for the whole system; null for a median over systems.",
+        nullable=True,
+        gt=0,
+    )
+    result_unit: pl.String = column(
+        "Unit of result and of the per-accelerator figures: a rate, or minutes to train.",
+        values=RESULT_UNITS,
+    )
+    per_accelerator: pl.Float64 = column(
+        "Rate per accelerator: result / accelerator_count, or the median of that over the systems."
+        " Null for a time.",
+        nullable=True,
+        gt=0,
+    )
+    per_accelerator_best: pl.Float64 = column(
+        "Highest rate per accelerator among the systems.", nullable=True, gt=0
+    )
+    accelerator_hours: pl.Float64 = column(
+        "Training: minutes × accelerators / 60.", unit="h", nullable=True, gt=0
+    )
+    runs: pl.Int32 = column("Training: runs the minutes are the mean of.", nullable=True, gt=0)
+    derived: pl.Boolean = column(
+        "The row has a figure computed by hwprices (per accelerator, accelerator-hours), which"
+        " MLPerf does not score."
+    )
+    official: pl.Boolean = column(
+        "Read from MLCommons' own repository; false for an unofficial copy or an unscaled time."
+    )
+    precision: pl.String = column(
+        "Number format of the weights, where the submission says.", nullable=True
+    )
+    software: pl.String = column("Software, where the submission says.", nullable=True)
+    division: pl.String = column(
+        "Division of MLPerf; null when the source does not say.",
+        nullable=True,
+        values=DIVISIONS,
+    )
+    source_url: pl.String = columns.url("Where the result was read.", nullable=False)
+    as_of: pl.Date = column("Day it was read.", unit="date")
+    confidence: pl.String = columns.confidence()
+    notes: pl.String = columns.notes()
+
+    @pa.dataframe_check(name="derived_is_marked")
+    def derived_is_marked(cls, data: pa.PolarsData) -> pl.LazyFrame:
+        """Rows with a figure per accelerator, which is not MLPerf's, are marked."""
+        computed = pl.any_horizontal(
+            pl.col("per_accelerator", "per_accelerator_best", "accelerator_hours").is_not_null()
+        )
+        return data.lazyframe.select(computed == pl.col("derived"))
+
+    class Config:
+        name = "benchmarks"
+        metadata = {"key": ["accelerator_id", "model", "scenario", "round", "system"]}
+
+
+class SecondSources(Table):
+    """A figure of the accelerator sheet as another, independent source gives it."""
+
+    accelerator_id: pl.String = columns.accelerator_id()
+    figure: pl.String = column(
+        "Column of accelerators that the value belongs to.", str_matches=r"^[a-z0-9_]+$"
+    )
+    source: pl.String = column("Name of the source.")
+    value: pl.Float64 = column("The value, in the unit of the column.", gt=0)
+    source_url: pl.String = columns.url("Where it is published.", nullable=False)
+    as_of: pl.Date = column("Day the source was read, or the day of its edition.", unit="date")
+    explanation: pl.String = column(
+        "Why it differs by more than 3 %, and which one is right; null where it agrees.",
+        nullable=True,
+    )
+
+    class Config:
+        name = "second_sources"
+        metadata = {"key": ["accelerator_id", "figure", "source"]}
+
+
+class SparseFigures(Table):
+    """Rates that a maker prints with structured sparsity, often without saying so.
+
+    The dense columns of the accelerator sheet must not hold them.
+    """
+
+    accelerator_id: pl.String = columns.accelerator_id()
+    figure: pl.String = column(
+        "Dense column that must not hold the rate.", str_matches=r"^[a-z0-9]+_dense_t(fl)?ops$"
+    )
+    sparse_rate: pl.Float64 = column(
+        "The rate as printed, for one device.", unit="TFLOPS or TOPS", gt=0
+    )
+    sparse_over_dense: pl.Float64 = column(
+        "How many times the dense rate it is: 2 for 2:4 sparsity, with exceptions.", gt=1
+    )
+    source_url: pl.String = columns.url("Where it is printed.", nullable=False)
+    as_of: pl.Date = column("Day it was read.", unit="date")
+    notes: pl.String = column("How the figure for one device was worked out.", nullable=True)
+
+    class Config:
+        name = "sparse_figures"
+        metadata = {"key": ["accelerator_id", "figure"]}
+
+
+class InterconnectLinks(Table):
+    """How many links an accelerator has to others, and the rate of one."""
+
+    accelerator_id: pl.String = columns.accelerator_id()
+    links: pl.Int32 = column("Number of links of one device.", gt=0)
+    link_gbs: pl.Float64 = column("Rate of one link, both directions together.", unit="GB/s", gt=0)
+    source_url: pl.String = columns.url("Where they are published.", nullable=False)
+    as_of: pl.Date = column("Day the source was read, or the day of its edition.", unit="date")
+    notes: pl.String = column("What is doubtful about them.", nullable=True)
+
+    class Config:
+        name = "interconnect_links"
+        metadata = {"key": ["accelerator_id"]}
+
+
+class RatioExceptions(Table):
+    """Devices whose rates break a ratio between number formats, and why."""
+
+    accelerator_id: pl.String = columns.accelerator_id()
+    rule: pl.String = column("Name of the rule that does not hold.", str_matches=r"^[a-z0-9_]+$")
+    reason: pl.String = column("Why it does not hold here.")
+
+    class Config:
+        name = "ratio_exceptions"
+        metadata = {"key": ["accelerator_id", "rule"]}

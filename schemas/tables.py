@@ -11,32 +11,30 @@ import importlib
 import pkgutil
 from pathlib import Path
 
-from hwprices.schemas.benchmark import Benchmarks
-from hwprices.schemas.check import (
-    InterconnectLinks,
-    RatioExceptions,
-    SecondSources,
-    SparseFigures,
-)
 from hwprices.schemas.columns import Table, table_name
-from hwprices.schemas.footprint import PowerCoefficients, RegionFootprint
 from hwprices.schemas.history import Changes, PriceHistory
-from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Zones
+from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, SpotAdvice, Zones
 from hwprices.schemas.offer import Offers, SoldAccelerators
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
 from hwprices.schemas.quarantine import NewWords, Quarantine
 from hwprices.schemas.sheets import (
     AcceleratorNames,
+    Benchmarks,
     BenchmarkWorkloads,
     CalibrationErrors,
     CpuSpeeds,
     Efficiencies,
+    InterconnectLinks,
     LanguageModels,
+    PowerCoefficients,
+    RatioExceptions,
+    RegionFootprint,
+    SecondSources,
+    SparseFigures,
     TrainingSpeeds,
     Utilisations,
 )
 from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus, LocalHardware
-from hwprices.schemas.spot import SpotAdvice
 
 NAMES_FOLDER = "accelerator_names"
 """Folder of data/specs with one sheet of the same columns for every provider."""

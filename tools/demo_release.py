@@ -162,8 +162,7 @@ def build(data: Dataset, root: Path) -> None:
     for provider, entry in data.release.providers.items():
         tables = {name: cut(data, provider, name) for name in VENDOR_TABLES}
         staged = _stage(store, data, provider, entry.run_id, tables)
-        quarantined = entry.report.quarantined
-        put_in_force(store, replace(staged, inputs=entry.inputs, quarantined=quarantined))
+        put_in_force(store, replace(staged, quarantined=entry.report.quarantined))
     _publish(store, datetime.fromisoformat(data.release.created_at))
 
 
@@ -194,7 +193,8 @@ def _stage(
         for name, frame in tables.items()
         if frame.height
     )
-    return Staged(provider, run_id, data.release.providers[provider].origin, files)
+    entry = data.release.providers[provider]
+    return Staged(provider, run_id, entry.origin, files, inputs=entry.inputs)
 
 
 def copy_latest(root: Path, target: Path) -> None:

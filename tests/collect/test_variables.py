@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hwprices.cli import app
-from hwprices.collect.variables import unknown_variables
+from hwprices.collect.preflight import unknown_variables
 
 LISTED = "hwprices refresh --help lists the settings."
 

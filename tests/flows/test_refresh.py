@@ -470,7 +470,7 @@ def test_publishing_is_tried_again_while_another_publisher_is_at_work(
 ) -> None:
     from hwprices.errors import HwpricesError
     from hwprices.flows import publish
-    from hwprices.publish.pointer import BusyError
+    from hwprices.publish.locks import BusyError
 
     calls: list[object] = []
 

@@ -13,6 +13,7 @@ from hwprices.schemas.tables import TABLES
 from hwprices.stage.stage import Staged, put_in_force
 from hwprices.storage import layout
 from hwprices.storage.store import Store
+from tests.helpers import manifests
 
 AT = datetime(2026, 7, 30, 12, tzinfo=UTC)
 
@@ -103,7 +104,9 @@ def stage_frames(
         parquet.write(store, directory, name, frame, provider=provider)
         for name, frame in by_table.items()
     )
-    staged = Staged(provider, run_id, origin, files, units={"ok": 1})
+    staged = Staged(
+        provider, run_id, origin, files, units={"ok": 1}, inputs=manifests.inputs(run_id)
+    )
     put_in_force(store, staged)
     return staged
 

@@ -5,9 +5,16 @@ from typing import Any
 
 from hwprices.release.manifest import (
     CollectionReport,
+    Inputs,
     ProviderEntry,
+    Reading,
     ReleaseManifest,
 )
+
+
+def inputs(run_id: str) -> Inputs:
+    """Describe pages and a program that no other run has, without units."""
+    return Inputs(Reading(run_id, "", ""), run_id, ())
 
 
 def provider_entry(**fields: Any) -> ProviderEntry:
@@ -21,6 +28,7 @@ def provider_entry(**fields: Any) -> ProviderEntry:
         "rows": {},
         "report": CollectionReport(),
         "gate": (),
+        "inputs": inputs("r1"),
     }
     return ProviderEntry(**{**usual, **fields})
 

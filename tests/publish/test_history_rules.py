@@ -18,8 +18,8 @@ from tests.helpers.nightly import NIGHTLY
 
 from hwprices.publish.history import changes, intervals
 from hwprices.publish.history import record as history_record
-from hwprices.publish.history.outcome import outcome_of
-from hwprices.publish.history.re_read import from_changes
+from hwprices.publish.history.changes import outcome_of
+from hwprices.publish.history.record import from_changes
 from hwprices.rows import frames
 from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.offer import SoldAccelerators

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -14,7 +13,7 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.publish.history import rebuild
+from hwprices.publish.history import record
 from hwprices.publish.prune import Policy, prune
 
 A = {"type": "a-2", "vcpus": 2, "cents": 100, "currency": "USD"}
@@ -297,9 +296,9 @@ def test_the_commands_tell_the_same(cloud):
 
 def test_the_history_comes_out_the_same_again(cloud):
     """Program and pages have changed since; what was read again is in the releases."""
-    made = rebuild.rebuild(cloud.store)
+    made = record.rebuild(cloud.store)
     assert len(made) == 12
-    assert [rebuild.differences(cloud.store, one) for one in made] == [[]] * 12
+    assert [record.differences(cloud.store, one) for one in made] == [[]] * 12
 
 
 def test_releases_that_are_deleted_leave_their_history(cloud, tmp_path):
@@ -313,24 +312,7 @@ def test_releases_that_are_deleted_leave_their_history(cloud, tmp_path):
     flags = [rows["old_placeholder"].null_count() == rows.height for rows in both]
     assert flags == [True, False]  # only the release itself had them
     assert both[0].drop("old_placeholder").equals(both[1].drop("old_placeholder"))
-    made = rebuild.rebuild(store)
+    made = record.rebuild(store)
     assert [one.release.version for one in made] == [ledger.version(11), ledger.version(12)]
-    assert [rebuild.differences(store, one) for one in made] == [[], []]
+    assert [record.differences(store, one) for one in made] == [[], []]
     assert data.verify() == []
-
-
-def test_rows_are_compared_where_an_older_program_packed_them(cloud, tmp_path):
-    made = rebuild.rebuild(cloud.store)[-1]
-    copy = tmp_path / "data"
-    shutil.copytree(cloud.root, copy)
-    store, release = ledger.Ledger(copy, cloud.package).store, made.release
-    entry = release.tables["price_history"]
-    path = copy / "releases" / release.version / entry.files[0].key
-    rows = pl.read_parquet(path, hive_partitioning=False)
-    packed = replace(entry, files=(replace(entry.files[0], sha256="0" * 64), *entry.files[1:]))
-    tables = {**release.tables, "price_history": packed}
-    older = replace(made, release=replace(release, tables=tables))
-    rows.write_parquet(path, compression="lz4")
-    assert rebuild.differences(store, older) == []
-    rows.with_columns(hourly=pl.col("hourly") * 2).write_parquet(path)
-    assert rebuild.differences(store, older) == [entry.files[0].key]

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from tests.helpers.object_store import s3
 
-from hwprices.publish import lease
+from hwprices.publish import locks
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 
 HOLDER = """
 import sys, time
-from hwprices.publish import lease
+from hwprices.publish import locks
 from hwprices.storage.store import Store
-with lease.hold(Store(sys.argv[1]), "aws", "run-1", print):
+with locks.hold(Store(sys.argv[1]), "aws", "run-1", print):
     print("held", flush=True)
     time.sleep(300)
 """
@@ -29,11 +29,11 @@ with lease.hold(Store(sys.argv[1]), "aws", "run-1", print):
 CONTENDER = """
 import sys, time
 from pathlib import Path
-from hwprices.publish import lease
+from hwprices.publish import locks
 from hwprices.storage.store import Store
-lease.POLL_SECONDS = 0.05
+locks.POLL_SECONDS = 0.05
 for _ in range(3):
-    with lease.hold(Store(sys.argv[1]), "aws", "run", lambda _: None):
+    with locks.hold(Store(sys.argv[1]), "aws", "run", lambda _: None):
         inside = Path(sys.argv[2])
         inside.touch(exist_ok=False)
         time.sleep(0.05)
@@ -63,9 +63,9 @@ def test_the_lease_of_a_run_that_was_killed_is_free_within_half_a_minute(root: s
     holder.kill()
     holder.wait()
     killed, said = time.monotonic(), []
-    with lease.hold(Store(root), "aws", "run-2", said.append):
+    with locks.hold(Store(root), "aws", "run-2", said.append):
         waited = time.monotonic() - killed
-    assert lease.FREE_SECONDS <= waited < 30
+    assert locks.FREE_SECONDS <= waited < 30
     [line] = said
     assert line.startswith(
         f"waiting for process {holder.pid} on {socket.gethostname()} (run run-1), which has been"
@@ -78,8 +78,8 @@ def test_a_lease_that_was_given_back_is_free_at_once(root: str) -> None:
     said: list[str] = []
     for run in ("run-1", "run-2"):
         began = time.monotonic()
-        with lease.hold(Store(root), "aws", run, said.append):
-            assert time.monotonic() - began < lease.FREE_SECONDS / 2
+        with locks.hold(Store(root), "aws", run, said.append):
+            assert time.monotonic() - began < locks.FREE_SECONDS / 2
     assert said == []
 
 
@@ -88,18 +88,18 @@ def test_a_run_that_works_keeps_its_lease_and_others_say_whom_they_wait_for(
     root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seconds in {"BEAT": 0.2, "FREE": 2, "POLL": 0.1, "SAY": 1}.items():
-        monkeypatch.setattr(lease, f"{name}_SECONDS", seconds)
+        monkeypatch.setattr(locks, f"{name}_SECONDS", seconds)
     entered, said = threading.Event(), []
 
     def enter() -> None:
-        with lease.hold(Store(root), "aws", "run-2", said.append):
+        with locks.hold(Store(root), "aws", "run-2", said.append):
             entered.set()
 
-    with lease.hold(Store(root), "aws", "run-1", said.append):
+    with locks.hold(Store(root), "aws", "run-1", said.append):
         thread = threading.Thread(target=enter)
         thread.start()
         assert not entered.wait(5)
-        with lease.hold(Store(root), "gcp", "run-3", said.append):  # another provider's is free
+        with locks.hold(Store(root), "gcp", "run-3", said.append):  # another provider's is free
             pass
     assert entered.wait(60)
     thread.join()
@@ -111,14 +111,14 @@ def test_a_run_that_works_keeps_its_lease_and_others_say_whom_they_wait_for(
 def test_a_lease_that_another_took_over_is_said_and_not_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.1)
+    monkeypatch.setattr(locks, "BEAT_SECONDS", 0.1)
     store, said = Store(tmp_path), []
     key = layout.lease("aws")
-    with lease.hold(store, "aws", "run-1", said.append):
+    with locks.hold(store, "aws", "run-1", said.append):
         first = store.get(key)
         assert first is not None
         other = first.replace(b"run-1", b"run-2").replace(b'"token": "', b'"token": "0')
-        with lease.pointer.lock_file(store, f"{key}.lock"):
+        with locks.lock_file(store, f"{key}.lock"):
             store.put(key, other)
         deadline = time.monotonic() + 60
         while not said and time.monotonic() < deadline:
@@ -138,5 +138,5 @@ def test_one_of_several_processes_holds_it_at_a_time(root: str, tmp_path: Path) 
 def test_a_damaged_lease_keeps_nobody_from_collecting(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.put(layout.lease("aws"), b"{")
-    with lease.hold(store, "aws", "run-1", pytest.fail):
+    with locks.hold(store, "aws", "run-1", pytest.fail):
         assert b"run-1" in (store.get(layout.lease("aws")) or b"")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from hwprices.publish.notes import markdown
+from hwprices.publish.notes import as_markdown, changelog_entry
 from hwprices.release import notes as release_notes
 from hwprices.release.notes import (
     Collected,
@@ -61,12 +61,12 @@ def notes(text="p5.48xlarge"):
 
 
 def test_the_notes_say_what_is_new():
-    text = markdown.notes(notes())
+    text = as_markdown(notes())
     assert "- Prices: 3 gone, 1 cheaper." in text
     assert "- Machine types: 1 gone." in text
     move = "- AWS p5.48xlarge in p5.48xlarge, on demand, linux: 55.04 to 44 USD/h (-20.1 %)"
     assert move in text
-    assert move in markdown.changelog_entry(notes())
+    assert move in changelog_entry(notes())
     assert "| AWS | on demand | 2,557 | live, seen 2026-10-01 |" in text
     assert "| AWS | duplicate\\_key | 2 |" in text
     assert "12 checks passed, 1 did not." in text
@@ -78,7 +78,7 @@ def test_the_notes_say_what_is_new():
 def test_texts_of_vendors_stay_text(hostile):
     """Rendered as GitHub does, they make no element, no link and no line of their own."""
     plain = notes("harmless")
-    for write in (markdown.notes, markdown.changelog_entry):
+    for write in (as_markdown, changelog_entry):
         text = write(notes(hostile))
         assert text.count("\n") == write(plain).count("\n")
         assert all(character.isprintable() for character in text.replace("\n", ""))
@@ -101,7 +101,7 @@ def test_the_first_release_is_one_line_and_providers_that_are_new_later_are_name
     both = {"aws": PROVIDER, "lambda": replace(PROVIDER, title="Lambda", prices={"on_demand": 22})}
     first = replace(NOTHING_NEW, providers=both, new_providers=("aws", "lambda"))
     assert release_notes.lines(first) == ["First release: 2,591 prices of 2 providers."]
-    assert "\n\n- First release: 2,591 prices of 2 providers.\n\n" in markdown.notes(first)
+    assert "\n\n- First release: 2,591 prices of 2 providers.\n\n" in as_markdown(first)
 
     later = replace(first, previous="20261001T041700Z", new_providers=("lambda",))
     assert release_notes.lines(later) == ["Lambda is in a release for the first time: 22 prices."]

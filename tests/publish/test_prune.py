@@ -13,7 +13,7 @@ from tests.helpers import make
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.publish import gate_history, release
+from hwprices.publish import choose, release
 from hwprices.publish.prune import Policy, plan, prune
 from hwprices.release.manifest import CheckResult
 from hwprices.release.versions import read_manifest, versions
@@ -69,7 +69,7 @@ def test_of_a_year_of_daily_releases_a_month_stays_and_the_first_of_each_month(t
         put(store, manifest, time)
     prune_as_planned(store, Policy(), now=NOW)
     firsts = {version(time) for time in times if time.day == 1}
-    last_month = {version(time) for time in times if NOW - time <= gate_history.MONTH}
+    last_month = {version(time) for time in times if NOW - time <= choose.MONTH}
     assert set(versions(store)) == firsts | last_month | {version(times[0])}
     assert prune_as_planned(store, Policy(), now=NOW).releases == ()
 
@@ -80,13 +80,13 @@ def test_hourly_releases_leave_one_a_day_for_the_gate_to_compare_with(tmp_path, 
     for time in times:
         put(store, manifest, time)
     prune_as_planned(store, Policy(releases=5), now=NOW)
-    since = NOW - gate_history.MONTH
+    since = NOW - choose.MONTH
     days = [version(time) for time in times if time >= since and (time.hour == 0 or time == since)]
     assert len(days) == 32
     month = version(times[0])
     starts = {version(time) for time in times if (time.day, time.hour) == (1, 0)}
     assert versions(store) == sorted({month, *starts, *days, *map(version, times[-5:])})
-    oldest = gate_history.of_last_month(store, NOW)[0].version
+    oldest = choose.of_last_month(store, NOW)[0].version
     assert oldest == version(since)
 
 

@@ -63,29 +63,6 @@ def test_tables_without_rows_are_there(store, tmp_path):
     assert data.verify() == []
 
 
-def test_a_release_with_older_folder_names_is_read_and_kept(store, tmp_path):
-    """Folders of a provider were once named provider=aws."""
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
-    older = tmp_path / "releases/20260801T041700Z"
-    for folder in list(older.glob("*/aws")):
-        folder.rename(folder.with_name("provider=aws"))
-    manifest = older / "manifest.json"
-    manifest.write_text(manifest.read_text().replace("/aws/", "/provider=aws/"))
-    assert hwprices.open(tmp_path).verify() == []
-    assert hwprices.open(tmp_path).prices.select(pl.len()).collect().item() == 300
-    shutil.rmtree(tmp_path / "staged/aws")
-    make.stage_frames(store, "r1", make.world(provider="gcp"), provider="gcp")
-    publish(store, minutes=5)
-    data = hwprices.open(tmp_path)
-    assert data.manifest["providers"]["aws"]["status"] == "kept"
-    assert {file["key"] for file in data.manifest["tables"]["prices"]["files"]} == {
-        "prices/aws/all.parquet",
-        "prices/gcp/all.parquet",
-    }
-    assert data.verify() == []
-
-
 def test_regions_whose_place_is_the_sheets_have_lost_no_values(store):
     """AWS names no country; a release has that of the sheet, and staged tables have none."""
     places = [("us-east-1", "US"), ("us-west-2", "US"), ("eu-west-1", "IE"), ("eu-west-3", "FR")]
@@ -102,7 +79,7 @@ def test_regions_whose_place_is_the_sheets_have_lost_no_values(store):
 
 
 @pytest.mark.parametrize("left", ["staged", "releases"])
-def test_tables_of_an_older_program_get_the_columns_added_since(store, tmp_path, left):
+def test_tables_get_the_columns_that_were_added_since_they_were_written(store, tmp_path, left):
     """Else no release could be made until every provider is collected anew."""
     added = ["block_storage_iops_max", "local_disk_read_iops"]
     make.stage_frames(store, "r1", make.world())

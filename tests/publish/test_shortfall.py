@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from tests.helpers.manifests import inputs
 
-from hwprices.publish import shortfall
+from hwprices.publish import status
 from hwprices.release.manifest import Trouble
 from hwprices.stage.stage import Staged
 
@@ -68,15 +69,19 @@ def test_the_line_says_what_failed_why_and_what_is_kept(
         status: others.get(status, 0) + price_units.get(status, 0)
         for status in {*others, *price_units}
     }
-    staged = Staged("azure", RUN, "live", (), units=units, price_units=price_units)
-    assert shortfall.line(replace(staged, troubles=tuple(troubles))) == expected
+    staged = Staged(
+        "azure", RUN, "live", (), inputs=inputs(RUN), units=units, price_units=price_units
+    )
+    assert status.shortfall_line(replace(staged, troubles=tuple(troubles))) == expected
 
 
 def test_many_reasons_are_counted() -> None:
     names = [f"r{number}" for number in range(6)]
     troubles = tuple(price(name, f"azure/retail/{name} has no items.") for name in names)
-    staged = Staged("azure", RUN, "live", (), price_units={"carried": 6}, troubles=troubles)
-    assert "retail/r3 has no items, and 2 more: hwprices status)" in shortfall.line(staged)
+    staged = Staged(
+        "azure", RUN, "live", (), inputs=inputs(RUN), price_units={"carried": 6}, troubles=troubles
+    )
+    assert "retail/r3 has no items, and 2 more: hwprices status)" in status.shortfall_line(staged)
 
 
 @pytest.mark.parametrize(
@@ -92,5 +97,5 @@ def test_many_reasons_are_counted() -> None:
 def test_a_run_without_one_unit_of_prices_is_known(
     price_units: dict[str, int], expected: bool
 ) -> None:
-    staged = Staged("azure", RUN, "live", (), price_units=price_units)
-    assert shortfall.has_no_prices(staged) == expected
+    staged = Staged("azure", RUN, "live", (), inputs=inputs(RUN), price_units=price_units)
+    assert status.has_no_prices(staged) == expected

@@ -11,7 +11,7 @@ from tests.helpers import make
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Unit, UnitResult
 from hwprices.publish import release, status
-from hwprices.publish.accepted import CHECKS
+from hwprices.publish.choose import CHECKS
 from hwprices.release.manifest import Trouble
 from hwprices.stage.stage import put_in_force
 from hwprices.storage import layout

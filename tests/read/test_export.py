@@ -22,7 +22,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
 from hwprices.read.export import cells, iceberg
 from hwprices.read.overlays import rules
-from hwprices.release import focus
+from hwprices.release import database
 from hwprices.schemas import columns, vocabulary
 
 
@@ -73,7 +73,7 @@ def test_one_duckdb_file_holds_every_table(data: Dataset, tmp_path: Path) -> Non
     file = data.export(tmp_path / "all.duckdb")
     with duckdb.connect(str(file), read_only=True) as connection:
         tables = {row[0] for row in connection.execute("show tables").fetchall()}
-        assert tables == {*data.tables, focus.VIEW}
+        assert tables == {*data.tables, database.FOCUS_VIEW}
         assert connection.execute("select count(*) from prices").fetchone() == (15,)
 
 
@@ -102,13 +102,13 @@ def test_the_duckdb_file_has_the_documentation_of_the_release(
         resource["name"]: f"{resource['description']} Release {data.version}."
         for resource in resources
     }
-    assert focus.DRAFT in view[0]
+    assert database.FOCUS_DRAFT in view[0]
 
 
 def test_the_price_list_can_be_a_table_of_the_duckdb_file(data: Dataset, tmp_path: Path) -> None:
-    file = data.export(tmp_path / "prices.duckdb", ["prices", focus.VIEW])
+    file = data.export(tmp_path / "prices.duckdb", ["prices", database.FOCUS_VIEW])
     with duckdb.connect(str(file), read_only=True) as connection:
-        assert connection.execute(f"select count(*) from {focus.VIEW}").fetchone() == (14,)
+        assert connection.execute(f"select count(*) from {database.FOCUS_VIEW}").fetchone() == (14,)
 
 
 def test_a_table_named_twice_or_unknown_is_an_error(data: Dataset, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_table_named_twice_or_unknown_is_an_error(data: Dataset, tmp_path: Pat
     for tables, message in (
         (["cpus", "cpus"], "table cpus is named twice"),
         (["prizes"], "has no table 'prizes'"),
-        ([focus.VIEW], f"has no table '{focus.VIEW}'"),
+        ([database.FOCUS_VIEW], f"has no table '{database.FOCUS_VIEW}'"),
     ):
         with pytest.raises(HwpricesError, match=message):
             data.export(tmp_path / "x.iceberg", tables)
@@ -130,7 +130,7 @@ def test_a_table_named_twice_or_unknown_is_an_error(data: Dataset, tmp_path: Pat
     [
         ("x.csv", []),
         ("x.csv", ["regions"]),
-        ("x.csv", [focus.VIEW]),
+        ("x.csv", [database.FOCUS_VIEW]),
         ("x.xlsx", ["prices", "offers"]),
         ("x.duckdb", ["prices", "price_history"]),
         ("x.iceberg", []),
@@ -319,7 +319,7 @@ def test_records_of_the_focus_price_list_can_be_told_apart(tmp_path: Path) -> No
     made.collect().write_parquet(file)
     with duckdb.connect() as connection:
         connection.execute(f"create view prices as from '{file}'")
-        answer = connection.execute(focus.view_sql())
+        answer = connection.execute(database.focus_sql())
         names = [column[0] for column in answer.description]
         records = [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
     assert sorted(record["SkuPriceDescription"] for record in records) == [
@@ -380,7 +380,7 @@ def test_the_focus_price_list_keeps_the_rules_of_the_draft(data: Dataset) -> Non
         pl.Decimal(20, 10),
         pl.Datetime("us", "UTC"),
     )
-    by_sql = data.duckdb.sql(f"select count(*) from {focus.VIEW}").fetchall()
+    by_sql = data.duckdb.sql(f"select count(*) from {database.FOCUS_VIEW}").fetchall()
     assert by_sql == [(14,)]
 
 

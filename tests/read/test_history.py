@@ -28,7 +28,7 @@ from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.history import diff, intervals
 from hwprices.read.history.cheapest import cheapest
 from hwprices.read.terminal import chart, history
-from hwprices.release import moment
+from hwprices.release import versions
 from hwprices.release.manifest import Inputs, Reading, UnitInput
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
@@ -94,7 +94,7 @@ def with_history(market, *parts):
     return Release({**tables, "price_history": pl.concat(parts)})
 
 
-@pytest.mark.parametrize("module", [moment, chart])
+@pytest.mark.parametrize("module", [versions, chart])
 def test_the_examples_in_the_docstrings_are_true(module):
     assert doctest.testmod(module).failed == 0
     assert doctest.testmod(module).attempted
@@ -431,7 +431,7 @@ def test_diff_with_a_day_to_come_is_refused(release):
     """Nothing is known of its prices, which is not the same as that none differs."""
     last = worlds.moment(3).at
     with pytest.raises(HwpricesError, match="2027-01-01 23:59 UTC is after the release of"):
-        diff.diff(release, moment.instant("2027-01-01"), last)
+        diff.diff(release, versions.instant("2027-01-01"), last)
     assert diff.diff(release, last, last).is_empty()
 
 
@@ -440,7 +440,7 @@ def test_diff_with_a_day_to_come_is_refused(release):
 )
 def test_what_is_no_day_is_refused(when):
     with pytest.raises(HwpricesError, match="is no day, time or version"):
-        moment.instant(when)
+        versions.instant(when)
 
 
 @pytest.mark.parametrize(
@@ -453,7 +453,7 @@ def test_what_is_no_day_is_refused(when):
 )
 def test_a_time_that_no_year_has_in_utc_is_refused(when):
     with pytest.raises(HwpricesError, match="is in no year from 1 to 9999 in UTC"):
-        moment.instant(when)
+        versions.instant(when)
 
 
 @pytest.mark.parametrize("width", [40, 80, 160])

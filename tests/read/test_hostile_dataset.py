@@ -17,6 +17,7 @@ import duckdb
 import polars as pl
 import pytest
 from click.testing import Result
+from tests.helpers.manifests import inputs
 from tests.helpers.object_store import s3
 from typer.testing import CliRunner
 
@@ -61,6 +62,7 @@ def write_release(store: Store) -> None:
         rows={"prices": 3},
         report=CollectionReport(),
         gate=(),
+        inputs=inputs("r1"),
     )
     file = TableFile("prices", KEY, 3, len(data), "0" * 64, "1" * 64)
     release = ReleaseManifest(
@@ -139,7 +141,7 @@ def assert_refused(root: Path, words: str, commands: str = "query show verify re
 def test_a_table_with_another_name_than_tables_have(root: Path, name: str) -> None:
     """The first wrote a file when somebody queried the dataset."""
     edit_manifest(root, lambda m: m.update(tables={name: m["tables"]["prices"]}))
-    assert_refused(root, f"{root / MANIFEST} is damaged (tables: {name!a} is no name of a table)")
+    assert_refused(root, f"{root / MANIFEST} is damaged (Expected `str` matching regex")
 
 
 @pytest.mark.parametrize(
@@ -166,32 +168,44 @@ def test_a_table_with_another_name_than_tables_have(root: Path, name: str) -> No
 )
 def test_a_key_that_is_no_file_of_the_table(root: Path, key: str) -> None:
     edit_manifest(root, lambda m: file_of(m).update(key=key))
-    assert_refused(root, f"(tables.prices.files[0].key: {key!a} is no file of the table)")
+    assert_refused(root, f"(key: {key!a} is not a file of the table - at `$.tables[...].files[0]`)")
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda m: file_of(m).update(rows=-1), "(tables.prices.files[0].rows: -1 is negative)"),
-        (lambda m: file_of(m).update(bytes=-5), "(tables.prices.files[0].bytes: -5 is negative)"),
-        (lambda m: m["tables"]["prices"].update(rows=-3), "(tables.prices.rows: -3 is negative)"),
+        (
+            lambda m: file_of(m).update(rows=-1),
+            "Expected `int` >= 0 - at `$.tables[...].files[0].rows`",
+        ),
+        (
+            lambda m: file_of(m).update(bytes=-5),
+            "Expected `int` >= 0 - at `$.tables[...].files[0].bytes`",
+        ),
+        (
+            lambda m: m["tables"]["prices"].update(rows=-3),
+            "Expected `int` >= 0 - at `$.tables[...].rows`",
+        ),
         (lambda m: file_of(m).update(rows="3"), "Expected `int`, got `str`"),
         (lambda m: file_of(m).update(rows=1.5), "Expected `int`, got `float`"),
         (lambda m: file_of(m).update(key=None), "Expected `str`, got `null`"),
-        (lambda m: file_of(m).update(table="offers"), "[0].table: 'offers' is another table)"),
-        (lambda m: m["tables"]["prices"].update(files=[]), "(tables.prices.files: there is none)"),
-        (lambda m: m["tables"]["prices"]["files"].append(file_of(m)), "is listed twice)"),
+        (lambda m: file_of(m).update(table="offers"), "(key: 'prices/"),
+        (
+            lambda m: m["tables"]["prices"].update(files=[]),
+            "length >= 1 - at `$.tables[...].files`",
+        ),
+        (lambda m: m["tables"]["prices"]["files"].append(file_of(m)), "is listed twice"),
         (lambda m: m.update(tables=[]), "Expected `object`, got `array` - at `$.tables`"),
         (lambda m: m.pop("providers"), "missing required field `providers`"),
-        (lambda m: m.update(previous="../x"), "(previous: '../x' is no version)"),
+        (lambda m: m.update(previous="../x"), "(previous: '../x' is not a version)"),
         (lambda m: m.update(version="../x"), f"(version: '../x' in the directory of {VERSION})"),
-        (lambda m: m.update(schema_version="1; x"), "(schema_version: '1; x' is no number)"),
-        (lambda m: m.update(schema_version="-1"), "(schema_version: '-1' is no number)"),
-        (lambda m: m["tables"]["prices"].update(rows=2**63), "(tables.prices.rows: it is too"),
-        (lambda m: m.update(created_at="2026-13-01"), "(created_at: '2026-13-01' is no time)"),
+        (lambda m: m.update(schema_version="1; x"), "matching regex '^[0-9]{1,9}"),
+        (lambda m: m.update(schema_version="-1"), "matching regex '^[0-9]{1,9}"),
+        (lambda m: m["tables"]["prices"].update(rows=2**63), "- at `$.tables[...].rows`"),
+        (lambda m: m.update(created_at="2026-13-01"), "(created_at: '2026-13-01' is not a time)"),
         (
             lambda m: m["providers"]["aws"].update(observed_from="\x1b[31m"),
-            r"(providers.aws.observed_from: '\x1b[31m' is no time)",
+            r"(observed_from: '\x1b[31m' is not a time - at `$.providers[...]`)",
         ),
     ],
 )
@@ -274,10 +288,13 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(root: Path, key: str, k
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"last_try": "x\x1b[31m"}, r"(providers.aws.last_try: 'x\x1b[31m' is no time)"),
-        ({"complete_since": ""}, "(providers.aws.complete_since: '' is no time)"),
-        ({"sheet_seen_on": "2026-02-30"}, "(providers.aws.sheet_seen_on: '2026-02-30' is no time)"),
-        ({"units": {"failed": 2**63}}, f"(providers.aws.units or new_words: {2**63} is no count)"),
+        (
+            {"last_try": "x\x1b[31m"},
+            r"(last_try: 'x\x1b[31m' is not a time - at `$.providers[...]`)",
+        ),
+        ({"complete_since": ""}, "(complete_since: '' is not a time"),
+        ({"sheet_seen_on": "2026-02-30"}, "(sheet_seen_on: '2026-02-30' is not a time"),
+        ({"units": {"failed": 2**63}}, "- at `$.providers[...].units.failed`"),
     ],
 )
 def test_a_status_with_a_value_that_it_may_not_have(
@@ -286,7 +303,7 @@ def test_a_status_with_a_value_that_it_may_not_have(
     providers = {"aws": {"outcome": "failed", **entry}}
     status = root / layout.STATUS
     status.write_text(json.dumps({"updated_at": "2026-01-01", "providers": providers}))
-    assert_refused(root, f"{status} is damaged {words}", "status")
+    assert_refused(root, words, "status")
     at = datetime(2026, 1, 2, tzinfo=UTC)
     record_failure(Store(root), "aws", "no answer", started_at=at)  # a damaged file is written anew
     assert run("status", root=root).exit_code == 1
@@ -302,8 +319,8 @@ def test_a_giant_status_is_not_read(root: Path) -> None:
 @pytest.mark.parametrize(
     ("pointer", "words"),
     [
-        ({"version": "../../elsewhere"}, "(version: '../../elsewhere' is no version)"),
-        ({"version": "\x1b[31m"}, r"(version: '\x1b[31m' is no version)"),
+        ({"version": "../../elsewhere"}, "(version: '../../elsewhere' is not a version)"),
+        ({"version": "\x1b[31m"}, r"(version: '\x1b[31m' is not a version)"),
         ({"version": VERSION, "manifest": "../../x"}, "(manifest: '../../x' is not that of"),
         ({"version": ["x"]}, "(Expected `str`, got `array` - at `$.version`)"),
     ],
@@ -469,5 +486,5 @@ def test_an_object_store_has_the_same_locks(monkeypatch: pytest.MonkeyPatch) -> 
         manifest = json.loads(store.get(MANIFEST) or b"")
         file_of(manifest)["key"] = "../../../other/x.parquet"
         store.put(MANIFEST, json.dumps(manifest).encode())
-        with pytest.raises(HwpricesError, match=r"s3://.*\(tables\.prices\.files\[0\]\.key"):
+        with pytest.raises(HwpricesError, match=r"s3://.*\(key: "):
             hwprices.open(store.root)

@@ -9,7 +9,7 @@ from hwprices.storage import layout
 NAMES = st.from_regex(r"[a-z0-9_-]{1,20}", fullmatch=True).filter(lambda name: name != "all")
 
 
-def test_keys_are_where_readers_of_older_releases_look():
+def test_keys_are_where_readers_look():
     """These paths are public: a change breaks every reader and every dataset on disk."""
     assert layout.landing_root("data/") == "data/raw"
     assert layout.page("aws", "prices", "us-east-1", "ab12", "csv", "gzip") == (
@@ -34,7 +34,6 @@ def test_keys_are_where_readers_of_older_releases_look():
 )
 def test_table_files(arguments, key):
     assert layout.table_file(*arguments) == key
-    assert layout.table_file_provider(key) == (arguments[1] if len(arguments) > 1 else None)
 
 
 @pytest.mark.parametrize(
@@ -49,26 +48,6 @@ def test_table_files(arguments, key):
 )
 def test_the_name_of_a_release_is_a_time(name, is_one):
     assert layout.is_version(name) is is_one
-
-
-@pytest.mark.parametrize(
-    ("older", "present"),
-    [
-        ("prices/provider=aws/us-east-1.parquet", "prices/aws/us-east-1.parquet"),
-        ("offers.parquet", "offers.parquet"),
-    ],
-)
-def test_keys_of_older_releases_are_understood(older, present):
-    assert layout.present_file(older) == layout.present_file(present) == present
-    assert layout.table_file_provider(older) == layout.table_file_provider(present)
-    assert layout.is_file_of(older.split("/")[0].removesuffix(".parquet"), older)
-
-
-@given(table=NAMES, provider=NAMES, region=NAMES)
-def test_the_provider_of_any_table_file_is_parsed_back(table, provider, region):
-    assert layout.table_file_provider(layout.table_file(table, provider, region)) == provider
-    assert layout.table_file_provider(layout.table_file(table, provider)) == provider
-    assert layout.table_file_provider(layout.table_file(table)) is None
 
 
 @given(provider=NAMES, run=NAMES, file=NAMES)
@@ -104,7 +83,6 @@ def test_run_and_page_keys_are_parsed_back():
 
 @given(table=st.from_regex(r"[a-z][a-z0-9_]{0,20}", fullmatch=True), provider=NAMES, region=NAMES)
 def test_every_key_that_is_spelled_is_one_that_readers_accept(table, provider, region):
-    assert layout.is_table_name(table)
     for key in (
         layout.table_file(table),
         layout.table_file(table, f"a{provider}"),

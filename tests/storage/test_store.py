@@ -13,8 +13,7 @@ from tests.helpers.stub_server import Reply
 
 from hwprices.errors import HwpricesError
 from hwprices.storage.bucket_options import scan_options
-from hwprices.storage.checksum import sha256_of
-from hwprices.storage.store import Bucket, Folder, Store
+from hwprices.storage.store import Folder, Store, sha256_of
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def store(tmp_path):
 
 @pytest.mark.parametrize(
     ("root", "kind"),
-    [("data", Folder), ("file:///data", Folder), ("s3://bucket/data", Bucket), ("gs://b", Bucket)],
+    [("data", Folder), ("file:///data", Folder), ("s3://bucket/data", Store), ("gs://b", Store)],
 )
 def test_the_root_decides_the_kind_of_store(root, kind):
     store = Store(root)
@@ -134,6 +133,19 @@ def test_swap_writes_through_no_link(tmp_path, leftover):
     assert (root / "latest.json").read_bytes() == b"first"
     assert [path.name for path in root.iterdir()] == ["latest.json"]
     assert not (root / "latest.json").is_symlink()
+
+
+def test_a_store_in_memory_is_an_object_store():
+    store = Store("memory://")
+    assert not store.is_local
+    assert store.put("a/b", b"first", create=True)
+    assert not store.put("a/b", b"second", create=True)
+    tag = store.get_tagged("a/b").tag
+    assert store.swap("a/b", b"second", tag)
+    assert not store.swap("a/b", b"third", tag)
+    assert (store.get("a/b"), list(store.keys("a"))) == (b"second", ["a/b"])
+    store.delete_below("a")
+    assert (store.get("a/b"), store.exists("a/b"), store.sha256("a/b")) == (None, False, None)
 
 
 def test_deleted_keys_are_gone(store):

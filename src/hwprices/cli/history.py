@@ -107,15 +107,15 @@ def print_lines(lines: list[str]) -> None:
 
 def _rebuild(place: str) -> None:
     """Make the histories again, print what differs, and end with 1 if anything does."""
-    from hwprices.publish.history import rebuild
+    from hwprices.publish.history import record
     from hwprices.storage.store import Store
 
     store = Store(place)
-    made = [one for one in rebuild.rebuild(store) if "price_history" in one.release.tables]
+    made = record.rebuild(store)
     faults = [
         f"{one.release.version}: {key} comes out differently"
         for one in made
-        for key in rebuild.differences(store, one)
+        for key in record.differences(store, one)
     ]
     print_lines(faults)
     if faults:

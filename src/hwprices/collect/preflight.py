@@ -4,10 +4,13 @@ Nothing is collected and nothing stays: the few answers that are asked for are l
 folder. Each endpoint and each call is tried once.
 """
 
+import difflib
+import os
+import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +18,13 @@ from pathlib import Path
 import httpx
 
 from hwprices import providers
-from hwprices.collect.variables import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import Http, public_url
 from hwprices.landing.download import client as new_client
 from hwprices.landing.pages import Landing
 from hwprices.landing.secrets import redact
 from hwprices.providers import Check, Context, Provider
-from hwprices.settings import Settings, own_endpoints
+from hwprices.settings import Settings, describe, own_endpoints
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
@@ -186,3 +188,47 @@ def _check_endpoint(client: httpx.Client, url: str) -> Check:
         )
     milliseconds = (time.monotonic() - began) * 1000
     return Check(host, "ok", f"answers after {milliseconds:,.0f} ms (status {status})")
+
+
+PREFIX = "HWPRICES_"
+
+OTHERS = {
+    "HWPRICES_DASK_SCHEDULER",  # flows/collect.py
+    "HWPRICES_NIGHTLY",  # tests/helpers/nightly.py
+    "HWPRICES_NOTIFY_URL",  # cli/deploy.py
+    "HWPRICES_OVERLAYS",  # cli/filters.py
+    "HWPRICES_REQUIRE_SHARED",  # tests/conftest.py
+    "HWPRICES_STORE_KEY_ID",  # storage/bucket_options.py
+    "HWPRICES_STORE_SECRET_KEY",
+}
+"""Variables that are no fields of a settings class, and where each is read."""
+
+_OF_KUBERNETES = re.compile(r".*_(?:SERVICE_HOST|SERVICE_PORT(?:_.+)?|PORT(?:_\d+_.+)?)")
+"""Variables that Kubernetes makes in every container for a service, whose name may begin so:
+https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables."""
+
+
+def unknown_variables(names: Iterable[str] | None = None) -> list[tuple[str, str]]:
+    """List variables beginning with HWPRICES_ that nothing reads: a misspelt one has no effect.
+
+    Args:
+        names: the variables that are set; without it those of the environment.
+
+    Returns:
+        each with the settings that are spelled alike, or where all of them are listed.
+    """
+    own = (setting for each in providers.names() for setting in providers.get(each).own_settings)
+    known = OTHERS | {name for name, _, _ in (*describe(), *own)}
+    is_set = set(os.environ if names is None else names)
+    return [
+        (name, _remedy(name, sorted(known)))
+        for name in sorted(is_set - known)
+        if name.startswith(PREFIX) and not _OF_KUBERNETES.fullmatch(name)
+    ]
+
+
+def _remedy(name: str, known: list[str]) -> str:
+    word, words = name.removeprefix(PREFIX), [one.removeprefix(PREFIX) for one in known]
+    if alike := difflib.get_close_matches(word, words, n=1, cutoff=providers.ALIKE):
+        return f"Did you mean {PREFIX}{alike[0]}?"
+    return "hwprices refresh --help lists the settings."

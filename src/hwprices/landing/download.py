@@ -11,7 +11,9 @@ import copy
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -19,14 +21,70 @@ from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
+import httpcore
 import httpx
 
 from hwprices.errors import FetchError
-from hwprices.landing import network, retry
+from hwprices.landing import retry
 from hwprices.landing.limits import DamagedGzipError, Gunzip, Limits, PageLimits
 from hwprices.landing.secrets import is_secret_name, public_url, redact
 from hwprices.settings import Settings, is_loopback
 from hwprices.storage.packed import PackedFile, Writer
+
+_page: ContextVar[PageLimits | None] = ContextVar("page", default=None)
+
+
+@contextmanager
+def reading(page: PageLimits) -> Iterator[None]:
+    """Apply the limits of a page to what this thread reads from the network."""
+    token = _page.set(page)
+    try:
+        yield
+    finally:
+        _page.reset(token)
+
+
+def bound_reads(client: httpx.Client) -> None:
+    """Make every connection of a client, direct or through a proxy, keep to ``reading``."""
+    for transport in (client._transport, *client._mounts.values()):
+        if isinstance(transport, httpx.HTTPTransport):
+            pool = transport._pool
+            pool._network_backend = _Backend(pool._network_backend)
+
+
+class _Backend(httpcore.NetworkBackend):
+    def __init__(self, backend: httpcore.NetworkBackend) -> None:
+        self._backend = backend
+
+    def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
+        return _Stream(self._backend.connect_tcp(*args, **kwargs))
+
+    def sleep(self, seconds: float) -> None:
+        self._backend.sleep(seconds)
+
+
+class _Stream(httpcore.NetworkStream):
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        page = _page.get()
+        if page is not None:
+            page.check(0, 0)
+        return self._stream.read(max_bytes, timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, timeout)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
+        return _Stream(self._stream.start_tls(*args, **kwargs))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
 
 __all__ = [
     "Downloaded",
@@ -203,7 +261,7 @@ class Http:
             # A hook runs before httpx parses the address of a redirect, which may be none.
             event_hooks={"response": [_check_status]},
         )
-        network.bound_reads(self._client)
+        bound_reads(self._client)
 
     def close(self) -> None:
         """Close the connections."""
@@ -280,7 +338,7 @@ class Http:
         try:
             method, body = ("POST", {"query": query}) if query else ("GET", None)
             with (
-                network.reading(page),
+                reading(page),
                 self._client.stream(method, url, params=params or None, json=body) as response,
             ):
                 encoding = _encoding(response)

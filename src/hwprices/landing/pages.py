@@ -20,10 +20,9 @@ from hwprices.landing import strict_json
 from hwprices.landing.download import Downloaded, public_url
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.storage import layout, manifests, packed
-from hwprices.storage.checksum import sha256_of
 from hwprices.storage.manifests import Origin
 from hwprices.storage.scratch import scratch_directory
-from hwprices.storage.store import Store
+from hwprices.storage.store import Store, sha256_of
 
 MAX_NAME_BYTES = 200
 """Longest kind or region in the key of a page. File systems take 255 bytes, and the longest region

@@ -2,11 +2,16 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
 import polars as pl
 
-from hwprices.publish import gate, gate_history, join
-from hwprices.publish.accepted import BESIDE_LIVE
+from hwprices import providers
+from hwprices.errors import HwpricesError
+from hwprices.publish import gate, join
+from hwprices.publish.gate.comparisons import COMPARISONS, DRIFT
+from hwprices.publish.gate.invariants import INVARIANTS
+from hwprices.publish.gate.thresholds import HISTORY_LENGTH
 from hwprices.release.manifest import (
     CheckResult,
     CollectionReport,
@@ -15,14 +20,70 @@ from hwprices.release.manifest import (
     ReleaseManifest,
     TableFile,
 )
+from hwprices.release.versions import read_manifest, versions
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import inputs, stage
 from hwprices.stage.stage import Staged
-from hwprices.storage import layout
+from hwprices.storage import layout, manifests
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
+
+MONTH = timedelta(days=31)
+
+Figures = dict[str, dict[str, list[float]]]
+"""Provider, then check, to the figures of its last releases, oldest first."""
+
+
+def read_figures(store: Store) -> Figures:
+    """Read the figures of past releases; none where nothing was published yet.
+
+    Raises:
+        HwpricesError: the file is damaged; the line names it.
+    """
+    data = store.get(layout.GATE_HISTORY)
+    if data is None:
+        return {}
+    file = store.uri(layout.GATE_HISTORY)
+    remedy = "Delete it: the default limits hold until there is history again."
+    return manifests.decode(data, Figures, file=file, remedy=remedy)
+
+
+def append_figures(store: Store, figures: Figures, results: Collection[CheckResult]) -> None:
+    """Add the figures of a release that was published.
+
+    Only those of checks that passed: what somebody let through says nothing about the usual.
+    """
+    for result in results:
+        if result.value is not None and result.outcome in ("pass", "warn"):
+            values = figures.setdefault(result.provider, {}).setdefault(result.check, [])
+            values.append(round(result.value, 6))
+            del values[:-HISTORY_LENGTH]
+    store.put(layout.GATE_HISTORY, manifests.encode(figures))
+
+
+def of_last_month(store: Store, now: datetime) -> list[ReleaseManifest]:
+    """Read the manifests of the last month's releases, oldest first."""
+    first = (now - MONTH).strftime("%Y%m%dT%H%M%SZ")
+    return [read_manifest(store, version) for version in versions(store) if version >= first]
+
+
+def comparable(releases: Collection[ReleaseManifest], provider: str) -> ReleaseManifest | None:
+    """Choose the oldest of these releases that a provider can be compared with, or None.
+
+    Not older than the last release in which somebody let one of the provider's results through:
+    what was accepted then must not stop the provider for a month.
+    """
+    usable: list[ReleaseManifest] = []
+    for release in releases:
+        entry = release.providers.get(provider)
+        if entry is None:
+            continue
+        if any(result.outcome == "accepted" for result in entry.gate):
+            usable.clear()
+        usable.append(release)
+    return usable[0] if usable else None
 
 
 @dataclass(frozen=True)
@@ -51,7 +112,7 @@ class Past:
 
     previous: ReleaseManifest | None
     month: tuple[ReleaseManifest, ...] = ()
-    figures: gate_history.Figures = field(default_factory=dict)
+    figures: Figures = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,7 +167,7 @@ def _choose_one(
     if staged is None:
         return _Judged(old)
     new = _from_staging(staged)
-    baseline = from_release(provider, gate_history.baseline(past.month, provider))
+    baseline = from_release(provider, comparable(past.month, provider))
     published = _candidate(store, old) if old else None
     is_same = old is not None and baseline is not None and old.directory == baseline.directory
     month_ago = published if is_same else None
@@ -205,7 +266,7 @@ def _completed(candidate: gate.Candidate, footprint: pl.DataFrame) -> gate.Candi
 def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
     """Open the vendor tables of these sources, by region. Tables that no source has are absent.
 
-    Columns that the files of an older program lack are null.
+    Columns that were added to a table after its files were written are null.
     """
     uris: dict[str, list[str]] = {}
     for source in sources:
@@ -235,15 +296,14 @@ def new_words(store: Store, release: ReleaseManifest | None) -> pl.LazyFrame | N
 
 
 def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, str]]:
-    """Find the tables that an older program wrote without the columns that were added since.
+    """Find the tables that were written before a column was added to them.
 
     Returns pairs of provider and table. One file of each table is looked at, and none of a source
     that this program read.
     """
     pairs: set[tuple[str, str]] = set()
     for source in sources:
-        reading = source.inputs.reading
-        if reading is not None and reading.code == inputs.reading(source.provider).code:
+        if source.inputs.reading.code == inputs.reading(source.provider).code:
             continue
         for file in {file.table: file for file in source.files}.values():
             uri = store.uri(f"{source.directory}/{file.key}")
@@ -256,3 +316,34 @@ def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, 
 def _by_region(files: Collection[TableFile]) -> list[TableFile]:
     """Sort files as their rows are sorted, so that those of two releases stand in one order."""
     return sorted(files, key=lambda file: file.key.removesuffix(".parquet"))
+
+
+BESIDE_LIVE = "sample_beside_live"
+"""The one check that looks at more than one provider. See ``choose``."""
+
+CHECKS = tuple(sorted({*COMPARISONS, *DRIFT, *INVARIANTS, "sample_over_live", BESIDE_LIVE}))
+"""Every check that can stop a provider."""
+
+EXAMPLE = "Write provider:check, such as aws:type_gone, or aws:* for all of its checks."
+
+
+def check_names(accepted: Collection[str]) -> None:
+    """Check that each name is a provider and one of the gate's checks.
+
+    Raises:
+        HwpricesError: one is not; the line lists those there are.
+    """
+    for name in accepted:
+        provider, colon, check = name.partition(":")
+        if not colon:
+            raise HwpricesError(f"--accept {name}: it names no check", EXAMPLE)
+        if provider not in providers.names():
+            names = ", ".join(providers.names())
+            raise HwpricesError(
+                f"--accept {name}: no provider {provider!r}", f"There are: {names}."
+            )
+        if check not in (*CHECKS, "*"):
+            names = ", ".join(CHECKS)
+            raise HwpricesError(
+                f"--accept {name}: the gate has no check {check!r}", f"It has: {names}."
+            )

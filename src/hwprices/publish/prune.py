@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
-from hwprices.publish import gate_history, pointer
+from hwprices.publish import choose, locks
 from hwprices.release.versions import (
     FOLDERS,
     has_data,
@@ -88,7 +88,7 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
     """
     at = now or datetime.now(UTC)
     _check_has_data(store)
-    with pointer.lock(store):
+    with locks.lock(store):
         releases = _old_releases(store, policy, at)
         for version in releases:  # its manifest first: then it is no release
             store.delete(layout.release_manifest(version))
@@ -187,7 +187,7 @@ def _first_of_each(complete: Iterable[str], characters: int) -> set[str]:
 
 
 def _of_last_month(complete: Iterable[str], at: datetime) -> list[str]:
-    since = (at - gate_history.MONTH).strftime("%Y%m%dT%H%M%SZ")
+    since = (at - choose.MONTH).strftime("%Y%m%dT%H%M%SZ")
     return [version for version in complete if version >= since]
 
 

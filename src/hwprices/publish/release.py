@@ -15,14 +15,14 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError, first_line
-from hwprices.publish import choose, gate, gate_history, join, pointer, status, write
-from hwprices.publish.accepted import check_names
+from hwprices.publish import choose, gate, join, locks, status, write
+from hwprices.publish.choose import check_names
 from hwprices.publish.history.record import record
 from hwprices.publish.history.snapshot import Moment
-from hwprices.publish.join.new_words import unknown_before
-from hwprices.publish.notes import changelog, make
+from hwprices.publish.join import unknown_before
+from hwprices.publish.notes import make_notes, update_changelog
 from hwprices.publish.status import Publication
-from hwprices.release.manifest import CheckResult, ReleaseManifest
+from hwprices.release.manifest import CheckResult, LatestRelease, ReleaseManifest
 from hwprices.release.provider_status import Status
 from hwprices.release.versions import read_manifest
 from hwprices.specs import sheets
@@ -88,12 +88,12 @@ def publish(
             check.
     """
     check_names(accepted)
-    with pointer.lock(store), _readable(store):
-        current = pointer.current(store)
+    with locks.lock(store), _readable(store):
+        current = _current(store)
         previous = read_manifest(store, current.version) if current.version else None
         progress("gate")
-        figures = gate_history.read(store)
-        month = tuple(gate_history.of_last_month(store, now()))
+        figures = choose.read_figures(store)
+        month = tuple(choose.of_last_month(store, now()))
         specs = sheets.load_all()
         past = choose.Past(previous, month, figures)
         choice = choose.choose(store, past, accepted, specs["region_footprint"])
@@ -113,8 +113,8 @@ def publish(
             store, content, choice, current, previous, now(), digest, progress, with_database
         )
         with _published(manifest.version):
-            gate_history.append(store, figures, results)
-            changelog.update(store)
+            choose.append_figures(store, figures, results)
+            update_changelog(store)
             fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
         appeared = unknown_before(joined.tables["new_words"], known_words)
         return Published(manifest, True, results, fares, appeared)
@@ -124,7 +124,7 @@ def _release(
     store: Store,
     content: write.Content,
     choice: choose.Choice,
-    current: pointer.Current,
+    current: "_Current",
     previous: ReleaseManifest | None,
     created_at: datetime,
     digest: str,
@@ -141,7 +141,7 @@ def _release(
     moment = Moment(version, current.version)
     titles = {source.provider: write.provider_title(source.provider) for source in sources}
     new_words = content.joined.tables["new_words"]
-    notes = make.make(moment, sources, choice.results, past, titles, new_words)
+    notes = make_notes(moment, sources, choice.results, past, titles, new_words)
     manifest = write.write(
         store,
         content,
@@ -155,7 +155,7 @@ def _release(
         progress=progress,
     )
     progress("point")
-    pointer.move(store, manifest, current.tag)
+    _move(store, manifest, current.tag)
     return manifest
 
 
@@ -197,3 +197,46 @@ def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> Hwpri
         f"nothing is staged below {store.uri(layout.STAGED)}",
         "Collect first: hwprices refresh, or the collect flow.",
     )
+
+
+@dataclass(frozen=True)
+class _Current:
+    """The release in force and the tag of the pointer to it; both None before the first release."""
+
+    version: str | None = None
+    tag: str | None = None
+
+
+def _current(store: Store) -> _Current:
+    """Read the pointer.
+
+    Raises:
+        HwpricesError: it is damaged.
+    """
+    tagged = store.get_tagged(layout.LATEST_RELEASE)
+    if tagged is None:
+        return _Current()
+    file = store.uri(layout.LATEST_RELEASE)
+    remedy = "Restore it, or delete it and publish again."
+    pointer = manifests.decode(tagged.data, LatestRelease, file=file, remedy=remedy)
+    return _Current(pointer.version, tagged.tag)
+
+
+def _move(store: Store, release: ReleaseManifest, tag: str | None) -> None:
+    """Point at a release, if nobody has moved the pointer since its tag was read.
+
+    Raises:
+        BusyError: somebody has.
+        HwpricesError: it cannot be written.
+    """
+    pointer = LatestRelease(
+        version=release.version,
+        created_at=release.created_at,
+        manifest=layout.release_manifest(release.version),
+        schema_version=release.schema_version,
+    )
+    if not store.swap(layout.LATEST_RELEASE, manifests.encode(pointer), tag):
+        raise locks.BusyError(
+            f"another publisher moved {store.uri(layout.LATEST_RELEASE)} first",
+            "Its release stands; run publish again to go on from it.",
+        )

@@ -7,33 +7,37 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.publish import choose, derived
+from hwprices.publish import choose
 from hwprices.publish.choose import Source
-from hwprices.publish.croissant import croissant
-from hwprices.publish.datapackage import datapackage
+from hwprices.publish.croissant import croissant, datapackage
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
-from hwprices.publish.notes import markdown
+from hwprices.publish.notes import as_markdown
+from hwprices.release import database
 from hwprices.release.manifest import (
+    DerivedFile,
     ProviderEntry,
     ReleaseManifest,
     TableEntry,
     TableFile,
     UnmatchedAccelerator,
 )
-from hwprices.release.moment import version_time
 from hwprices.release.notes import ReleaseNotes
+from hwprices.release.versions import version_time
 from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
 from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.stage.stage import Progress
 from hwprices.storage import layout, manifests
-from hwprices.storage.store import Store
+from hwprices.storage.scratch import scratch_directory
+from hwprices.storage.store import Store, sha256_of
 
 COMPLETED = ("regions",)
 """Vendor tables in which the join fills in what the vendor does not say. They stay one file for
@@ -91,7 +95,7 @@ def _split(table: str, tables: Mapping[str, pl.DataFrame]) -> list[JoinedFile]:
 def content_digest(store: Store, content: Content) -> str:
     """Hash the rows of all files. With an equal digest there is nothing new to publish."""
     digests = {
-        layout.present_file(file.key): parquet.content_digest(_all_columns(store, source, file))
+        file.key: parquet.content_digest(_all_columns(store, source, file))
         if content.is_outdated(source, file)
         else file.content_sha256
         for source, file in content.vendor_files
@@ -103,7 +107,7 @@ def content_digest(store: Store, content: Content) -> str:
 
 
 def _all_columns(store: Store, source: Source, file: TableFile) -> pl.DataFrame:
-    """Read a file of an older program; the columns that it lacks are null."""
+    """Read a file with every column of its table; those that it lacks are null."""
     return choose.scan(store, [replace(source, files=(file,))])[file.table].collect()
 
 
@@ -187,16 +191,16 @@ def write(
     store.put(layout.release_croissant(version), manifests.encode(described))
     if with_database:
         progress("database")
-        database = derived.write_database(store, version, manifest.tables, package)
+        database = write_database(store, version, manifest.tables, package)
         manifest = replace(manifest, derived=(database,))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
         raise _exists(version)
     return manifest
 
 
-def _write_notes(store: Store, notes: ReleaseNotes) -> dict[str, str]:
+def _write_notes(store: Store, notes: ReleaseNotes) -> dict[layout.NotesFile, str]:
     """Write the release notes; return the SHA-256 of each file."""
-    texts = (markdown.notes(notes).encode(), manifests.encode(notes))
+    texts = (as_markdown(notes).encode(), manifests.encode(notes))
     for name, text in zip(layout.NOTES, texts, strict=True):
         store.put(layout.release_file(notes.version, name), text)
     return {
@@ -214,14 +218,14 @@ def _exists(version: str) -> HwpricesError:
 def _copy_vendor_files(store: Store, content: Content, version: str) -> Iterable[TableFile]:
     directory = layout.release_directory(version)
     for source, file in content.vendor_files:
-        key = layout.present_file(file.key)
         if content.is_outdated(source, file):
             rows = _all_columns(store, source, file)
-            written = parquet.write_file(store, directory, key, file.table, rows)
+            written = parquet.write_file(store, directory, file.key, file.table, rows)
             yield replace(written, provider=file.provider)
         else:
-            store.copy(store, f"{source.directory}/{file.key}", layout.release_file(version, key))
-            yield replace(file, key=key)
+            key = layout.release_file(version, file.key)
+            store.copy(store, f"{source.directory}/{file.key}", key)
+            yield file
 
 
 def _write_joined(store: Store, content: Content, version: str) -> Iterable[TableFile]:
@@ -281,3 +285,40 @@ def _provider_entry(source: Source, new_words: pl.DataFrame) -> ProviderEntry:
         inputs=source.inputs,
         price_sheet=is_price_sheet(source.provider),
     )
+
+
+def write_database(
+    store: Store, version: str, tables: Mapping[str, TableEntry], package: Mapping[str, Any]
+) -> DerivedFile:
+    """Write ``hwprices.duckdb``, with all tables and their documentation.
+
+    Args:
+        store: the root; the files of the tables are there already.
+        version: the release.
+        tables: its tables with their files.
+        package: its datapackage.json.
+
+    Raises:
+        HwpricesError: the root cannot be written.
+    """
+    with scratch_directory() as folder:
+        files = {
+            name: [_local(store, version, file.key, Path(folder)) for file in entry.files]
+            for name, entry in tables.items()
+        }
+        target = Path(folder) / layout.DATABASE
+        database.build(target, files, package, version)
+        # It may be larger than memory: it is neither read whole nor hashed whole.
+        store.put(layout.release_database(version), target)
+        return DerivedFile(layout.DATABASE, target.stat().st_size, sha256_of(target))
+
+
+def _local(store: Store, version: str, key: str, folder: Path) -> str:
+    """Give the path of a table file on this machine, copied there from an object store."""
+    full = layout.release_file(version, key)
+    if store.is_local:
+        return str(Path(store.uri(full)).absolute())
+    copy = folder / key
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_bytes(store.get(full) or b"")
+    return str(copy)

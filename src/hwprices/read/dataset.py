@@ -14,7 +14,6 @@ from hwprices.errors import HwpricesError
 from hwprices.read.find.options import Names, Options, PastOptions, named_options
 from hwprices.release.release import Release
 from hwprices.release.root import resolve
-from hwprices.release.versions import versions
 from hwprices.storage.store import Folder, Store
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
     from hwprices.read.recommend.job import Limits, Serving
-    from hwprices.release.moment import When
+    from hwprices.release.versions import When
 
 
 class Dataset(Release):
@@ -42,9 +41,9 @@ class Dataset(Release):
         Raises:
             HwpricesError: no release that is kept is so old.
         """
-        from hwprices.release import moment
+        from hwprices.release import versions
 
-        return Dataset(self.store, moment.version_at(versions(self.store), when))
+        return Dataset(self.store, versions.version_at(versions.versions(self.store), when))
 
     @named_options(PastOptions)
     def history(
@@ -92,7 +91,7 @@ class Dataset(Release):
                 there is no release before.
         """
         from hwprices.read.history import diff
-        from hwprices.release import moment
+        from hwprices.release import versions
 
         earlier = self.release.previous if since is None else since
         if earlier is None:
@@ -100,8 +99,12 @@ class Dataset(Release):
                 f"release {self.version} is the first: there is none to compare it with",
                 "Compare again when there is another.",
             )
-        until, at = moment.version_time(self.version), moment.instant(earlier)
-        kept = [version for version in versions(self.store) if moment.version_time(version) <= at]
+        until, at = versions.version_time(self.version), versions.instant(earlier)
+        kept = [
+            version
+            for version in versions.versions(self.store)
+            if versions.version_time(version) <= at
+        ]
         before = diff.flagged(Dataset(self.store, kept[-1])) if kept else None
         return diff.diff(self, at, until, before)
 

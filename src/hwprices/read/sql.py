@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hwprices.errors import HwpricesError, first_line
-from hwprices.release import focus
+from hwprices.release import database
 from hwprices.release.database import quoted_list, quoted_name, quoted_text
 from hwprices.release.release import DAMAGED, Release
 
@@ -106,7 +106,7 @@ def open_views(release: Release, max_memory: str = "", **settings: Any) -> "Duck
             connection.register(table, release.scan(table))
     # prices of another shape, of a damaged dataset, have no price list
     with suppress(duckdb.Error):
-        connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
+        connection.execute(f"create view {database.FOCUS_VIEW} as {database.focus_sql()}")
     if max_memory:
         set_memory(connection, max_memory)
     return connection

@@ -12,7 +12,6 @@ from rich.text import Text
 from hwprices.errors import HwpricesError
 from hwprices.read.terminal.tables import table
 from hwprices.read.terminal.words import ago
-from hwprices.release import provider_status
 from hwprices.release.age import STALE_AFTER
 from hwprices.release.provider_status import ProviderStatus, Status, UnitCounts
 from hwprices.release.root import SAMPLE, is_sample, resolve
@@ -80,7 +79,7 @@ def read(root: str) -> Status:
         raise HwpricesError(
             f"there is no {file}", "hwprices refresh writes it; or give the dataset with --root."
         )
-    return provider_status.decode(data, file=file, remedy="The next refresh writes it anew.")
+    return manifests.decode(data, Status, file=file, remedy="The next refresh writes it anew.")
 
 
 def parse_age(text: str) -> timedelta:

@@ -5,10 +5,108 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hwprices.errors import cannot_write
-from hwprices.release import focus
 
 if TYPE_CHECKING:
     import duckdb
+
+import polars as pl
+
+FOCUS_DRAFT = "FOCUS_Spec pull request 2424, 2026-09-22"
+
+FOCUS_VIEW = "focus_sku_prices"
+"""Prices as the draft of the FOCUS dataset "SKU Price" has them. FOCUS 1.5 (planned for December
+2026) adds price lists: https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec/pull/2424.
+
+- A price without a term is a Usage record. A commitment is a Purchase record with
+  PurchaseDurationType and PurchasePaymentModel; the fee at the start is a record of its own.
+- SkuId and SkuPriceId are the vendor's, null if it has none. ``x_PriceId`` is the dataset's id.
+- Unknown prices and placeholders are left out: a record must have a UnitPrice.
+- The draft has no column for a machine's price under a savings plan or flexible commitment
+  (https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec/issues/2706). Their records have
+  that price as UnitPrice.
+- ContractId is null: these are public list prices. PricingServiceName is null: it is not kept.
+"""
+
+FOCUS_DTYPES: Mapping[str, pl.DataType] = {
+    "VARCHAR": pl.String(),
+    "DECIMAL(20,10)": pl.Decimal(20, 10),
+    "TIMESTAMP WITH TIME ZONE": pl.Datetime("us", "UTC"),
+}
+"""What polars calls the types of the view's columns."""
+
+FOCUS_COLUMNS = """
+    {category} as ChargeCategory,
+    case
+        when term_months = 0 then null
+        when commitment_plan in ('compute', 'ec2_instance', 'flexible') then 'Spend'
+        else 'Usage'
+    end as CommitmentDiscountCategory,
+    cast(null as varchar) as ContractId,
+    currency as PricingCurrency,
+    'National' as PricingCurrencyCategory,
+    region as PricingRegionId,
+    cast(null as varchar) as PricingServiceName,
+    {unit} as PricingUnit,
+    case
+        when term_months = 0 then null
+        when term_months = 12 then '1 Year'
+        when term_months % 12 = 0 then (term_months // 12) || ' Years'
+        else term_months || ' Months'
+    end as PurchaseDurationType,
+    case
+        when term_months = 0 then null
+        when payment_option = 'all_upfront' then 'All Upfront'
+        when payment_option = 'partial_upfront' then 'Partial Upfront'
+        else 'No Upfront'
+    end as PurchasePaymentModel,
+    cast(null as varchar) as QuantityTierCategory,
+    cast(null as decimal(20, 10)) as QuantityTierMinimum,
+    cast(null as decimal(20, 10)) as QuantityTierMaximum,
+    provider as ServiceProviderName,
+    sku_id as SkuId,
+    cast(null as timestamptz) as SkuPriceCreated,
+    concat_ws(' ', instance_type, os, nullif(software, 'none'), nullif(license_model, 'included'),
+        nullif(tenancy, 'shared'), purchase_option, commitment_plan,
+        case when term_months > 0 then term_months || ' months' end,
+        nullif(payment_option, 'none'), {part}) as SkuPriceDescription,
+    effective_from as SkuPriceEffectiveStart,
+    cast(null as timestamptz) as SkuPriceEffectiveEnd,
+    cast(null as varchar) as SkuPriceEligibility,
+    sku_price_id as SkuPriceId,
+    observed_at as SkuPriceLastUpdated,
+    {price} as UnitPrice,
+    'List' as UnitPriceType,
+    price_id as x_PriceId,
+    instance_type as x_InstanceType,
+    os as x_OperatingSystem,
+    software as x_Software,
+    license_model as x_LicenseModel,
+    tenancy as x_Tenancy,
+    zone as x_AvailabilityZone,
+    purchase_option as x_PurchaseOption,
+    commitment_plan as x_CommitmentPlan
+"""
+
+
+def focus_sql() -> str:
+    """Return the query of the view, over the table prices."""
+    category = "case when term_months = 0 then 'Usage' else 'Purchase' end"
+    in_parts = "payment_option = 'partial_upfront'"
+    hourly_part = f"case when {in_parts} then 'hourly fee' end"
+    upfront_part = f"case when {in_parts} then 'upfront fee' end"
+    is_placeholder = "coalesce(list_contains(flags, 'placeholder'), false)"
+    known = f"effective_hourly is not null and not {is_placeholder}"
+    recurring = FOCUS_COLUMNS.format(
+        category=category, unit="'Hours'", price="hourly", part=hourly_part
+    )
+    upfront = FOCUS_COLUMNS.format(
+        category="'Purchase'", unit="'Units'", price="upfront", part=upfront_part
+    )
+    return (
+        f"select {recurring} from prices where {known} and hourly > 0 "  # noqa: S608
+        f"union all by name select {upfront} from prices where {known} and upfront is not null"
+    )
+
 
 STORAGE_VERSION = "v1.3.0"
 """Of the file: DuckDB 1.3 (May 2025) and newer can read it. That of 1.0 takes a third more time to
@@ -23,11 +121,11 @@ sku_price_id of AWS, which has most of the prices. DuckDB would choose a diction
 took 1.6 to 2.7 times as long to make and saved no room (2026-11-23)."""
 
 
-FOCUS = f"Prices by the draft SKU Price dataset of FOCUS ({focus.DRAFT})."
+FOCUS = f"Prices by the draft SKU Price dataset of FOCUS ({FOCUS_DRAFT})."
 
 DISCOUNTED = (
     "Own discounts are applied here, and list_effective_hourly is the list price. Other tables "
-    f"have list prices. The view {focus.VIEW}, which is one of list prices, is left out."
+    f"have list prices. The view {FOCUS_VIEW}, which is one of list prices, is left out."
 )
 """What the comment of the table prices says besides, where own discounts are applied to it."""
 
@@ -84,14 +182,14 @@ def build(
             columns[table] = list(kinds)
             connection.execute(_create_table(table, kinds))
             connection.execute(f"insert into {quoted_name(table)} select * from {source}")  # noqa: S608
-        has_view = "prices" in files and focus.VIEW not in files and not discounted
+        has_view = "prices" in files and FOCUS_VIEW not in files and not discounted
         if has_view:
-            connection.execute(f"create view {focus.VIEW} as {focus.view_sql()}")
+            connection.execute(f"create view {FOCUS_VIEW} as {focus_sql()}")
         comments = _comments(columns, package, version, discounted=discounted)
         if has_view:
-            comments.append(_comment(f"view {focus.VIEW}", FOCUS))
-        elif focus.VIEW in files:
-            comments.append(_comment(f"table {focus.VIEW}", FOCUS))
+            comments.append(_comment(f"view {FOCUS_VIEW}", FOCUS))
+        elif FOCUS_VIEW in files:
+            comments.append(_comment(f"table {FOCUS_VIEW}", FOCUS))
         connection.execute("; ".join(comments))
         connection.execute("commit")
         connection.execute("use memory")

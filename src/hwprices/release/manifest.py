@@ -1,19 +1,51 @@
 """What the manifest of a release and the pointer to it hold: written by publish, read by read.
 
-Times are ISO 8601 strings in UTC, as they are in the JSON. Fields with a default may be missing
-from the manifests of older releases.
+Times are ISO 8601 strings in UTC, as they are in the JSON.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
-from typing import Literal
+from datetime import datetime
+from typing import Annotated, Literal
 
-from hwprices.errors import HwpricesError
-from hwprices.storage import layout, manifests
+from msgspec import Meta
+
+from hwprices.storage import layout
 from hwprices.storage.manifests import Origin
 
 MAX_SHOWN = 80  # characters of a wrong value in an error
+
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""A number of rows, bytes or units: what a column of a table can hold."""
+
+TableName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,62}\Z")]
+"""A small letter, then small letters, digits and _; as long as PostgreSQL's names may be."""
+
+
+def require(holds: bool, field_name: str, value: str, problem: str) -> None:
+    """Refuse a value of a manifest, as msgspec does: ``manifests.decode`` adds the file.
+
+    Raises:
+        ValueError: it does not hold; the value is quoted, short, its control characters escaped.
+    """
+    if not holds:
+        shown = ascii(value[:MAX_SHOWN]) + "…" * (len(value) > MAX_SHOWN)
+        raise ValueError(f"{field_name}: {shown} {problem}")
+
+
+def require_time(field_name: str, text: str | None) -> None:
+    """Refuse what is neither a time in ISO 8601, nor a day, nor None.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if text is not None:
+        try:
+            datetime.fromisoformat(text)
+        except ValueError:
+            require(False, field_name, text, "is not a time")
+
 
 DIGEST_CHARACTERS = 16
 """64 bits in hex: enough to tell the pages of one collection apart."""
@@ -31,10 +63,10 @@ class TableFile:
     ``provider`` is None in a file that holds the rows of all providers.
     """
 
-    table: str
+    table: TableName
     key: str
-    rows: int
-    bytes: int
+    rows: Count
+    bytes: Count
     sha256: str
     content_sha256: str
     observed_from: str | None = None
@@ -42,26 +74,26 @@ class TableFile:
     provider: str | None = None
 
     def __post_init__(self) -> None:
-        """Fill in the provider in manifests written before the field existed: its key says it."""
-        if self.provider is None:
-            object.__setattr__(self, "provider", layout.table_file_provider(self.key))
+        """Refuse a key that is not one of the table's files."""
+        is_file = layout.is_file_of(self.table, self.key)
+        require(is_file, "key", self.key, "is not a file of the table")
 
 
 @dataclass(frozen=True)
 class TableEntry:
     """One table of a release."""
 
-    rows: int
-    bytes: int
-    files: tuple[TableFile, ...]
+    rows: Count
+    bytes: Count
+    files: Annotated[tuple[TableFile, ...], Meta(min_length=1)]
 
 
 @dataclass(frozen=True)
 class DerivedFile:
     """A file made of the tables, for other programs: the DuckDB file. ``key``: below a release."""
 
-    key: str
-    bytes: int
+    key: Literal["hwprices.duckdb"]
+    bytes: Count
     sha256: str
 
 
@@ -155,14 +187,14 @@ class UnitInput:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a provider's tables were made of; empty in releases of older programs.
+    """What a provider's tables were made of.
 
     ``pages`` is a digest of all pages and of how they were requested.
     """
 
-    reading: Reading | None = None
-    pages: str = ""
-    units: tuple[UnitInput, ...] = ()
+    reading: Reading
+    pages: str
+    units: tuple[UnitInput, ...]
 
 
 PartitionStatus = Literal["fresh", "kept"]
@@ -188,8 +220,13 @@ class ProviderEntry:
     rows: Mapping[str, int]
     report: CollectionReport
     gate: tuple[CheckResult, ...]
-    inputs: Inputs = field(default_factory=Inputs)
+    inputs: Inputs
     price_sheet: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse times that are none."""
+        require_time("observed_from", self.observed_from)
+        require_time("observed_to", self.observed_to)
 
 
 @dataclass(frozen=True)
@@ -215,11 +252,23 @@ class ReleaseManifest:
     code_version: str = ""
     previous: str | None = None
     content_sha256: str
-    tables: Mapping[str, TableEntry]
+    tables: Mapping[TableName, TableEntry]
     providers: Mapping[str, ProviderEntry]
     unmatched_accelerators: tuple[UnmatchedAccelerator, ...] = ()
     derived: tuple[DerivedFile, ...] = ()
-    notes: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[layout.NotesFile, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what would be read as another release, or a file as two."""
+        require_time("created_at", self.created_at)
+        is_version = self.previous is None or layout.is_version(self.previous)
+        require(is_version, "previous", self.previous or "", "is not a version")
+        keys: set[str] = set()
+        for name, entry in self.tables.items():
+            for file in entry.files:
+                require(file.table == name, f"tables.{name}", file.table, "is another table")
+                require(file.key not in keys, f"tables.{name}", file.key, "is listed twice")
+                keys.add(file.key)
 
     def files_of(self, provider: str) -> tuple[TableFile, ...]:
         """List the files that hold one provider's rows alone, without those of its history."""
@@ -232,107 +281,23 @@ class ReleaseManifest:
 class SchemaVersion:
     """The one field to read before the rest: a newer manifest may have another shape."""
 
-    schema_version: str | int
+    schema_version: Annotated[str, Meta(pattern=r"^[0-9]{1,9}\Z")]
 
 
 @dataclass(frozen=True)
 class LatestRelease:
-    """``latest.json``: the release in force. ``manifest`` is the key of its manifest."""
+    """``latest.json``: the current release. Only ``version`` is promised to be there.
+
+    ``manifest`` is the key of its manifest.
+    """
 
     version: str
     created_at: str = ""
     manifest: str = ""
     schema_version: str = ""
 
-
-def check_release(manifest: ReleaseManifest, version: str, *, file: str, remedy: str) -> None:
-    """Check the values of a manifest that was read, before anything is done with them.
-
-    Args:
-        manifest: with fields of the right types already.
-        version: the release that it was read for.
-        file: what to call the file in the error.
-        remedy: what to do about a damaged file.
-
-    Raises:
-        HwpricesError: a table has another name than tables have, a file does not lie below the
-            release, a number is negative or absurd, a time is none, or the manifest is that of
-            another release.
-    """
-    for field_name, fault in _faults(manifest, version):
-        raise HwpricesError(f"{file} is damaged ({field_name}: {fault})", remedy)
-
-
-def check_latest(latest: LatestRelease, *, file: str, remedy: str) -> None:
-    """Check the pointer to the release in force. Arguments as those of ``check_release``.
-
-    Raises:
-        HwpricesError: it does not name a release, or the manifest of another one.
-    """
-    if not layout.is_version(latest.version):
-        fault = f"version: {_shown(latest.version)} is no version"
-        raise HwpricesError(f"{file} is damaged ({fault})", remedy)
-    if latest.manifest not in ("", layout.release_manifest(latest.version)):
-        fault = f"manifest: {_shown(latest.manifest)} is not that of release {latest.version}"
-        raise HwpricesError(f"{file} is damaged ({fault})", remedy)
-
-
-def _faults(manifest: ReleaseManifest, version: str) -> Iterator[tuple[str, str]]:
-    """Give each field with a value that it may not have, and what is wrong with it."""
-    if manifest.version != version:
-        yield "version", f"{_shown(manifest.version)} in the directory of {version}"
-    if manifest.previous is not None and not layout.is_version(manifest.previous):
-        yield "previous", f"{_shown(manifest.previous)} is no version"
-    yield from _faults_of_extras(manifest)
-    yield from _faults_of_times(manifest)
-    keys: set[str] = set()
-    for name, entry in manifest.tables.items():
-        if not layout.is_table_name(name):
-            yield "tables", f"{_shown(name)} is no name of a table"
-        if not entry.files:
-            yield f"tables.{name}.files", "there is none"
-        yield from _no_counts(f"tables.{name}", entry)
-        for index, file in enumerate(entry.files):
-            field_name = f"tables.{name}.files[{index}]"
-            if file.table != name:
-                yield f"{field_name}.table", f"{_shown(file.table)} is another table"
-            if not layout.is_file_of(name, file.key):
-                yield f"{field_name}.key", f"{_shown(file.key)} is no file of the table"
-            if file.key in keys:
-                yield f"{field_name}.key", f"{_shown(file.key)} is listed twice"
-            keys.add(file.key)
-            yield from _no_counts(field_name, file)
-
-
-def _faults_of_extras(manifest: ReleaseManifest) -> Iterator[tuple[str, str]]:
-    """Give each file that is neither a table's, nor notes, nor made for another program."""
-    for index, derived in enumerate(manifest.derived):
-        if derived.key != layout.DATABASE:
-            yield f"derived[{index}].key", f"{_shown(derived.key)} is no file of a release"
-    for name in manifest.notes:
-        if name not in layout.NOTES:
-            yield "notes", f"{_shown(name)} is no file of notes"
-
-
-def _faults_of_times(manifest: ReleaseManifest) -> Iterator[tuple[str, str]]:
-    """Give each time that is none."""
-    times: dict[str, str | None] = {"created_at": manifest.created_at}
-    for name, entry in manifest.providers.items():
-        times[f"providers.{name[:MAX_SHOWN]}.observed_from"] = entry.observed_from
-        times[f"providers.{name[:MAX_SHOWN]}.observed_to"] = entry.observed_to
-    for field_name, time in times.items():
-        if time is not None and not manifests.is_time(time):
-            yield field_name, f"{_shown(time)} is no time"
-
-
-def _no_counts(field_name: str, entry: TableEntry | TableFile) -> Iterator[tuple[str, str]]:
-    for name, count in (("rows", entry.rows), ("bytes", entry.bytes)):
-        if count < 0:
-            yield f"{field_name}.{name}", f"{count} is negative"
-        elif count > manifests.MAX_COUNT:
-            yield f"{field_name}.{name}", "it is too large"
-
-
-def _shown(text: str) -> str:
-    """Return a text of the manifest for an error: in quotes, short, control characters escaped."""
-    return ascii(text[:MAX_SHOWN]) + "…" * (len(text) > MAX_SHOWN)
+    def __post_init__(self) -> None:
+        """Refuse a pointer that does not name a release, or the manifest of another one."""
+        require(layout.is_version(self.version), "version", self.version, "is not a version")
+        is_own = self.manifest in ("", layout.release_manifest(self.version))
+        require(is_own, "manifest", self.manifest, f"is not that of release {self.version}")

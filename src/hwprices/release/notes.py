@@ -147,7 +147,7 @@ WORDS = {
 
 
 def read(dataset: Release) -> ReleaseNotes | None:
-    """Read the notes of a release; None if it has none, as those of older programs.
+    """Read the notes of a release; None if its manifest lists none.
 
     Raises:
         HwpricesError: they are damaged.

@@ -4,12 +4,10 @@ Times are ISO 8601 strings in UTC. Ages are not written: the reader knows what t
 """
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import Literal
 
-from hwprices.errors import HwpricesError
-from hwprices.release.manifest import Trouble
-from hwprices.storage import manifests
+from hwprices.release.manifest import Count, Trouble, require_time
 from hwprices.storage.manifests import Origin
 
 ProviderOutcome = Literal["published", "unchanged", "partial", "held_back", "skipped", "failed"]
@@ -29,11 +27,11 @@ class UnitCounts:
     ``skipped`` have nothing to fetch; ``not_requested`` were left out by a narrowed run.
     """
 
-    fetched: int = 0
-    failed: int = 0
-    carried: int = 0
-    skipped: int = 0
-    not_requested: int = 0
+    fetched: Count = 0
+    failed: Count = 0
+    carried: Count = 0
+    skipped: Count = 0
+    not_requested: Count = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +73,12 @@ class ProviderStatus:
     units: UnitCounts = field(default_factory=UnitCounts)
     troubles: tuple[Trouble, ...] = ()
     prices_fetched: bool = True
-    new_words: int = 0
+    new_words: Count = 0
+
+    def __post_init__(self) -> None:
+        """Refuse times that are none."""
+        for name in ("last_try", "last_success", "complete_since", "sheet_seen_on"):
+            require_time(name, getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,30 +87,3 @@ class Status:
 
     updated_at: str
     providers: Mapping[str, ProviderStatus] = field(default_factory=dict)
-
-
-TIMES = ("last_try", "last_success", "complete_since", "sheet_seen_on")
-
-
-def decode(data: bytes, *, file: str, remedy: str) -> Status:
-    """Read ``status.json``, and check its times and counts. See ``manifests.decode``.
-
-    Raises:
-        HwpricesError: it is damaged; names the file and the field.
-    """
-    status = manifests.decode(data, Status, file=file, remedy=remedy)
-    for name, entry in status.providers.items():
-        times = ((field_name, getattr(entry, field_name)) for field_name in TIMES)
-        faults = [
-            f"{field_name}: {time[:40]!a} is no time"
-            for field_name, time in times
-            if time is not None and not manifests.is_time(time)
-        ]
-        faults += [
-            f"units or new_words: {count} is no count"
-            for count in (*astuple(entry.units), entry.new_words)
-            if not 0 <= count <= manifests.MAX_COUNT
-        ]
-        for fault in faults:
-            raise HwpricesError(f"{file} is damaged (providers.{name[:40]}.{fault})", remedy)
-    return status

@@ -17,7 +17,7 @@ def faults(store: Store, release: ReleaseManifest) -> list[str]:
         layout.release_datapackage(release.version),
         layout.release_croissant(release.version),
     }
-    report = layout.release_report(release.version)
+    report = layout.release_report(release.version, "")
     others = [
         f"{store.uri(key)} is not in the manifest"
         for key in store.keys(layout.release_directory(release.version))

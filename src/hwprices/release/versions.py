@@ -1,6 +1,5 @@
 """List the releases of a dataset, and read their manifests."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ from hwprices.storage.store import Store
 
 if TYPE_CHECKING:
     from hwprices.release.manifest import ReleaseManifest
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time
 
 
 def versions(store: Store) -> list[str]:
@@ -35,7 +36,7 @@ def read_manifest(store: Store, version: str, *, is_latest: bool = False) -> "Re
             not have, or its schema is newer than this reader's.
     """
     # its dataclasses take a twentieth of the import of polars: ``import hwprices`` needs none
-    from hwprices.release.manifest import ReleaseManifest, SchemaVersion, check_release
+    from hwprices.release.manifest import ReleaseManifest, SchemaVersion
 
     key = layout.release_manifest(version)
     data = store.get(key, manifests.MAX_BYTES) if layout.is_version(version) else None
@@ -55,27 +56,16 @@ def read_manifest(store: Store, version: str, *, is_latest: bool = False) -> "Re
     file = f"the manifest {store.uri(key)}"
     remedy = "Open another release, or publish again."
     schema = manifests.decode(data, SchemaVersion, file=file, remedy=remedy).schema_version
-    if _schema_number(schema, file, remedy) > int(SCHEMA_VERSION):
+    if int(schema) > int(SCHEMA_VERSION):
         raise HwpricesError(
             f"release {version} has schema version {schema}; this reader knows {SCHEMA_VERSION}",
             f"Install a newer version: {install_command()}.",
         )
     manifest = manifests.decode(data, ReleaseManifest, file=file, remedy=remedy)
-    check_release(manifest, version, file=file, remedy=remedy)
-    return manifest
-
-
-def _schema_number(schema: str | int, file: str, remedy: str) -> int:
-    """Read the schema version of a manifest as a number.
-
-    Raises:
-        HwpricesError: it is none.
-    """
-    text = str(schema)
-    if not re.fullmatch(r"[0-9]{1,9}", text):
-        fault = f"schema_version: {text[:20]!a} is no number"
+    if manifest.version != version:
+        fault = f"version: {manifest.version[:80]!a} in the directory of {version}"
         raise HwpricesError(f"{file} is damaged ({fault})", remedy)
-    return int(text)
+    return manifest
 
 
 def latest_version(store: Store) -> str | None:
@@ -84,16 +74,14 @@ def latest_version(store: Store) -> str | None:
     Raises:
         HwpricesError: the pointer is damaged, or names no release.
     """
-    from hwprices.release.manifest import LatestRelease, check_latest
+    from hwprices.release.manifest import LatestRelease
 
     data = store.get(layout.LATEST_RELEASE, manifests.MAX_BYTES)
     if data is None:
         return None
     file = store.uri(layout.LATEST_RELEASE)
     remedy = "Give a version; hwprices releases lists them."
-    latest = manifests.decode(data, LatestRelease, file=file, remedy=remedy)
-    check_latest(latest, file=file, remedy=remedy)
-    return latest.version
+    return manifests.decode(data, LatestRelease, file=file, remedy=remedy).version
 
 
 FOLDERS = (layout.RELEASES, layout.RAW, layout.STAGED)
@@ -143,3 +131,80 @@ def releases(root: str | Path) -> list[dict[str, Any]]:
             }
         )
     return entries
+
+
+When = str | date | datetime
+"""A version, a day (2026-10-01) or a time; without a time zone it is UTC."""
+
+_FORMATS = ("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S.%fZ")
+
+
+def version_time(version: str) -> datetime:
+    """Read the time in the name of a release.
+
+    >>> version_time("20261001T041700Z")
+    datetime.datetime(2026, 10, 1, 4, 17, tzinfo=datetime.timezone.utc)
+    """
+    return datetime.strptime(version, _FORMATS["." in version]).replace(tzinfo=UTC)
+
+
+def instant(when: When) -> datetime:
+    """Turn a day or time into an instant; a day counts until its end, in UTC.
+
+    >>> instant("2026-10-01").isoformat()
+    '2026-10-01T23:59:59.999999+00:00'
+    >>> instant("2026-10-01T06:00+02:00").isoformat()
+    '2026-10-01T04:00:00+00:00'
+
+    Raises:
+        HwpricesError: it is no version, day or time, or in UTC it is in no year from 1 to 9999.
+    """
+    if isinstance(when, datetime):
+        return _in_utc(when)
+    if isinstance(when, date):
+        return datetime.combine(when, time.max, UTC)
+    try:
+        if layout.is_version(when):
+            return version_time(when)
+        return instant(_parsed(when))
+    except (ValueError, TypeError):
+        raise HwpricesError(
+            f"{when!a:.40} is no day, time or version",
+            "Write 2026-10-01, 2026-10-01T06:00 or a version; hwprices releases lists them.",
+        ) from None
+
+
+def _in_utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except OverflowError:
+        raise HwpricesError(
+            f"{time.isoformat()} is in no year from 1 to 9999 in UTC", "Write another day."
+        ) from None
+
+
+def _parsed(text: str) -> date | datetime:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return datetime.fromisoformat(text)
+
+
+def version_at(versions: Sequence[str], when: When) -> str:
+    """Name the release that was in force at a time.
+
+    >>> version_at(["20261001T041700Z", "20261002T041700Z"], "2026-10-01")
+    '20261001T041700Z'
+
+    Raises:
+        HwpricesError: no release that is kept is so old.
+    """
+    at = instant(when)
+    older = [version for version in versions if version_time(version) <= at]
+    if not older:
+        oldest = f"The oldest one kept is {versions[0]}." if versions else "There is none yet."
+        raise HwpricesError(
+            f"no release that is kept was in force at {at:%Y-%m-%d %H:%M} UTC",
+            f"{oldest} hwprices history has older prices too.",
+        )
+    return older[-1]

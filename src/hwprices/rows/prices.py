@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from hwprices.rows import frames, hashing
+from hwprices.rows import frames
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
@@ -139,7 +139,7 @@ def read_money(text: pl.Expr) -> pl.Expr:
 
 def price_id() -> pl.Expr:
     """Make prices.price_id from the key columns."""
-    return hashing.digest(*(pl.col(name) for name in PRICE_KEY)).alias("price_id")
+    return frames.digest(*(pl.col(name) for name in PRICE_KEY)).alias("price_id")
 
 
 def effective_hourly() -> pl.Expr:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from hwprices.rows import frames, hashing
+from hwprices.rows import frames
 from hwprices.schemas.columns import HIDDEN_CHARACTERS, MAX_NAME_LENGTH, PLACE_PATTERN
 from hwprices.schemas.quarantine import Quarantine
 
@@ -52,7 +52,7 @@ def refused(
         _readable(_expression(word)).alias("word"),
         _expression(dependants, 0).cast(pl.Int32).alias("dependants"),
     ).with_columns(
-        hashing.digest(pl.col("table"), pl.col("reason"), pl.col("row")).alias("row_hash"),
+        frames.digest(pl.col("table"), pl.col("reason"), pl.col("row")).alias("row_hash"),
         pl.lit(1, dtype=pl.Int32).alias("occurrences"),
     )
     return frames.conform(rows, Quarantine)

@@ -55,7 +55,7 @@ class Staged:
     units: Mapping[str, int] = field(default_factory=dict)
     troubles: tuple[Trouble, ...] = ()
     oldest_run: str = ""
-    inputs: Inputs = field(default_factory=Inputs)
+    inputs: Inputs = field(kw_only=True)
     parts: tuple[PartRecord, ...] = ()
     price_units: Mapping[str, int] = field(default_factory=dict)
 

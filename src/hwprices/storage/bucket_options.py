@@ -25,6 +25,8 @@ def open_options(root: str) -> dict[str, Any]:
     Raises:
         HwpricesError: only one half of the store's own key is set.
     """
+    if root.startswith("memory://"):
+        return {}
     return {"retry_config": RETRIES, **_client_options(root), **_credentials(root)}
 
 

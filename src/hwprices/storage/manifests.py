@@ -18,9 +18,6 @@ MAX_BYTES = 64 * 1024 * 1024
 """A larger manifest is refused before it is read. The sample's release has 24 kB, some 400 bytes
 for each of its files, so that this is enough for a release of 150,000 files."""
 
-MAX_COUNT = 2**63 - 1
-"""Largest number of rows, bytes or units: what a column of a table can hold."""
-
 Origin = Literal["sample", "live"]
 """Where figures come from: the bundled sample, or the vendors themselves."""
 
@@ -28,8 +25,7 @@ Origin = Literal["sample", "live"]
 def encode(manifest: Any) -> bytes:
     """Write a manifest (a dataclass, or JSON values) as indented JSON.
 
-    Not with msgspec: it would write Z for +00:00, and leave out fields that an older manifest did
-    not have.
+    Not with msgspec, which would write Z for +00:00.
     """
     text = json.dumps(_values(manifest), indent=1, ensure_ascii=False, default=datetime.isoformat)
     return text.encode() + b"\n"
@@ -46,15 +42,6 @@ def to_mapping(manifest: Any) -> dict[str, Any]:
     text = json.dumps(_values(manifest), default=datetime.isoformat)
     values: dict[str, Any] = json.loads(text)
     return values
-
-
-def is_time(text: str) -> bool:
-    """Tell whether a text is a time as ``encode`` writes it, or a day."""
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def decode(data: bytes, manifest: type[T], *, file: str, remedy: str) -> T:

@@ -1,22 +1,21 @@
-"""Read and write files below a root that is a folder or an object store."""
+"""Read and write files below a root: a folder, an object store, or memory."""
 
 import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, Literal, Self
 
 import obstore
 from obstore.store import LocalStore, from_url
 
 from hwprices.errors import HwpricesError, first_line
 from hwprices.storage.bucket_options import open_options
-from hwprices.storage.checksum import sha256_of
 
 MISSING = (obstore.exceptions.NotFoundError, FileNotFoundError)
 
@@ -52,21 +51,22 @@ https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.
 class Store:
     """Keys below a root. A key is a relative path with ``/``; ``storage.layout`` spells them.
 
-    ``Store(root)`` is a ``Folder``, or a ``Bucket`` where the root is ``s3://``, ``gs://`` or
-    ``az://``. Nothing is opened before the first read or write.
+    ``Store(root)`` is an object store (``s3://``, ``gs://``, ``az://``; ``memory://`` for tests)
+    that can replace an object only if it has not changed, or a ``Folder``. Nothing is opened before
+    the first read or write.
 
     Raises:
         HwpricesError: (any method) the root cannot be used; names it, and what to do.
     """
 
-    is_local: bool
-    read_remedy = "Check that it exists and can be read."
-    write_remedy = "Check the permissions there."
+    is_local = False
+    read_remedy = "Check the bucket's name and the credentials."
+    write_remedy = "Check the bucket's name, the credentials and their rights there."
 
     def __new__(cls, root: str | Path) -> Self:
-        """Make a ``Folder`` or a ``Bucket``, by the form of the root."""
-        kind: type[Store] = Bucket if "://" in _without_file_scheme(root) else Folder
-        return super().__new__(kind if cls is Store else cls)  # type: ignore[return-value]
+        """Make a ``Folder`` where the root is no URL."""
+        kind: type[Store] = Store if "://" in _without_file_scheme(root) else Folder
+        return super().__new__(kind)  # type: ignore[return-value]
 
     def __init__(self, root: str | Path) -> None:
         self.root = _without_file_scheme(root)
@@ -75,75 +75,8 @@ class Store:
         """Pickle as the root alone: open clients cannot be sent to another process."""
         return Store, (self.root,)
 
-    # What a folder and an object store do differently. These are not abstract methods: a type
-    # checker would refuse ``Store(root)`` then, which makes one of the two.
-
     def _open(self) -> ObjectStore:
-        raise NotImplementedError
-
-    def local(self, key: str) -> Path | None:
-        """Return the file of a key, or None on an object store."""
-        raise NotImplementedError
-
-    def uri(self, key: str) -> str:
-        """Return what polars and DuckDB open: a path, or ``s3://…``."""
-        raise NotImplementedError
-
-    def leads_out(self, key: str) -> bool:
-        """Tell whether a key is a link, or lies below one, to a place outside of the root."""
-        raise NotImplementedError
-
-    def obstacle(self, key: str) -> str | None:
-        """Name what is in the place of a file and is none, "a directory"; None if nothing is."""
-        raise NotImplementedError
-
-    def exists(self, key: str) -> bool:
-        """Tell whether there is a file of this key."""
-        raise NotImplementedError
-
-    def modified(self, key: str) -> datetime | None:
-        """Say when a key was last written; None where there is none."""
-        raise NotImplementedError
-
-    def renew(self, key: str) -> bool:
-        """Make a key young again, so that ``prune`` leaves it; False if it must be written anew."""
-        raise NotImplementedError
-
-    def delete(self, key: str) -> None:
-        """Delete one key; one that is gone already is no error."""
-        raise NotImplementedError
-
-    def are_old(self, keys: Iterable[str], now: datetime | None = None) -> bool:
-        """Tell whether nobody has written these keys for so long that no run is at work on them."""
-        oldest = (now or datetime.now(UTC)) - LEFTOVER_AGE
-        written = (self.modified(key) for key in keys)
-        return all(time is None or time < oldest for time in written)
-
-    def delete_below(self, prefix: str) -> None:
-        """Delete all keys below a prefix, and in a folder its directories."""
-        for key in list(self.keys(prefix)):
-            self.delete(key)
-
-    def keys(self, prefix: str) -> Iterator[str]:
-        """List the keys below a prefix, sorted."""
-        raise NotImplementedError
-
-    def sha256(self, key: str) -> str | None:
-        """Hash a key's bytes, in hex, read in pieces; None where there is none."""
-        raise NotImplementedError
-
-    def get_tagged(self, key: str) -> Tagged | None:
-        """Read a key with the tag that ``swap`` compares; None where there is none."""
-        raise NotImplementedError
-
-    def swap(self, key: str, data: bytes, tag: str | None) -> bool:
-        """Replace a key if it still has the tag (None: if there is none yet).
-
-        A reader sees the old bytes or the new. Returns whether the key was replaced.
-        """
-        raise NotImplementedError
-
-    # What is the same for both.
+        return from_url(self.root, **open_options(self.root))
 
     @cached_property
     def _objects(self) -> ObjectStore:
@@ -153,44 +86,134 @@ class Store:
             raise
         except Exception as error:
             raise HwpricesError(
-                f"cannot open {self.root}: {first_line(error)}", Store.read_remedy
+                f"cannot open {self.root}: {first_line(error)}",
+                "Check that it exists and can be read.",
             ) from error
+
+    def local(self, key: str) -> Path | None:
+        """Return the file of a key, or None on an object store."""
+        return None
+
+    def uri(self, key: str) -> str:
+        """Return what polars and DuckDB open: a path, or ``s3://…``."""
+        return f"{self.root.rstrip('/')}/{self._below_root(key)}"
+
+    def leads_out(self, key: str) -> bool:
+        """Check whether a key is a link, or lies below one, to a place outside of the root."""
+        return False
+
+    def obstacle(self, key: str) -> str | None:
+        """Describe what is in the place of a file but is not one; None if nothing is."""
+        return None
+
+    def exists(self, key: str) -> bool:
+        """Check whether there is a file of this key."""
+        return self.modified(key) is not None
+
+    def modified(self, key: str) -> datetime | None:
+        """Return when a key was last written; None if it is missing."""
+        with self._reading(key):
+            written: datetime = obstore.head(self._objects, key)["last_modified"]
+            return written
+        return None
+
+    def renew(self, key: str) -> bool:
+        """Make a key young again, so that ``prune`` leaves it; False if it must be written anew."""
+        written = self.modified(key)
+        return written is not None and datetime.now(UTC) - written < LEFTOVER_AGE / 2
+
+    def delete(self, key: str) -> None:
+        """Delete one key; one that is gone already is no error."""
+        with self._writing(key), suppress(*MISSING):
+            obstore.delete(self._objects, key)
+
+    def delete_below(self, prefix: str) -> None:
+        """Delete all keys below a prefix, and in a folder its directories."""
+        for key in list(self.keys(prefix)):
+            self.delete(key)
+
+    def are_old(self, keys: Iterable[str], now: datetime | None = None) -> bool:
+        """Check whether these keys are so old that no run is at work on them."""
+        oldest = (now or datetime.now(UTC)) - LEFTOVER_AGE
+        written = (self.modified(key) for key in keys)
+        return all(time is None or time < oldest for time in written)
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """List the keys below a prefix, sorted."""
+        objects = self._objects
+        try:
+            batches = list(obstore.list(objects, prefix=prefix))
+        except Exception as error:  # a missing bucket too
+            raise self._cannot("read", prefix, error) from error
+        yield from sorted(item["path"] for batch in batches for item in batch)
 
     def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
         """Write one key: a reader sees all of it or nothing.
 
         With ``create`` an existing key is left alone. Returns whether the key was written.
         """
-        objects = self._objects
-        try:
-            obstore.put(objects, key, data, mode="create" if create else "overwrite")
-        except obstore.exceptions.AlreadyExistsError:
-            return False
-        except Exception as error:
-            raise self._cannot_write(key, error) from error
+        with self._writing(key):
+            try:
+                obstore.put(self._objects, key, data, mode="create" if create else "overwrite")
+            except obstore.exceptions.AlreadyExistsError:
+                return not self.is_local and self._is_own(key, data)
         return True
 
+    def _is_own(self, key: str, data: bytes | IO[bytes] | Path) -> bool:
+        """Check whether a write that was refused is one of ours that had succeeded.
+
+        When the answer to a write is lost, the write is tried again, and refused because it was
+        done. What is written so (pointers, manifests, claims) is never written twice by two.
+        """
+        return isinstance(data, bytes) and self.get(key) == data
+
     def get(self, key: str, max_bytes: int | None = None) -> bytes | None:
-        """Read a key; None where there is none.
+        """Read a key; None if it is missing.
 
         Raises:
             HwpricesError: there are more than ``max_bytes``; then none was read.
         """
         self._below_root(key)
-        objects = self._objects
-        try:
-            result = obstore.get(objects, key)
+        with self._reading(key):
+            result = obstore.get(self._objects, key)
             size = result.meta["size"]
             if max_bytes is None or size <= max_bytes:
                 return bytes(result.bytes())
-        except MISSING:
-            return None
-        except Exception as error:
-            raise self._cannot_read(key, error) from error
-        raise HwpricesError(
-            f"{self.uri(key)} has {size:,} bytes, at most {max_bytes:,} are read",
-            "It is not what belongs there: open another dataset, or publish again.",
-        )
+            raise HwpricesError(
+                f"{self.uri(key)} has {size:,} bytes, at most {max_bytes:,} are read",
+                "It is not what belongs there: open another dataset, or publish again.",
+            )
+        return None
+
+    def get_tagged(self, key: str) -> Tagged | None:
+        """Read a key with the tag that ``swap`` compares; None if it is missing."""
+        with self._reading(key):
+            result = obstore.get(self._objects, key)
+            return Tagged(bytes(result.bytes()), str(result.meta["e_tag"]))
+        return None
+
+    def sha256(self, key: str) -> str | None:
+        """Hash a key's bytes, in hex, read in pieces; None if it is missing."""
+        self._below_root(key)
+        digest = hashlib.sha256()
+        with self._reading(key):
+            for chunk in obstore.get(self._objects, key):
+                digest.update(chunk)
+            return digest.hexdigest()
+        return None
+
+    def swap(self, key: str, data: bytes, tag: str | None) -> bool:
+        """Replace a key if it still has the tag (None: if there is none yet).
+
+        A reader sees the old bytes or the new. Returns whether the key was replaced.
+        """
+        mode: Any = "create" if tag is None else {"e_tag": tag}
+        with self._writing(key):
+            try:
+                obstore.put(self._objects, key, data, mode=mode)
+            except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
+                return self._is_own(key, data)
+        return True
 
     def copy(self, source: "Store", source_key: str, key: str) -> None:
         """Copy one key from another store (or this one) into this one.
@@ -228,18 +251,39 @@ class Store:
             )
         return key
 
-    def _cannot_read(self, key: str, error: Exception) -> HwpricesError:
-        return HwpricesError(
-            f"cannot read {self.uri(key)}: {self._reason(error)}", self.read_remedy
-        )
+    @contextmanager
+    def _reading(self, key: str) -> Iterator[None]:
+        """Pass over a missing key, and make one line of any other failure to read it."""
+        try:
+            yield
+        except MISSING:
+            return
+        except HwpricesError:
+            raise
+        except Exception as error:
+            raise self._cannot("read", key, error) from error
 
-    def _cannot_write(self, key: str, error: Exception) -> HwpricesError:
-        return HwpricesError(
-            f"cannot write {self.uri(key)}: {self._reason(error)}", self.write_remedy
-        )
+    @contextmanager
+    def _writing(self, key: str) -> Iterator[None]:
+        """Make one line of a failure to write a key."""
+        try:
+            yield
+        except HwpricesError:
+            raise
+        except Exception as error:
+            raise self._cannot("write", key, error) from error
+
+    def _cannot(self, verb: Literal["read", "write"], key: str, error: Exception) -> HwpricesError:
+        remedy = self.read_remedy if verb == "read" else self.write_remedy
+        return HwpricesError(f"cannot {verb} {self.uri(key)}: {self._reason(error)}", remedy)
 
     def _reason(self, error: Exception) -> str:
-        """Say in one line what went wrong."""
+        """Describe a failure in one line; obstore quotes a page of XML, or its last attempt."""
+        words = str(error)
+        if any(text in words for text in NO_BUCKET):
+            return "there is no such bucket"
+        if METADATA_SERVICE in words:
+            return "no credentials were found, and this machine has no role that gives any"
         return first_line(error)
 
 
@@ -247,6 +291,7 @@ class Folder(Store):
     """A root on a local or mounted disk."""
 
     is_local = True
+    read_remedy = "Check that it exists and can be read."
     write_remedy = "Check the permissions and the free space there."
 
     def __init__(self, root: str | Path) -> None:
@@ -255,6 +300,9 @@ class Folder(Store):
 
     def _open(self) -> ObjectStore:
         return LocalStore(self.path, mkdir=False)
+
+    def _reason(self, error: Exception) -> str:
+        return getattr(error, "strerror", None) or first_line(error)
 
     def local(self, key: str) -> Path:
         """Return the file of a key."""
@@ -265,11 +313,11 @@ class Folder(Store):
         return str(self.local(key))
 
     def leads_out(self, key: str) -> bool:
-        """Tell whether a key is a link, or lies below one, to a place outside of the root."""
+        """Check whether a key is a link, or lies below one, to a place outside of the root."""
         return not self.local(key).resolve().is_relative_to(self.path.resolve())
 
     def obstacle(self, key: str) -> str | None:
-        """Name a directory, pipe or device in the place of a file; None if it is none of them."""
+        """Describe a directory, pipe or device in the place of a file; None if it is none."""
         try:
             mode = self.local(key).stat().st_mode
         except OSError:
@@ -279,17 +327,17 @@ class Folder(Store):
         return "a directory" if stat.S_ISDIR(mode) else PIPE
 
     def exists(self, key: str) -> bool:
-        """Tell whether there is a file of this key."""
+        """Check whether there is a file of this key."""
         return self.local(key).is_file()
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """List the keys below a prefix, sorted."""
+        """List the keys below a prefix, sorted; obstore would leave out unfinished files."""
         # os.walk passes over directories that somebody else deletes meanwhile
         files = (Path(at, name) for at, _, names in os.walk(self.local(prefix)) for name in names)
         yield from sorted(path.relative_to(self.path).as_posix() for path in files)
 
     def modified(self, key: str) -> datetime | None:
-        """Say when a file was last written; None where there is none."""
+        """Return when a file was last written; None if it is missing."""
         try:
             return datetime.fromtimestamp(self.local(key).stat().st_mtime, UTC)
         except OSError:
@@ -297,20 +345,15 @@ class Folder(Store):
 
     def renew(self, key: str) -> bool:
         """Set the time of a file to now; False if it is not there."""
-        try:
+        with self._writing(key), suppress(FileNotFoundError):
             os.utime(self.local(key))
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise self._cannot_write(key, error) from error
-        return True
+            return True
+        return False
 
     def delete(self, key: str) -> None:
         """Delete one file; one that is gone already is no error."""
-        try:
+        with self._writing(key):
             self.local(key).unlink(missing_ok=True)
-        except OSError as error:
-            raise self._cannot_write(key, error) from error
 
     def delete_below(self, prefix: str) -> None:
         """Delete a directory with all that is in it."""
@@ -321,14 +364,12 @@ class Folder(Store):
 
     def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
         """Write one key, and the folders above it. See ``Store.put``."""
-        try:
+        with self._writing(key):
             self.local(key).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._cannot_write(key, error) from error
         return super().put(key, data, create=create)
 
     def get(self, key: str, max_bytes: int | None = None) -> bytes | None:
-        """Read a key; None where there is none, or no root folder.
+        """Read a key; None if it or the root folder is missing.
 
         Raises:
             HwpricesError: it cannot be read, or is a pipe or device, which may have no end.
@@ -340,13 +381,10 @@ class Folder(Store):
         return super().get(key, max_bytes)
 
     def sha256(self, key: str) -> str | None:
-        """Hash a file's bytes; None where there is none."""
-        try:
+        """Hash a file's bytes; None if it is missing."""
+        with self._reading(key), suppress(NotADirectoryError):
             return sha256_of(self.local(key))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise self._cannot_read(key, error) from error
+        return None
 
     def get_tagged(self, key: str) -> Tagged | None:
         """Read a key, with its checksum as the tag."""
@@ -363,144 +401,26 @@ class Folder(Store):
             return False
         path = self.local(key)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            # left by a killed process with the same id, or a link that somebody put there
-            beside.unlink(missing_ok=True)
-            with beside.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-        except OSError as error:
-            with suppress(OSError):
+        with self._writing(key):
+            try:
+                # left by a killed process with the same id, or a link that somebody put there
                 beside.unlink(missing_ok=True)
-            message = f"cannot write {path}: {error.strerror or error}"
-            raise HwpricesError(message, self.write_remedy) from error
+                with beside.open("xb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                beside.replace(path)
+            except OSError:
+                with suppress(OSError):
+                    beside.unlink(missing_ok=True)
+                raise
         return True
 
 
-class Bucket(Store):
-    """A root on an object store that can replace an object only if it has not changed."""
-
-    is_local = False
-    read_remedy = "Check the bucket's name and the credentials."
-    write_remedy = "Check the bucket's name, the credentials and their rights there."
-
-    def _open(self) -> ObjectStore:
-        return from_url(self.root, **open_options(self.root))
-
-    def local(self, key: str) -> None:
-        """Return None: there is no local file."""
-        return
-
-    def uri(self, key: str) -> str:
-        """Return the URL of a key."""
-        return f"{self.root.rstrip('/')}/{self._below_root(key)}"
-
-    def _reason(self, error: Exception) -> str:
-        """Say in one line what went wrong; obstore quotes a page of XML, or its last attempt."""
-        words = str(error)
-        if any(text in words for text in NO_BUCKET):
-            return "there is no such bucket"
-        if METADATA_SERVICE in words:
-            return "no credentials were found, and this machine has no role that gives any"
-        return first_line(error)
-
-    def leads_out(self, key: str) -> bool:
-        """Return False: an object store has no links."""
-        return False
-
-    def obstacle(self, key: str) -> None:
-        """Return None: an object store has objects only."""
-        return
-
-    def exists(self, key: str) -> bool:
-        """Tell whether there is an object of this key."""
-        return self.modified(key) is not None
-
-    def modified(self, key: str) -> datetime | None:
-        """Say when an object was last written; None where there is none."""
-        objects = self._objects
-        try:
-            written: datetime = obstore.head(objects, key)["last_modified"]
-        except MISSING:
-            return None
-        except Exception as error:
-            raise self._cannot_read(key, error) from error
-        return written
-
-    def renew(self, key: str) -> bool:
-        """Tell whether an object is young; an older one is written anew by the caller."""
-        written = self.modified(key)
-        return written is not None and datetime.now(UTC) - written < LEFTOVER_AGE / 2
-
-    def delete(self, key: str) -> None:
-        """Delete one object; one that is gone already is no error."""
-        objects = self._objects
-        try:
-            obstore.delete(objects, key)
-        except MISSING:
-            return
-        except Exception as error:
-            raise self._cannot_write(key, error) from error
-
-    def keys(self, prefix: str) -> Iterator[str]:
-        """List the keys below a prefix, sorted."""
-        objects = self._objects
-        try:
-            batches = list(obstore.list(objects, prefix=prefix))
-        except Exception as error:
-            raise self._cannot_read(prefix, error) from error
-        yield from sorted(item["path"] for batch in batches for item in batch)
-
-    def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
-        """Write one key. See ``Store.put``."""
-        return super().put(key, data, create=create) or self._is_own(key, data)
-
-    def _is_own(self, key: str, data: bytes | IO[bytes] | Path) -> bool:
-        """Tell whether a write that was refused is one of ours that had succeeded.
-
-        When the answer to a write is lost, the write is tried again, and refused because it was
-        done. What is written so (pointers, manifests, claims) is never written twice by two.
-        """
-        return isinstance(data, bytes) and self.get(key) == data
-
-    def sha256(self, key: str) -> str | None:
-        """Hash an object's bytes as they arrive; None where there is none."""
-        self._below_root(key)
-        objects = self._objects
-        digest = hashlib.sha256()
-        try:
-            for chunk in obstore.get(objects, key):
-                digest.update(chunk)
-        except MISSING:
-            return None
-        except Exception as error:
-            raise self._cannot_read(key, error) from error
-        return digest.hexdigest()
-
-    def get_tagged(self, key: str) -> Tagged | None:
-        """Read a key with its ETag."""
-        objects = self._objects
-        try:
-            result = obstore.get(objects, key)
-            return Tagged(bytes(result.bytes()), str(result.meta["e_tag"]))
-        except MISSING:
-            return None
-        except Exception as error:
-            raise self._cannot_read(key, error) from error
-
-    def swap(self, key: str, data: bytes, tag: str | None) -> bool:
-        """Replace a key if it still has the ETag, compared and written in one step."""
-        objects = self._objects
-        mode: Any = "create" if tag is None else {"e_tag": tag}
-        try:
-            obstore.put(objects, key, data, mode=mode)
-        except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
-            return self._is_own(key, data)
-        except Exception as error:
-            raise self._cannot_write(key, error) from error
-        return True
+def sha256_of(path: Path) -> str:
+    """Hash a file's bytes, in hex. The file is read in pieces, so it may be large."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _without_file_scheme(root: str | Path) -> str:

@@ -22,8 +22,8 @@ from hwprices.providers.aws.prices.spot import spot_rows
 from hwprices.rows import frames
 from hwprices.rows.earlier import Source
 from hwprices.rows.prices import PriceRows, merge
+from hwprices.schemas.inventory import SpotAdvice
 from hwprices.schemas.price import Prices
-from hwprices.schemas.spot import SpotAdvice
 
 
 def normalise(pages: Pages) -> Iterator[Part]:

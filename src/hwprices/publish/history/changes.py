@@ -1,15 +1,109 @@
 """List what changed in a release: prices, machine types, regions, units, specs, sheets."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
 from hwprices.publish.history import judge
-from hwprices.publish.history.outcome import Outcome
-from hwprices.publish.history.snapshot import VALUE
+from hwprices.publish.history.intervals import Step
+from hwprices.publish.history.snapshot import VALUE, Snapshot
 from hwprices.rows import frames
 from hwprices.schemas.history import Changes
 from hwprices.schemas.keys import PRICE_KEY
+from hwprices.schemas.spec import Accelerators
+
+SUBJECTS = ("instance_type", "region")
+"""What comes with its first price, and goes with its last."""
+
+WAITING = ("was_state", "state", "waits_for", "collection_unit")
+BACK = ("was_state", "was_for", "collection_unit")
+"""What is said of prices that wait or are back. Where a provider is left out of a release, all of
+its prices wait, so that they are counted and not kept."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a release did to one provider's prices, without the intervals themselves.
+
+    Attributes:
+        had: number of intervals before.
+        has: number of intervals now.
+        sold_before: machine types and regions of the intervals that were open before, as
+            ``_types_and_regions`` lists them.
+        sold: the same of those that are open now.
+        ever: the same of all intervals before.
+        moves: as those of ``Step``.
+        waiting: number of ``prices`` of ``Step.waiting`` by WAITING.
+        back: number of ``prices`` of ``Step.back`` by BACK.
+    """
+
+    had: int
+    has: int
+    sold_before: pl.DataFrame
+    sold: pl.DataFrame
+    ever: pl.DataFrame
+    moves: pl.DataFrame
+    waiting: pl.DataFrame
+    back: pl.DataFrame
+
+
+def outcome_of(step: Step) -> Outcome:
+    """Sum up a step. The result is far smaller than the intervals."""
+    columns = ("provider", *SUBJECTS, "valid_to")
+    before, after = step.before.select(columns), step.history.select(columns)
+    open_before = _open(before)
+    sold_before = _types_and_regions(open_before)
+    return Outcome(
+        had=step.before.height,
+        has=step.history.height,
+        sold_before=sold_before,
+        sold=_types_and_regions(_open(after)),
+        ever=sold_before if open_before is before else _types_and_regions(before),
+        moves=frames.independent(step.moves),
+        waiting=_counted(step.waiting, WAITING),
+        back=_counted(step.back, BACK),
+    )
+
+
+def added_up(parts: Sequence[Outcome]) -> Outcome:
+    """Put the outcomes of pieces of one provider together: one at least, none with a region twice.
+
+    A machine type may be in several pieces, so that the subjects are made unique.
+    """
+    frames_of_parts = {
+        name: pl.concat([getattr(part, name) for part in parts])
+        for name in ("sold_before", "sold", "ever", "moves", "waiting", "back")
+    }
+    for name in ("sold_before", "sold", "ever"):
+        frames_of_parts[name] = frames_of_parts[name].unique()
+    had, has = (sum(getattr(part, name) for part in parts) for name in ("had", "has"))
+    return Outcome(had=had, has=has, **frames_of_parts)
+
+
+def _open(intervals: pl.DataFrame) -> pl.DataFrame:
+    """Leave out those that have ended; the same frame where none has."""
+    is_open = intervals["valid_to"].is_null()
+    return intervals if is_open.all() else intervals.filter(is_open)
+
+
+def _counted(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Count rows by these columns; ``prices`` is their number."""
+    return rows.group_by(columns).agg(prices=pl.len().cast(pl.Int64))
+
+
+def _types_and_regions(rows: pl.DataFrame) -> pl.DataFrame:
+    """List the machine types and the regions of intervals; the column of the other is null.
+
+    Sorted by key, rows of one subject follow one another: only the first of each run is looked at.
+    """
+    runs = {subject: pl.col(subject).ne_missing(pl.col(subject).shift(1)) for subject in SUBJECTS}
+    by_subject = [
+        rows.select("provider", subject).filter(is_first).unique()
+        for subject, is_first in runs.items()
+    ]
+    return frames.independent(pl.concat(by_subject, how="diagonal"))
+
 
 PERCENT_DIGITS = 4
 
@@ -238,3 +332,77 @@ def _value_rows(rows: pl.DataFrame, one: str, other: str, change: str) -> pl.Dat
     )
     columns = [name for name in frames.dtypes(Changes) if name in values.columns]
     return frames.conform(values.lazy().select(columns), Changes).collect()
+
+
+OF_COLLECTION = ("provider", "instance_type", "observed_at", "raw_sha256", "spec_source")
+"""Columns of instance_types that are no figures of the machine."""
+
+OF_REVIEW = ("accelerator_id", "as_of", "notes", "confidence", "verified", "source_url")
+"""Columns of the accelerator sheet that say how well a row is known."""
+
+
+def of_instance_types(
+    before: Snapshot | None, after: Snapshot | None, re_read: pl.DataFrame | None
+) -> pl.DataFrame:
+    """List the figures of machine types that differ; types that came or went are not meant.
+
+    ``re_read`` are the figures (see ``figures``) that the newer reading makes of the older pages.
+    """
+    if before is None or after is None:
+        return frames.empty(Changes)
+    rows = _differing(figures(before.instance_types), figures(after.instance_types))
+    rows = rows.with_columns(provider=pl.lit(after.provider))
+    marked = rows.with_columns(
+        same_reading=pl.lit(before.reading == after.reading),
+        same_pages=pl.lit(before.inputs.pages == after.inputs.pages),
+        same_page=pl.lit(False),
+        seen_before=pl.lit(True),
+    ).with_columns(judge.evidence(can_re_read=re_read is not None))
+    return of_values(marked, "instance_type", re_read)
+
+
+def figures(instance_types: pl.DataFrame) -> pl.DataFrame:
+    """Turn each figure of the machine types into a row: instance_type, field, value as text."""
+    columns = [name for name in instance_types.columns if name not in OF_COLLECTION]
+    return _long(instance_types, ["instance_type"], columns)
+
+
+def of_accelerators(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """List what differs in the accelerator sheet. All of it is ours: the sheet is."""
+    columns = [name for name in frames.dtypes(Accelerators) if name not in OF_REVIEW]
+    key = ["accelerator_id"]
+    rows = _differing(_long(before, key, columns), _long(after, key, columns))
+    rows = rows.with_columns(evidence=pl.lit("own_sheet"))
+    parts = [of_values(rows, "accelerator", None)]
+    for one, other, change in ((after, before, "added"), (before, after, "removed")):
+        ids = one.select(key).join(other.select(key), on=key, how="anti")
+        named = ids.with_columns(
+            subject=pl.lit("accelerator"),
+            change=pl.lit(change),
+            prices=pl.lit(0, dtype=pl.Int64),
+            evidence=pl.lit("own_sheet"),
+        )
+        parts.append(frames.conform(named.lazy(), Changes).collect())
+    return pl.concat(parts)
+
+
+def _differing(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """List the figures of both that differ, with old_value and new_value."""
+    both = before.rename({"value": "old_value"}).join(
+        after.rename({"value": "new_value"}), on=[name for name in after.columns if name != "value"]
+    )
+    return both.filter(pl.col("old_value").ne_missing(pl.col("new_value")))
+
+
+def _long(table: pl.DataFrame, key: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+    """Turn each figure into a row: the key, field and value, as text."""
+    present = [name for name in columns if name in table.columns]
+    texts = table.select(*key, *(_text(name, table.schema[name]) for name in present))
+    return texts.unpivot(on=present, index=list(key), variable_name="field", value_name="value")
+
+
+def _text(name: str, dtype: pl.DataType) -> pl.Expr:
+    if not dtype.is_nested():
+        return pl.col(name).cast(pl.String)
+    whole = pl.struct(name).struct.json_encode()  # {"name":[…]}
+    return whole.str.slice(len(name) + 4).str.head(-1).alias(name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices.publish.history import collected, judge
+from hwprices.publish.history import judge
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
@@ -257,7 +257,7 @@ def _full_join(open_rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
 def _missing(moves: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> pl.DataFrame:
     """Tell which of the prices that the release lacks are gone."""
     places = {"old_collection_unit": "collection_unit", "old_basis": "basis"}
-    decided = collected.missing(moves.rename(places), before, after)
+    decided = judge.missing(moves.rename(places), before, after)
     decided = decided.rename({new: old for old, new in places.items()})
     is_refused = pl.col("price_id").is_in(list(after.refused))
     return decided.with_columns(
@@ -334,9 +334,9 @@ def _judged(
 ) -> pl.DataFrame:
     """Tell for each move whether it is the vendor's or ours, and name the reasons."""
     place = {"new_collection_unit": "collection_unit"}
-    marked = collected.newly_collected(moves.rename(place), before)
+    marked = judge.newly_collected(moves.rename(place), before)
     marked = marked.rename({"collection_unit": "new_collection_unit"})
-    same_pages = bool(before and before.inputs.pages and before.inputs.pages == after.inputs.pages)
+    same_pages = bool(before and before.inputs.pages == after.inputs.pages)
     last = before.version if before else ""
     old_reading = pl.coalesce("old_reading", pl.lit(past.reading, dtype=pl.String))
     seen_before = ~pl.col("old_exists") | (pl.col("last_release") == last).fill_null(False)

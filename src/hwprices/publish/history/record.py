@@ -7,28 +7,31 @@ from pathlib import Path
 
 import polars as pl
 
+from hwprices import providers
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Landing
 from hwprices.publish import choose
 from hwprices.publish.batches import in_parallel, packed
 from hwprices.publish.choose import Source
-from hwprices.publish.history import changes, intervals, specs
-from hwprices.publish.history.outcome import Outcome, added_up, outcome_of
-from hwprices.publish.history.re_read import ReRead, from_changes, re_read
-from hwprices.publish.history.snapshot import Moment, Snapshot, snapshot
+from hwprices.publish.history import changes, intervals
+from hwprices.publish.history.changes import Outcome, added_up, outcome_of
+from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot, snapshot
 from hwprices.release.manifest import ReleaseManifest, TableFile
+from hwprices.release.versions import read_manifest, versions
 from hwprices.rows import frames, parquet
 from hwprices.schemas.columns import Table
 from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.schemas.offer import SoldAccelerators
 from hwprices.schemas.price import Prices
-from hwprices.schemas.version import SCHEMA_VERSION
-from hwprices.stage import validate
+from hwprices.stage import stage, validate
 from hwprices.storage import layout
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
 HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
+ACCELERATORS = SoldAccelerators.Config.name
 
 COMPARED = (Prices.Config.name, InstanceTypes.Config.name)
 """Vendors' tables of which the differences are listed."""
@@ -82,6 +85,19 @@ def _scan(files: list[Path] | list[str], root: str = "") -> pl.LazyFrame:
     return pl.scan_parquet(files, hive_partitioning=False, **scan_options(root))
 
 
+@dataclass(frozen=True)
+class ReRead:
+    """What the newer reading makes of the older pages.
+
+    ``prices``: price_id and VALUE. ``figures``: instance_type, field and value. ``problem``: why
+    the pages could not be read again; then there are no rows.
+    """
+
+    prices: pl.DataFrame | None = None
+    figures: pl.DataFrame | None = None
+    problem: str = ""
+
+
 def record(
     store: Store,
     previous: ReleaseManifest | None,
@@ -106,7 +122,7 @@ def record(
     runs = {source.provider: source for source in sources}
     before = _last_snapshots(store, previous)
     again = {
-        name: re_read(store, name, previous.providers[name].run_id)
+        name: read_again(store, name, previous.providers[name].run_id)
         for name, then in before.items()
         if previous
         and name in after
@@ -114,8 +130,7 @@ def record(
     }
     past = history_of(store, previous) if previous else {}
     sheets = (_accelerators(store, previous), accelerators)
-    was_checked = previous is not None and previous.schema_version == SCHEMA_VERSION
-    return advance(past, before, after, moment, again, sheets, was_checked=was_checked)
+    return advance(past, before, after, moment, again, sheets, was_checked=previous is not None)
 
 
 def advance(
@@ -160,9 +175,9 @@ def advance(
         _checked(unchecked, PriceHistory)
         placeholders = [s.placeholders for s in (then, now) if s is not None]
         listed += changes.of_provider(name, added_up(outcomes), placeholders)
-        listed.append(specs.of_instance_types(then, now, read.figures))
+        listed.append(changes.of_instance_types(then, now, read.figures))
     if sheets[0] is not None:
-        listed.append(specs.of_accelerators(sheets[0], sheets[1]))
+        listed.append(changes.of_accelerators(sheets[0], sheets[1]))
     problems = {name: read.problem for name, read in again.items() if read.problem}
     return Record(files, _checked(pl.concat(listed), Changes), folder, problems)
 
@@ -243,17 +258,12 @@ def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 
 
 def history_of(store: Store, release: ReleaseManifest) -> dict[str, pl.LazyFrame]:
-    """Scan the intervals of a release by provider; of an older program's they are made now."""
-    if HISTORY in release.tables:
-        directory = layout.release_directory(release.version)
-        uris: dict[str, list[str]] = {}
-        for file in release.tables[HISTORY].files:
-            uris.setdefault(str(file.provider), []).append(store.uri(f"{directory}/{file.key}"))
-        return {name: _scan(own, store.root) for name, own in uris.items()}
-    from hwprices.publish.history import rebuild
-
-    made = rebuild.rebuild(store, release.version)[-1].record.intervals
-    return {name: rows.collect().lazy() for name, rows in made.items()}
+    """Scan the intervals of a release by provider."""
+    uris: dict[str, list[str]] = {}
+    for file in release.tables[HISTORY].files:
+        uri = store.uri(layout.release_file(release.version, file.key))
+        uris.setdefault(str(file.provider), []).append(uri)
+    return {name: _scan(own, store.root) for name, own in uris.items()}
 
 
 def from_release(
@@ -272,10 +282,8 @@ def from_release(
         source.provider: _of_source(store, source, release.version) for source in sources if source
     }
     listed = _table(store, release, CHANGES)
-    again = {name: from_changes(listed, name) for name in after} if listed is not None else {}
-    own = _accelerators(store, release)
-    older = _accelerators(store, previous) if own is not None else None
-    sheets = (older, frames.empty(SoldAccelerators) if own is None else own)
+    again = {name: from_changes(listed, name) for name in after}
+    sheets = (_accelerators(store, previous), _table(store, release, ACCELERATORS))
     return advance(past, _last_snapshots(store, previous), after, moment, again, sheets)
 
 
@@ -301,28 +309,20 @@ def _must_be_told_apart(
     """Tell whether pages and reading both differ, and the rows do too."""
     if _digests(source.files) == _digests(previous.files_of(source.provider)):
         return False
-    same_reading = before.reading is not None and before.reading == after.reading
-    same_pages = bool(before.inputs.pages) and before.inputs.pages == after.inputs.pages
-    return not same_reading and not same_pages
+    return before.reading != after.reading and before.inputs.pages != after.inputs.pages
 
 
 def _digests(files: Collection[TableFile]) -> dict[str, str]:
     """Map the files that are compared to the digests of their rows."""
-    return {
-        layout.present_file(file.key): file.content_sha256
-        for file in files
-        if file.table in COMPARED
-    }
+    return {file.key: file.content_sha256 for file in files if file.table in COMPARED}
 
 
 def _accelerators(store: Store, release: ReleaseManifest | None) -> pl.DataFrame | None:
-    return _table(store, release, SoldAccelerators.Config.name) if release else None
+    return _table(store, release, ACCELERATORS) if release else None
 
 
-def _table(store: Store, release: ReleaseManifest, table: str) -> pl.DataFrame | None:
-    """Read a table of all providers; None if the release has none."""
-    if table not in release.tables:
-        return None
+def _table(store: Store, release: ReleaseManifest, table: str) -> pl.DataFrame:
+    """Read a table of all providers."""
     directory = layout.release_directory(release.version)
     keys: Collection[str] = [file.key for file in release.tables[table].files]
     parts = [
@@ -330,3 +330,109 @@ def _table(store: Store, release: ReleaseManifest, table: str) -> pl.DataFrame |
         for key in keys
     ]
     return pl.concat(parts)
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A release and its history as it comes out now."""
+
+    release: ReleaseManifest
+    record: Record
+
+
+def rebuild(store: Store) -> list[Rebuilt]:
+    """Make the history of each kept release, oldest first.
+
+    It begins with the oldest release that is kept. If there were releases before it that are
+    deleted now, what it says about them is taken from its own history, and it is not listed.
+
+    Raises:
+        HwpricesError: a release is damaged.
+    """
+    rebuilt: list[Rebuilt] = []
+    past: dict[str, pl.LazyFrame] = {}
+    previous: ReleaseManifest | None = None
+    for version in versions(store):
+        release = read_manifest(store, version)
+        follows = release.previous == (previous.version if previous else None)
+        if not follows:
+            past = history_of(store, release)
+        else:
+            made = from_release(store, previous, release, past)
+            rebuilt.append(Rebuilt(release, made))
+            past = made.intervals
+        previous = release
+    return rebuilt
+
+
+def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
+    """List the history files of a release that do not come out byte for byte as they are there."""
+    published = {
+        file.key: file.sha256
+        for name in (HISTORY, CHANGES)
+        for file in rebuilt.release.tables[name].files
+    }
+    with scratch_directory() as folder:
+        directory = layout.release_directory(rebuilt.release.version)
+        made = {file.key: file.sha256 for file in rebuilt.record.write(Store(folder), directory)}
+    keys = sorted({*published, *made})
+    return [key for key in keys if published.get(key) != made.get(key)]
+
+
+def read_again(store: Store, provider: str, run_id: str) -> ReRead:
+    """Normalise and check the landed pages of an older run again, in a folder of its own.
+
+    The pages may be gone, or today's program may refuse them: that is no error here.
+    """
+    landing = Landing(layout.landing_root(store.root))
+    try:
+        run = landing.run(provider, run_id)
+        with scratch_directory() as folder:
+            scratch = Store(folder)
+            staged = stage.stage(providers.get(provider), run, landing, scratch, keep=1)
+            prices = _staged_table(scratch, staged, Prices.Config.name)
+            types = _staged_table(scratch, staged, InstanceTypes.Config.name)
+    except HwpricesError as error:
+        return ReRead(problem=error.message)
+    return ReRead(prices.select("price_id", *VALUE), changes.figures(types))
+
+
+def _staged_table(store: Store, staged: stage.Staged, table: str) -> pl.DataFrame:
+    files = [store.uri(f"{staged.directory}/{file.key}") for file in staged.of(table)]
+    if not files:
+        return frames.empty({"prices": Prices, "instance_types": InstanceTypes}[table])
+    return pl.scan_parquet(files, hive_partitioning=False).collect()
+
+
+def from_changes(changes: pl.DataFrame, provider: str) -> ReRead:
+    """Take what was read again from the changes of the release that it was done for.
+
+    So a history can be made again when the pages are gone, and the program has changed since.
+    """
+    rows = changes.filter(provider=provider, evidence="re_read")
+    return ReRead(
+        _middle(
+            rows.filter(subject="price"), ["price_id"], VALUE, ["effective_hourly", "price_reason"]
+        ),
+        _middle(rows.filter(subject="instance_type"), ["instance_type", "field"], ["value"], []),
+    )
+
+
+def _middle(
+    rows: pl.DataFrame, key: list[str], values: "tuple[str, ...] | list[str]", one_of: list[str]
+) -> pl.DataFrame | None:
+    """Find the middle value: the new one of our step, else the old one of the vendor's.
+
+    Rows of which none of the columns ``one_of`` has a value were not there.
+    """
+    if rows.is_empty():
+        return None
+    is_ours = pl.col("change") == "restated"
+    middle = rows.with_columns(
+        pl.when(is_ours).then(f"new_{name}").otherwise(f"old_{name}").alias(name) for name in values
+    )
+    first = middle.sort(~is_ours, maintain_order=True).unique(
+        key, keep="first", maintain_order=True
+    )
+    there = [pl.col(name).is_not_null() for name in one_of] or [pl.lit(True)]
+    return first.filter(pl.any_horizontal(there)).select(*key, *values)

@@ -7,8 +7,8 @@ from datetime import datetime
 import polars as pl
 
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, UnitInput
-from hwprices.release.moment import version_time
 from hwprices.release.real_prices import IS_PLACEHOLDER
+from hwprices.release.versions import version_time
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.keys import PRICE_KEY
@@ -55,9 +55,9 @@ class Snapshot:
     )
 
     @property
-    def reading(self) -> str | None:
-        """The digest of what read the pages; None if it is not known."""
-        return self.inputs.reading.digest if self.inputs.reading else None
+    def reading(self) -> str:
+        """The digest of what read the pages."""
+        return self.inputs.reading.digest
 
     def prices_with_origin(self) -> pl.LazyFrame:
         """Add to each price the unit that its page is from, and the reading."""

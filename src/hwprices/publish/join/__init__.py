@@ -10,13 +10,65 @@ from typing import Any
 import polars as pl
 
 from hwprices.publish.join import accelerators, benchmarks, machines, offers
-from hwprices.publish.join.new_words import new_words
 from hwprices.rows import frames
+from hwprices.schemas.columns import key
 from hwprices.schemas.offer import Offers
 from hwprices.schemas.quarantine import NewWords
 from hwprices.schemas.tables import SHEETS, TABLES
 from hwprices.specs.machine_cpus import KEY
 from hwprices.stage import validate
+
+WORD_KEY = key(NewWords)
+
+OF_REFUSED_SKU = pl.col("reason") == "refused_sku"
+"""Marks the rows that stand for prices of a refused SKU, under the word of that SKU."""
+
+
+def new_words(quarantine: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
+    """Group the refused rows that have a word.
+
+    A row of a refused SKU is no line of its own where the SKU is in quarantine too: it only adds
+    its dependants to the word of the SKU.
+
+    Args:
+        quarantine: the table of the same release.
+        known: the table new_words of the release before, whose first_seen is kept.
+    """
+    sku_reason = pl.col("reason").filter(~OF_REFUSED_SKU).min().over("provider", "word")
+    has_sku = OF_REFUSED_SKU & sku_reason.is_not_null()
+    words = (
+        quarantine.filter(pl.col("word").is_not_null())
+        .drop("row", "region")
+        .with_columns(
+            reason=pl.when(has_sku).then(sku_reason).otherwise("reason"),
+            lines=pl.when(has_sku).then(0).otherwise("occurrences"),
+        )
+        .sort(pl.col("lines") == 0, "row_hash")  # the example is a line that has the word
+        .group_by(WORD_KEY)
+        .agg(
+            pl.col("lines", "dependants").cast(pl.Int64).sum().cast(pl.Int32),
+            pl.col("message").first().alias("example"),
+            pl.col("source_url", "raw_sha256").first(),
+            pl.col("observed_at").min().alias("first_seen"),
+            pl.col("observed_at").max().alias("last_seen"),
+        )
+    )
+    since = known.select(*WORD_KEY, since="first_seen")
+    carried = words.join(since, on=WORD_KEY, how="left").with_columns(
+        first_seen=pl.coalesce("since", "first_seen")
+    )
+    table = frames.conform(carried.drop("since"), NewWords).collect()
+    return validate.sort_by_key(table, NewWords)
+
+
+def unknown_before(words: pl.DataFrame, known: pl.LazyFrame | None) -> tuple[tuple[str, str], ...]:
+    """List provider and word of the rows that the release before did not have."""
+    if known is not None:
+        words = words.join(
+            known.select(WORD_KEY).collect(), on=WORD_KEY, how="anti", maintain_order="left"
+        )
+    return tuple(words.select("provider", "word").iter_rows())
+
 
 VENDOR_TABLES = (
     *("regions", "instance_types", "availability", "prices", "component_prices"),

@@ -17,7 +17,7 @@ from hwprices.read.export.plain_json import to_json
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
-from hwprices.release import datapackage, focus
+from hwprices.release import database, datapackage
 from hwprices.release.release import DAMAGED
 from hwprices.release.verify import damaged_file
 from hwprices.storage.scratch import scratch_directory
@@ -33,7 +33,7 @@ BATCH_ROWS = 50_000
 
 LIST_PRICES = (
     DEFAULT_TABLE,
-    focus.VIEW,
+    database.FOCUS_VIEW,
     "component_prices",
     "price_components",
     "price_history",
@@ -159,7 +159,7 @@ def table(dataset: "Release", name: str, overlays: "Overlays | None" = None) -> 
     Raises:
         HwpricesError: there is no such table.
     """
-    if name == focus.VIEW:
+    if name == database.FOCUS_VIEW:
         return price_list(dataset)
     frame = dataset.scan(name)
     if name != "prices" or overlays is None:
@@ -182,20 +182,20 @@ def price_list(dataset: "Release") -> pl.LazyFrame:
     # DuckDB gives Arrow batches too, but leaves a page of warnings when the program ends (2.0.0)
     with sql.open_locked(dataset) as connection:
         try:
-            result = connection.sql(focus.view_sql())
+            result = connection.sql(database.focus_sql())
         except duckdb.BinderException as error:
             raise HwpricesError(f"no price list: {first_line(error)}", DAMAGED) from None
         kinds = dict(zip(result.columns, map(str, result.types), strict=True))
         if strange := [
-            f"{name} {kind}" for name, kind in kinds.items() if kind not in focus.DTYPES
+            f"{name} {kind}" for name, kind in kinds.items() if kind not in database.FOCUS_DTYPES
         ]:
             raise HwpricesError(
                 f"prices of this release have other types than expected: {', '.join(strange)}",
                 DAMAGED,
             )
-        schema = {name: focus.DTYPES[kind] for name, kind in kinds.items()}
+        schema = {name: database.FOCUS_DTYPES[kind] for name, kind in kinds.items()}
         batches = [pl.DataFrame(schema=schema)]
-        connection.execute(focus.view_sql())
+        connection.execute(database.focus_sql())
         while rows := connection.fetchmany(BATCH_ROWS):
             batches.append(pl.DataFrame(rows, schema=schema, orient="row"))
     return pl.concat(batches).lazy()

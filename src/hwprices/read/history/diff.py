@@ -8,7 +8,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.history import intervals
-from hwprices.release import moment, verify
+from hwprices.release import verify, versions
 from hwprices.release.real_prices import IS_PLACEHOLDER
 from hwprices.release.release import Tables
 from hwprices.schemas.keys import PRICE_KEY
@@ -48,7 +48,7 @@ def flagged(dataset: "Release") -> Flagged:
     except (FileNotFoundError, pl.exceptions.ComputeError) as error:
         fault = verify.explain(error, dataset.store, dataset.release)
         raise fault or error from None
-    return Flagged(moment.version_time(dataset.version), ids)
+    return Flagged(versions.version_time(dataset.version), ids)
 
 
 def diff(

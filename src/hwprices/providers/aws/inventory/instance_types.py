@@ -18,7 +18,7 @@ from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, HOME_REGION, INSTANCE_TYPES
 from hwprices.rows import frames, machine_figures
 from hwprices.rows.accelerators import accelerator_totals
-from hwprices.rows.lists import list_column
+from hwprices.rows.frames import list_column
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.specs.accelerator_names import accelerator_matcher
 

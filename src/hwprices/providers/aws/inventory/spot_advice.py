@@ -11,7 +11,7 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.rows import frames
-from hwprices.schemas.spot import SpotAdvice
+from hwprices.schemas.inventory import SpotAdvice
 
 SYSTEMS = {"Linux": "linux", "Windows": "windows"}
 """Operating systems of the advisor, and their names in our tables."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.rows import hashing, prices, quarantine
+from hwprices.rows import frames, prices, quarantine
 from hwprices.rows.origin import ORIGIN, origin
 from hwprices.rows.prices import PriceRows
 from hwprices.schemas.keys import PRICE_KEY
@@ -236,7 +236,7 @@ def _rows(lines: pl.DataFrame, combinations: pl.LazyFrame, page: Page) -> pl.Laz
         hourly=pl.when(is_price).then(pl.col("price")),
         price_reason=pl.when(~is_price).then(of_a_block.otherwise(pl.lit("listed_at_zero"))),
         flags=_flags(pl.col("tenancy") == "host", is_unreadable_date),
-        price_id=hashing.digest(
+        price_id=frames.digest(
             pl.col("key_before_type"), pl.col("instance_type"), pl.col("key_after_type")
         ),
     )
@@ -268,8 +268,8 @@ def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
     )
     at = PRICE_KEY.index("instance_type")
     return keys.with_columns(
-        key_before_type=hashing.joined(*(pl.col(name) for name in PRICE_KEY[:at])),
-        key_after_type=hashing.joined(*(pl.col(name) for name in PRICE_KEY[at + 1 :])),
+        key_before_type=frames.joined(*(pl.col(name) for name in PRICE_KEY[:at])),
+        key_after_type=frames.joined(*(pl.col(name) for name in PRICE_KEY[at + 1 :])),
     )
 
 

@@ -28,7 +28,7 @@ from hwprices.providers.gcp.prices.grammar import (
     Unknown,
 )
 from hwprices.rows import quarantine
-from hwprices.rows.lists import list_column
+from hwprices.rows.frames import list_column
 from hwprices.rows.origin import origin
 from hwprices.units import Money, WideMoney
 

@@ -1,9 +1,9 @@
-"""Let one run at a time hold a name at a root, on whatever machine it is.
+"""Let one publisher work at a time in a folder, and one run at a time collect a provider.
 
-The lease is a key at the root: who holds it, and a count that the holder raises every BEAT_SECONDS
-by compare-and-swap. Whoever waits watches the count with a clock of its own, so that no clock of
-another machine matters. A count that stands still for FREE_SECONDS is that of a holder that has
-crashed; the lease is then taken over.
+The lease of a run is a key at the root: who holds it, and a count that the holder raises every
+BEAT_SECONDS by compare-and-swap. Whoever waits watches the count with a clock of its own, so that
+no clock of another machine matters. A count that stands still for FREE_SECONDS is that of a holder
+that has crashed; the lease is then taken over.
 """
 
 import os
@@ -15,11 +15,71 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
+
+import filelock
 
 from hwprices.errors import HwpricesError
-from hwprices.publish import pointer
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store, Tagged
+
+LOCK_SECONDS = 10
+"""A publisher that has to wait longer says so instead of queueing."""
+
+
+class BusyError(HwpricesError):
+    """Another publisher is at work, or was faster: the same publication may succeed later."""
+
+
+@contextmanager
+def lock(store: Store) -> Iterator[None]:
+    """Let one publisher work at a time in a folder.
+
+    An object store needs no lock: ``release`` compares and swaps the pointer there.
+
+    Raises:
+        BusyError: another publisher holds the lock.
+        HwpricesError: the folder cannot be written.
+    """
+    with lock_file(store, layout.PUBLISH_LOCK):
+        yield
+
+
+@contextmanager
+def lock_file(store: Store, key: str) -> Iterator[None]:
+    """Hold the lock file of this key in a folder; do nothing on an object store.
+
+    Raises:
+        BusyError: another publisher holds the lock.
+        HwpricesError: the folder cannot be written.
+    """
+    path = store.local(key)
+    if path is None:
+        yield
+        return
+    held = _acquire(path, store.root)
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def _acquire(path: Path, root: str) -> filelock.BaseFileLock:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file_lock = filelock.FileLock(path, timeout=LOCK_SECONDS)
+        file_lock.acquire()
+    except filelock.Timeout:
+        raise BusyError(
+            f"another publisher is at work in {root}", "Wait for it to end and try again."
+        ) from None
+    except OSError as error:
+        raise HwpricesError(
+            f"cannot write in {root}: {error.strerror or error}",
+            "Check that the folder exists and may be written.",
+        ) from None
+    return file_lock
+
 
 BEAT_SECONDS = 4
 FREE_SECONDS = 20
@@ -81,7 +141,7 @@ def _wait(store: Store, key: str, mine: Lease, say: Say) -> None:
         now = time.monotonic()
         if tagged and tagged.tag != tag:
             tag, changed = tagged.tag, now
-        holder = _decode(tagged)
+        holder = _decode_lease(tagged)
         if holder is None or now - changed >= FREE_SECONDS:
             if _swap(store, key, mine, tagged):
                 return
@@ -109,16 +169,16 @@ def _beat(store: Store, key: str, mine: Lease, done: threading.Event, say: Say) 
 def _write(store: Store, key: str, mine: Lease) -> bool:
     """Replace the lease if it is still this run's; return whether it was."""
     tagged = store.get_tagged(key)
-    holder = _decode(tagged)
+    holder = _decode_lease(tagged)
     return holder is not None and holder.token == mine.token and _swap(store, key, mine, tagged)
 
 
 def _swap(store: Store, key: str, mine: Lease, tagged: Tagged | None) -> bool:
-    with pointer.lock_file(store, f"{key}.lock"):
+    with lock_file(store, f"{key}.lock"):
         return store.swap(key, manifests.encode(mine), tagged.tag if tagged else None)
 
 
-def _decode(tagged: Tagged | None) -> Lease | None:
+def _decode_lease(tagged: Tagged | None) -> Lease | None:
     """Read who holds the name; None if nobody does, or the file is damaged."""
     with suppress(HwpricesError):
         lease = tagged and manifests.decode(tagged.data, Lease, file="lease", remedy="")
