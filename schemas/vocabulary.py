@@ -271,7 +271,7 @@ QUARANTINE_REASONS = Vocabulary(
         "unreadable_line": "The line has a figure or text that cannot be read.",
         "unreadable_price": "The price is missing, negative or no number.",
         "unreadable_time": "The time of the price cannot be read, so it may not be the newest.",
-        "zero_price": "The price is 0, and what a part costs is never nothing.",
+        "zero_price": "The price is 0, of a part that is never free or beside a price above 0.",
     },
     {
         r"check:[a-z0-9_]+(?::[a-z0-9_]+)?": (
