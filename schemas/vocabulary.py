@@ -169,6 +169,7 @@ FLAGS = Vocabulary(
         "higher_of_two_skus": "Several SKUs price a part differently: the highest price is taken.",
         "machine_unknown": "Priced, but no list of the vendor describes the machine.",
         "per_gpu_rate": "A price per GPU where the size of a machine is not said: one GPU.",
+        "newest_of_two_rows": "Two rows of one meter are in force at two prices: the newer holds.",
         "not_offered_here": "Priced, but the vendor's list of the region lacks the machine.",
         "placeholder": "So far below other prices that it is not a real offer.",
         "power_from_tdp_estimate": "Energy is computed from a third party's estimate of the TDP.",
@@ -271,7 +272,7 @@ QUARANTINE_REASONS = Vocabulary(
         "unreadable_line": "The line has a figure or text that cannot be read.",
         "unreadable_price": "The price is missing, negative or no number.",
         "unreadable_time": "The time of the price cannot be read, so it may not be the newest.",
-        "zero_price": "The price is 0, and what a part costs is never nothing.",
+        "zero_price": "The price is 0, of a part that is never free or beside a price above 0.",
     },
     {
         r"check:[a-z0-9_]+(?::[a-z0-9_]+)?": (

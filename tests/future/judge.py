@@ -231,7 +231,11 @@ def _is_times(row: Row, twin: Row, factor: int) -> bool:
         by_hour = _times(row["effective_hourly"], twin["effective_hourly"], factor)
         fits = by_hour or abs(total - expected * factor) <= ROUNDING * months * HOURS_PER_YEAR
     # What is made of added parts and known ones (a license) costs more, and less than all the more.
-    is_mixed = row["basis"] != "listed" and expected < total < expected * factor
+    is_between = any(
+        low < amount < low * factor
+        for low, amount in ((expected, total), (twin["effective_hourly"], row["effective_hourly"]))
+    )
+    is_mixed = row["basis"] != "listed" and is_between
     return fits or (factor > 1 and is_mixed)
 
 

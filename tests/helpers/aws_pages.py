@@ -82,7 +82,8 @@ def reserved(
         hashlib.sha256(f"{lease}{offering}{payment}".encode()).hexdigest()[:10].upper()
     )
     lines = [line(hourly, **term, **columns)] if hourly is not None else []
-    return lines + ([line(fee, Unit="Quantity", **term, **columns)] if fee is not None else [])
+    columns = {**columns, "Unit": "Quantity"}
+    return lines + ([line(fee, **term, **columns)] if fee is not None else [])
 
 
 def price_list(lines: list[dict[str, str]], header: list[str] = HEADER) -> bytes:

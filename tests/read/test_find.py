@@ -512,6 +512,8 @@ def test_a21_a_machine_that_is_sold_by_the_host_has_its_hosts_price(
         (family, "host", Decimal(amount))
     ]
     assert answer.notes[0].startswith(f"{family}.metal is sold as a whole dedicated host, {family}")
+    traced = macs.explain(f"{family}.metal").price
+    assert (traced["instance_type"], traced["hourly"]) == (family, Decimal(amount))
 
 
 def test_a21_a_machine_with_a_price_of_its_own_is_not_priced_by_the_host(macs: Dataset) -> None:

@@ -60,6 +60,19 @@ def test_two_rows_for_one_key_are_both_refused():
     assert reasons(split) == ["duplicate_key", "duplicate_key"]
 
 
+def test_a_row_at_zero_does_not_contradict_a_price():
+    zero = {"hourly": None, "price_reason": "listed_at_zero"}
+    split = validate.split(make.prices(zero, {}, zero), Prices, {})
+    assert split.good["hourly"].to_list() == [Decimal("0.096")]
+    assert reasons(split) == ["zero_price", "zero_price"]
+
+
+def test_a_row_at_zero_does_not_settle_which_of_two_prices_holds():
+    zero = {"hourly": None, "price_reason": "listed_at_zero"}
+    split = validate.split(make.prices(zero, {}, {"hourly": Decimal("0.123")}), Prices, {})
+    assert (split.good.height, reasons(split)) == (0, ["duplicate_key"] * 3)
+
+
 def test_two_rows_with_null_in_the_key_are_duplicates():
     """zone is null for regional prices."""
     split = validate.split(

@@ -9,7 +9,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read import landed
-from hwprices.read.find import machines, request
+from hwprices.read.find import absence, machines, request
 from hwprices.read.find.options import Names
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.landed import Trace
@@ -119,6 +119,8 @@ def find_prices(
 def _of_name(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyFrame:
     """Give the prices with that id, or of that machine type: without case or vendor's prefix.
 
+    Those of a machine that is sold by the dedicated host only are the host's.
+
     Raises:
         HwpricesError: no machine type has the name, or those of several providers do and none is
             named.
@@ -130,7 +132,8 @@ def _of_name(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyF
     if not exact.head(1).collect().is_empty():
         return exact
     machine = machines.resolve(dataset, name, providers)
-    return prices.filter(provider=machine.provider, instance_type=machine.instance_type)
+    names = [machine.instance_type, *absence.hosts_of(dataset, machine)]
+    return prices.filter(pl.col("instance_type").is_in(names), provider=machine.provider)
 
 
 def find_price(dataset: Release, name: str, provider: Names = None, **filters: str | None) -> str:

@@ -10,6 +10,7 @@ from hwprices.errors import HwpricesError
 from hwprices.rows import frames, quarantine
 from hwprices.schemas import columns
 from hwprices.schemas.columns import Table, table_name
+from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import Timestamp
 
@@ -289,20 +290,29 @@ def _duplicate_keys(
     """Find rows whose key another row has too. None is published: which is right is not known.
 
     ``ordered`` is the frame, sorted by key: equal keys stand side by side there. Rows with a new
-    value, whose indices are ``new``, are refused without taking another row with them.
+    value, whose indices are ``new``, are refused without taking another row with them. So is a
+    price at 0 beside a price: vendors list 0 where they have none.
     """
     key = columns.key(model)
     if not has_equal_rows(ordered, key):
         return _no_reasons()
-    rows = frame.with_row_index("index").select("index", *key)
+    at_zero = pl.col("price_reason") == "listed_at_zero" if model is Prices else pl.lit(False)
+    rows = frame.with_row_index("index").select("index", *key, at_zero=at_zero.fill_null(False))
     rows = rows.filter(~pl.col("index").is_in(new.implode()))
+    rows = rows.filter(pl.len().over(key) > 1)
+    zeros = pl.col("at_zero").sum().over(key)
+    one_is_priced = (zeros > 0) & (zeros == pl.len().over(key) - 1)
+    reason = pl.when(one_is_priced).then(pl.lit("zero_price")).otherwise(pl.lit("duplicate_key"))
     values = [pl.col(name).cast(pl.String).fill_null("-") for name in key]
-    return rows.filter(pl.len().over(key) > 1).select(
-        "index",
-        pl.lit("duplicate_key").alias("reason"),
-        pl.format("more than one row for {}", pl.concat_str(values, separator=" ")).alias(
-            "message"
-        ),
+    is_published = one_is_priced & ~pl.col("at_zero")
+    return (
+        rows.with_columns(reason=pl.when(~is_published).then(reason))
+        .filter(pl.col("reason").is_not_null())
+        .select(
+            "index",
+            "reason",
+            message=pl.format("more than one row for {}", pl.concat_str(values, separator=" ")),
+        )
     )
 
 

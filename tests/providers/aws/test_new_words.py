@@ -133,6 +133,7 @@ NEW = [
     ("unknown_option", "Lent", {"CapacityStatus": "Lent"}),
     ("unknown_product", "Compute Rack", {"Product Family": "Compute Rack"}),
     ("unknown_location", "AWS Balloon", {"Location Type": "AWS Balloon"}),
+    ("unknown_unit", "Minutes", {"Unit": "Minutes"}),
 ]
 
 
@@ -168,7 +169,6 @@ def test_a17_a_new_word_is_one_row_with_all_that_depends_on_it(tmp_path, reason,
 
 
 LINES = [
-    ("unknown_unit", "Minutes", {"Unit": "Minutes"}),
     ("unknown_unit", "OnDemand Quantity", {"Unit": "Quantity"}),
     ("unknown_currency", "gold", {"Currency": "gold"}),
     ("no_currency", None, {"Currency": ""}),
@@ -236,6 +236,54 @@ def test_a17_each_kind_of_uneven_pair_passes_through_the_stage(staged):
         "missing_hourly",
         *["missing_upfront"] * 2,
     ]
+
+
+def test_a17_a_reserved_rate_is_joined_with_the_fee_in_its_currency(tmp_path):
+    """Both currencies have one SKU and one term; a fee is listed without its rate in a third."""
+    term = ("1yr", "standard", "Partial Upfront")
+    lines = [
+        line(),
+        *reserved(*term, "0.0290000000", "252", Currency="USD"),
+        *reserved(*term, "0.2030000000", "1764", Currency="CNY"),
+        *reserved(*term, None, "300", Currency="EUR"),
+    ]
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", price_list(lines))
+    terms = pages.table("prices").filter(purchase_option="reserved").sort("hourly")
+    assert terms.select("currency", "hourly", "upfront").rows() == [
+        ("USD", Decimal("0.029"), Decimal(252)),
+        ("CNY", Decimal("0.203"), Decimal(1764)),
+    ]
+    assert pages.refused()["reason"].to_list() == ["missing_hourly"]
+
+
+def test_a17_a_fee_whose_rate_is_refused_is_no_price(tmp_path):
+    """The rates of both terms have a new unit; the rate of a third is refused, not its price."""
+    by_cycle = {"SKU": "NEW", "Instance Type": "m5.xlarge"}
+    terms = [
+        *reserved("1yr", "standard", "All Upfront", "0.01", "490", **by_cycle),
+        *reserved("1yr", "standard", "Partial Upfront", "0.058", "252", **by_cycle),
+    ]
+    for rate in terms[::2]:
+        rate["Unit"] = "Cycles"
+    known = reserved("3yr", "standard", "Partial Upfront", "0.019", "505")
+    beside = {**known[0], "Unit": "Cycles", "RateCode": "beside"}
+    body = price_list([line(), *terms, *known, beside])
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", body)
+    assert pages.table("prices")["instance_type"].to_list() == ["m5.large", "m5.large"]
+    assert sorted(pages.refused().select("reason", "word", "dependants").rows()) == [
+        ("unknown_unit", "Cycles", 0),
+        ("unknown_unit", "Cycles", 3),
+    ]
+
+
+def test_without_the_capacity_status_idle_capacity_is_told_by_its_usage(tmp_path):
+    idle = line(SKU="IDLE", usageType="UnusedBox:m5.large")
+    allocated = line("0.0000000000", SKU="ZERO", usageType="USE1-Reservation:m5.large")
+    header = [*(name for name in HEADER if name != "CapacityStatus"), "usageType"]
+    body = price_list([line(), idle, allocated], [*dict.fromkeys(header)])
+    pages = LandedPages(tmp_path).add("prices", "us-east-1", body)
+    assert pages.table("prices")["hourly"].to_list() == [Decimal("0.096")]
+    assert pages.refused().is_empty()
 
 
 def test_a17_many_new_words_do_not_stop_the_provider(staged):

@@ -163,13 +163,21 @@ def test_two_prices_of_one_key_are_both_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
-def test_z9_of_two_rows_of_one_meter_the_later_one_holds(tmp_path: Path, order: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("newer", "flags"),
+    [(0.101, ["newest_of_two_rows"]), (0.081, ["newest_of_two_rows"]), (0.096, [])],
+)
+def test_z9_of_two_rows_of_one_meter_the_later_one_holds(
+    tmp_path: Path, order: list[int], newer: float, flags: list[str]
+) -> None:
     rows = [
         item(0.096, effectiveStartDate="2022-01-01T00:00:00Z"),
-        item(0.101, effectiveStartDate="2026-06-01T00:00:00Z"),
+        item(newer, effectiveStartDate="2026-06-01T00:00:00Z"),
     ]
     part = Landed(tmp_path).retail([rows[i] for i in order]).parts()["prices"]
-    assert one_row(frame(part))["effective_hourly"] == Decimal("0.101")
+    row = one_row(frame(part))
+    assert row["effective_hourly"] == Decimal(str(newer))
+    assert [flag for flag in row["flags"] if flag != "availability_unknown"] == flags
     assert part.counts == {"out_of_scope:expired": 1}
 
 

@@ -117,6 +117,20 @@ def test_a_misspelt_region_names_those_that_are_spelled_alike(
     assert priced_only == {"global", "usgovvirginia"}
 
 
+def test_a_region_without_a_common_size_is_asked_for(
+    stub: Callable[[], StubServer], tmp_path: Path
+) -> None:
+    server = stub()
+    vendor = start_vendor(server)
+    vendor.items.append(item(9.0, armSkuName="Standard_HB1rs", armRegionName="attdallas1"))
+    with context(tmp_path, server) as ready:
+        assert "attdallas1" not in {unit.region for unit in AZURE.plan(ready, None)}
+        planned = {unit.region for unit in AZURE.plan(ready, ["attdallas1", "eastus"])}
+        with pytest.raises(HwpricesError, match="no region attdallas2"):
+            AZURE.plan(ready, ["attdallas1", "attdallas2"])
+    assert planned == {"global", "attdallas1", "eastus"}
+
+
 @dataclass(frozen=True)
 class LiveRun:
     """A recorded run and its tables."""

@@ -650,6 +650,24 @@ def test_windows_rhel_and_sles() -> None:
         assert classified(free, "Google", family="License") == NotAMachinePrice("license")
 
 
+@pytest.mark.parametrize(
+    ("description", "word"),
+    [
+        ("Licensing Fee for SQL Server 2022 Standard on VM with 4 VCPU", None),
+        ("Licensing Fee for Red Hat Enterprise Linux 7 on VM with 6 or more VCPU", None),
+        ("Licensing Fee for SLES 15 For SAP License on f1-micro", None),
+        ("Commitment: SLES 15 For SAP 1-2 vCPU for 1 Year", None),
+        ("Licensing Fee for Haiku Server 2027 on VM with 4 VCPU", "Haiku Server"),
+        ("Licensing Fee for Haiku Server (CPU cost)", "Haiku Server"),
+        ("Box Licensing Fee for Windows Server 2025 on VM", "Box Licensing Fee for Windows Server"),
+        ("Licensing Fee for Windows Server 2025 per socket", "Windows Server 2025 per socket"),
+    ],
+)
+def test_a_license_that_is_new_is_named(description: str, word: str | None) -> None:
+    meaning = NotAMachinePrice("license") if word is None else Unknown("unknown_license", word)
+    assert classified(description, "Google", family="License") == meaning
+
+
 places = st.sampled_from(PLACES)
 modes = st.sampled_from(sorted(vocabulary.MODES))
 

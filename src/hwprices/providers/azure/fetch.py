@@ -36,7 +36,13 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
         chosen = sorted({region.strip().lower() for region in regions})
         if not set(chosen) <= set(listed_regions):
             priced_regions = retail.read_regions(context.http, settings.azure_retail_url)
-            check_regions("azure", chosen, {*listed_regions, *priced_regions})
+            known = {*listed_regions, *priced_regions}
+            known |= {
+                region
+                for region in set(chosen) - known
+                if retail.has_prices(context.http, settings.azure_retail_url, region)
+            }
+            check_regions("azure", chosen, known)
     return [
         Unit("azure", kinds.LOCATIONS),
         *_size_units(settings, [region for region in chosen if region in listed_regions]),

@@ -65,9 +65,10 @@ def answer(
     if overlays is not None:
         warn_unmatched(dataset, overlays, names)
     rows = _rows(dataset, search, overlays)
-    hosts = _hosts(dataset, machine) if rows.is_empty() else frozenset()
+    hosts = absence.hosts_of(dataset, machine) if rows.is_empty() else []
     if hosts:
-        rows = _rows(dataset, replace(search, machines=hosts), overlays)
+        of_hosts = frozenset((machine.provider, host) for host in hosts)
+        rows = _rows(dataset, replace(search, machines=of_hosts), overlays)
     empty = rows.is_empty()
     of_rows = (*_host_note(machine, hosts), *_placeholder_note(rows), *age_notes(dataset, rows))
     notes = _notes(dataset, machine, search) if empty else of_rows
@@ -95,15 +96,8 @@ def _rows(dataset: "Release", search: Search, overlays: "Overlays | None") -> pl
     return break_even.with_break_even(dataset, rows, search, overlays)
 
 
-def _hosts(dataset: "Release", machine: machines.Machine) -> frozenset[tuple[str, str]]:
-    """Find the dedicated host of a machine that has no price but its host's."""
-    one = pl.DataFrame([{"provider": machine.provider, "instance_type": machine.instance_type}])
-    hosts = absence.sold_by_host(dataset, one).select("host").unique().collect()["host"]
-    return frozenset((machine.provider, host) for host in hosts)
-
-
-def _host_note(machine: machines.Machine, hosts: frozenset[tuple[str, str]]) -> Iterator[str]:
-    for _, host in hosts:
+def _host_note(machine: machines.Machine, hosts: list[str]) -> Iterator[str]:
+    for host in hosts:
         yield f"{machine.instance_type} is sold as a whole dedicated host, {host}: its prices."
 
 

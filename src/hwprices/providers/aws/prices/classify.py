@@ -63,6 +63,9 @@ OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation", "
 """Capacity that is reserved and idle, or paid with its reservation, or not of a running machine.
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
 
+IDLE = r"Unused|Reservation"
+"""Usage types of such capacity, which tell it where nothing else does."""
+
 ZONES = ["AWS Local Zone", "AWS Wavelength Zone"]
 PLACES = ["", "AWS Region", *ZONES]
 """Location types of machines that AWS runs; older files leave the column empty."""
@@ -213,6 +216,13 @@ def _sku_problems() -> list[Problem]:
             ("tenancy_word",),
             _word("tenancy_word"),
         ),
+        Problem(
+            ~pl.col("unit").str.to_lowercase().is_in(["hrs", "quantity"]),
+            "unknown_unit",
+            "Unit {} of a {} term",
+            ("unit", "term_type"),
+            _word("unit"),
+        ),
         *_platform_problems(~is_host, has_code=~is_host & ~is_block),
     ]
 
@@ -292,13 +302,6 @@ def _line_problems(lacking: frozenset[str]) -> list[Problem]:
                 (pl.col("lease_payment").is_null(), "payment"),
                 (~pl.col("offering_class").is_in(["standard", "convertible"]), "offering_class"),
             )
-        ),
-        Problem(
-            ~pl.col("unit").str.to_lowercase().is_in(["hrs", "quantity"]),
-            "unknown_unit",
-            "Unit {} of a {} term",
-            ("unit", "term_type"),
-            _word("unit"),
         ),
         Problem(
             pl.col("is_upfront") & ~is_reserved,

@@ -277,10 +277,14 @@ def _scan(path: Path, header: _Header) -> pl.LazyFrame:
         infer_schema=False,
         schema_overrides=dtypes,
     )
+    lacking: dict[str, pl.Expr] = {
+        name: pl.lit(None, dtype=dtypes[name]) for name in header.lacking
+    }
+    if "CapacityStatus" in header.lacking and "usageType" in header.columns:
+        is_idle = pl.col("usageType").str.contains(classify.IDLE)
+        lacking["CapacityStatus"] = pl.when(is_idle).then(pl.lit(classify.OTHER_CAPACITY[0]))
     return frame.select(
-        (pl.lit(None, dtype=dtypes[vendor]) if vendor in header.lacking else pl.col(vendor)).alias(
-            name
-        )
+        lacking.get(vendor, pl.col(vendor)).cast(dtypes[vendor]).alias(name)
         for vendor, name in COLUMNS.items()
     )
 

@@ -57,8 +57,8 @@ REFUSED = [
 class Terms:
     """Terms with an upfront fee.
 
-    ``rows`` has LINE and upfront; ``unpaired`` has LINE, reason and message; ``merged`` is the
-    number of fee lines that became part of a row.
+    ``rows`` has LINE and upfront; ``unpaired`` has LINE, reason, message and word; ``merged`` is
+    the number of fee lines that became part of a row.
     """
 
     rows: pl.DataFrame
@@ -98,20 +98,29 @@ def price_list_rows(lines: pl.DataFrame, combinations: pl.DataFrame, page: Page)
     valid = in_scope.filter(pl.col("reason").is_null())
     refused = in_scope.filter(pl.col("reason").is_not_null())
     has_fee = (pl.col("term_type") == "Reserved") & (pl.col("lease_payment") != "no_upfront")
-    rates = valid.filter(~pl.col("is_upfront"))
-    terms = _join_fees(
-        _lines_of(lines, rates.filter(has_fee)),
-        _lines_of(lines, valid.filter(pl.col("is_upfront"))),
-        valid,
-    )
-    plain = _lines_of(lines, rates.filter(~has_fee)).with_columns(upfront=pl.lit(None, dtype=Money))
-    unpaired = terms.unpaired.join(valid.drop("reason", "message"), on="combination", how="left")
     unreadable = _lines_of(lines, refused).join(refused, on="combination", how="left")
+    broken = unreadable.select(*TERM, "currency", "reason", "message", "word").unique(
+        [*TERM, "currency"], keep="first"
+    )
+    rates = valid.filter(~pl.col("is_upfront"))
+    terms = [
+        _join_fees(
+            _lines_of(lines, rates.filter(has_fee, pl.col("currency") == currency)),
+            _lines_of(lines, valid.filter("is_upfront", pl.col("currency") == currency)),
+            valid,
+            broken.filter(pl.col("currency") == currency),
+        )
+        for currency in valid["currency"].unique(maintain_order=True)
+    ]
+    merged = sum(term.merged for term in terms)
+    plain = _lines_of(lines, rates.filter(~has_fee)).with_columns(upfront=pl.lit(None, dtype=Money))
+    stated = valid.drop("reason", "message", "word")
+    unpaired = [term.unpaired.join(stated, on="combination", how="left") for term in terms]
     again = repeated.join(in_scope.drop("reason", "message", "word"), on="combination")
     return PriceRows(
-        _rows(pl.concat([plain, terms.rows]), valid.lazy(), page),
-        _refused([_once_for_each_word(unreadable), unpaired, _counted_once(again)], page),
-        {"merged:upfront": terms.merged} if terms.merged else {},
+        _rows(pl.concat([plain, *(term.rows for term in terms)]), valid.lazy(), page),
+        _refused([_once_for_each_word([unreadable, *unpaired]), _counted_once(again)], page),
+        {"merged:upfront": merged} if merged else {},
     )
 
 
@@ -135,11 +144,12 @@ def _counted_once(repeated: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _once_for_each_word(refused: pl.DataFrame) -> pl.DataFrame:
+def _once_for_each_word(parts: list[pl.DataFrame]) -> pl.DataFrame:
     """Keep one line of those that a SKU has with one unknown word, the on-demand line if there is.
 
     Adds ``dependants``: how many others there are.
     """
+    refused = pl.concat(parts, how="diagonal_relaxed")
     is_new = pl.col("word").is_not_null()
     on_demand_first = refused.filter(is_new).sort(
         pl.col("term_type") != "OnDemand", maintain_order=True
@@ -155,8 +165,13 @@ def _lines_of(lines: pl.DataFrame, combinations: pl.DataFrame) -> pl.DataFrame:
     return lines.lazy().select(LINE).filter(chosen).collect()
 
 
-def _join_fees(hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFrame) -> Terms:
-    """Join the hourly and the upfront line of each term."""
+def _join_fees(
+    hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFrame, broken: pl.DataFrame
+) -> Terms:
+    """Join the hourly and the upfront line of each term.
+
+    ``broken`` has TERM, reason, message and word of terms of which a line was refused.
+    """
     unpaired = hourly.clear().with_columns(_problem("", ""))
     if _are_in_the_same_order(hourly, fees):
         return Terms(hourly.with_columns(upfront=fees["price"]), unpaired, fees.height)
@@ -166,7 +181,7 @@ def _join_fees(hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFrame) ->
     has_fee = joined["fee"].null_count() == 0
     if has_fee and hourly.height == joined.height == fees.height == joined["fee"].n_unique():
         return Terms(joined.drop("fee"), unpaired, fees.height)
-    return _join_uneven_fees(hourly, fees, valid)
+    return _join_uneven_fees(hourly, fees, valid, broken)
 
 
 def _are_in_the_same_order(hourly: pl.DataFrame, fees: pl.DataFrame) -> bool:
@@ -183,21 +198,25 @@ def _are_in_the_same_order(hourly: pl.DataFrame, fees: pl.DataFrame) -> bool:
     return both.n_unique() == fees.height
 
 
-def _join_uneven_fees(hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFrame) -> Terms:
+def _join_uneven_fees(
+    hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFrame, broken: pl.DataFrame
+) -> Terms:
     """Join hourly and upfront lines where some have no counterpart, or a term has two fees."""
     single = fees.filter(fees.select(TERM).is_unique())
     joined = hourly.join(single.select(*TERM, upfront="price"), on=TERM, how="left")
     pairs = joined.filter(pl.col("upfront").is_not_null())
     without_fee = joined.filter(pl.col("upfront").is_null()).drop("upfront")
     without_rate = single.join(pairs, on=TERM, how="anti")
+    merged = single.height - without_rate.height
     # All upfront leaves nothing to recur, so its fee alone is the complete price.
     all_upfront = valid.filter(pl.col("lease_payment") == "all_upfront")["combination"].to_list()
-    is_complete = pl.col("combination").is_in(all_upfront)
-    complete = without_rate.filter(is_complete).with_columns(
-        upfront=pl.col("price"), price=pl.lit(0).cast(Money)
+    complete = without_rate.filter(pl.col("combination").is_in(all_upfront)).join(
+        broken, on=TERM, how="anti"
     )
+    without_rate = without_rate.join(complete, on=TERM, how="anti")
+    complete = complete.with_columns(upfront=pl.col("price"), price=pl.lit(0).cast(Money))
     unpaired = [
-        without_rate.filter(~is_complete).with_columns(
+        without_rate.with_columns(
             _problem("missing_hourly", "an upfront fee without its hourly rate")
         ),
         fees.filter(fees.select(TERM).is_duplicated()).with_columns(
@@ -205,12 +224,27 @@ def _join_uneven_fees(hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFr
         ),
         without_fee.with_columns(_problem("missing_upfront", "an upfront plan without its fee")),
     ]
-    merged = single.height - without_rate.height
-    return Terms(pl.concat([pairs, complete]), pl.concat(unpaired), merged)
+    return Terms(pl.concat([pairs, complete]), _as_partners(pl.concat(unpaired), broken), merged)
+
+
+def _as_partners(unpaired: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
+    """Refuse a line whose counterpart is refused for the same reason, and with its word."""
+    of_other = broken.drop("currency").rename(
+        lambda name: name if name in TERM else f"other_{name}"
+    )
+    joined = unpaired.join(of_other, on=TERM, how="left")
+    return joined.select(
+        *LINE,
+        *(pl.coalesce(f"other_{name}", name).alias(name) for name in ("reason", "message", "word")),
+    )
 
 
 def _problem(reason: str, message: str) -> list[pl.Expr]:
-    return [pl.lit(reason).alias("reason"), pl.lit(message).alias("message")]
+    return [
+        pl.lit(reason).alias("reason"),
+        pl.lit(message).alias("message"),
+        pl.lit(None, dtype=pl.String).alias("word"),
+    ]
 
 
 def _rows(lines: pl.DataFrame, combinations: pl.LazyFrame, page: Page) -> pl.LazyFrame:

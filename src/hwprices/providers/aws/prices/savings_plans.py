@@ -18,7 +18,7 @@ from hwprices.landing.pages import Page
 from hwprices.landing.strict_json import count_names, refuse_repeated_names
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory.regions import currency_of
-from hwprices.providers.aws.prices.classify import CURRENCY
+from hwprices.providers.aws.prices.classify import CURRENCY, IDLE
 from hwprices.providers.aws.prices.price_list import PriceList
 from hwprices.providers.aws.prices.problems import Problem, first_problem
 from hwprices.providers.aws.prices.rows import read_date
@@ -42,9 +42,6 @@ PAYMENTS = {
 RUNNING = r"(^|-)(BoxUsage|DedicatedUsage|HostUsage|HostBoxUsage)(:|$)"
 """Usage types of running machines. Where the price list lacks the SKU of one, something is wrong;
 SKUs of other usage types are expected not to be there."""
-
-IDLE = r"Unused|Reservation"
-"""Usage types of reserved but idle capacity, billed at the same SKU in some files."""
 
 PLAN_COLUMNS = {
     "plan_sku": pl.String,

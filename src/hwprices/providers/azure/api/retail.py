@@ -207,6 +207,27 @@ def read_regions(http: Http, url: str) -> list[str]:
     )
 
 
+def has_prices(http: Http, url: str, region: str) -> bool:
+    """Tell whether any virtual machine has a price in a region. Reads the first page only.
+
+    Raises:
+        FetchError: the prices cannot be had.
+    """
+    if not region.isalnum():
+        return False
+    with scratch_directory() as scratch:
+        params = query_of(region, "Consumption", "USD")
+        body = http.download(url, Path(scratch) / "body", params=params, max_bytes=MAX_LIST_BYTES)
+        try:
+            page = _read_page(body.read())
+        except _InconsistentError as error:
+            raise FetchError(
+                f"{public_url(url)} did not say whether {region} has prices: {error}",
+                "Try again later.",
+            ) from None
+    return any(place == region for place, _ in page.partitions)
+
+
 def download_until_consistent(
     download: Callable[[], Download], previous: frozenset[Identity], name: str
 ) -> Download:

@@ -63,9 +63,9 @@ class ClassifiedItems:
     """Items by what became of them.
 
     ``all_items`` has every item, at its place ``row``, with ``items.COLUMNS``, provider, region,
-    page_region and the origin columns. ``chosen`` has one row a key, with the columns ``CHOSEN``,
-    in the order of the items. ``refused`` has the columns of ``all_items``, reason, message and
-    word: what is not known yet, null where a line of a known kind is broken.
+    page_region and the origin columns. ``chosen`` has one row a key, with the columns ``CHOSEN``
+    and meter_flag, in the order of the items. ``refused`` has the columns of ``all_items``, reason,
+    message and word: what is not known yet, null where a line of a known kind is broken.
     ``out_of_scope`` is region → reason → number of items. ``next_changes`` is region → when the
     first of its items begins or ends to be in force; regions without such items are absent.
     """
@@ -419,18 +419,21 @@ class _ByKey:
 def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     """Choose one row a key.
 
-    A meter has one price at a time: of its rows in force the one that began last holds. A primary
-    meter goes before others where a key has both. If the rows left agree in price one of them is
-    chosen; if they do not, all are refused.
+    A meter has one price at a time: of its rows in force the one that began last holds, with the
+    ``meter_flag`` newest_of_two_rows where their prices differ. A primary meter goes before others
+    where a key has both. If the rows left agree in price one of them is chosen; if they do not, all
+    are refused.
     """
     is_repeated = pl.struct(KEY).is_duplicated()
+    rows = rows.with_columns(meter_flag=pl.lit(None, dtype=pl.String))
     repeated = rows.filter(is_repeated).with_columns(_NO_REASON)
     if not repeated.height:
         return _ByKey(rows, repeated, repeated)
     began = time(pl.col("effectiveStartDate"))
-    is_superseded = (began < began.max().over(*KEY, "meterId", "isPrimaryMeterRegion")).fill_null(
-        False
-    )
+    meter = [*KEY, "meterId", "isPrimaryMeterRegion"]
+    is_superseded = (began < began.max().over(meter)).fill_null(False)
+    differs = pl.col("meterId").is_not_null() & (pl.col("price").n_unique().over(meter) > 1)
+    newest = repeated.filter(differs & ~is_superseded & is_superseded.any().over(meter))["row"]
     superseded = repeated.filter(is_superseded & pl.col("meterId").is_not_null()).with_columns(
         pl.lit("expired").alias("out_of_scope")
     )
@@ -448,8 +451,9 @@ def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     again = agreed.filter(~is_first).with_columns(pl.lit("same_price_again").alias("out_of_scope"))
     # Filtered, not put together of the two kinds, so that rows of a region stay side by side.
     is_chosen = ~is_repeated | pl.col("row").is_in(agreed.filter(is_first)["row"].implode())
+    flag = pl.when(pl.col("row").is_in(newest.implode())).then(pl.lit("newest_of_two_rows"))
     return _ByKey(
-        rows.filter(is_chosen),
+        rows.filter(is_chosen).with_columns(meter_flag=flag),
         _refuse_duplicates(left.filter(disagree)),
         pl.concat([superseded, not_primary, again]),
     )

@@ -48,6 +48,7 @@ FLAGS = {
     "availability_flag": ("not_offered_here", "availability_unknown"),
     "spot_flag": ("spot_equals_on_demand", "spot_above_on_demand"),
     "host_flag": ("whole_host",),
+    "meter_flag": ("newest_of_two_rows",),
 }
 """Columns with one flag at most, and the flags that each may have."""
 

@@ -15,7 +15,7 @@ from hwprices.providers.gcp.prices.grammar import (
     PricedComponent,
     Unknown,
 )
-from hwprices.providers.gcp.prices.unknown import explain
+from hwprices.providers.gcp.prices.unknown import explain, explain_license
 
 GROUPS: Final[dict[str, frozenset[str]]] = {
     "core": frozenset({"CPU", "N1Standard"}),  # N1 keeps core and memory in one group
@@ -66,11 +66,11 @@ def classify(
     """
     if family in OTHER_FAMILIES - {"License"} and group != "LocalSSD":
         return OutOfScope(family)
-    if family == "License" and not description.startswith("Licensing Fee for "):
-        return NotAMachinePrice("license")
     meaning = descriptions.read(description)
     if family == "License":
-        meaning = meaning or NotAMachinePrice("license")
+        if isinstance(meaning, NotAMachinePrice):
+            return NotAMachinePrice("license")
+        meaning = meaning or explain_license(description)
     elif family != "Compute" and group != "LocalSSD" and not isinstance(meaning, PricedComponent):
         return OutOfScope(family) if family else Unknown("sku_without_name", None)
     if isinstance(meaning, PricedComponent) and not _agrees(meaning, family, group, usage):

@@ -149,7 +149,13 @@ _WINDOWS = (
 _SLES = r"Licensing Fee for SUSE Linux Enterprise Server (?P<version>\d{1,3})(?: SP\d+)?"
 _RHEL = r"Licensing Fee for Red Hat Enterprise Linux (?P<version>\d{1,3})"
 _RHEL_SAP = f"{_RHEL} for SAP with High Availability and Update Services"
-_SHARED_CORE = r" on (?P<shared_core>f1-micro|g1-small)"
+_SHARED_CORES = "f1-micro|g1-small"
+_SHARED_CORE = f" on (?P<shared_core>{_SHARED_CORES})"
+LICENSED = "Windows Server|SUSE Linux Enterprise Server|SLES|Red Hat Enterprise Linux"
+_OTHER_LICENSES = (
+    "(?:SQL Server|Ubuntu|Debian|CentOS|CoreOS|Container-Optimized OS|Rocky Linux|openSUSE) .+"
+)
+_OLD_BANDS = "VM with (?:1 to 4|6 or more) VCPU"  # of RHEL until 2024-07-01
 
 LICENSE_RULES: Final[dict[str, str]] = {
     "windows": rf"{_WINDOWS} (?:\(CPU cost\)|on VM)",
@@ -183,10 +189,19 @@ OTHER_RULES: Final[dict[str, str]] = {
     "virtual_workstation": r".+ Virtual Workstation .+",
     "confidential": r"(?:.+ )?Confidential (?:.+ )?(?:Core|Ram|RAM|GPU) .+",
     "license_commitment": r"Commitment(?: v1)?: (?:SLES|RHEL|Red Hat|SUSE|SQL|Windows) .+",
+    "license": (
+        rf"Licensing Fee for (?:{_OTHER_LICENSES}"
+        rf"|(?:{LICENSED}) .*(?:BYOL(?: .+)?|\((?:RAM|GPU) cost\))"
+        rf"|(?:SLES|Red Hat Enterprise Linux) .+ on (?:{_SHARED_CORES}|{_OLD_BANDS}))"
+    ),
     "snapshot_transfer": r"PD snapshot egress .+",
     "network_bandwidth": r"(?:.+ )?fee for total VM network bandwidth .+",
 }
-"""Sentences that are understood and are not the price of a component."""
+"""Sentences that are understood and are not the price of a component.
+
+``license`` are licenses that no price has: of other products, of one's own, of no cost beside that
+of the CPU, and RHEL's bands until 2024.
+"""
 
 _COMPILED: Final = {
     name: re.compile(pattern) for name, pattern in {**PRICED_RULES, **OTHER_RULES}.items()

@@ -27,7 +27,10 @@ def named_by_refused(refused: pl.DataFrame, machines: Machines) -> dict[str, str
     numbers: C4D-HIGHMEM-HIGHLSSD names c4d-highmem-8-highlssd. Of names within each other the
     longest counts. ``refused`` is ``SkuCatalog.refused``.
     """
-    not_understood = refused.filter(pl.col("component_id").is_null())["description"]
+    is_machine = pl.col("family").ne_missing(
+        "License"
+    )  # a license "on f1-micro" says nothing of it
+    not_understood = refused.filter(pl.col("component_id").is_null(), is_machine)["description"]
     texts = not_understood.drop_nulls().str.split(" in ").list.first().unique().sort()
     patterns = {machine.name: _pattern(machine.name) for machine in machines.types}
     named: dict[str, str] = {}

@@ -23,6 +23,8 @@ _SERIES_NAME = re.compile(r"[A-Z]{1,2}\d{1,2}[A-Z]{0,2}(?![A-Za-z0-9])")
 
 _KNOWN_SERIES = {word.split()[0] for word in vocabulary.SERIES}
 
+_OF_A_RELEASE = re.compile(r" *(?:\d|\(| on VM\b)")
+
 _TERM = re.compile(r" for (?P<term>[\w -]{1,30})$")
 
 _BEFORE = re.compile(
@@ -47,6 +49,16 @@ def explain(description: str) -> Unknown:
     if place and " in " not in place and " for " not in place and _is_understood(f"{before} in X"):
         return Unknown("unknown_location", place)
     return Unknown("unknown_grammar", _kind(description))
+
+
+def explain_license(description: str) -> Unknown:
+    """Return the word of a license that is not understood: its name without release and size."""
+    name = description.removeprefix("Licensing Fee for ")
+    if not name.strip():
+        return Unknown("sku_without_name", None)
+    product = _OF_A_RELEASE.split(name, maxsplit=1)[0]
+    is_known = re.fullmatch(grammar.LICENSED, product) is not None
+    return Unknown("unknown_license", name if is_known or not product else product)
 
 
 def _series_word(text: str) -> str:
