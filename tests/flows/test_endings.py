@@ -89,6 +89,7 @@ def outcome(*, new: bool) -> Any:
         version="V",
         new=new,
         held_back={"aws": [stop], "ovh": [stop, stop]},
+        new_words=[],
         status=SimpleNamespace(providers=entries),
     )
 

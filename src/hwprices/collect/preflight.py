@@ -200,6 +200,7 @@ OTHERS = {
     "HWPRICES_REQUIRE_SHARED",  # tests/conftest.py
     "HWPRICES_STORE_KEY_ID",  # storage/bucket_options.py
     "HWPRICES_STORE_SECRET_KEY",
+    "HWPRICES_TRACEBACK",  # cli/common.py
 }
 """Variables that are no fields of a settings class, and where each is read."""
 
