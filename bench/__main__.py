@@ -119,7 +119,7 @@ def record(ratios: dict[str, float]) -> None:
 
 
 def slower(ratios: dict[str, float], ran: Iterable[str]) -> list[str]:
-    """Say which ratios are above the recorded ones, and which recorded ones were not measured."""
+    """State which ratios are above the recorded ones, and which recorded ones were not measured."""
     recorded = _recorded()
     chosen = {name: ratio for name, ratio in recorded.items() if _script(name) in set(ran)}
     missing = [f"{name} was not measured" for name in chosen if name not in ratios]

@@ -75,7 +75,7 @@ class Goal:
         return ", ".join("≤ " + form.format(most) for most, form in parts if most is not None)
 
     def is_met(self, row: Row) -> bool:
-        """Tell whether a row has no more than allowed."""
+        """Return whether a row has no more than allowed."""
         pairs = (
             (self.ratio, row.ratio),
             (self.seconds, row.seconds),

@@ -218,7 +218,7 @@ def _price_rows(
     tenancy: tuple[str, int],
     option: tuple[str, str | None, int, int, str, int],
 ) -> pl.DataFrame:
-    """Give these machines another system, tenancy and way to pay, and a price that fits."""
+    """Change the system, tenancy and payment of these machines, with a price that fits."""
     kind, plan, months, share, payment, at_start = option
     rate = pl.col("hourly") * (system[2] * tenancy[1] * share) / 100**3
     fee = rate * (HOURS_PER_YEAR * months // 12) * at_start / 100
@@ -237,7 +237,7 @@ def _price_rows(
 
 
 def _inventory(table: pl.DataFrame, cloud: Cloud) -> pl.DataFrame:
-    """Put the rows of the copied region into every made-up one; machine types have no region."""
+    """Write the rows of the copied region into every made-up one; machine types have no region."""
     if "region" not in table.columns:
         return table
     one = table.filter(region=cloud.copied)
@@ -264,13 +264,13 @@ def _write(
 
 
 def _inputs(cloud: Cloud, index: int) -> Inputs:
-    """Say of each region that its page was collected, another one in each run."""
+    """Record each region's page as collected, another one in each run."""
     units = tuple(UnitInput(f"prices/{name}", "ok", (f"{index:016}",)) for name in cloud.names())
     return Inputs(Reading("code", "sheets", "corrections"), f"pages-{index}", units)
 
 
 def _point_at(store: Store, provider: str, run: str) -> None:
-    """Put a staged run in force."""
+    """Make a staged run the current one."""
     manifest = store.get(layout.staged_manifest(provider, run))
     assert manifest is not None
     store.put(layout.staged_latest(provider), manifest)

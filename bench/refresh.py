@@ -307,7 +307,7 @@ def _resident(pid: int) -> int:
 
 
 def _phases(root: Path, memory: Memory, began: float, ended: float) -> Iterator[Phase]:
-    """Tell the phases apart by when their manifests were written."""
+    """Distinguish the phases by when their manifests were written."""
     last = began
     for provider in PROVIDERS:
         recorded = next(iter((root / "raw" / provider / "runs").glob("*.json")), None)

@@ -96,7 +96,7 @@ def terms(number: int, count: int) -> dict[str, object]:
 
 
 def sku(at: int) -> str:
-    """Name a SKU in 16 characters."""
+    """Return the name of a SKU in 16 characters."""
     return f"{at * 2_654_435_761 % 16**16:016X}"
 
 

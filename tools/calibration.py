@@ -451,7 +451,7 @@ def plot(answers: list[tuple[Point, float]]) -> str:
 
 
 def with_table(text: str, written: str) -> str:
-    """Put the table between the marks of docs/method.md."""
+    """Write the table between the marks of docs/method.md."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{written}\n\n{END}{after}"

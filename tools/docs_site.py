@@ -1,4 +1,4 @@
-"""Put pages from outside docs/ on the documentation site: hooks for mkdocs, named in mkdocs.yml.
+"""Write pages from outside docs/ on the documentation site: hooks for mkdocs, named in mkdocs.yml.
 
 The README is the first page, and each provider's README is a page under "Providers". Links between
 pages are rewritten from places in the checkout to places on the site. A link to a file that is not

@@ -81,7 +81,7 @@ class GroupedHelp(TyperCommand):
 
 
 def default_root() -> str:
-    """Give the folder ``data`` with releases, here or in a parent folder; else ./data."""
+    """Return the folder ``data`` with releases, here or in a parent folder; else ./data."""
     from hwprices.release.root import default_root as find_root
 
     return find_root()
@@ -103,7 +103,7 @@ def open_dataset(root: str, version: str) -> "Dataset":
 
 
 def either(argument: str, option: str) -> str:
-    """Give the release that is named as an argument or as an option; the latest without either.
+    """Return the release that is named as an argument or as an option; the latest without either.
 
     Raises:
         HwpricesError: both are given, and are not the same.
@@ -163,7 +163,7 @@ def _one_line_warnings() -> Iterator[None]:
 
 
 def _damage(error: Exception) -> HwpricesError | None:
-    """Say which file of the dataset is damaged; None where that is not what went wrong."""
+    """State which file of the dataset is damaged; None where that is not what went wrong."""
     from hwprices.release.verify import explain
 
     faults = (explain(error, data.store, data.release) for data in _opened)

@@ -23,7 +23,7 @@ def coverage(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Say which regions have prices, and how old they are.
+    """State which regions have prices, and how old they are.
 
     Prints a line for each cloud and one for each region with prices. --json and --csv list the
     regions without prices as well. --columns says instead in how many rows each column has a value,

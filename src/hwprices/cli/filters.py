@@ -171,7 +171,7 @@ Options = Mapping[str, Any]
 
 
 def add_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command some of the shared options. It gets their values as ``options``.
+    """Add some of the shared options to a command. It gets their values as ``options``.
 
     They are listed in its help where its parameter ``options`` is.
     """
@@ -204,7 +204,7 @@ def add_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 def _given(name: str, value: Any) -> Any:
-    """Give what was written for an option; None for nothing.
+    """Return what was written for an option; None for nothing.
 
     Raises:
         HwpricesError: an option with one value has two.

@@ -83,7 +83,7 @@ def history(
 
 
 def is_screen() -> bool:
-    """Tell whether a person looks at the output: in a pipe it is plain."""
+    """Return whether a person looks at the output: in a pipe it is plain."""
     import sys
 
     encoding = (sys.stdout.encoding or "").lower()

@@ -36,7 +36,7 @@ def _is_utf8(stream: io.TextIOWrapper) -> bool:
 
 
 def error_of(cause: OSError) -> HwpricesError:
-    """Say that stdout takes no more, and throw away what is left.
+    """Report that stdout takes no more, and throw away what is left.
 
     Raises:
         OSError: the cause is another one.

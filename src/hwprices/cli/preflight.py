@@ -63,7 +63,7 @@ def _failures(subject: "Subject") -> int:
 
 
 def _summary(subjects: "list[Subject]") -> "Text":
-    """Say in a line whether a run can begin, and for which providers it may fail."""
+    """Describe in a line whether a run can begin, and for which providers it may fail."""
     from rich.text import Text
 
     from hwprices.collect.preflight import ROOT_TITLE

@@ -301,7 +301,7 @@ def _first(machines: "pl.DataFrame", top: int | None) -> "pl.DataFrame":
 
 
 def _limits(values: dict[str, Any]) -> "Limits":
-    """Give what an answer must keep to."""
+    """Return what an answer must keep to."""
     from hwprices.read.recommend.job import Limits
 
     return Limits(**{name: values[name] for name in vars(Limits())})

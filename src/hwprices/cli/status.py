@@ -24,7 +24,7 @@ MaxAge = Annotated[
 def status(
     root: Root = "", max_age: MaxAge = "", as_json: AsJson = False, as_csv: AsCsv = False
 ) -> None:
-    """Say how each provider fares.
+    """Describe how each provider fares.
 
     Prints when each provider was last collected with success, how its last try ended and why, the
     age of its tables, how many words of the vendor are not known yet, and the units that failed.

@@ -69,7 +69,7 @@ def read_rates(usd_per: Mapping[str, object]) -> Rates:
 
 
 def usd_per(rates: Rates, currency: pl.Expr) -> pl.Expr:
-    """Give the USD that one unit of the currency is worth: 1 for USD, null without a rate."""
+    """Return the USD that one unit of the currency is worth: 1 for USD, null without a rate."""
     known = {USD: Decimal(1), **rates}
     # as text: for a series of Decimal objects polars imports numpy, which takes as long as polars
     worth = pl.Series([f"{rate:f}" for rate in known.values()]).cast(Money)

@@ -136,7 +136,7 @@ class Dataset(Release):
             return self.scan(name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give what is copied and pickled: all but the connection, which cannot be."""
+        """Return what is copied and pickled: all but the connection, which cannot be."""
         return {name: value for name, value in self.__dict__.items() if name != "duckdb"}
 
     def __dir__(self) -> list[str]:
@@ -254,7 +254,7 @@ class Dataset(Release):
         overlays: "str | Path | Overlays | None" = None,
         **options: Unpack[Options],
     ) -> pl.DataFrame:
-        """Give every price of a machine type, known or not, the cheapest first.
+        """Return every price of a machine type, known or not, the cheapest first.
 
         The name may lack case and the vendor's prefix: "d4s_v5". ``options`` narrow it down as in
         ``find``; without them all systems and tenancies are given.
@@ -282,7 +282,7 @@ class Dataset(Release):
         overlays: "str | Path | Overlays | None" = None,
         **options: Unpack[Options],
     ) -> pl.DataFrame:
-        """Give one row for each machine type: its specification and cheapest prices.
+        """Return one row for each machine type: its specification and cheapest prices.
 
         Each price has its region, and whether it is stale, as in ``find``: spot_usd_per_hour,
         spot_region, spot_stale.
@@ -466,7 +466,7 @@ class Dataset(Release):
         return break_even(self, ownership or DEFAULTS, overlays=overlays)
 
     def coverage(self) -> pl.DataFrame:
-        """Give one row for each region: how many prices it has, of which kinds, how old.
+        """Return one row for each region: how many prices it has, of which kinds, how old.
 
         >>> open("sample").coverage().filter(pl.col("prices") > 0, provider="aws")["region"].item()
         'us-east-1'
@@ -476,7 +476,7 @@ class Dataset(Release):
         return overview.coverage(self)
 
     def column_coverage(self, *providers: str) -> pl.DataFrame:
-        """Give one row for each column of each table: in how many rows it has a value.
+        """Return one row for each column of each table: in how many rows it has a value.
 
         ``providers``: count the rows of these only.
 
@@ -525,7 +525,7 @@ class Dataset(Release):
         return files.export(self, target, names, overlays=rules.given(overlays))
 
     def focus_sku_prices(self) -> pl.LazyFrame:
-        """Give the price list in the draft form of FOCUS; ``read.focus`` names the draft.
+        """Return the price list in the draft form of FOCUS; ``read.focus`` names the draft.
 
         >>> "SkuPriceId" in open("sample").focus_sku_prices().collect_schema()
         True
@@ -535,7 +535,7 @@ class Dataset(Release):
         return files.price_list(self)
 
     def status(self) -> pl.DataFrame:
-        """Give one row for each provider: how its last try ended, and how old its tables are.
+        """Return one row for each provider: how its last try ended, and how old its tables are.
 
         The release that comes with the program was never collected:
 

@@ -74,7 +74,7 @@ class Explanation:
         return f"{total}, by the vendor's rule from another price"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give price, stale, arithmetic, components and traces, as ``--json`` of the command."""
+        """Return price, stale, arithmetic, components and traces, as ``--json`` of the command."""
         return {
             "price": self.price,
             "stale": self.stale,
@@ -117,7 +117,7 @@ def find_prices(
 
 
 def _of_name(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyFrame:
-    """Give the prices with that id, or of that machine type: without case or vendor's prefix.
+    """Return the prices with that id, or of that machine type: without case or vendor's prefix.
 
     Those of a machine that is sold by the dedicated host only are the host's.
 

@@ -177,14 +177,14 @@ def _cells(line: str) -> list[str]:
 
 
 def _by_heading(header: list[str], cells: list[str]) -> Fields:
-    """Put the headings of a CSV page to the cells of a line; nothing if their numbers differ."""
+    """Write the headings of a CSV page to the cells of a line; nothing if their numbers differ."""
     if len(header) != len(cells):
         return ()
     return tuple((name, cell) for name, cell in zip(header, cells, strict=True) if cell)
 
 
 def _leaves(item: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Give the values in a JSON object with their names: pricingInfo.0.unitPrice.nanos."""
+    """Return the values in a JSON object with their names: pricingInfo.0.unitPrice.nanos."""
     if isinstance(item, dict):
         for key, value in item.items():
             yield from _leaves(value, f"{name}.{key}" if name else str(key))

@@ -257,7 +257,7 @@ def break_even(
 
 
 def _hours_to_break_even(ownership: Ownership) -> Mapping[str, pl.Expr]:
-    """Give the hours of use after which owning costs less: than on demand, than commitments."""
+    """Return the hours of use after which owning costs less: than on demand, than commitments."""
     c = pl.col
     utilisation = pl.lit(float(ownership.utilisation))
     costs = {"break_even_hours": c.cloud_usd_per_hour}
@@ -273,7 +273,7 @@ def _hours_to_break_even(ownership: Ownership) -> Mapping[str, pl.Expr]:
 
 
 def _years_to_break_even(ownership: Ownership) -> Iterator[pl.Expr]:
-    """Give the years in which a machine is used for the hours of ``_hours_to_break_even``."""
+    """Return the years in which a machine is used for the hours of ``_hours_to_break_even``."""
     for term in ("", *(f"{years}y_" for years in COMMITTED_YEARS)):
         hours = f"break_even_{term}hours"
         years = pl.col(hours) / (HOURS_PER_YEAR * ownership.utilisation)
@@ -281,7 +281,7 @@ def _years_to_break_even(ownership: Ownership) -> Iterator[pl.Expr]:
 
 
 def _not_compared() -> pl.Expr:
-    """Give the code of why a machine has no break-even; null if it is compared with a cloud."""
+    """Return the code of why a machine has no break-even; null if it is compared with a cloud."""
     c = pl.col
     return (
         pl.when(~c.complete)
@@ -300,7 +300,7 @@ def _not_compared() -> pl.Expr:
 
 
 def has_cpus_alone() -> pl.Expr:
-    """Tell whether the CPUs of a machine to buy compute: no accelerator of it has a memory."""
+    """Return whether the CPUs of a machine to buy compute: no accelerator of it has a memory."""
     c = pl.col
     return c.accelerator_id.is_null() | (c.unified_memory & c.accelerator_memory_gb.is_null())
 

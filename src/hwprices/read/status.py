@@ -164,7 +164,7 @@ def _trouble_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def frame(status: Status, now: datetime, max_age: timedelta | None = None) -> "pl.DataFrame":
-    """Give the status as a table: one row for each provider, ages in seconds."""
+    """Return the status as a table: one row for each provider, ages in seconds."""
     import polars as pl
 
     rows = [
@@ -197,7 +197,7 @@ TEXT_COLUMNS = ("origin", "last_try", "last_success", "complete_since", "release
 
 
 def to_json(status: Status, verdicts: list[Verdict]) -> dict[str, Any]:
-    """Give ``status.json`` with the ages in seconds and the verdicts added."""
+    """Return ``status.json`` with the ages in seconds and the verdicts added."""
     return {
         "updated_at": status.updated_at,
         "well": all(verdict.well for verdict in verdicts),

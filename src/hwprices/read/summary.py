@@ -95,7 +95,7 @@ def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataF
 
 
 def providers(dataset: Release) -> pl.DataFrame:
-    """Give a row for each provider: where its figures are from, how old they are, and its rows."""
+    """Return a row for each provider: origin and age of its figures, and its rows."""
     entries = dataset.release.providers
     names = ("origin", "status", "kept_from", "observed_from", "observed_to")
     return pl.DataFrame(
@@ -113,7 +113,7 @@ def providers(dataset: Release) -> pl.DataFrame:
 
 
 def to_json(dataset: Release) -> dict[str, Any]:
-    """Give the summary as JSON values."""
+    """Return the summary as JSON values."""
     return {
         "version": dataset.version,
         "root": dataset.store.root,
@@ -157,7 +157,7 @@ def render(
 
 
 def provider_title(release: ReleaseManifest, provider: str) -> str:
-    """Name a provider for people: the title in the manifest, else the id in suitable case."""
+    """Return the display name of a provider: its title in the manifest, or else its id."""
     default = provider.upper() if len(provider) <= ACRONYM_LETTERS else provider.title()
     return release.providers[provider].title or default
 
@@ -189,7 +189,7 @@ def _counts(title: str, rows: Mapping[str, int]) -> list[Text]:
 
 
 def _news(dataset: Release) -> list[RenderableType]:
-    """Say what is new against the release before, in a few lines."""
+    """Describe what is new against the release before, in a few lines."""
     notes = release_notes.read(dataset)
     if notes is None:
         return []
@@ -248,7 +248,7 @@ def _purchase(row: Mapping[str, Any]) -> str:
 
 
 def _notes(release: ReleaseManifest) -> list[RenderableType]:
-    """Say how old each provider's figures are, and which units or spec sheets are missing."""
+    """Describe how old each provider's figures are, and which units or spec sheets are missing."""
     notes: list[RenderableType] = [Text("\nHow fresh", style="bold")]
     width = 2 + max(len(provider_title(release, name)) for name in release.providers)
     for provider, entry in release.providers.items():
@@ -272,7 +272,7 @@ def _notes(release: ReleaseManifest) -> list[RenderableType]:
 
 
 def _unmatched(entry: UnmatchedAccelerator) -> str:
-    """Name an accelerator without a spec sheet, and the machine types that have it."""
+    """Describe an accelerator without a spec sheet, and the machine types that have it."""
     unnamed = "an accelerator its maker's API does not name"
     name = entry.accelerator_id or entry.vendor_name or unnamed
     types = entry.instance_types

@@ -110,7 +110,7 @@ def read_machines(pages: Pages, sheets: Sheets, rows: VendorRows) -> list[Machin
 
 
 def _out_of_scope(item: Any) -> str | None:
-    """Say why a shape is left out: it is not sold, or no machine.
+    """Explain why a shape is left out: it is not sold, or no machine.
 
     Raises:
         RefusedItemError: it is of an unknown type.
@@ -264,7 +264,7 @@ def _cpu_columns(machine: Machine) -> dict[str, Any]:
 def _accelerator_columns(
     machine: Machine, gpu_name: str | None, sheets: Sheets
 ) -> Mapping[str, Any]:
-    """Name the GPU by the part that the machine is billed by."""
+    """Return the GPU by the part that the machine is billed by."""
     if not machine.gpus:
         return NO_ACCELERATORS
     match = sheets.match_accelerator(gpu_name, machine.shape)

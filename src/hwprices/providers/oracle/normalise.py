@@ -103,7 +103,7 @@ class Rates:
     ambiguous: frozenset[str]
 
     def gpu_name(self, part_number: str, sheets: Sheets) -> str | None:
-        """Name the GPU behind a part: by the sheet, or else by the product list's words."""
+        """Return the GPU behind a part: by the sheet, or else by the product list's words."""
         rate = self.by_part.get(part_number)
         return sheets.gpus.get(part_number) or (rate.name if rate else None)
 
@@ -174,7 +174,7 @@ def _read_rates(pages: Pages, rows: VendorRows) -> Rates:
 
 
 def _out_of_scope(item: Any) -> str | None:
-    """Say why a product is no part of a machine, None where it is one.
+    """Explain why a product is no part of a machine, None where it is one.
 
     Raises:
         RefusedItemError: it is a system or a category that is unknown.
@@ -383,7 +383,7 @@ def _add_component_prices(
 
 
 def _part_name(kind: str, gpu: str | None) -> str:
-    """Name a part as the vocabulary of parts does: ``ocpu``, ``ram``, ``slice:a100-80gb``."""
+    """Return the name of a part in the vocabulary: ``ocpu``, ``ram``, ``slice:a100-80gb``."""
     if gpu is not None:
         return "slice:" + re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
     return {"core": "ocpu", "local_ssd": "local_nvme"}.get(kind, kind)

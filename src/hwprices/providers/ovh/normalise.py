@@ -213,7 +213,7 @@ def _cpu_columns(cpu: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _accelerator_columns(blobs: Any, flavor: str, match: Matcher) -> Mapping[str, Any]:
-    """Name the GPU. ``memory.size`` is that of one."""
+    """Return the GPU. ``memory.size`` is that of one."""
     if (blobs.get("commercial") or {}).get("brick") == "gpu":
         member(blobs["technical"], "gpu")
     if not (gpu := blobs["technical"].get("gpu")):

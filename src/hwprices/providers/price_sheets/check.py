@@ -100,7 +100,7 @@ def _prices(lines: Iterable[Line]) -> dict[Key, str]:
 
 
 def _stale(sheet: Sheet, now: datetime) -> list[str]:
-    """Say how many lines are older than the limit."""
+    """Describe how many lines are older than the limit."""
     oldest = min((line.seen_on for line in sheet.lines), default=now.date())
     days = (now.date() - oldest).days
     if timedelta(days=days) <= STALE_AFTER:
@@ -109,7 +109,7 @@ def _stale(sheet: Sheet, now: datetime) -> list[str]:
 
 
 def _accelerators(name: str, sheet: Sheet) -> list[str]:
-    """Name the GPUs without a spec sheet, and those of another form factor than their sheet."""
+    """List the GPUs without a spec sheet, and those of another form factor than their sheet."""
     try:
         match = accelerator_matcher(name)
     except HwpricesError as error:

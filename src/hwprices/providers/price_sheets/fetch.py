@@ -63,7 +63,7 @@ def land(landing: Landing, unit: Unit, sheet: Sheet, *, today: date) -> list[Pag
 
 
 def future_days(sheet: Sheet, today: date) -> list[str]:
-    """Name the lines whose day has not come yet."""
+    """List the lines whose day has not come yet."""
     return [
         f"line {line.number}: seen_on {line.seen_on} is a day to come"
         for line in sheet.lines

@@ -119,7 +119,7 @@ def _machine(line: Line, match: Matcher) -> dict[str, Any]:
 
 
 def _accelerator(line: Line, match: Matcher) -> dict[str, Any]:
-    """Name the spec sheet of a GPU; the id is null where accelerator_names has no rule."""
+    """Return the spec sheet of a GPU; the id is null where accelerator_names has no rule."""
     sheet = match(line.page_label, line.instance_type)
     memory = line.gpu_memory_gb or (sheet.memory_gib if sheet else None)
     return {
@@ -131,7 +131,7 @@ def _accelerator(line: Line, match: Matcher) -> dict[str, Any]:
 
 
 def _instance_types(machines: pl.DataFrame, provider: str) -> pl.DataFrame:
-    """Give each machine type one row; its lines agree, or the reader has refused them."""
+    """Make one row for each machine type; its lines agree, or the reader has refused them."""
     if machines.is_empty():
         return frames.empty(InstanceTypes)
     rows = machines.lazy().unique("instance_type", keep="first", maintain_order=True)

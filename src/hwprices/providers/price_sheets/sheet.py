@@ -132,7 +132,7 @@ class Problem:
     word: str | None = None
 
     def __str__(self) -> str:
-        """Name the line and what is wrong with it."""
+        """Return the line and what is wrong with it."""
         return f"line {self.number}: {self.message}"
 
 

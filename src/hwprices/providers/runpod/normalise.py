@@ -183,7 +183,7 @@ def _listed(item: dict[str, Any], cloud: str, kind: str) -> Decimal | None:
 
 
 def _is_placeholder(item: dict[str, Any], cloud: str, price: Decimal) -> bool:
-    """Tell whether the two clouds are too far apart, and this price is the wrong one."""
+    """Return whether the two clouds are too far apart, and this price is the wrong one."""
     try:
         other = _listed(item, OTHER[cloud], "Price")
     except RefusedItemError:

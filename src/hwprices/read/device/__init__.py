@@ -1,1 +1,1 @@
-"""Say everything the dataset knows about one device."""
+"""Describe everything the dataset knows about one device."""

@@ -208,7 +208,7 @@ class Availability:
     sold_locally: bool | None = None
 
     def is_priced_in_other_currency(self) -> bool:
-        """Tell whether a cloud has a price that no exchange rate turned into USD."""
+        """Return whether a cloud has a price that no exchange rate turned into USD."""
         return any(
             row["on_demand_per_hour"] is not None and row["on_demand_usd_per_hour"] is None
             for row in self.where_sold

@@ -90,7 +90,7 @@ def _naming(answer: Answer, namesakes: list[str]) -> Answer:
 
 
 def _judged_at(dataset: Tables) -> dict[str, datetime]:
-    """Give the time by which each provider's prices are judged; none without a manifest."""
+    """Return the time by which each provider's prices are judged; none without a manifest."""
     return age.judged_at(dataset) if isinstance(dataset, Release) else {}
 
 
@@ -248,7 +248,7 @@ def _cpu_capabilities(row: dict[str, Any]) -> Capabilities:
 
 
 def _arm_fp16(row: dict[str, Any]) -> str:
-    """Tell whether a CPU has Arm's half precision, by the version of its instruction set."""
+    """Return whether a CPU has Arm's half precision, by the version of its instruction set."""
     if row["arch"] != "arm64":
         return "unsupported"
     version = re.match(r"armv(\d+)\.(\d+)-a", row["isa"] or "")
@@ -292,13 +292,13 @@ def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates
 
 
 def _whole(capabilities: Capabilities, count: float) -> Capabilities:
-    """Give the capabilities of a machine: rates of all its accelerators together."""
+    """Return the capabilities of a machine: rates of all its accelerators together."""
     rates = [rate | {"rate": rate["rate"] * count} for rate in capabilities.dense_rates or []]
     return replace(capabilities, dense_rates=rates)
 
 
 def _machine_power(row: dict[str, Any], accelerator: Answer | None, count: float) -> Power:
-    """Give the watts of a machine, and the rate of all its accelerators over them."""
+    """Return the watts of a machine, and the rate of all its accelerators over them."""
     of_one = accelerator.power if accelerator else Power()
     rate = of_one.tflops_per_watt
     watts_of_one = of_one.tdp_w
@@ -314,7 +314,7 @@ def _machine_power(row: dict[str, Any], accelerator: Answer | None, count: float
 
 
 def _machine_performance(dataset: Tables, row: dict[str, Any]) -> Performance:
-    """Give the measured speed of machines of its size, and what tokens and images cost its owner.
+    """Return the measured speed of machines of its size, and what tokens and images cost its owner.
 
     ``row`` is one of ``ownership.owned``.
     """

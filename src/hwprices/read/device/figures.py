@@ -99,7 +99,7 @@ def rent(
 
 
 def _oldest_day(*prices: LowestPrice) -> date | None:
-    """Give the day on which the oldest of some prices was seen."""
+    """Return the day on which the oldest of some prices was seen."""
     times = [price.seen for price in prices if price.seen is not None]
     return min(times).date() if times else None
 
@@ -312,7 +312,7 @@ def sample_prices(
 
 
 def power(row: dict[str, Any]) -> Power:
-    """Give the watts of an accelerator at full load, and its dense rate per watt of published TDP.
+    """Return the watts of an accelerator at full load, and its dense rate per watt of TDP.
 
     The rate is that of the first native format of bf16, fp16, fp8, int8 and fp32: one whose rate is
     not below that of fp32, which it is where a format is emulated or has a few units only.
@@ -331,7 +331,7 @@ def power(row: dict[str, Any]) -> Power:
 
 
 def emissions(offers: pl.DataFrame) -> Emissions:
-    """Give the gCO2e of one hour of one device, in the cheapest offer that has such a figure.
+    """Return the gCO2e of one hour of one device, in the cheapest offer that has such a figure.
 
     That of a machine whose power is published goes first, and SCI before electricity alone; then
     electricity from an estimated TDP, and that of the parts whose power is known. Of these a data
@@ -362,7 +362,7 @@ def emissions(offers: pl.DataFrame) -> Emissions:
 
 
 def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purchase:
-    """Give what an accelerator costs to buy, and to own in the cheapest machine with it."""
+    """Return what an accelerator costs to buy, and to own in the cheapest machine with it."""
     machines = owned(dataset, ownership).filter(
         pl.col("accelerator_id") == row["accelerator_id"], pl.col("accelerator_count") > 0
     )
@@ -396,7 +396,7 @@ def _purchase_price(row: dict[str, Any]) -> tuple[Decimal | None, str | None]:
 
 
 def _machine_share(shares: pl.DataFrame) -> tuple[Decimal | None, str | None]:
-    """Give one device's share of the cheapest machine with it, and that machine.
+    """Return one device's share of the cheapest machine with it, and that machine.
 
     ``shares``: device_id, device_price_usd, price_date.
     """

@@ -114,7 +114,7 @@ class SoldAs:
         return cls(short | exact, without_offers)
 
     def unanswered(self, name: str, device_id: str) -> list[str]:
-        """Say that the machines by which a device was found have no price; nothing if they have."""
+        """Report that the machines behind a device have no price; nothing if they have."""
         squeezed = squeeze(name)
         if device_id not in self.accelerators.get(squeezed, []):
             return []
@@ -169,7 +169,7 @@ def find(
     sold_as: SoldAs | None = None,
     names: Vocabulary | None = None,
 ) -> tuple[str, str]:
-    """Give table and id of the device that ``name`` means.
+    """Return table and id of the device that ``name`` means.
 
     An id as it is written comes first, alone or after its table (cpus/apple-m4), then a name (with
     or without the maker's); a machine type or family of a cloud means its accelerator, and where it
@@ -214,7 +214,7 @@ def find(
 
 
 def _refuse_what_is_no_device(name: str, names: Vocabulary) -> None:
-    """Say what to ask of a cloud, or of a machine type whose accelerator is none or not known.
+    """Describe what to ask of a cloud, or of a machine type whose accelerator is none or not known.
 
     Raises:
         HwpricesError: the name is one of these.

@@ -63,7 +63,7 @@ def cheapest_offers(offers: pl.DataFrame) -> pl.DataFrame:
 
 
 def sizes_of(cheapest: pl.DataFrame) -> Size:
-    """Give the sizes of the machines that prices are of; ``cheapest`` is of ``cheapest_offers``.
+    """Return the sizes of the machines that prices are of; ``cheapest`` is of ``cheapest_offers``.
 
     Of a benchmark without a price it is the size of the machine with the lowest price of an hour.
     """
@@ -133,7 +133,7 @@ def results_of_offers(dataset: Tables, offers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _per_accelerator() -> pl.Expr:
-    """Give the rate of one accelerator, the minutes of a training times them, or the latency."""
+    """Return the rate of one accelerator, the minutes of a training times them, or the latency."""
     return pl.coalesce(
         pl.when(pl.col("result_unit") == LATENCY).then("result"),
         "per_accelerator",
@@ -143,7 +143,7 @@ def _per_accelerator() -> pl.Expr:
 
 
 def _unit() -> pl.Expr:
-    """Give the unit of ``_per_accelerator``."""
+    """Return the unit of ``_per_accelerator``."""
     unit = pl.col("result_unit")
     return (
         pl.when(unit == LATENCY)
@@ -170,5 +170,5 @@ def _lengths() -> list[pl.Expr]:
 
 
 def label(row: Mapping[str, Any]) -> str:
-    """Name a row of benchmarks as offers.benchmark_rounds does: model/round/system."""
+    """Return the name of a row of benchmarks: model/round/system, as offers.benchmark_rounds."""
     return f"{row['model']}/{row['round']}/{row['system']}"

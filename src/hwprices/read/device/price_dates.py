@@ -1,4 +1,4 @@
-"""Say when each price of an offer was seen: offers.observed_at is the oldest of all its prices."""
+"""State when each price of an offer was seen: offers.observed_at is the oldest of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class PriceDates:
         return offers
 
     def seen(self, offer: Mapping[str, str], usd_per_hour: Decimal) -> datetime | None:
-        """Give when a price in USD of a machine was seen; the oldest of several that are equal.
+        """Return when a price in USD of a machine was seen; the oldest of several that are equal.
 
         ``offer`` has the values of OFFER_KEY.
         """

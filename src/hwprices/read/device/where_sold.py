@@ -70,7 +70,7 @@ def where_sold(
 def _cloud(
     provider: str, offers: pl.DataFrame, private_host: bool, judged_at: datetime | None
 ) -> dict[str, Any]:
-    """Put a cloud's cheapest prices side by side."""
+    """Join a cloud's cheapest prices side by side."""
     row: dict[str, Any] = {"provider": provider, "private_host": private_host, "currency": None}
     seen = []
     for option, (native, usd) in PRICES.items():
@@ -101,7 +101,7 @@ def _cheapest(offers: pl.DataFrame, native: str, usd: str, option: str) -> dict[
 
 
 def _reason(offers: pl.DataFrame) -> str:
-    """Say why a cloud has no on-demand price of the device."""
+    """Explain why a cloud has no on-demand price of the device."""
     reasons = offers["on_demand_reason"].drop_nulls().unique().sort()
     return ", ".join(reasons.to_list()) or "not_listed"
 

@@ -154,7 +154,7 @@ def _new_file(path: Path, dataset: "Release") -> Iterator[None]:
 
 
 def table(dataset: "Release", name: str, overlays: "Overlays | None" = None) -> pl.LazyFrame:
-    """Give a table, or the price list of FOCUS; ``prices`` with own discounts applied.
+    """Return a table, or the price list of FOCUS; ``prices`` with own discounts applied.
 
     Raises:
         HwpricesError: there is no such table.
@@ -168,7 +168,7 @@ def table(dataset: "Release", name: str, overlays: "Overlays | None" = None) -> 
 
 
 def price_list(dataset: "Release") -> pl.LazyFrame:
-    """Give the prices in the draft form of FOCUS; see ``focus``.
+    """Return the prices in the draft form of FOCUS; see ``focus``.
 
     Columns have the types that the query states, also those without a value.
 

@@ -1,4 +1,4 @@
-"""Say why an answer has no rows: what the release does not cover, or what nobody sells."""
+"""Explain why an answer has no rows: what the release does not cover, or what nobody sells."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -40,7 +40,7 @@ def coverage(dataset: Tables) -> dict[str, Coverage]:
 
 
 def why_nothing(dataset: Tables, search: Search) -> list[str]:
-    """Say in sentences why a search finds nothing, the surest reason first."""
+    """Describe in sentences why a search finds nothing, the surest reason first."""
     machines = _machines(dataset, search)
     if machines.is_empty():
         return ["No machine type in this release is like that.", *_without(dataset, search)]
@@ -55,7 +55,7 @@ def why_nothing(dataset: Tables, search: Search) -> list[str]:
 
 
 def not_compared(dataset: Tables, search: Search) -> list[str]:
-    """Say which prices max_price leaves out because they have none in USD."""
+    """State which prices max_price leaves out because they have none in USD."""
     return [
         f"{counted(count, 'price')} in {currency} left out:"
         f" --max-price is in USD and needs --usd-per {currency}=… for them."
@@ -66,7 +66,7 @@ def not_compared(dataset: Tables, search: Search) -> list[str]:
 def _asked_regions(
     search: Search, machines: pl.DataFrame, covered: dict[str, Coverage]
 ) -> set[tuple[str, str]]:
-    """Give the regions asked for that belong to a provider of the machines.
+    """Return the regions asked for that belong to a provider of the machines.
 
     Without a place these are all regions that have prices.
     """
@@ -82,7 +82,7 @@ def why_not_sold(
     regions: set[tuple[str, str]],
     covered: dict[str, Coverage],
 ) -> str | None:
-    """Tell apart what the release does not cover, and what the vendor does not sell.
+    """Distinguish what the release does not cover, and what the vendor does not sell.
 
     Args:
         dataset: the release.
@@ -162,7 +162,7 @@ def _regions(rows: pl.LazyFrame) -> set[tuple[str, str]]:
 
 
 def extent(covered: dict[str, Coverage], providers: set[str]) -> str:
-    """Say of how many regions the release has prices."""
+    """State how many regions have prices in the release."""
     counts = [
         f"{len(covered[name].priced)} of {covered[name].known} regions of {name}"
         for name in sorted(providers)
@@ -172,7 +172,7 @@ def extent(covered: dict[str, Coverage], providers: set[str]) -> str:
 
 
 def _machines(dataset: Tables, search: Search) -> pl.DataFrame:
-    """Give provider and instance type of the machines that the search asks for."""
+    """Return provider and instance type of the machines that the search asks for."""
     conditions = searching.of_machines(search)
     if search.providers:
         conditions.append(pl.col("provider").is_in(sorted(search.providers)))
@@ -229,7 +229,7 @@ def _without(dataset: Tables, search: Search) -> Iterator[str]:
 
 
 def _pairs(pairs: Collection[tuple[str, str]]) -> str:
-    """Name regions by their providers: aws us-east-1, us-west-2; gcp us-central1."""
+    """List regions by their providers: aws us-east-1, us-west-2; gcp us-central1."""
     return _listed([f"{provider} {region}" for provider, region in sorted(pairs)])
 
 

@@ -1,4 +1,4 @@
-"""Say from which share of the hours a commitment costs less than buying on demand.
+"""Compute from which share of the hours a commitment costs less than buying on demand.
 
 A commitment is paid for every hour of its term, used or not; on demand is paid for the hours of
 use. The two cost the same at the share u of all hours for which
@@ -72,7 +72,7 @@ def with_break_even(
 def _on_demand(
     dataset: Tables, committed: pl.DataFrame, search: Search, overlays: "Overlays | None"
 ) -> pl.DataFrame:
-    """Give the on-demand prices of the machines, in columns whose names begin with on_demand."""
+    """Return the on-demand prices of the machines, in columns whose names begin with on_demand."""
     machines = committed.select("provider", "instance_type").unique().rows()
     same_but_on_demand = replace(
         search,
@@ -102,7 +102,7 @@ def _list_price(overlays: "Overlays | None") -> pl.Expr:
 
 
 def _components(dataset: Tables, pairs: pl.DataFrame) -> Components:
-    """Give the components of the prices that have any."""
+    """Return the components of the prices that have any."""
     ids = pl.concat([pairs["price_id"], pairs["on_demand_id"]]).unique()
     cost = pl.col("quantity").cast(WideMoney) * pl.col("unit_price").cast(WideMoney)
     rows = (
@@ -148,7 +148,7 @@ def _replaced(
     metered: Mapping[str, Decimal],
     rules: Sequence[gcp.DiscountRule],
 ) -> list[tuple[Decimal, Decimal]]:
-    """Give what the hours cost on demand that a commitment replaces, by the share of hours used.
+    """Return what the hours cost on demand that a commitment replaces, by the share of hours used.
 
     Pairs of share and cost, spread over all hours; between two of the shares it grows evenly.
     """

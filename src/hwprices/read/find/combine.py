@@ -111,6 +111,6 @@ def _names_any(search: Search) -> bool:
 
 
 def _is_of(search: Search, kinds: set[str]) -> bool:
-    """Tell whether a device of these kinds is of a kind that the search names."""
+    """Return whether a device of these kinds is of a kind that the search names."""
     named = search.accelerator_kinds - {NO_ACCELERATOR}
     return bool(named & kinds) or words.ANY_ACCELERATOR in named

@@ -77,7 +77,7 @@ def compare(
     overlays: "Overlays | None" = None,
     **options: Unpack[Options],
 ) -> Comparison:
-    """Give one row for each machine: its specification and the cheapest price of each way to buy.
+    """Return one row for each machine: its specification and the cheapest price of each way to buy.
 
     Prices are USD for an hour of Linux on shared hardware, of the regions that ``options`` name, or
     of all, each with its region and whether it is stale. Null where the release has none. A
@@ -134,7 +134,7 @@ def compare(
 
 
 def specifications(dataset: "Release", pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
-    """Give the specification of each machine, and the rates of its accelerator."""
+    """Return the specification of each machine, and the rates of its accelerator."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     rows = (
         searching.machine_types(dataset)
@@ -154,7 +154,7 @@ def specifications(dataset: "Release", pairs: frozenset[tuple[str, str]]) -> pl.
 
 
 def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
-    """Give the cheapest price in USD of each machine."""
+    """Return the cheapest price in USD of each machine."""
     known = prices.filter(pl.col("usd_per_hour").is_not_null())
     return (
         known.sort("usd_per_hour", "region", "price_id")
@@ -164,7 +164,7 @@ def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
-    """Give the columns of a comparison, named by the way to buy."""
+    """Return the columns of a comparison, named by the way to buy."""
     columns = ["usd_per_hour", "region", "stale"]
     if purchase in COMMITMENTS:
         columns += OF_COMMITMENT
@@ -222,7 +222,7 @@ def nearest(dataset: Tables, machine: Machine, search: Search) -> list[Machine]:
 
 
 def _comparable(dataset: Tables, search: Search) -> pl.DataFrame:
-    """Give what machine types are compared by, and whether they have a price (``is_priced``)."""
+    """Return what machine types are compared by, and whether they have a price (``is_priced``)."""
     anywhere = Search(
         os=search.os,
         software=search.software,
@@ -261,7 +261,7 @@ def _distance(name: str, own: float | None) -> pl.Expr:
 
 
 def providers_without_equal(dataset: "Release", compared: pl.DataFrame) -> list[str]:
-    """Name the providers that have no equal of the machine."""
+    """List the providers that have no equal of the machine."""
     others = [name for name in dataset.release.providers if name not in set(compared["provider"])]
     first = compared.row(0, named=True)
     count, device = first["accelerator_count"] or 0, first["accelerator_id"]

@@ -46,7 +46,7 @@ def answer(
     overlays: "Overlays | None" = None,
     **options: Unpack[Options],
 ) -> MachineAnswer:
-    """Give every price of a machine type, the cheapest first.
+    """Return every price of a machine type, the cheapest first.
 
     Those that are not known and those flagged as placeholders come last. ``break_even_utilisation``
     is the share of hours from which a commitment costs less than on demand in the same place.
@@ -84,7 +84,7 @@ def _search(names: Vocabulary, machine: machines.Machine, options: Options) -> S
 
 
 def _rows(dataset: "Release", search: Search, overlays: "Overlays | None") -> pl.DataFrame:
-    """Give the prices of a search, the cheapest first, with break-even."""
+    """Return the prices of a search, the cheapest first, with break-even."""
     listed = searching.prices(dataset, search)
     columns = [name for name in COLUMNS if name != "gco2e_per_hour"]
     if overlays is not None:
@@ -111,7 +111,7 @@ def _notes(dataset: "Release", machine: machines.Machine, search: Search) -> tup
 
 
 def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
-    """Say how many prices ``real_prices`` leaves out because they stand for no offer."""
+    """Describe how many prices ``real_prices`` leaves out because they stand for no offer."""
     count = rows.filter(IS_PLACEHOLDER).height
     if not count:
         return ()
@@ -119,7 +119,7 @@ def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
 
 
 def specification(dataset: "Release", machine: machines.Machine) -> dict[str, Any] | None:
-    """Give the row of ``search.machine_types``; None where the release has a price and no row."""
+    """Return the row of ``search.machine_types``; None where the release has a price and no row."""
     rows = (
         searching.machine_types(dataset)
         .filter(provider=machine.provider, instance_type=machine.instance_type)
@@ -184,7 +184,7 @@ def by_region(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def require_prices(answer: MachineAnswer) -> pl.DataFrame:
-    """Give the rows of an answer.
+    """Return the rows of an answer.
 
     Raises:
         HwpricesError: there is none; the line says why.

@@ -98,7 +98,7 @@ def of_family(choices: Iterable[Machine], word: str) -> list[Machine]:
 
 
 def resolve(dataset: Tables, name: str, providers: Collection[str] = ()) -> Machine:
-    """Give the one machine type of that name, before which its provider may stand.
+    """Return the one machine type of that name, before which its provider may stand.
 
     ``providers``: the only ones that are looked through; empty for all.
 
@@ -110,7 +110,7 @@ def resolve(dataset: Tables, name: str, providers: Collection[str] = ()) -> Mach
 
 
 def one_of(choices: list[Machine], name: str) -> Machine:
-    """Give the one machine type of that name among those, before which its provider may stand.
+    """Return the one machine type of that name among those, before which its provider may stand.
 
     Raises:
         HwpricesError: none has the name (the line names near ones), or those of several providers

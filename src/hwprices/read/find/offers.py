@@ -116,7 +116,7 @@ def run(
 def notes_of(
     dataset: "Release", search: Search, rows: pl.DataFrame, shown: pl.DataFrame
 ) -> list[str]:
-    """Say why there is nothing, which rows cannot be compared, and which of those shown are old."""
+    """Explain why there is nothing, which rows cannot be compared, and which are old."""
     if rows.is_empty():
         return absence.why_nothing(dataset, search)
     other = rows.filter(pl.col("usd_per_hour").is_null())
@@ -129,10 +129,10 @@ def notes_of(
 
 
 def age_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
-    """Say which rows are stale, and how old the price sheets behind the others are."""
+    """State which rows are stale, and how old the price sheets behind the others are."""
     return (*age.stale_notes(rows, age.sheets(dataset)), *sheet_notes(dataset, rows))
 
 
 def sheet_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
-    """Say how old the price sheets behind the rows are. ``rows`` has the column ``provider``."""
+    """Describe the age of the price sheets behind ``rows``, which has the column ``provider``."""
     return age.sheet_notes(dataset.release.providers, rows["provider"].unique(), datetime.now(UTC))

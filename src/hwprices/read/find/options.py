@@ -76,7 +76,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def named_options(kind: type) -> Callable[[F], F]:
-    """Give a function that takes ``**options`` a signature that names them.
+    """Add a signature that names them to a function that takes ``**options``.
 
     ``help()``, notebooks and ``inspect`` see it; calls are as they were, so that a name that is
     wrong is an error that names near ones.

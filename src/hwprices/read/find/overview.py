@@ -1,4 +1,4 @@
-"""Say what a release covers, what was refused, and which words of vendors are new."""
+"""Describe what a release covers, what was refused, and which words of vendors are new."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def coverage(dataset: "Release") -> pl.DataFrame:
-    """Give one row for each region that the release knows, with or without prices.
+    """Return one row for each region that the release knows, with or without prices.
 
     Columns: provider, region, display_name, country, continent, prices, machine_types (that have a
     price), purchase_options, operating_systems, currencies, observed_from, observed_to.
@@ -62,7 +62,7 @@ def by_provider(regions: pl.DataFrame) -> pl.DataFrame:
 
 
 def columns(dataset: "Release", providers: Collection[str] = ()) -> pl.DataFrame:
-    """Give one row for each column of each table: in how many rows it has a value.
+    """Return one row for each column of each table: in how many rows it has a value.
 
     ``providers``: count the rows of these only, and leave out tables that name no provider. An
     empty list is a value.

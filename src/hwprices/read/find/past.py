@@ -45,7 +45,7 @@ class PastTables:
         self._history = history
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Give a table as a lazy frame; that of types and that of regions with those of the past.
+        """Return a table as a lazy frame; that of types and that of regions with those of the past.
 
         What is gone has null in each column of which nothing is known.
         """
@@ -78,7 +78,7 @@ class PastTables:
         ).collect()
 
     def _only_in_history(self, table: str, key: list[str], more: list[str]) -> pl.DataFrame:
-        """Give the keys that the history has and the table has not, with more columns of it."""
+        """Return the keys that the history has and the table has not, with more columns of it."""
         listed = self._tables.scan(table).select(key)
         rows = self._history.select(*key, *more).unique()
         return rows.join(listed, on=key, how="anti").sort(*key, *more, nulls_last=True).collect()

@@ -1,4 +1,4 @@
-"""Name the values that prices may have, and the columns of offers with commitments, for rules."""
+"""List the values that prices may have, and the columns of offers with commitments, for rules."""
 
 from collections.abc import Collection, Mapping
 

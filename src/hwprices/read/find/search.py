@@ -128,7 +128,7 @@ EVERY_WAY = Search(os=ANY, software=ANY, license_model=None, tenancy=None)
 
 
 def find(dataset: Tables, search: Search) -> pl.LazyFrame:
-    """Give one row for each price that the search asks for, without an order.
+    """Return one row for each price that the search asks for, without an order.
 
     Columns: where the machine stands (provider, region, country, continent), what it has, how it is
     bought, ``effective_hourly`` in ``currency``, ``usd_per_hour`` (null where the currency has no
@@ -139,7 +139,7 @@ def find(dataset: Tables, search: Search) -> pl.LazyFrame:
 
 
 def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
-    """Give the rows of prices that the search asks for, with machine and region, known or not."""
+    """Return the rows of prices that the search asks for, with machine and region, known or not."""
     rows = dataset.scan("prices").select(PRICE_COLUMNS).filter(of_prices(search))
     machines = machine_types(dataset).filter(of_machines(search)).select(MACHINE_COLUMNS)
     regions = dataset.scan("regions").select(
@@ -151,7 +151,7 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
 
 
 def machine_types(dataset: Tables) -> pl.LazyFrame:
-    """Give instance_types, with the memory of accelerators from their sheet if no vendor states it.
+    """Return instance_types, with accelerator memory from its sheet if no vendor states it.
 
     ``accelerator_gib`` is added: the memory of one accelerator. Sheets have GB where makers mean
     2^30 bytes, as vendors do who state it.
@@ -232,7 +232,7 @@ def sort(rows: pl.DataFrame, by: str, *, descending: bool = False) -> pl.DataFra
 
 
 def _in_own_currency(column: str) -> pl.Expr | None:
-    """Give a figure that is in USD in the currency of the price; None for other figures."""
+    """Return a figure that is in USD in the currency of the price; None for other figures."""
     if column == "usd_per_hour":
         return pl.col("effective_hourly")
     if column in PER_PART:
@@ -305,12 +305,12 @@ def of_machines(search: Search) -> list[pl.Expr]:
 
 
 def asks_of_machines(search: Search) -> bool:
-    """Tell whether the search asks for a machine of which something must be specified."""
+    """Return whether the search asks for a machine of which something must be specified."""
     return len(of_machines(search)) > 1
 
 
 def _with_accelerator(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Put the id of the machine's accelerator in place of the list; null for none or a mixture."""
+    """Replace the list of accelerators by the id of one; null for none or a mixture."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     only = pl.when(pl.col("accelerators").list.len() == 1).then(first)
     return rows.with_columns(accelerator_id=only).drop("accelerators")

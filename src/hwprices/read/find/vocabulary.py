@@ -75,7 +75,7 @@ class Vocabulary:
     def kinds_of(
         self, accelerators: frozenset[str], machines: frozenset[tuple[str, str]]
     ) -> set[str]:
-        """Give the kinds of accelerators, by their ids and by the machines that have them."""
+        """Return the kinds of accelerators, by their ids and by the machines that have them."""
         named = pl.col("accelerator_id").is_in(sorted(accelerators)).fill_null(False)
         rows = self._accelerators_of_types.filter(named | pairs("instance_type", machines))
         return set(rows["accelerator_kind"])

@@ -98,7 +98,7 @@ MIN_CITY = 3  # letters: shorter words of a region's name are no city
 def resolve_machines(
     names: Vocabulary, texts: Sequence[str], providers: Collection[str] = ()
 ) -> tuple[list[machine_names.Machine], list[str]]:
-    """Give the machine type of each name, and a note about those that are accelerators as well.
+    """Return the machine type of each name, and a note about those that are accelerators as well.
 
     "H100" is a machine of a cloud, but who asks for it may mean every machine with an H100.
 
@@ -117,7 +117,7 @@ def resolve_machines(
 
 
 def _accelerator_notes(names: Vocabulary, texts: Sequence[str]) -> list[str]:
-    """Say which names are those of accelerators too, and what shows them; empty for none."""
+    """State which names are those of accelerators too, and what shows them; empty for none."""
     types = {machine.instance_type for machine in names.machines}
     devices = {
         text: accelerators(text.lower(), names.accelerators) for text in texts if text not in types
@@ -166,7 +166,7 @@ def understand(text: str, names: Vocabulary, options: Search) -> Search:
 
 
 def asks_for_accelerators(search: Search) -> bool:
-    """Tell whether accelerators or a kind of them are asked for."""
+    """Return whether accelerators or a kind of them are asked for."""
     return bool(search.accelerators or search.accelerator_kinds - {NO_ACCELERATOR})
 
 
@@ -435,7 +435,7 @@ def short_names(ids: Iterable[str]) -> list[str]:
 
 
 def _has_word(name: str, word: str, *, start: bool) -> bool:
-    """Tell whether a name has a word, which may be written with gaps: "rtx4090", "tpu v5e".
+    """Return whether a name has a word, which may be written with gaps: "rtx4090", "tpu v5e".
 
     With ``start`` the word may be the beginning of one, but a number never that of a larger one:
     "40" is in "40gb" and "4" is not.

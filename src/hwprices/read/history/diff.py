@@ -122,7 +122,7 @@ def diff(
 
 
 def _rank() -> pl.Expr:
-    """Put what the vendor changed first, then what we did, then what was only collected."""
+    """Write what the vendor changed first, then what we did, then what was only collected."""
     ranks = {"restated": 2, "unclear": 2, "first_collected": 3, "price_up": 0, "price_down": 0}
     return pl.col("change").replace_strict(ranks, default=1, return_dtype=pl.Int8)
 
@@ -140,7 +140,7 @@ def _marked(rows: pl.LazyFrame, before: Flagged | None) -> pl.LazyFrame:
 
 
 def _side_by_side(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
-    """Put the intervals of both times beside each other, where they differ."""
+    """Join the intervals of both times, where they differ."""
     columns = ("price_id", *PRICE_KEY, *VALUE, "placeholder")
     old, new = (rows.select(*columns, exists=pl.lit(True)) for rows in (before, after))
     named = {name: f"old_{name}" for name in ("exists", *VALUE)}

@@ -81,7 +81,7 @@ class Rule:
     stop: bool = False
 
     def holds_on(self, day: date) -> bool:
-        """Tell whether the rule is in force on a day."""
+        """Return whether the rule is in force on a day."""
         return (self.first is None or self.first <= day) and (self.last is None or day <= self.last)
 
 
@@ -196,7 +196,7 @@ class _Reader:
         )
 
     def entries(self, node: Any, known: Any) -> Iterator[tuple[str, Any]]:
-        """Give the keys and values of a mapping, each known and given once."""
+        """Return the keys and values of a mapping, each known and given once."""
         import yaml
 
         if not isinstance(node, yaml.MappingNode):

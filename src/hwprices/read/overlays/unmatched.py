@@ -1,4 +1,4 @@
-"""Say which rules of own discounts can match no price of a release, and why.
+"""State which rules of own discounts can match no price of a release, and why.
 
 A misspelt option or term is an error when the file of rules is read. Providers, places, machine
 types and accelerators are those of a release, and a file of rules may rightly name some that this
@@ -140,7 +140,7 @@ def _listed(match: Match) -> str:
 
 
 def _suggestions(names: Vocabulary, machines: pl.DataFrame) -> Mapping[str, Callable[[str], str]]:
-    """Give for each key of OF_RELEASE what writes a hint for a text that no price has."""
+    """Return for each key of OF_RELEASE what writes a hint for a text that no price has."""
 
     def values(key: str) -> list[str]:
         return machines[MATCH_COLUMNS[key]].drop_nulls().unique().sort().to_list()

@@ -1,11 +1,11 @@
-"""Say in words what an answer assumes beyond the question."""
+"""Describe in words what an answer assumes beyond the question."""
 
 from hwprices.read.recommend.job import READING_SPEED, Job
 from hwprices.read.recommend.model_shape import look_alike
 
 
 def assumptions(job: Job) -> str:
-    """Say in one line what the answer assumes beyond the question."""
+    """Describe in one line what the answer assumes beyond the question."""
     parts = []
     if job.training is None:
         source = f" (as in {job.lengths_from})" if job.lengths_from else ""

@@ -31,7 +31,7 @@ class Calibration:
     """basis/kind: median and 90th percentile of the error, as shares of the measured figure."""
 
     def efficiency(self, family: str, *, has_experts: bool, single_user: bool) -> Efficiency:
-        """Give the efficiency of a family, for a dense model or a mixture of experts."""
+        """Return the efficiency of a family, for a dense model or a mixture of experts."""
         fitted = self.efficiencies.get(family, self.efficiencies["other"])
         share = self.experts if has_experts else 1.0
         bandwidth = fitted.bandwidth
@@ -52,7 +52,7 @@ def load_calibration() -> Calibration:
 
 @cache
 def calibration() -> Calibration:
-    """Give the fitted efficiencies. Cached: the sheets are part of the package."""
+    """Return the fitted efficiencies. Cached: the sheets are part of the package."""
     return load_calibration()
 
 

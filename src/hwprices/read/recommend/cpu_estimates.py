@@ -96,7 +96,7 @@ class CpuEstimator:
         return served(result, answer, self.job, 1)
 
     def _reason(self) -> str | None:
-        """Give the code of why no machine without accelerators does the job; None if one may."""
+        """Return the code of why no machine without accelerators does the job; None if one may."""
         if self.job.is_training:
             return "no_training_on_cpus"
         if self.job.model.active_parameters > LARGEST_MODEL:
@@ -119,7 +119,7 @@ class CpuEstimator:
         return min(most, self.job.serving.concurrency or most)
 
     def _answer(self, machine: CpuMachine, rates: Rates) -> Answer | None:
-        """Say how fast the machine serves the job; None where it does not as fast as asked."""
+        """Describe how fast the machine serves the job; None where it does not as fast as asked."""
         own = None if self.is_alone else self._own_measurement(machine)
         ratio = self._ratio(machine, rates, own)
         speed = serving.fill(

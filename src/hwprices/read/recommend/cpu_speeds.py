@@ -1,4 +1,4 @@
-"""Say how fast a machine without accelerators serves a language model, from measured CPUs.
+"""Describe how fast a machine without accelerators serves a language model, from measured CPUs.
 
 Two rates decide: the bytes of weights that a machine reads in a second while it generates for one
 user, and the operations that it does in a second while it reads a prompt. Both are measured on
@@ -61,7 +61,7 @@ class CpuSpeed:
 
     @property
     def label(self) -> str:
-        """Name the measurement, as those of accelerators are named."""
+        """Return the measurement, as those of accelerators are named."""
         return f"{self.model_id}/{self.software}/{self.instance_type}"
 
     @property
@@ -106,7 +106,7 @@ def load_cpu_speeds() -> list[CpuSpeed]:
 
 @cache
 def cpu_speeds() -> "CpuSpeeds":
-    """Give the measured speeds. Cached: the sheet is part of the package."""
+    """Return the measured speeds. Cached: the sheet is part of the package."""
     return CpuSpeeds(load_cpu_speeds())
 
 
@@ -187,7 +187,7 @@ class CpuSpeeds:
         return ratios
 
     def rates(self, machine: CpuMachine, model: ModelShape) -> Rates | None:
-        """Give the rates of a machine; None where no machine with its CPU was measured."""
+        """Return the rates of a machine; None where no machine with its CPU was measured."""
         of_cpu = [row for row in self.by_cpu.get(machine.cpu_id, []) if row.precision == "q4_k_m"]
         own = [row for row in of_cpu if row.instance_type == machine.instance_type]
         alone, prompt = (
@@ -210,7 +210,7 @@ class CpuSpeeds:
 
 
 def middle_ratio(ratios: Iterable[tuple[CpuSpeed, float]], cpu_id: str, model: ModelShape) -> float:
-    """Give the middle ratio of the nearest model, on this CPU if it was measured there.
+    """Return the middle ratio of the nearest model, on this CPU if it was measured there.
 
     Of two middle ones the lower: llama.cpp is slow on several sockets, where vLLM divides the work,
     and such a machine's ratio is not that of a smaller one.
@@ -226,7 +226,7 @@ def middle_ratio(ratios: Iterable[tuple[CpuSpeed, float]], cpu_id: str, model: M
 
 
 def machine_of(row: CpuSpeed) -> CpuMachine:
-    """Give the machine that a row was measured on."""
+    """Return the machine that a row was measured on."""
     return CpuMachine(row.provider, row.instance_type, row.cpu_id, row.vcpus, math.inf)
 
 

@@ -82,12 +82,12 @@ class Device:
     """In one direction, from one device to the others."""
 
     def compute_format(self, precision: str) -> str | None:
-        """Give the format in which weights stored in ``precision`` are computed; None if none."""
+        """Return the format in which weights stored in ``precision`` are computed; None if none."""
         formats = COMPUTE_FORMATS[precision]
         return next((f for f in formats if self.support.get(f) == "supported"), None)
 
     def rate(self, number_format: str) -> float | None:
-        """Give the peak rate in a format, from a narrower one where it is not published."""
+        """Return the peak rate in a format, from a narrower one where it is not published."""
         if number_format in self.rates:
             return self.rates[number_format]
         for other in NARROWER.get(number_format, ()):

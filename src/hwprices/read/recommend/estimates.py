@@ -176,7 +176,7 @@ def _serve(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
 
 
 def _usual_precision(accelerator: Device, job: Job, estimator: Estimator) -> str:
-    """Give the format of the weights where none is asked.
+    """Return the format of the weights where none is asked.
 
     As measured, else as published where that is in 4 bits, else 8 bits.
     """
@@ -187,7 +187,7 @@ def _usual_precision(accelerator: Device, job: Job, estimator: Estimator) -> str
 
 
 def format_reason(accelerator: Device, precision: str) -> str | None:
-    """Give the code of why a device does not compute weights of that format; None if it does."""
+    """Return the code of why a device does not compute weights of that format; None if it does."""
     if accelerator.compute_format(precision) is not None:
         return None
     states = {accelerator.support.get(f) for f in COMPUTE_FORMATS[precision]}
@@ -211,7 +211,7 @@ def _demand(job: Job, precision: str, nodes: int = 1) -> Demand:
 
 
 def minimum_speed(asked: Serving) -> float:
-    """Give the speed that each user must have: that asked for, else reading speed.
+    """Return the speed that each user must have: that asked for, else reading speed.
 
     One user alone is served at any speed.
     """
@@ -221,7 +221,7 @@ def minimum_speed(asked: Serving) -> float:
 
 
 def _bytes_needed(machine: Machine, demand: Demand) -> tuple[float, float]:
-    """Give the bytes of weights and one sequence, and those that each device needs beside."""
+    """Return the bytes of weights and one sequence, and those that each device needs beside."""
     context = demand.input_tokens + demand.output_tokens
     weights = demand.model.parameters * language_model.BITS_PER_WEIGHT[demand.precision] / 8
     cache = language_model.kv_cache_bytes(
@@ -232,7 +232,7 @@ def _bytes_needed(machine: Machine, demand: Demand) -> tuple[float, float]:
 
 
 def _split(machine: Machine, demand: Demand) -> int:
-    """Give the most devices of a machine that a copy of the model can be divided over."""
+    """Return the most devices of a machine that a copy of the model can be divided over."""
     return max(divisions(machine.count, demand.model))
 
 
@@ -337,7 +337,7 @@ def _add_training_basis(
     measured: float | None,
     tuning: Tuning | None,
 ) -> None:
-    """Say what the hours rest on: ``tuning``, if this fine-tuning was measured on one machine."""
+    """Return the basis of the hours: ``tuning`` if it was measured on one machine."""
     if fitted.hours is None:
         return
     assert job.training is not None
@@ -377,12 +377,12 @@ def _tuning_hours(tuning: Tuning, job: Job) -> float:
 
 
 def training_format(precision: str) -> str:
-    """Give the format that weights stored in ``precision`` are trained in: 16 bits if packed."""
+    """Return the format that weights stored in ``precision`` are trained in: 16 bits if packed."""
     return "fp16" if precision in STORAGE_FORMATS else precision
 
 
 def training_format_reason(accelerator: Device, precision: str) -> str | None:
-    """Give the code of why a device does not train in a format; bf16 is not replaced by fp16."""
+    """Return the code of why a device does not train in a format; bf16 is not replaced by fp16."""
     state = accelerator.support.get(training_format(precision))
     if state == "supported":
         return None

@@ -1,4 +1,4 @@
-"""Say why a machine is left out of a recommendation: a code for programs, a sentence for people."""
+"""Explain why a machine is left out of a recommendation: a code and a sentence."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -32,14 +32,14 @@ def with_exclusions(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 
 def sentence(reasons: Mapping[str, pl.Expr]) -> pl.Expr:
-    """Give the sentence of excluded_reason, from those by code; null if the machine is in."""
+    """Return the sentence of excluded_reason, from those by code; null if the machine is in."""
     return pl.coalesce(
         pl.when(pl.col("excluded_reason") == code).then(text) for code, text in reasons.items()
     )
 
 
 def reason_code(limits: Limits) -> pl.Expr:
-    """Give the code of why a machine is left out; null if it is in."""
+    """Return the code of why a machine is left out; null if it is in."""
     return pl.coalesce(pl.when(condition).then(reason) for reason, condition in _conditions(limits))
 
 
@@ -62,7 +62,7 @@ def _conditions(limits: Limits) -> list[tuple[pl.Expr, pl.Expr]]:
 
 
 def private_host_unasked(limits: Limits) -> pl.Expr:
-    """Tell whether a machine is a private person's, and neither those nor its place are asked."""
+    """Return whether a machine is a private person's, and neither those nor its place are asked."""
     places = {region for _, region in PRIVATE_HOSTS}
     asked = {name.strip().lower() for name in (limits.region or "").split(",")}
     return pl.col("private_host") & pl.lit(not limits.community and not asked & places)
@@ -107,7 +107,7 @@ def of_any_model(limits: Limits, is_training: bool = False) -> dict[str, pl.Expr
 
 
 def _over_budget(limits: Limits, is_training: bool) -> pl.Expr:
-    """Say which figure is above which of the two budgets."""
+    """State which figure is above which of the two budgets."""
     by_month = _above("usd_per_month", "in a month", limits.budget_per_month)
     if limits.budget is None:
         return by_month

@@ -315,7 +315,7 @@ def make_job(
 def _lengths(
     model: ModelShape, serving: Serving, context: int | None
 ) -> tuple[float, float, str | None]:
-    """Give input and output tokens: as asked, else those of a benchmark, else the usual ones.
+    """Return input and output tokens: as asked, else those of a benchmark, else the usual ones.
 
     With a context, one length is what the other leaves of it; with neither, half of it is the
     output, at most the usual one.
@@ -339,7 +339,7 @@ def _lengths(
 def _lengths_of(
     context: int, asked_input: float | None, asked_output: float | None
 ) -> tuple[float, float]:
-    """Give input and output tokens that fit a context.
+    """Return input and output tokens that fit a context.
 
     Raises:
         HwpricesError: those that are asked do not.
@@ -367,7 +367,7 @@ def _workload(name: str) -> Workload:
 
 
 def _precision(asked: str | None, workload: Workload) -> str | None:
-    """Give the format of the weights by its name here, and check that the workload can use it."""
+    """Return the format of the weights by its name here, and check that the workload can use it."""
     if asked is None:
         return None
     squeezed = re.sub(r"[^a-z0-9]+", "", asked.lower())

@@ -167,7 +167,7 @@ def cpus(dataset: Tables, limits: Limits) -> pl.DataFrame:
 
 
 def _cpu_obstacle() -> pl.Expr:
-    """Give the code of what rules out an offer without accelerators; null if nothing does."""
+    """Return the code of what rules out an offer without accelerators; null if nothing does."""
     col = pl.col
     return (
         pl.when(col.burstable.fill_null(False) | col.instance_type.str.contains(FLEX))
@@ -219,7 +219,7 @@ def _own_prices(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
 
 
 def _cloud_no_price(limits: Limits) -> pl.Expr:
-    """Give the code of why an offer has no price under the option."""
+    """Return the code of why an offer has no price under the option."""
     col = pl.col
     other = [
         f"{option}_usd_per_hour"
@@ -237,7 +237,7 @@ def _cloud_no_price(limits: Limits) -> pl.Expr:
 
 
 def _cloud_obstacle() -> pl.Expr:
-    """Give the code of what rules out an offer for every job; null if nothing does."""
+    """Return the code of what rules out an offer for every job; null if nothing does."""
     col = pl.col
     return (
         pl.when(col.accelerator_id.is_null())
@@ -296,7 +296,7 @@ def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
 
 
 def _local_obstacle() -> pl.Expr:
-    """Give the code of what rules out a machine for every job; null if nothing does."""
+    """Return the code of what rules out a machine for every job; null if nothing does."""
     col = pl.col
     return (
         pl.when((col.accelerator_count < 1) | has_cpus_alone())
@@ -311,7 +311,7 @@ def _local_obstacle() -> pl.Expr:
 
 
 def _local_no_price() -> pl.Expr:
-    """Give the code of why a machine has no cost per hour of use."""
+    """Return the code of why a machine has no cost per hour of use."""
     col = pl.col
     return (
         pl.when(col.price.is_null())

@@ -85,7 +85,7 @@ def workloads() -> dict[str, Workload]:
 
 
 def software_name(software: str | None) -> str:
-    """Give the program of a submission's software: "TensorRT 10.2, CUDA 12" is tensorrt."""
+    """Return the program of a submission's software: "TensorRT 10.2, CUDA 12" is tensorrt."""
     match = re.match(r"[A-Za-z]+", software or "")
     return match[0].lower() if match else ""
 

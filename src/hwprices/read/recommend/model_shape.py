@@ -86,7 +86,7 @@ def _of_repository(name: str) -> str:
 
 
 def look_alike(shape: ModelShape) -> str | None:
-    """Name a mixture of experts with as many parameters as an estimated shape; None if none."""
+    """Return the name of a mixture of experts of the size of an estimated shape, if any."""
     if shape.basis != "estimate":
         return None
     for row in published_models().iter_rows(named=True):

@@ -28,7 +28,7 @@ def search(dataset: Tables, limits: Limits) -> Search | None:
 
 
 def offers(dataset: Tables, limits: Limits) -> pl.LazyFrame:
-    """Give the offers in the places that are asked for; raises as ``search``."""
+    """Return the offers in the places that are asked for; raises as ``search``."""
     table = dataset.scan("offers")
     asked = search(dataset, limits)
     if asked is None:
@@ -41,7 +41,7 @@ def offers(dataset: Tables, limits: Limits) -> pl.LazyFrame:
 
 
 def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
-    """Say why there is no machine to rent in the places that are asked for.
+    """Explain why there is no machine to rent in the places that are asked for.
 
     None where no place is asked for, and where a machine is sold there.
     """

@@ -94,7 +94,7 @@ def roofline(
 
 
 def _merit(speed: Speed) -> tuple[float, float, float]:
-    """Give what divisions of a machine are compared by, the largest first.
+    """Return what divisions of a machine are compared by, the largest first.
 
     Divisions that reach the same limit differ in the last digits alone, which do not count.
     """
@@ -103,7 +103,7 @@ def _merit(speed: Speed) -> tuple[float, float, float]:
 
 
 def is_single_user(demand: Demand) -> bool:
-    """Tell whether so few sequences are served that the memory alone decides."""
+    """Return whether so few sequences are served that the memory alone decides."""
     return demand.concurrency is not None and demand.concurrency < MEASURED_BATCHED
 
 
@@ -127,7 +127,7 @@ def _too_late(speed: Speed, demand: Demand) -> bool:
 
 
 def _of_copies(speed: Speed, copies: float) -> Speed:
-    """Give the speed of several copies side by side."""
+    """Return the speed of several copies side by side."""
     return replace(
         speed,
         batch=speed.batch * copies,
@@ -153,7 +153,7 @@ def _replica(machine: Machine, devices: int, demand: Demand, fitted: Calibration
 
 
 def compute_rate(device: Device, number_format: str, fitted: Calibration) -> float:
-    """Give the peak rate of a device; where none is published, one in proportion to its memory."""
+    """Return the peak rate of a device; if unpublished, one in proportion to its memory."""
     rate = device.rate(number_format)
     if rate is not None:
         return rate
@@ -168,7 +168,7 @@ def _request(device: Device, demand: Demand, bits: float | None) -> Request:
 
 
 def kv_bytes(device: Device, demand: Demand) -> float:
-    """Give the bytes of a number in the cache: one with 8-bit weights where FP8 is computed."""
+    """Return the bytes of a number in the cache: one with 8-bit weights where FP8 is computed."""
     if demand.kv_bytes is not None:
         return demand.kv_bytes
     narrow = language_model.BYTES_PER_WEIGHT[demand.precision] <= 1
@@ -176,7 +176,7 @@ def kv_bytes(device: Device, demand: Demand) -> float:
 
 
 def measured_demand(device: Device, measurement: Measurement) -> tuple[Demand, float | None]:
-    """Give the demand of a measurement, and the bits of a weight where they are odd.
+    """Return the demand of a measurement, and the bits of a weight where they are odd.
 
     MLPerf's column of precision often names the weights that a submission starts from. Submissions
     run in the narrowest format that reaches the accuracy: FP4 where there is FP4, else FP8.
@@ -196,7 +196,7 @@ def measured_demand(device: Device, measurement: Measurement) -> tuple[Demand, f
 
 
 def measured_precision(device: Device, measurement: Measurement) -> str:
-    """Give the format in which a measurement stored its weights."""
+    """Return the format in which a measurement stored its weights."""
     if measurement.kind != "serving":
         bits = BITS_PER_WEIGHT[measurement.precision or "fp16"]
         return "int4" if bits < 6 else "int8" if bits < 10 else "fp16"

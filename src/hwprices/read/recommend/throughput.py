@@ -1,4 +1,4 @@
-"""Say how fast a machine serves a language model: as measured, scaled from it, or modelled."""
+"""Describe how fast a machine serves a language model: as measured, scaled from it, or modelled."""
 
 import math
 from collections.abc import Iterable
@@ -80,7 +80,7 @@ class Estimator:
         return None
 
     def answer(self, machine: Machine, demand: Demand, *, as_measured: bool) -> Answer | None:
-        """Say how fast the machine serves the demand; None where it does not.
+        """Describe how fast the machine serves the demand; None where it does not.
 
         ``as_measured``: the demand is the default one, so that a measurement of this model on this
         accelerator is the answer, in its own format and with its own lengths.
@@ -199,7 +199,7 @@ class Estimator:
         return float(ratio if exact else ratio ** TRUST[measurement.kind])
 
     def _most_per_device(self, device: Device, demand: Demand, kind: Kind) -> float:
-        """Give the tokens/s of one accelerator that are the most work ever measured on it.
+        """Return the tokens/s of one accelerator that are the most work ever measured on it.
 
         Work is operations for each generated token, with those of its prompt, at most that of the
         fastest system with the same model; and never above the published peak.
@@ -229,12 +229,12 @@ def most_work(measurement: Measurement, model: ModelShape) -> float:
 
 
 def measured_format(device: Device, measurement: Measurement) -> str | None:
-    """Give the format in which a measurement was computed."""
+    """Return the format in which a measurement was computed."""
     return device.compute_format(measured_precision(device, measurement))
 
 
 def as_in_format(device: Device, measurement: Measurement, compute_format: str | None) -> Device:
-    """Give the device as a factor for another format than that of the measurement needs it.
+    """Return the device as a factor for another format than that of the measurement needs it.
 
     Matrix units are twice as fast in half the bits. Where a maker prints more for the measured
     format, it is the excess that was not reached, and a factor from it would slow the other one:
@@ -256,7 +256,7 @@ def _same(measurement: Measurement, model: ModelShape) -> bool:
 
 
 def _before_scaling(demand: Demand, factor: float) -> Demand:
-    """Give the demand on the roofline whose speeds, times the factor, are those asked for."""
+    """Return the demand on the roofline whose speeds, times the factor, are those asked for."""
     latest = demand.max_seconds_to_first_token
     return replace(
         demand,

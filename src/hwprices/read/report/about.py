@@ -1,4 +1,4 @@
-"""Say what a release is: when it was made, how old its figures are, and what is missing in it."""
+"""Describe a release: when it was made, how old its figures are, and what it lacks."""
 
 from typing import Any
 

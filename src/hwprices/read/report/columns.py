@@ -1,4 +1,4 @@
-"""Say which columns of offers the page has, under which headings, and what each means."""
+"""State which columns of offers the page has, under which headings, and what each means."""
 
 import re
 from collections.abc import Iterable, Mapping

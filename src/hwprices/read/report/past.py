@@ -1,4 +1,4 @@
-"""Say what a release knows of the releases before it, for the page."""
+"""Describe what a release knows of the releases before it, for the page."""
 
 from typing import Any
 

@@ -101,7 +101,7 @@ class WithOffers:
     offers: pl.DataFrame
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Give a table as a lazy frame."""
+        """Return a table as a lazy frame."""
         return self.offers.lazy() if table == "offers" else self.dataset.scan(table)
 
 
@@ -264,7 +264,7 @@ class Questions:
         kind: measurements.Kind,
         compute_format: str | None,
     ) -> tuple[float, str] | None:
-        """Give the factor and the label of the nearest measurement; None without one.
+        """Return the factor and the label of the nearest measurement; None without one.
 
         The factor is one of two for each measurement and format, and takes long to compute.
         """
@@ -311,7 +311,7 @@ NEAREST = {
 
 
 def _training(accelerator: Device, precision: str) -> dict[str, Any]:
-    """Say in which format a device trains weights stored in ``precision``, and how fast."""
+    """Describe in which format a device trains weights stored in ``precision``, and how fast."""
     reason = estimates.training_format_reason(accelerator, precision)
     number_format = accelerator.compute_format(estimates.training_format(precision))
     return {

@@ -31,7 +31,7 @@ def render_device(frame: pl.DataFrame) -> Table:
 
 
 def _identity(row: Row) -> list[tuple[str, str]]:
-    """Say what it is and where it is sold."""
+    """Describe what it is and where it is sold."""
     rates = [
         f"{rate['dtype']} {number(rate['rate'], rate['unit'])}" for rate in row["dense_rates"] or []
     ]
@@ -51,7 +51,7 @@ def _identity(row: Row) -> list[tuple[str, str]]:
 
 
 def _costs(row: Row) -> list[tuple[str, str]]:
-    """Say what it costs to rent, to buy and to own."""
+    """Describe what it costs to rent, to buy and to own."""
 
     def rent(column: str, offer: str) -> str:
         known = row[column] is not None
@@ -74,12 +74,12 @@ def _costs(row: Row) -> list[tuple[str, str]]:
 
 
 def _unit(row: Row) -> str:
-    """Say what the cost and the emissions of a CPU are of; those of others are of one device."""
+    """Return the unit of the cost and emissions of a CPU; others have one device."""
     return " per vCPU" if row["type"] == "cpu" else ""
 
 
 def _performance(row: Row) -> list[tuple[str, str]]:
-    """Say its measured speed, price of tokens, power and emissions."""
+    """Describe its measured speed, price of tokens, power and emissions."""
     token_prices = [_token_price(price) for price in row["usd_per_million_tokens"] or []]
     efficiency = number(row["tflops_per_watt"])
     emissions = number(row["gco2e_per_hour"])
@@ -95,7 +95,7 @@ def _performance(row: Row) -> list[tuple[str, str]]:
 
 
 def launch_price_of(row: Row) -> str:
-    """Say what the launch price is of."""
+    """Describe what the launch price is of."""
     return f"USD, {row['release_year']}" if row["release_year"] else "USD"
 
 

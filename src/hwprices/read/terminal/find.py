@@ -173,7 +173,7 @@ def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> 
 
 
 def _in_usd(known: pl.DataFrame) -> pl.DataFrame:
-    """Give prices in USD where there is a rate; the others stay in their own currency."""
+    """Return prices in USD where there is a rate; the others stay in their own currency."""
     has_rate = pl.col("usd_per_hour").is_not_null()
     return known.with_columns(
         effective_hourly=pl.coalesce("usd_per_hour", "effective_hourly"),
@@ -398,7 +398,7 @@ def render_comparison(
 
 
 def _with_words(column: dict[str, Any]) -> dict[str, Any]:
-    """Put how a commitment is bought, and from when it pays, into words."""
+    """Write how a commitment is bought, and from when it pays, into words."""
     words: dict[str, str | None] = {}
     for name in COMMITMENTS:
         terms = {key: column.get(f"{name}_{key}") for key in OF_COMMITMENT}
@@ -409,7 +409,7 @@ def _with_words(column: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_stale(key: str, column: Mapping[str, Any], sheets: Collection[str]) -> bool:
-    """Tell whether a figure of a machine is a stale price."""
+    """Return whether a figure of a machine is a stale price."""
     if not key.endswith(PRICE_SUFFIX) or column["provider"] in sheets:
         return False
     return bool(column[f"{key.removesuffix(PRICE_SUFFIX)}_stale"])

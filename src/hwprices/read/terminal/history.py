@@ -271,7 +271,7 @@ def _note(row: Mapping[str, Any]) -> str:
 
 
 def _unknown_placeholders(rows: pl.DataFrame) -> Iterator[str]:
-    """Say of how many rises and falls the release before is not there to tell placeholders by."""
+    """State of how many rises and falls the release before is not there to tell placeholders by."""
     moved = rows.filter(pl.col("change").is_in(["price_up", "price_down"]))
     count = moved["old_placeholder"].null_count()
     if count:

@@ -79,7 +79,7 @@ def render(dataset: Release, gpus: pl.DataFrame) -> RenderableType:
 
 
 def _example(dataset: Release, gpus: pl.DataFrame, preferred: Example) -> Example | None:
-    """Give the example that is preferred if the release has a price of it, else another.
+    """Return the example that is preferred if the release has a price of it, else another.
 
     None if the release has none with plain names. ``gpus`` as in ``render``.
     """
@@ -93,12 +93,12 @@ def _example(dataset: Release, gpus: pl.DataFrame, preferred: Example) -> Exampl
 
 
 def _shown_root(root: str) -> str:
-    """Name a root as a person would: the release that comes with the program is "sample"."""
+    """Return the display name of a root: the built-in release is "sample"."""
     return SAMPLE if root_option(root) == f" --root {SAMPLE}" else root
 
 
 def _command() -> str:
-    """Say how to call hwprices from the working directory: .venv/bin/hwprices in a checkout."""
+    """Return the command to call from here: .venv/bin/hwprices in a checkout."""
     script = Path(sys.executable).with_name("hwprices")
     if script.is_file() and script.is_relative_to(Path.cwd()):
         return quote(str(script.relative_to(Path.cwd())))

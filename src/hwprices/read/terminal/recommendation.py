@@ -171,7 +171,7 @@ WORK_PRICES = [
 
 
 def _private_hosts(left_out: pl.DataFrame) -> list[str]:
-    """Name the cheapest machine of private people among those left out, in one line."""
+    """Return the cheapest machine of private people among those left out, in one line."""
     private = left_out.filter(excluded_reason=PRIVATE_HOST)
     for column, unit in WORK_PRICES:
         if not private[column].count():
@@ -230,7 +230,7 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
 
 
 def _commitments(shown: pl.DataFrame) -> Iterator[str]:
-    """Name the commitments of the prices of one year, with the ranks of their machines."""
+    """List the commitments of the prices of one year, with the ranks of their machines."""
     figures = {figure.column: figure for figure in _figures(shown, _omitted(shown))}
     if "best_1y_usd_per_hour" not in figures:
         return
@@ -353,7 +353,7 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
 
 
 def _own_discounts(frame: pl.DataFrame) -> Iterator[str]:
-    """Say which own discounts the rents include; nothing where none were asked for."""
+    """State which own discounts the rents include; nothing where none were asked for."""
     if not set(OVERLAY_COLUMNS) <= set(frame.columns):
         return
     columns = (frame[name].drop_nulls() for name in OVERLAY_COLUMNS)
@@ -421,7 +421,7 @@ def _not_compared(row: dict[str, Any]) -> str:
 
 
 def _of_private_hosts(frame: pl.DataFrame) -> Iterator[str]:
-    """Name the machines that private people rent out for less than a data center."""
+    """List the machines that private people rent out for less than a data center."""
     less = pl.col("private_host_usd_per_hour") < pl.col("cloud_usd_per_hour")
     only = pl.col("private_host_usd_per_hour").is_not_null() & pl.col("cloud_offer").is_null()
     cheaper = frame.filter(less | only)

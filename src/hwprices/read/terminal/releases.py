@@ -15,7 +15,7 @@ HEADINGS = ["version", "prices", "offers", "providers", ""]
 
 
 def as_frame(entries: Sequence[Entry]) -> pl.DataFrame:
-    """Give a row for each release: version, created_at, latest, prices, offers and providers."""
+    """Return a row for each release: version, created_at, latest, prices, offers and providers."""
     return pl.DataFrame(
         [
             {

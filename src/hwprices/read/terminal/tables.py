@@ -59,7 +59,7 @@ class FittingTable(Table):
         yield from super(FittingTable, drawn).__rich_console__(console, options)
 
     def _forms(self) -> Iterator["FittingTable"]:
-        """Give the table whole, and then with less and less."""
+        """Return the table whole, and then with less and less."""
         form = self
         for count in range(len(self.least) + 1):
             form = self.without(self.least[:count]) if count else self
@@ -75,7 +75,7 @@ class FittingTable(Table):
         return sum(_column_width(column) + gap for column in self.columns) - gap
 
     def without(self, headings: Collection[str]) -> "FittingTable":
-        """Give the same table without some columns."""
+        """Return the same table without some columns."""
         fewer = copy.copy(self)
         kept = [column for column in self.columns if column.header not in headings]
         fewer.columns = [
@@ -89,7 +89,7 @@ class FittingTable(Table):
         return fewer
 
     def with_broken_text(self) -> "FittingTable":
-        """Give the same table with all text but that of figures broken where a line ends."""
+        """Return the same table with all text but that of figures broken where a line ends."""
         narrow = copy.copy(self)
         narrow.columns = [
             copy.copy(column) if column.justify == "right" else _broken(column)
@@ -104,7 +104,7 @@ class FittingTable(Table):
 
 
 def _broken(column: Column) -> Column:
-    """Give a column whose text is broken into lines wherever they end."""
+    """Return a column whose text is broken into lines wherever they end."""
     broken = dataclasses.replace(column, no_wrap=False, overflow="fold")
     broken._cells = column._cells
     return broken
@@ -199,7 +199,7 @@ def listing(values: Sequence[str] | None) -> str:
 
 
 def with_remark(value: str, remark: str | None) -> str:
-    """Put a remark in brackets behind a value; empty without a value."""
+    """Write a remark in brackets behind a value; empty without a value."""
     return f"{value} ({remark})" if value and remark else value
 
 

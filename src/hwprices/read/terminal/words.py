@@ -1,4 +1,4 @@
-"""Say in words how a price is bought, for which system, and how old it is."""
+"""Describe in words how a price is bought, for which system, and how old it is."""
 
 from collections.abc import Mapping
 from datetime import timedelta
