@@ -16,7 +16,7 @@ def test_a_price_that_an_answer_lacks_is_found() -> None:
 
 
 def test_an_answer_without_the_lines_that_it_should_show_is_refused() -> None:
-    """The page had an empty block: `clouds` is no line of the answer about a CPU."""
+    """The page had an empty block: `clouds` is not a line of the answer about a CPU."""
     sold = ask("Where is Graviton4 sold?", "device Graviton4", "On AWS alone.", "clouds")
     printed = ["Graviton4 (aws-graviton4)", "regions         aws/us-east-1"]
     with pytest.raises(RuntimeError, match="no line of the answer begins 'clouds'"):

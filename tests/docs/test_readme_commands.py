@@ -104,7 +104,7 @@ INLINE = re.compile(r"`(hwprices [a-z]+ -[^`]*)`")
 """Commands with options in running text."""
 
 NEEDS_AN_ANSWER = ("<", "--unsafe", "--accept", "refresh")
-"""Parts of commands in running text that are no whole commands, or start the pipeline."""
+"""Parts of commands in running text that are not whole commands, or start the pipeline."""
 
 
 @dataclass(frozen=True)

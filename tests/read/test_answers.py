@@ -58,7 +58,7 @@ NO_ANSWERS = [
     *("demo", "deploy", "export", "report", "prune", "refresh", "serve", "worker"),
     *("check-sheet", "preflight"),
 ]
-"""Commands that make or show something else, and two that check what is no dataset."""
+"""Commands that make or show something else, and two that check what is not a dataset."""
 
 ANSWERS = {**LISTS, **SINGLE}
 
@@ -68,7 +68,7 @@ OBJECTS = {"show", "status", "verify"}
 
 @pytest.fixture(scope="module")
 def root(market: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The market with a second release, in which AWS is dearer, and with a status."""
+    """The market with a second release, in which AWS is more expensive, and with a status."""
     folder = tmp_path_factory.mktemp("answers") / "data"
     shutil.copytree(market, folder)
     store = Store(folder)

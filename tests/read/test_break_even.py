@@ -80,7 +80,7 @@ def make() -> Release:
         price("aws", "us-east-1", X2, "26.676"),
         price("aws", "us-east-1", X2, "16.41374", payment_option="no_upfront", **ONE_YEAR),
         upfront,
-        # no price on demand with this system, and a commitment that is dearer than on demand
+        # no price on demand with this system, and a commitment that costs more than it
         price("aws", "us-east-1", X2, "17", os="rhel", payment_option="no_upfront", **ONE_YEAR),
         price("aws", "eu-west-1", X2, "10"),
         price("aws", "eu-west-1", X2, "11", payment_option="no_upfront", **ONE_YEAR),
@@ -155,7 +155,7 @@ def test_own_discounts_count_on_both_sides() -> None:
     monthly = shares[X2, "us-east-1", "linux", "reserved", "no_upfront"]
     assert monthly == pytest.approx(16.41374 / (26.676 * 0.8))  # 76.9 %
     on_n1 = shares[N1, "us-central1", "linux", "committed_use", "none"]
-    assert on_n1 == pytest.approx(0.119695 / (0.7 * 0.8 * 0.189999))  # dearer than a whole month
+    assert on_n1 == pytest.approx(0.119695 / (0.7 * 0.8 * 0.189999))  # above a month
     assert drawing.pays_from(on_n1) == "never"
 
 
@@ -164,7 +164,7 @@ def test_price_and_compare_say_from_when_a_commitment_pays(market: Path) -> None
     data = hwprices.open(market)
     alone = data.price(
         "a3-highgpu-8g", option="commitment"
-    )  # the on-demand price was not asked for
+    )  # the on-demand price was not requested
     assert alone[break_even.COLUMN].to_list() == [pytest.approx(62.5 / 90.1)]
     both = data.compare("p5.48xlarge", "a3-highgpu-8g")
     column = f"commitment_1y_{break_even.COLUMN}"
@@ -182,7 +182,7 @@ def test_price_and_compare_say_from_when_a_commitment_pays(market: Path) -> None
         app, ["compare", "p5.48xlarge", "a3-highgpu-8g", "--root", str(market)]
     )
     lines = {" ".join(text.split()) for text in compared.stdout.splitlines()}
-    assert {"how - committed use", "≠ pays from - 69%"} <= lines
+    assert {"how - committed use", "≠ break-even - 69%"} <= lines
 
 
 def test_an_answer_without_a_commitment_has_no_such_column(market: Path) -> None:

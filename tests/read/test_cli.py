@@ -398,7 +398,7 @@ def test_the_help_of_recommend_has_its_options_in_panels() -> None:
     text = run("recommend", "--help").stdout
     headings = re.findall(r"^(\w.*):$", text, re.MULTILINE)
     assert headings == [
-        "What is asked",
+        "What is requested",
         "Serving",
         "Training",
         "Places, prices and budgets",
@@ -474,7 +474,7 @@ def test_a_missing_dataset_is_an_error_in_one_line(command: list[str], tmp_path:
 
 @pytest.mark.parametrize("command", ["show", "verify"])
 def test_a_release_is_an_argument_or_an_option(command: str, root: Path) -> None:
-    """Other commands take --version, which these two refused and took for --json misspelt."""
+    """Other commands take --version, which these two refused and took for --json misspelled."""
     named = run(command, VERSION, root=root)
     assert named.exit_code == 0
     assert run(command, "--version", VERSION, root=root).stdout == named.stdout

@@ -116,7 +116,7 @@ def test_a_page_answers_for_all_its_skus_and_a_large_one_is_not_read(
     sources = [("CORE-1", page), ("RAM-1", page), ("NONE", page)]
     core, ram, none = landed.traces(dataset, "gcp", sources)
     assert (core.line, ram.line, none.line) == (CORE, RAM, "")
-    whole, too_short = len(SKUS), len(SKUS) - 1  # of what it unpacks to, not of what is stored
+    whole, too_short = len(SKUS), len(SKUS) - 1  # of what it decompresses to, not of what is stored
     assert {t.state for t in landed.traces(dataset, "gcp", sources, whole)} == {"whole"}
     assert {t.state for t in landed.traces(dataset, "gcp", sources, too_short)} == {"large"}
 

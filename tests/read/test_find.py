@@ -86,7 +86,7 @@ def test_a_question_in_words_finds_machines(data: Dataset, text: str, machines: 
 
 
 class CountingTables:
-    """The tables of a release; counts how often each is asked for."""
+    """The tables of a release; counts how often each is requested."""
 
     def __init__(self, data: Dataset) -> None:
         self.data = data
@@ -409,9 +409,9 @@ def test_a_word_that_means_nothing_gets_suggestions(data: Dataset, text: str, me
         ({"term": "2y"}, "no vendor sells this term"),
         ({"vcpus": "many"}, "Write 16 for at least 16"),
         ({"memory": "64-10"}, "--memory 64-10: 64 is more than 10. Write the smaller .* 10-64"),
-        ({"accelerator_memory": "80MB"}, "this is no amount"),
-        ({"vcpus": "4GB"}, "this is no amount"),
-        ({"max_price": "cheap"}, "this is no number"),
+        ({"accelerator_memory": "80MB"}, "this is not an amount"),
+        ({"vcpus": "4GB"}, "this is not an amount"),
+        ({"max_price": "cheap"}, "this is not a number"),
         ({"usd_per": {"EURO": 1}}, "no exchange rate"),
         ({"country": "germny"}, "Did you mean"),
     ],

@@ -268,8 +268,8 @@ def test_a_word_that_is_not_understood_is_the_error_of_find(market, text):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", {}, "no machine is asked for"),
-        ("europe spot", {"os": "linux"}, "no machine is asked for"),
+        ("", {}, "no machine is requested"),
+        ("europe spot", {"os": "linux"}, "no machine is requested"),
         ("h100", {"max_price": 3}, "a history has no option 'max_price'"),
         ("h100", {"usd_per": {"EUR": "1.1"}}, "a history has no option 'usd_per'"),
         ("p5.48xlarge", {"type": "g6"}, "the words and the options ask for no machine type"),
@@ -350,7 +350,7 @@ def with_placeholders(tmp_path_factory):
 
 
 def test_diff_to_or_from_a_placeholder_is_no_rise_or_fall(with_placeholders):
-    """A token of 0.50 USD that became an offer of 3.50 was 600 % dearer, before all others."""
+    """A token of 0.50 USD that became an offer of 3.50 was 600 % up, before all others."""
     rows = hwprices.open(with_placeholders).diff()
     columns = ("change", "change_percent", "old_placeholder", "new_placeholder")
     marks = {row["instance_type"]: tuple(row[name] for name in columns) for row in rows.to_dicts()}
@@ -393,7 +393,7 @@ def drawn(rows, width=80):
 
 def test_diff_says_which_amount_is_a_placeholder(with_placeholders):
     text = drawn(hwprices.open(with_placeholders).diff())
-    assert "Prices: 1 dearer, 1 new, 1 gone, 4 to or from a placeholder." in text
+    assert "Prices: 1 more expensive, 1 new, 1 gone, 4 to or from a placeholder." in text
     notes = {line.split()[0]: line for line in text.splitlines() if "-token" in line}
     assert "was placeholder" in notes["was-token"]
     assert "now placeholder" in notes["is-token"]

@@ -54,12 +54,12 @@ def test_the_command_line_has_the_same_options() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"count": "eight"}, "--count eight: this is no number"),
-        ({"count": float("nan")}, "--count: this is no number"),
-        ({"count": 10**400}, "--count: this is no number"),
-        ({"count": 1j}, "--count: this is no number"),
+        ({"count": "eight"}, "--count eight: this is not a number"),
+        ({"count": float("nan")}, "--count: this is not a number"),
+        ({"count": 10**400}, "--count: this is not a number"),
+        ({"count": 1j}, "--count: this is not a number"),
         ({"count": True}, "--count takes no True"),
-        ({"vcpus": 10**5000}, "--vcpus: this is no number"),
+        ({"vcpus": 10**5000}, "--vcpus: this is not a number"),
         ({"memory": "9" * 5000}, "--memory has more than 200 letters: 99"),
         ({"term": "9" * 5000}, "--term has more than 200 letters"),
         ({"term": 1.5}, "--term takes no 1.5. It takes 1y, 3y or a number of months"),
@@ -70,7 +70,7 @@ def test_the_command_line_has_the_same_options() -> None:
         ({"usd_per": "EUR=1"}, '--usd-per takes no \'EUR=1\'. It takes {"EUR": "1.08"}.'),
         ({"max_price": 10**30}, "--max-price 1000000000000000000000000000000: no price is so"),
         ({"max_price": "1e999999999"}, "--max-price 1e999999999: no price is so large"),
-        ({"max_price": Decimal("sNaN")}, "--max-price: this is no number"),
+        ({"max_price": Decimal("sNaN")}, "--max-price: this is not a number"),
         ({"x" * 5000: 1}, f"there is no option '{'x' * 200}'"),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_question_has_an_end(data: hwprices.Dataset, method: str, text: str) -
 
 @pytest.mark.parametrize("method", ["find", "history"])
 def test_what_is_no_text_is_no_question(data: hwprices.Dataset, method: str) -> None:
-    with pytest.raises(HwpricesError, match="the question is no text: None"):
+    with pytest.raises(HwpricesError, match="the question is not a text: None"):
         getattr(data, method)(None)
 
 

@@ -134,20 +134,20 @@ def test_one_column_of_offers_can_be_changed(data: Dataset) -> None:
     ("text", "message"),
     [
         ("- match: {provder: aws}\n  discount: 1%", "file.yaml:1: rule 1: there is no key 'pro"),
-        ("- discount: 1%\n- discount: 120%", "file.yaml:2: rule 2: discount: 120% is no per"),
-        ("- name: a\n  price: 1\n  to: soon", r"file.yaml:3: rule 1 \(a\): soon is no day"),
+        ("- discount: 1%\n- discount: 120%", "file.yaml:2: rule 2: discount: 120% is not a per"),
+        ("- name: a\n  price: 1\n  to: soon", r"file.yaml:3: rule 1 \(a\): soon is not a day"),
         ("- match: {os: linux}", "rule 1: it has no discount, change or price"),
         ("- discount: 1%\n  price: 2", "it has discount and price"),
-        ("- price: -2", "price: -2 is no price"),
+        ("- price: -2", "price: -2 is not a price"),
         ("- price: 2\n  price: 3", "price is given twice"),
         ("- price: 2\n  from: 2026-02-01\n  to: 2026-01-01", "it ends before it begins"),
-        ("- {price: 2, currency: dollars}", "DOLLARS is no currency"),
-        ("price: 2", "file.yaml:1: this is no list of rules"),
+        ("- {price: 2, currency: dollars}", "DOLLARS is not a currency"),
+        ("price: 2", "file.yaml:1: this is not a list of rules"),
         ("- [", "file.yaml:1: "),
-        ("- price", "this is no mapping"),
-        ("- price: NaN", "NaN is no amount"),
+        ("- price", "this is not a mapping"),
+        ("- price: NaN", "NaN is not an amount"),
         ("- price: 1e-39", "1e-39 has more than 20 decimals"),
-        ("- price: 1e-11", "1e-11 is no price"),
+        ("- price: 1e-11", "1e-11 is not a price"),
         ("- price: 1e-999999", "1e-999999 has more than 20 decimals"),
         (f"- price: {'9' * 5000}", "a word has more than 1000 characters"),
         (
@@ -310,7 +310,7 @@ def test_the_command_says_which_rule_applied(market: Path, tmp_path: Path) -> No
     file.write_text("- discount: lots")
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 2
-    assert f"{file}:1: rule 1: lots is no number" in result.stderr
+    assert f"{file}:1: rule 1: lots is not a number" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_impossible_assumptions_are_refused(assumption: dict[str, float], line: 
 
 
 def test_what_is_no_exchange_rate_is_refused() -> None:
-    with pytest.raises(HwpricesError, match="EUR=0: this is no exchange rate"):
+    with pytest.raises(HwpricesError, match="EUR=0: this is not an exchange rate"):
         Ownership(usd_per={"EUR": "0"})
 
 

@@ -209,7 +209,7 @@ def test_another_question_is_scaled_from_the_measurement(release: Release) -> No
 
 
 def test_nothing_is_faster_than_the_fastest_measurement(release: Release) -> None:
-    """The same work was measured: whatever is asked, no more of it is promised."""
+    """The same work was measured: whatever is requested, no more of it is promised."""
     for serving in (Serving(concurrency=100_000), Serving(min_tokens_per_second=0.1)):
         fit, _ = ranked(release, "llama-2-70b", serving=serving)
         h100 = fit.filter(pl.col("machine").is_in(list(HOPPER_8)))
@@ -221,13 +221,13 @@ def test_each_user_gets_the_speed_that_is_asked_for(release: Release) -> None:
     slow, _ = ranked(release, "llama-3.1-8b", serving=Serving(min_tokens_per_second=10))
     fast, out = ranked(release, "llama-3.1-8b", serving=Serving(min_tokens_per_second=100))
     assert fast["tokens_per_second_per_user"].min() >= 99.9  # type: ignore[operator]
-    assert "it does not reach the speed that is asked for" in out.values()
+    assert "it does not reach the speed that is requested" in out.values()
     both = slow.join(fast, on="machine", suffix="_fast")
     assert (both["usd_per_million_tokens_fast"] >= both["usd_per_million_tokens"]).all()
 
 
 def test_the_speed_of_one_user_is_that_of_one_user(release: Release) -> None:
-    """Whatever else is asked, as with the command; several users where several are asked."""
+    """Whatever else is requested, as with the command; several users if requested."""
     lengths = {"input_tokens": 1000, "output_tokens": 100}
     fit, _ = ranked(release, "7B", objective="speed", serving=Serving(**lengths))
     alone, _ = ranked(release, "7B", serving=Serving(concurrency=1, **lengths), objective="speed")
@@ -348,7 +348,7 @@ def test_405b_in_bf16_over_two_machines_when_asked_for(release: Release) -> None
 
 
 def test_machines_in_a_row_are_not_faster_for_one_user(release: Release) -> None:
-    """The network between two machines is no memory bus: a token passes one after the other."""
+    """The network between two machines is not memory bus: a token passes one after the other."""
     job = {"precision": "bf16", "batch": 1, "max_nodes": 2}
     fit, _ = ranked(release, "llama-3.1-405b", "inference", **job)
     speed = dict(fit.select("machine", "tokens_per_second").iter_rows())
@@ -405,7 +405,7 @@ def test_places_are_kept(release: Release) -> None:
     ],
 )
 def test_places_are_understood_as_in_find(release: Release, limits: Limits) -> None:
-    """Every offer of the small release is in these places, however they are spelt."""
+    """Every offer of the small release is in these places, however they are spelled."""
     everywhere, _ = ranked(release, "7B", "lora")
     there, _ = ranked(release, "7B", "lora", limits=limits)
     assert there.equals(everywhere)
@@ -447,7 +447,7 @@ def test_machines_of_private_people_are_left_out_unless_asked_for(release: Relea
     """They are the cheapest, and nobody knows whether one is free: the line below names one."""
     hosts = with_private_hosts(release, ["g6.xlarge"])
     _, out = ranked(hosts, "7B", "lora", context=2048)
-    assert out["g6.xlarge"] == "it belongs to private people; ask with --community"
+    assert out["g6.xlarge"] == "it belongs to a community host; ask with --community"
     for limits in (Limits(community=True), Limits(region="community")):
         fit, _ = ranked(hosts, "7B", "lora", context=2048, limits=limits)
         assert "g6.xlarge" in set(fit["machine"])
@@ -698,7 +698,7 @@ def test_rates_and_discounts_of_limits_may_be_written_as_everywhere(
         costs.append(dict(fit.select("machine", "usd_per_hour").iter_rows()))
     assert costs[0] == costs[1] == costs[2]
     assert costs[0]["p5.48xlarge"] == 2 * Decimal("55.04")
-    with pytest.raises(HwpricesError, match="this is no exchange rate"):
+    with pytest.raises(HwpricesError, match="this is not an exchange rate"):
         Limits(usd_per={"EUR": "much"})
     file = tmp_path / "discounts.yaml"
     file.write_text("- {match: {provider: aws}, discount: 50%}")

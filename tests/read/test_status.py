@@ -131,7 +131,7 @@ def test_the_table_names_outcome_reason_units_and_troubles():
 
 @pytest.mark.parametrize("text", ["36", "h", "-1h", "1w", "1e9h", "9999999h"])
 def test_what_is_no_duration_is_named(text):
-    with pytest.raises(HwpricesError, match="this is no duration"):
+    with pytest.raises(HwpricesError, match="this is not a duration"):
         read_status.parse_age(text)
 
 

@@ -40,7 +40,7 @@ def test_a_provider_without_a_title_is_named_by_its_id(provider: str, title: str
 
 
 def test_private_people_have_a_row_of_their_own_beside_the_data_centers() -> None:
-    """RunPod's Community Cloud is no price of RunPod's data centers, and still shown."""
+    """RunPod's Community Cloud is not a price of RunPod's data centers, and still shown."""
     name = "1x NVIDIA H100 80GB HBM3"
     h100 = machine("runpod", name, device="nvidia-h100-sxm5-80gb", count=1, gib=80)
     tables = {

@@ -143,6 +143,6 @@ def test_the_screen_shows_age_reason_and_what_to_do() -> None:
     text = output.get()
     assert "2026-08-22, stale" in text
     assert "contact sales" in text
-    assert "runpod, private people" in text
+    assert "runpod, community hosts" in text
     assert "3.31 EUR" in text
     assert "--usd-per EUR=… makes its prices comparable" in text

@@ -114,7 +114,7 @@ def either(argument: str, option: str) -> str:
 
 
 def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn an error that a person can mend into one line on stderr and exit status 2.
+    """Turn an error that a person can fix into one line on stderr and exit status 2.
 
     A damaged file of the dataset is one: polars says so in errors of its own. So are values that
     no release has: whoever made the dataset may have made them up.
@@ -232,7 +232,7 @@ def check_one_format(as_json: bool, as_csv: bool) -> None:
     """Refuse both formats at once.
 
     Raises:
-        HwpricesError: both are asked for.
+        HwpricesError: both are requested.
     """
     if as_json and as_csv:
         raise HwpricesError("--json and --csv are two formats", "Give one of them.")

@@ -37,7 +37,7 @@ def compare(
 
     Prints specification and cheapest prices, a figure a line; ≠ marks the lines in which they
     differ, and * a stale price. Prices are the cheapest of all regions, or of those that are named.
-    "pays from" is the share of hours in use from which a commitment costs less than on demand.
+    "break-even" is the share of hours in use from which a commitment costs less than on demand.
 
     Example:
 

@@ -27,9 +27,9 @@ def diff(
 ) -> None:
     """Show how the prices of two releases differ.
 
-    Prints how many are dearer, cheaper, new or gone, and how many we have restated without the
+    Prints how many went up, went down, are new or gone, and how many we restated without the
     vendor having changed them; then the largest changes. A price that was a placeholder or is one
-    now is counted apart: it is neither dearer nor cheaper. The earlier release need not be kept:
+    now is counted apart: it went neither up nor down. The earlier release need not be kept:
     its prices are in the history of the later one.
 
     Example:

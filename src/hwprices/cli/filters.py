@@ -1,4 +1,4 @@
-"""Options by which several commands choose machines, places and ways to buy."""
+"""Options by which several commands choose machines, places and purchase options."""
 
 import inspect
 from collections.abc import Callable, Mapping

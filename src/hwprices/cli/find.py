@@ -43,7 +43,7 @@ def find(
     """Find offers by words or options.
 
     Say it in words, with options, or both: then both must hold. Prints one line for each price, the
-    cheapest first; of Linux on shared hardware unless another system or tenancy is asked for. Says
+    cheapest first; of Linux on shared hardware unless another system or tenancy is requested. Says
     why, if there is nothing: not sold, or not in this release.
 
     Example:

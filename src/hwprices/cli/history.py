@@ -20,7 +20,7 @@ from hwprices.errors import HwpricesError
 Limit = Annotated[
     int | None,
     typer.Option(
-        min=1, help="How many ways to buy it are shown, else 10; of --json and --csv how many rows."
+        min=1, help="How many purchase options, else 10; of --json and --csv how many rows."
     ),
 ]
 Rebuild = Annotated[
@@ -31,7 +31,7 @@ Rebuild = Annotated[
     ),
 ]
 
-SHOWN = 10  # ways to buy, a table that is read at a glance
+SHOWN = 10  # purchase options, a table that is read at a glance
 
 
 @filters.add_options(*filters.MACHINE, "provider", *filters.PLACE, *filters.PURCHASE)

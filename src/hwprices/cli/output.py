@@ -13,7 +13,7 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def prepare() -> None:
-    """Let stdout and stderr take every character, in UTF-8 where they are no terminal.
+    """Let stdout and stderr take every character, in UTF-8 where they are not a terminal.
 
     A terminal with another encoding shows what it cannot write as a question mark, and so does
     a stream for which the user has set PYTHONIOENCODING. A stream that is closed takes everything

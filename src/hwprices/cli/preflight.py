@@ -24,12 +24,12 @@ STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
 def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = False) -> None:
     """Check what a live run will need, before it starts.
 
-    Looks for misspelt settings, at the root (rights, free space), at the folder for temporary
+    Looks for misspelled settings, at the root (rights, free space), at the folder for temporary
     files, at each vendor's endpoints, at the credentials that each vendor's SDK finds and at the
-    rights they have. Says what each adds to the dataset, and how to mend what is missing. Collects
+    rights they have. Says what each adds to the dataset, and how to fix what is missing. Collects
     nothing, leaves nothing behind, and shows no credential. Needs hwprices[pipeline].
 
-    Ends with exit status 1 if something failed. A missing account is no failure: the run then
+    Ends with exit status 1 if something failed. A missing account is not a failure: the run then
     uses what the vendors give without one.
 
     Examples:

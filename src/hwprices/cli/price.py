@@ -41,8 +41,8 @@ def price(
 ) -> None:
     """Show what a machine type has and costs.
 
-    Prints its specification, every way to buy it with the cheapest region, and its prices by region
-    for each operating system. "pays from" is the share of hours in use from which a commitment
+    Prints its specification, every purchase option with its cheapest region, and prices by region
+    for each operating system. "break-even" is the share of hours in use from which a commitment
     costs less than on demand. Without --os all systems are shown. --json and --csv give every price
     in a row of its own.
 

@@ -25,7 +25,7 @@ def _panel(panel: str) -> Callable[..., Any]:
     return option
 
 
-question_option = _panel("What is asked")
+question_option = _panel("What is requested")
 serving_option = _panel("Serving")
 training_option = _panel("Training")
 limit_option = _panel("Places, prices and budgets")
@@ -69,7 +69,7 @@ Output = Annotated[float | None, serving_option("Tokens of an answer.", "--outpu
 Concurrency = Annotated[
     float | None,
     serving_option(
-        "Users served at once. Without it: as many as a machine holds. Below 8, speeds rest on"
+        "Users served at once. Without it: as many as a machine holds. Below 8, speeds are based on"
         " measurements of one user in place of full machines.",
         "--concurrency",
         "--users",
@@ -112,7 +112,7 @@ Days = Annotated[
 ]
 Batch = Annotated[
     int | None,
-    training_option("Sequences at once: on each device in training, in all for inference.", min=1),
+    training_option("Sequences at once: of each device in training, total for inference.", min=1),
 ]
 MaxNodes = Annotated[int | None, training_option("Most machines that share one model.", min=1)]
 Optimizer = Annotated[str, training_option("adam, adam8bit or sgd.")]
@@ -162,7 +162,7 @@ Option = Annotated[
 Community = Annotated[
     bool,
     limit_option(
-        "Rank machines of private people too (RunPod's Community Cloud).",
+        "Rank community hosts too (RunPod's Community Cloud).",
         "--community/--no-community",
     ),
 ]
@@ -233,7 +233,7 @@ def recommend(
 
     Those to rent are ranked by the work done, those to buy by their price.
 
-    The first line says what the answer assumes; every option replaces an assumption. "rests on"
+    The first line says what the answer assumes; every option replaces an assumption. "basis"
     says how the speed is known: measured (this model on this accelerator), scaled (from another
     measurement of it) or modelled, each with the error to expect.
 

@@ -46,7 +46,7 @@ def parse_rates(options: Iterable[str] | None) -> Rates:
         rate = rate.quantize(LAST_PLACE)
         if not rate or currency == USD:
             raise HwpricesError(
-                f"--usd-per {option}: this is no exchange rate",
+                f"--usd-per {option}: this is not an exchange rate",
                 "Write the dollars that one unit of the currency is worth: --usd-per EUR=1.08.",
             )
         if currency in rates:

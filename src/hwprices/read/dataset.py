@@ -30,7 +30,7 @@ class Dataset(Release):
     """One release. ``scan(table)`` or an attribute (``dataset.prices``) gives a lazy frame."""
 
     def at(self, when: "When") -> "Dataset":
-        """Open the release that was in force at a day, time or version.
+        """Open the release that was current at a day, time or version.
 
         A day counts until its end, in UTC: ``data.at("2026-10-01").prices``.
 
@@ -79,7 +79,7 @@ class Dataset(Release):
         """List the prices of this release that differ from those at an earlier time.
 
         Without ``since`` from those of the release before. The earlier release need not be kept;
-        where it is, a price that it flags as a placeholder is no rise or fall (``change`` is
+        where it is, a price that it flags as a placeholder is not a rise or fall (``change`` is
         placeholder), as one that this release flags.
 
         >>> moves = open("sample").diff("2025-03-31").filter(instance_type="p5.48xlarge")
@@ -170,7 +170,7 @@ class Dataset(Release):
                 and write no temporary files. Without it, DuckDB's own limit.
 
         Raises:
-            HwpricesError: max_memory is no size, or a table cannot be read.
+            HwpricesError: max_memory is not a size, or a table cannot be read.
         """
         from hwprices.read import sql
 
@@ -401,7 +401,7 @@ class Dataset(Release):
             context: tokens of a sequence, prompt and answer together.
             budget: USD: of a training, for inference of an hour.
             objective: what to rank by: cost, carbon, speed, throughput or hourly.
-            batch: sequences at once: on each device in training, in all for inference.
+            batch: sequences at once: on each device in training, in total for inference.
             tokens: to train on.
             days: deadline of a training, which sets the number of machines.
             max_nodes: most machines that share one model.
@@ -409,7 +409,7 @@ class Dataset(Release):
             optimizer: adam, adam8bit or sgd.
             checkpointing: compute activations again instead of keeping them all.
             serving: lengths of requests, users and speeds.
-            limits: budgets, places, ways to buy, exchange rates and own discounts.
+            limits: budgets, places, purchase options, exchange rates and own discounts.
             ownership: assumptions about machines to buy.
             where: cloud (to rent) or local (to buy); None: both.
 

@@ -21,7 +21,7 @@ file, such as the five lines above an AWS price list."""
 
 MOST_JSON_BYTES = 128 << 20
 """Longest JSON page that is parsed, unpacked. A dataset may be a stranger's, and a small file may
-unpack to more than there is memory: parsed JSON takes about ten times its length. Longer ones, such
+decompress to more than the memory: parsed JSON takes about ten times its length. Longer ones, such
 as the savings plans of AWS's large regions, are named and not searched."""
 
 MOST_LINE_CHARACTERS = 1 << 20
@@ -56,7 +56,7 @@ Source = tuple[str, str]
 Fields = tuple[tuple[str, str], ...]
 
 Line = tuple[str, Fields]
-"""What a vendor said of a SKU, as it stands there, and by the names of its fields."""
+"""What a vendor said of a SKU, as it is there, and by the names of its fields."""
 
 NO_LINE: Line = ("", ())
 
@@ -149,7 +149,7 @@ def _unpacked(data: bytes, key: str) -> IO[bytes]:
 def _lines_with(content: IO[bytes], skus: set[str], *, as_cell: bool) -> dict[str, Line]:
     """Find for each SKU the first line that has it as a cell, or that contains it anywhere.
 
-    Lines are read one by one: a price list unpacks to more than a gigabyte.
+    Lines are read one by one: a price list decompresses to more than a gigabyte.
     """
     missing = set(skus)
     result: dict[str, Line] = {}

@@ -90,7 +90,7 @@ def parse_age(text: str) -> timedelta:
     """
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([mhd])", text.strip())
     if match is None:
-        raise HwpricesError(f"--max-age {text}: this is no duration", "Write 90m, 36h or 2d.")
+        raise HwpricesError(f"--max-age {text}: this is not a duration", "Write 90m, 36h or 2d.")
     return float(match[1]) * UNITS[match[2]]
 
 
@@ -155,7 +155,7 @@ def _unit_counts(units: UnitCounts) -> str:
 
 
 def _trouble_lines(verdict: Verdict) -> Iterator[str]:
-    """Write a line for each unit that failed or was carried over; skipped ones are no trouble."""
+    """Write a line for each unit that failed or was carried over; skipped ones are not trouble."""
     for trouble in verdict.status.troubles:
         if trouble.status != "skipped":
             when = "" if trouble.requested else " in an earlier run"

@@ -29,7 +29,7 @@ MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest h
 ACRONYM_LETTERS = 3  # a provider's id of so few letters is an acronym: aws, gcp
 
 HARMLESS_FLAGS = ["availability_unknown", "per_gpu_rate"]
-"""Flags that are no reason to leave out a price of one GPU."""
+"""Flags that are not reason to leave out a price of one GPU."""
 
 COUNTED = {
     "regions": "regions",
@@ -54,7 +54,7 @@ def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataF
     vendor_name (of the accelerator), region, instance_type. Only Linux, shared tenancy, license
     included, and prices that are known and have no flag but those of HARMLESS_FLAGS: many clouds do
     not list where a machine is offered. A provider without prices in USD has its own currency;
-    machines of private people have rows of their own.
+    community hosts have rows of their own.
     """
     names = Vocabulary(dataset)
     ids = words.accelerators(name, names.accelerators)

@@ -25,7 +25,7 @@ HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 PROVIDERS = ("aws", "gcp", "azure", "runpod")
 
 H100_AT_RUNPOD = "1x NVIDIA H100 80GB HBM3"
-"""Its figures are RunPod's of August 2026: 2.69 in private people's machines, 3.29 in its own."""
+"""Its figures are RunPod's of August 2026: 2.69 in community hosts, 3.29 in its own."""
 
 EURO = {"currency": "EUR", "purchase_option": "on_demand"}
 

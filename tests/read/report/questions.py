@@ -184,7 +184,7 @@ def differences(page: Any, dataset: hwprices.Dataset, question: dict[str, str]) 
 
 
 def _name(machine: dict[str, Any]) -> tuple[Any, ...]:
-    """Tell machines apart; those of private people that are left out are listed apart."""
+    """Tell machines apart; those of community hosts that are left out are listed apart."""
     is_private = machine["excluded_reason"] == "private_host"
     return machine["where"], machine["provider"], machine["machine"], is_private
 

@@ -258,7 +258,7 @@ def test_owning_costs_what_python_computes(wide: Visit, dataset: hwprices.Datase
 
 
 def test_the_cheapest_offers_are_those_of_data_centers(wide: Visit) -> None:
-    """RunPod's data centers ask 8 x 3.29 for as many H100 as a DGX has, private people 8 x 2.69."""
+    """RunPod's data centers ask 8 x 3.29 for as many H100 as a DGX has, others 8 x 2.69."""
     page = wide.go("charts?machine=nvidia-dgx-h100&device=nvidia-h100")
     own = page.locator(".chart", has_text="Owning against renting").locator(".words").inner_text()
     assert "against on demand at $26.32" in own
@@ -268,11 +268,11 @@ def test_the_cheapest_offers_are_those_of_data_centers(wide: Visit) -> None:
     assert "$3.33" in h100.inner_text(), "3.29 USD over 989.4 TFLOPS"
     rent = page.locator(".chart", has_text="What an hour of one").locator(".words").inner_text()
     assert "RunPod $3.29 on demand" in rent
-    assert "RunPod, private people $2.69 on demand" in rent
+    assert "RunPod, community hosts $2.69 on demand" in rent
     lines = wide.go("accelerators?devices=nvidia-h100-sxm5-80gb").locator("table.compare tr")
     shown = [" ".join(text.split()) for text in lines.all_inner_texts()]
     assert "RunPod On demand $3.29" in shown
-    assert "RunPod, private people On demand $2.69" in shown
+    assert "RunPod, community hosts On demand $2.69" in shown
 
 
 def test_prices_of_tokens_and_measurements_say_the_lengths_and_the_system(wide: Visit) -> None:
@@ -299,7 +299,7 @@ def test_which_machine_is_what_python_answers(wide: Visit, dataset: hwprices.Dat
 
 
 def test_hours_beyond_a_machines_life_are_said_so(wide: Visit, dataset: hwprices.Dataset) -> None:
-    """Machines to buy are compared with renting also where only those are asked for."""
+    """Machines to buy are compared with renting also where only those are requested."""
     question = {"model": "llama-3.1-70b", "where": "local"}
     bought = answer(questions.job_of(question), dataset).drop_nulls("rank")
     page = wide.go("machine?model=llama-3.1-70b&where=local")

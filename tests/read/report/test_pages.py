@@ -235,7 +235,7 @@ def test_a_price_in_usd_goes_before_other_currencies(dataset: hwprices.Dataset) 
 
 
 def test_private_people_have_a_line_of_their_own(dataset: hwprices.Dataset, folder: Path) -> None:
-    """RunPod asks 3.29 in its data centers; the 2.69 of private people is no price of these."""
+    """RunPod asks 3.29 in its data centers; the 2.69 of community hosts is not a price of these."""
     offers = dataset.offers.filter(provider="runpod").collect()
     lines = [
         (line["private_host"], line["prices"]["On demand"]["amount"])
@@ -243,4 +243,4 @@ def test_private_people_have_a_line_of_their_own(dataset: hwprices.Dataset, fold
     ]
     assert sorted(lines) == [(False, Decimal("3.29")), (True, Decimal("2.69"))]
     text = Page(folder / "accelerators" / "nvidia-h100-sxm5-80gb.html").text
-    assert "RunPod, private people" in text
+    assert "RunPod, community hosts" in text

@@ -127,15 +127,15 @@ COLUMNS = {
     "purchase_price": Column(Money, "purchase_currency", "Price of buying one device."),
     "purchase_currency": Column(pl.String, "", "ISO 4217 code."),
     "purchase_price_usd": Column(Money, "USD", "The same in USD; null without exchange rate."),
-    "purchase_basis": Column(pl.String, "", "What the purchase price rests on."),
+    "purchase_basis": Column(pl.String, "", "What the purchase price is based on."),
     "tco_usd_per_hour": Column(
         Money, "USD/h", "Cost of owning one device in the cheapest machine with it, when in use."
     ),
     "measured": Column(
         MEASUREMENTS,
         "see unit",
-        "The measured system that stands for it in each benchmark and scenario: the one that a"
-        " price of tokens rests on, for a machine one of its size where there is one. Of a CPU"
+        "The measured system that represents it in each benchmark and scenario: the one that a"
+        " price of tokens is based on, for a machine one of its size where there is one. Of a CPU"
         " every measured machine type with it.",
     ),
     "usd_per_million_tokens": Column(
@@ -147,7 +147,7 @@ COLUMNS = {
         SAMPLE_PRICES, "USD/1000", "Price of a thousand images, pieces of speech or videos."
     ),
     "power_w": Column(pl.Float64, "W", "Power at full load."),
-    "power_basis": Column(pl.String, "", "What the power rests on."),
+    "power_basis": Column(pl.String, "", "What the power is based on."),
     "tflops_per_watt": Column(pl.Float64, "TFLOPS/W", "Dense rate over the published TDP."),
     "tflops_per_watt_dtype": Column(
         pl.String, "", "Its number format: the one of bf16, fp16, fp8, int8, fp32 that is native."
@@ -219,7 +219,7 @@ class Availability:
 class Rent:
     """Prices of one device (of one vCPU of a CPU), in USD per hour and per year.
 
-    Those of private people's machines are apart: see private_hosts.
+    Those of community hosts are apart: see private_hosts.
     """
 
     on_demand_usd_per_hour: Decimal | None = None
@@ -327,7 +327,7 @@ class Answer:
     def to_frame(self, unanswered: Sequence[str] = ()) -> pl.DataFrame:
         """Make the one row of the answer, with the columns of SCHEMA.
 
-        ``unanswered``: what to say, before ``missing``, of the name that was asked for.
+        ``unanswered``: what to say, before ``missing``, of the name that was requested.
         """
         groups = [getattr(self, group.name) for group in fields(self)]
         row = {name: value for group in groups for name, value in vars(group).items()}

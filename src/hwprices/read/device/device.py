@@ -57,10 +57,10 @@ def device(
 
     ``name`` is an id (nvidia-l4), a name (RTX 4090), enough words of one, or a machine type or
     family of a cloud (p5.48xlarge, P5). An id that two tables have means the accelerator; the
-    other is asked for with its table (cpus/apple-m4). ``ownership`` holds the assumptions behind
+    other is requested with its table (cpus/apple-m4). ``ownership`` holds the assumptions behind
     tco_usd_per_hour, ``rates`` what other currencies are worth in USD ({"EUR": "1.08"}). The
     columns are those of ``answer.COLUMNS``; costs and emissions are of one accelerator or of one
-    vCPU of a CPU, and of a whole machine where that is what is asked for.
+    vCPU of a CPU, and of a whole machine where that is what is requested.
 
     >>> import hwprices
     >>> device(hwprices.open("sample"), "l4").select("device_id", "memory_gb").rows()

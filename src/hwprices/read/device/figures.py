@@ -24,7 +24,7 @@ MEASURED = "measured on as many accelerators"
 DERIVED = "derived: one accelerator's share of a measured system"
 OWNED = "owned, measured on as many accelerators"
 OWNED_DERIVED = "owned, derived: their share of a measured system"
-"""What a price of tokens rests on."""
+"""What a price of tokens is based on."""
 
 CPU_SCENARIOS = {"single_user": "SingleUser", "prompt": "Prompt", "serving": "Serving"}
 """What was measured of a machine without accelerators, named as the scenarios of benchmarks."""
@@ -65,7 +65,7 @@ def rent(
 ) -> Rent:
     """Find the cheapest prices of one unit: on demand, spot, and under any purchase option.
 
-    Prices of private people's machines are apart, and no price of a year.
+    Prices of community hosts are apart, and no price of a year.
 
     Args:
         offers: the offers, with the columns that ``dates`` adds.
@@ -281,7 +281,7 @@ def _usd_per_million(usd_per_hour: Decimal, tokens_per_second: float) -> Decimal
 def _token_price(
     model: str, usd: Decimal, basis: str, system: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Fill a row of TOKEN_PRICES; ``system`` is the row of benchmarks that the price rests on."""
+    """Fill a row of TOKEN_PRICES; ``system`` is the row of benchmarks behind the price."""
     system = system or {}
     return {
         "model": model,
@@ -335,7 +335,7 @@ def emissions(offers: pl.DataFrame) -> Emissions:
 
     That of a machine whose power is published goes first, and SCI before electricity alone; then
     electricity from an estimated TDP, and that of the parts whose power is known. Of these a data
-    center's machine goes before one of private people.
+    center's machine goes before a community host.
     """
     col = pl.col
     published = pl.when(col.estimated_watts.is_not_null())
@@ -387,7 +387,7 @@ def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purc
 
 
 def _purchase_price(row: dict[str, Any]) -> tuple[Decimal | None, str | None]:
-    """Price of one device in USD and what it rests on: an offer of it, else its price at launch."""
+    """Price of one device in USD and its basis: an offer of it, else its price at launch."""
     if row["purchase_price_usd"] is not None:
         return row["purchase_price_usd"], f"one device, {row['purchase_price_date'] or 'undated'}"
     if row["launch_price_usd"] is not None:

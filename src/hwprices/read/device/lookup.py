@@ -35,7 +35,7 @@ class Candidate:
 
     @property
     def short_id(self) -> str:
-        """The id without the maker: nvidia-l4 is l4. The id dgx-h100 stays, DGX is no maker."""
+        """The id without the maker: nvidia-l4 is l4. The id dgx-h100 stays, DGX is not a maker."""
         maker = words(self.vendor.split(maxsplit=1)[0] if self.vendor else "")
         prefix, _, rest = self.device_id.partition("-")
         return rest if rest and words(prefix) == maker else self.device_id
@@ -173,7 +173,7 @@ def find(
 
     An id as it is written comes first, alone or after its table (cpus/apple-m4), then a name (with
     or without the maker's); a machine type or family of a cloud means its accelerator, and where it
-    is a device's name too, both are offered. Else it is the only device of a table that has all the
+    is a device's name too, both are offered. Otherwise it is the only one of a table with all the
     words of the name.
 
     ``names``: what else a name may mean in the release.

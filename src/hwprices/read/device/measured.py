@@ -1,4 +1,4 @@
-"""Choose the measured results that stand for a device, by the rule of ``recommend``."""
+"""Choose the measured results that represent a device, by the rule of ``recommend``."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -33,7 +33,7 @@ PRICE_COLUMNS: dict[str, str | None] = {
     f"usd_per_{formulas.FINE_TUNING}": formulas.FINE_TUNING,
     PRICE_OF_ONE: None,
 }
-"""Columns of offers with a price of work or of an hour: the benchmark that the former rests on."""
+"""Columns of offers with a price of work or of an hour: the benchmark behind the former."""
 
 Size = Callable[[str, str], float | None]
 """By accelerator and benchmark: how many accelerators the machine has that a result is shown for;
@@ -82,14 +82,14 @@ def sizes_of(cheapest: pl.DataFrame) -> Size:
 
 
 def results(dataset: Tables, size: Size, accelerator_id: str | None = None) -> pl.DataFrame:
-    """Choose the result that stands for an accelerator in each benchmark and scenario.
+    """Choose the result that represents an accelerator in each benchmark and scenario.
 
     Of one sequence one in each format of the weights.
 
     Those of all accelerators where none is named: one query for each would take 10 ms.
 
     Results of systems of the machine's size go before those of other sizes, but for images, speech
-    and video: there a machine has its share of the system that stands for the accelerator, as
+    and video: there a machine has its share of the system that represents the accelerator, as
     ``recommend`` has it. The open division, which may change the model, is left out.
 
     Returns rows of benchmarks, sorted by accelerator, benchmark and scenario, with ``benchmark``

@@ -1,6 +1,6 @@
 """List who sells a device: each cloud's cheapest on-demand and spot price, and when it was seen.
 
-The machines of private people that a cloud rents out have a row of their own.
+The community hosts that a cloud rents out have a row of their own.
 """
 
 from collections.abc import Mapping

@@ -36,7 +36,7 @@ def export(dataset: "Release", folder: str | Path, tables: Sequence[str] = ()) -
         raise HwpricesError("Iceberg needs pyiceberg", f"{install_command('export')}.")
     if not dataset.store.is_local:
         raise HwpricesError(
-            f"{dataset.store.root} is no folder", "Copy the release to this machine first."
+            f"{dataset.store.root} is not a folder", "Copy the release to this machine first."
         )
     names = list(tables) or dataset.tables
     for name in names:

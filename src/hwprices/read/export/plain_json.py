@@ -14,7 +14,7 @@ def to_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) 
     options: Any = {"indent": indent, "ensure_ascii": ascii_only, "allow_nan": False}
     try:
         return json.dumps(value, default=plain, **options)
-    except (TypeError, ValueError):  # a number that is not finite, or a key that is no text
+    except (TypeError, ValueError):  # a number that is not finite, or a key that is not a text
         return json.dumps(plain(value), **options)
 
 

@@ -46,13 +46,13 @@ def with_break_even(
 ) -> pl.DataFrame:
     """Add COLUMN to rows of prices.
 
-    It is null for what is no commitment, and where the machine is not sold on demand in that place
+    It is null without a commitment, and where the machine is not sold on demand in that place
     with that system.
 
     Args:
         dataset: the release.
         rows: with the columns of ``search.prices``; with those of ``overlays.apply`` if discounted.
-        search: what was asked, of which the way to buy does not count.
+        search: what was asked, of which the purchase option does not count.
         overlays: own discounts: on both prices.
     """
     committed = rows.filter(pl.col("term_months") > 0, *REAL)

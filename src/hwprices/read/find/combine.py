@@ -10,7 +10,7 @@ from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Search
 from hwprices.read.find.vocabulary import Vocabulary
 
 WITH_TERM = frozenset({"reserved", "savings_plan", "committed_use"})
-"""The purchase options that COMMITMENT stands for."""
+"""The purchase options that COMMITMENT represents."""
 
 ACCELERATORS = ("accelerators", "unknown_accelerators", "accelerator_kinds")
 """Fields of a search of which any will do."""
@@ -72,11 +72,11 @@ def _both(asked: Any, options: Any, thing: str, unset: Any = frozenset()) -> Any
 def _purchase_options(asked: frozenset[str], options: frozenset[str]) -> frozenset[str]:
     if asked and options:
         asked, options = _with_term(asked), _with_term(options)
-    return frozenset(_both(asked, options, "way to buy"))
+    return frozenset(_both(asked, options, "purchase option"))
 
 
 def _with_term(options: frozenset[str]) -> frozenset[str]:
-    """Add the purchase options that COMMITMENT stands for."""
+    """Add the purchase options that COMMITMENT represents."""
     return options | WITH_TERM if COMMITMENT in options else options
 
 

@@ -50,7 +50,7 @@ PURCHASES = {
     "commitment_1y": pl.col("term_months") == 12,
     "commitment_3y": pl.col("term_months") == 36,
 }
-"""Name of a way to buy: its prices. The cheapest of each is shown with its region."""
+"""Name of a purchase option: its prices. The cheapest of each is shown with its region."""
 
 COMMITMENTS = [purchase for purchase in PURCHASES if purchase.startswith("commitment_")]
 
@@ -77,7 +77,7 @@ def compare(
     overlays: "Overlays | None" = None,
     **options: Unpack[Options],
 ) -> Comparison:
-    """Return one row for each machine: its specification and the cheapest price of each way to buy.
+    """Return one row for each machine: its specification and cheapest price by purchase option.
 
     Prices are USD for an hour of Linux on shared hardware, of the regions that ``options`` name, or
     of all, each with its region and whether it is stale. Null where the release has none. A
@@ -164,7 +164,7 @@ def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
-    """Return the columns of a comparison, named by the way to buy."""
+    """Return the columns of a comparison, named by the purchase option."""
     columns = ["usd_per_hour", "region", "stale"]
     if purchase in COMMITMENTS:
         columns += OF_COMMITMENT

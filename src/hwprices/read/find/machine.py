@@ -1,4 +1,4 @@
-"""Answer about one machine type: what it has, every way to buy it, and its price by region."""
+"""Answer about one machine type: what it has, every purchase option, and its price by region."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -111,7 +111,7 @@ def _notes(dataset: "Release", machine: machines.Machine, search: Search) -> tup
 
 
 def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
-    """Describe how many prices ``real_prices`` leaves out because they stand for no offer."""
+    """Describe how many prices ``real_prices`` leaves out because they represent no offer."""
     count = rows.filter(IS_PLACEHOLDER).height
     if not count:
         return ()
@@ -129,12 +129,12 @@ def specification(dataset: "Release", machine: machines.Machine) -> dict[str, An
 
 
 def real_prices(rows: pl.DataFrame) -> pl.DataFrame:
-    """Select the prices that are known and are no placeholders."""
+    """Select the prices that are known and are not placeholders."""
     return rows.filter(*REAL)
 
 
 def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the real prices of a machine over its regions: one row for each way to buy it.
+    """Sum up the real prices of a machine over its regions: one row for each purchase option.
 
     Columns: PURCHASE_KEY, ``regions`` (how many), ``lowest`` and ``highest`` effective hourly price
     in the row's currency, ``region``, ``price_id`` and ``break_even_utilisation`` of the lowest,
@@ -159,7 +159,7 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_region(rows: pl.DataFrame) -> pl.DataFrame:
-    """Lay the real prices out as a matrix: one row for each region, a column for each way to buy.
+    """Lay the real prices out as a matrix: a row for each region, a column for each option.
 
     The columns are named like ``linux on_demand`` or ``windows reserved 3y``; a cell is the lowest
     price where several zones, plans or payments share it. Prices of dedicated machines and with

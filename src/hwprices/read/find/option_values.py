@@ -39,14 +39,14 @@ _TAKES = {
 
 
 def check_question(text: object) -> None:
-    """Refuse what is no question in a few words.
+    """Refuse what is not a question in a few words.
 
     Raises:
-        HwpricesError: it is no text, or so long that it would take minutes to understand.
+        HwpricesError: it is not a text, or so long that it would take minutes to understand.
     """
     if not isinstance(text, str):
         raise HwpricesError(
-            f"the question is no text: {text!r:.40}", "Write a few words: '8xH100 europe'."
+            f"the question is not a text: {text!r:.40}", "Write a few words: '8xH100 europe'."
         )
     if len(text) > MAX_LETTERS or len(SEPARATOR.split(text)) > MAX_WORDS:
         raise HwpricesError(
@@ -57,14 +57,14 @@ def check_question(text: object) -> None:
 
 
 def check_name(text: object) -> None:
-    """Refuse what is no name of a machine type.
+    """Refuse what is not a name of a machine type.
 
     Raises:
-        HwpricesError: it is no text, or longer than any name.
+        HwpricesError: it is not a text, or longer than any name.
     """
     if not isinstance(text, str):
         raise HwpricesError(
-            f"a machine type is no text: {text!r:.40}",
+            f"a machine type is not a text: {text!r:.40}",
             "Give the name of one; of several one after the other.",
         )
     if len(text) > MAX_NAME_LETTERS:
@@ -143,7 +143,7 @@ def _finite(name: str, value: Any) -> Any:
     except (OverflowError, ValueError, TypeError):  # beyond all floats, signalling NaN, complex
         is_finite = False
     if not is_finite:
-        raise HwpricesError(f"{_flag(name)}: this is no number, or too large", "Write 12.5.")
+        raise HwpricesError(f"{_flag(name)}: this is not a number, or too large", "Write 12.5.")
     return value
 
 

@@ -87,7 +87,7 @@ class PastTables:
 def understand(
     names: Vocabulary, text: str, usual: Search, **options: Unpack[PastOptions]
 ) -> Search:
-    """Read which prices of the past are asked for.
+    """Read which prices of the past are requested.
 
     Args:
         names: of ``PastTables``.
@@ -118,7 +118,7 @@ def understand(
         search = combine.combine(of_name, search, (), names)
     if search.machines is None and not searching.asks_of_machines(search):
         raise HwpricesError(
-            "no machine is asked for", "Write a machine type or an accelerator: p5.48xlarge, h100."
+            "no machine is requested", "Write a machine type or an accelerator: p5.48xlarge, h100."
         )
     return search
 

@@ -93,7 +93,7 @@ def country_code(word: str, known: Iterable[str]) -> str | None:
 
 
 def by_city(all_places: Iterable[Place], word: str) -> list[Place]:
-    """Find regions by a word of their name for people: "frankfurt", "virginia"."""
+    """Find regions by a word of their display name: "frankfurt", "virginia"."""
     text = re.escape(word.lower())
     whole_word = re.compile(rf"(?<![a-z]){text}(?![a-z])")
     return [place for place in all_places if whole_word.search(place.display_name.lower())]

@@ -68,7 +68,7 @@ def request(
 
 
 def _figures(options: Options) -> dict[str, Any]:
-    """Read what is asked of the machine's parts and of the price."""
+    """Read what is requested of the machine's parts and of the price."""
     count, limit = options.get("count"), options.get("max_price")
     fields = {
         "accelerator_count": _exactly("count", count),
@@ -114,9 +114,9 @@ def _decimal(name: str, value: object) -> Decimal:
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
-        raise HwpricesError(f"--{name} {value}: this is no number", "Write 12.5.") from None
+        raise HwpricesError(f"--{name} {value}: this is not a number", "Write 12.5.") from None
     if not amount.is_finite():
-        raise HwpricesError(f"--{name} {value}: this is no number", "Write 12.5.")
+        raise HwpricesError(f"--{name} {value}: this is not a number", "Write 12.5.")
     return amount
 
 
@@ -135,7 +135,7 @@ def _range(name: str, value: str | float | None) -> Range | None:
     match = _RANGE.fullmatch(str(value).strip())
     if match is None:
         raise HwpricesError(
-            f"--{name} {value}: this is no amount",
+            f"--{name} {value}: this is not an amount",
             "Write 16 for at least 16, 16-32 for a range, =16 for exactly 16.",
         )
     exactly, least, last = match.groups()
@@ -160,7 +160,7 @@ def split(value: Names) -> list[str]:
 
 
 def _code(name: str, value: str | None, known: Any) -> str | None:
-    """Check that a value is one of the codes of a vocabulary; spaces and - may stand for _."""
+    """Check that a value is one of the codes of a vocabulary; spaces and - may represent _."""
     if value is None:
         return None
     code = re.sub(r"[ -]", "_", value.strip().lower())

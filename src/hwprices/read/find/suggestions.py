@@ -7,7 +7,7 @@ MAX_SUGGESTIONS = 6
 
 
 def near(word: str, choices: Iterable[str], cutoff: float = 0.6) -> list[str]:
-    """List the choices that are spelt nearly like the word, the nearest first."""
+    """List the choices that are spelled nearly like the word, the nearest first."""
     by_spelling = {choice.lower(): choice for choice in choices}
     close = difflib.get_close_matches(word.lower(), by_spelling, MAX_SUGGESTIONS, cutoff)
     return [by_spelling[spelling] for spelling in close]

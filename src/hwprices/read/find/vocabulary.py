@@ -23,13 +23,13 @@ class Vocabulary:
     """
 
     def __init__(self, dataset: Tables, titles: Mapping[str, str] | None = None) -> None:
-        """Take a release. ``titles``: the providers' names for people."""
+        """Take a release. ``titles``: the providers' display names."""
         self._dataset = dataset
         self._titles = titles or {}
 
     @classmethod
     def of(cls, dataset: "Release", tables: Tables | None = None) -> "Vocabulary":
-        """Take a release with its providers' names for people.
+        """Take a release with its providers' display names.
 
         ``tables``: those to read in place of its own.
         """
@@ -60,7 +60,7 @@ class Vocabulary:
 
     @cached_property
     def providers(self) -> Mapping[str, str]:
-        """Provider: its name for people. Those that have a machine type."""
+        """Provider: its display name. Those that have a machine type."""
         names = dict.fromkeys(machine.provider for machine in self.machines)
         return {name: self._titles.get(name) or name for name in names}
 

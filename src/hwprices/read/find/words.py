@@ -1,7 +1,7 @@
 """Understand a question in a few words: "8xH100 europe spot", "16vcpu 64gb arm64 frankfurt".
 
 Each word, or up to three words together, must mean exactly one kind of thing: an accelerator, a
-machine type or family, a place, a way to buy, an operating system, an amount. A number before an
+machine type or family, a place, a purchase option, a system, an amount. A number before an
 accelerator counts it: "8 h100" is 8xH100. A word that means none, or two kinds of things, is an
 error that says what to write.
 """
@@ -92,7 +92,7 @@ _MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?gi?b")
 
 MONTHS = 12
 
-MIN_CITY = 3  # letters: shorter words of a region's name are no city
+MIN_CITY = 3  # letters: shorter words of a region's name are not a city
 
 
 def resolve_machines(
@@ -103,7 +103,7 @@ def resolve_machines(
     "H100" is a machine of a cloud, but who asks for it may mean every machine with an H100.
 
     Raises:
-        HwpricesError: a name is no text, or longer than any; or see ``machines.one_of``: the line
+        HwpricesError: a name is not a text or too long; or see ``machines.one_of``: the line
             has the note too.
     """
     for text in texts:
@@ -166,7 +166,7 @@ def understand(text: str, names: Vocabulary, options: Search) -> Search:
 
 
 def asks_for_accelerators(search: Search) -> bool:
-    """Return whether accelerators or a kind of them are asked for."""
+    """Return whether accelerators or a kind of them are requested."""
     return bool(search.accelerators or search.accelerator_kinds - {NO_ACCELERATOR})
 
 
@@ -174,7 +174,7 @@ def _with_kinds(search: Search, names: Vocabulary) -> Search:
     """Leave out the kinds that accelerators are named of: "h100 gpu" asks for the H100.
 
     Raises:
-        HwpricesError: machines without accelerators are asked for, and accelerators too.
+        HwpricesError: machines without accelerators are requested, and accelerators too.
     """
     named = search.accelerators or search.unknown_accelerators
     others = search.accelerator_kinds - {NO_ACCELERATOR}
@@ -355,7 +355,7 @@ def _provider(text: str, names: Vocabulary) -> Meaning | None:
 
 
 def providers(text: str, names: Vocabulary) -> frozenset[str]:
-    """Find the provider of a name: its code, its name for people, or the first word of that."""
+    """Find the provider of a name: its code, its display name, or the first word of that."""
     matches = [
         provider
         for provider, title in names.providers.items()
@@ -374,7 +374,7 @@ def provider_spellings(names: Vocabulary) -> dict[str, str]:
 
 
 def which_provider(text: str, names: Vocabulary) -> str:
-    """Write the remedy for an unknown provider: the codes of those spelt alike, else all codes."""
+    """Write the remedy for an unknown provider: codes that are spelled alike, else all."""
     spellings = provider_spellings(names)
     alike = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings))
     if alike:
@@ -501,7 +501,7 @@ def _merge(search: Search, meaning: Meaning) -> Search:
 
 def more_than_one(name: str) -> HwpricesError:
     """Make the error for two values of a part of ONE_VALUE."""
-    return HwpricesError(f"more than one {ONE_VALUE[name]} is asked for", "Ask for one at a time.")
+    return HwpricesError(f"more than one {ONE_VALUE[name]} is requested", "Ask for one at a time.")
 
 
 def _suggestions(word: str, names: Vocabulary) -> str:
@@ -519,4 +519,4 @@ def _suggestions(word: str, names: Vocabulary) -> str:
     matches = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings, 0.65))
     if matches:
         return f"Did you mean {', '.join(matches)}?"
-    return "Name an accelerator, machine type, place, way to buy: 8xH100 europe spot."
+    return "Name an accelerator, machine type, place, purchase option: 8xH100 europe spot."

@@ -160,7 +160,7 @@ def _check_counts(limits: _Limits, vcpus: int, gpus: Mapping[str, int], local_ss
     wrong = [name for name, count in gpus.items() if not (isinstance(count, int) and count >= 1)]
     if wrong or sum(gpus.values()) > limits.max_gpus:
         raise HwpricesError(
-            f"gpus is {dict(gpus)!r}: {limits.series} takes whole numbers from 1, in all at most"
+            f"gpus is {dict(gpus)!r}: {limits.series} takes whole numbers from 1, in total at most"
             f" {limits.max_gpus}",
             "Ask for fewer, or choose a machine type that has them.",
         )

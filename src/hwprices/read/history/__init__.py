@@ -1,1 +1,1 @@
-"""Answer what a price was, what changed between two releases, and which release was in force."""
+"""Answer what a price was, what changed between two releases, and which release was current."""

@@ -25,7 +25,7 @@ PERCENT_DIGITS = 4
 
 
 TO_OR_FROM_PLACEHOLDER = "placeholder"
-"""The change of a price that was a placeholder, or is one now: neither dearer nor cheaper."""
+"""The change of a price that was a placeholder, or is one now: neither up nor down."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def answer(
     Returns:
         The columns of price_history; ``placeholder``, as ``mark_placeholders`` says; and
         per_accelerator_hour: effective_hourly for one of its accelerators. Sorted by machine, place
-        and way to buy, then by time.
+        and purchase option, then by time.
 
     Raises:
         HwpricesError: the release has no history, or the question is not understood; the line names

@@ -3,7 +3,7 @@
     - name: enterprise agreement       # without a name: rule 1, rule 2 …
       match:                           # all must hold; a list means any of them
         provider: aws
-        region: [us-east-1, eu-*]      # * stands for any text; quote a text that begins with it
+        region: [us-east-1, eu-*]      # * represents any text; quote a text that begins with it
         family: p5*
         option: [on_demand, reserved]
       discount: 18%                    # or: change: -0.50 · or: price: 31.00
@@ -81,13 +81,13 @@ class Rule:
     stop: bool = False
 
     def holds_on(self, day: date) -> bool:
-        """Return whether the rule is in force on a day."""
+        """Return whether the rule is in effect on a day."""
         return (self.first is None or self.first <= day) and (self.last is None or day <= self.last)
 
 
 @dataclass(frozen=True)
 class Overlays:
-    """Rules in their order, the day for which they are asked, and the name of their file."""
+    """Rules in their order, the day for which they are requested, and the name of their file."""
 
     rules: tuple[Rule, ...]
     day: date
@@ -152,7 +152,7 @@ def parse(text: str, file: str = "overlays", day: date | None = None) -> Overlay
         raise HwpricesError(f"{place}: {problem}", "Write a list of rules in YAML.") from None
     items = [] if document is None else document.value
     if document is not None and not isinstance(document, yaml.SequenceNode):
-        raise HwpricesError(f"{file}:1: this is no list of rules", "Begin each rule with a dash.")
+        raise HwpricesError(f"{file}:1: this is not a list of rules", "Begin each with a dash.")
     rules = tuple(_Reader(file, index, node).rule() for index, node in enumerate(items, start=1))
     return Overlays(rules, day or datetime.now(UTC).date(), file)
 
@@ -200,7 +200,7 @@ class _Reader:
         import yaml
 
         if not isinstance(node, yaml.MappingNode):
-            self.fail("this is no mapping", "Write key: value.", node)
+            self.fail("this is not a mapping", "Write key: value.", node)
         seen = set()
         for key, value in node.value:
             name = self.text(key)
@@ -258,24 +258,24 @@ class _Reader:
         if kind == "discount":
             if not text.endswith("%") or not -HUNDRED < number < HUNDRED:
                 self.fail(
-                    f"discount: {text} is no percentage below 100 %",
+                    f"discount: {text} is not a percentage below 100 %",
                     "Write 18% for 18 % less, -5% for 5 % more.",
                     node,
                 )
             return {"factor": 1 - number / HUNDRED}
         if text.endswith("%"):
-            self.fail(f"{kind}: {text} is no amount", "Write discount: 18%.", node)
+            self.fail(f"{kind}: {text} is not an amount", "Write discount: 18%.", node)
         if kind == "price" and number < LEAST_PRICE:
-            self.fail(f"price: {text} is no price", "Write an amount above 0.", node)
+            self.fail(f"price: {text} is not a price", "Write an amount above 0.", node)
         return {kind: number}
 
     def number(self, text: str, node: Any) -> Decimal:
         try:
             number = Decimal(text)
         except InvalidOperation:
-            self.fail(f"{text} is no number", "Write 18% or 31.00.", node)
+            self.fail(f"{text} is not a number", "Write 18% or 31.00.", node)
         if not number.is_finite() or abs(number) >= 10**9:
-            self.fail(f"{text} is no amount", "Write 18% or 31.00.", node)
+            self.fail(f"{text} is not an amount", "Write 18% or 31.00.", node)
         if int(number.as_tuple().exponent) < -MAX_DECIMALS:
             self.fail(f"{text} has more than {MAX_DECIMALS} decimals", "Write 31.00.", node)
         return number
@@ -283,7 +283,7 @@ class _Reader:
     def currency(self, node: Any) -> str:
         text = "USD" if node is None else self.text(node).upper()
         if not re.fullmatch(r"[A-Z]{3}", text):
-            self.fail(f"{text} is no currency", "Write USD, EUR …", node)
+            self.fail(f"{text} is not a currency", "Write USD, EUR …", node)
         return text
 
     def day(self, node: Any) -> date | None:
@@ -293,7 +293,7 @@ class _Reader:
         try:
             return date.fromisoformat(text)
         except ValueError:
-            self.fail(f"{text} is no day", "Write 2026-01-31.", node)
+            self.fail(f"{text} is not a day", "Write 2026-01-31.", node)
 
     def switch(self, node: Any) -> bool:
         if node is None:

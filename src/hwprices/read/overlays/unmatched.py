@@ -1,6 +1,6 @@
 """State which rules of own discounts can match no price of a release, and why.
 
-A misspelt option or term is an error when the file of rules is read. Providers, places, machine
+A misspelled option or term is an error when the file of rules is read. Providers, places, machine
 types and accelerators are those of a release, and a file of rules may rightly name some that this
 release does not have: a type that is sold since yesterday, or a cloud that another root holds. So
 they are warnings.
@@ -39,9 +39,9 @@ LABELS = {"type": "machine type", "os": "operating system"}
 
 
 def warn_unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary | None = None) -> None:
-    """Warn of the rules in force that can match no price of the release.
+    """Warn of the rules in effect that can match no price of the release.
 
-    One HwpricesWarning for each text that no price has, with what is spelt alike, and one for each
+    One HwpricesWarning for each text that no price has, with texts spelled alike, and one for each
     rule whose texts no price has together.
 
     Args:
@@ -58,7 +58,7 @@ def warn_unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary | None
 
 
 def unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary) -> Iterator[str]:
-    """Write a sentence for each text of a rule in force that no price of the release has."""
+    """Write a sentence for each text of a rule in effect that no price of the release has."""
     asking = [rule for rule in overlays.in_force if rule.match or rule.factor is None]
     if not asking:
         return
@@ -82,7 +82,7 @@ def unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary) -> Iterato
 
 
 def _sold(dataset: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """List the machines that have a price, by place, and the ways to buy that each cloud has.
+    """List the machines that have a price, by place, and the purchase options that each cloud has.
 
     Their columns are those of MATCH_COLUMNS, and of the ways also ``currency``.
     """

@@ -113,7 +113,7 @@ class CpuEstimator:
         result.memory_usable_gib = machine.usable_bytes / 2**30
 
     def _most_users(self, machine: CpuMachine, rates: Rates) -> float:
-        """Count the users that fit in the memory, and no more than are asked for."""
+        """Count the users that fit in the memory, and no more than are requested."""
         copy = replica(rates, machine.usable_bytes)
         most = serving.largest_batch(self.job.model, copy, self.request)
         return min(most, self.job.serving.concurrency or most)
@@ -150,7 +150,7 @@ class CpuEstimator:
         )
 
     def _own_measurement(self, machine: CpuMachine) -> CpuSpeed | None:
-        """Find the measurement of this model on this machine type, in the format that is asked."""
+        """Find the measurement of this model on this machine type, in the requested format."""
         if self.precision != FILLED_FORMAT:
             return None
         return self.speeds.measurement(machine, self.job.model, "serving")

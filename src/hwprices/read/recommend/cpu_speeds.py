@@ -27,7 +27,7 @@ FORMATS = ("int4", "int8", "bf16", "fp16")
 """Stored formats that programs for CPUs run: llama.cpp's and vLLM's."""
 
 ALONE_FORMAT, FILLED_FORMAT = "int4", "bf16"
-"""As measured where nothing is asked: llama.cpp for one user, vLLM for many."""
+"""As measured unless the question says so: llama.cpp for one user, vLLM for many."""
 
 CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-data, CC BY-SA 4.0"
 """Where the sheet cpu_speeds is from, and its license."""
@@ -172,7 +172,7 @@ class CpuSpeeds:
     def filled_ratios(self) -> list[tuple[CpuSpeed, float]]:
         """Measured over modelled speed of every filled machine, with its own rates.
 
-        vLLM computes in 16 bits where llama.cpp unpacks weights of four bits; with models below a
+        vLLM computes in 16 bits where llama.cpp expands weights of four bits; with models below a
         billion parameters it waits for other work than the model's.
         """
         ratios = []

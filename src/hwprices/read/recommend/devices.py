@@ -54,7 +54,7 @@ COMPUTE_FORMATS = {
     "int4": SIXTEEN_BITS,
 }
 """Stored format: formats to compute in, the first that the device supports. Weights of 8 and 4 bits
-run on devices with 16-bit arithmetic alone, which unpack them as they are read: vLLM's table of
+run on devices with 16-bit arithmetic alone, which decompress them as they are read: vLLM's table of
 quantization kernels, https://docs.vllm.ai/en/latest/features/quantization/"""
 
 NARROWER = {"bf16": ("fp16", "fp8", "int8", "fp4"), "fp16": ("bf16", "fp8", "int8", "fp4")}

@@ -15,7 +15,7 @@ TOO_DEAR_TO_BUY: Final = "too_dear_to_buy"
 
 PRIVATE_HOST: Final = "private_host"
 
-PRIVATE_HOST_SENTENCE = "it belongs to private people; ask with --community"
+PRIVATE_HOST_SENTENCE = "it belongs to a community host; ask with --community"
 
 HOURS_PER_MONTH = 730  # 8760 / 12
 
@@ -62,7 +62,7 @@ def _conditions(limits: Limits) -> list[tuple[pl.Expr, pl.Expr]]:
 
 
 def private_host_unasked(limits: Limits) -> pl.Expr:
-    """Return whether a machine is a private person's, and neither those nor its place are asked."""
+    """Return whether a machine is a community host that the question does not request."""
     places = {region for _, region in PRIVATE_HOSTS}
     asked = {name.strip().lower() for name in (limits.region or "").split(",")}
     return pl.col("private_host") & pl.lit(not limits.community and not asked & places)
@@ -111,7 +111,7 @@ def _over_budget(limits: Limits, is_training: bool) -> pl.Expr:
     by_month = _above("usd_per_month", "in a month", limits.budget_per_month)
     if limits.budget is None:
         return by_month
-    of_work = _above("usd", "in all" if is_training else "an hour", limits.budget)
+    of_work = _above("usd", "in total" if is_training else "an hour", limits.budget)
     return pl.when(pl.col("usd") > limits.budget).then(of_work).otherwise(by_month)
 
 
@@ -157,7 +157,7 @@ def sentences(job: Job) -> dict[str, pl.Expr]:
             "needs {} machines, and no RDMA network between them is known", nodes
         ),
         "too_many_machines": pl.format("needs {} machines, more than can be joined", nodes),
-        "too_slow": lit("it does not reach the speed that is asked for"),
+        "too_slow": lit("it does not reach the speed that is requested"),
         "too_many_copies": lit(f"more than {MOST_COPIES:,} copies of the model would be needed"),
         "too_late": lit("it does not finish in time"),
     }

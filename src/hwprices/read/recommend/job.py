@@ -25,7 +25,7 @@ MAX_NODES: dict[Workload, int] = {
     "inference": 1,
 }
 """Most machines used together by default. Llama 3.1 405B was trained on 2,048 machines of 8.
-Serving one model from several machines is possible and slow, so it must be asked for."""
+Serving one model from several machines is possible and slow, so it must be requested."""
 
 INPUT_TOKENS, OUTPUT_TOKENS = 512, 256
 """Of a request, where neither the question nor a benchmark of the model says: a question with some
@@ -65,11 +65,11 @@ PRECISION_NAMES = {
 """Other names of formats, without case and signs: q4_k_m has 4.85 bits, q8_0 8.5, int4 here 4.5."""
 
 SERVED_FORMAT = "fp8"
-"""Weights of a served model where nothing is asked: 8 bits lose next to nothing, and computing is
+"""Default weights of a served model: 8 bits lose next to nothing, and computing is
 in 16 bits where the device has no FP8."""
 
 READING_SPEED = 5.0
-"""Tokens/s for each user where nothing is asked: nobody waits for a text that comes faster than it
+"""Default tokens/s for each user: nobody waits for a text that comes faster than it
 is read, 240 words a minute (Brysbaert 2019, https://doi.org/10.1016/j.jml.2019.104047)."""
 
 OBJECTIVES = ("cost", "carbon", "speed", "throughput", "hourly")
@@ -122,7 +122,7 @@ class Limits:
     objective: str = "cost"
     """What machines are ranked by: one of OBJECTIVES."""
     community: bool = False
-    """Whether hosts of private people are ranked with the others (see private_hosts)."""
+    """Whether community hosts are ranked with the others (see private_hosts)."""
     usd_per: Mapping[str, Decimal | str | float] = field(default_factory=dict)
     """Exchange rates of prices to rent, such as {"EUR": "1.08"}; those of machines to buy are in
     Ownership."""
@@ -131,7 +131,7 @@ class Limits:
     """
 
     def __post_init__(self) -> None:
-        read_rates(self.usd_per)  # refuses what is no rate
+        read_rates(self.usd_per)  # refuses what is not a rate
 
     @property
     def rates(self) -> Rates:
@@ -190,7 +190,7 @@ class Job:
     input_tokens: float
     output_tokens: float
     lengths_from: str | None
-    """Benchmark of the model that the lengths are of; None if they are asked or assumed."""
+    """Benchmark of the model that the lengths are of; None if they are requested or assumed."""
 
     @property
     def is_training(self) -> bool:
@@ -199,12 +199,12 @@ class Job:
 
     @property
     def is_vague(self) -> bool:
-        """Whether nothing is asked but the model: then a measurement of it is the answer."""
+        """Whether nothing is requested but the model: then a measurement of it is the answer."""
         return self.serving == Serving() and self.precision is None and self.max_nodes == 1
 
     @property
     def asked_tokens_per_second(self) -> float | None:
-        """Tokens/s that the requests asked for generate; None where no requests are asked for."""
+        """Tokens/s that the requests requested generate; None where no requests are requested."""
         requests = self.serving.requests_per_second
         return None if requests is None else requests * self.output_tokens
 
@@ -321,7 +321,7 @@ def _lengths(
     output, at most the usual one.
 
     Raises:
-        HwpricesError: the lengths that are asked do not fit the context.
+        HwpricesError: the lengths that are requested do not fit the context.
     """
     if context is not None:
         return *_lengths_of(context, serving.input_tokens, serving.output_tokens), None
@@ -342,7 +342,7 @@ def _lengths_of(
     """Return input and output tokens that fit a context.
 
     Raises:
-        HwpricesError: those that are asked do not.
+        HwpricesError: those that are requested do not.
     """
     if asked_input is None and asked_output is None:
         output = min(float(OUTPUT_TOKENS), max(1.0, context / 2))

@@ -43,7 +43,7 @@ COLUMNS = [
     "provider",  # for a local machine its vendor
     "region",
     "machine",  # instance_type or device_id
-    "private_host",  # belongs to private people: see private_hosts
+    "private_host",  # belongs to a community host: see private_hosts
     "availability_unknown",  # the vendor does not say whether it can be had
     "accelerator_id",
     "accelerator_count",
@@ -102,7 +102,7 @@ https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/
 
 
 def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
-    """List every offer with accelerators in the places that are asked for. Columns: COLUMNS.
+    """List every offer with accelerators in the requested places. Columns: COLUMNS.
 
     Raises:
         HwpricesError: the release has no such place.
@@ -136,7 +136,7 @@ def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
 
 
 def cpus(dataset: Tables, limits: Limits) -> pl.DataFrame:
-    """List every offer without accelerators in the places that are asked for. Columns: COLUMNS.
+    """List every offer without accelerators in the requested places. Columns: COLUMNS.
 
     Raises:
         HwpricesError: the release has no such place.

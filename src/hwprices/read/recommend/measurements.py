@@ -1,4 +1,4 @@
-"""Choose, for each accelerator and language model, one measured speed that stands for it."""
+"""Choose, for each accelerator and language model, one measured speed that represents it."""
 
 import re
 import statistics
@@ -117,7 +117,7 @@ def measurements(benchmarks: pl.DataFrame, *, by_size: bool = False) -> list[Mea
 
 
 def _choose(rows: list[dict[str, Any]]) -> Measurement:
-    """Choose the row that stands for a group of one accelerator, benchmark and scenario."""
+    """Choose the row that represents a group of one accelerator, benchmark and scenario."""
     row = representative(rows)
     kind = KINDS[row["scenario"]]
     return Measurement(
@@ -134,7 +134,7 @@ def _choose(rows: list[dict[str, Any]]) -> Measurement:
 
 
 def representative(rows: list[dict[str, Any]], *, less_is_better: bool = False) -> dict[str, Any]:
-    """Choose the row that stands for what an accelerator does with a benchmark.
+    """Choose the row that represents what an accelerator does with a benchmark.
 
     That of the newest round, or of an older one in which as many accelerators did more: hardware
     that did it once can do it, and a round with one slow system does not show otherwise.

@@ -104,7 +104,7 @@ def recommend(
 
 
 def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Choose the rate that stands for each accelerator, as for language models.
+    """Choose the rate that represents each accelerator, as for language models.
 
     Returns accelerator_id, per_accelerator, measured_count and measurement.
     """

@@ -23,11 +23,11 @@ FFN_RATIO = 3.5  # feed-forward width / hidden size of Llama 3, https://arxiv.or
 VOCABULARY = 128_256  # tokens of Llama 3, https://arxiv.org/abs/2407.21783
 
 SMALLEST, LARGEST = 1e7, 1e14
-"""Parameters. Below 10 million it is no language model that needs a choice of machine; the largest
+"""Parameters. Below 10 million no language model needs a choice of machine; the largest
 published models have about 10^12."""
 
 RELEASED_IN_4_BITS = {"mxfp4": "fp4", "nvfp4": "fp4"}
-"""release_precision of the sheet: the format to serve the weights in where none is asked. OpenAI
+"""release_precision of the sheet: the format to serve the weights in by default. OpenAI
 names 60.8 GiB for gpt-oss-120b (https://arxiv.org/abs/2508.10925, table 1), whose experts have 4.25
 bits and the rest 16: 116.8e9 × 4.5 / 8 bytes are 61.2 GiB."""
 

@@ -13,7 +13,7 @@ from hwprices.release.release import Release, Tables
 
 
 def search(dataset: Tables, limits: Limits) -> Search | None:
-    """Look up the provider, region and country that are asked for; None where none is.
+    """Look up the provider, region and country that are requested; None where none is.
 
     Raises:
         HwpricesError: the release has no such provider, region or country; the line names near
@@ -22,13 +22,13 @@ def search(dataset: Tables, limits: Limits) -> Search | None:
     asked = {name: getattr(limits, name) for name in ("provider", "region", "country")}
     if not any(value is not None for value in asked.values()):
         return None
-    # the tables alone do not have the providers' names for people
+    # the tables alone do not have the providers' display names
     names = Vocabulary.of(dataset) if isinstance(dataset, Release) else Vocabulary(dataset)
     return request.request(names, **asked)
 
 
 def offers(dataset: Tables, limits: Limits) -> pl.LazyFrame:
-    """Return the offers in the places that are asked for; raises as ``search``."""
+    """Return the offers in the requested places; raises as ``search``."""
     table = dataset.scan("offers")
     asked = search(dataset, limits)
     if asked is None:
@@ -41,9 +41,9 @@ def offers(dataset: Tables, limits: Limits) -> pl.LazyFrame:
 
 
 def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
-    """Explain why there is no machine to rent in the places that are asked for.
+    """Explain why there is no machine to rent in the requested places.
 
-    None where no place is asked for, and where a machine is sold there.
+    None where no place is requested, and where a machine is sold there.
     """
     asked = search(dataset, limits)
     if asked is None:

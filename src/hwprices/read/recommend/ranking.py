@@ -75,20 +75,20 @@ OUTPUT = [
 - purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
 - best_1y_option, best_3y_option: which commitment the best price of 1 and 3 years is of, as in
   offers: committed_use_1y, reserved_1y_no_upfront, compute_savings_plan_1y_all_upfront …
-- purchase_price_date: day that the price to buy stands for; many are of the launch.
+- purchase_price_date: day that the price to buy represents; many are of the launch.
 - usd, energy_kwh, operational_gco2e: of the whole job, for a training with its setup; of one hour
   for inference. Emissions are those of the electricity, without those of making the machine.
 - usd_per_month: of 730 hours; of a training that takes less, of its hours with the setup.
 - tokens_per_second: the most that can be generated, for all users together; of a training, the
   tokens it learns from.
 - usd_per_million_tokens, gco2e_per_million_tokens: for a million generated tokens, with the prompts
-  they answer: of the tokens that the requests per second need where those are asked for, else of
+  they answer: of the tokens that the requests per second need where those are requested, else of
   tokens_per_second. The columns of input and output divide the same money by the time that reading
   prompts and generating take.
 - samples_per_second, and USD and grams per thousand samples: of models of images, video and
   speech (media.py).
 - rent_usd_per_hour: of a machine to buy: what the work that it does in an hour costs on the
-  cheapest machine to rent in the places and under the option asked for; null where none fits.
+  cheapest machine to rent in the places and under the option requested; null where none fits.
 - payback_hours: hours of this work after which the machine has cost as much as that rent; may be
   more than its life. Null for machines to rent, where there is no rent, and where the electricity
   alone costs more than the rent.
@@ -122,5 +122,5 @@ def with_payback(frame: pl.DataFrame, cost: str, work_per_hour: pl.Expr) -> pl.D
 
 
 def only_where(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
-    """Keep the machines to rent, or those to buy, where only these are asked for."""
+    """Keep the machines to rent, or those to buy, where only these are requested."""
     return frame if limits.where is None else frame.filter(where=limits.where)

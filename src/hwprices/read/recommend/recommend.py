@@ -165,7 +165,7 @@ def _check_medium(asked: Mapping[str, object], serving: Serving, limits: Limits)
 def answer(job: Job, dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
     """List machines for a job; see ``recommend``.
 
-    Machines to rent are estimated also where only those to buy are asked for: what renting costs
+    Machines to rent are estimated also where only those to buy are requested: what renting costs
     decides when owning pays.
     """
     frames = []
@@ -260,7 +260,7 @@ def _figures_per_token(job: Job) -> list[pl.Expr]:
 
 
 def _tokens_per_second(job: Job) -> pl.Expr:
-    """Return the tokens/s that costs are divided by: those asked for, else all that are possible.
+    """Return the tokens/s that costs are divided by: those requested, else all that are possible.
 
     A machine that could do more is paid for all the same.
     """

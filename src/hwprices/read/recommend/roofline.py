@@ -30,7 +30,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of a machine that serves a model."""
+    """What is requested of a machine that serves a model."""
 
     model: ModelShape
     input_tokens: float

@@ -107,7 +107,7 @@ class Estimator:
     def _measured(self, machine: Machine, nearest: Measurement) -> Answer | None:
         """Answer with the measurement itself: that of one accelerator, times their number.
 
-        A system with as many accelerators goes before the one that stands for all sizes.
+        A system with as many accelerators goes before the one that represents all sizes.
         """
         key = (nearest.accelerator_id, nearest.workload.model_id, nearest.kind, machine.count)
         measurement = self.same_size.get(key, nearest)
@@ -256,7 +256,7 @@ def _same(measurement: Measurement, model: ModelShape) -> bool:
 
 
 def _before_scaling(demand: Demand, factor: float) -> Demand:
-    """Return the demand on the roofline whose speeds, times the factor, are those asked for."""
+    """Return the demand on the roofline whose speeds, times the factor, are those requested."""
     latest = demand.max_seconds_to_first_token
     return replace(
         demand,

@@ -11,7 +11,7 @@ from hwprices.release import datapackage
 from hwprices.release.release import Release
 
 PRICE_COLUMN = re.compile(r"^(?!best_)(?P<option>\w+)_usd_per_hour$")
-"""A column of offers with the price of one way to buy the machine."""
+"""A column of offers with the price of one purchase option the machine."""
 
 LEFT_OUT = (
     "on_demand_price_id",  # 24 random characters a row; the page of the machine type has them
@@ -157,11 +157,11 @@ class Column:
     unit: str = ""
     description: str = ""
     option: bool = False
-    """Whether it is the price of one way to buy."""
+    """Whether it is the price of one purchase option."""
 
 
 def words(name: str) -> str:
-    """Write a name of the data for people: reserved_1y_no_upfront → Reserved 1 year no upfront."""
+    """Write the display name of a column: reserved_1y_no_upfront → Reserved 1 year no upfront."""
     parts = [ACRONYMS.get(part, part) for part in name.split("_")]
     text = " ".join(parts)
     return text[:1].upper() + text[1:]
@@ -173,7 +173,7 @@ def sheet_heading(name: str) -> str:
 
 
 def option_of(column: str) -> str | None:
-    """Return the way to buy whose price a column of offers holds; None for other columns."""
+    """Return the purchase option whose price a column of offers holds; None for other columns."""
     match = PRICE_COLUMN.match(column)
     return match["option"] if match else None
 

@@ -148,14 +148,14 @@ def accelerators(dataset: Release) -> list[Mapping[str, Any]]:
 
 
 def benchmarks(dataset: Release, offers: pl.DataFrame) -> list[Mapping[str, Any]]:
-    """Return the result that stands for each accelerator, model and scenario, with its source.
+    """Return the result that represents each accelerator, model and scenario, with its source.
 
-    Where ``offers`` have a price that rests on a measurement, it is of the size of the cheapest.
+    Where ``offers`` have a price that is based on a measurement, it is of the size of the cheapest.
     """
     wanted = ["accelerator_id", "scenario", "round", "per_accelerator", "unit", "accelerator_count"]
     lengths = ["input_tokens", "output_tokens"]
     results = measured.results_of_offers(dataset, offers)
-    # results of 99.9 % accuracy that count for 99 % stand beside those of other accelerators
+    # results of 99.9 % accuracy that count for 99 % are beside those of other accelerators
     of_benchmark = results.with_columns(
         model="benchmark",
         scenario=pl.concat_str("scenario", "own_format", separator=", ", ignore_nulls=True),

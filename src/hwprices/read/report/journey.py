@@ -18,7 +18,7 @@ PRICE_IDS = ("on_demand_price_id", "spot_price_id")
 KEY = ["provider", "instance_type"]
 
 OPTION = ["purchase_option", "term_months"]
-"""What makes a way to buy, of which the cheapest price is led back to the vendor's line."""
+"""What makes a purchase option, of which the cheapest price is led back to the vendor's line."""
 
 LARGEST_PAGE = 32 << 20
 """Bytes of a landed page, unpacked. A report searches every page that names one of its prices: such
@@ -38,7 +38,7 @@ class Journeys:
     """
 
     cheapest: list[dict[str, Any]]
-    """The cheapest price of each way to buy, for Linux on a shared machine."""
+    """The cheapest price of each purchase option, for Linux on a shared machine."""
     others: list[dict[str, Any]]
     """The on-demand and spot prices of other regions."""
     lines: list[Trace]
@@ -111,7 +111,7 @@ def fields(trace: Trace) -> list[tuple[str, str]]:
 
 
 def _prices(dataset: Release, offers: pl.DataFrame, listed: pl.Series) -> pl.DataFrame:
-    """Read the prices of ``listed`` ids, and the cheapest of each way to buy with is_cheapest.
+    """Read the prices of ``listed`` ids, and the cheapest of each purchase option with is_cheapest.
 
     All prices of these machine types may be millions of rows, so that they are first read without
     the columns that only the result needs.

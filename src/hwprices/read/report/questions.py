@@ -1,7 +1,7 @@
 """Prepare what the view "Which machine" computes with.
 
 The page computes an answer with the formulas of ``hwprices.formulas`` and of ``read.recommend``
-(tools/page/src/recommend/). What can be settled before a question is asked is settled here: kinds
+(tools/page/src/recommend/). What can be settled before a question is settled here: kinds
 of machines, what their accelerators reach in each number format, and what was measured.
 """
 
@@ -219,7 +219,7 @@ class Questions:
     def nearest(self) -> pl.DataFrame:
         """List for each accelerator, model and kind of measurement what is known from the nearest.
 
-        compute_format: null in the row that stands for every format without one of its own. factor:
+        compute_format: null in the row that represents every format without one of its own. factor:
         measured over modelled speed. label: the measurement. precision and most_work are those of a
         measurement of the same model: the format of its weights, and the operations per second of
         the fastest system.
@@ -281,7 +281,7 @@ class Questions:
         return self._factors[which], nearest.label
 
     def measured(self) -> pl.DataFrame:
-        """List the answers that are measurements: of a model on a machine, when nothing is asked.
+        """List the answers that are measurements: of a model on a machine, with defaults.
 
         One row for each model and kind of machine whose accelerator was measured with it.
         """

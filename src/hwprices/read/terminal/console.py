@@ -7,13 +7,13 @@ from rich.console import Console, RenderableType
 from hwprices.read.terminal.tables import Escaped
 
 PIPE_WIDTH = 100_000
-"""Columns where the output is no terminal: nothing is cut or broken into lines."""
+"""Columns where the output is not a terminal: nothing is cut or broken into lines."""
 
 
 def console() -> Console:
     """Make a console as wide as the terminal; without bounds and colours in a pipe.
 
-    Texts are shown as they are: [red] and :smile: are no styles or pictures.
+    Texts are shown as they are: [red] and :smile: are not styles or pictures.
     """
     if sys.stdout.isatty():
         return Console(markup=False, emoji=False, highlight=False)

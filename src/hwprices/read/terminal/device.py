@@ -113,7 +113,7 @@ def _sample_prices(row: Row) -> list[str]:
 
 
 def _measurements(row: Row) -> list[str]:
-    """Write one line per result: first those that prices of tokens rest on, then other tokens."""
+    """Write one line per result: first the basis of token prices, then other tokens."""
     priced = {price["measurement"] for price in row["usd_per_million_tokens"] or []}
 
     def order(result: Row) -> tuple[bool, bool]:

@@ -25,7 +25,7 @@ STALE_MARK = "*"
 STALE_CAPTION = f"{STALE_MARK} stale"
 """How a table whose cells are prices marks those that are stale, and says so below."""
 
-PAYS_FROM = "pays from"
+PAYS_FROM = "break-even"
 PAYS_FROM_CAPTION = (
     f"{PAYS_FROM}: the share of hours in use from which it costs less than on demand there"
 )
@@ -156,7 +156,7 @@ SPECIFICATION = {
 
 
 def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> RenderableType:
-    """Draw a machine: what it has, every way to buy it, and its prices by region."""
+    """Draw a machine: what it has, every purchase option, and its prices by region."""
     parts: list[RenderableType] = [Text(_title(answer), "bold"), Text(_specification(answer))]
     known = _in_usd(machines.real_prices(answer.rows))
     if answer.is_sheet:
@@ -253,7 +253,7 @@ def _price_ranges(known: pl.DataFrame, limit: int | None) -> Table:
 
 
 def _stale(row: Mapping[str, Any]) -> str:
-    """Write how many of the prices of a way to buy are stale, and since when."""
+    """Write how many of the prices of a purchase option are stale, and since when."""
     if not row["stale"]:
         return ""
     share = "" if row["stale"] == row["prices"] else f"{row['stale']} of {row['prices']} "
@@ -352,7 +352,7 @@ LABELS = {
 }
 
 OF_A_PRICE = ("_region", "_how")
-"""Ends of the keys of LABELS that explain the price above: a difference is no news there."""
+"""Ends of the keys of LABELS that explain the price above: a difference is not news there."""
 
 PRICE_SUFFIX = "_usd_per_hour"
 """End of the keys of LABELS that are prices; ``_stale`` in its place says whether one is stale."""

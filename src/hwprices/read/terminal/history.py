@@ -49,7 +49,7 @@ STATES = {
 }
 
 CHANGES = {
-    "price_up": "dearer",
+    "price_up": "more expensive",
     "price_down": "cheaper",
     "added": "new",
     "removed": "gone",
@@ -72,7 +72,7 @@ NOTES = {
     "first_collected": "first seen",
     "unclear": "unclear",
 }
-"""The same in a word, for the lines of a table; the amounts say dearer and cheaper."""
+"""The same in a word, for the lines of a table; the amounts say more expensive and cheaper."""
 
 DIFF_HEADINGS = ["machine", "region", "how", "before", "now", "change", "note", "cloud"]
 
@@ -95,13 +95,13 @@ def of_answer(answer: PastAnswer, *, width: int, chart: bool, limit: int) -> lis
 
 
 def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
-    """Write the history of a machine type or family: one block for each way to buy one.
+    """Write the history of a machine type or family: one block for each purchase option.
 
     Args:
         rows: those of ``intervals.answer``.
         width: columns of the screen.
         chart: whether to draw a line of blocks.
-        limit: how many ways to buy it; those that changed most often come first.
+        limit: how many purchase options; those that changed most often come first.
     """
     lines = [_heading(rows), ""]
     series = rows.partition_by(SERIES, maintain_order=True)
@@ -119,7 +119,7 @@ def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[
             lines.append(f"  {_chart(spans, begin, end, width - 2)}")
         lines += [_cut(f"  {line}", width) for line in _interval_lines(one)]
         lines.append("")
-    return [*lines, *_rest(len(series), limit, "ways to buy it")]
+    return [*lines, *_rest(len(series), limit, "purchase options")]
 
 
 def _heading(rows: pl.DataFrame) -> str:
@@ -242,7 +242,7 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Renderabl
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
-    """Write machine, place, way to buy, old and new amount, per cent, and what else to say."""
+    """Write machine, place, purchase option, old and new amount, per cent, and what else to say."""
     old, new = (_amount(row, when) for when in ("old", "new"))
     percent = f"{row['change_percent']:+.1f} %" if row["change_percent"] is not None else ""
     how = purchase(row) if system(row) == "linux" else f"{purchase(row)}, {system(row)}"

@@ -38,7 +38,7 @@ WELL_KNOWN_COMPOSED = Example("a3-highgpu-8g", "us-central1")
 """The same for SQL: its price is composed of parts."""
 
 PLAIN_NAME = re.compile(r"[\w. -]+")
-"""The name of a machine type or region that may stand in quotes, in a shell and in SQL."""
+"""The name of a machine type or region that may be in quotes, in a shell and in SQL."""
 
 
 def render(dataset: Release, gpus: pl.DataFrame) -> RenderableType:

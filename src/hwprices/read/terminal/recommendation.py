@@ -35,7 +35,7 @@ FIGURES = [
     Figure("in", "usd_per_million_input_tokens", money),
     Figure("out", "usd_per_million_output_tokens", money),
     Figure("USD/1000", "usd_per_thousand_samples", money),
-    Figure("USD in all", "usd", money),
+    Figure("USD in total", "usd", money),
     Figure("hours", "hours", number),
     Figure("tokens/s", "tokens_per_second", number),
     Figure("samples/s", "samples_per_second", number),
@@ -86,7 +86,7 @@ def render_recommendation(
 ) -> RenderableType:
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
-    Without ``top_to_buy`` at most five of the latter stand beside those to rent.
+    Without ``top_to_buy`` at most five of the latter are beside those to rent.
     Above them stands what the answer assumes; below them ``notes``, and ``excluded`` of those left
     out, with the reason. A figure that no machine has (hours, for inference) gets no column.
     ``ownership`` is that of the answer: it says how long a machine to buy is used.
@@ -165,13 +165,13 @@ def _why_none_fits(heading: str, left_out: pl.DataFrame) -> Iterator[str]:
 WORK_PRICES = [
     ("usd_per_million_tokens", "USD/M tok"),
     ("usd_per_thousand_samples", "USD/1000"),
-    ("usd", "USD in all"),
+    ("usd", "USD in total"),
 ]
 """Columns with the price of the work, and their units; the first that a machine has counts."""
 
 
 def _private_hosts(left_out: pl.DataFrame) -> list[str]:
-    """Return the cheapest machine of private people among those left out, in one line."""
+    """Return the cheapest machine of community hosts among those left out, in one line."""
     private = left_out.filter(excluded_reason=PRIVATE_HOST)
     for column, unit in WORK_PRICES:
         if not private[column].count():
@@ -208,7 +208,7 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
     unknown = "; ?: the vendor does not say whether it is free"
     marked = unknown if shown["availability_unknown"].any() else ""
     return table(
-        ["", "machine", "where", "×", "USD/h", *headings, "rests on"],
+        ["", "machine", "where", "×", "USD/h", *headings, "basis"],
         [
             [
                 str(row["rank"]),
@@ -225,7 +225,7 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
         right=["", "×", "USD/h", *headings],
         wrap=["machine"],
         # the first figure is the price of the work, by which machines are ranked
-        least=["rests on", *reversed(headings[1:]), "×", "USD/h", "where"],
+        least=["basis", *reversed(headings[1:]), "×", "USD/h", "where"],
     )
 
 
@@ -253,7 +253,7 @@ def _machines_to_buy(
     pays_after = ["pays after"] if has_rent else []
     explained = ", pays after: hours of this work" if has_rent else ""
     return table(
-        ["", "machine", "×", "USD to buy", "price of", *pays_after, *headings, "rests on"],
+        ["", "machine", "×", "USD to buy", "price of", *pays_after, *headings, "basis"],
         [
             [
                 str(row["rank"]),
@@ -273,7 +273,7 @@ def _machines_to_buy(
 
 
 def _year(price: Decimal | None, day: date | None) -> str:
-    """Write the year that a price to buy stands for; empty without a price."""
+    """Write the year that a price to buy represents; empty without a price."""
     if price is None:
         return ""
     return "undated" if day is None else str(day.year)
@@ -353,7 +353,7 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
 
 
 def _own_discounts(frame: pl.DataFrame) -> Iterator[str]:
-    """State which own discounts the rents include; nothing where none were asked for."""
+    """State which own discounts the rents include; nothing where none were requested."""
     if not set(OVERLAY_COLUMNS) <= set(frame.columns):
         return
     columns = (frame[name].drop_nulls() for name in OVERLAY_COLUMNS)
@@ -421,7 +421,7 @@ def _not_compared(row: dict[str, Any]) -> str:
 
 
 def _of_private_hosts(frame: pl.DataFrame) -> Iterator[str]:
-    """List the machines that private people rent out for less than a data center."""
+    """List the machines that community hosts rent out for less than a data center."""
     less = pl.col("private_host_usd_per_hour") < pl.col("cloud_usd_per_hour")
     only = pl.col("private_host_usd_per_hour").is_not_null() & pl.col("cloud_offer").is_null()
     cheaper = frame.filter(less | only)

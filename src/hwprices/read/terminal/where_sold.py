@@ -9,8 +9,8 @@ from hwprices.read.terminal.tables import money, table
 
 HEADINGS = ["cloud", "USD/h", "spot", "other currency", "offer", "seen"]
 
-PRIVATE = "private people"
-"""What a cloud's machines of private people are called beside its name."""
+PRIVATE = "community hosts"
+"""What a cloud's community hosts are called beside its name."""
 
 Row = dict[str, Any]
 
