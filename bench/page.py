@@ -34,7 +34,7 @@ INTERACTION = measure.Goal(seconds=0.2)
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
-PRICE_STEP = 0.0031  # by how much a copy of an offer is dearer than the one before
+PRICE_STEP = 0.0031  # by how much a copy of an offer is more expensive than the one before
 
 # From the event until the frame after it is painted.
 PAINTED = """async (act) => {

@@ -124,7 +124,7 @@ def landed(folder: str) -> Pages:
 
 
 def decode(folder: str) -> int:
-    """Decode the whole file with msgspec. At full size it is too long for ``Pages.read``."""
+    """Decode the complete file with msgspec. At full size it is too long for ``Pages.read``."""
     pages = landed(folder)
     [page] = pages.of(SAVINGS_PLANS)
     with pages.file(page) as path, open_packed(path, packing_of(path.name)) as packed:

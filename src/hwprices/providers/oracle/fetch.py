@@ -21,7 +21,7 @@ BUNDLED: Final = "bundled"
 """Value of a page's parameter ``source`` where its machines were collected by hand."""
 
 CURRENCY: Final = "USD"
-"""What prices are asked for in. Without it the list has several currencies."""
+"""What prices are requested in. Without it the list has several currencies."""
 
 PRODUCTS_PATH = "/products/"
 

@@ -27,7 +27,7 @@ QUANTITY_KINDS = {"ocpu": "core", "memory": "ram", "disk": "local_ssd"}
 SHAPE_TYPES = ("vm", "bm")
 
 NO_MACHINES = ("container",)
-"""shapeType of shapes that are no machines."""
+"""shapeType of shapes that are not machines."""
 
 OPTIONAL = ("hidden", "allowPreemptible", "bundleMemoryQty", "gpuMemoryQty", "processorType")
 """Members without which a shape still has a price on demand. One that is missing is named."""

@@ -72,7 +72,7 @@ COMPONENT_UNITS = {
 PAY_AS_YOU_GO = "PAY_AS_YOU_GO"
 
 LARGEST_RATE = 10_000
-"""Above this a figure is no hourly price of one part. The dearest part is a GPU at 18 dollars."""
+"""Above this a figure is not an hourly price of one part: the most expensive, a GPU, costs 18 USD."""
 
 LARGEST_RANGE = 10**18
 """Above this no range of a tiered price begins."""
@@ -174,7 +174,7 @@ def _read_rates(pages: Pages, rows: VendorRows) -> Rates:
 
 
 def _out_of_scope(item: Any) -> str | None:
-    """Explain why a product is no part of a machine, None where it is one.
+    """Explain why a product is not a part of a machine, None where it is one.
 
     Raises:
         RefusedItemError: it is a system or a category that is unknown.
@@ -241,7 +241,7 @@ def _price(prices: list[dict[str, Any]]) -> Decimal:
     price is that of the last range. Ranges with different prices above 0 are not understood.
 
     Raises:
-        RefusedItemError: there are several prices, or one is no number.
+        RefusedItemError: there are several prices, or one is not a number.
     """
     values = [money(price, "value", LARGEST_RATE) for price in sorted(prices, key=_range_start)]
     paid = {value for value in values if value}

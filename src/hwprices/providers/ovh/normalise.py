@@ -1,6 +1,6 @@
 """Read landed pages into rows of the tables. Pure: no network, no clock.
 
-A plan (``addons`` of the catalog) is one way to buy one flavor: by the hour
+A plan (``addons`` of the catalog) is one purchase option flavor: by the hour
 (``b3-8.consumption``), by the month (``b3-8.monthly.postpaid``), in another kind of zone
 (``b3-8.consumption.3AZ``, ``b3-8.consumption.LZ.EU``), with Windows (``win-b3-8.consumption``).
 What a plan is, its code says: the unit of its price is "none" in the catalog of the US.
@@ -44,7 +44,7 @@ UNITS_PER_CURRENCY = 10**8
 UNITS = ("hour", "none")
 
 LARGEST_PRICE = 10**5 * UNITS_PER_CURRENCY
-"""Above this a figure is no price of an hour."""
+"""Above this a figure is not a price of an hour."""
 
 GIB = {"GiB": 1.0, "GB": 10**9 / 2**30, "TB": 10**12 / 2**30}
 """Unit of a disk's capacity → GiB in one."""
@@ -96,7 +96,7 @@ def _price(item: Any, page: Page, rows: VendorRows) -> dict[str, Any] | None:
         return None
     if hourly is None:
         word = code[code.find(".") :]
-        raise RefusedItemError("unknown_option", f"{word} is an unknown way to buy", word)
+        raise RefusedItemError("unknown_option", f"{word} is an unknown purchase option", word)
     flavor, zone = hourly[1], hourly[2] or STANDARD
     if zone != STANDARD and ZONES.fullmatch(zone) is None:
         raise RefusedItemError("unknown_location", f"{zone} is an unknown kind of zone", zone)
@@ -120,7 +120,7 @@ def _price(item: Any, page: Page, rows: VendorRows) -> dict[str, Any] | None:
 
 
 def _hourly(item: dict[str, Any], page: Page, rows: VendorRows) -> Decimal | None:
-    """Return the price of an hour, net of tax; None for 0, which is no price.
+    """Return the price of an hour, net of tax; None for 0, which is not a price.
 
     Raises:
         RefusedItemError: there is none, or there are several.

@@ -11,7 +11,7 @@ from hwprices.providers import About
 from hwprices.specs import data_directory
 
 VENDOR = "vendor"
-"""The column with the vendor's name for people."""
+"""The column with the vendor's display name."""
 
 
 def folder() -> Path:

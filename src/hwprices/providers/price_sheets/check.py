@@ -22,7 +22,7 @@ NOTHING = "-"
 
 @dataclass(frozen=True)
 class Change:
-    """One difference: what the price is of, and what it was and is. ``-`` stands for nothing."""
+    """One difference: what the price is of, and what it was and is. ``-`` represents nothing."""
 
     key: Key
     before: str
@@ -52,7 +52,7 @@ def check(file: Path, landings: Iterable[Landing], now: datetime) -> Report:
     The provider is the name of the file. ``landings`` are looked at in their order.
 
     Raises:
-        HwpricesError: the file cannot be read, or is no sheet.
+        HwpricesError: the file cannot be read, or is not a sheet.
     """
     name = file.stem
     try:

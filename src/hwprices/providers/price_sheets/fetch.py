@@ -25,7 +25,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
     Raises:
         FetchError: a line of it is refused.
-        HwpricesError: it is no sheet, or the landing root cannot be written.
+        HwpricesError: it is not a sheet, or the landing root cannot be written.
     """
     file = sheet_file(unit.provider)
     return land(context.landing, unit, parse(file.read_bytes()), today=context.now().date())

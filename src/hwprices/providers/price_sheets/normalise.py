@@ -57,7 +57,7 @@ def _parse(page: Page, content: bytes) -> Sheet:
     """Read a landed sheet.
 
     Raises:
-        UnreadablePageError: it is no sheet.
+        UnreadablePageError: it is not a sheet.
     """
     try:
         return parse(content)

@@ -158,7 +158,7 @@ def parse(content: bytes) -> Sheet:
     """Read a sheet, or the part of one that was landed as a page.
 
     Raises:
-        HwpricesError: it is no sheet at all: not UTF-8, other columns, a cell with a line break.
+        HwpricesError: it is not a sheet at all: not UTF-8, other columns, a cell with a line break.
     """
     text = _text_lines(content)
     rows = list(csv.reader(text.values(), strict=True))

@@ -29,7 +29,7 @@ TITLES: Final = {"secure": "Secure Cloud", "community": "Community Cloud"}
 OTHER: Final = {"secure": "community", "community": "secure"}
 
 MOST_GPUS = 16
-"""More GPUs than any host has; a larger number is no number of GPUs."""
+"""More GPUs than any host has; a larger number is not a number of GPUs."""
 
 LARGEST_MEMORY = 10_000
 """GB of one GPU. The largest in 2026 has 288."""

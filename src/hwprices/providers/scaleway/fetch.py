@@ -1,7 +1,7 @@
 """List Scaleway's zones, and land the products of a zone, page by page.
 
 A page is an object ``servers`` with a member for each machine type. The last page has fewer than
-were asked for. A server that ignored the number of the page would send the same types forever.
+were requested. A server that ignored the number of the page would send the same types forever.
 """
 
 from collections.abc import Sequence
