@@ -42,9 +42,6 @@ def _runner() -> Any:
     A cluster is used if HWPRICES_DASK_SCHEDULER names it (tcp://host:8786; needs the extra
     hwprices[dask]). The root is then an object store or a folder that all workers share, each
     worker has the settings in its environment, and PREFECT_API_URL names a server.
-
-    Raises:
-        HwpricesError: a cluster is named, but prefect-dask is not installed.
     """
     scheduler = os.environ.get(DASK_SCHEDULER)
     if not scheduler:
@@ -221,9 +218,6 @@ def _check_chosen(provider: str) -> None:
     """Skip a run of its own of a provider that HWPRICES_PROVIDERS does not name.
 
     Within a refresh the refresh has chosen.
-
-    Raises:
-        SkippedError: it is not named.
     """
     if flow_run.parent_flow_run_id is None and provider not in providers.chosen(load()):
         raise SkippedError(
@@ -243,12 +237,7 @@ class _Attempt:
 def _collect(
     attempt: _Attempt, flags: dict[str, Any], regions: list[str] | None, kinds: list[str] | None
 ) -> Staged:
-    """Plan, fetch, record and stage.
-
-    Raises:
-        SkippedError: all kinds requested need an account, and there is none.
-        HwpricesError: see ``collect``.
-    """
+    """Plan, fetch, record and stage."""
     with Collector(attempt.provider, load(**flags)) as collector:
         planned: Any = plan(collector, regions, kinds, return_state=True)
         units: list[Unit] | SkippedError = planned.result()

@@ -208,12 +208,7 @@ def _entries(root: str, requested: Collection[str]) -> dict[str, ProviderStatus]
 def _checked_settings(
     source: str, root: str | None, provider_names: list[str] | None, accept: list[str] | None
 ) -> Settings:
-    """Check all that can be checked before Prefect starts.
-
-    Raises:
-        HwpricesError: a setting does not fit, a provider or an accepted check does not exist, the
-            root is not writable.
-    """
+    """Check all that can be checked before Prefect starts."""
     settings = load(source=source, root=root)
     for name in provider_names or []:
         providers.get(name)
@@ -232,11 +227,7 @@ def _run_flow(
     kinds: list[str] | None,
     accept: list[str] | None,
 ) -> Outcome:
-    """Start Prefect and run the flow; failed providers are part of the outcome.
-
-    Raises:
-        HwpricesError: nothing could be published and no provider is to blame.
-    """
+    """Start Prefect and run the flow; failed providers are part of the outcome."""
     signals.handle_ending(_end)  # else what this process has started would not be ended
     console = Console()
     environment.set_command_defaults(settings.root)
@@ -293,9 +284,6 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
 
     If Prefect's server could not record how the flow ended, its answer is raised, and what the flow
     raised is a context of that.
-
-    Raises:
-        HwpricesError: nothing could be published and no provider is to blame.
     """
     from hwprices.flows.publish import HeldBackError
     from hwprices.flows.refresh import ProvidersFailedError

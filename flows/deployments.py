@@ -96,9 +96,6 @@ def plan(*, has_root: bool, folder: str | None = None) -> dict[str, Any]:
         has_root: whether runs write into the root that the file names. Otherwise the parameter is
             left out, and HWPRICES_ROOT counts.
         folder: the folder in which the flows run; default the working directory of this process.
-
-    Raises:
-        HwpricesError: the file is missing, or HWPRICES_PROVIDERS names no provider.
     """
     file: dict[str, Any] = yaml.safe_load(own_file(PLAN).read_text())
     chosen = providers.chosen(load())
@@ -115,20 +112,12 @@ def plan(*, has_root: bool, folder: str | None = None) -> dict[str, Any]:
 
 
 def make_work_pool(pool_type: str, *options: str) -> None:
-    """Make the work pool, or give it these options if it is there; its type stays as it is then.
-
-    Raises:
-        HwpricesError: Prefect refuses.
-    """
+    """Make the work pool, or give it these options if it is there; its type stays as it is then."""
     _prefect("work-pool", "create", "--type", pool_type, *options, "--overwrite", POOL)
 
 
 def make_deployments(plan: dict[str, Any]) -> None:
-    """Make the deployments of a plan, and bring those that are there in line with it.
-
-    Raises:
-        HwpricesError: Prefect refuses.
-    """
+    """Make the deployments of a plan, and bring those that are there in line with it."""
     with scratch_directory() as folder:
         file = Path(folder) / "prefect.yaml"
         file.write_text(yaml.safe_dump(plan))
@@ -155,9 +144,6 @@ def make_automations(notify_url: str | None = None) -> None:
     """Make the automations that the server does not have yet, by their names.
 
     With ``notify_url`` all are made anew, and send it a message when they fire.
-
-    Raises:
-        HwpricesError: the file is missing, the URL is none, or Prefect refuses.
     """
     if notify_url:
         _check_notify_url(notify_url)
@@ -166,11 +152,7 @@ def make_automations(notify_url: str | None = None) -> None:
 
 
 def _check_notify_url(url: str) -> None:
-    """Refuse what is no URL, or would send the messages readable over a network.
-
-    Raises:
-        HwpricesError: it is neither https nor of this machine. The URL is a secret, and not shown.
-    """
+    """Refuse what is no URL, or would send the messages readable over a network."""
     try:
         parts = urlsplit(url)
         is_url = bool(parts.hostname) and (parts.port or 1) > 0
@@ -183,11 +165,7 @@ def _check_notify_url(url: str) -> None:
 
 
 def _check_pool_type(setup: Setup) -> None:
-    """Refuse a work pool of another set-up: Prefect would take the options and leave the type.
-
-    Raises:
-        HwpricesError: the server has the pool, of another type.
-    """
+    """Refuse a work pool of another set-up: Prefect would take the options and leave the type."""
     inspect = [*PREFECT, "--no-prompt", "work-pool", "inspect", "--output", "json", POOL]
     done = subprocess.run(inspect, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -202,20 +180,12 @@ def _check_pool_type(setup: Setup) -> None:
 
 
 def _prefect(*arguments: str) -> None:
-    """Run a command of Prefect and wait for it. What it prints is shown only if it fails.
-
-    Raises:
-        HwpricesError: it failed.
-    """
+    """Run a command of Prefect and wait for it. What it prints is shown only if it fails."""
     _run([*PREFECT, "--no-prompt", *arguments])
 
 
 def _run(command: list[str], **variables: str) -> None:
-    """Run a command of Python's ``-m`` with more variables, and show its output if it fails.
-
-    Raises:
-        HwpricesError: it failed.
-    """
+    """Run a command of Python's ``-m`` with more variables, and show its output if it fails."""
     environment = {**os.environ, **variables}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -250,11 +220,7 @@ def wait_for_server() -> None:
 
 
 def _problem_of(url: str) -> str:
-    """Say why a Prefect server cannot be used yet; nothing if it can, perhaps with a login.
-
-    Raises:
-        HwpricesError: something else answers there.
-    """
+    """Say why a Prefect server cannot be used yet; nothing if it can, perhaps with a login."""
     try:
         answer = httpx.get(f"{url.rstrip('/')}/health", timeout=10)
     except httpx.HTTPError as error:

@@ -106,11 +106,7 @@ def _reason_and_place(error: OSError | ValueError) -> tuple[str, str]:
 
 
 def set_command_defaults(root: str) -> None:
-    """Set the defaults of a command that shows its own progress, and Prefect's folder.
-
-    Raises:
-        HwpricesError: Prefect's folder cannot be made.
-    """
+    """Set the defaults of a command that shows its own progress, and Prefect's folder."""
     _set({**DEFAULTS, **QUIET})
     set_home(root)
 
@@ -120,9 +116,6 @@ def set_home(root: str) -> None:
 
     An object store cannot hold a database; the folder is then below ``data`` of the working
     directory. Nothing is done if PREFECT_HOME is set.
-
-    Raises:
-        HwpricesError: the folder cannot be made.
     """
     if "PREFECT_HOME" in os.environ:
         return

@@ -50,9 +50,6 @@ def is_needed() -> bool:
     Prefect reads settings from the environment and from files. Where there is such a file it is
     left to Prefect to read it, and to start a server if it names none.
     https://docs.prefect.io/v3/concepts/settings-and-profiles
-
-    Raises:
-        HwpricesError: such a file cannot be read.
     """
     if "PREFECT_API_URL" in os.environ or "PREFECT_PROFILES_PATH" in os.environ:
         return False

@@ -63,7 +63,6 @@ class Reporter:
             self._print_line(owner, outcome)
 
     def _print_line(self, owner: str, text: str) -> None:
-        """Print a line where no bar can be drawn, such as in a pipe."""
         if not self.console.is_terminal:
             self.console.print(f"{owner}: {text}")
 

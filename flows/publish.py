@@ -72,9 +72,6 @@ def gate_join_release(root: str | None, accept: list[str]) -> Published | None:
     """Return the new release, or the one in force if nothing has changed.
 
     None if nothing has been collected yet.
-
-    Raises:
-        HwpricesError: see ``release.publish``.
     """
     try:
         return release.publish(
@@ -161,10 +158,6 @@ def publish(root: str | None = None, accept: list[str] | None = None) -> Publish
     that are not known yet; and in the state HeldBack, of type Failed, if the gate held a provider
     back. Called from Python it then raises HeldBackError, and what the gate let through is
     published. Old releases and collections are deleted then; ``hwprices prune --help`` says which.
-
-    Args:
-        root: where the data is kept; default HWPRICES_ROOT, else ``data`` in the working directory.
-        accept: gate results that somebody has looked at and lets through, such as aws:type_gone.
 
     Raises:
         HwpricesError: another publisher is running, the root is not writable, or

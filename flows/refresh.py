@@ -147,9 +147,6 @@ def _publish(
     """Return the release in force; if publishing fails after a provider did, add it to ``failed``.
 
     None if nothing was ever collected.
-
-    Raises:
-        HwpricesError: publishing failed and no provider is to blame.
     """
     try:
         return cast(Published | None, publish(root, accept))

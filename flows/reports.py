@@ -132,14 +132,7 @@ def headline(outcome: Published | None, failed: Mapping[str, str] | None = None)
 def refreshed(
     outcome: Published | None, failed: Mapping[str, str], collected: Collection[str], root: str
 ) -> str:
-    """Describe a refresh on one page: how each provider fared, what changed, what the gate saw.
-
-    Args:
-        outcome: the release in force and how each provider fares; None if there is no release.
-        failed: one line for each provider that failed, and for publish if that did.
-        collected: the providers that this run asked.
-        root: where the release lies.
-    """
+    """Describe a refresh on one page: how each provider fared, what changed, what the gate saw."""
     lines = [f"# {escaped(headline(outcome, failed))}"]
     if outcome is None:
         return "\n".join([*lines, *_failures(failed)])

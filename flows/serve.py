@@ -69,11 +69,7 @@ def _serve(url: str, port: str) -> None:
 
 
 def _check_port(port: str) -> None:
-    """Refuse a port at which something listens: Prefect would go on with the other server.
-
-    Raises:
-        HwpricesError: something does, or it is no port.
-    """
+    """Refuse a port at which something listens: Prefect would go on with the other server."""
     if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
         raise HwpricesError(
             f"PREFECT_SERVER_API_PORT: {port} is no port",

@@ -109,7 +109,6 @@ def _folder(path: Path) -> Iterator[Path]:
 
 
 def _check_scratch() -> Check:
-    """Check the folder for temporary files: TMPDIR, or the system's."""
     remedy = "Let TMPDIR name a folder on a larger disk."
     try:
         with scratch_directory() as folder:
@@ -152,7 +151,6 @@ def _check_provider(provider: Provider, common: Settings) -> Iterator[Check]:
 
 
 def _check_account(provider: Provider, context: Context) -> Iterator[Check]:
-    """Check what the account may do; where a provider needs none, say what it gives without."""
     checks = provider.check_access(context)
     first = next(checks, None)
     if first is None:

@@ -38,20 +38,6 @@ def record(
 ) -> Run:
     """Write the run's manifest. A unit that failed keeps the pages of the run before.
 
-    Args:
-        landing: where the manifest is written, and the runs before are.
-        provider: the provider's name.
-        origin: whether the pages are the vendor's or the sample's.
-        started_at: when the run began; names it. The name is later than that of every recorded
-            run of the provider, even when the clock has been set back or that run was faster, since
-            the latest name is the run that the next one adds to.
-        results: how each unit went.
-        narrowed: only some regions or kinds were requested. The others stay as they were in the run
-            before. In a full run a unit that is no longer planned is left out, and the gate reports
-            what is missing.
-        kinds: those requested, if not all. Some kinds alone (spot prices) are no price list, so
-            they are added to an earlier run.
-
     Raises:
         HwpricesError: not one unit could be fetched, or there is no run to add some kinds to;
             nothing is recorded.
@@ -86,7 +72,6 @@ def _nothing_fetched(provider: str, results: Sequence[UnitResult]) -> HwpricesEr
 
 
 def _not_requested(results: Sequence[UnitResult], previous: Run) -> list[UnitResult]:
-    """Return the results of the run before for units that were not requested in this one."""
     requested = {result.unit.name for result in results}
     return [
         replace(result, carried_from=result.carried_from or previous.run_id, requested=False)

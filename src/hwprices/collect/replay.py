@@ -21,7 +21,6 @@ class Sample:
 
     @cached_property
     def _results(self) -> dict[str, UnitResult]:
-        """The results of the sample's run by the unit's name."""
         run = self._landing.latest_run(self.provider)
         if run is None:
             raise HwpricesError(

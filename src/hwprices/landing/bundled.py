@@ -55,9 +55,6 @@ def land_pages(landing: Landing, unit: Unit) -> list[Page]:
     """Land the bundled pages of a unit's kind with the address and date they have there.
 
     Returns none where this installation has none.
-
-    Raises:
-        HwpricesError: they are damaged, or the landing root cannot be written.
     """
     return [
         landing.land_bytes(

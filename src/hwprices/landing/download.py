@@ -204,7 +204,6 @@ def check_same_host(first: str, following: str) -> None:
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port of a URL."""
     parts = urlsplit(url)
     default = {"https": 443, "http": 80}
     return parts.scheme, parts.hostname, parts.port or default.get(parts.scheme)
@@ -329,12 +328,7 @@ class Http:
         page: PageLimits,
         query: str,
     ) -> Downloaded:
-        """Try once.
-
-        Raises:
-            _TryAgain: it failed in a way that may pass.
-            FetchError: it failed for good.
-        """
+        """Try once."""
         try:
             method, body = ("POST", {"query": query}) if query else ("GET", None)
             with (
@@ -364,10 +358,6 @@ def _receive(
     """Write a body to a file as it arrives, packed.
 
     A gzip body is decompressed along the way, to count its content and to see its trailer.
-
-    Raises:
-        _TryAgain: it is not complete.
-        FetchError: a limit is passed.
     """
     gunzip = Gunzip() if encoding == "gzip" else None
     received = content = 0
@@ -445,11 +435,7 @@ def _quoted(words: str) -> str:
 
 
 def _check_length(response: httpx.Response, received: int, encoding: Encoding) -> None:
-    """Compare the body's length with the one announced.
-
-    Raises:
-        _TryAgain: it is another, or nothing tells where the body ends.
-    """
+    """Compare the body's length with the one announced."""
     announced = response.headers.get("content-length")
     if announced is not None and int(announced) != received:
         raise _TryAgain(f"{received} of {announced} bytes came")

@@ -158,11 +158,7 @@ class Landing:
         params: Mapping[str, str] | None = None,
         status: int = 200,
     ) -> Page:
-        """Keep a page that a vendor's SDK has already downloaded: its body, decoded.
-
-        Raises:
-            HwpricesError: the landing root cannot be written.
-        """
+        """Keep a page that a vendor's SDK has already downloaded: its body, decoded."""
         stored = packed.pack(content)
         sha256 = hashlib.sha256(stored).hexdigest()
         page = Page(
@@ -179,7 +175,6 @@ class Landing:
         return self._keep(page, stored)
 
     def _keep(self, page: Page, stored: bytes | Path) -> Page:
-        """Write a page where it is not kept already."""
         if not self.store.renew(page.key):
             self.store.put(page.key, stored)
         return page
@@ -265,11 +260,7 @@ class Landing:
         return [run_id for run_id in ids if run_id is not None]
 
     def run(self, provider: str, run_id: str) -> Run:
-        """Read the manifest of a run.
-
-        Raises:
-            HwpricesError: it is missing or damaged.
-        """
+        """Read the manifest of a run."""
         key = layout.run_manifest(provider, run_id)
         data = self.store.get(key, manifests.MAX_BYTES)
         if data is None:
@@ -305,11 +296,7 @@ def check_name(unit: Unit) -> None:
 
 
 def _key(unit: Unit, sha256: str, suffix: str, packing: layout.Packing) -> str:
-    """Make the key of a unit's page.
-
-    Raises:
-        HwpricesError: the unit's name is no name.
-    """
+    """Make the key of a unit's page."""
     check_name(unit)
     return layout.page(unit.provider, unit.kind, unit.region, sha256, suffix, packing)
 

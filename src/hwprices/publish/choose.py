@@ -138,14 +138,7 @@ class _Judged:
 
 
 def choose(store: Store, past: Past, accepted: Collection[str], footprint: pl.DataFrame) -> Choice:
-    """Choose the tables of every provider that is staged or published.
-
-    Args:
-        store: the root.
-        past: what was published before.
-        accepted: results of the gate that a person lets through. See ``gate.check``.
-        footprint: the sheet region_footprint.
-    """
+    """Choose the tables of every provider that is staged or published."""
     published = past.previous.providers if past.previous else {}
     staged = {layout.staged_provider(key) for key in store.keys(layout.STAGED)}
     names = sorted({name for name in staged if name is not None} | set(published))
@@ -258,7 +251,6 @@ def _candidate(store: Store, source: Source) -> gate.Candidate:
 
 
 def _completed(candidate: gate.Candidate, footprint: pl.DataFrame) -> gate.Candidate:
-    """Complete its regions from the sheet, as those of a release are, to compare like with like."""
     regions = join.regions(candidate.table("regions"), footprint)
     return replace(candidate, tables={**candidate.tables, "regions": regions.lazy()})
 

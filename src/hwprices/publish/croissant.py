@@ -68,7 +68,6 @@ def _package_resource(name: str, entry: TableEntry) -> dict[str, Any]:
 
 
 def _package_field(name: str, column: Any) -> dict[str, Any]:
-    """Describe a column: name, type, description, and its unit and FOCUS counterpart, if any."""
     notes = {key: note for key, note in (column.metadata or {}).items() if note}
     field = {
         "name": name,
@@ -139,13 +138,7 @@ DATA_TYPES = {
 def croissant(
     package: Mapping[str, Any], tables: Mapping[str, TableEntry], version: str
 ) -> dict[str, Any]:
-    """Make the description of a release.
-
-    Args:
-        package: its datapackage.json.
-        tables: its tables with their files.
-        version: its name.
-    """
+    """Make the description of a release."""
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",

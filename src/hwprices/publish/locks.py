@@ -114,9 +114,6 @@ def hold(store: Store, name: str, run: str, say: Say) -> Iterator[None]:
         run: names this run to those who wait.
         say: is called with a line at once when another holds it, and every SAY_SECONDS then; and
             where the lease was lost, because this process or the root stood still.
-
-    Raises:
-        HwpricesError: the root cannot be read or written.
     """
     key = layout.lease(name)
     now = datetime.now(UTC).isoformat(timespec="seconds")

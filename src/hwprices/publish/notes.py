@@ -39,16 +39,7 @@ def make_notes(
     titles: Mapping[str, str],
     new_words: pl.DataFrame,
 ) -> ReleaseNotes:
-    """Gather the notes of a release.
-
-    Args:
-        moment: the release.
-        sources: what it is made of.
-        results: how every check of the gate came out, also of providers that are left out.
-        past: its history.
-        titles: the providers' names for people.
-        new_words: its table of this name.
-    """
+    """Gather the notes of a release."""
     changes, intervals = past.changes, past.intervals
     prices = changes.filter(subject="price")
     return ReleaseNotes(
@@ -145,7 +136,6 @@ def _collection(changes: pl.DataFrame) -> tuple[Collected, ...]:
 
 
 def _restated(changes: pl.DataFrame) -> tuple[Restated, ...]:
-    """Count restated prices by provider and option, and restated figures by column."""
     rows = changes.filter(change="restated").filter(
         (pl.col("subject") == "price") | pl.col("field").is_not_null()
     )
@@ -159,7 +149,6 @@ def _restated(changes: pl.DataFrame) -> tuple[Restated, ...]:
 
 
 def _new_words(table: pl.DataFrame) -> tuple[NewWord, ...]:
-    """List the words of each provider, those that cost most rows first."""
     cost = (pl.col("lines") + pl.col("dependants")).cast(pl.Int64)
     rows = table.sort("provider", -cost, "reason", "word")
     return tuple(
@@ -190,11 +179,7 @@ _ENTRY = re.compile(r"^## (\S+)\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
 def update_changelog(store: Store) -> None:
-    """Add the releases that the changelog lacks.
-
-    Raises:
-        HwpricesError: it cannot be written.
-    """
+    """Add the releases that the changelog lacks."""
     data = store.get(layout.CHANGELOG)
     text = data.decode("utf-8", "replace") if data else ""
     entries = {match[1]: match[0].rstrip("\n") + "\n" for match in _ENTRY.finditer(text)}
@@ -293,7 +278,6 @@ def _state(provider: ProviderNote) -> str:
 
 
 def _title(release: ReleaseNotes, provider: str) -> str:
-    """Return a provider's name for people; its id if it is not in the release."""
     note = release.providers.get(provider)
     return escaped(note.title if note else provider)
 

@@ -109,11 +109,7 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
 
 
 def plan(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
-    """Say what ``prune`` would delete, and delete nothing. The root need not be writable.
-
-    Raises:
-        HwpricesError: the root holds no data, or a manifest is damaged.
-    """
+    """Say what ``prune`` would delete, and delete nothing. The root need not be writable."""
     at = now or datetime.now(UTC)
     _check_has_data(store)
     releases = _old_releases(store, policy, at)
@@ -136,7 +132,6 @@ def _check_has_data(store: Store) -> None:
 
 
 def _leftovers(store: Store, at: datetime, gone: Collection[tuple[str, str]] = ()) -> set[str]:
-    """List files that no manifest names, also those of collections that will be ``gone``."""
     return {
         *_temporary_files(store, at),
         *_unfinished_staging(store, at),
@@ -145,7 +140,6 @@ def _leftovers(store: Store, at: datetime, gone: Collection[tuple[str, str]] = (
 
 
 def _delete_old(store: Store, key: str, at: datetime) -> bool:
-    """Delete a key if it is still old: a run that needs a page makes it young again."""
     if not store.are_old([key], at):
         return False
     store.delete(key)
@@ -153,7 +147,6 @@ def _delete_old(store: Store, key: str, at: datetime) -> bool:
 
 
 def _old_releases(store: Store, policy: Policy, at: datetime) -> list[str]:
-    """List the versions of old and of unfinished releases."""
     complete = versions(store)
     kept = {*complete[-policy.releases :], latest_version(store)}
     young = (at - READERS).strftime("%Y%m%dT%H%M%SZ")
@@ -224,20 +217,17 @@ def _old_runs(store: Store, policy: Policy, gone: Collection[str] = ()) -> list[
 
 
 def _runs_of_releases(store: Store, gone: Collection[str]) -> set[tuple[str, str]]:
-    """Name the collections of which the releases that are there, and not ``gone``, were made."""
     kept = (version for version in versions(store) if version not in gone)
     releases = (read_manifest(store, version) for version in kept)
     return {(name, entry.run_id) for one in releases for name, entry in one.providers.items()}
 
 
 def _staged_runs(store: Store) -> set[tuple[str, str]]:
-    """Name the collections of which tables are staged."""
     names = _providers(store, layout.STAGED)
     return {(name, run) for name in names for run in stage.keys_by_run(store, name)}
 
 
 def _temporary_files(store: Store, at: datetime) -> list[str]:
-    """List files that were being written when their process ended; an object store shows none."""
     root = store.local("")
     if root is None:
         return []
@@ -249,7 +239,6 @@ def _temporary_files(store: Store, at: datetime) -> list[str]:
 
 
 def _unfinished_staging(store: Store, at: datetime) -> list[str]:
-    """List the staged files of runs that have no manifest."""
     unfinished: list[str] = []
     for provider in _providers(store, layout.STAGED):
         for run, keys in stage.keys_by_run(store, provider).items():
@@ -281,5 +270,4 @@ def _keys_of_runs(landing: Landing, provider: str, gone: Collection[tuple[str, s
 
 
 def _providers(store: Store, prefix: str) -> list[str]:
-    """List the providers that have files below ``staged`` or ``raw``."""
     return sorted({key.split("/")[1] for key in store.keys(prefix) if key.count("/") > 1})

@@ -74,13 +74,6 @@ def publish(
 ) -> Published:
     """Check what is staged, join it with the spec sheets, and release it if anything has changed.
 
-    Args:
-        store: the root.
-        now: the clock; names the version.
-        accepted: results of the gate that a person lets through. See ``gate.check``.
-        progress: is called with the name of each step.
-        with_database: write hwprices.duckdb too, which takes longer than the tables themselves.
-
     Raises:
         NothingStagedError: nothing is staged, and there is no release.
         HwpricesError: another publisher is at work or was faster, the root cannot be written, the
@@ -131,7 +124,6 @@ def _release(
     progress: Progress,
     with_database: bool,
 ) -> ReleaseManifest:
-    """Write a release with its history and notes, and put it in force."""
     progress("history")
     sources = content.sources
     version = write.claim_version(store, created_at, after=current.version)
@@ -173,7 +165,6 @@ def _readable(store: Store) -> Iterator[None]:
 
 @contextmanager
 def _published(version: str) -> Iterator[None]:
-    """Say of a failure after the pointer was moved that the release stands."""
     try:
         yield
     except HwpricesError as error:
@@ -208,11 +199,7 @@ class _Current:
 
 
 def _current(store: Store) -> _Current:
-    """Read the pointer.
-
-    Raises:
-        HwpricesError: it is damaged.
-    """
+    """Read the pointer."""
     tagged = store.get_tagged(layout.LATEST_RELEASE)
     if tagged is None:
         return _Current()
@@ -223,12 +210,7 @@ def _current(store: Store) -> _Current:
 
 
 def _move(store: Store, release: ReleaseManifest, tag: str | None) -> None:
-    """Point at a release, if nobody has moved the pointer since its tag was read.
-
-    Raises:
-        BusyError: somebody has.
-        HwpricesError: it cannot be written.
-    """
+    """Point at a release, if nobody has moved the pointer since its tag was read."""
     pointer = LatestRelease(
         version=release.version,
         created_at=release.created_at,

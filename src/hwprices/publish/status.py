@@ -53,11 +53,7 @@ class Publication:
 
 
 def record_publication(store: Store, publication: Publication) -> Status:
-    """Update the entry of every provider that is staged, published or has an entry.
-
-    Raises:
-        HwpricesError: the root cannot be written.
-    """
+    """Update the entry of every provider that is staged, published or has an entry."""
     return _update(store, publication.at, lambda entries: _updated_entries(entries, publication))
 
 
@@ -71,20 +67,7 @@ def record_failure(
     results: Collection[UnitResult] = (),
     outcome: Literal["failed", "skipped"] = "failed",
 ) -> Status:
-    """Write down that a collection failed, or was skipped for want of credentials.
-
-    Args:
-        store: the root.
-        provider: whose collection it was.
-        reason: what went wrong.
-        started_at: when it began.
-        origin: whether the sample or the vendor was asked.
-        results: how the units went, if it came so far.
-        outcome: whether it failed or was skipped.
-
-    Raises:
-        HwpricesError: the root cannot be written.
-    """
+    """Write down that a collection failed, or was skipped for want of credentials."""
     began = _text(started_at)
 
     def fail(entries: Entries) -> Entries:
@@ -106,7 +89,6 @@ def record_failure(
 
 
 def _update(store: Store, at: datetime, change: Callable[[Entries], Entries]) -> Status:
-    """Replace the file by what ``change`` makes of its entries."""
     with locks.lock_file(store, layout.STATUS_LOCK):
         for _ in range(TRIES):
             tagged = store.get_tagged(layout.STATUS)
@@ -128,7 +110,6 @@ def _decode(store: Store, data: bytes) -> Entries:
 
 
 def _updated_entries(entries: Entries, publication: Publication) -> Entries:
-    """Return the entries of all providers after a publication."""
     published = publication.after.providers if publication.after else {}
     staged = {one.provider: one for one in publication.choice.staged}
     changed: dict[str, ProviderStatus] = {}
@@ -150,14 +131,12 @@ def _updated_entries(entries: Entries, publication: Publication) -> Entries:
 
 
 def _sheet_seen_on(entry: ProviderEntry | None) -> str | None:
-    """Return the oldest day of a price sheet as it is published."""
     return entry.observed_from if entry and entry.price_sheet else None
 
 
 def _judged(
     entry: ProviderStatus | None, staged: Staged, publication: Publication
 ) -> ProviderStatus:
-    """Make the entry of a provider whose staged tables were put to the gate."""
     began = _start_time(entry, staged, publication.at)
     stops = gate.stopped([r for r in publication.choice.results if r.provider == staged.provider])
     missing = shortfall_line(staged)
@@ -203,7 +182,6 @@ def _failed_since(entry: ProviderStatus, staged: Staged, began: str) -> bool:
 
 
 def _outcome(entry: ProviderStatus, staged: Staged, publication: Publication) -> ProviderOutcome:
-    """Tell whether the provider's rows differ from those of the release before."""
     if _digests(publication.after, staged.provider) != _digests(
         publication.before, staged.provider
     ):
@@ -225,7 +203,6 @@ def reason_of(stops: Collection[CheckResult]) -> str:
 
 
 def _counts(units: Mapping[str, int]) -> UnitCounts:
-    """Count units by status as they are in a run's manifest."""
     return UnitCounts(
         fetched=units.get("ok", 0),
         failed=units.get("failed", 0),

@@ -118,9 +118,6 @@ def claim_version(store: Store, created_at: datetime, after: str | None) -> str:
     is taken (by another publisher or a killed one) is passed over. The name is later than that of
     the release ``after``, which is in force, even when the clock has been set back: the history's
     intervals would else end before they begin.
-
-    Raises:
-        HwpricesError: the root cannot be written.
     """
     claim = manifests.encode({"claim": uuid.uuid4().hex})
     if after is not None:
@@ -146,18 +143,6 @@ def write(
     progress: Progress = lambda _: None,
 ) -> ReleaseManifest:
     """Write a release below its directory, the manifest last. It is not yet in force.
-
-    Args:
-        store: the root.
-        content: what to write.
-        past: its history.
-        notes: its notes.
-        version: the name of the release, from ``claim_version``.
-        digest: its ``content_digest``.
-        previous: the version of the release in force, None for none.
-        created_at: when publishing began.
-        with_database: write the DuckDB file too.
-        progress: is called before the DuckDB file is written.
 
     Raises:
         HwpricesError: there is a release of this name, or the root cannot be written.
@@ -199,7 +184,6 @@ def write(
 
 
 def _write_notes(store: Store, notes: ReleaseNotes) -> dict[layout.NotesFile, str]:
-    """Write the release notes; return the SHA-256 of each file."""
     texts = (as_markdown(notes).encode(), manifests.encode(notes))
     for name, text in zip(layout.NOTES, texts, strict=True):
         store.put(layout.release_file(notes.version, name), text)
@@ -243,7 +227,6 @@ def _write_empty(store: Store, version: str, tables: Collection[str]) -> Iterabl
 
 
 def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
-    """List the tables in the order of the schemas."""
     entries = {}
     for table in TABLES:
         own = sorted((file for file in files if file.table == table), key=lambda file: file.key)
@@ -290,17 +273,7 @@ def _provider_entry(source: Source, new_words: pl.DataFrame) -> ProviderEntry:
 def write_database(
     store: Store, version: str, tables: Mapping[str, TableEntry], package: Mapping[str, Any]
 ) -> DerivedFile:
-    """Write ``hwprices.duckdb``, with all tables and their documentation.
-
-    Args:
-        store: the root; the files of the tables are there already.
-        version: the release.
-        tables: its tables with their files.
-        package: its datapackage.json.
-
-    Raises:
-        HwpricesError: the root cannot be written.
-    """
+    """Write ``hwprices.duckdb``, with all tables and their documentation."""
     with scratch_directory() as folder:
         files = {
             name: [_local(store, version, file.key, Path(folder)) for file in entry.files]

@@ -100,13 +100,7 @@ def sheet_seen(entry: "ProviderEntry") -> datetime | None:
 def sheet_notes(
     entries: "Mapping[str, ProviderEntry]", providers: Iterable[str | None], now: datetime
 ) -> tuple[str, ...]:
-    """Say of which day the price sheets behind an answer are, one line for all of a day.
-
-    Args:
-        entries: of the providers in the release's manifest.
-        providers: those of the answer's prices; None and those without a sheet are passed over.
-        now: the clock.
-    """
+    """Say of which day the price sheets behind an answer are, one line for all of a day."""
     days: dict[datetime, list[str]] = {}
     for provider in sorted({name for name in providers if name}):
         seen = sheet_seen(entries[provider]) if provider in entries else None

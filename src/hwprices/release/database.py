@@ -161,9 +161,6 @@ def build(
         package: the release's datapackage.json, which describes tables and columns.
         version: the release, for the comments on tables.
         discounted: own discounts are applied to ``prices``.
-
-    Raises:
-        HwpricesError: it cannot be written.
     """
     import duckdb
 
@@ -201,13 +198,11 @@ def build(
 
 
 def _kinds(connection: "duckdb.DuckDBPyConnection", source: str) -> dict[str, str]:
-    """Tell the type of each column of Parquet files."""
     columns = connection.execute(f"describe select * from {source}").fetchall()  # noqa: S608
     return {name: kind for name, kind, *_ in columns}
 
 
 def _create_table(table: str, kinds: Mapping[str, str]) -> str:
-    """Write the statement that makes a table with these columns."""
     packed = dict.fromkeys(UNIQUE_TEXTS.get(table, ()), " using compression zstd")
     lines = [f"{quoted_name(name)} {kind}{packed.get(name, '')}" for name, kind in kinds.items()]
     return f"create table {quoted_name(table)} ({', '.join(lines)})"
@@ -220,7 +215,6 @@ def _comments(
     *,
     discounted: bool,
 ) -> list[str]:
-    """Write the comments on tables and columns that are there."""
     comments = []
     for resource in package["resources"]:
         name = resource["name"]

@@ -48,11 +48,7 @@ class Package(TypedDict):
 
 
 def read(dataset: "Release", kind: type[T]) -> T | None:
-    """Read datapackage.json as this type: ``Package``, or a dictionary. None if there is no file.
-
-    Raises:
-        HwpricesError: it is damaged.
-    """
+    """Read datapackage.json as ``Package`` or a dictionary; None if there is no file."""
     key = layout.release_datapackage(dataset.version)
     data = dataset.store.get(key, manifests.MAX_BYTES)
     if data is None:

@@ -147,11 +147,7 @@ WORDS = {
 
 
 def read(dataset: Release) -> ReleaseNotes | None:
-    """Read the notes of a release; None if its manifest lists none.
-
-    Raises:
-        HwpricesError: they are damaged.
-    """
+    """Read the notes of a release; None if its manifest lists none."""
     key = layout.release_file(dataset.version, layout.NOTES[1])
     if layout.NOTES[1] not in dataset.release.notes or dataset.store.leads_out(key):
         return None

@@ -88,9 +88,6 @@ class Release:
         """Refuse what polars and DuckDB would take for a file, and is none.
 
         A directory would be read as all the Parquet files in it: without any, as no rows.
-
-        Raises:
-            HwpricesError: there is a link out of the root, a directory, a pipe or a device.
         """
         if self.store.leads_out(key):
             raise HwpricesError(

@@ -20,11 +20,7 @@ def default_root() -> str:
 
 
 def sample_root() -> str:
-    """Give the folder of the release that comes with the program.
-
-    Raises:
-        HwpricesError: the installation has none.
-    """
+    """Give the folder of the release that comes with the program."""
     folder = _sample_folder()
     if not (folder / "latest.json").is_file():
         raise HwpricesError("this installation has no sample release", "Reinstall hwprices.")

@@ -60,7 +60,6 @@ def damaged_file(store: Store, release: ReleaseManifest) -> str | None:
 
 
 def _checksums(release: ReleaseManifest) -> Iterator[tuple[str, str]]:
-    """Give the key and checksum of every file that the manifest lists: notes, tables, derived."""
     for name, sha256 in release.notes.items():
         yield layout.release_file(release.version, name), sha256
     for table in release.tables.values():
@@ -71,7 +70,6 @@ def _checksums(release: ReleaseManifest) -> Iterator[tuple[str, str]]:
 
 
 def _fault(store: Store, key: str, sha256: str) -> Iterator[str]:
-    """Say what is wrong with one file, if anything is."""
     uri = store.uri(key)
     if store.leads_out(key):
         yield f"{uri} is a link out of {store.root}"

@@ -69,11 +69,7 @@ def read_manifest(store: Store, version: str, *, is_latest: bool = False) -> "Re
 
 
 def latest_version(store: Store) -> str | None:
-    """Name the version of the release in force, or None.
-
-    Raises:
-        HwpricesError: the pointer is damaged, or names no release.
-    """
+    """Name the version of the release in force, or None."""
     from hwprices.release.manifest import LatestRelease
 
     data = store.get(layout.LATEST_RELEASE, manifests.MAX_BYTES)

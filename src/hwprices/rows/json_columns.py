@@ -130,7 +130,6 @@ def _has_amount_that_is_not_plain(content: bytes, form: pa.StructType) -> bool:
 
 
 def _amounts(form: pa.DataType) -> Iterator[str]:
-    """List the names of the members that are amounts, at all depths."""
     for field in form if pa.types.is_struct(form) else ():
         if field.type == AMOUNT:
             yield field.name

@@ -42,9 +42,6 @@ def write(
     """Write one file of a table below ``directory``. Writing equal rows gives equal bytes.
 
     ``provider`` and ``region`` say whose rows the frame holds, None for those of all.
-
-    Raises:
-        HwpricesError: it cannot be written.
     """
     key = layout.table_file(table, provider, region)
     return replace(write_file(store, directory, key, table, frame), provider=provider)
@@ -53,11 +50,7 @@ def write(
 def write_file(
     store: Store, directory: str, key: str, table: str, frame: pl.DataFrame
 ) -> TableFile:
-    """Write the rows of a table into the file with this key below ``directory``.
-
-    Raises:
-        HwpricesError: it cannot be written.
-    """
+    """Write the rows of a table into the file with this key below ``directory``."""
     data = encode(table, frame)
     store.put(f"{directory}/{key}", data)
     first, last = _observed(frame)
@@ -127,7 +120,6 @@ def arrow_schema(table: str) -> pa.Schema:
 
 
 def _notes(column: pa.Field) -> dict[str, str]:
-    """Return a column's description and the metadata that its schema declares."""
     notes = {name: note for name, note in (column.metadata or {}).items() if note}
     return {name: str(note) for name, note in {"description": column.description, **notes}.items()}
 

@@ -181,7 +181,6 @@ class VendorRows:
 
 
 def _distinct(rows: list[Row]) -> list[Row]:
-    """Return the first of rows that are the same but for their page."""
     by_content = {
         json.dumps([(n, v) for n, v in row.items() if n not in ORIGIN], default=str): row
         for row in reversed(rows)

@@ -10,11 +10,7 @@ from hwprices.errors import HwpricesError
 
 
 def data_directory() -> Path:
-    """Return the folder ``data`` of the package, or of the checkout: sheets and corrections.
-
-    Raises:
-        HwpricesError: the installation has neither.
-    """
+    """Return the folder ``data`` of the package, or of the checkout: sheets and corrections."""
     packaged = Path(str(importlib.resources.files("hwprices"))) / "data"
     checkout = Path(__file__).resolve().parents[3] / "data"
     for folder in (packaged, checkout):
@@ -27,9 +23,5 @@ def data_directory() -> Path:
 
 
 def sheet_directory() -> Path:
-    """Return the folder of the curated sheets.
-
-    Raises:
-        HwpricesError: it is not in this installation.
-    """
+    """Return the folder of the curated sheets."""
     return data_directory() / "specs"

@@ -59,10 +59,6 @@ def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher
 
     A rule with a name and a pattern goes before a rule with one of them; patterns must match the
     whole machine type. Build it once: it reads two files.
-
-    Raises:
-        HwpricesError: the sheet is missing or broken. The returned function raises it where two
-            rules of the same rank give different answers.
     """
     file = f"accelerator_names/{provider}.csv"
     rules = _rules(file, directory)

@@ -57,11 +57,7 @@ def load(table: str, directory: Path | None = None) -> pl.DataFrame:
 
 @lru_cache(maxsize=128)
 def _checked(file: str, content: bytes, model: "type[Table]") -> pl.DataFrame:
-    """Parse and check the bytes of a sheet, and sort its rows by key.
-
-    Raises:
-        HwpricesError: a cell does not fit; names file, line and column.
-    """
+    """Parse and check the bytes of a sheet, and sort its rows by key."""
     from hwprices.schemas.columns import key
 
     frame = parse_sheet(file, _parse_csv(file, content), model)
@@ -70,11 +66,7 @@ def _checked(file: str, content: bytes, model: "type[Table]") -> pl.DataFrame:
 
 
 def read_csv(file: str, directory: Path | None) -> pl.DataFrame:
-    """Read a sheet with every column as text.
-
-    Raises:
-        HwpricesError: the file is missing or no CSV.
-    """
+    """Read a sheet with every column as text."""
     return _parse_csv(file, _read(file, directory))
 
 
@@ -106,11 +98,7 @@ def parse_sheet(file: str, text: pl.DataFrame, model: "type[Table]") -> pl.DataF
 
 
 def _check_columns(file: str, present: list[str], declared: list[str]) -> None:
-    """Compare the columns of a file with the declared ones.
-
-    Raises:
-        HwpricesError: one is missing, or one is not declared.
-    """
+    """Compare the columns of a file with the declared ones."""
     if missing := [name for name in declared if name not in present]:
         raise HwpricesError(
             f"{file} has no column {', '.join(missing)}",
@@ -124,11 +112,7 @@ def _check_columns(file: str, present: list[str], declared: list[str]) -> None:
 
 
 def _parse_cells(file: str, text: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Convert a text column to its dtype.
-
-    Raises:
-        HwpricesError: a cell does not fit the dtype. No such cell becomes null.
-    """
+    """Convert a text column to its dtype."""
     if isinstance(dtype, pl.List):
         elements = text.fill_null("").str.split(LIST_SEPARATOR)
         return elements.list.eval(pl.element().filter(pl.element() != "")).alias(text.name)
@@ -146,7 +130,6 @@ def _parse_cells(file: str, text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _convert(text: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Convert a text column; cells that do not fit become null."""
     if dtype == pl.Boolean:
         return text.replace_strict(
             {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
@@ -160,11 +143,7 @@ def _convert(text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
-    """Check keys and values of a frame in the order of the file.
-
-    Raises:
-        HwpricesError: names the line of the first row that fails.
-    """
+    """Check keys and values of a frame in the order of the file."""
     import pandera.polars as pa
 
     from hwprices.schemas.columns import key
@@ -189,11 +168,7 @@ def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
 
 
 def _check_characters(file: str, frame: pl.DataFrame) -> None:
-    """Check that no text of a sheet, alone or in a list, has a hidden character.
-
-    Raises:
-        HwpricesError: names the line of the first that has one.
-    """
+    """Check that no text of a sheet, alone or in a list, has a hidden character."""
     from hwprices.schemas.columns import has_hidden_character
 
     for name, dtype in frame.schema.items():

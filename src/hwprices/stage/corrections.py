@@ -44,12 +44,7 @@ class Correction:
 
 
 def load(provider: str | None = None, path: Path | None = None) -> list[Correction]:
-    """Read the corrections of a provider, or all.
-
-    Raises:
-        HwpricesError: the file is missing, or an entry is incomplete, contradicts itself or has the
-            id of another.
-    """
+    """Read the corrections of a provider, or all."""
     file = path or data_directory() / FILE
     try:
         entries = yaml.safe_load(file.read_text(encoding="utf-8")) or []
@@ -113,7 +108,6 @@ def _apply_one(frame: pl.DataFrame, correction: Correction) -> pl.DataFrame:
 
 
 def _matches(patterns: Mapping[str, str]) -> pl.Expr:
-    """Tell where every column matches its pattern from start to end."""
     return pl.all_horizontal(
         pl.col(column).cast(pl.String).str.contains(f"^(?:{pattern})$").fill_null(False)
         for column, pattern in patterns.items()
@@ -152,11 +146,7 @@ def _stale(correction: Correction, row: Mapping[str, Any]) -> HwpricesError:
 
 
 def _entry(raw: Mapping[str, Any]) -> Correction:
-    """Read one entry of the file.
-
-    Raises:
-        KeyError, ValueError, re.error: it is incomplete, contradicts itself, or has a bad pattern.
-    """
+    """Read one entry of the file."""
     expect = raw["expect"] if isinstance(raw["expect"], list) else [raw["expect"]]
     if not str(raw["source"]).startswith("https://"):
         raise ValueError(f"{raw['id']}: source is no URL")

@@ -41,11 +41,7 @@ LIBRARIES = ("polars", "polars-hash", "msgspec", "arro3-io", "pyarrow", "defused
 
 
 def inputs(run: Run) -> Inputs:
-    """Describe what the tables of a run are made of.
-
-    Raises:
-        HwpricesError: corrections.yaml cannot be used.
-    """
+    """Describe what the tables of a run are made of."""
     units = [_unit(result) for result in sorted(run.results, key=lambda one: one.unit.name)]
     return Inputs(reading(run.provider), _pages_digest(run), tuple(units))
 
@@ -73,7 +69,6 @@ def _program(provider: str) -> list[str]:
 
 
 def _locations(package: str) -> list[str]:
-    """Return the folder of a package."""
     spec = importlib.util.find_spec(package)
     return list(spec.submodule_search_locations or [])[:1] if spec else []
 
@@ -86,7 +81,6 @@ def _sheets(provider: str) -> list[Path]:
 
 
 def _below(paths: Iterable[Path], suffix: str) -> list[Path]:
-    """List the files of a suffix among these paths and in the folders among them."""
     files: set[Path] = set()
     for path in paths:
         files.update(path.rglob(f"*{suffix}") if path.is_dir() else [path])

@@ -119,7 +119,6 @@ def _check_reworded(
 
 
 def _known_rows(tables: StagedFiles, table: str) -> int:
-    """Count the rows of a table; of prices those that have an amount."""
     if table != "prices":
         return tables.rows(table)
     amounts = tables.scan(table).select(pl.col("effective_hourly").count())
@@ -127,7 +126,6 @@ def _known_rows(tables: StagedFiles, table: str) -> int:
 
 
 def _reworded(provider: str, table: str, lost: int, had: int, new: pl.DataFrame) -> HwpricesError:
-    """Make the error that names the commonest new words."""
     counts = new.group_by("reason", "word").agg(pl.col("occurrences").sum())
     order = ["occurrences", "reason", "word"]
     commonest = counts.sort(order, descending=[True, False, False]).head(SHOWN_REASONS)
@@ -207,7 +205,6 @@ def _quarantined(last: StagedFiles) -> pl.LazyFrame:
 
 
 def _grown(now: pl.DataFrame, before: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Count by group the rows that are refused now and were not for the same reason before."""
     keys = [*by, "reason"]
     count = pl.col("occurrences").sum()
     counts = now.drop_nulls(by).group_by(keys).agg(count)
@@ -224,7 +221,6 @@ def _check_groups(
     now: StagedFiles,
     last: StagedFiles,
 ) -> None:
-    """Compare each group of a table with the same group of the tables staged last."""
     names = [name for name in GROUPED_BY if name in frames.dtypes(TABLES[table])]
     if not names:
         return
@@ -255,7 +251,6 @@ def _check_groups(
 def _too_many(
     provider: str, table: str, group: str, share: float, limit: float, broken: pl.DataFrame
 ) -> HwpricesError:
-    """Make the error that names the group, the commonest reasons and an example."""
     counts = broken.group_by("reason").agg(pl.col("occurrences").sum())
     commonest = counts.sort("occurrences", "reason", descending=[True, False]).head(SHOWN_REASONS)
     reasons = ", ".join(f"{reason} {count}" for reason, count in commonest.iter_rows())

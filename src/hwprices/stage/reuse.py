@@ -67,11 +67,7 @@ class PartRecord:
 
 
 def keep(store: Store, directory: str, part: Part, source: Source, result: Result) -> PartRecord:
-    """Keep what a later run needs of a part that was read from ``source``.
-
-    Raises:
-        HwpricesError: it cannot be written below the staging directory.
-    """
+    """Keep what a later run needs of a part that was read from ``source``."""
     kept = {}
     for name, rows in {REFUSED: result.refused, **part.facts}.items():
         buffer = io.BytesIO()
@@ -168,7 +164,6 @@ def _still_holds(record: PartRecord, source: Source) -> bool:
 
 
 def _seen_now(file: TableFile, data: bytes, times: Mapping[datetime, datetime]) -> TableFile:
-    """Describe a table file that has today's times."""
     sha256 = hashlib.sha256(data).hexdigest()
     if sha256 == file.sha256:
         return file

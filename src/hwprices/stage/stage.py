@@ -89,14 +89,6 @@ def stage(
 ) -> Staged:
     """Turn a run's landed pages into staged tables and put them in force.
 
-    Args:
-        provider: whose ``normalise`` reads the pages.
-        run: the manifest of the run.
-        landing: where its pages are.
-        store: the root to stage below.
-        keep: how many staged runs to keep; older ones are deleted.
-        progress: is called with the table and region that is being worked on.
-
     Raises:
         HwpricesError: a landed page is altered, too many rows were refused, no price has an amount,
             or the root cannot be written. What was staged before stays in force.
@@ -132,9 +124,6 @@ def _add_parts(tables: StagedTables, provider: Provider, pages: Pages, progress:
     """Check and write each part while the next one is read, so that both cores have work.
 
     Beside a part of more than BESIDE_ROWS rows nothing is read, which bounds the memory.
-
-    Raises:
-        HwpricesError: as ``StagedTables.add``, or a landed page is altered.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="staging") as beside:
         adding: Future[None] | None = None
@@ -153,14 +142,12 @@ def _add_parts(tables: StagedTables, provider: Provider, pages: Pages, progress:
 
 
 def _last(store: Store, provider: str) -> Staged | None:
-    """Read the staged tables in force; None if there are none, or their manifest is damaged."""
     with suppress(HwpricesError):
         return latest(store, provider)
     return None
 
 
 def _earlier_parts(store: Store, last: Staged | None) -> EarlierParts:
-    """Return the parts of the tables in force; none without such tables."""
     if last is None:
         return EarlierParts(store)
     return EarlierParts(
@@ -189,22 +176,14 @@ def stage_run(settings: Settings, run: Run, progress: Progress = lambda _: None)
 
 
 def put_in_force(store: Store, staged: Staged) -> None:
-    """Write the manifest of staged tables, then point at it.
-
-    Raises:
-        HwpricesError: the root cannot be written.
-    """
+    """Write the manifest of staged tables, then point at it."""
     manifest = manifests.encode(staged)
     store.put(layout.staged_manifest(staged.provider, staged.run_id), manifest)
     store.put(layout.staged_latest(staged.provider), manifest)
 
 
 def latest(store: Store, provider: str) -> Staged | None:
-    """Read the staged tables in force; None where there are none.
-
-    Raises:
-        HwpricesError: their manifest is damaged.
-    """
+    """Read the staged tables in force; None where there are none."""
     key = layout.staged_latest(provider)
     data = store.get(key, manifests.MAX_BYTES)
     if data is None:
@@ -238,13 +217,11 @@ def prune(store: Store, provider: str, keep: int) -> None:
 
 
 def _units(results: Sequence[UnitResult]) -> dict[str, int]:
-    """Count the units by status; units that were not requested are counted as such."""
     statuses = (result.status if result.requested else "not_requested" for result in results)
     return dict(sorted(Counter(statuses).items()))
 
 
 def _oldest_run(run: Run) -> str:
-    """Find the earliest run before this one that pages are from; empty for none."""
     return min((r.carried_from for r in run.results if r.pages and r.carried_from), default="")
 
 
@@ -261,7 +238,6 @@ def _with_unreadable(run: Run, unreadable: Sequence[UnreadablePage]) -> Run:
 
 
 def _distinct(result: UnitResult, reasons: Mapping[str, str]) -> list[str]:
-    """Return the reasons of a unit's pages, each once."""
     return list(dict.fromkeys(reasons[page.key] for page in result.pages if page.key in reasons))
 
 

@@ -94,7 +94,6 @@ class StagedTables:
         return sum(_rows(part).height for part, _ in self._waiting)
 
     def _check_waiting(self) -> None:
-        """Check the parts that wait, and write their good rows."""
         if not self._waiting:
             return
         table = self._waiting[0][0].table
@@ -110,7 +109,6 @@ class StagedTables:
         self._waiting.clear()
 
     def _write_good(self, part: Part, split: validate.Split) -> Result:
-        """Write the good rows of a part that was checked."""
         refused = [split.refused] if part.refused is None else [part.refused, split.refused]
         is_prices = part.table == "prices"
         return Result(
@@ -120,7 +118,6 @@ class StagedTables:
         )
 
     def _keep(self, part: Part, result: Result, can_be_reused: bool) -> None:
-        """Take account of a part that was written or taken over."""
         self._refused.append(result.refused)
         self._prices_with_amount += result.with_amount
         if result.file:

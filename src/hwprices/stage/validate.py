@@ -45,12 +45,6 @@ def sort_rows(
 
     The result is that of polars' sort. Where the texts repeat, as in prices, it takes half the
     time, since each row gets one number and the numbers are sorted (docs/performance.md).
-
-    Args:
-        frame: the rows.
-        by: the columns that they are sorted by.
-        texts: its ``distinct_texts``. A column of text that is not among them is not numbered, and
-            polars sorts the frame.
     """
     number = _number(frame, by, texts)
     if number is None:
@@ -130,9 +124,6 @@ def split_each(
 
     The rules of the model are applied to all of them at once, which takes pandera as long as one
     small frame: 45 ms, beside which 3,000 rows take 2 ms.
-
-    Raises:
-        HwpricesError: as ``split``.
     """
     schemas = {tuple(frame.schema.items()) for frame in parts}
     if len(schemas) != 1:  # one of them is not of the table, and split says what is wrong with it

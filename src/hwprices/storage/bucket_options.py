@@ -20,11 +20,7 @@ AWS_ACCOUNT = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token"
 
 
 def open_options(root: str) -> dict[str, Any]:
-    """Return the arguments with which obstore opens an object store.
-
-    Raises:
-        HwpricesError: only one half of the store's own key is set.
-    """
+    """Return the arguments with which obstore opens an object store."""
     if root.startswith("memory://"):
         return {}
     return {"retry_config": RETRIES, **_client_options(root), **_credentials(root)}
@@ -35,9 +31,6 @@ def scan_options(root: str) -> dict[str, Any]:
 
     None are needed for a folder. For an object store these are the usual AWS_, GOOGLE_ and AZURE_
     environment variables, and the store's own key where there is one.
-
-    Raises:
-        HwpricesError: only one half of the store's own key is set.
     """
     if "://" not in root:
         return {}
@@ -51,11 +44,7 @@ def scan_options(root: str) -> dict[str, Any]:
 
 
 def _own_key(root: str) -> tuple[str, str] | None:
-    """Return the id and the secret of the store's own key; None where the account's is meant.
-
-    Raises:
-        HwpricesError: only one of the two is set.
-    """
+    """Return the id and the secret of the store's own key; None where the account's is meant."""
     key_id, secret = (os.environ.get(name, "") for name in OWN_KEY)
     if not root.startswith("s3://") or not (key_id or secret):
         return None
@@ -69,9 +58,6 @@ def _credentials(root: str) -> dict[str, Any]:
 
     As a provider, because obstore adds AWS_SESSION_TOKEN, of another account, to a key in its
     configuration.
-
-    Raises:
-        HwpricesError: only one half of the key is set.
     """
     if (key := _own_key(root)) is None:
         return {}

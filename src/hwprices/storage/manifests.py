@@ -47,12 +47,6 @@ def to_mapping(manifest: Any) -> dict[str, Any]:
 def decode(data: bytes, manifest: type[T], *, file: str, remedy: str) -> T:
     """Read a manifest from JSON. Fields that the dataclass does not have are ignored.
 
-    Args:
-        data: the JSON.
-        manifest: the dataclass to read it into.
-        file: what to call the file in an error.
-        remedy: what to do about a damaged file.
-
     Raises:
         HwpricesError: it is no JSON, too large or too deeply nested, or a field is missing or of
             another type; names the file and the field.

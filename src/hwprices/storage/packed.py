@@ -94,7 +94,6 @@ class Writer:
         return PackedFile(self.path, self.packing, self._hash.hexdigest(), self._stored, length)
 
     def _wait(self) -> None:
-        """Wait for the piece before; raises what went wrong with it, such as a full disk."""
         if self._work is not None:
             self._work.result()
 

@@ -216,11 +216,7 @@ class Store:
         return True
 
     def copy(self, source: "Store", source_key: str, key: str) -> None:
-        """Copy one key from another store (or this one) into this one.
-
-        Raises:
-            HwpricesError: it is not there, or cannot be written here.
-        """
+        """Copy one key from another store (or this one) into this one."""
         data = source.local(source_key) or source.get(source_key)
         if data is None:
             raise HwpricesError(f"{source.uri(source_key)} is gone", "Run the collection again.")
@@ -239,11 +235,7 @@ class Store:
         self.delete(probe)
 
     def _below_root(self, key: str) -> str:
-        """Return the key as it is.
-
-        Raises:
-            HwpricesError: it is an absolute path, or leads upwards.
-        """
+        """Return the key as it is."""
         if key.startswith("/") or ".." in key.split("/"):
             raise HwpricesError(
                 f"the key {key!a} leads out of {self.root}",
@@ -265,7 +257,6 @@ class Store:
 
     @contextmanager
     def _writing(self, key: str) -> Iterator[None]:
-        """Make one line of a failure to write a key."""
         try:
             yield
         except HwpricesError:

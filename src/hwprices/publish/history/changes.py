@@ -88,7 +88,6 @@ def _open(intervals: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counted(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Count rows by these columns; ``prices`` is their number."""
     return rows.group_by(columns).agg(prices=pl.len().cast(pl.Int64))
 
 
@@ -114,12 +113,6 @@ def of_provider(
     """List the changes of one provider's prices, and what follows from them for types and regions.
 
     A provider that is in a release for the first time is one row.
-
-    Args:
-        provider: its id.
-        outcome: what became of its prices.
-        placeholders: ``price_id`` of the prices that this release or the one before flags as
-            placeholders.
     """
     if not outcome.had and not outcome.has:
         return []
@@ -271,7 +264,6 @@ def _as_their_prices(
 
 
 def _collection(provider: str, outcome: Outcome) -> list[pl.DataFrame]:
-    """Count the prices that were not collected, are refused, are back or were collected first."""
     newly_waiting = outcome.waiting.filter(pl.col("was_state") != pl.col("state"))
     first = outcome.moves.filter(start_reason="first_collected").rename(
         {"new_collection_unit": "of_unit"}
@@ -387,7 +379,6 @@ def of_accelerators(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 
 
 def _differing(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """List the figures of both that differ, with old_value and new_value."""
     both = before.rename({"value": "old_value"}).join(
         after.rename({"value": "new_value"}), on=[name for name in after.columns if name != "value"]
     )
@@ -395,7 +386,6 @@ def _differing(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 
 
 def _long(table: pl.DataFrame, key: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
-    """Turn each figure into a row: the key, field and value, as text."""
     present = [name for name in columns if name in table.columns]
     texts = table.select(*key, *(_text(name, table.schema[name]) for name in present))
     return texts.unpivot(on=present, index=list(key), variable_name="field", value_name="value")

@@ -225,7 +225,6 @@ def _positions(then: pl.Series, now: pl.Series) -> pl.Series | None:
 
 
 def _without(rows: pl.DataFrame, left_out: pl.Series) -> pl.DataFrame:
-    """Leave out the rows with these numbers."""
     is_left = pl.repeat(True, rows.height, eager=True).scatter(left_out, False)
     return rows[is_left.arg_true()]
 
@@ -255,7 +254,6 @@ def _full_join(open_rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
 
 
 def _missing(moves: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> pl.DataFrame:
-    """Tell which of the prices that the release lacks are gone."""
     places = {"old_collection_unit": "collection_unit", "old_basis": "basis"}
     decided = judge.missing(moves.rename(places), before, after)
     decided = decided.rename({new: old for old, new in places.items()})
@@ -267,7 +265,6 @@ def _missing(moves: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> p
 
 
 def _without_provider(open_rows: pl.DataFrame) -> pl.DataFrame:
-    """Let all intervals stay open while their provider is left out."""
     return open_rows.with_columns(
         was_state="state",
         state=pl.lit("not_collected"),
@@ -275,7 +272,6 @@ def _without_provider(open_rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _waiting(open_rows: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
-    """Let the intervals of prices that were not collected stay open."""
     now = missing.select("price_id", now_state="state", now_for="waits_for")
     return (
         open_rows.join(now, on="price_id", maintain_order="left")
@@ -318,7 +314,6 @@ def _with_others(seen: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataF
 
 
 def _back(seen: pl.DataFrame, open_rows: pl.DataFrame, is_same: pl.Series) -> pl.DataFrame:
-    """Select the prices that were missing in the release before, and say what they waited for."""
     rows = (is_same & (open_rows["state"] != "current")).arg_true()
     were = open_rows[rows].select(was_state="state", was_for="waits_for")
     return seen[rows].hstack(were)
@@ -332,7 +327,6 @@ def _judged(
     after: Snapshot,
     re_read: pl.DataFrame | None,
 ) -> pl.DataFrame:
-    """Tell for each move whether it is the vendor's or ours, and name the reasons."""
     place = {"new_collection_unit": "collection_unit"}
     marked = judge.newly_collected(moves.rename(place), before)
     marked = marked.rename({"collection_unit": "new_collection_unit"})
@@ -397,7 +391,6 @@ def _with_reasons(moves: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ended(open_rows: pl.DataFrame, moves: pl.DataFrame, moment: Moment) -> pl.DataFrame:
-    """End the intervals whose value changed or whose price went."""
     now = moves.filter("old_exists").select("price_id", now="end_reason")
     joined = open_rows.join(now, on="price_id", maintain_order="left")
     return joined.with_columns(
@@ -409,14 +402,12 @@ def _ended(open_rows: pl.DataFrame, moves: pl.DataFrame, moment: Moment) -> pl.D
 
 
 def _begin(moves: pl.DataFrame, moment: Moment) -> pl.DataFrame:
-    """Begin the intervals of new values."""
     values = (pl.col(f"new_{name}").alias(name) for name in (*VALUE, *ORIGIN))
     new = moves.lazy().filter("new_exists")
     return _new_intervals(new.select("price_id", *PRICE_KEY, *values, "start_reason"), moment)
 
 
 def _new_intervals(prices: pl.LazyFrame, moment: Moment) -> pl.DataFrame:
-    """Make an interval of each price, with its key, VALUE, ORIGIN and start_reason."""
     rows = prices.with_columns(
         pl.lit(moment.at, dtype=Timestamp).alias("valid_from"),
         pl.lit("current").alias("state"),

@@ -70,11 +70,7 @@ class Record:
         return {name: _scan(own) for name, own in sorted(paths.items())}
 
     def write(self, store: Store, directory: str) -> list[TableFile]:
-        """Write both tables below a directory.
-
-        Raises:
-            HwpricesError: it cannot be written.
-        """
+        """Write both tables below a directory."""
         for file in self.files:
             source = Store(self.folder.name)
             store.copy(source, f"{SCRATCH}/{file.key}", f"{directory}/{file.key}")
@@ -107,13 +103,6 @@ def record(
 ) -> Record:
     """Make the history of a release that is about to be written.
 
-    Args:
-        store: the root.
-        previous: the release in force.
-        sources: what the coming release is made of.
-        accelerators: its table of that name.
-        version: its name.
-
     Raises:
         HwpricesError: a table breaks a check of its model: a mistake in this package.
     """
@@ -145,15 +134,8 @@ def advance(
 ) -> Record:
     """Carry the intervals of all providers to the next release, and list the changes.
 
-    Args:
-        past: intervals by provider.
-        before: the providers of the release before.
-        after: those of this release.
-        moment: this release.
-        again: what was read again, by provider.
-        sheets: the accelerators of the release before, None for none, and of this one.
-        was_checked: the intervals of ``past`` were checked against the same model, so that only
-            those of prices that moved are checked again.
+    ``sheets`` are the accelerators of the release before, None for none, and of this one. With
+    ``was_checked`` only intervals of prices that moved are checked: those of ``past`` were before.
     """
     folder = scratch_directory()
     files: list[TableFile] = []
@@ -253,7 +235,6 @@ def _write(store: Store, rows: pl.DataFrame, provider: str, *, is_whole: bool) -
 
 
 def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
-    """Check the rows against their model and sort them by key; no rows need no check."""
     return rows if rows.is_empty() else validate.check(rows, model)
 
 
@@ -313,7 +294,6 @@ def _must_be_told_apart(
 
 
 def _digests(files: Collection[TableFile]) -> dict[str, str]:
-    """Map the files that are compared to the digests of their rows."""
     return {file.key: file.content_sha256 for file in files if file.table in COMPARED}
 
 
@@ -322,7 +302,6 @@ def _accelerators(store: Store, release: ReleaseManifest | None) -> pl.DataFrame
 
 
 def _table(store: Store, release: ReleaseManifest, table: str) -> pl.DataFrame:
-    """Read a table of all providers."""
     directory = layout.release_directory(release.version)
     keys: Collection[str] = [file.key for file in release.tables[table].files]
     parts = [
@@ -345,9 +324,6 @@ def rebuild(store: Store) -> list[Rebuilt]:
 
     It begins with the oldest release that is kept. If there were releases before it that are
     deleted now, what it says about them is taken from its own history, and it is not listed.
-
-    Raises:
-        HwpricesError: a release is damaged.
     """
     rebuilt: list[Rebuilt] = []
     past: dict[str, pl.LazyFrame] = {}

@@ -29,10 +29,6 @@ def new_words(quarantine: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
 
     A row of a refused SKU is no line of its own where the SKU is in quarantine too: it only adds
     its dependants to the word of the SKU.
-
-    Args:
-        quarantine: the table of the same release.
-        known: the table new_words of the release before, whose first_seen is kept.
     """
     sku_reason = pl.col("reason").filter(~OF_REFUSED_SKU).min().over("provider", "word")
     has_sku = OF_REFUSED_SKU & sku_reason.is_not_null()
