@@ -6,7 +6,7 @@ are checked, its environment is set and the person at the screen has been told.
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,12 +15,19 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from hwprices import providers
 from hwprices.collect import replay
 from hwprices.collect.preflight import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment, prefect_server, signals
+from hwprices.hidden_characters import escaped
+from hwprices.read import summary
+from hwprices.read.dataset import Dataset
+from hwprices.read.find import overview
+from hwprices.read.terminal.console import show
+from hwprices.read.terminal.overview import render_new_words
 from hwprices.read.terminal.tables import listing
 from hwprices.release.provider_status import ProviderStatus, Status
 from hwprices.release.wording import counted
@@ -30,17 +37,9 @@ from hwprices.storage.store import Store
 
 if TYPE_CHECKING:  # importing it takes as long as the rest of this module
     from hwprices.publish.release import Published
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from rich.text import Text
-
-from hwprices.hidden_characters import escaped
-from hwprices.read import summary
-from hwprices.read.dataset import Dataset
-from hwprices.read.find import overview
-from hwprices.read.terminal.console import show
-from hwprices.read.terminal.overview import render_new_words
+SHOWN_WORDS = 5
+"""New words of a provider that are listed."""
 
 OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, NOT_STRICT = 0, 1, 2, 3, 4
 """Exit status. Where two apply, the first of 2, 1, 3, 4."""
@@ -341,13 +340,6 @@ def _settings_help() -> str:
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command(epilog=_settings_help())(refresh)
-
-
-SHOWN_WORDS = 5
-"""New words of a provider that are listed."""
-
-if TYPE_CHECKING:  # see command.py
-    from hwprices.publish.release import Published
 
 
 def print_summary(

@@ -1,4 +1,8 @@
-"""Curated sheets that are never published: language models, and vendors' names of accelerators."""
+"""Curated sheets beside the specs.
+
+Language models, vendors' names of accelerators, benchmarks, the footprint of regions, and what the
+accelerator sheet is checked against.
+"""
 
 import pandera.polars as pa
 import polars as pl

@@ -8,7 +8,7 @@ from tests.helpers import make
 from tools import data_dictionary
 
 from hwprices.formulas import TOKEN_MODELS
-from hwprices.publish.croissant import datapackage
+from hwprices.publish.descriptions import datapackage
 from hwprices.read.recommend.measurements import workloads
 from hwprices.release.manifest import ReleaseManifest, TableEntry, TableFile
 from hwprices.rows import frames

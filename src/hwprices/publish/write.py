@@ -16,7 +16,7 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.publish import choose
 from hwprices.publish.choose import Source
-from hwprices.publish.croissant import croissant, datapackage
+from hwprices.publish.descriptions import croissant, datapackage
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
 from hwprices.publish.notes import as_markdown

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from hwprices.errors import cannot_write
 
 if TYPE_CHECKING:
     import duckdb
-
-import polars as pl
 
 FOCUS_DRAFT = "FOCUS_Spec pull request 2424, 2026-09-22"
 

@@ -1,5 +1,7 @@
-"""List the releases of a dataset, and read their manifests."""
+"""List the releases of a dataset, find the one of a time, and read their manifests."""
 
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +13,6 @@ from hwprices.storage.store import Store
 
 if TYPE_CHECKING:
     from hwprices.release.manifest import ReleaseManifest
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, time
 
 
 def versions(store: Store) -> list[str]:

@@ -1,4 +1,4 @@
-"""Shape a frame like the table it belongs to."""
+"""Shape frames and columns: a table's form, lists, and hashes of rows."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -1,7 +1,8 @@
-"""Describe a release in Croissant, the format of machine-learning datasets: croissant.json.
+"""Describe a release for other programs, from the schemas and the manifest.
 
-The format: https://docs.mlcommons.org/croissant/docs/croissant-spec.html (version 1.0). Made from
-the Data Package and the checksums of the files, so that it says nothing new.
+datapackage.json is a Frictionless Data Package: https://datapackage.org/standard/data-package/.
+croissant.json says the same in the format of machine-learning datasets:
+https://docs.mlcommons.org/croissant/docs/croissant-spec.html (version 1.0).
 """
 
 from collections.abc import Iterable, Mapping
