@@ -21,7 +21,7 @@ from hwprices import providers
 from hwprices.collect import replay
 from hwprices.collect.preflight import unknown_variables
 from hwprices.errors import HwpricesError
-from hwprices.flows import environment, prefect_server, signals
+from hwprices.flows import environment, prefect_server
 from hwprices.hidden_characters import escaped
 from hwprices.read import summary
 from hwprices.read.dataset import Dataset
@@ -29,7 +29,7 @@ from hwprices.read.find import overview
 from hwprices.read.terminal.console import show
 from hwprices.read.terminal.overview import render_new_words
 from hwprices.read.terminal.tables import listing
-from hwprices.release.provider_status import ProviderStatus, Status
+from hwprices.release.manifest import ProviderStatus, Status
 from hwprices.release.wording import counted
 from hwprices.settings import Settings, describe, load
 from hwprices.storage import layout, manifests
@@ -227,7 +227,7 @@ def _run_flow(
     accept: list[str] | None,
 ) -> Outcome:
     """Start Prefect and run the flow; failed providers are part of the outcome."""
-    signals.handle_ending(_end)  # else what this process has started would not be ended
+    environment.handle_ending(_end)  # else what this process has started would not be ended
     console = Console()
     environment.set_command_defaults(settings.root)
     if "PREFECT_API_URL" not in os.environ:

@@ -7,8 +7,11 @@ files and unit files write it.
 import contextlib
 import io
 import os
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 from hwprices.errors import HwpricesError, first_line
 from hwprices.settings import OBJECT_STORES
@@ -151,3 +154,24 @@ def _set(variables: dict[str, str]) -> None:
             del os.environ[name]
     for name, value in variables.items():
         os.environ.setdefault(name, value)
+
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""``kill``, ``docker stop`` and systemd send the first, a terminal that is closed the second.
+Without a handler Python ends at once, and child processes stay. Ctrl-C raises KeyboardInterrupt
+already."""
+
+
+def handle_ending(handler: Callable[[int, FrameType | None], None]) -> None:
+    """Let a function handle SIGTERM and SIGHUP; it raises what ends the program.
+
+    A signal that is ignored, as ``nohup`` does with SIGHUP, stays so.
+    """
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def interrupt(_number: int, _frame: FrameType | None) -> None:
+    """End the program as Ctrl-C does: a handler for ``handle_ending``."""
+    raise KeyboardInterrupt

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hwprices.flows import signals
+from hwprices.flows import environment
 from hwprices.flows.deployments import PREFECT
 
 STOP_SECONDS = 30
@@ -55,7 +55,7 @@ def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
     Prefect's worker starts each flow in a group of its own. The flows are ended first: a worker
     that is ended kills them, before they can say that they crashed, or lets them run on.
     """
-    for number in (signal.SIGINT, *signals.ENDING):
+    for number in (signal.SIGINT, *environment.ENDING):
         signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave the rest running
     flows = _groups(process) - {process.pid}
     _signal(flows, signal.SIGTERM)

@@ -16,9 +16,8 @@ from hwprices.publish.release import Published
 from hwprices.publish.status import reason_of
 from hwprices.read.dataset import Dataset
 from hwprices.release import notes
-from hwprices.release.manifest import Trouble
+from hwprices.release.manifest import ProviderStatus, Trouble
 from hwprices.release.notes import ReleaseNotes
-from hwprices.release.provider_status import ProviderStatus
 from hwprices.release.wording import counted
 from hwprices.stage.stage import Staged
 from hwprices.storage import layout

@@ -3,7 +3,7 @@
 Starts a Prefect server, makes a process work pool, the deployments and the automations, and starts
 a worker. The flows run in the working directory, and write where HWPRICES_ROOT says, else into
 data/live. Ctrl-C and SIGTERM (``kill``, ``docker stop``, systemd) end all of it, flows that are at
-work too.
+work too. ``work`` is the command ``hwprices worker``: the worker alone.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ import time
 import httpx
 
 from hwprices.errors import HwpricesError
-from hwprices.flows import deployments, environment, signals
-from hwprices.flows.deployments import POOL, PREFECT
+from hwprices.flows import deployments, environment
+from hwprices.flows.deployments import POOL, PREFECT, wait_for_server
 from hwprices.flows.prefect_commands import WORKER_SECONDS, running
 from hwprices.settings import load
 
@@ -48,7 +48,7 @@ def main() -> None:
     url = f"http://{HOST}:{port}"
     os.environ["PREFECT_API_URL"] = f"{url}/api"
     environment.reach_directly(HOST)
-    signals.handle_ending(signals.interrupt)
+    environment.handle_ending(environment.interrupt)
     seconds = environment.startup_seconds()
     print(f"Starting Prefect's server at {url}, about {seconds} s …", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
@@ -106,3 +106,24 @@ def _wait_for_server(url: str, server: subprocess.Popen[bytes]) -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def work(pool: str = POOL) -> None:
+    """Run a worker that starts flows as processes, until Ctrl-C or SIGTERM; end its flows with it.
+
+    A container's first process gets SIGTERM alone, and is killed after 10 to 30 s. Prefect's own
+    command kills its flows before they can say so, or waits for their end; their runs are shown as
+    running for ten minutes more. Here the flows get SIGTERM first, and their runs end as Crashed.
+
+    Raises:
+        HwpricesError: no server answers at PREFECT_API_URL; or the worker ended by itself, and its
+            own message is on the screen.
+    """
+    # First: the kernel keeps SIGTERM from the first process of a container that does not handle it.
+    environment.handle_ending(environment.interrupt)
+    with contextlib.suppress(KeyboardInterrupt):
+        wait_for_server()
+        command = ("worker", "start", "--pool", pool, "--type", "process")
+        with running(*command, ends_within=WORKER_SECONDS) as worker:
+            worker.wait()
+        raise HwpricesError("Prefect's worker ended", "Its own output above says why.")

@@ -9,8 +9,7 @@ import pytest
 from tests.helpers.aws_pages import bulk_server
 from tests.helpers.stub_server import Reply
 
-from hwprices.collect.collector import Collector
-from hwprices.collect.record import record, run_id
+from hwprices.collect.collector import Collector, record, run_id
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import NO_ANSWER, Landing, Unit, UnitResult
 from hwprices.providers import SkippedError

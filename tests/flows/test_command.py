@@ -14,8 +14,13 @@ from hwprices import providers
 from hwprices.flows import command
 from hwprices.flows.command import Outcome
 from hwprices.publish.release import Published
-from hwprices.release.manifest import CheckResult, ReleaseManifest
-from hwprices.release.provider_status import ProviderStatus, Status, UnitCounts
+from hwprices.release.manifest import (
+    CheckResult,
+    ProviderStatus,
+    ReleaseManifest,
+    Status,
+    UnitCounts,
+)
 
 
 def published(*, held_back: bool = False) -> Published:

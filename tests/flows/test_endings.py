@@ -9,8 +9,7 @@ import pytest
 
 import hwprices
 from hwprices.errors import FetchError, HwpricesError
-from hwprices.release.manifest import Trouble
-from hwprices.release.provider_status import ProviderOutcome, ProviderStatus
+from hwprices.release.manifest import ProviderOutcome, ProviderStatus, Trouble
 from hwprices.stage.stage import Staged
 
 ENGINE = "Engine execution exited with unexpected exception"

@@ -23,7 +23,7 @@ from hwprices import providers
 from hwprices.cli import app
 from hwprices.cli.deploy import SetupName
 from hwprices.errors import HwpricesError
-from hwprices.flows import deployments, prefect_commands, serve, signals
+from hwprices.flows import deployments, environment, prefect_commands, serve
 
 
 def planned_deployments(project: Path) -> list[Any]:
@@ -113,7 +113,9 @@ def test_what_is_no_address_of_a_webhook_is_refused_and_not_shown(url: str) -> N
 def test_deploy_and_worker_need_a_server(
     command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(signals, "handle_ending", lambda _handler: None)  # these are pytest's own
+    monkeypatch.setattr(
+        environment, "handle_ending", lambda _handler: None
+    )  # these are pytest's own
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 2

@@ -10,7 +10,7 @@ import pytest
 from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment
 
-from hwprices.flows import prefect_server, signals
+from hwprices.flows import environment, prefect_server
 
 pytestmark = pytest.mark.flow
 
@@ -54,7 +54,7 @@ def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
         raise SystemExit(number)
 
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signals.handle_ending(handler)
+    environment.handle_ending(handler)
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     with pytest.raises(SystemExit, match=str(int(signal.SIGTERM))):
         signal.raise_signal(signal.SIGTERM)

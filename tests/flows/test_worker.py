@@ -26,7 +26,7 @@ def waits():
 def test_a_worker_that_is_ended_ends_its_flow(prefect_server: Server, tmp_path: Path) -> None:
     """Prefect's own worker goes on until the flow has ended, here for ten minutes."""
     run = run_that_waits(prefect_server, tmp_path)
-    command = f"from hwprices.flows import worker; worker.main({POOL!r})"
+    command = f"from hwprices.flows import serve; serve.work({POOL!r})"
     with (tmp_path / "worker.log").open("wb") as log:
         worker = subprocess.Popen(
             [sys.executable, "-c", command],

@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from hwprices.cli import app
 from hwprices.publish import release
-from hwprices.release.provider_status import ProviderStatus, Status
+from hwprices.release.manifest import ProviderStatus, Status
 from hwprices.storage import manifests
 from hwprices.storage.store import Store
 from hwprices.units import Money

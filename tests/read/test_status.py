@@ -10,8 +10,7 @@ from rich.console import Console
 
 from hwprices.errors import HwpricesError
 from hwprices.read import status as read_status
-from hwprices.release.manifest import Trouble
-from hwprices.release.provider_status import ProviderStatus, Status, UnitCounts
+from hwprices.release.manifest import ProviderStatus, Status, Trouble, UnitCounts
 from hwprices.release.root import sample_root
 from hwprices.storage import manifests
 

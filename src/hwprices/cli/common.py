@@ -172,7 +172,7 @@ def _damage(error: Exception) -> HwpricesError | None:
 
 def _unreadable(error: Exception) -> HwpricesError:
     """Describe an error that values of a dataset cause which no published release has."""
-    from hwprices.release.datapackage import missing_value
+    from hwprices.release.verify import missing_value
 
     place = traceback.extract_tb(error.__traceback__)[-1]
     cause = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"

@@ -147,6 +147,6 @@ def worker() -> None:
 
         hwprices worker
     """
-    from hwprices.flows import worker as prefect_worker
+    from hwprices.flows import serve as schedules
 
-    prefect_worker.main()
+    schedules.work()

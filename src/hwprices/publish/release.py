@@ -22,8 +22,7 @@ from hwprices.publish.history.snapshot import Moment
 from hwprices.publish.join import unknown_before
 from hwprices.publish.notes import make_notes, update_changelog
 from hwprices.publish.status import Publication
-from hwprices.release.manifest import CheckResult, LatestRelease, ReleaseManifest
-from hwprices.release.provider_status import Status
+from hwprices.release.manifest import CheckResult, LatestRelease, ReleaseManifest, Status
 from hwprices.release.versions import read_manifest
 from hwprices.specs import sheets
 from hwprices.stage.stage import Progress

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from hwprices import providers
-from hwprices.collect import record
+from hwprices.collect import collector
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import UnitResult
 from hwprices.publish import gate, locks
@@ -23,10 +23,13 @@ from hwprices.publish.write import provider_title
 from hwprices.release.manifest import (
     CheckResult,
     ProviderEntry,
+    ProviderOutcome,
+    ProviderStatus,
     ReleaseManifest,
+    Status,
     Trouble,
+    UnitCounts,
 )
-from hwprices.release.provider_status import ProviderOutcome, ProviderStatus, Status, UnitCounts
 from hwprices.release.wording import counted
 from hwprices.stage.stage import Staged, troubles
 from hwprices.storage import layout, manifests
@@ -142,7 +145,7 @@ def _judged(
     missing = shortfall_line(staged)
     entry = entry or ProviderStatus(outcome="unchanged")
     if not stops:
-        complete = record.started_at(staged.oldest_run)
+        complete = collector.started_at(staged.oldest_run)
         entry = replace(entry, complete_since=_text(complete) if complete else began)
     if not stops and not missing:
         entry = replace(entry, last_success=began)
@@ -166,7 +169,7 @@ def _judged(
 
 def _start_time(entry: ProviderStatus | None, staged: Staged, now: datetime) -> str:
     """Find when the staged run began: by its name, else when it was first seen here."""
-    if named := record.started_at(staged.run_id):
+    if named := collector.started_at(staged.run_id):
         return _text(named)
     if entry and entry.last_try and entry.run_id == staged.run_id:
         return entry.last_try
@@ -288,5 +291,5 @@ def _first_sentence(text: str) -> str:
 
 
 def _day(run_id: str) -> str:
-    began = record.started_at(run_id)
+    began = collector.started_at(run_id)
     return f"{began:%Y-%m-%d}" if began else run_id

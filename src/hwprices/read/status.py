@@ -13,7 +13,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.terminal.tables import table
 from hwprices.read.terminal.words import ago
 from hwprices.release.age import STALE_AFTER
-from hwprices.release.provider_status import ProviderStatus, Status, UnitCounts
+from hwprices.release.manifest import ProviderStatus, Status, UnitCounts
 from hwprices.release.root import SAMPLE, is_sample, resolve
 from hwprices.release.wording import counted
 from hwprices.storage import layout, manifests

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices import providers
-from hwprices.collect import record
+from hwprices.collect import collector
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit, UnitResult
 from hwprices.publish import release
@@ -58,7 +58,7 @@ class Ledger:
         at = START + timedelta(days=day - 1, minutes=-10)
         landing = Landing(layout.landing_root(str(self.root)))
         results = [_land(landing, region, lines, at) for region, lines in regions.items()]
-        run = record.record(landing, NAME, "live", at, results)
+        run = collector.record(landing, NAME, "live", at, results)
         stage.stage(providers.get(NAME), run, landing, self.store, keep=30)
 
     def publish(self, day: int, accepted: Iterable[str] = (ALL, "aws:*")) -> Published:

@@ -17,7 +17,7 @@ from hwprices.read.export.plain_json import to_json
 from hwprices.read.find.vocabulary import Vocabulary
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
-from hwprices.release import database, datapackage
+from hwprices.release import database, verify
 from hwprices.release.release import DAMAGED
 from hwprices.release.verify import damaged_file
 from hwprices.storage.scratch import scratch_directory
@@ -280,7 +280,7 @@ def _database(
     """Write a DuckDB file with these tables and their documentation."""
     from hwprices.release import database
 
-    package = datapackage.read(dataset, datapackage.Package) or {"resources": []}
+    package = verify.read_package(dataset, verify.Package) or {"resources": []}
     with scratch_directory() as folder:
         files = {}
         for name, frame in frames.items():

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.release import datapackage
+from hwprices.release import verify
 from hwprices.release.release import Release
 
 PRICE_COLUMN = re.compile(r"^(?!best_)(?P<option>\w+)_usd_per_hour$")
@@ -218,8 +218,8 @@ def _group(name: str) -> str:
 
 
 def descriptions(dataset: Release, table: str) -> dict[str, dict[str, Any]]:
-    """Read what the release's datapackage.json says of the columns of a table, by name."""
-    package: dict[str, Any] = datapackage.read(dataset, dict[str, Any]) or {}
+    """Read what the release's verify.json says of the columns of a table, by name."""
+    package: dict[str, Any] = verify.read_package(dataset, dict[str, Any]) or {}
     for resource in package.get("resources", []):
         if resource.get("name") == table:
             return {field["name"]: field for field in resource["schema"]["fields"]}
