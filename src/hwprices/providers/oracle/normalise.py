@@ -72,7 +72,7 @@ COMPONENT_UNITS = {
 PAY_AS_YOU_GO = "PAY_AS_YOU_GO"
 
 LARGEST_RATE = 10_000
-"""Above this a figure is not an hourly price of one part: the most expensive, a GPU, costs 18 USD."""
+"""Above this a figure is not an hourly price of one part: the most expensive, a GPU, 18 USD."""
 
 LARGEST_RANGE = 10**18
 """Above this no range of a tiered price begins."""
