@@ -23,9 +23,11 @@ def main() -> int:
     parser.add_argument("--regions", type=int, help="regions of each vendor; default all")
     parser.add_argument("--seed", type=int, default=1, help="another one gives other prices")
     parser.add_argument("--port", type=int, default=0, help="default: a free one")
+    parser.add_argument("--box-lines", type=int, default=1, help="kinds of AWS box lines, 0 to 4")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the folder is deleted then too
-    server = FullSizeServer(Size(options.scale, options.regions, options.seed), options.port)
+    size = Size(options.scale, options.regions, options.seed, options.box_lines)
+    server = FullSizeServer(size, options.port)
     with tempfile.TemporaryDirectory(prefix="hwprices-fullsize-") as folder:
         megabytes = server.keep(Path(folder)) / 1e6
         variables = of_aws(server.url, Path(folder)) | of_azure(server.url) | of_gcp(server.url)

@@ -65,7 +65,18 @@ class Platform:
         return self.system == "Windows" or self.software != "NA"
 
 
-def _platforms() -> list[Platform]:
+BOXES = {
+    "RunInstances:0002:box": "none",
+    "RunInstances:0006:box": "sql_std",
+    "RunInstances:0202:box": "sql_web",
+    "RunInstances:0102:box": "sql_ent",
+}
+"""Operations of machines whose Windows and SQL Server are billed apart. The first is in AWS's list
+since October 2025; the others are made up, with software that no published box line has."""
+
+
+def _platforms(box_lines: int) -> list[Platform]:
+    box = LICENSE_WORDS[platforms.INFRASTRUCTURE]
     return [
         Platform(
             operation,
@@ -77,6 +88,10 @@ def _platforms() -> list[Platform]:
             else SYSTEM_PRICES.get(platform.os, 0) + SOFTWARE_PRICES.get(platform.software, 0),
         )
         for operation, platform in platforms.OPERATIONS.items()
+        if operation not in BOXES
+    ] + [
+        Platform(operation, "Windows", SOFTWARE_WORDS[software], box, 0)
+        for operation, software in list(BOXES.items())[:box_lines]
     ]
 
 
@@ -124,7 +139,7 @@ class World:
 
     def __init__(self, size: Size) -> None:
         self.size = size
-        self.platforms = _platforms()
+        self.platforms = _platforms(size.box_lines)
         landing = Landing(data_directory() / "sample")
         run = landing.latest_run("aws")
         assert run is not None

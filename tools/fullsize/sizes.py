@@ -15,11 +15,13 @@ class Size:
 
     ``scale``: the share of machine types and SKUs, 1 for all. ``regions``: at most so many of each
     vendor, the largest first; None for all. ``seed``: another one gives other prices.
+    ``box_lines``: how many of ``aws_world.BOXES`` AWS's price lists have.
     """
 
     scale: float = 1.0
     regions: int | None = None
     seed: int = 1
+    box_lines: int = 1
 
     def share(self, items: Sequence[T]) -> list[T]:
         """Return the share of a list, spread evenly over it; one element at least."""

@@ -17,13 +17,15 @@ def refused(
     frame: pl.LazyFrame,
     *,
     table: str | pl.Expr,
-    reason: str | pl.Expr,
-    message: str | pl.Expr,
+    reason: str | pl.Expr | None = None,
+    message: str | pl.Expr | None = None,
     word: pl.Expr | None = None,
     dependants: pl.Expr | None = None,
     row: pl.Expr | None = None,
 ) -> pl.LazyFrame:
     """Make a quarantine row of every row of a frame.
+
+    reason, message, word and dependants are by default the frame's columns of these names.
 
     Args:
         frame: the refused rows, with provider, observed_at, source_url and raw_sha256, and region
@@ -34,10 +36,17 @@ def refused(
         message: a sentence for people, or an expression that gives one.
         word: the vendor's word that is not known yet, null where the row is of a known kind and
             broken. Rows with a word are counted as new, and never stop a provider.
-        dependants: how many further rows are not published because of this one; 0 by default.
+        dependants: how many further rows are not published because of this one; 0 where there is
+            no such column.
         row: the JSON of the row; by default it is made of the frame's columns.
     """
     schema = frame.collect_schema()
+
+    def stated(name: str, value: str | pl.Expr | None, default: int | None = None) -> pl.Expr:
+        if value is None:
+            return pl.col(name) if name in schema else pl.lit(default)
+        return _expression(value)
+
     left_out = {*LINEAGE, "reason", "message", "word", "dependants"} - {"region"}
     body = [_json_value(name, dtype) for name, dtype in schema.items() if name not in left_out]
     region = (pl.col("region") if "region" in schema else pl.lit(None)).cast(pl.String)
@@ -46,11 +55,11 @@ def refused(
         *(pl.col(name) for name in LINEAGE if name != "region"),
         pl.when(is_place).then(region).alias("region"),
         _expression(table).alias("table"),
-        _expression(reason).cast(pl.String).alias("reason"),
-        _readable(_expression(message)).alias("message"),
+        stated("reason", reason).cast(pl.String).alias("reason"),
+        _readable(stated("message", message)).alias("message"),
         (pl.struct(body).struct.json_encode() if row is None else row).alias("row"),
-        _readable(_expression(word)).alias("word"),
-        _expression(dependants, 0).cast(pl.Int32).alias("dependants"),
+        _readable(stated("word", word)).alias("word"),
+        stated("dependants", dependants, 0).cast(pl.Int32).alias("dependants"),
     ).with_columns(
         frames.digest(pl.col("table"), pl.col("reason"), pl.col("row")).alias("row_hash"),
         pl.lit(1, dtype=pl.Int32).alias("occurrences"),
@@ -95,9 +104,7 @@ def _readable(message: pl.Expr) -> pl.Expr:
     )
 
 
-def _expression(value: str | pl.Expr | None, default: int | None = None) -> pl.Expr:
-    if value is None:
-        return pl.lit(default)
+def _expression(value: str | pl.Expr) -> pl.Expr:
     return pl.lit(value) if isinstance(value, str) else value
 
 

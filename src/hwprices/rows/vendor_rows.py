@@ -123,9 +123,6 @@ class VendorRows:
         made = quarantine.refused(
             pl.LazyFrame(rows, schema=REFUSED),
             table=pl.col("table"),
-            reason=pl.col("reason"),
-            message=pl.col("message"),
-            word=pl.col("word"),
             row=pl.col("line"),
         )
         return quarantine.merge_refused([made.collect()])

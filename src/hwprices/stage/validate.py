@@ -327,7 +327,4 @@ def _quarantine_rows(
     return quarantine.refused(
         lazy,
         table=table_name(model),
-        reason=pl.col("reason"),
-        message=pl.col("message"),
-        word=pl.col("word"),
     ).collect()

@@ -6,7 +6,6 @@ from hwprices.errors import HwpricesError
 from hwprices.providers import Pages, Part, check_regions
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory import instance_types, regions
-from hwprices.providers.gcp.inventory.availability import availability_rows
 from hwprices.providers.gcp.prices import rows
 from hwprices.providers.gcp.prices.components import component_price_rows
 from hwprices.providers.gcp.prices.compose import compose
@@ -40,7 +39,7 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     yield Part("zones", regions.zone_rows(zones, region_rows))
     types = instance_types.instance_type_rows(machines, sheets)
     yield Part("instance_types", types, refused=machines.refused)
-    yield Part("availability", availability_rows(machines, requested))
+    yield Part("availability", regions.availability_rows(machines, requested))
 
     catalog = read_skus(pages)
     rates = build_rates(catalog)

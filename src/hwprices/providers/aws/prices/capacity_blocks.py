@@ -91,9 +91,6 @@ def _refused(offerings: pl.DataFrame) -> pl.DataFrame:
     return quarantine.refused(
         offerings.lazy().drop("hourly").with_columns(purchase_option=pl.lit("capacity_block")),
         table="prices",
-        reason=pl.col("reason"),
-        message=pl.col("message"),
-        word=pl.col("word"),
     ).collect()
 
 

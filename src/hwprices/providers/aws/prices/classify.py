@@ -7,7 +7,7 @@ classify a line. Each combination is classified once, and the result is joined t
 import polars as pl
 
 from hwprices.providers.aws.prices import platforms
-from hwprices.providers.aws.prices.problems import Problem, first_problem
+from hwprices.providers.aws.prices.problems import Problem, first_problem, unknown_word, word_of
 from hwprices.rows import quarantine
 
 WORDS = [
@@ -166,19 +166,17 @@ def _sku_problems() -> list[Problem]:
     is_block, is_reserved = pl.col("capacity_block"), pl.col("term_type") == "Reserved"
     return [
         Problem(pl.col("unnamed"), "no_instance_type", "the line names no instance type"),
-        Problem(
+        unknown_word(
             ~family.is_in([*INSTANCES, HOSTS]),
             "unknown_product",
-            "Product Family {}",
-            ("product_family",),
-            _word("product_family"),
+            "Product Family",
+            "product_family",
         ),
-        Problem(
+        unknown_word(
             ~pl.col("location_type").is_in(PLACES),
             "unknown_location",
-            "Location Type {}",
-            ("location_type",),
-            _word("location_type"),
+            "Location Type",
+            "location_type",
         ),
         # Without its code a zone would have the prices of the region that the file is of.
         Problem(
@@ -188,19 +186,17 @@ def _sku_problems() -> list[Problem]:
             ("location_type",),
             pl.format("{} without Region Code", "location_type"),
         ),
-        Problem(
+        unknown_word(
             ~is_host & ~pl.col("capacity_status").is_in(["", "Used"]),
             "unknown_option",
-            "CapacityStatus {}",
-            ("capacity_status",),
-            _word("capacity_status"),
+            "CapacityStatus",
+            "capacity_status",
         ),
-        Problem(
+        unknown_word(
             ~pl.col("market_option").is_in(["", "OnDemand", "CapacityBlock"]),
             "unknown_market_option",
-            "MarketOption {}",
-            ("market_option",),
-            _word("market_option"),
+            "MarketOption",
+            "market_option",
         ),
         Problem(
             is_block & is_reserved,
@@ -209,19 +205,13 @@ def _sku_problems() -> list[Problem]:
             ("market_option", "term_type"),
             pl.format("{} {}", "term_type", "market_option"),
         ),
-        Problem(
-            pl.col("tenancy").is_null(),
-            "unknown_tenancy",
-            "Tenancy {}",
-            ("tenancy_word",),
-            _word("tenancy_word"),
-        ),
+        unknown_word(pl.col("tenancy").is_null(), "unknown_tenancy", "Tenancy", "tenancy_word"),
         Problem(
             ~pl.col("unit").str.to_lowercase().is_in(["hrs", "quantity"]),
             "unknown_unit",
             "Unit {} of a {} term",
             ("unit", "term_type"),
-            _word("unit"),
+            word_of("unit"),
         ),
         *_platform_problems(~is_host, has_code=~is_host & ~is_block),
     ]
@@ -237,7 +227,7 @@ def _platform_problems(is_machine: pl.Expr, has_code: pl.Expr) -> list[Problem]:
     code, words = platforms.from_operation(), _platform()
     return [
         *(
-            Problem(is_machine & pl.col(key).is_null(), reason, message, values, _word(vendors))
+            Problem(is_machine & pl.col(key).is_null(), reason, message, values, word_of(vendors))
             for key, vendors, reason in (
                 ("os", "operating_system", "unknown_platform"),
                 ("software", "pre_installed", "unknown_platform"),
@@ -249,7 +239,7 @@ def _platform_problems(is_machine: pl.Expr, has_code: pl.Expr) -> list[Problem]:
             "unknown_operation",
             "operation {} beside {}",
             ("operation", words),
-            _word("operation"),
+            word_of("operation"),
         ),
         # Both are known and their pair is not. Blocks have no code, and no license of a part.
         Problem(
@@ -275,19 +265,14 @@ def _line_problems(lacking: frozenset[str]) -> list[Problem]:
             "PricePerUnit is no price",
         ),
         Problem(pl.col("currency") == "", "no_currency", "the line names no currency"),
-        Problem(
-            ~pl.col("currency").str.contains(CURRENCY),
-            "unknown_currency",
-            "Currency {}",
-            ("currency",),
-            _word("currency"),
+        unknown_word(
+            ~pl.col("currency").str.contains(CURRENCY), "unknown_currency", "Currency", "currency"
         ),
-        Problem(
+        unknown_word(
             ~pl.col("term_type").is_in(["OnDemand", "Reserved"]),
             "unknown_term",
-            "TermType {}",
-            ("term_type",),
-            _word("term_type"),
+            "TermType",
+            "term_type",
         ),
         Problem(
             is_reserved & pl.lit(bool(lacking)),
@@ -296,7 +281,7 @@ def _line_problems(lacking: frozenset[str]) -> list[Problem]:
             word=pl.lit(named),
         ),
         *(
-            Problem(is_reserved & is_unknown, "unknown_term", message, values, _word(vendors))
+            Problem(is_reserved & is_unknown, "unknown_term", message, values, word_of(vendors))
             for is_unknown, vendors in (
                 (pl.col("lease_months").is_null(), "lease"),
                 (pl.col("lease_payment").is_null(), "payment"),
@@ -317,11 +302,6 @@ def _line_problems(lacking: frozenset[str]) -> list[Problem]:
             ("starting_range", "ending_range"),
         ),
     ]
-
-
-def _word(column: str) -> pl.Expr:
-    """Give the vendor's word; null where the line has none, which is no new word."""
-    return pl.when(pl.col(column) != "").then(pl.col(column))
 
 
 def _platform() -> pl.Expr:

@@ -59,68 +59,26 @@ COLUMNS = {
 }
 """The vendor's columns that are read, and their names here."""
 
-IGNORED = {
-    "Availability Zone",
-    "AvailabilityZone",
-    "ClassicNetworkingSupport",
-    "Dedicated EBS Throughput",
-    "EBS Optimized",
-    "ECU",
-    "Elastic Graphics Type",
-    "Enhanced Networking Supported",
-    "From Location",
-    "From Location Type",
-    "From Region Code",
-    "GPU Memory",
-    "Group",
-    "Group Description",
-    "Instance",
-    "Instance Capacity - 10xlarge",
-    "Instance Capacity - 12xlarge",
-    "Instance Capacity - 16xlarge",
-    "Instance Capacity - 18xlarge",
-    "Instance Capacity - 24xlarge",
-    "Instance Capacity - 2xlarge",
-    "Instance Capacity - 32xlarge",
-    "Instance Capacity - 4xlarge",
-    "Instance Capacity - 8xlarge",
-    "Instance Capacity - 9xlarge",
-    "Instance Capacity - large",
-    "Instance Capacity - medium",
-    "Instance Capacity - metal",
-    "Instance Capacity - xlarge",
-    "Instance Family",
-    "Intel AVX Available",
-    "Intel AVX2 Available",
-    "Intel Turbo Available",
-    "Max IOPS Burst Performance",
-    "Max IOPS/volume",
-    "Max Volume Size",
-    "Max throughput/volume",
-    "Normalization Size Factor",
-    "Physical Cores",
-    "PriceDescription",
-    "Processor Architecture",
-    "Processor Features",
-    "Product Type",
-    "Provisioned",
-    "RelatedTo",
-    "Resource Type",
-    "SnapshotArchiveFeeType",
-    "Storage Media",
-    "To Location",
-    "To Location Type",
-    "To Region Code",
-    "Transfer Type",
-    "VPCNetworkingSupport",
-    "VPCnetworkingsupport",
-    "Volume API Name",
-    "Volume Type",
-    "instanceSKU",
-    "serviceCode",
-    "serviceName",
-    "usageType",
-}
+IGNORED = set(
+    """
+Availability Zone,AvailabilityZone,ClassicNetworkingSupport,Dedicated EBS Throughput,EBS Optimized
+ECU,Elastic Graphics Type,Enhanced Networking Supported,From Location,From Location Type
+From Region Code,GPU Memory,Group,Group Description,Instance,Instance Family,Intel AVX Available
+Intel AVX2 Available,Intel Turbo Available,Max IOPS Burst Performance,Max IOPS/volume
+Max Volume Size,Max throughput/volume,Normalization Size Factor,Physical Cores,PriceDescription
+Processor Architecture,Processor Features,Product Type,Provisioned,RelatedTo,Resource Type
+SnapshotArchiveFeeType,Storage Media,To Location,To Location Type,To Region Code,Transfer Type
+VPCNetworkingSupport,VPCnetworkingsupport,Volume API Name,Volume Type,instanceSKU,serviceCode
+serviceName,usageType
+Instance Capacity - 10xlarge,Instance Capacity - 12xlarge,Instance Capacity - 16xlarge
+Instance Capacity - 18xlarge,Instance Capacity - 24xlarge,Instance Capacity - 2xlarge
+Instance Capacity - 32xlarge,Instance Capacity - 4xlarge,Instance Capacity - 8xlarge
+Instance Capacity - 9xlarge,Instance Capacity - large,Instance Capacity - medium
+Instance Capacity - metal,Instance Capacity - xlarge
+""".strip()
+    .replace("\n", ",")
+    .split(",")
+)
 """Columns of the lists of 2017 to 2026 that say nothing of a price. Any other is new."""
 
 REQUIRED = {

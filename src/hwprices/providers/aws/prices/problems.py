@@ -24,6 +24,16 @@ class Problem:
     word: pl.Expr | None = None
 
 
+def unknown_word(condition: pl.Expr, reason: str, name: str, column: str) -> Problem:
+    """Refuse a word that is not known; ``name`` is the vendor's name of its column."""
+    return Problem(condition, reason, f"{name} {{}}", (column,), word_of(column))
+
+
+def word_of(column: str) -> pl.Expr:
+    """Return the vendor's word; null where the line has none, which is no new word."""
+    return pl.when(pl.col(column) != "").then(pl.col(column))
+
+
 def first_problem(problems: Sequence[Problem]) -> list[pl.Expr]:
     """Make the columns ``reason``, ``message`` and ``word`` of the first problem that a row has.
 

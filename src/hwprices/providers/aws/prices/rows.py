@@ -352,8 +352,4 @@ def _refused(parts: list[pl.DataFrame], page: Page) -> pl.DataFrame:
     return quarantine.refused(
         shown,
         table="prices",
-        reason=pl.col("reason"),
-        message=pl.col("message"),
-        word=pl.col("word"),
-        dependants=pl.col("dependants"),
     ).collect()

@@ -20,7 +20,7 @@ from hwprices.providers import Pages
 from hwprices.providers.aws.inventory.regions import currency_of
 from hwprices.providers.aws.prices.classify import CURRENCY, IDLE
 from hwprices.providers.aws.prices.price_list import PriceList
-from hwprices.providers.aws.prices.problems import Problem, first_problem
+from hwprices.providers.aws.prices.problems import Problem, first_problem, unknown_word
 from hwprices.providers.aws.prices.rows import read_date
 from hwprices.rows import frames, prices, quarantine
 from hwprices.rows.origin import ORIGIN, origin
@@ -448,20 +448,12 @@ def _problems() -> list[Problem]:
             "{} is no price",
             ("price_text",),
         ),
-        Problem(
-            ~pl.col("unit").str.to_lowercase().is_in(["hrs"]),
-            "unknown_unit",
-            "a rate per {}",
-            ("unit",),
-            pl.col("unit"),
+        unknown_word(
+            ~pl.col("unit").str.to_lowercase().is_in(["hrs"]), "unknown_unit", "a rate per", "unit"
         ),
         Problem(pl.col("currency").is_null(), "no_currency", "the rate names no currency"),
-        Problem(
-            ~pl.col("currency").str.contains(CURRENCY),
-            "unknown_currency",
-            "Currency {}",
-            ("currency",),
-            pl.col("currency"),
+        unknown_word(
+            ~pl.col("currency").str.contains(CURRENCY), "unknown_currency", "Currency", "currency"
         ),
         Problem(
             lacks_platform & ~is_host,
@@ -512,8 +504,4 @@ def _refused(rates: pl.LazyFrame) -> pl.DataFrame:
     return quarantine.refused(
         shown.select(columns),
         table="prices",
-        reason=pl.col("reason"),
-        message=pl.col("message"),
-        word=pl.col("word"),
-        dependants=pl.col("dependants"),
     ).collect()

@@ -125,9 +125,6 @@ def _refused(quotes: pl.DataFrame) -> pl.DataFrame:
     return quarantine.refused(
         quotes.lazy().drop("hourly").with_columns(purchase_option=pl.lit("spot")),
         table="prices",
-        reason=pl.col("reason"),
-        message=pl.col("message"),
-        word=pl.col("word"),
     ).collect()
 
 

@@ -5,7 +5,6 @@ behind new regions and has no sovereign clouds: a region that sells or offers ma
 it has a row with its id alone.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -41,57 +40,30 @@ NOT_PUBLIC = ("Stage", "Canary")
 """How the geographies of Azure's own test regions begin: "Stage (US)", "Canary (US)"."""
 
 
-@dataclass(frozen=True)
-class Country:
-    """An ISO 3166-1 alpha-2 code, and the continent as in the regions table."""
-
-    code: str
-    continent: str
-
-
-GEOGRAPHIES = {
-    "Australia": Country("AU", "oceania"),
-    "Austria": Country("AT", "europe"),
-    "Belgium": Country("BE", "europe"),
-    "Brazil": Country("BR", "south_america"),
-    "Canada": Country("CA", "north_america"),
-    "Chile": Country("CL", "south_america"),
-    "Denmark": Country("DK", "europe"),
-    "France": Country("FR", "europe"),
-    "Germany": Country("DE", "europe"),
-    "India": Country("IN", "asia"),
-    "Indonesia": Country("ID", "asia"),
-    "Israel": Country("IL", "asia"),
-    "Italy": Country("IT", "europe"),
-    "Japan": Country("JP", "asia"),
-    "Korea": Country("KR", "asia"),
-    "Malaysia": Country("MY", "asia"),
-    "Mexico": Country("MX", "north_america"),
-    "New Zealand": Country("NZ", "oceania"),
-    "Norway": Country("NO", "europe"),
-    "Poland": Country("PL", "europe"),
-    "Qatar": Country("QA", "asia"),
-    "South Africa": Country("ZA", "africa"),
-    "Spain": Country("ES", "europe"),
-    "Sweden": Country("SE", "europe"),
-    "Switzerland": Country("CH", "europe"),
-    "Taiwan": Country("TW", "asia"),
-    "UAE": Country("AE", "asia"),
-    "United Kingdom": Country("GB", "europe"),
-    "United States": Country("US", "north_america"),
-    "usa": Country("US", "north_america"),
+COUNTRIES = {
+    "oceania": "AU Australia, NZ New Zealand",
+    "europe": (
+        "AT Austria, BE Belgium, DK Denmark, FR France, DE Germany, IT Italy, NO Norway, "
+        "PL Poland, ES Spain, SE Sweden, CH Switzerland, GB United Kingdom, IE Ireland, "
+        "NL Netherlands"
+    ),
+    "south_america": "BR Brazil, CL Chile",
+    "north_america": "CA Canada, MX Mexico, US United States, US usa",
+    "asia": (
+        "IN India, ID Indonesia, IL Israel, JP Japan, KR Korea, MY Malaysia, QA Qatar, "
+        "TW Taiwan, AE UAE, HK Hong Kong, SG Singapore"
+    ),
+    "africa": "ZA South Africa",
 }
-"""metadata.geography → country. Those of several countries (Asia Pacific, Europe) are absent."""
+"""Continent → code and name of countries as metadata.geography has them, or, where that spans
+several (Asia Pacific, Europe), metadata.physicalLocation."""
 
 PLACES = {
-    "Hong Kong": Country("HK", "asia"),
-    "Singapore": Country("SG", "asia"),
-    "Ireland": Country("IE", "europe"),
-    "Netherlands": Country("NL", "europe"),
+    country[3:]: (country[:2], continent)
+    for continent, countries in COUNTRIES.items()
+    for country in countries.split(", ")
 }
-"""metadata.physicalLocation → country, where the geography spans several."""
-
-COUNTRIES = {**GEOGRAPHIES, **PLACES}
+"""Geography or physical location → ISO 3166-1 alpha-2 code, and continent as in regions."""
 
 
 def is_public_location(location: dict[str, Any]) -> bool:
@@ -144,8 +116,8 @@ def region_rows(locations: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame
         "region",
         pl.col("displayName").alias("display_name"),
         pl.lit("available").alias("status"),
-        _country({place: country.code for place, country in COUNTRIES.items()}).alias("country"),
-        _country({p: country.continent for p, country in COUNTRIES.items()}).alias("continent"),
+        _look_up({place: code for place, (code, _) in PLACES.items()}).alias("country"),
+        _look_up({place: continent for place, (_, continent) in PLACES.items()}).alias("continent"),
         *_coordinates(),
         "observed_at",
         "raw_sha256",
@@ -162,7 +134,7 @@ def region_rows(locations: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame
     return frames.conform(rows.lazy(), Regions).sort("region").collect()
 
 
-def _country(by_place: dict[str, str]) -> pl.Expr:
+def _look_up(by_place: dict[str, str]) -> pl.Expr:
     """Look a location's place up, then its geography; null where neither is in the table."""
     metadata = pl.col("metadata").struct
     return pl.coalesce(

@@ -2,8 +2,8 @@
 
 Pages of the usual form are read straight into columns (``rows.json_columns``). Any other, such as
 one with an amount that is negative or no number, is decoded item by item: there amounts stay text
-until ``money`` makes Decimals of them. No float comes between, and what is refused is shown as it
-came.
+until ``read_money`` makes Decimals of them. No float comes between, and what is refused is shown as
+it came.
 """
 
 import functools
@@ -308,9 +308,9 @@ def decode_items(body: bytes) -> pl.DataFrame:
     rows = pl.read_json(items, schema=_ENCODED) if answer.Items else pl.DataFrame(schema=_ENCODED)
     return rows.with_columns(
         *(pl.col(name).alias(f"{name}_text") for name in AMOUNTS),
-        *(money(pl.col(name)).alias(name) for name in AMOUNTS),
+        *(read_money(pl.col(name)).alias(name) for name in AMOUNTS),
         pl.col("savingsPlan").list.eval(plan("term")).alias("plan_terms"),
-        pl.col("savingsPlan").list.eval(money(plan("retailPrice"))).alias("plan_prices"),
+        pl.col("savingsPlan").list.eval(read_money(plan("retailPrice"))).alias("plan_prices"),
         pl.col("savingsPlan").list.eval(plan("retailPrice")).alias("plan_prices_text"),
         pl.Series("new_members_text", [names or None for names in new], dtype=pl.String),
     ).select(*COLUMNS)
@@ -353,14 +353,6 @@ def _refuse_repeated_names(body: bytes, answer: Answer, items: bytes) -> None:
     names = strict_json.count_names(body)
     if names is None or names != strict_json.count_names(envelope + items):
         strict_json.refuse_repeated_names(body)
-
-
-def money(text: pl.Expr) -> pl.Expr:
-    """Convert a number as the vendor wrote it, exact to the tenth decimal.
-
-    Null where it is not a number or does not fit.
-    """
-    return read_money(text)
 
 
 def amount_text(name: str) -> pl.Expr:

@@ -295,9 +295,6 @@ def _refused(classified: ClassifiedItems) -> dict[str, pl.DataFrame]:
     rows = quarantine.refused(
         items.drop("page_region").lazy(),
         table="prices",
-        reason=pl.col("reason"),
-        message=pl.col("message"),
-        word=pl.col("word"),
     ).collect()
     divided = frames.by_value(rows.with_columns(items["page_region"]), "page_region")
     return {region: part.drop("page_region") for region, part in divided.items()}

@@ -28,9 +28,8 @@ from hwprices.providers.gcp.listings import BrokenRow, decode_rows, refused_memb
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
 from hwprices.rows import frames, quarantine
 from hwprices.rows.accelerators import accelerator_totals
-from hwprices.rows.origin import origin
+from hwprices.rows.origin import origin, origins
 from hwprices.schemas.inventory import InstanceTypes
-from hwprices.units import Timestamp
 
 LARGEST_FIGURE = {
     "guestCpus": 100_000,
@@ -294,32 +293,19 @@ _DISKS_IN_NAME = re.compile(r"-(?!no)\w*lssd(?:-|$)")
 
 def _offers_frame(offers: Sequence[_Offer]) -> pl.DataFrame:
     """Return one row for each zone and type, from the first page that lists the pair."""
-    region_of = {zone: zone.rpartition("-")[0] for zone in {offer.zone for offer in offers}}
     # By identity: pages of equal content share a key, and have each its URL and time.
     pages = {id(offer.page): offer.page for offer in offers}
-    origins = pl.DataFrame(
-        {
-            "page": list(pages),
-            "observed_at": [page.retrieved_at for page in pages.values()],
-            "source_url": [page.url for page in pages.values()],
-            "raw_sha256": [page.sha256 for page in pages.values()],
-        },
-        schema={
-            "page": pl.Int64,
-            "observed_at": Timestamp,
-            "source_url": pl.String,
-            "raw_sha256": pl.String,
-        },
-    )
+    number = {page: place for place, page in enumerate(pages)}
     columns = {
         "zone": [offer.zone for offer in offers],
-        "region": [region_of[offer.zone] for offer in offers],
+        "region": [offer.zone.rpartition("-")[0] for offer in offers],
         "instance_type": [offer.instance_type for offer in offers],
-        "page": [id(offer.page) for offer in offers],
+        "page": [number[id(offer.page)] for offer in offers],
     }
-    rows = pl.DataFrame(columns, schema={**dict.fromkeys(columns, pl.String), "page": pl.Int64})
+    rows = pl.DataFrame(columns, schema={**dict.fromkeys(columns, pl.String), "page": pl.Int32})
     rows = rows.unique(["zone", "instance_type"], keep="first", maintain_order=True)
-    return rows.join(origins, on="page", how="left", maintain_order="left").drop("page")
+    page_origins = origins(list(pages.values()))
+    return rows.join(page_origins, on="page", how="left", maintain_order="left").drop("page")
 
 
 def _unsold_frame(types: Sequence[MachineType], sheets: Sheets) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Read regions and zones, and make rows of the tables regions and zones.
+"""Read regions and zones; make rows of the tables regions, zones and availability.
 
 The pages hold ``regions.list`` and ``zones.list``:
 https://cloud.google.com/compute/docs/reference/rest/v1/zones/list. Without a project there are
@@ -21,7 +21,7 @@ from hwprices.providers.gcp.listings import decode
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.rows import frames
 from hwprices.schemas.columns import Table
-from hwprices.schemas.inventory import Regions, Zones
+from hwprices.schemas.inventory import Availability, Regions, Zones
 
 _SETTING = "HWPRICES_GCP_COMPUTE_URL"
 
@@ -146,6 +146,19 @@ def zone_rows(zones: Sequence[Place], regions: pl.DataFrame) -> pl.DataFrame:
         if place.region in kept
     ]
     return _frame(rows, Zones)
+
+
+def availability_rows(machines: Machines, regions: list[str] | None) -> pl.DataFrame:
+    """Return rows of availability, in the order of the pages.
+
+    ``regions`` limits them; None means all.
+    """
+    offers = machines.offers
+    if regions is not None:
+        offers = offers.filter(pl.col("region").is_in(regions))
+    rows = offers.lazy().drop("source_url")
+    rows = rows.with_columns(provider=pl.lit("gcp"), offered=pl.lit(True))
+    return frames.conform(rows, Availability).collect()
 
 
 def _frame(rows: list[dict[str, Any]], model: type[Table]) -> pl.DataFrame:
