@@ -280,7 +280,7 @@ def _scaled(grid: Grid, index: int, fitted: Calibration) -> float | None:
     memory = {point.device.accelerator_id: point.usable_bytes}
     estimator = throughput.Estimator(others, memory, fitted)
     factor = estimator.nearest_factor(
-        roofline.Machine(point.device, point.measurement.devices, point.usable_bytes),
+        roofline.Host(point.device, point.measurement.devices, point.usable_bytes),
         model_shape(point.measurement.workload.model_id),
         point.measurement.kind,
         throughput.measured_format(point.device, point.measurement),

@@ -1,9 +1,9 @@
 """Compare what is answered for machines without accelerators with measurements of them."""
 
 from hwprices.read.recommend.cpu_speeds import (
+    CpuRates,
     CpuSpeed,
-    CpuSpeeds,
-    Rates,
+    MeasuredCpus,
     filled_speed,
     machine_of,
     middle_ratio,
@@ -21,7 +21,7 @@ def errors(rows: list[CpuSpeed]) -> dict[str, Errors]:
     """
     alone: Errors = {"scaled": [], "modelled": []}
     filled: Errors = {"scaled": [], "modelled": []}
-    ratios = CpuSpeeds(rows).filled_ratios
+    ratios = MeasuredCpus(rows).filled_ratios
     of_cpu: dict[str, list[CpuSpeed]] = {}
     for row in rows:
         of_cpu.setdefault(row.cpu_id, []).append(row)
@@ -41,7 +41,7 @@ def errors(rows: list[CpuSpeed]) -> dict[str, Errors]:
     return {"cpu_serving": filled, "cpu_single_user": alone}
 
 
-def _rates(of_cpu: list[CpuSpeed], target: CpuSpeed, basis: str) -> Rates | None:
+def _rates(of_cpu: list[CpuSpeed], target: CpuSpeed, basis: str) -> CpuRates | None:
     """Return the rates of the target's machine from the other rows of its CPU; None without any."""
     name = target.instance_type
     if basis == "modelled":
@@ -49,5 +49,5 @@ def _rates(of_cpu: list[CpuSpeed], target: CpuSpeed, basis: str) -> Rates | None
     else:
         same_type = (row for row in of_cpu if row.instance_type == name)
         kept = [row for row in same_type if row.model_id != target.model_id]
-    rates = CpuSpeeds(kept).rates(machine_of(target), target.model)
+    rates = MeasuredCpus(kept).rates(machine_of(target), target.model)
     return rates if rates is not None and rates.basis == basis else None

@@ -9,7 +9,7 @@ from tests.helpers.small_release import Release
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend.cpu_speeds import (
     CpuMachine,
-    CpuSpeeds,
+    MeasuredCpus,
     at_size,
     cpu_speeds,
     filled_speed,
@@ -69,7 +69,7 @@ def test_a_cpu_that_nobody_measured_has_no_rates() -> None:
     """Nothing is guessed from other CPUs."""
     machine = CpuMachine("oracle", "", "nvidia-grace", 8, math.inf)
     assert cpu_speeds().rates(machine, LLAMA) is None
-    assert CpuSpeeds([]).rates(machine, LLAMA) is None
+    assert MeasuredCpus([]).rates(machine, LLAMA) is None
 
 
 def cpus(release: Release, model: str = "llama-3.1-8b", **serving: float) -> pl.DataFrame:

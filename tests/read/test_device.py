@@ -44,7 +44,9 @@ def drawn(answer_frame: pl.DataFrame) -> list[str]:
 
 
 def test_the_groups_have_exactly_the_declared_columns() -> None:
-    groups = [get_type_hints(answer.Answer)[group.name] for group in fields(answer.Answer)]
+    groups = [
+        get_type_hints(answer.DeviceAnswer)[group.name] for group in fields(answer.DeviceAnswer)
+    ]
     columns = [column.name for group in groups for column in fields(group)]
     assert sorted([*columns, "missing"]) == sorted(answer.COLUMNS)
 
@@ -406,7 +408,7 @@ def test_p4_is_a_card_and_a_family_and_both_are_offered(release: Release) -> Non
 
 def test_an_id_means_its_device_whatever_else_is_called_so() -> None:
     """A cloud sells machines named NVIDIA HGX H100, and one can buy the board of that name."""
-    board = lookup.Candidate("local_hardware", "nvidia-hgx-h100", "HGX H100", "NVIDIA")
+    board = lookup.NamedDevice("local_hardware", "nvidia-hgx-h100", "HGX H100", "NVIDIA")
     sold_as = lookup.SoldAs({"nvidiahgxh100": ["nvidia-h100-sxm5-80gb"]})
     assert lookup.find([board], "nvidia-hgx-h100", sold_as) == ("local_hardware", "nvidia-hgx-h100")
 

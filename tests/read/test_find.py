@@ -23,7 +23,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
 from hwprices.read.find import offers, places, search, words
-from hwprices.read.find.machines import Machine
+from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.search import Search
 from hwprices.read.terminal import find as drawing
 from hwprices.read.terminal import overview as overview_drawing
@@ -707,7 +707,7 @@ def cloud_release() -> Release:
 )
 def test_an_equal_may_leave_its_cpu_unstated_and_must_have_a_price(asked: str) -> None:
     provider, _, name = asked.partition(" ")
-    found = comparing.nearest(cloud_release(), Machine(provider, name), Search())
+    found = comparing.nearest(cloud_release(), NamedMachine(provider, name), Search())
     equals = {
         "aws": P5,
         "gcp": A3,
@@ -729,13 +729,13 @@ def test_a_machine_whose_sizes_are_known_goes_before_one_whose_are_not() -> None
             provider=pl.col("provider").replace("runpod", "lambda")
         ),
     }
-    found = comparing.nearest(release, Machine("aws", P5), Search())
-    assert Machine("lambda", "8x NVIDIA H100 SXM 80 GB") in found
+    found = comparing.nearest(release, NamedMachine("aws", P5), Search())
+    assert NamedMachine("lambda", "8x NVIDIA H100 SXM 80 GB") in found
 
 
 def test_an_accelerator_without_a_spec_sheet_has_no_equals() -> None:
     """DigitalOcean's H100 is no CoreWeave A100, though neither has an id."""
-    asked = Machine("digitalocean", "NVIDIA H100 (8x)")
+    asked = NamedMachine("digitalocean", "NVIDIA H100 (8x)")
     with pytest.raises(HwpricesError, match="no spec sheet says which accelerator"):
         comparing.nearest(cloud_release(), asked, Search())
 

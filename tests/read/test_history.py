@@ -24,7 +24,7 @@ from hwprices.publish import release as published
 from hwprices.publish.history import intervals as publishing
 from hwprices.read.find import past
 from hwprices.read.find.search import EVERY_WAY
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.history import diff, intervals
 from hwprices.read.history.cheapest import cheapest
 from hwprices.read.terminal import chart, history
@@ -79,7 +79,7 @@ def ask(tables, text="", usual=EVERY_WAY, *, titles=None, **options):
     """Give the intervals that a question asks for, of tables without a manifest."""
     every = tables.scan("price_history")
     together = past.PastTables(tables, every)
-    search = past.understand(Vocabulary(together, titles), text, usual, **options)
+    search = past.understand(ReleaseWords(together, titles), text, usual, **options)
     return intervals.of_search(together, every, search)
 
 

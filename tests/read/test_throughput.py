@@ -18,7 +18,7 @@ from hwprices.read.recommend.calibration import load_calibration
 from hwprices.read.recommend.devices import Device, device
 from hwprices.read.recommend.measurements import Measurement, Workload, measurements
 from hwprices.read.recommend.model_shape import model_shape, published_models
-from hwprices.read.recommend.roofline import Demand, Machine, divisions
+from hwprices.read.recommend.roofline import Demand, Host, divisions
 from hwprices.read.recommend.throughput import Estimator, as_in_format, work_per_token
 from hwprices.specs.sheets import load
 
@@ -221,7 +221,7 @@ def test_r1_on_eight_b200_serves_as_many_users_as_its_limit_allows(
     MLPerf's fastest system did 7,313 tokens/s on each B200 with 800 tokens in and 3,880 out, which
     is the work of 160 tokens/s with the longer prompts: 1,282 on eight, and 1,282 / 20 = 64 users.
     """
-    machine = Machine(devices["nvidia-b200"], 8, 0.9 * 180 * 2.0**30)
+    machine = Host(devices["nvidia-b200"], 8, 0.9 * 180 * 2.0**30)
     demand = Demand(model_shape("deepseek-r1"), 32_000, 1000, "fp4", min_tokens_per_second=20)
     estimator = Estimator(measured, {"nvidia-b200": machine.usable_bytes})
     answers = [
@@ -244,7 +244,7 @@ def test_r1_in_four_bits_and_their_scales_does_not_fit_two_b200(
     usable = 0.9 * 180 * 2.0**30
     answers = [
         Estimator([], {}).answer(
-            Machine(devices["nvidia-b200"], count, usable), demand, as_measured=False
+            Host(devices["nvidia-b200"], count, usable), demand, as_measured=False
         )
         for count in (2, 4)
     ]
@@ -263,7 +263,7 @@ def test_a_factor_of_another_format_does_not_slow_the_faster_device(
     for precision in ("fp8", "fp4", "int4", "bf16"):
         speeds = []
         for name, memory in (("nvidia-b200", 180), ("nvidia-b300", 270)):
-            machine = Machine(devices[name], 1, 0.9 * memory * 2.0**30)
+            machine = Host(devices[name], 1, 0.9 * memory * 2.0**30)
             demand = Demand(model, 512, 256, precision, min_tokens_per_second=5)
             answer = estimator.answer(machine, demand, as_measured=False)
             assert answer is not None
@@ -306,7 +306,7 @@ def test_a_family_is_measured_for_filled_machines_and_for_one_user_apart(
     devices: dict[str, Device], accelerator: str, filled: str, alone: str
 ) -> None:
     """MLPerf since v4.0 has no Ampere and no Turing, llama.cpp no TPU."""
-    machine = Machine(devices[accelerator], 8, 14 * 2.0**30)
+    machine = Host(devices[accelerator], 8, 14 * 2.0**30)
     demand = Demand(model_shape("3B"), 512, 256, "bf16")
     fitted = load_calibration()
     for users, kind, basis in ((None, "serving", filled), (1, "single_user", alone)):
@@ -350,7 +350,7 @@ def test_no_answer_breaks_a_limit_that_was_asked_for(
     latest: float | None,
     users: int | None,
 ) -> None:
-    machine = Machine(devices[accelerator], 8, 72 * 2.0**30)
+    machine = Host(devices[accelerator], 8, 72 * 2.0**30)
     demand = Demand(
         *(model_shape(name), *lengths, "fp8"),
         concurrency=users,
@@ -395,7 +395,7 @@ def test_a_faster_measured_device_never_goes_behind_a_slower_dearer_one() -> Non
     for model in ("llama-3.1-8b", "llama-3.1-70b", "3B"):
         speeds = []
         for name in ids:
-            machine = Machine(device(row | {"accelerator_id": name}), 8, 43 * 2.0**30)
+            machine = Host(device(row | {"accelerator_id": name}), 8, 43 * 2.0**30)
             demand = Demand(model_shape(model), 512, 256, "fp8")
             answer = estimator.answer(machine, demand, as_measured=model == "llama-3.1-8b")
             assert answer is not None
@@ -506,7 +506,7 @@ def test_no_answer_does_more_work_than_was_measured(
         accelerator = devices[result.accelerator_id]
         if result.kind != "serving" or accelerator.bytes_per_second is None:
             continue
-        machine = Machine(accelerator, 8, 72 * 2.0**30)
+        machine = Host(accelerator, 8, 72 * 2.0**30)
         model = model_shape(result.workload.model_id)
         lengths = (result.workload.input_tokens, result.workload.output_tokens)
         ceiling = result.highest * 8 * work_per_token(model, *lengths)

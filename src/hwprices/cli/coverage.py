@@ -40,7 +40,7 @@ def coverage(
         hwprices coverage --columns
     """
     from hwprices.read.find import overview, request
-    from hwprices.read.find.vocabulary import Vocabulary
+    from hwprices.read.find.vocabulary import ReleaseWords
     from hwprices.read.terminal.overview import (
         render_columns,
         render_coverage,
@@ -48,7 +48,7 @@ def coverage(
     )
 
     dataset = open_dataset(root, version)
-    chosen = request.providers(Vocabulary.of(dataset), provider) if provider else ()
+    chosen = request.providers(ReleaseWords.of(dataset), provider) if provider else ()
     if columns and unknown:
         raise HwpricesError("--columns and --unknown are two lists", "Give one of them.")
     if unknown:

@@ -11,7 +11,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read import landed
 from hwprices.read.find import absence, machines, request
 from hwprices.read.find.options import Names
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.landed import Trace
 from hwprices.release import age
 from hwprices.release.release import Release
@@ -96,7 +96,7 @@ def find_prices(
         HwpricesError: there is no such price (the line says where the type has prices), or no such
             provider.
     """
-    clouds = request.providers(Vocabulary.of(dataset), provider)
+    clouds = request.providers(ReleaseWords.of(dataset), provider)
     same_name = _of_name(dataset, name, clouds)
     active = {key: value for key, value in filters.items() if value is not None}
     conditions = [pl.col(key) == value for key, value in active.items()]

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hwprices.hidden_characters import escaped
 from hwprices.read.find import search, words
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.terminal import next_steps
 from hwprices.read.terminal.tables import money, table
 from hwprices.read.terminal.where_sold import PRIVATE
@@ -56,7 +56,7 @@ def cheapest_per_accelerator(dataset: Tables, name: str = SHOWN_GPU) -> pl.DataF
     not list where a machine is offered. A provider without prices in USD has its own currency;
     community hosts have rows of their own.
     """
-    names = Vocabulary(dataset)
+    names = ReleaseWords(dataset)
     ids = words.accelerators(name, names.accelerators)
     without_id = search.pairs("instance_type", words.unknown_machines(name, names))
     accelerator = pl.col("accelerators").list.first().struct

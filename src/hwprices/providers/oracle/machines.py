@@ -15,7 +15,7 @@ from typing import Any
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle.fetch import BUNDLED, SHAPES
-from hwprices.providers.oracle.sheets import Series, Sheets
+from hwprices.providers.oracle.sheets import OracleSeries, OracleSheets
 from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.members import RefusedItemError, items, member, number, text
 from hwprices.rows.vendor_rows import VendorRows
@@ -62,7 +62,7 @@ class Machine:
 
     name: str
     shape: str
-    series: Series | None
+    series: OracleSeries | None
     processor: str | None
     bare_metal: bool
     preemptible: bool
@@ -89,7 +89,7 @@ class Machine:
         return None if self.gpus else ARCHITECTURES.get(self.processor or "")
 
 
-def read_machines(pages: Pages, sheets: Sheets, rows: VendorRows) -> list[Machine]:
+def read_machines(pages: Pages, sheets: OracleSheets, rows: VendorRows) -> list[Machine]:
     """Read every shape of the run.
 
     Raises:
@@ -132,7 +132,7 @@ def _word(item: Mapping[str, Any], name: str) -> str:
     return text(member(item, name), "value").lower()
 
 
-def _machines(item: dict[str, Any], page: Page, sheets: Sheets) -> Iterator[Machine]:
+def _machines(item: dict[str, Any], page: Page, sheets: OracleSheets) -> Iterator[Machine]:
     """Yield the machine of a shape, or the sizes of a flexible one.
 
     Raises:
@@ -198,7 +198,7 @@ def _parts(item: dict[str, Any]) -> dict[str, str]:
     return {name: QUANTITY_KINDS[kind] for name, kind in zip(numbers, kinds, strict=True)}
 
 
-def _listed_quantities(item: dict[str, Any], series: Series | None) -> dict[str, Decimal]:
+def _listed_quantities(item: dict[str, Any], series: OracleSeries | None) -> dict[str, Decimal]:
     """Return how much of each part a shape of one size has; the sheet has what it leaves out."""
     listed = {QUANTITY_KINDS[_word(p, "type")]: _quantity(p, "qty") for p in item["products"]}
     memory = _quantity(item, "bundleMemoryQty") if "bundleMemoryQty" in item else None
@@ -219,7 +219,9 @@ def _quantity(item: Mapping[str, Any], name: str) -> Decimal | None:
     return amount
 
 
-def instance_type_row(machine: Machine, gpu_name: str | None, sheets: Sheets) -> dict[str, Any]:
+def instance_type_row(
+    machine: Machine, gpu_name: str | None, sheets: OracleSheets
+) -> dict[str, Any]:
     """Make the row of a machine. ``gpu_name``: the GPU that its part is."""
     series = machine.series
     memory = machine.quantities.get("ram")
@@ -262,7 +264,7 @@ def _cpu_columns(machine: Machine) -> dict[str, Any]:
 
 
 def _accelerator_columns(
-    machine: Machine, gpu_name: str | None, sheets: Sheets
+    machine: Machine, gpu_name: str | None, sheets: OracleSheets
 ) -> Mapping[str, Any]:
     """Return the GPU by the part that the machine is billed by."""
     if not machine.gpus:

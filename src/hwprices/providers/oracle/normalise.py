@@ -19,7 +19,7 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.oracle.fetch import CURRENCY, PRODUCTS
 from hwprices.providers.oracle.machines import Machine, instance_type_row, read_machines
-from hwprices.providers.oracle.sheets import Sheets
+from hwprices.providers.oracle.sheets import OracleSheets
 from hwprices.rows.members import DECIMALS, RefusedItemError, items, money, number, text
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import InstanceTypes, Regions
@@ -85,7 +85,7 @@ https://blogs.oracle.com/cloud-infrastructure/announcing-ga-of-oracle-preemptibl
 
 
 @dataclass(frozen=True)
-class Rate:
+class OracleRate:
     """The price of one unit of a part for an hour; 0 for a part that is Always Free."""
 
     part_number: str
@@ -96,13 +96,13 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Rates:
+class OracleRates:
     """The rates by part number; ``ambiguous`` parts come with two prices and so have none."""
 
-    by_part: Mapping[str, Rate]
+    by_part: Mapping[str, OracleRate]
     ambiguous: frozenset[str]
 
-    def gpu_name(self, part_number: str, sheets: Sheets) -> str | None:
+    def gpu_name(self, part_number: str, sheets: OracleSheets) -> str | None:
         """Return the GPU behind a part: by the sheet, or else by the product list's words."""
         rate = self.by_part.get(part_number)
         return sheets.gpus.get(part_number) or (rate.name if rate else None)
@@ -113,10 +113,10 @@ class Line:
     """One part of a machine: how many units at which rate."""
 
     quantity: Decimal
-    rate: Rate
+    rate: OracleRate
 
 
-def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
+def normalise(pages: Pages, sheets: OracleSheets | None = None) -> Iterator[Part]:
     """Yield the region, the machines, their prices and the parts these are composed from.
 
     ``sheets`` are facts about the machines; None loads those of the checkout or package. There is
@@ -127,7 +127,7 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     """
     if not pages.of(PRODUCTS):
         return
-    sheets, rows = sheets or Sheets.load(), VendorRows("oracle", "partNumber", "name")
+    sheets, rows = sheets or OracleSheets.load(), VendorRows("oracle", "partNumber", "name")
     rates = _read_rates(pages, rows)
     machines = read_machines(pages, sheets, rows)
     region = {"region": REGION, "display_name": "All commercial regions", "kind": "region"}
@@ -145,13 +145,13 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     yield Part("component_prices", rows.table(ComponentPrices), REGION)
 
 
-def _read_rates(pages: Pages, rows: VendorRows) -> Rates:
+def _read_rates(pages: Pages, rows: VendorRows) -> OracleRates:
     """Read every part of a machine. Of a part that several pages have, the last page is named.
 
     Raises:
         UnreadablePageError: a page is not a list of products. Without it there are no prices.
     """
-    rates: dict[str, Rate] = {}
+    rates: dict[str, OracleRate] = {}
     ambiguous: set[str] = set()
     for page in pages.of(PRODUCTS):
         with pages.parsing(page):
@@ -170,7 +170,7 @@ def _read_rates(pages: Pages, rows: VendorRows) -> Rates:
                         ambiguous.add(rate.part_number)
                         raise RefusedItemError("ambiguous_sku", f"{earlier.price} and {rate.price}")
     kept = {number: rate for number, rate in rates.items() if number not in ambiguous}
-    return Rates(kept, frozenset(ambiguous))
+    return OracleRates(kept, frozenset(ambiguous))
 
 
 def _out_of_scope(item: Any) -> str | None:
@@ -194,7 +194,7 @@ def _out_of_scope(item: Any) -> str | None:
     raise RefusedItemError("unknown_product", f"{category} is an unknown category", category)
 
 
-def _rate(item: dict[str, Any], page: Page, rows: VendorRows) -> Rate:
+def _rate(item: dict[str, Any], page: Page, rows: VendorRows) -> OracleRate:
     """Read the rate of one part.
 
     Raises:
@@ -225,7 +225,7 @@ def _rate(item: dict[str, Any], page: Page, rows: VendorRows) -> Rate:
         raise unknown[0] if unknown else RefusedItemError("no_price", "there is no price")
     for refusal in unknown:
         rows.refuse(page, item, refusal, region=REGION)
-    return Rate(
+    return OracleRate(
         part_number=text(item, "partNumber"),
         name=" ".join(text(item, "displayName").split()),
         kind="license" if is_windows else kind,
@@ -258,7 +258,7 @@ def _range_start(price: dict[str, Any]) -> Decimal:
     return start or Decimal(0)
 
 
-def _add_prices(machine: Machine, rates: Rates, rows: VendorRows) -> None:
+def _add_prices(machine: Machine, rates: OracleRates, rows: VendorRows) -> None:
     """Add the prices of a machine: on demand, and preemptible and Windows where sold."""
     lines, reasons = _lines(machine, rates)
     if reasons:
@@ -315,7 +315,7 @@ def _sum(lines: list[Line]) -> Decimal:
     return round(sum((line.quantity * line.rate.price for line in lines), Decimal(0)), DECIMALS)
 
 
-def _lines(machine: Machine, rates: Rates) -> tuple[list[Line], str]:
+def _lines(machine: Machine, rates: OracleRates) -> tuple[list[Line], str]:
     """Return the parts of a machine with their rates, and why it has no price where it has none."""
     lines: list[Line] = []
     reasons: set[str] = set()
@@ -333,7 +333,7 @@ def _lines(machine: Machine, rates: Rates) -> tuple[list[Line], str]:
     return lines, ",".join(sorted(reasons))
 
 
-def _line(machine: Machine, rate: Rate | None, listed_kind: str) -> Line | str:
+def _line(machine: Machine, rate: OracleRate | None, listed_kind: str) -> Line | str:
     """Return the line of a part, or the kind of component that has no price.
 
     The unit of the rate decides what is counted: a GPU's part is listed with the OCPUs of the host.
@@ -348,7 +348,7 @@ def _line(machine: Machine, rate: Rate | None, listed_kind: str) -> Line | str:
 
 
 def _add_component_prices(
-    rates: Rates, machines: list[Machine], sheets: Sheets, rows: VendorRows
+    rates: OracleRates, machines: list[Machine], sheets: OracleSheets, rows: VendorRows
 ) -> None:
     """Add the rate of every part that a listed machine has, and of every GPU.
 

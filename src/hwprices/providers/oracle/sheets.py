@@ -13,7 +13,7 @@ from hwprices.specs.sheets import load
 
 
 @dataclass(frozen=True)
-class Series:
+class OracleSeries:
     """The machine series of a shape and its CPU.
 
     ``vcpus_per_ocpu`` is 2 where a core has two threads (x86) or an OCPU two cores (AmpereOne).
@@ -32,7 +32,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Size:
+class OracleSize:
     """One size of a flexible shape; ``nvme_tb`` is decimal terabytes, None where it has no disk."""
 
     name: str
@@ -41,7 +41,7 @@ class Size:
     nvme_tb: Decimal | None
 
 
-class Sheets:
+class OracleSheets:
     """The sheets as lookups. Made by ``Sheets.load``."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Sheets:
             accelerator_matcher("oracle", directory),
         )
 
-    def series_of(self, shape: str) -> Series | None:
+    def series_of(self, shape: str) -> OracleSeries | None:
         """Return the series of a shape, None where the sheet has none.
 
         Raises:
@@ -87,7 +87,7 @@ class Sheets:
         if not rows:
             return None
         row = rows[0]
-        return Series(
+        return OracleSeries(
             row["series"],
             row["arch"],
             row["cpu_vendor"],
@@ -99,7 +99,7 @@ class Sheets:
             row["status"],
         )
 
-    def sizes_of(self, shape: str) -> list[Size]:
+    def sizes_of(self, shape: str) -> list[OracleSize]:
         """List the sizes of a flexible shape that are published; none if the sheet lacks it.
 
         Memory is a whole number of GB up to the shape's limit. A size is named
@@ -110,7 +110,7 @@ class Sheets:
             return []
         ratios = [Decimal(text) for text in row["gb_per_ocpu"]]
         limit = Decimal(str(row["max_memory_gb"]))
-        sizes: dict[str, Size] = {}
+        sizes: dict[str, OracleSize] = {}
         for ocpus in map(Decimal, row["ocpus"]):
             for ratio in ratios:
                 memory = min(ocpus * ratio, limit)
@@ -118,7 +118,7 @@ class Sheets:
                     continue
                 suffix = f"{ocpus}" if len(ratios) == 1 else f"{ocpus}-{int(memory)}"
                 name = f"{shape}.{suffix}"
-                sizes[name] = Size(name, ocpus, memory, _nvme(row, ocpus))
+                sizes[name] = OracleSize(name, ocpus, memory, _nvme(row, ocpus))
         return list(sizes.values())
 
 

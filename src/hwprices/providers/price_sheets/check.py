@@ -9,7 +9,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
 from hwprices.providers.price_sheets import folder
 from hwprices.providers.price_sheets.fetch import SHEET, future_days
-from hwprices.providers.price_sheets.sheet import Line, Sheet, parse
+from hwprices.providers.price_sheets.sheet import Sheet, SheetLine, parse
 from hwprices.release.age import STALE_AFTER
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.specs.sheets import load
@@ -79,7 +79,7 @@ def check(file: Path, landings: Iterable[Landing], now: datetime) -> Report:
     )
 
 
-def _last(name: str, landings: Iterable[Landing]) -> tuple[str, list[Line]]:
+def _last(name: str, landings: Iterable[Landing]) -> tuple[str, list[SheetLine]]:
     """Find the sheet that was landed last: where it is, and its lines."""
     for landing in landings:
         run = landing.latest_run(name)
@@ -89,7 +89,7 @@ def _last(name: str, landings: Iterable[Landing]) -> tuple[str, list[Line]]:
     return "", []
 
 
-def _prices(lines: Iterable[Line]) -> dict[Key, str]:
+def _prices(lines: Iterable[SheetLine]) -> dict[Key, str]:
     """Write each price with its unit, or the reason why there is none."""
     return {
         line.key[:3]: str(line.price_reason)
@@ -119,7 +119,7 @@ def _accelerators(name: str, sheet: Sheet) -> list[str]:
     return list(dict.fromkeys(note for note in notes if note))
 
 
-def _accelerator(line: Line, match: Matcher, form_factors: dict[str, str]) -> str:
+def _accelerator(line: SheetLine, match: Matcher, form_factors: dict[str, str]) -> str:
     spec = match(line.page_label, line.instance_type)
     if spec is None:
         return f"no spec sheet for {line.page_label}: add a rule to accelerator_names"

@@ -10,7 +10,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part, UnreadablePageError
 from hwprices.providers.price_sheets.fetch import SHEET
-from hwprices.providers.price_sheets.sheet import Line, Problem, Sheet, parse
+from hwprices.providers.price_sheets.sheet import Sheet, SheetLine, SheetProblem, parse
 from hwprices.rows import frames, quarantine
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.origin import ORIGIN, origin
@@ -67,7 +67,7 @@ def _parse(page: Page, content: bytes) -> Sheet:
 
 def _frame(
     sheets: Sequence[tuple[Page, Sheet]],
-    row: Callable[[Line], dict[str, Any]],
+    row: Callable[[SheetLine], dict[str, Any]],
     dtypes: dict[str, Any],
 ) -> pl.DataFrame:
     """Make a row of every line, with the columns of ``rows.origin`` of its page."""
@@ -83,7 +83,7 @@ def _frame(
 
 def _unique(
     sheets: Sequence[tuple[Page, Sheet]],
-    row: Callable[[Line], dict[str, Any]],
+    row: Callable[[SheetLine], dict[str, Any]],
     model: type[Table],
     provider: str,
 ) -> pl.DataFrame:
@@ -96,7 +96,7 @@ def _unique(
     return frames.conform(complete, model).collect()
 
 
-def _region(line: Line) -> dict[str, Any]:
+def _region(line: SheetLine) -> dict[str, Any]:
     return {
         "region": line.region,
         "display_name": line.page_region or None,
@@ -104,7 +104,7 @@ def _region(line: Line) -> dict[str, Any]:
     }
 
 
-def _machine(line: Line, match: Matcher) -> dict[str, Any]:
+def _machine(line: SheetLine, match: Matcher) -> dict[str, Any]:
     return {
         "instance_type": line.instance_type,
         "family": line.page_label,
@@ -118,7 +118,7 @@ def _machine(line: Line, match: Matcher) -> dict[str, Any]:
     }
 
 
-def _accelerator(line: Line, match: Matcher) -> dict[str, Any]:
+def _accelerator(line: SheetLine, match: Matcher) -> dict[str, Any]:
     """Return the spec sheet of a GPU; the id is null where accelerator_names has no rule."""
     sheet = match(line.page_label, line.instance_type)
     memory = line.gpu_memory_gb or (sheet.memory_gib if sheet else None)
@@ -156,7 +156,7 @@ PRICE_COLUMNS: dict[str, Any] = {
 }
 
 
-def _price(line: Line) -> dict[str, Any]:
+def _price(line: SheetLine) -> dict[str, Any]:
     """Price one machine: as listed, or so many times the price of a GPU."""
     is_composed = line.unit == "gpu" and line.gpus is not None and line.price is not None
     is_rate = line.unit == "gpu" and line.gpus is None
@@ -207,7 +207,7 @@ def _refused(sheets: Sequence[tuple[Page, Sheet]], provider: str) -> pl.DataFram
     return pl.concat([frames.empty(Quarantine), *refused])
 
 
-def _refused_row(problem: Problem, page: Page, provider: str) -> pl.DataFrame:
+def _refused_row(problem: SheetProblem, page: Page, provider: str) -> pl.DataFrame:
     cells = pl.LazyFrame([{**problem.cells, "line": problem.number}])
     frame = cells.with_columns(pl.lit(provider).alias("provider"), *origin(page))
     return quarantine.refused(

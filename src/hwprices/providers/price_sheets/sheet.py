@@ -72,7 +72,7 @@ Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
-class Line:
+class SheetLine:
     """One price of a sheet. ``number`` is the line of the file; the header is line 1.
 
     ``price`` is for one ``unit``, None with a ``price_reason``. ``gpus`` is None where the page
@@ -119,7 +119,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SheetProblem:
     """Why a line is refused: a code of the quarantine table, and a sentence.
 
     ``word``: a cell that is not known yet; None where a line of a known kind is broken.
@@ -140,8 +140,8 @@ class Problem:
 class Sheet:
     """What reading a sheet gives. ``text`` holds each line of the file, with its number as key."""
 
-    lines: tuple[Line, ...]
-    problems: tuple[Problem, ...]
+    lines: tuple[SheetLine, ...]
+    problems: tuple[SheetProblem, ...]
     text: Mapping[int, str]
 
 
@@ -167,18 +167,18 @@ def parse(content: bytes) -> Sheet:
             f"the first line of the price sheet is not {','.join(COLUMNS)}",
             "Copy it from another sheet in data/price_sheets.",
         )
-    lines: list[Line] = []
-    problems: list[Problem] = []
+    lines: list[SheetLine] = []
+    problems: list[SheetProblem] = []
     for number, row in enumerate(rows[1:], 2):
         cells = dict(zip(COLUMNS, (cell.strip() for cell in row), strict=False))
         try:
             lines.append(_line(number, row, cells))
         except _RefusedLine as refused:
-            problems.append(Problem(number, refused.reason, str(refused), cells, refused.word))
+            problems.append(SheetProblem(number, refused.reason, str(refused), cells, refused.word))
     lines = list({replace(line, number=0): line for line in reversed(lines)}.values())[::-1]
     repeated = _repeated(lines)
     problems += [
-        Problem(line.number, "duplicate_key", message, {"id": line.id})
+        SheetProblem(line.number, "duplicate_key", message, {"id": line.id})
         for line, message in repeated.items()
     ]
     good = tuple(line for line in lines if line not in repeated)
@@ -197,14 +197,14 @@ def _text_lines(content: bytes) -> dict[int, str]:
     return dict(enumerate(text, 1))
 
 
-def _line(number: int, row: list[str], cells: Mapping[str, str]) -> Line:
+def _line(number: int, row: list[str], cells: Mapping[str, str]) -> SheetLine:
     if len(row) != len(COLUMNS):
         raise _RefusedLine(
             "unreadable_line", f"{len(row)} cells instead of {len(COLUMNS)}: is a comma not quoted?"
         )
     seen_on = _source(cells)
     price, price_reason = _price(cells)
-    return Line(
+    return SheetLine(
         number=number,
         id=_needed(cells, "id", "unreadable_line"),
         region=_identifier(cells, "region", "no_region", PLACE),
@@ -324,7 +324,7 @@ def _gib(disk: str) -> float:
     return float(amount) * GIB[unit]
 
 
-def _repeated(lines: Iterable[Line]) -> dict[Line, str]:
+def _repeated(lines: Iterable[SheetLine]) -> dict[SheetLine, str]:
     """Return the lines that say the same thing as another, or disagree with it, and which."""
     by_machine: defaultdict[str, set[tuple[object, ...]]] = defaultdict(set)
     lines = list(lines)

@@ -198,7 +198,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True)
-class Availability:
+class DeviceAvailability:
     """Who rents it out and who sells it."""
 
     providers: list[str] = field(default_factory=list)
@@ -279,12 +279,12 @@ class Emissions:
 
 
 @dataclass(frozen=True)
-class Answer:
+class DeviceAnswer:
     """Everything about one device, by group."""
 
     identity: Identity
     capabilities: Capabilities
-    availability: Availability
+    availability: DeviceAvailability
     rent: Rent
     purchase: Purchase
     performance: Performance

@@ -11,9 +11,9 @@ import polars as pl
 from hwprices.read.currency import NO_RATES, Rates, offers_in_usd, read_rates
 from hwprices.read.device import figures, lookup, measured
 from hwprices.read.device.answer import (
-    Answer,
-    Availability,
     Capabilities,
+    DeviceAnswer,
+    DeviceAvailability,
     Emissions,
     Identity,
     Performance,
@@ -23,7 +23,7 @@ from hwprices.read.device.answer import (
 )
 from hwprices.read.device.price_dates import PriceDates
 from hwprices.read.device.where_sold import where_sold
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.read.recommend.cpu_speeds import cpu_speeds
 from hwprices.release import age
@@ -72,7 +72,7 @@ def device(
     """
     known_rates = read_rates(rates)
     sold_as = lookup.SoldAs.of(dataset)
-    names = Vocabulary.of(dataset) if isinstance(dataset, Release) else Vocabulary(dataset)
+    names = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
     devices = lookup.candidates(dataset)
     table, device_id = lookup.find(devices, name, sold_as, names)
     answer = ANSWERS[table](dataset, device_id, ownership, known_rates)
@@ -80,7 +80,7 @@ def device(
     return _naming(answer, namesakes).to_frame(sold_as.unanswered(name, device_id))
 
 
-def _naming(answer: Answer, namesakes: list[str]) -> Answer:
+def _naming(answer: DeviceAnswer, namesakes: list[str]) -> DeviceAnswer:
     """Add to the notes how to ask for the devices that have the same id."""
     if not namesakes:
         return answer
@@ -100,7 +100,7 @@ def _row(dataset: Tables, table: str, column: str, value: str) -> dict[str, Any]
 
 def _accelerator(
     dataset: Tables, accelerator_id: str, ownership: Ownership, rates: Rates
-) -> Answer:
+) -> DeviceAnswer:
     """Describe an accelerator, with its offers, benchmarks and the machines that have it."""
     row = _row(dataset, "accelerators", "accelerator_id", accelerator_id)
     own_offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id)
@@ -119,10 +119,10 @@ def _accelerator(
         dates,
         part_usd_per_hour=row["min_part_usd_per_hour"],
     )
-    return Answer(
+    return DeviceAnswer(
         identity=_identity(row, accelerator_id, row["kind"], row["architecture"]),
         capabilities=_accelerator_capabilities(row),
-        availability=Availability(
+        availability=DeviceAvailability(
             providers=row["providers"],
             regions=row["regions"],
             where_sold=where_sold(offers, row["providers"], _judged_at(dataset)),
@@ -183,7 +183,7 @@ def _accelerator_capabilities(row: dict[str, Any]) -> Capabilities:
     )
 
 
-def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Answer:
+def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> DeviceAnswer:
     """Describe a CPU by the offers of the machine types that have it; prices are of one vCPU."""
     row = _row(dataset, "cpus", "cpu_id", cpu_id)
     types = machine_cpus(
@@ -207,10 +207,10 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Answer:
         usd_per_accelerator_hour="usd_per_vcpu_hour",
     )
     architecture = f"{row['microarchitecture']} ({row['isa'] or row['arch']})"
-    return Answer(
+    return DeviceAnswer(
         identity=_identity(row, cpu_id, "cpu", architecture),
         capabilities=_cpu_capabilities(row),
-        availability=Availability(
+        availability=DeviceAvailability(
             providers=offers["provider"].unique().sort().to_list(),
             regions=figures.regions(without_accelerators),
         ),
@@ -258,7 +258,7 @@ def _arm_fp16(row: dict[str, Any]) -> str:
     return "supported" if has_it else "unsupported"
 
 
-def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates) -> Answer:
+def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates) -> DeviceAnswer:
     """Describe a machine to buy, with the formats and the measured speed of its accelerator."""
     row = owned(dataset, ownership).filter(device_id=device_id).row(0, named=True)
     accelerator = (
@@ -279,10 +279,10 @@ def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates
             architecture=accelerator.identity.architecture or row["cpu"],
             memory_bandwidth_gbs=None if bandwidth is None else bandwidth * count,
         )
-    return Answer(
+    return DeviceAnswer(
         identity=identity,
         capabilities=_whole(accelerator.capabilities, count) if accelerator else Capabilities(),
-        availability=Availability(local_devices=[device_id], sold_locally=True),
+        availability=DeviceAvailability(local_devices=[device_id], sold_locally=True),
         rent=Rent(),
         purchase=_machine_purchase(row),
         performance=_machine_performance(dataset, row),
@@ -297,7 +297,7 @@ def _whole(capabilities: Capabilities, count: float) -> Capabilities:
     return replace(capabilities, dense_rates=rates)
 
 
-def _machine_power(row: dict[str, Any], accelerator: Answer | None, count: float) -> Power:
+def _machine_power(row: dict[str, Any], accelerator: DeviceAnswer | None, count: float) -> Power:
     """Return the watts of a machine, and the rate of all its accelerators over them."""
     of_one = accelerator.power if accelerator else Power()
     rate = of_one.tflops_per_watt
@@ -349,7 +349,7 @@ def _machine_emissions(row: dict[str, Any]) -> Emissions:
     return Emissions()
 
 
-ANSWERS: dict[str, Callable[[Tables, str, Ownership, Rates], Answer]] = {
+ANSWERS: dict[str, Callable[[Tables, str, Ownership, Rates], DeviceAnswer]] = {
     "accelerators": _accelerator,
     "cpus": _cpu,
     "local_hardware": _machine,

@@ -10,7 +10,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import words as meanings
 from hwprices.read.find.machines import find_machines
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.release import Tables
 
 TABLES = {"accelerators": "accelerator_id", "cpus": "cpu_id", "local_hardware": "device_id"}
@@ -20,7 +20,7 @@ MAX_SUGGESTIONS = 12  # a longer list does not fit a line that one reads
 
 
 @dataclass(frozen=True)
-class Candidate:
+class NamedDevice:
     """A device that a name may mean."""
 
     table: str
@@ -69,10 +69,10 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"[a-z]+|\d+", text.lower()))
 
 
-def candidates(dataset: Tables) -> list[Candidate]:
+def candidates(dataset: Tables) -> list[NamedDevice]:
     """List every device of the dataset, in the order of preference."""
     return [
-        Candidate(table, *row)
+        NamedDevice(table, *row)
         for table, key in TABLES.items()
         for row in dataset.scan(table).select(key, "name", "vendor").collect().iter_rows()
     ]
@@ -154,7 +154,7 @@ def _add(names: dict[str, list[str]], name: str, value: str) -> None:
         values.append(value)
 
 
-def namesakes(devices: list[Candidate], table: str, device_id: str) -> list[str]:
+def namesakes(devices: list[NamedDevice], table: str, device_id: str) -> list[str]:
     """List the devices of other tables with the same id, each with its table."""
     return [
         candidate.table_and_id
@@ -164,10 +164,10 @@ def namesakes(devices: list[Candidate], table: str, device_id: str) -> list[str]
 
 
 def find(
-    devices: list[Candidate],
+    devices: list[NamedDevice],
     name: str,
     sold_as: SoldAs | None = None,
-    names: Vocabulary | None = None,
+    names: ReleaseWords | None = None,
 ) -> tuple[str, str]:
     """Return table and id of the device that ``name`` means.
 
@@ -213,7 +213,7 @@ def find(
     raise HwpricesError(f"there is no device {name!r}", _suggestions(devices, squeezed))
 
 
-def _refuse_what_is_no_device(name: str, names: Vocabulary) -> None:
+def _refuse_what_is_no_device(name: str, names: ReleaseWords) -> None:
     """Describe what to ask of a cloud, or of a machine type whose accelerator is none or not known.
 
     Raises:
@@ -238,7 +238,7 @@ def _ambiguous(name: str, matches: list[str]) -> HwpricesError:
     return HwpricesError(f"{name!r} is {len(matches)} devices", f"Name one: {listed}{more}.")
 
 
-def _suggestions(devices: list[Candidate], squeezed: str) -> str:
+def _suggestions(devices: list[NamedDevice], squeezed: str) -> str:
     """Write the remedy for a name that no device has: near spellings, or where to look."""
     spellings = {
         squeeze(spelling): device.device_id

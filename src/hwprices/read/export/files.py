@@ -14,7 +14,7 @@ from hwprices.read import sql
 from hwprices.read.export import iceberg
 from hwprices.read.export.cells import flat, to_csv
 from hwprices.read.export.plain_json import to_json
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release import database, verify
@@ -206,7 +206,7 @@ def with_overlays(dataset: "Release", prices: pl.LazyFrame, overlays: "Overlays"
 
     The columns of prices stay; ``list_effective_hourly`` and ``overlay`` come behind them.
     """
-    warn_unmatched(dataset, overlays, Vocabulary.of(dataset))
+    warn_unmatched(dataset, overlays, ReleaseWords.of(dataset))
     columns = prices.collect_schema().names()
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     machines = dataset.scan("instance_types").select(

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.read.find import search as searching
-from hwprices.read.find.machines import Machine
+from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.search import Search
 from hwprices.release.release import Tables
 from hwprices.release.wording import counted, why_unknown
@@ -136,7 +136,7 @@ def sold_by_host(dataset: Tables, machines: pl.DataFrame) -> pl.LazyFrame:
     return without.join(hosts, on=["provider", "host"])
 
 
-def hosts_of(dataset: Tables, machine: Machine) -> list[str]:
+def hosts_of(dataset: Tables, machine: NamedMachine) -> list[str]:
     """List the dedicated hosts of a machine that has no price but its host's."""
     one = pl.DataFrame([{"provider": machine.provider, "instance_type": machine.instance_type}])
     hosts = sold_by_host(dataset, one).select(pl.col("host").unique().sort()).collect()

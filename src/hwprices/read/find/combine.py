@@ -7,7 +7,7 @@ from typing import Any
 from hwprices.errors import HwpricesError
 from hwprices.read.find import words
 from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Search
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 
 WITH_TERM = frozenset({"reserved", "savings_plan", "committed_use"})
 """The purchase options that COMMITMENT represents."""
@@ -16,7 +16,7 @@ ACCELERATORS = ("accelerators", "unknown_accelerators", "accelerator_kinds")
 """Fields of a search of which any will do."""
 
 
-def combine(asked: Search, options: Search, given: Collection[str], names: Vocabulary) -> Search:
+def combine(asked: Search, options: Search, given: Collection[str], names: ReleaseWords) -> Search:
     """Return the search that finds what both searches find.
 
     Args:
@@ -80,7 +80,7 @@ def _with_term(options: frozenset[str]) -> frozenset[str]:
     return options | WITH_TERM if COMMITMENT in options else options
 
 
-def _accelerators(asked: Search, options: Search, names: Vocabulary) -> dict[str, Any]:
+def _accelerators(asked: Search, options: Search, names: ReleaseWords) -> dict[str, Any]:
     """Combine ids, machines with an accelerator without id, and kinds, of which any will do."""
     if not _names_any(asked):
         return {}  # those of the options stay

@@ -8,10 +8,10 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import break_even, offers, request, words
 from hwprices.read.find import search as searching
-from hwprices.read.find.machines import Machine
+from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.release import Tables
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ OF_COMMITMENT = ["purchase_option", "commitment_plan", "payment_option", break_e
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MachineComparison:
     """Machines side by side, one a row, and what to know about them.
 
     ``sheets``: providers with a price sheet, whose age the notes tell for all their prices.
@@ -76,7 +76,7 @@ def compare(
     equals: bool = False,
     overlays: "Overlays | None" = None,
     **options: Unpack[Options],
-) -> Comparison:
+) -> MachineComparison:
     """Return one row for each machine: its specification and cheapest price by purchase option.
 
     Prices are USD for an hour of Linux on shared hardware, of the regions that ``options`` name, or
@@ -94,7 +94,7 @@ def compare(
     Raises:
         HwpricesError: a name or an option is not understood, or there are fewer than two machines.
     """
-    vocabulary = Vocabulary.of(dataset)
+    vocabulary = ReleaseWords.of(dataset)
     chosen, named = words.resolve_machines(vocabulary, names)
     search = request.request(vocabulary, **options)
     if equals:
@@ -130,7 +130,7 @@ def compare(
         )
     about_shown = offers.notes_of(dataset, search, prices, shown) if prices.height else answer.notes
     notes = [*named, *about_shown, *(providers_without_equal(dataset, table) if equals else [])]
-    return Comparison(table, tuple(notes), answer.sheets)
+    return MachineComparison(table, tuple(notes), answer.sheets)
 
 
 def specifications(dataset: "Release", pairs: frozenset[tuple[str, str]]) -> pl.DataFrame:
@@ -175,7 +175,7 @@ def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
     )
 
 
-def nearest(dataset: Tables, machine: Machine, search: Search) -> list[Machine]:
+def nearest(dataset: Tables, machine: NamedMachine, search: Search) -> list[NamedMachine]:
     """Find the machine of every other provider that is most like this one.
 
     It has the same accelerators and as many (or none either) and the same instruction set; of those
@@ -204,7 +204,7 @@ def nearest(dataset: Tables, machine: Machine, search: Search) -> list[Machine]:
     unknown = pl.sum_horizontal(~_known(name) for name in SIZES)
     distance = pl.sum_horizontal(_distance(name, own[name]) for name in SIZES)
     return [
-        Machine(provider, name)
+        NamedMachine(provider, name)
         for provider, name in types.filter(
             "is_priced",
             same_arch,

@@ -12,7 +12,7 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release import age
@@ -32,7 +32,7 @@ class MachineAnswer:
     ``is_sheet``: they are those of a price sheet, whose age the notes tell.
     """
 
-    machine: machines.Machine
+    machine: machines.NamedMachine
     specification: dict[str, Any] | None
     rows: pl.DataFrame
     notes: tuple[str, ...]
@@ -57,7 +57,7 @@ def answer(
     Raises:
         HwpricesError: there is no such machine type, or an option is not understood.
     """
-    names = Vocabulary.of(dataset)
+    names = ReleaseWords.of(dataset)
     given = option_values.read(options)
     providers = request.providers(names, given.pop("provider", None))
     (machine,), named = words.resolve_machines(names, [name], providers)
@@ -77,7 +77,7 @@ def answer(
     return MachineAnswer(machine, has, rows, (*named, *notes), is_sheet)
 
 
-def _search(names: Vocabulary, machine: machines.Machine, options: Options) -> Search:
+def _search(names: ReleaseWords, machine: machines.NamedMachine, options: Options) -> Search:
     search = request.request(names, "", searching.EVERY_WAY, **options)
     only = frozenset({(machine.provider, machine.instance_type)})
     return replace(search, machines=only, providers=frozenset({machine.provider}))
@@ -96,12 +96,12 @@ def _rows(dataset: "Release", search: Search, overlays: "Overlays | None") -> pl
     return break_even.with_break_even(dataset, rows, search, overlays)
 
 
-def _host_note(machine: machines.Machine, hosts: list[str]) -> Iterator[str]:
+def _host_note(machine: machines.NamedMachine, hosts: list[str]) -> Iterator[str]:
     for host in hosts:
         yield f"{machine.instance_type} is sold as a whole dedicated host, {host}: its prices."
 
 
-def _notes(dataset: "Release", machine: machines.Machine, search: Search) -> tuple[str, ...]:
+def _notes(dataset: "Release", machine: machines.NamedMachine, search: Search) -> tuple[str, ...]:
     sentences = absence.why_nothing(dataset, search)
     known = dataset.scan("prices").filter(instance_type=machine.instance_type)
     regions = known.select(pl.col("region").unique().sort()).collect()["region"].to_list()
@@ -118,7 +118,7 @@ def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
     return (f"{placeholders_left_out(count)} --json and --csv have every row.",)
 
 
-def specification(dataset: "Release", machine: machines.Machine) -> dict[str, Any] | None:
+def specification(dataset: "Release", machine: machines.NamedMachine) -> dict[str, Any] | None:
     """Return the row of ``search.machine_types``; None where the release has a price and no row."""
     rows = (
         searching.machine_types(dataset)

@@ -18,7 +18,7 @@ _SEPARATOR = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True)
-class Machine:
+class NamedMachine:
     """One machine type of one provider."""
 
     provider: str
@@ -30,12 +30,12 @@ class Machine:
         return normal(self.instance_type)
 
 
-def machines(dataset: Tables) -> list[Machine]:
+def machines(dataset: Tables) -> list[NamedMachine]:
     """List the machine types of the release: those with a specification, and those with a price."""
     columns = ["provider", "instance_type"]
     frames = [dataset.scan(table).select(columns) for table in ("instance_types", "prices")]
     rows = pl.concat(frames).unique().sort(columns).collect()
-    return [Machine(*row) for row in rows.iter_rows()]
+    return [NamedMachine(*row) for row in rows.iter_rows()]
 
 
 def normal(name: str) -> str:
@@ -48,7 +48,7 @@ def squeezed(name: str) -> str:
     return _SEPARATOR.sub("", name.lower())
 
 
-def prefixes(choices: Iterable[Machine]) -> dict[str, str]:
+def prefixes(choices: Iterable[NamedMachine]) -> dict[str, str]:
     """Return the first word that most names of a provider share, such as standard_, by provider."""
     words: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for machine in choices:
@@ -61,7 +61,7 @@ def prefixes(choices: Iterable[Machine]) -> dict[str, str]:
     }
 
 
-def find_machines(choices: list[Machine], name: str) -> list[Machine]:
+def find_machines(choices: list[NamedMachine], name: str) -> list[NamedMachine]:
     """Find the machine types of that name; several where providers share it, none if unknown."""
     exact = [machine for machine in choices if machine.instance_type == name]
     if exact:
@@ -79,13 +79,13 @@ def find_machines(choices: list[Machine], name: str) -> list[Machine]:
     return []
 
 
-def _spellings(machine: Machine, shared: dict[str, str], squeeze: bool) -> set[str]:
+def _spellings(machine: NamedMachine, shared: dict[str, str], squeeze: bool) -> set[str]:
     full = machine.normal_name
     short = full.removeprefix(shared.get(machine.provider, ""))
     return {text.replace("_", "") if squeeze else text for text in (full, short)}
 
 
-def of_family(choices: Iterable[Machine], word: str) -> list[Machine]:
+def of_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine]:
     """Find the machine types whose name begins with that word: "p5" has p5.48xlarge, not p5en."""
     candidates = list(choices)
     shared = prefixes(candidates)
@@ -97,7 +97,7 @@ def of_family(choices: Iterable[Machine], word: str) -> list[Machine]:
     ]
 
 
-def resolve(dataset: Tables, name: str, providers: Collection[str] = ()) -> Machine:
+def resolve(dataset: Tables, name: str, providers: Collection[str] = ()) -> NamedMachine:
     """Return the one machine type of that name, before which its provider may stand.
 
     ``providers``: the only ones that are looked through; empty for all.
@@ -109,7 +109,7 @@ def resolve(dataset: Tables, name: str, providers: Collection[str] = ()) -> Mach
     return one_of(choices, name)
 
 
-def one_of(choices: list[Machine], name: str) -> Machine:
+def one_of(choices: list[NamedMachine], name: str) -> NamedMachine:
     """Return the one machine type of that name among those, before which its provider may stand.
 
     Raises:
@@ -130,13 +130,13 @@ def one_of(choices: list[Machine], name: str) -> Machine:
     )
 
 
-def _after_provider(choices: Iterable[Machine], name: str) -> list[Machine]:
+def _after_provider(choices: Iterable[NamedMachine], name: str) -> list[NamedMachine]:
     """Find the machine types of a name with a provider before it: "nebius NVIDIA HGX H100"."""
     provider, _, own_name = name.strip().partition(" ")
     return find_machines([m for m in choices if m.provider == provider.lower()], own_name)
 
 
-def near_machines(choices: Iterable[Machine], name: str) -> str:
+def near_machines(choices: Iterable[NamedMachine], name: str) -> str:
     """Write the remedy for an unknown name: near names, or where to look."""
     candidates = list(choices)
     shared = prefixes(candidates)

@@ -11,7 +11,7 @@ from hwprices.read.find import absence, request
 from hwprices.read.find import search as searching
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release import age
@@ -59,7 +59,7 @@ OVERLAY_COLUMNS = ["list_effective_hourly", "overlay"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class OfferAnswer:
     """The offers found, sorted; what to know about them; and the search as it was understood.
 
     ``sheets``: providers with a price sheet, whose age the notes tell for all their rows.
@@ -79,13 +79,13 @@ def answer(
     descending: bool = False,
     overlays: "Overlays | None" = None,
     **options: Unpack[Options],
-) -> Answer:
+) -> OfferAnswer:
     """Find offers. ``options`` are those of ``Options``.
 
     Raises:
         HwpricesError: a word or option is not understood, or there is no figure ``sort``.
     """
-    search = request.request(Vocabulary.of(dataset), text, **options)
+    search = request.request(ReleaseWords.of(dataset), text, **options)
     return run(dataset, search, sort=sort, descending=descending, overlays=overlays)
 
 
@@ -96,12 +96,12 @@ def run(
     sort: str = "price",
     descending: bool = False,
     overlays: "Overlays | None" = None,
-) -> Answer:
+) -> OfferAnswer:
     """Answer a search that was understood."""
     listed = searching.prices(dataset, search).filter(*REAL)
     columns = COLUMNS
     if overlays is not None:
-        warn_unmatched(dataset, overlays, Vocabulary.of(dataset))
+        warn_unmatched(dataset, overlays, ReleaseWords.of(dataset))
         listed = apply.apply(listed, overlays)
         columns = [*COLUMNS, *OVERLAY_COLUMNS]
     rows = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
@@ -110,7 +110,7 @@ def run(
     offers = rows.join(carbon, on=place, how="left").select(columns).collect()
     ordered = searching.sort(offers, sort, descending=descending)
     notes = notes_of(dataset, search, ordered, ordered)
-    return Answer(ordered, tuple(notes), search, tuple(age.sheets(dataset)))
+    return OfferAnswer(ordered, tuple(notes), search, tuple(age.sheets(dataset)))
 
 
 def notes_of(

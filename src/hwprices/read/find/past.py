@@ -15,7 +15,7 @@ from hwprices.read.find import combine, option_values, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.options import PastOptions
 from hwprices.read.find.search import Search
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.release import Tables
 
 TYPE = ["provider", "instance_type"]
@@ -85,7 +85,7 @@ class PastTables:
 
 
 def understand(
-    names: Vocabulary, text: str, usual: Search, **options: Unpack[PastOptions]
+    names: ReleaseWords, text: str, usual: Search, **options: Unpack[PastOptions]
 ) -> Search:
     """Read which prices of the past are requested.
 

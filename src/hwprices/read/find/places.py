@@ -24,7 +24,7 @@ SPECIAL_KINDS = ("gov", "china", "sovereign")
 
 
 @dataclass(frozen=True)
-class Place:
+class NamedPlace:
     """One region of one provider."""
 
     provider: str
@@ -35,14 +35,14 @@ class Place:
     display_name: str
 
 
-def places(dataset: Tables) -> list[Place]:
+def places(dataset: Tables) -> list[NamedPlace]:
     """List every region of the release, also those without prices."""
     columns = ["provider", "region", "kind", "country", "continent", "display_name"]
     rows = dataset.scan("regions").select(pl.col(columns).fill_null("")).collect()
-    return [Place(*row) for row in rows.iter_rows()]
+    return [NamedPlace(*row) for row in rows.iter_rows()]
 
 
-def by_region(all_places: Iterable[Place], word: str) -> list[Place]:
+def by_region(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
     """Find regions by name, by the beginning of a name, or by direction.
 
     "us-east-1" is that region, and so is "us east 1". "us-east" is every region in the east of the
@@ -92,7 +92,7 @@ def country_code(word: str, known: Iterable[str]) -> str | None:
     return code if code in set(known) or word.lower() in CODES else None
 
 
-def by_city(all_places: Iterable[Place], word: str) -> list[Place]:
+def by_city(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
     """Find regions by a word of their display name: "frankfurt", "virginia"."""
     text = re.escape(word.lower())
     whole_word = re.compile(rf"(?<![a-z]){text}(?![a-z])")

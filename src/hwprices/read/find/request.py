@@ -12,7 +12,7 @@ from hwprices.read.find.countries import CODES
 from hwprices.read.find.options import Names, Options
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Range, Search
 from hwprices.read.find.suggestions import did_you_mean
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     CONTINENTS,
@@ -38,7 +38,7 @@ EVERY = "all"
 
 
 def request(
-    names: Vocabulary, text: str = "", usual: Search = USUAL, /, **options: Unpack[Options]
+    names: ReleaseWords, text: str = "", usual: Search = USUAL, /, **options: Unpack[Options]
 ) -> Search:
     """Build a search from the words of a question and from options; both must hold.
 
@@ -194,7 +194,7 @@ def _months(text: str) -> int:
     return months
 
 
-def _machines_by_name(names: Vocabulary, options: Options) -> dict[str, Any]:
+def _machines_by_name(names: ReleaseWords, options: Options) -> dict[str, Any]:
     """Look up accelerators, machine types and providers by name."""
     named: dict[str, Any] = {}
     if accelerator := options.get("accelerator"):
@@ -216,7 +216,7 @@ def _machines_by_name(names: Vocabulary, options: Options) -> dict[str, Any]:
     return named
 
 
-def _accelerators(names: Vocabulary, text: str) -> list[str]:
+def _accelerators(names: ReleaseWords, text: str) -> list[str]:
     ids = words.accelerators(text.lower(), names.accelerators) or words.accelerators(
         text.lower(), names.accelerators, start=True
     )
@@ -229,7 +229,7 @@ def _accelerators(names: Vocabulary, text: str) -> list[str]:
     return ids
 
 
-def _machines(names: Vocabulary, text: str) -> list[tuple[str, str]]:
+def _machines(names: ReleaseWords, text: str) -> list[tuple[str, str]]:
     chosen = machines.find_machines(names.machines, text) or machines.of_family(
         names.machines, text
     )
@@ -241,7 +241,7 @@ def _machines(names: Vocabulary, text: str) -> list[tuple[str, str]]:
     return [(machine.provider, machine.instance_type) for machine in chosen]
 
 
-def providers(names: Vocabulary, value: Names) -> frozenset[str]:
+def providers(names: ReleaseWords, value: Names) -> frozenset[str]:
     """Look up clouds by name, as the words of a question name them: aws, google.
 
     Raises:
@@ -258,7 +258,7 @@ def providers(names: Vocabulary, value: Names) -> frozenset[str]:
     return all_chosen
 
 
-def _placed(names: Vocabulary, **options: Names) -> dict[str, Any]:
+def _placed(names: ReleaseWords, **options: Names) -> dict[str, Any]:
     """Look up region, country and continent; several kinds must all hold."""
     chosen: frozenset[tuple[str, str]] | None = None
     for kind, value in options.items():
@@ -269,7 +269,7 @@ def _placed(names: Vocabulary, **options: Names) -> dict[str, Any]:
     return {} if chosen is None else {"regions": chosen}
 
 
-def _place(names: Vocabulary, kind: str, text: str) -> list[tuple[str, str]]:
+def _place(names: ReleaseWords, kind: str, text: str) -> list[tuple[str, str]]:
     """Find the regions of one value of --region, --country or --continent."""
     if kind == "continent":
         code = places.continent_code(text)

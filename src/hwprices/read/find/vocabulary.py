@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hwprices.release.release import Release
 
 
-class Vocabulary:
+class ReleaseWords:
     """What the words of a question may mean in one release.
 
     Names of a kind are read from its tables when a word may be one: "8xH100" alone needs those of
@@ -28,7 +28,7 @@ class Vocabulary:
         self._titles = titles or {}
 
     @classmethod
-    def of(cls, dataset: "Release", tables: Tables | None = None) -> "Vocabulary":
+    def of(cls, dataset: "Release", tables: Tables | None = None) -> "ReleaseWords":
         """Take a release with its providers' display names.
 
         ``tables``: those to read in place of its own.
@@ -37,12 +37,12 @@ class Vocabulary:
         return cls(tables or dataset, titles)
 
     @cached_property
-    def machines(self) -> list[machine_names.Machine]:
+    def machines(self) -> list[machine_names.NamedMachine]:
         """Every machine type."""
         return machine_names.machines(self._dataset)
 
     @cached_property
-    def places(self) -> list[place_names.Place]:
+    def places(self) -> list[place_names.NamedPlace]:
         """Every region."""
         return place_names.places(self._dataset)
 

@@ -18,7 +18,7 @@ from hwprices.read.find import places as place_names
 from hwprices.read.find.countries import CODES
 from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Range, Search
 from hwprices.read.find.suggestions import near
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     CONTINENTS,
@@ -96,8 +96,8 @@ MIN_CITY = 3  # letters: shorter words of a region's name are not a city
 
 
 def resolve_machines(
-    names: Vocabulary, texts: Sequence[str], providers: Collection[str] = ()
-) -> tuple[list[machine_names.Machine], list[str]]:
+    names: ReleaseWords, texts: Sequence[str], providers: Collection[str] = ()
+) -> tuple[list[machine_names.NamedMachine], list[str]]:
     """Return the machine type of each name, and a note about those that are accelerators as well.
 
     "H100" is a machine of a cloud, but who asks for it may mean every machine with an H100.
@@ -116,7 +116,7 @@ def resolve_machines(
         raise HwpricesError(error.message, " ".join([error.remedy, *notes])) from None
 
 
-def _accelerator_notes(names: Vocabulary, texts: Sequence[str]) -> list[str]:
+def _accelerator_notes(names: ReleaseWords, texts: Sequence[str]) -> list[str]:
     """State which names are those of accelerators too, and what shows them; empty for none."""
     types = {machine.instance_type for machine in names.machines}
     devices = {
@@ -143,7 +143,7 @@ class Meaning:
     change: Mapping[str, object] = field(default_factory=dict)
 
 
-def understand(text: str, names: Vocabulary, options: Search) -> Search:
+def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     """Read what a question asks for; what it does not ask is as in NOTHING_ASKED.
 
     ``options`` is what the options beside it ask for: memory behind an accelerator among them is
@@ -170,7 +170,7 @@ def asks_for_accelerators(search: Search) -> bool:
     return bool(search.accelerators or search.accelerator_kinds - {NO_ACCELERATOR})
 
 
-def _with_kinds(search: Search, names: Vocabulary) -> Search:
+def _with_kinds(search: Search, names: ReleaseWords) -> Search:
     """Leave out the kinds that accelerators are named of: "h100 gpu" asks for the H100.
 
     Raises:
@@ -190,7 +190,7 @@ def _with_kinds(search: Search, names: Vocabulary) -> Search:
 
 
 def _counted_ahead(
-    number: re.Match[str], words: list[str], names: Vocabulary, search: Search
+    number: re.Match[str], words: list[str], names: ReleaseWords, search: Search
 ) -> tuple[int, Meaning]:
     """Understand "8 h100", "8 x h100" or "8 gpus": a number before an accelerator counts it.
 
@@ -225,7 +225,7 @@ def _counted_ahead(
 
 
 def _first_meaning(
-    words: list[str], names: Vocabulary, search: Search
+    words: list[str], names: ReleaseWords, search: Search
 ) -> tuple[int, Meaning | None]:
     """Understand the first words: as many together as make sense."""
     for count in range(min(MAX_WORDS, len(words)), 0, -1):
@@ -249,7 +249,7 @@ def _as_option(kind: str, phrase: str) -> str:
     return f"--{OPTION_OF.get(kind, kind)} {quote(phrase)}"
 
 
-def meanings_of(phrase: str, names: Vocabulary, search: Search) -> list[Meaning]:
+def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meaning]:
     """List everything that a phrase may mean, at most one of each kind of thing.
 
     The beginning of a name counts only where no complete name fits.
@@ -268,7 +268,7 @@ def meanings_of(phrase: str, names: Vocabulary, search: Search) -> list[Meaning]
     return [begun] if begun else meanings
 
 
-def _named_accelerator(text: str, names: Vocabulary, start: bool = False) -> Meaning | None:
+def _named_accelerator(text: str, names: ReleaseWords, start: bool = False) -> Meaning | None:
     """Understand the name of an accelerator; of several words the last ones may be begun.
 
     "h100 sxm" is the H100 SXM5, though a cloud has a family of machines with that name. Words of a
@@ -282,7 +282,7 @@ def _named_accelerator(text: str, names: Vocabulary, start: bool = False) -> Mea
     return complete or (_accelerator(text, names, start=True) if may_be_begun else None)
 
 
-def _without_same(meanings: list[Meaning], text: str, names: Vocabulary) -> list[Meaning]:
+def _without_same(meanings: list[Meaning], text: str, names: ReleaseWords) -> list[Meaning]:
     """Leave out meanings that a word cannot have beside its others.
 
     h100-380 and "NVIDIA H100" are names of machines: "h100" means all machines with an H100.
@@ -322,7 +322,7 @@ def _kind(text: str) -> Meaning | None:
     return Meaning("accelerator", {"accelerator_kinds": frozenset({kind})}) if kind else None
 
 
-def _counted(count: float, name: str, names: Vocabulary) -> list[Meaning]:
+def _counted(count: float, name: str, names: ReleaseWords) -> list[Meaning]:
     """Understand "8xh100" or "8xgpu"."""
     meaning = _kind(name) or _accelerator(name, names) or _accelerator(name, names, start=True)
     return [_exactly(count, meaning)] if meaning else []
@@ -349,12 +349,12 @@ def _code(text: str) -> Meaning | None:
     return None
 
 
-def _provider(text: str, names: Vocabulary) -> Meaning | None:
+def _provider(text: str, names: ReleaseWords) -> Meaning | None:
     chosen = providers(text, names)
     return Meaning("provider", {"providers": chosen}) if chosen else None
 
 
-def providers(text: str, names: Vocabulary) -> frozenset[str]:
+def providers(text: str, names: ReleaseWords) -> frozenset[str]:
     """Find the provider of a name: its code, its display name, or the first word of that."""
     matches = [
         provider
@@ -364,7 +364,7 @@ def providers(text: str, names: Vocabulary) -> frozenset[str]:
     return frozenset(matches) if len(matches) == 1 else frozenset()
 
 
-def provider_spellings(names: Vocabulary) -> dict[str, str]:
+def provider_spellings(names: ReleaseWords) -> dict[str, str]:
     """List the names by which ``providers`` finds a provider, each with its code."""
     return {
         spelling: provider
@@ -373,7 +373,7 @@ def provider_spellings(names: Vocabulary) -> dict[str, str]:
     }
 
 
-def which_provider(text: str, names: Vocabulary) -> str:
+def which_provider(text: str, names: ReleaseWords) -> str:
     """Write the remedy for an unknown provider: codes that are spelled alike, else all."""
     spellings = provider_spellings(names)
     alike = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings))
@@ -382,7 +382,7 @@ def which_provider(text: str, names: Vocabulary) -> str:
     return f"There are: {', '.join(names.providers)}."
 
 
-def _machines(phrase: str, names: Vocabulary) -> Meaning | None:
+def _machines(phrase: str, names: ReleaseWords) -> Meaning | None:
     """Understand a machine type, a family, or a word that is both: "a2"."""
     of_name = machine_names.find_machines(names.machines, phrase)
     machines = [*of_name, *machine_names.of_family(names.machines, phrase)]
@@ -390,7 +390,7 @@ def _machines(phrase: str, names: Vocabulary) -> Meaning | None:
     return Meaning("type", {"machines": chosen}) if chosen else None
 
 
-def _accelerator(text: str, names: Vocabulary, start: bool = False) -> Meaning | None:
+def _accelerator(text: str, names: ReleaseWords, start: bool = False) -> Meaning | None:
     ids = accelerators(text, names.accelerators, start=start)
     machines = unknown_machines(text, names)
     if not (ids or machines):
@@ -399,7 +399,7 @@ def _accelerator(text: str, names: Vocabulary, start: bool = False) -> Meaning |
     return Meaning("accelerator", change)
 
 
-def unknown_machines(text: str, names: Vocabulary) -> frozenset[tuple[str, str]]:
+def unknown_machines(text: str, names: ReleaseWords) -> frozenset[tuple[str, str]]:
     """Find machines whose accelerator has no id but is called so by the vendor."""
     asked = _asked_words(text)
     return frozenset(
@@ -456,13 +456,13 @@ def _begins(text: str, start: str) -> bool:
     return text.startswith(start) and not (start.isdigit() and text[len(start)].isdigit())
 
 
-def _place(text: str, names: Vocabulary) -> Meaning | None:
+def _place(text: str, names: ReleaseWords) -> Meaning | None:
     """Understand a continent, a country, a region, or a city in a region's name."""
     chosen = places(text, names)
     return Meaning("place", {"regions": _pairs(chosen)}) if chosen else None
 
 
-def places(text: str, names: Vocabulary) -> list[place_names.Place]:
+def places(text: str, names: ReleaseWords) -> list[place_names.NamedPlace]:
     """Find the regions that a word means; none if it means no place."""
     continent = place_names.continent_code(text)
     country = None if continent else place_names.country_code(text, names.countries)
@@ -480,7 +480,7 @@ def places(text: str, names: Vocabulary) -> list[place_names.Place]:
     return place_names.by_city(names.places, text)
 
 
-def _pairs(chosen: Iterable[place_names.Place]) -> frozenset[tuple[str, str]]:
+def _pairs(chosen: Iterable[place_names.NamedPlace]) -> frozenset[tuple[str, str]]:
     return frozenset((place.provider, place.region) for place in chosen)
 
 
@@ -504,7 +504,7 @@ def more_than_one(name: str) -> HwpricesError:
     return HwpricesError(f"more than one {ONE_VALUE[name]} is requested", "Ask for one at a time.")
 
 
-def _suggestions(word: str, names: Vocabulary) -> str:
+def _suggestions(word: str, names: ReleaseWords) -> str:
     """Write near names of any kind for a word that means nothing."""
     text = _COUNTED.sub(r"\2", word.lower())
     spellings = {

@@ -3,7 +3,7 @@
 Needs nothing but polars and the tables of a release.
 """
 
-from hwprices.read.gcp.custom_machine import Line, Quote, quote_custom_machine
+from hwprices.read.gcp.custom_machine import PartPrice, Quote, quote_custom_machine
 from hwprices.read.gcp.discounts import (
     PROVIDER,
     flexible_commitment,
@@ -16,7 +16,7 @@ from hwprices.specs.gcp_discounts import DiscountRule
 __all__ = [
     "PROVIDER",
     "DiscountRule",
-    "Line",
+    "PartPrice",
     "Quote",
     "flexible_commitment",
     "quote_custom_machine",

@@ -18,7 +18,7 @@ https://cloud.google.com/compute/docs/disks/local-ssd"""
 
 
 @dataclass(frozen=True)
-class Line:
+class PartPrice:
     """One component: ``quantity × unit_price`` an hour.
 
     ``purchase_option`` is on_demand for what cannot be committed.
@@ -43,7 +43,7 @@ class Quote:
 
     hourly: Decimal
     currency: str
-    lines: tuple[Line, ...]
+    lines: tuple[PartPrice, ...]
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def _rates(component_prices: pl.LazyFrame | pl.DataFrame, region: str, series: s
 
 def _line(
     part: _Part, rates: list[_Rate], purchase_option: str, term_months: int, region: str
-) -> Line:
+) -> PartPrice:
     """Price one component; under a commitment, at its committed price or else on demand."""
     choices = [(part.component, purchase_option, term_months)]
     if purchase_option == "committed_use":
@@ -229,7 +229,9 @@ def _line(
         for rate in rates:
             key = (rate.series, rate.component, rate.purchase_option, rate.term_months)
             if key == (part.series, component, option, months):
-                return Line(component, part.quantity, rate.unit, rate.hourly, option, rate.sku_id)
+                return PartPrice(
+                    component, part.quantity, rate.unit, rate.hourly, option, rate.sku_id
+                )
     raise HwpricesError(
         f"{part.component} of {part.series} has no {purchase_option} price in {region}",
         "Choose another region or purchase option.",

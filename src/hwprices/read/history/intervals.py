@@ -10,7 +10,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.find import past
 from hwprices.read.find.options import PastOptions
 from hwprices.read.find.search import ANY, EVERY_WAY, Search
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.real_prices import IS_PLACEHOLDER
 from hwprices.release.release import Tables
 from hwprices.units import Money
@@ -53,7 +53,7 @@ def answer(
     """
     every = table(dataset)
     tables = past.PastTables(dataset, every)
-    search = past.understand(Vocabulary.of(dataset, tables), text, usual, **options)
+    search = past.understand(ReleaseWords.of(dataset, tables), text, usual, **options)
     return PastAnswer(of_search(tables, every, search), search)
 
 

@@ -18,7 +18,7 @@ from hwprices.errors import HwpricesWarning
 from hwprices.hidden_characters import escaped
 from hwprices.read.find import places, words
 from hwprices.read.find.suggestions import did_you_mean
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
 from hwprices.release.release import Tables
@@ -38,7 +38,7 @@ LABELS = {"type": "machine type", "os": "operating system"}
 """What a key of ``match`` is called in a sentence, where it is called otherwise."""
 
 
-def warn_unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary | None = None) -> None:
+def warn_unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords | None = None) -> None:
     """Warn of the rules in effect that can match no price of the release.
 
     One HwpricesWarning for each text that no price has, with texts spelled alike, and one for each
@@ -49,7 +49,7 @@ def warn_unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary | None
         overlays: the rules and the day.
         names: those of the release, where they are at hand.
     """
-    for count, line in enumerate(unmatched(dataset, overlays, names or Vocabulary(dataset))):
+    for count, line in enumerate(unmatched(dataset, overlays, names or ReleaseWords(dataset))):
         if count == MAX_WARNINGS:
             text = "more such rules are not named: are they for another dataset?"
             warnings.warn(text, HwpricesWarning, stacklevel=3)
@@ -57,7 +57,7 @@ def warn_unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary | None
         warnings.warn(escaped(line), HwpricesWarning, stacklevel=3)
 
 
-def unmatched(dataset: Tables, overlays: Overlays, names: Vocabulary) -> Iterator[str]:
+def unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords) -> Iterator[str]:
     """Write a sentence for each text of a rule in effect that no price of the release has."""
     asking = [rule for rule in overlays.in_force if rule.match or rule.factor is None]
     if not asking:
@@ -139,7 +139,7 @@ def _listed(match: Match) -> str:
     return ", ".join(f"{LABELS.get(key, key)} {' or '.join(texts)}" for key, texts in match.items())
 
 
-def _suggestions(names: Vocabulary, machines: pl.DataFrame) -> Mapping[str, Callable[[str], str]]:
+def _suggestions(names: ReleaseWords, machines: pl.DataFrame) -> Mapping[str, Callable[[str], str]]:
     """Return for each key of OF_RELEASE what writes a hint for a text that no price has."""
 
     def values(key: str) -> list[str]:

@@ -16,9 +16,9 @@ from hwprices.read.recommend.cpu_speeds import (
     LARGEST_MODEL,
     PEAKS,
     CpuMachine,
+    CpuRates,
     CpuSpeed,
-    CpuSpeeds,
-    Rates,
+    MeasuredCpus,
     filled_speed,
     middle_ratio,
     replica,
@@ -26,14 +26,14 @@ from hwprices.read.recommend.cpu_speeds import (
 from hwprices.read.recommend.estimates import SCHEMA, Estimate, minimum_speed, served
 from hwprices.read.recommend.job import Job
 from hwprices.read.recommend.roofline import MEASURED_BATCHED
-from hwprices.read.recommend.throughput import Answer, times_rate
+from hwprices.read.recommend.throughput import ServedSpeed, times_rate
 
 KIND = ["provider", "measured_type", "cpu_id", "vcpus", "usable_bytes"]
 """Columns that make a kind of machine; measured_type is null for types that nobody measured."""
 
 
 def with_cpu_estimates(
-    machines: pl.DataFrame, job: Job, speeds: CpuSpeeds, fitted: Calibration
+    machines: pl.DataFrame, job: Job, speeds: MeasuredCpus, fitted: Calibration
 ) -> pl.DataFrame:
     """Add the columns of ``estimates.SCHEMA`` to the machines of ``machines.cpus``."""
     types = [row.instance_type for row in speeds.measured]
@@ -53,7 +53,7 @@ class CpuEstimator:
     """Estimates one job on machines without accelerators."""
 
     job: Job
-    speeds: CpuSpeeds
+    speeds: MeasuredCpus
     fitted: Calibration
 
     @property
@@ -112,13 +112,13 @@ class CpuEstimator:
         result.memory_needed_gib = (weights + cache + working) / 2**30
         result.memory_usable_gib = machine.usable_bytes / 2**30
 
-    def _most_users(self, machine: CpuMachine, rates: Rates) -> float:
+    def _most_users(self, machine: CpuMachine, rates: CpuRates) -> float:
         """Count the users that fit in the memory, and no more than are requested."""
         copy = replica(rates, machine.usable_bytes)
         most = serving.largest_batch(self.job.model, copy, self.request)
         return min(most, self.job.serving.concurrency or most)
 
-    def _answer(self, machine: CpuMachine, rates: Rates) -> Answer | None:
+    def _answer(self, machine: CpuMachine, rates: CpuRates) -> ServedSpeed | None:
         """Describe how fast the machine serves the job; None where it does not as fast as asked."""
         own = None if self.is_alone else self._own_measurement(machine)
         ratio = self._ratio(machine, rates, own)
@@ -138,7 +138,7 @@ class CpuEstimator:
         basis = "scaled" if own else rates.basis
         kind = "cpu_single_user" if self.is_alone else "cpu_serving"
         error, p90 = self.fitted.errors[f"{basis}/{kind}"]
-        return Answer(
+        return ServedSpeed(
             speed=speed,
             basis=basis,
             error=error,
@@ -155,7 +155,7 @@ class CpuEstimator:
             return None
         return self.speeds.measurement(machine, self.job.model, "serving")
 
-    def _ratio(self, machine: CpuMachine, rates: Rates, own: CpuSpeed | None) -> float:
+    def _ratio(self, machine: CpuMachine, rates: CpuRates, own: CpuSpeed | None) -> float:
         """Compute what the rates of llama.cpp miss of a machine filled by vLLM, in 16 bits."""
         if self.is_alone or self.precision not in ("bf16", "fp16"):
             return 1.0

@@ -83,7 +83,7 @@ class CpuMachine:
 
 
 @dataclass(frozen=True)
-class Rates:
+class CpuRates:
     """What a machine reaches."""
 
     bytes_per_second: float
@@ -105,9 +105,9 @@ def load_cpu_speeds() -> list[CpuSpeed]:
 
 
 @cache
-def cpu_speeds() -> "CpuSpeeds":
+def cpu_speeds() -> "MeasuredCpus":
     """Return the measured speeds. Cached: the sheet is part of the package."""
-    return CpuSpeeds(load_cpu_speeds())
+    return MeasuredCpus(load_cpu_speeds())
 
 
 def bytes_rate(measured: CpuSpeed) -> float:
@@ -157,7 +157,7 @@ def at_size(points: dict[int, float], vcpus: int) -> float:
 
 
 @dataclass
-class CpuSpeeds:
+class MeasuredCpus:
     """Answers how fast machines without accelerators serve models, from measurements."""
 
     measured: list[CpuSpeed]
@@ -186,7 +186,7 @@ class CpuSpeeds:
                 ratios.append((row, row.tokens_per_second / modelled.tokens_per_second))
         return ratios
 
-    def rates(self, machine: CpuMachine, model: ModelShape) -> Rates | None:
+    def rates(self, machine: CpuMachine, model: ModelShape) -> CpuRates | None:
         """Return the rates of a machine; None where no machine with its CPU was measured."""
         of_cpu = [row for row in self.by_cpu.get(machine.cpu_id, []) if row.precision == "q4_k_m"]
         own = [row for row in of_cpu if row.instance_type == machine.instance_type]
@@ -195,7 +195,7 @@ class CpuSpeeds:
             for kind in ("single_user", "prompt")
         )
         if alone and prompt:
-            return Rates(bytes_rate(alone), flops_rate(prompt), "scaled", alone.label)
+            return CpuRates(bytes_rate(alone), flops_rate(prompt), "scaled", alone.label)
         same_cloud = [row for row in of_cpu if row.provider == machine.provider] or of_cpu
         return _modelled(same_cloud, machine, model)
 
@@ -230,7 +230,7 @@ def machine_of(row: CpuSpeed) -> CpuMachine:
     return CpuMachine(row.provider, row.instance_type, row.cpu_id, row.vcpus, math.inf)
 
 
-def _modelled(rows: list[CpuSpeed], machine: CpuMachine, model: ModelShape) -> Rates | None:
+def _modelled(rows: list[CpuSpeed], machine: CpuMachine, model: ModelShape) -> CpuRates | None:
     """Read both rates at the machine's size from other machines with its CPU."""
     groups: dict[tuple[str, int], list[CpuSpeed]] = {}
     for row in rows:
@@ -245,10 +245,10 @@ def _modelled(rows: list[CpuSpeed], machine: CpuMachine, model: ModelShape) -> R
     sizes = [size for kind, size in chosen if kind == "single_user"]
     closest = min(sizes, key=lambda size: (abs(size - machine.vcpus), size))
     label = chosen["single_user", closest]
-    return Rates(rates[0], rates[1], "modelled", label.label if label else "")
+    return CpuRates(rates[0], rates[1], "modelled", label.label if label else "")
 
 
-def replica(rates: Rates, usable_bytes: float) -> Replica:
+def replica(rates: CpuRates, usable_bytes: float) -> Replica:
     """Describe the machine as one device with the rates that it reaches."""
     return Replica(
         devices=1,
@@ -259,6 +259,6 @@ def replica(rates: Rates, usable_bytes: float) -> Replica:
     )
 
 
-def filled_speed(rates: Rates, model: ModelShape, request: Request, users: float) -> Speed:
+def filled_speed(rates: CpuRates, model: ModelShape, request: Request, users: float) -> Speed:
     """Compute how fast a machine serves that many users at once."""
     return serving.speed(model, replica(rates, math.inf), PEAKS, request, users)

@@ -31,12 +31,12 @@ from hwprices.read.recommend.measurements import (
 )
 from hwprices.read.recommend.roofline import (
     Demand,
-    Machine,
+    Host,
     divisions,
     kv_bytes,
     measured_precision,
 )
-from hwprices.read.recommend.throughput import Answer, Estimator
+from hwprices.read.recommend.throughput import Estimator, ServedSpeed
 
 KIND = [
     "accelerator_id",
@@ -126,10 +126,10 @@ def estimate(row: dict[str, Any], job: Job, estimator: Estimator) -> Estimate:
     return _serve(row, accelerator, job, estimator)
 
 
-def machine_of(row: dict[str, Any], accelerator: Device) -> Machine:
+def machine_of(row: dict[str, Any], accelerator: Device) -> Host:
     """Describe the accelerators of a kind of machine."""
     count = row["accelerator_count"]
-    return Machine(
+    return Host(
         device=accelerator,
         count=int(row["devices"]),
         usable_bytes=row["usable_bytes"],
@@ -220,7 +220,7 @@ def minimum_speed(asked: Serving) -> float:
     return 0.0 if asked.concurrency == 1 else READING_SPEED
 
 
-def _bytes_needed(machine: Machine, demand: Demand) -> tuple[float, float]:
+def _bytes_needed(machine: Host, demand: Demand) -> tuple[float, float]:
     """Return the bytes of weights and one sequence, and those that each device needs beside."""
     context = demand.input_tokens + demand.output_tokens
     weights = demand.model.parameters * language_model.BITS_PER_WEIGHT[demand.precision] / 8
@@ -231,26 +231,26 @@ def _bytes_needed(machine: Machine, demand: Demand) -> tuple[float, float]:
     return weights + cache, each
 
 
-def _split(machine: Machine, demand: Demand) -> int:
+def _split(machine: Host, demand: Demand) -> int:
     """Return the most devices of a machine that a copy of the model can be divided over."""
     return max(divisions(machine.count, demand.model))
 
 
-def _stages(machine: Machine, demand: Demand) -> int | None:
+def _stages(machine: Host, demand: Demand) -> int | None:
     """Count the machines that hold one copy; None where a device has no room for its own part."""
     shared, each = _bytes_needed(machine, demand)
     free = (machine.usable_bytes - each) * _split(machine, demand)
     return math.ceil(shared / free) if free > 0 else None
 
 
-def _add_memory(fitted: Estimate, machine: Machine, demand: Demand, nodes: int) -> None:
+def _add_memory(fitted: Estimate, machine: Host, demand: Demand, nodes: int) -> None:
     shared, each = _bytes_needed(machine, demand)
     devices = _split(machine, demand)
     fitted.memory_needed_gib = (shared + each * devices * nodes) / 2**30
     fitted.memory_usable_gib = machine.usable_bytes * devices * nodes / 2**30
 
 
-def served(fitted: Estimate, answer: Answer, job: Job, stages: int) -> Estimate:
+def served(fitted: Estimate, answer: ServedSpeed, job: Job, stages: int) -> Estimate:
     """Fill in the speed, of as many machines side by side as are needed."""
     speed = answer.speed
     wanted_users = job.serving.concurrency or 0.0
@@ -307,7 +307,7 @@ def _train(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
     else:
         narrow = compute == "fp8"
         measured = estimator.fitted.utilisations.get((row["accelerator_id"], narrow))
-        reached = Rate(rate, narrow, measured)
+        reached = HourlyRate(rate, narrow, measured)
         tuning = _tuning(row, job, estimator)
         if tuning is not None:
             modelled = _hours(row, machine, job, reached, 1)
@@ -318,7 +318,7 @@ def _train(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
 
 
 @dataclass(frozen=True)
-class Rate:
+class HourlyRate:
     """The peak rate of a device in training, and what is known of the share that is reached."""
 
     flops_per_second: float
@@ -390,7 +390,7 @@ def training_format_reason(accelerator: Device, precision: str) -> str | None:
 
 
 def _fill_training(
-    fitted: Estimate, row: dict[str, Any], machine: Machine, job: Job, rate: Rate
+    fitted: Estimate, row: dict[str, Any], machine: Host, job: Job, rate: HourlyRate
 ) -> None:
     """Choose the number of machines that keep the deadline, and compute the hours."""
     training_job = job.training
@@ -415,7 +415,7 @@ def _fill_training(
         fitted.tokens_per_second = training_job.tokens / (hours * 3600)
 
 
-def _hours(row: dict[str, Any], machine: Machine, job: Job, rate: Rate, nodes: int) -> float:
+def _hours(row: dict[str, Any], machine: Host, job: Job, rate: HourlyRate, nodes: int) -> float:
     """Compute the hours of a training on that many machines."""
     training_job = job.training
     assert training_job is not None

@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices.read.find import absence, request
 from hwprices.read.find.search import Search, pairs
-from hwprices.read.find.vocabulary import Vocabulary
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.recommend.job import Limits
 from hwprices.release.release import Release, Tables
 
@@ -23,7 +23,7 @@ def search(dataset: Tables, limits: Limits) -> Search | None:
     if not any(value is not None for value in asked.values()):
         return None
     # the tables alone do not have the providers' display names
-    names = Vocabulary.of(dataset) if isinstance(dataset, Release) else Vocabulary(dataset)
+    names = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
     return request.request(names, **asked)
 
 

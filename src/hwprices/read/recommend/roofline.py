@@ -17,7 +17,7 @@ MEASURED_BATCHED = 8
 
 
 @dataclass(frozen=True)
-class Machine:
+class Host:
     """A machine's accelerators of one kind."""
 
     device: Device
@@ -48,7 +48,7 @@ class Demand:
 
 
 def roofline(
-    machine: Machine,
+    machine: Host,
     demand: Demand,
     fitted: Calibration,
     bits: float | None = None,
@@ -135,7 +135,7 @@ def _of_copies(speed: Speed, copies: float) -> Speed:
     )
 
 
-def _replica(machine: Machine, devices: int, demand: Demand, fitted: Calibration) -> Replica | None:
+def _replica(machine: Host, devices: int, demand: Demand, fitted: Calibration) -> Replica | None:
     """Describe a copy of the model on ``devices``; None without a bandwidth or a format."""
     device = machine.device
     number_format = device.compute_format(demand.precision)
@@ -211,7 +211,7 @@ def predicted(
 ) -> float | None:
     """Compute tokens/s of one accelerator for what was measured on it."""
     demand, bits = measured_demand(device, measurement)
-    machine = Machine(device, measurement.devices, usable_bytes)
+    machine = Host(device, measurement.devices, usable_bytes)
     if measurement.kind == "single_user":
         machine = replace(machine, count=1)
     result = roofline(machine, demand, fitted, bits)

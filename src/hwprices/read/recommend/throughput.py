@@ -13,7 +13,7 @@ from hwprices.read.recommend.measurements import Kind, Measurement, Tuning
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.roofline import (
     Demand,
-    Machine,
+    Host,
     is_single_user,
     measured_demand,
     measured_precision,
@@ -30,7 +30,7 @@ error of predicting each measurement from the others (docs/method.md)."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class ServedSpeed:
     """How fast a machine serves the model, and how that is known."""
 
     speed: Speed
@@ -79,7 +79,7 @@ class Estimator:
                 return candidate
         return None
 
-    def answer(self, machine: Machine, demand: Demand, *, as_measured: bool) -> Answer | None:
+    def answer(self, machine: Host, demand: Demand, *, as_measured: bool) -> ServedSpeed | None:
         """Describe how fast the machine serves the demand; None where it does not.
 
         ``as_measured``: the demand is the default one, so that a measurement of this model on this
@@ -104,7 +104,7 @@ class Estimator:
         scaled = times_rate(speed, factor)
         return self._answer(machine, demand, scaled, devices, nearest, kind)
 
-    def _measured(self, machine: Machine, nearest: Measurement) -> Answer | None:
+    def _measured(self, machine: Host, nearest: Measurement) -> ServedSpeed | None:
         """Answer with the measurement itself: that of one accelerator, times their number.
 
         A system with as many accelerators goes before the one that represents all sizes.
@@ -127,19 +127,19 @@ class Estimator:
 
     def _answer(
         self,
-        machine: Machine,
+        machine: Host,
         demand: Demand,
         speed: Speed,
         devices: int,
         nearest: Measurement | None,
         kind: Kind,
         basis: str | None = None,
-    ) -> Answer:
+    ) -> ServedSpeed:
         if basis is None:
             fitted = (machine.device.family, kind) in self.fitted.measured
             basis = "scaled" if nearest else "modelled" if fitted else "unmeasured_family"
         error, p90 = self.fitted.errors[f"{basis}/{kind}"]
-        return Answer(
+        return ServedSpeed(
             speed=speed,
             basis=basis,
             error=error,
@@ -172,7 +172,7 @@ class Estimator:
         return min(candidates, key=distance, default=None)
 
     def nearest_factor(
-        self, machine: Machine, model: ModelShape, kind: Kind, compute_format: str | None
+        self, machine: Host, model: ModelShape, kind: Kind, compute_format: str | None
     ) -> float:
         """Compute measured over modelled speed of the nearest measurement; 1 without one."""
         nearest = self.nearest(machine.device, model, kind, compute_format)
@@ -182,7 +182,7 @@ class Estimator:
 
     def _factor(
         self,
-        machine: Machine,
+        machine: Host,
         measurement: Measurement,
         compute_format: str | None,
         *,

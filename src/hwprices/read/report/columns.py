@@ -146,7 +146,7 @@ GROUPS = (
 
 
 @dataclass(frozen=True)
-class Column:
+class PageColumn:
     """A column of offers as the page shows it."""
 
     name: str
@@ -193,13 +193,13 @@ def describe(dataset: Release, names: Iterable[str], schema: pl.Schema) -> list[
     return [asdict(_column(name, fields.get(name, {}), schema[name])) for name in names]
 
 
-def _column(name: str, described: Mapping[str, Any], dtype: pl.DataType) -> Column:
+def _column(name: str, described: Mapping[str, Any], dtype: pl.DataType) -> PageColumn:
     option = option_of(name)
     unit = str(described.get("unit", ""))
     kind = "text"
     if dtype.is_numeric():
         kind = "money" if unit.startswith("USD") else "number"
-    return Column(
+    return PageColumn(
         name=name,
         heading=HEADINGS.get(name) or words(option or name),
         group="Prices" if option else _group(name),

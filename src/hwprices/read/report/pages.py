@@ -109,14 +109,14 @@ def file_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Page:
+class ReportPage:
     """A page: its path below the folder of the report, and its HTML."""
 
     path: str
     html: str
 
 
-class Pages:
+class ReportPages:
     """Makes the pages of a release."""
 
     def __init__(self, dataset: Release, offers: pl.DataFrame) -> None:
@@ -141,15 +141,15 @@ class Pages:
     def _providers(self) -> list[str]:
         return list(self.dataset.manifest["providers"])
 
-    def accelerators(self) -> Iterator[Page]:
+    def accelerators(self) -> Iterator[ReportPage]:
         """Make a page for each accelerator, and their list."""
         sheet = self.dataset.scan("accelerators").sort("vendor", "name").collect()
         rows = payload.records(sheet)
         for row in rows:
             name = file_name(row["accelerator_id"])
-            yield Page(f"accelerators/{name}.html", self._accelerator(row))
+            yield ReportPage(f"accelerators/{name}.html", self._accelerator(row))
         listed = render("accelerators.html", rows=rows, up="../", **self.common)
-        yield Page("accelerators/index.html", listed)
+        yield ReportPage("accelerators/index.html", listed)
 
     def _accelerator(self, row: Mapping[str, Any]) -> str:
         device = row["accelerator_id"]
@@ -187,7 +187,7 @@ class Pages:
             if row.get(name) is not None
         ]
 
-    def machines(self, which: Machines = "all") -> Iterator[Page]:
+    def machines(self, which: Machines = "all") -> Iterator[ReportPage]:
         """Make a page for each machine type that has offers, and their list."""
         offers = self.offers
         if which == "accelerators":
@@ -202,12 +202,12 @@ class Pages:
         for (provider, name), own in groups.items():
             path = f"machines/{file_name(str(provider))}/{file_name(str(name))}.html"
             machine = types.get((str(provider), str(name)), {})
-            yield Page(path, self._machine(str(provider), str(name), machine, own, journeys))
+            yield ReportPage(path, self._machine(str(provider), str(name), machine, own, journeys))
         by_provider: dict[str, list[str]] = {}
         for provider, name in groups:
             by_provider.setdefault(str(provider), []).append(str(name))
         listed = render("machines.html", by_provider=by_provider, up="../", **self.common)
-        yield Page("machines/index.html", listed)
+        yield ReportPage("machines/index.html", listed)
 
     def _machine(
         self,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hwprices.errors import cannot_write
 from hwprices.read.report.index import bundled, index
-from hwprices.read.report.pages import Machines, Page, Pages
+from hwprices.read.report.pages import Machines, ReportPage, ReportPages
 from hwprices.release.release import Release
 from hwprices.storage import layout
 
@@ -56,12 +56,12 @@ def write_into_release(dataset: Release) -> int:
     return files
 
 
-def pages(dataset: Release, machines: Machines = "all") -> Iterator[Page]:
+def pages(dataset: Release, machines: Machines = "all") -> Iterator[ReportPage]:
     """Make the files of a report one by one: thousands of pages need not be in memory at once."""
     offers = dataset.scan("offers").collect()
-    yield Page("index.html", index(dataset, offers, machines))
-    yield Page("page.css", bundled("page.css").text)
-    yield Page("LICENSES.txt", bundled("LICENSES.txt").text)
-    single = Pages(dataset, offers)
+    yield ReportPage("index.html", index(dataset, offers, machines))
+    yield ReportPage("page.css", bundled("page.css").text)
+    yield ReportPage("LICENSES.txt", bundled("LICENSES.txt").text)
+    single = ReportPages(dataset, offers)
     yield from single.accelerators()
     yield from single.machines(machines)

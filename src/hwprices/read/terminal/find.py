@@ -14,7 +14,7 @@ from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
 from hwprices.read.find.machine import MachineAnswer
-from hwprices.read.find.offers import Answer
+from hwprices.read.find.offers import OfferAnswer
 from hwprices.read.terminal.tables import money, number, table
 from hwprices.read.terminal.words import purchase, system
 from hwprices.release.wording import counted, why_unknown
@@ -71,7 +71,7 @@ def devices(row: Mapping[str, Any]) -> str:
     return f"{number(row['accelerator_count'])} × {name[2] or name[0]}"
 
 
-def render_offers(answer: Answer, limit: int | None, hint: str = "") -> RenderableType:
+def render_offers(answer: OfferAnswer, limit: int | None, hint: str = "") -> RenderableType:
     """Draw offers, the best first. ``hint`` is a command to copy."""
     shown = answer.rows.head(limit or SCREENFUL)
     parts: list[RenderableType] = []
