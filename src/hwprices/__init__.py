@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hwprices.read.landed import Trace
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
-    from hwprices.read.recommend.job import Limits, Serving
+    from hwprices.read.recommend.job import Limits, Question, Serving
     from hwprices.read.recommend.recommend import recommend
     from hwprices.release.versions import releases
 
@@ -32,6 +32,7 @@ __all__ = [
     "Limits",
     "Overlays",
     "Ownership",
+    "Question",
     "Serving",
     "Trace",
     "device",
@@ -48,6 +49,7 @@ _MODULES = {
     "Limits": "hwprices.read.recommend.job",
     "Overlays": "hwprices.read.overlays.rules",
     "Ownership": "hwprices.read.ownership",
+    "Question": "hwprices.read.recommend.job",
     "Serving": "hwprices.read.recommend.job",
     "Trace": "hwprices.read.landed",
     "device": "hwprices.read.device.device",

@@ -20,7 +20,7 @@ from hwprices.read.overlays import rules
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import media
 from hwprices.read.recommend.exclusions import sentences
-from hwprices.read.recommend.job import Limits, Serving, make_job
+from hwprices.read.recommend.job import Limits, Question, Serving, make_job
 from hwprices.read.recommend.ranking import OUTPUT
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.terminal.recommendation import render_recommendation
@@ -867,7 +867,7 @@ def test_a_wrong_value_is_an_error_in_one_line(
 def test_a_context_changes_no_length_that_is_asked(
     context: int | None, asked: tuple[float | None, float | None], expected: tuple[float, float]
 ) -> None:
-    job = make_job("70B", context=context, serving=Serving(*asked))
+    job = make_job(Question("70B", context=context, serving=Serving(*asked)))
     assert (job.input_tokens, job.output_tokens) == expected
     assert not job.is_vague
 
@@ -886,12 +886,12 @@ def test_a_context_changes_no_length_that_is_asked(
     ],
 )
 def test_a_precision_is_known_by_its_other_names(asked: str, expected: str) -> None:
-    assert make_job("7B", precision=asked).precision == expected
-    assert make_job("7B", "lora", precision=asked).precision == expected
+    assert make_job(Question("7B", precision=asked)).precision == expected
+    assert make_job(Question("7B", "lora", precision=asked)).precision == expected
 
 
 def test_the_defaults_are_the_documented_ones() -> None:
-    pretrain, inference = make_job("70B", "pretrain"), make_job("70B")
+    pretrain, inference = make_job(Question("70B", "pretrain")), make_job(Question("70B"))
     assert pretrain.training is not None
     training = pretrain.training
     assert (training.tokens, training.days, training.batch) == (1.4e12, 30, 1)
@@ -906,7 +906,9 @@ def test_excluded_machines_have_a_code_and_a_sentence(release: Release) -> None:
     assert reasons["inf2.48xlarge"] == "inference_only"
     assert reasons["rtx-4090-card"] == "needs_host"
     assert reasons["p5.48xlarge"] == "over_budget"
-    assert set(frame["excluded_reason"].drop_nulls()) <= set(sentences(make_job("7B", "lora")))
+    assert set(frame["excluded_reason"].drop_nulls()) <= set(
+        sentences(make_job(Question("7B", "lora")))
+    )
 
 
 def test_only_a_machine_over_the_budget_keeps_its_figures(release: Release) -> None:

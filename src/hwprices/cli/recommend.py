@@ -1,6 +1,7 @@
 """The command recommend."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,9 +12,7 @@ from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_datas
 if TYPE_CHECKING:
     import polars as pl
 
-    from hwprices.read.dataset import Dataset
-    from hwprices.read.ownership import Ownership
-    from hwprices.read.recommend.job import Limits
+    from hwprices.read.recommend.job import Question
 
 
 def _panel(panel: str) -> Callable[..., Any]:
@@ -181,11 +180,9 @@ Excluded = Annotated[
     int, typer.Option(min=0, help="How many of the machines left out to show, with the reason.")
 ]
 
-TRAINING_VALUES = ("tokens", "days", "batch", "max_nodes", "optimizer", "checkpointing", "mfu")
-"""Options that the ranking takes under their own names."""
-
 
 def recommend(
+    invoked: typer.Context,
     model_parameters: Model,
     workload: Workload = "inference",
     precision: Precision = None,
@@ -268,7 +265,8 @@ def recommend(
     from hwprices.read.terminal.recommendation import render_recommendation
 
     rates = filters.usd_rates(usd_per)
-    values = locals() | {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
+    given = invoked.params | {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
+    question = _question(given)
     dataset = open_dataset(root, version)
     ownership = Ownership(
         lifetime_years=lifetime_years,
@@ -278,11 +276,11 @@ def recommend(
         grid_gco2e_per_kwh=grid,
         usd_per=rates,
     )
-    frame = _answer(values, dataset, ownership)
+    frame = dataset.recommend(question, ownership=ownership)
     shown = top or SHOWN
     notes = list(sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(shown)))
     if frame.filter(where="cloud").is_empty():
-        missing = places.why_nothing_to_rent(dataset, _limits(values))
+        missing = places.why_nothing_to_rent(dataset, question.limits)
         notes += [missing] if missing else []
     print_frame(
         _first(frame, top) if as_json or as_csv else frame,
@@ -300,24 +298,13 @@ def _first(machines: "pl.DataFrame", top: int | None) -> "pl.DataFrame":
     return machines if top is None else machines.filter(pl.int_range(pl.len()).over("where") < top)
 
 
-def _limits(values: dict[str, Any]) -> "Limits":
-    """Return what an answer must keep to."""
-    from hwprices.read.recommend.job import Limits
+def _question(values: Mapping[str, Any]) -> "Question":
+    """Return the question that the options ask; ``values`` has them by name."""
+    from hwprices.read.recommend.job import Limits, Question, Serving
 
-    return Limits(**{name: values[name] for name in vars(Limits())})
-
-
-def _answer(values: dict[str, Any], dataset: "Dataset", ownership: "Ownership") -> "pl.DataFrame":
-    """Rank the machines of a dataset for the question, which is the value of every option."""
-    from hwprices.read.recommend.job import Serving
-
-    return dataset.recommend(
-        values["model_parameters"],
-        values["workload"],
-        values["precision"],
-        values["context"],
+    names = [field.name for field in fields(Question) if field.name not in ("serving", "limits")]
+    return Question(
+        **{name: values[name] for name in names},
         serving=Serving(**{name: values[name] for name in vars(Serving())}),
-        limits=_limits(values),
-        ownership=ownership,
-        **{name: values[name] for name in TRAINING_VALUES},
+        limits=Limits(**{name: values[name] for name in vars(Limits())}),
     )

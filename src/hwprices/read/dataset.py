@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hwprices.read.explain import Explanation
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
-    from hwprices.read.recommend.job import Limits, Serving
     from hwprices.release.versions import When
 
 
@@ -361,24 +360,9 @@ class Dataset(Release):
 
     def recommend(
         self,
-        model_parameters: float | str,
-        workload: str = "inference",
-        precision: str | None = None,
-        context: int | None = None,
-        budget: float | None = None,
-        objective: str = "cost",
-        *,
-        batch: int | None = None,
-        tokens: float | None = None,
-        days: float | None = None,
-        max_nodes: int | None = None,
-        mfu: float | None = None,
-        optimizer: str = "adam",
-        checkpointing: bool = True,
-        serving: "Serving | None" = None,
-        limits: "Limits | None" = None,
+        *asked: Any,
         ownership: "Ownership | None" = None,
-        where: str | None = None,
+        **named: Any,
     ) -> pl.DataFrame:
         """Rank machines for a model, to rent and to buy: one row a machine, the best first.
 
@@ -395,23 +379,10 @@ class Dataset(Release):
         (1, 'europe-west4')
 
         Args:
-            model_parameters: a name (llama-3.1-70b, sdxl, whisper), or a number: 70e9, "70B".
-            workload: inference, lora, full_finetune or pretrain.
-            precision: number format of the stored weights, such as bf16, fp8, int4.
-            context: tokens of a sequence, prompt and answer together.
-            budget: USD: of a training, for inference of an hour.
-            objective: what to rank by: cost, carbon, speed, throughput or hourly.
-            batch: sequences at once: on each device in training, in total for inference.
-            tokens: to train on.
-            days: deadline of a training, which sets the number of machines.
-            max_nodes: most machines that share one model.
-            mfu: share of the peak rate that training reaches, 0 to 1.
-            optimizer: adam, adam8bit or sgd.
-            checkpointing: compute activations again instead of keeping them all.
-            serving: lengths of requests, users and speeds.
-            limits: budgets, places, purchase options, exchange rates and own discounts.
+            asked: a ``hwprices.Question``, or its fields in their order. The first is the model: a
+                name (llama-3.1-70b, sdxl, whisper) or a number: 70e9, "70B".
+            named: fields of the question by name; of its limits budget, objective and where.
             ownership: assumptions about machines to buy.
-            where: cloud (to rent) or local (to buy); None: both.
 
         Raises:
             HwpricesError: a value is out of range or does not belong to the model or workload, or
@@ -420,26 +391,8 @@ class Dataset(Release):
         from hwprices.read.ownership import DEFAULTS
         from hwprices.read.recommend.recommend import recommend
 
-        return recommend(
-            model_parameters,
-            workload,
-            precision,
-            context,
-            budget,
-            objective,
-            dataset=self,
-            batch=batch,
-            tokens=tokens,
-            days=days,
-            max_nodes=max_nodes,
-            mfu=mfu,
-            optimizer=optimizer,
-            checkpointing=checkpointing,
-            serving=serving,
-            limits=limits,
-            ownership=ownership or DEFAULTS,
-            where=where,
-        )
+        owning = ownership or DEFAULTS
+        return recommend(*asked, dataset=self, ownership=owning, **named)
 
     def tco(
         self,

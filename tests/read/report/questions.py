@@ -122,35 +122,37 @@ def job_of(question: dict[str, str]) -> job.Job:
 
     objective = question.get("objective", "cost")
     return job.make_job(
-        question["model"],
-        question.get("workload", "inference"),
-        question.get("precision"),
-        whole("context"),
-        tokens=number("tokens"),
-        days=number("days"),
-        max_nodes=whole("max-nodes"),
-        optimizer=question.get("optimizer", "adam"),
-        serving=job.Serving(
-            input_tokens=number("input"),
-            output_tokens=number("output"),
-            concurrency=number("users"),
-            requests_per_second=number("requests-per-second"),
-            min_tokens_per_second=number("min-tokens-per-second"),
-            max_seconds_to_first_token=number("max-seconds-to-first-token"),
-            kv_precision=question.get("kv-precision"),
-        ),
-        limits=job.Limits(
-            objective=objective,
-            where=question.get("where"),
-            provider=question.get("provider"),
-            region=question.get("region"),
-            country=question.get("country"),
-            option=question.get("option", "on_demand"),
-            community="community" in question,
-            budget=number("budget"),
-            budget_per_month=number("budget-per-month"),
-            budget_to_buy=number("budget-to-buy"),
-        ),
+        job.Question(
+            question["model"],
+            question.get("workload", "inference"),
+            question.get("precision"),
+            whole("context"),
+            tokens=number("tokens"),
+            days=number("days"),
+            max_nodes=whole("max-nodes"),
+            optimizer=question.get("optimizer", "adam"),
+            serving=job.Serving(
+                input_tokens=number("input"),
+                output_tokens=number("output"),
+                concurrency=number("users"),
+                requests_per_second=number("requests-per-second"),
+                min_tokens_per_second=number("min-tokens-per-second"),
+                max_seconds_to_first_token=number("max-seconds-to-first-token"),
+                kv_precision=question.get("kv-precision"),
+            ),
+            limits=job.Limits(
+                objective=objective,
+                where=question.get("where"),
+                provider=question.get("provider"),
+                region=question.get("region"),
+                country=question.get("country"),
+                option=question.get("option", "on_demand"),
+                community="community" in question,
+                budget=number("budget"),
+                budget_per_month=number("budget-per-month"),
+                budget_to_buy=number("budget-to-buy"),
+            ),
+        )
     )
 
 

@@ -157,7 +157,7 @@ def sentences(job: Job) -> dict[str, pl.Expr]:
             "needs {} machines, and no RDMA network between them is known", nodes
         ),
         "too_many_machines": pl.format("needs {} machines, more than can be joined", nodes),
-        "too_slow": lit("it does not reach the speed that is requested"),
+        "too_slow": lit("it does not reach the requested speed"),
         "too_many_copies": lit(f"more than {MOST_COPIES:,} copies of the model would be needed"),
         "too_late": lit("it does not finish in time"),
     }

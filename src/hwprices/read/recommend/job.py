@@ -159,6 +159,46 @@ class Serving:
     """Number format of the cache, fp8 or fp16; None: fp8 where weights and device have 8 bits."""
 
 
+OF_TRAINING = ("tokens", "days", "mfu", "optimizer", "checkpointing")
+"""Fields of a question that belong to trainings alone."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of ``recommend``. None: the default of the workload."""
+
+    model_parameters: float | str
+    """A name (llama-3.1-70b, sdxl, whisper), or a number: 70e9, "70B"."""
+    workload: str = "inference"
+    """inference, lora, full_finetune or pretrain."""
+    precision: str | None = None
+    """Number format of the stored weights, such as bf16, fp8, int4."""
+    context: int | None = None
+    """Tokens of a sequence, prompt and answer together."""
+    batch: int | None = None
+    """Sequences at once: on each device in training, in total for inference."""
+    tokens: float | None = None
+    """Tokens to train on."""
+    days: float | None = None
+    """Deadline of a training, which sets the number of machines."""
+    max_nodes: int | None = None
+    """Most machines that share one model."""
+    mfu: float | None = None
+    """Share of the peak rate that training reaches, 0 to 1."""
+    optimizer: str = "adam"
+    """adam, adam8bit or sgd."""
+    checkpointing: bool = True
+    """Compute activations again instead of keeping them all."""
+    serving: Serving = field(default_factory=Serving)
+    limits: Limits = field(default_factory=Limits)
+
+    def changed(self) -> list[str]:
+        """List the fields, but serving and limits, that are not the default."""
+        usual = Question(self.model_parameters)
+        names = [name for name in vars(self) if name not in ("serving", "limits")]
+        return [name for name in names if getattr(self, name) != getattr(usual, name)]
+
+
 @dataclass(frozen=True)
 class Training:
     """How a model is trained."""
@@ -231,22 +271,7 @@ class Job:
         )
 
 
-def make_job(
-    model_parameters: float | str,
-    workload: str = "inference",
-    precision: str | None = None,
-    context: int | None = None,
-    *,
-    batch: int | None = None,
-    tokens: float | None = None,
-    days: float | None = None,
-    max_nodes: int | None = None,
-    mfu: float | None = None,
-    optimizer: str = "adam",
-    checkpointing: bool = True,
-    serving: Serving | None = None,
-    limits: Limits | None = None,
-) -> Job:
+def make_job(question: Question) -> Job:
     """Check the values and fill in the defaults.
 
     Pre-training: 20 tokens a parameter. Fine-tuning: 10^8 tokens. Both in 30 days. Inference:
@@ -256,39 +281,31 @@ def make_job(
     Raises:
         HwpricesError: a value is out of range; the line says which, and what is allowed.
     """
-    checked = _workload(workload)
-    precision = _precision(precision, checked)
-    serving = serving or Serving()
-    of_training = {
-        "tokens": tokens is not None,
-        "days": days is not None,
-        "mfu": mfu is not None,
-        "optimizer": optimizer != "adam",
-        "checkpointing": not checkpointing,
-    }
-    _check_belongs(checked, serving, [name for name, given in of_training.items() if given])
-    if batch is not None and checked == "inference":
+    checked = _workload(question.workload)
+    precision = _precision(question.precision, checked)
+    serving, context = question.serving, question.context
+    _check_belongs(checked, question)
+    if question.batch is not None and checked == "inference":
         if serving.concurrency is not None:
             raise HwpricesError(
                 "for inference batch and concurrency say the same thing", "Give one of them."
             )
-        serving = Serving(**{**vars(serving), "concurrency": batch})
-    _check_quantities(context, batch, mfu, tokens, days, max_nodes, optimizer)
+        serving = replace(serving, concurrency=question.batch)
+    _check_quantities(question)
     _check_serving(serving)
-    limits = limits or Limits()
-    check_limits(limits)
-    if checked == "inference" and limits.objective == "speed":
+    check_limits(question.limits)
+    if checked == "inference" and question.limits.objective == "speed":
         serving = _of_one_user(serving)
-    model = model_shape(model_parameters)
+    model = model_shape(question.model_parameters)
     training = None
     if checked != "inference":
         training = Training(
-            tokens=tokens or _default_tokens(model, checked),
-            days=days or TRAINING_DAYS,
-            batch=batch or 1,
-            optimizer=optimizer,
-            checkpointing=checkpointing,
-            mfu=mfu,
+            tokens=question.tokens or _default_tokens(model, checked),
+            days=question.days or TRAINING_DAYS,
+            batch=question.batch or 1,
+            optimizer=question.optimizer,
+            checkpointing=question.checkpointing,
+            mfu=question.mfu,
         )
     input_tokens, output_tokens, benchmark = _lengths(model, serving, context)
     length = context or (TRAINING_CONTEXT if training else int(input_tokens + output_tokens))
@@ -296,16 +313,16 @@ def make_job(
         length = min(length, model.context_limit)
     _check_context(model, length)
     if context is not None and training is None:
-        serving = Serving(**{**vars(serving), "input_tokens": input_tokens})
+        serving = replace(serving, input_tokens=input_tokens)
     return Job(
         model=model,
         workload=checked,
         precision=precision or ("bf16" if training else None),
         context=length,
-        max_nodes=max_nodes or MAX_NODES[checked],
+        max_nodes=question.max_nodes or MAX_NODES[checked],
         serving=serving,
         training=training,
-        limits=limits,
+        limits=question.limits,
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         lengths_from=benchmark,
@@ -385,12 +402,10 @@ def _precision(asked: str | None, workload: Workload) -> str | None:
     return precision
 
 
-def _check_belongs(workload: Workload, serving: Serving, of_training: list[str]) -> None:
-    """Raise HwpricesError for values of serving in a training, and of training in inference.
-
-    ``of_training`` are the names of the values of training that are given.
-    """
-    of_serving = [name for name, value in vars(serving).items() if value is not None]
+def _check_belongs(workload: Workload, question: Question) -> None:
+    """Raise HwpricesError for values of serving in a training, and of training in inference."""
+    of_training = [name for name in question.changed() if name in OF_TRAINING]
+    of_serving = [name for name, value in vars(question.serving).items() if value is not None]
     foreign = of_training if workload == "inference" else of_serving
     if foreign:
         names = ", ".join(foreign).replace("_", " ").replace("concurrency", "concurrency (users)")
@@ -401,17 +416,13 @@ def _check_belongs(workload: Workload, serving: Serving, of_training: list[str])
         )
 
 
-def _check_quantities(
-    context: int | None,
-    batch: int | None,
-    mfu: float | None,
-    tokens: float | None,
-    days: float | None,
-    max_nodes: int | None,
-    optimizer: str,
-) -> None:
+def _check_quantities(question: Question) -> None:
     """Raise HwpricesError if a quantity is out of range."""
-    quantities = (context, batch, tokens, days, max_nodes, mfu)
+    mfu, optimizer = question.mfu, question.optimizer
+    quantities = (
+        *(question.context, question.batch, question.tokens),
+        *(question.days, question.max_nodes, mfu),
+    )
     positive = all(value is None or 0 < value < math.inf for value in quantities)
     if not positive or (mfu or 0) > 1:
         raise HwpricesError(

@@ -4,15 +4,15 @@ Cloud machines come from offers, machines to buy from local_hardware; the two ar
 figure that no sheet holds is never invented: a machine that lacks it is left out, with that reason.
 """
 
-import inspect
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
 from hwprices.formulas import training
+from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.overlays import rules
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, Ownership
@@ -30,7 +30,7 @@ from hwprices.read.recommend.exclusions import (
     best_regions,
     with_exclusions,
 )
-from hwprices.read.recommend.job import Job, Limits, Serving, make_job
+from hwprices.read.recommend.job import Job, Limits, Question, Serving, make_job
 from hwprices.read.recommend.measurements import measurements, tunings
 from hwprices.read.recommend.ranking import (
     HOURLY_PRICES,
@@ -43,52 +43,30 @@ from hwprices.read.recommend.throughput import Estimator
 from hwprices.release.release import Tables
 from hwprices.units import Money, WideMoney
 
-OF_LANGUAGE_MODELS = (
-    "workload",
-    "precision",
-    "context",
-    "batch",
-    "tokens",
-    "days",
-    "max_nodes",
-    "mfu",
-    "optimizer",
-    "checkpointing",
-)
-"""Arguments of ``recommend`` that models of images, speech and video do not have."""
+SHORT_LIMITS = ("budget", "objective", "where")
+"""Fields of Limits that may be given without it."""
 
 
 def recommend(
-    model_parameters: float | str,
-    workload: str = "inference",
-    precision: str | None = None,
-    context: int | None = None,
-    budget: float | None = None,
-    objective: str = "cost",
-    *,
+    *asked: Any,
     dataset: Tables,
-    batch: int | None = None,
-    tokens: float | None = None,
-    days: float | None = None,
-    max_nodes: int | None = None,
-    mfu: float | None = None,
-    optimizer: str = "adam",
-    checkpointing: bool = True,
-    serving: Serving | None = None,
-    limits: Limits | None = None,
     ownership: Ownership = DEFAULTS,
-    where: str | None = None,
+    **named: Any,
 ) -> pl.DataFrame:
     """List machines for a job: one row a machine (its best region), best first, then the others.
 
-    ``model_parameters``: 70e9, "70B" or a name (llama-3.1-70b; sdxl, whisper, which are answered as
-    they were measured, with ``limits`` and ``ownership`` alone). ``serving``: lengths, users and
-    speeds. ``limits``: budgets, places and prices; ``budget``, ``objective`` and ``where`` may be
-    given beside it or alone. ``objective``: cost (USD per million tokens, USD of a training),
-    carbon (grams of the same), speed (of one user; of a training), throughput (of all users),
-    hourly (USD an hour). Machines to buy come after those to rent, and are ranked by purchase price
-    when the objective is cost: an hour of a machine that one owns is cheap only if other work fills
-    the rest of the time.
+    Args:
+        asked: a ``Question``, or its fields in their order. The first is the model: 70e9, "70B" or
+            a name (llama-3.1-70b; sdxl, whisper, which are answered as they were measured, with
+            ``limits`` and ``ownership`` alone).
+        named: fields of the question by name; of its limits budget, objective and where.
+        dataset: a release, or its tables.
+        ownership: assumptions about machines to buy. They come after those to rent, and are ranked
+            by purchase price when the objective is cost: an hour of a machine that one owns is
+            cheap only if other work fills the rest of the time.
+
+    Objectives: cost (USD per million tokens, USD of a training), carbon (grams of the same), speed
+    (of one user; of a training), throughput (of all users), hourly (USD an hour).
 
     Columns: ``ranking.OUTPUT``.
 
@@ -101,30 +79,35 @@ def recommend(
         HwpricesError: a value is out of range or does not belong to the model or workload, the
             release has no such provider, region or country, or the dataset has no table offers.
     """
-    asked = locals()
-    all_limits = _limits(limits or Limits(), budget=budget, objective=objective, where=where)
-    if (overlays := rules.given(all_limits.overlays)) is not None:
-        all_limits = replace(all_limits, overlays=overlays)
+    is_question = len(asked) == 1 and isinstance(asked[0], Question)
+    question = asked[0] if is_question else _question(*asked, **named)
+    if (overlays := rules.given(question.limits.overlays)) is not None:
+        question = replace(question, limits=replace(question.limits, overlays=overlays))
         warn_unmatched(dataset, overlays)
-    if isinstance(model_parameters, str) and media.benchmark(model_parameters):
-        _check_medium(asked, serving or Serving(), all_limits)
-        return media.recommend(model_parameters, dataset, all_limits, ownership)
-    job = make_job(
-        model_parameters,
-        workload,
-        precision,
-        context,
-        batch=batch,
-        tokens=tokens,
-        days=days,
-        max_nodes=max_nodes,
-        mfu=mfu,
-        optimizer=optimizer,
-        checkpointing=checkpointing,
-        serving=serving,
-        limits=all_limits,
-    )
-    return answer(job, dataset, ownership)
+    model = question.model_parameters
+    if isinstance(model, str) and media.benchmark(model):
+        _check_medium(question)
+        return media.recommend(model, dataset, question.limits, ownership)
+    return answer(make_job(question), dataset, ownership)
+
+
+def _question(
+    *values: Any, serving: Serving | None = None, limits: Limits | None = None, **named: Any
+) -> Question:
+    """Make a question of its fields, some of which may be those of its limits.
+
+    Raises:
+        HwpricesError: there is no such option, or a limit is given twice.
+    """
+    alone = {name: named.pop(name) for name in SHORT_LIMITS if name in named}
+    known = [field.name for field in fields(Question)]
+    if unknown := [name for name in named if name not in known]:
+        raise HwpricesError(
+            f"there is no option {unknown[0]!r}",
+            did_you_mean(unknown[0], known) or f"There are: {', '.join(known)}.",
+        )
+    both = _limits(limits or Limits(), **alone)
+    return replace(Question(*values, **named), serving=serving or Serving(), limits=both)
 
 
 def _limits(limits: Limits, **given: object) -> Limits:
@@ -143,18 +126,15 @@ def _limits(limits: Limits, **given: object) -> Limits:
     return replace(limits, **changes)  # type: ignore[arg-type]
 
 
-def _check_medium(asked: Mapping[str, object], serving: Serving, limits: Limits) -> None:
+def _check_medium(question: Question) -> None:
     """Refuse what only language models have; media are answered as measured.
-
-    ``asked``: the arguments of ``recommend``.
 
     Raises:
         HwpricesError: something of that kind is given.
     """
-    usual = inspect.signature(recommend).parameters
-    given = [name for name in OF_LANGUAGE_MODELS if asked[name] != usual[name].default]
-    given += [name for name, value in vars(serving).items() if value is not None]
-    given += ["machines"] if limits.machines != Limits().machines else []
+    given = question.changed()
+    given += [name for name, value in vars(question.serving).items() if value is not None]
+    given += ["machines"] if question.limits.machines != Limits().machines else []
     if given:
         raise HwpricesError(
             f"{', '.join(given).replace('_', ' ')}: only for language models",

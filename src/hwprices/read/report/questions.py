@@ -156,7 +156,7 @@ class Questions:
     def _model(self, name: str) -> dict[str, Any]:
         """Describe a model, and the lengths of requests and sequences that it has by default."""
         shape = model_shape(name)
-        served, trained = job.make_job(name), job.make_job(name, "lora")
+        served, trained = job.make_job(job.Question(name)), job.make_job(job.Question(name, "lora"))
         return {
             "model_id": name,
             **{key: value for key, value in asdict(shape).items() if value is not None},
@@ -288,7 +288,7 @@ class Questions:
         rows = []
         possible = self._kinds.filter(pl.col("obstacle").is_null())
         for name, model in self._models:
-            asked = job.make_job(name)
+            asked = job.make_job(job.Question(name))
             for row in possible.iter_rows(named=True):
                 if self._estimator.measurement(row["accelerator_id"], model, "serving") is None:
                     continue
