@@ -63,19 +63,8 @@ RATE_COLUMNS = {
 }
 
 REFUSED = [
-    "region",
-    "sku_id",
-    "usage_type",
-    "sku_price_id",
-    "unit",
-    "price_text",
-    "currency",
-    "plan_sku",
-    "plan_family",
-    "plan_term",
-    "plan_payment",
-    "os",
-    "purchase_option",
+    *("region", "sku_id", "usage_type", "sku_price_id", "unit", "price_text", "currency"),
+    *("plan_sku", "plan_family", "plan_term", "plan_payment", "os", "purchase_option"),
 ]
 """Columns that the quarantine table shows of a refused rate."""
 
