@@ -215,10 +215,7 @@ def _scan(path: Path, header: _Header) -> pl.LazyFrame:
         for vendor_name, name in COLUMNS.items()
     }
     frame = pl.scan_csv(
-        path,
-        skip_lines=header.lines_before,
-        infer_schema=False,
-        schema_overrides=dtypes,
+        path, skip_lines=header.lines_before, infer_schema=False, schema_overrides=dtypes
     )
     lacking: dict[str, pl.Expr] = {
         name: pl.lit(None, dtype=dtypes[name]) for name in header.lacking

@@ -327,7 +327,4 @@ def _refused(parts: list[pl.DataFrame], page: Page) -> pl.DataFrame:
         purchase_option=_purchase_option(),
         dependants=pl.col("dependants").fill_null(0),
     ).select("provider", *ORIGIN, *REFUSED, "reason", "message", "word", "dependants")
-    return quarantine.refused(
-        shown,
-        table="prices",
-    ).collect()
+    return quarantine.refused(shown, table="prices").collect()
