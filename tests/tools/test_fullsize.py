@@ -3,6 +3,7 @@
 import gzip
 import json
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.helpers.aws_pages import LandedPages
 from tests.helpers.nightly import only_at_night
 from tools.fullsize import aws_bulk, aws_ec2, azure, gcp
 from tools.fullsize.answers import Answer, Request, Stream
-from tools.fullsize.aws_world import World
+from tools.fullsize.aws_world import BOXES, World
 from tools.fullsize.environment import AZURE_SUBSCRIPTION, GCP_PROJECT
 from tools.fullsize.server import running
 from tools.fullsize.sizes import Size
@@ -51,6 +52,20 @@ def ec2(world: World, action: str, **form: str) -> Answer:
     answer = aws_ec2.handlers(world)["/"](Request("/", {}, {"Action": action, **form}, {}))
     assert isinstance(answer, Answer)
     return answer
+
+
+def test_box_lines_change_no_other_price(tmp_path: Path) -> None:
+    """The one with Windows alone is left out by name; those with SQL Server are new."""
+    read = {}
+    for count in (0, 4):
+        lines = "".join(aws_bulk.price_list(World(replace(TINY, box_lines=count)), REGION))
+        landed = LandedPages(tmp_path / str(count)).add("prices", REGION, lines.encode())
+        prices = landed.table("prices").drop("observed_at", "source_url", "raw_sha256")
+        read[count] = prices.sort("price_id"), landed.refused()
+    (without, none_refused), (with_boxes, refused) = read[0], read[4]
+    assert with_boxes.equals(without, null_equal=True)
+    assert none_refused.is_empty()
+    assert set(refused["word"]) == set(list(BOXES)[1:])
 
 
 def test_aws_pages_are_read_without_a_refusal(world: World, pages: LandedPages) -> None:

@@ -13,11 +13,7 @@ from hwprices.providers.aws.inventory.regions import currency_of, region_rows, z
 from hwprices.providers.aws.inventory.spot_advice import spot_advice
 from hwprices.providers.aws.prices.capacity_blocks import capacity_block_rows
 from hwprices.providers.aws.prices.price_list import PriceList, read_price_list
-from hwprices.providers.aws.prices.savings_plans import (
-    SavingsPlans,
-    read_page,
-    savings_plan_rows,
-)
+from hwprices.providers.aws.prices.savings_plans import SavingsPlans, read_page, savings_plan_rows
 from hwprices.providers.aws.prices.spot import spot_rows
 from hwprices.rows import frames
 from hwprices.rows.earlier import Source

@@ -10,8 +10,7 @@ class Settings(settings.Settings):
     """The common settings and those of AWS."""
 
     aws_price_list_url: Endpoint = Field(
-        default="https://pricing.us-east-1.amazonaws.com",
-        description="AWS Price List bulk host.",
+        default="https://pricing.us-east-1.amazonaws.com", description="AWS Price List bulk host."
     )
     aws_china_price_list_url: Endpoint = Field(
         default="https://pricing.cn-north-1.amazonaws.com.cn",

@@ -23,8 +23,7 @@ class Settings(settings.Settings):
         json_schema_extra={ONLY_WITH: "gcp_project"},
     )
     gcp_api_key: SecretStr | None = Field(
-        default=None,
-        description="API key for the billing catalog. Never sent over plain http.",
+        default=None, description="API key for the billing catalog. Never sent over plain http."
     )
     gcp_project: str | None = Field(
         default=None, description="GCP project whose machine types are listed."

@@ -11,13 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-from hwprices.landing.download import (
-    Expect,
-    FetchError,
-    check_link,
-    check_same_host,
-    public_url,
-)
+from hwprices.landing.download import Expect, FetchError, check_link, check_same_host, public_url
 from hwprices.landing.json_bodies import read_json
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit

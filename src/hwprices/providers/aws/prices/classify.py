@@ -11,23 +11,9 @@ from hwprices.providers.aws.prices.problems import Problem, first_problem, unkno
 from hwprices.rows import quarantine
 
 WORDS = [
-    "term_type",
-    "starting_range",
-    "ending_range",
-    "unit",
-    "currency",
-    "lease",
-    "payment",
-    "offering_class",
-    "product_family",
-    "location_type",
-    "tenancy_word",
-    "operating_system",
-    "pre_installed",
-    "license_words",
-    "operation",
-    "capacity_status",
-    "market_option",
+    *("term_type", "starting_range", "ending_range", "unit", "currency", "lease", "payment"),
+    *("offering_class", "product_family", "location_type", "tenancy_word", "operating_system"),
+    *("pre_installed", "license_words", "operation", "capacity_status", "market_option"),
     "region_code",
 ]
 """Columns whose words classify a line."""
@@ -40,22 +26,10 @@ INSTANCES = ("Compute Instance", "Compute Instance (bare metal)")
 HOSTS = "Dedicated Host"
 
 OTHER_FAMILIES = [
-    "CPU Credits",
-    "Data Transfer",
-    "EBS direct API Requests",
-    "Elastic Graphics",
-    "Fee",
-    "IP Address",
-    "Load Balancer",
-    "Load Balancer-Application",
-    "Load Balancer-Gateway",
-    "Load Balancer-Network",
-    "NAT Gateway",
-    "Provisioned IOPS",
-    "Provisioned Throughput",
-    "Storage",
-    "Storage Snapshot",
-    "System Operation",
+    *("CPU Credits", "Data Transfer", "EBS direct API Requests", "Elastic Graphics", "Fee"),
+    *("IP Address", "Load Balancer", "Load Balancer-Application", "Load Balancer-Gateway"),
+    *("Load Balancer-Network", "NAT Gateway", "Provisioned IOPS", "Provisioned Throughput"),
+    *("Storage", "Storage Snapshot", "System Operation"),
 ]
 """Product families that are no machines. Another one that names an instance type is new."""
 

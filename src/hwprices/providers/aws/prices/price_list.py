@@ -82,17 +82,8 @@ Instance Capacity - metal,Instance Capacity - xlarge
 """Columns of the lists of 2017 to 2026 that say nothing of a price. Any other is new."""
 
 REQUIRED = {
-    "SKU",
-    "RateCode",
-    "TermType",
-    "Unit",
-    "PricePerUnit",
-    "Currency",
-    "Product Family",
-    "Instance Type",
-    "Tenancy",
-    "Operating System",
-    "operation",
+    *("SKU", "RateCode", "TermType", "Unit", "PricePerUnit", "Currency", "Product Family"),
+    *("Instance Type", "Tenancy", "Operating System", "operation"),
 }
 """Columns without which there is no price to read. The others are absent from some older
 files."""
@@ -103,14 +94,8 @@ it reads; casting them afterwards takes a sixth longer in all. Text between a cl
 next comma, which polars refuses in columns of text, is not refused in these."""
 
 ATTRIBUTES = [
-    "current_generation",
-    "vcpu",
-    "physical_processor",
-    "clock_speed",
-    "memory",
-    "storage",
-    "network_performance",
-    "gpu",
+    *("current_generation", "vcpu", "physical_processor", "clock_speed", "memory", "storage"),
+    *("network_performance", "gpu"),
 ]
 """Columns that describe the machine. They are equal on all lines of a SKU, so they are kept of the
 on-demand lines only."""
@@ -230,10 +215,7 @@ def _scan(path: Path, header: _Header) -> pl.LazyFrame:
         for vendor_name, name in COLUMNS.items()
     }
     frame = pl.scan_csv(
-        path,
-        skip_lines=header.lines_before,
-        infer_schema=False,
-        schema_overrides=dtypes,
+        path, skip_lines=header.lines_before, infer_schema=False, schema_overrides=dtypes
     )
     lacking: dict[str, pl.Expr] = {
         name: pl.lit(None, dtype=dtypes[name]) for name in header.lacking

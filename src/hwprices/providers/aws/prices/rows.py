@@ -15,14 +15,8 @@ from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import Money, Timestamp
 
 LINE = [
-    "sku_id",
-    "rate_code",
-    "other_price_id",
-    "offer_term_code",
-    "effective_date",
-    "instance_type",
-    "price",
-    "combination",
+    *("sku_id", "rate_code", "other_price_id", "offer_term_code", "effective_date"),
+    *("instance_type", "price", "combination"),
 ]
 """Columns of a line that are its own. All others are those of its combination."""
 
@@ -30,25 +24,9 @@ TERM = ["sku_id", "offer_term_code"]
 """What the lines of one term have in common."""
 
 REFUSED = [
-    "region",
-    "sku_id",
-    "sku_price_id",
-    "term_type",
-    "instance_type",
-    "tenancy_word",
-    "operating_system",
-    "pre_installed",
-    "license_words",
-    "operation",
-    "market_option",
-    "unit",
-    "price",
-    "currency",
-    "lease",
-    "payment",
-    "offering_class",
-    "os",
-    "purchase_option",
+    *("region", "sku_id", "sku_price_id", "term_type", "instance_type", "tenancy_word"),
+    *("operating_system", "pre_installed", "license_words", "operation", "market_option", "unit"),
+    *("price", "currency", "lease", "payment", "offering_class", "os", "purchase_option"),
 ]
 """Columns that the quarantine table shows of a refused line."""
 
@@ -349,7 +327,4 @@ def _refused(parts: list[pl.DataFrame], page: Page) -> pl.DataFrame:
         purchase_option=_purchase_option(),
         dependants=pl.col("dependants").fill_null(0),
     ).select("provider", *ORIGIN, *REFUSED, "reason", "message", "word", "dependants")
-    return quarantine.refused(
-        shown,
-        table="prices",
-    ).collect()
+    return quarantine.refused(shown, table="prices").collect()

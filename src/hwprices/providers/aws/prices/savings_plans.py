@@ -44,38 +44,16 @@ RUNNING = r"(^|-)(BoxUsage|DedicatedUsage|HostUsage|HostBoxUsage)(:|$)"
 SKUs of other usage types are expected not to be there."""
 
 PLAN_COLUMNS = {
-    "plan_sku": pl.String,
-    "plan_family": pl.String,
-    "plan_term": pl.String,
-    "plan_payment": pl.String,
-    "commitment_plan": pl.String,
-    "term_months": pl.Int32,
-    "payment_option": pl.String,
+    **dict.fromkeys(("plan_sku", "plan_family", "plan_term", "plan_payment"), pl.String),
+    **{"commitment_plan": pl.String, "term_months": pl.Int32, "payment_option": pl.String},
 }
-
-RATE_COLUMNS = {
-    "sku_id": pl.String,
-    "usage_type": pl.String,
-    "sku_price_id": pl.String,
-    "unit": pl.String,
-    "price_text": pl.String,
-    "currency": pl.String,
-}
+RATE_COLUMNS = dict.fromkeys(
+    ("sku_id", "usage_type", "sku_price_id", "unit", "price_text", "currency"), pl.String
+)
 
 REFUSED = [
-    "region",
-    "sku_id",
-    "usage_type",
-    "sku_price_id",
-    "unit",
-    "price_text",
-    "currency",
-    "plan_sku",
-    "plan_family",
-    "plan_term",
-    "plan_payment",
-    "os",
-    "purchase_option",
+    *("region", "sku_id", "usage_type", "sku_price_id", "unit", "price_text", "currency"),
+    *("plan_sku", "plan_family", "plan_term", "plan_payment", "os", "purchase_option"),
 ]
 """Columns that the quarantine table shows of a refused rate."""
 
@@ -493,15 +471,10 @@ def _refused(rates: pl.LazyFrame) -> pl.DataFrame:
     others = pl.len().cast(pl.Int32) - (pl.col("reason").first() != "refused_sku").cast(pl.Int32)
     shown = (
         rates.with_columns(
-            provider=pl.lit("aws"),
-            purchase_option=pl.lit("savings_plan"),
-            shared_by=shared_by,
+            provider=pl.lit("aws"), purchase_option=pl.lit("savings_plan"), shared_by=shared_by
         )
         .group_by("reason", "word", "shared_by", maintain_order=True)
         .agg(pl.all().first(), dependants=others)
     )
     columns = ["provider", *ORIGIN, *REFUSED, "reason", "message", "word", "dependants"]
-    return quarantine.refused(
-        shown.select(columns),
-        table="prices",
-    ).collect()
+    return quarantine.refused(shown.select(columns), table="prices").collect()

@@ -123,8 +123,7 @@ def _problems() -> list[Problem]:
 
 def _refused(quotes: pl.DataFrame) -> pl.DataFrame:
     return quarantine.refused(
-        quotes.lazy().drop("hourly").with_columns(purchase_option=pl.lit("spot")),
-        table="prices",
+        quotes.lazy().drop("hourly").with_columns(purchase_option=pl.lit("spot")), table="prices"
     ).collect()
 
 
@@ -151,9 +150,7 @@ def _on_demand(listed: pl.LazyFrame) -> pl.LazyFrame:
 
 def _rows(quotes: pl.LazyFrame, on_demand: pl.LazyFrame) -> pl.LazyFrame:
     keyed = quotes.with_columns(
-        software=pl.lit("none"),
-        license_model=pl.lit("included"),
-        tenancy=pl.lit("shared"),
+        software=pl.lit("none"), license_model=pl.lit("included"), tenancy=pl.lit("shared")
     )
     compared = keyed.join(on_demand, on=SAME_MACHINE, how="left").with_columns(flags=_flags())
     return prices.price_rows(compared, provider="aws", purchase_option="spot")

@@ -40,22 +40,10 @@ SKU: Schema = {
 """Members of a SKU that are read."""
 
 CAPABILITIES = [
-    "vCPUs",
-    "vCPUsAvailable",
-    "vCPUsPerCore",
-    "MemoryGB",
-    "GPUs",
-    "CpuArchitectureType",
-    "MaxResourceVolumeMB",
-    "NvmeDiskSizeInMiB",
-    "NvmeSizePerDiskInMiB",
-    "NvmeMaxReadIops",
-    "NvmeMaxWriteIops",
-    "UncachedDiskIOPS",
-    "UncachedDiskBytesPerSecond",
-    "RdmaEnabled",
-    "ConfidentialComputingType",
-    "RetirementDateUtc",
+    *("vCPUs", "vCPUsAvailable", "vCPUsPerCore", "MemoryGB", "GPUs", "CpuArchitectureType"),
+    *("MaxResourceVolumeMB", "NvmeDiskSizeInMiB", "NvmeSizePerDiskInMiB", "NvmeMaxReadIops"),
+    *("NvmeMaxWriteIops", "UncachedDiskIOPS", "UncachedDiskBytesPerSecond", "RdmaEnabled"),
+    *("ConfidentialComputingType", "RetirementDateUtc"),
 ]
 """Capabilities that are read."""
 

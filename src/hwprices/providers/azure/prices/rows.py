@@ -18,11 +18,7 @@ from datetime import datetime
 
 import polars as pl
 
-from hwprices.providers.azure.prices.classify import (
-    TERMS,
-    ClassifiedItems,
-    classify_items,
-)
+from hwprices.providers.azure.prices.classify import TERMS, ClassifiedItems, classify_items
 from hwprices.providers.azure.prices.items import (
     AMOUNTS,
     MEMBERS,
@@ -292,10 +288,7 @@ def _refused(classified: ClassifiedItems) -> dict[str, pl.DataFrame]:
     items = pl.concat([kind.select(columns) for kind in kinds]).sort(
         "page_region", maintain_order=True
     )
-    rows = quarantine.refused(
-        items.drop("page_region").lazy(),
-        table="prices",
-    ).collect()
+    rows = quarantine.refused(items.drop("page_region").lazy(), table="prices").collect()
     divided = frames.by_value(rows.with_columns(items["page_region"]), "page_region")
     return {region: part.drop("page_region") for region, part in divided.items()}
 
