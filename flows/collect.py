@@ -63,7 +63,7 @@ def plan(collector: Collector, regions: list[str] | None, kinds: list[str] | Non
 
     Raises:
         SkippedError: all kinds requested need an account, and there is none.
-        HwpricesError: an index cannot be had, or nothing fits the regions and kinds requested.
+        HwpricesError: an index is unavailable, or nothing fits the regions and kinds requested.
     """
     with limits.stop_after(collector.stuck_after(), f"the plan of {collector.provider.name}"):
         return collector.plan(regions, kinds)

@@ -47,7 +47,7 @@ OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, NOT_STRICT = 0, 1, 2, 3, 4
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a refresh came to: the release in force, and one line for each failure.
+    """What a refresh came to: the current release, and one line for each failure.
 
     ``entries``: how each provider that was requested fares, as far as that is known. ``new_words``:
     the words of their vendors that are not known yet. ``strict``: a unit that failed and a new word
@@ -345,7 +345,7 @@ app.command(epilog=_settings_help())(refresh)
 def print_summary(
     published: "Published", root: str, notices: Sequence[str], *, well: bool = True
 ) -> None:
-    """Print the release in force on stdout, headed by what the gate held back and by ``notices``.
+    """Print the current release on stdout, headed by what the gate held back and by ``notices``.
 
     On stderr comes a line for each check that stopped, with what to do. ``well``: no provider
     failed.

@@ -220,7 +220,7 @@ def wait_for_server() -> None:
 
 
 def _problem_of(url: str) -> str:
-    """Say why a Prefect server cannot be used yet; nothing if it can, perhaps with a login."""
+    """Explain why a Prefect server cannot be used yet; nothing if it can, perhaps with a login."""
     try:
         answer = httpx.get(f"{url.rstrip('/')}/health", timeout=10)
     except httpx.HTTPError as error:

@@ -23,11 +23,11 @@ def in_one_line(function: Callable[P, R]) -> Callable[P, R | State[Any]]:
     """Let a flow or task that raises HwpricesError end in a Failed state that says why.
 
     Prefect writes a traceback of forty lines for what is raised. A HwpricesError says in its line
-    what a person can mend; it is logged, and is the state's message. Called from Python the flow
+    what a person can fix; it is logged, and is the state's message. Called from Python the flow
     raises the error all the same; of a task, use ``return_state=True`` and the state's ``result``.
     What is no HwpricesError is a mistake of the program, and keeps its traceback.
 
-    A SkippedError is no failure: it is logged, the state is Skipped, of type Completed, and its
+    A SkippedError is not a failure: it is logged, the state is Skipped, of type Completed, and its
     result is the error, which is returned and not raised.
     """
 

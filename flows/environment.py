@@ -29,7 +29,7 @@ https://github.com/pola-rs/polars/pull/21829"""
 
 RUNS_KEPT_DAYS = 30
 """How long Prefect's records of a run are kept, in days; by default they stay for good. It is the
-month that the gate looks back on, and that runs are asked about: docs/operations.md has the growth
+month that the gate looks back on, and that people ask about: docs/operations.md has the growth
 of the database in that time."""
 
 DEFAULTS = {
@@ -91,7 +91,7 @@ def check_prefect_settings() -> None:
 
 
 def _reason_and_place(error: OSError | ValueError) -> tuple[str, str]:
-    """Say in one line what is wrong with Prefect's settings, and where as far as that is known.
+    """Describe in one line what is wrong with Prefect's settings, and where if that is known.
 
     A value is not named: it may be a password.
     """
@@ -142,7 +142,7 @@ def reach_directly(host: str) -> None:
 
 
 def startup_seconds() -> int:
-    """Say how long Prefect's server takes to start on two cores: longer with a new database."""
+    """Return the seconds that Prefect's server needs to start: more with a new database."""
     known = Path(os.environ["PREFECT_HOME"], "prefect.db").exists()
     return STARTUP_SECONDS if known else FIRST_STARTUP_SECONDS
 

@@ -45,7 +45,7 @@ ERROR_LINE = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception)\b: ?(.+)")
 
 
 def is_needed() -> bool:
-    """Tell whether no setting of Prefect names a server.
+    """Return whether no setting of Prefect names a server.
 
     Prefect reads settings from the environment and from files. Where there is such a file it is
     left to Prefect to read it, and to start a server if it names none.
@@ -138,7 +138,7 @@ class Server:
         threading.Thread(target=wait_for_the_end, daemon=True).start()
 
     def last_error(self) -> str | None:
-        """Say in one line what went wrong in the server last; None if nothing is known to have."""
+        """Describe in one line the last fault of the server; None if none is known."""
         if not self._reader.is_alive():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOP_SECONDS)  # its output ends a moment before itself
@@ -200,7 +200,7 @@ def check() -> None:
 
 
 def error_of(error: Exception, own_server: Server | None) -> HwpricesError:
-    """Say that Prefect's server failed while a flow ran, with the server's own reason if known."""
+    """Report that Prefect's server failed while a flow ran, with its own reason if known."""
     reason = (own_server and own_server.last_error()) or _in_short(error)
     return HwpricesError(
         f"Prefect's server failed, and its records of this run are incomplete: {reason}",
@@ -209,12 +209,12 @@ def error_of(error: Exception, own_server: Server | None) -> HwpricesError:
 
 
 def _in_short(error: BaseException) -> str:
-    """Give the message without what Prefect adds to it, and without a password in a URL."""
+    """Return the message without what Prefect adds to it, and without a password in a URL."""
     return redact(first_line(error).split(" - Response: ")[0])
 
 
 def remedy() -> str:
-    """Say how a server of one's own comes to work again."""
+    """Describe how a server of one's own comes to work again."""
     room = "If the disk or the memory is full, make room."
     if named := [name for name in DATABASE_SETTINGS if name in os.environ]:
         return f"{room} If its database does not answer, correct {' or '.join(named)}."

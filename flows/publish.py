@@ -40,7 +40,7 @@ NOTHING_COLLECTED = "NothingCollected"
 class HeldBackError(HwpricesError):
     """The gate held a provider back; what it let through is published.
 
-    ``published`` is the release in force afterwards.
+    ``published`` is the current release afterwards.
     """
 
     def __init__(self, published: Published) -> None:
@@ -56,7 +56,7 @@ daily refresh may meet. Publishing the sample takes seconds; all waits together 
 
 
 def _is_busy(_task: Any, _run: Any, state: State[Any]) -> bool:
-    """Say whether another publisher was at work: what else stops a release stops it again."""
+    """Return whether another publisher was at work: what else stops a release stops it again."""
     return isinstance(state.data, BusyError)
 
 
@@ -69,7 +69,7 @@ def _is_busy(_task: Any, _run: Any, state: State[Any]) -> bool:
 )
 @in_one_line
 def gate_join_release(root: str | None, accept: list[str]) -> Published | None:
-    """Return the new release, or the one in force if nothing has changed.
+    """Return the new release, or the one current if nothing has changed.
 
     None if nothing has been collected yet.
     """
@@ -86,9 +86,9 @@ def gate_join_release(root: str | None, accept: list[str]) -> Published | None:
 
 @task(task_run_name="report of {published.version}", cache_policy=NO_CACHE)
 def write_report(published: Published, root: str | None) -> None:
-    """Write the pages of a new release, which is in force already.
+    """Write the pages of a new release, which is in effect already.
 
-    The pages say nothing that the tables do not: without them it is still a whole release, so a
+    The pages say nothing that the tables do not: without them it is still a complete release, so a
     failure is logged and no more.
     """
     try:
@@ -185,7 +185,7 @@ def publish(root: str | None = None, accept: list[str] | None = None) -> Publish
 def _log(published: Published, headline: str) -> None:
     """Log what stopped or warned, the rows of a new release, and the headline.
 
-    Warnings of a release that stays are no news: they would fill a worker's screen every hour.
+    Warnings of a release that stays are not news: they would fill a worker's screen every hour.
     """
     logger = get_run_logger()
     for result in published.results:

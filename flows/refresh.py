@@ -36,7 +36,7 @@ class ProvidersFailedError(HwpricesError):
     """Some providers failed; what the others collected is published.
 
     ``failed`` has one line for each failed provider (and for ``publish``, if that failed too).
-    ``published`` is the release in force afterwards, or None if there is none.
+    ``published`` is the current release afterwards, or None if there is none.
     """
 
     def __init__(self, failed: dict[str, str], published: Published | None) -> None:
@@ -46,7 +46,7 @@ class ProvidersFailedError(HwpricesError):
 
 
 def _run_name() -> str:
-    """Name a run by its source, and by the providers if it asks only some."""
+    """Return the name of a run by its source, and by the providers if it asks only some."""
     parameters = flow_run.parameters
     names = parameters.get("providers") or []
     chosen = f": {', '.join(names)}" if names else ""
@@ -144,7 +144,7 @@ def _report(
 def _publish(
     root: str | None, accept: list[str] | None, failed: dict[str, str]
 ) -> Published | None:
-    """Return the release in force; if publishing fails after a provider did, add it to ``failed``.
+    """Return the current release; if publishing fails after a provider did, add it to ``failed``.
 
     None if nothing was ever collected.
     """

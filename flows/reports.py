@@ -1,4 +1,4 @@
-"""Say what a run did: in a line for the screen and the log, as Markdown for Prefect's artifacts.
+"""Describe a run: in a line for the screen and the log, as Markdown for Prefect's artifacts.
 
 Texts of vendors (reasons, names of units) are escaped: an artifact is a page in a browser.
 """
@@ -28,7 +28,7 @@ RELEASE_NOTES = "release-notes"
 
 
 def title(provider: str) -> str:
-    """Return a provider's name for people; of what is no provider (publish), its id."""
+    """Return a provider's display name; of what is not a provider (publish), its id."""
     return providers.get(provider).about.title if provider in providers.names() else provider
 
 
@@ -49,14 +49,14 @@ def collected(staged: Staged) -> str:
 
 
 def staged_line(staged: Staged) -> str:
-    """Say in a line what was staged: ``21 prices of 21 machine types staged, 3 rows refused``."""
+    """Describe what was staged: ``21 prices of 21 machine types staged, 3 rows refused``."""
     refused = sum(staged.quarantined.values())
     line = f"{staged.rows('prices'):,} prices of {staged.rows('instance_types'):,} machine types"
     return f"{line} staged" + (f", {refused:,} rows refused" if refused else "")
 
 
 def outcome_line(collected: Staged | SkippedError) -> str:
-    """Say in a line that begins with the provider what came of a collection that did not fail."""
+    """Describe in a line the outcome of a collection that did not fail."""
     if isinstance(collected, SkippedError):
         return str(collected)
     line = f"{title(collected.provider)}: {staged_line(collected)}"
@@ -85,14 +85,14 @@ def failure(provider: str, error: object) -> str:
 
 
 def held_back(outcome: Published) -> str:
-    """Name the providers that the gate held back, and what stopped each."""
+    """List the providers that the gate held back, and what stopped each."""
     stopped = outcome.held_back.items()
     named = [f"{title(name)} ({reason_of(stops)})" for name, stops in stopped]
     return f"held back: {'; '.join(named)}"
 
 
 def headline(outcome: Published | None, failed: Mapping[str, str] | None = None) -> str:
-    """Say what came of a run in a short line, what needs a person first.
+    """Describe what came of a run in a short line, what needs a person first.
 
     A provider that failed in this run is not named once more for older tables that the gate holds
     back.
@@ -174,7 +174,7 @@ def _failures(failed: Mapping[str, str]) -> list[str]:
 
 
 def _changes(news: ReleaseNotes, root: str) -> list[str]:
-    """Say what is new in a release, in the lines that begin its notes, with a link to all of it."""
+    """Describe what is new in a release, as its notes begin, with a link to all of it."""
     before = f" (against {news.previous})" if news.previous else ""
     folder = f"{Store(root).root}/{layout.release_directory(news.version)}"
     return [
@@ -223,7 +223,7 @@ def published(outcome: Published) -> str:
 
 
 def release_notes(outcome: Published, store: Store) -> str:
-    """Return the notes of the release in force, as Markdown; a line if they are missing."""
+    """Return the notes of the current release, as Markdown; a line if they are missing."""
     data = store.get(layout.release_file(outcome.version, layout.NOTES[0]))
     return data.decode() if data else f"Release {outcome.version} has no notes."
 

@@ -29,12 +29,12 @@ RUN_ID = "%Y%m%dT%H%M%S.%fZ"
 
 
 def run_id(started_at: datetime) -> str:
-    """Name a run by its start in UTC, so that names sort by time."""
+    """Return the name of a run by its start in UTC, so that names sort by time."""
     return started_at.astimezone(UTC).strftime(RUN_ID)
 
 
 def started_at(run_id: str) -> datetime | None:
-    """Parse when a run of this name began; None if the name is no time."""
+    """Parse when a run of this name began; None if the name is not a time."""
     try:
         return datetime.strptime(run_id, RUN_ID).replace(tzinfo=UTC)
     except ValueError:
@@ -65,7 +65,7 @@ def record(
         narrowed: only some regions or kinds were requested. The others stay as they were in the run
             before. In a full run a unit that is no longer planned is left out, and the gate reports
             what is missing.
-        kinds: those requested, if not all. Some kinds alone (spot prices) are no price list, so
+        kinds: those requested, if not all. Some kinds alone (spot prices) are not price list, so
             they are added to an earlier run.
 
     Raises:
@@ -185,7 +185,7 @@ class Collector:
 
         Raises:
             SkippedError: all kinds requested need an account, and there is none.
-            HwpricesError: an index cannot be had, or nothing fits the regions and kinds requested.
+            HwpricesError: an index is unavailable, or nothing fits the regions and kinds requested.
         """
         name = self.provider.name
         if self.settings.source == "sample":
@@ -207,7 +207,7 @@ class Collector:
         return chosen
 
     def _needs_account(self, units: Sequence[Unit], kinds: Sequence[str]) -> bool:
-        """Tell whether the provider plans these kinds with an account only, and there is none.
+        """Return whether the provider plans these kinds with an account only, and there is none.
 
         With an account it would have planned some of its kinds, if not for the regions requested.
         """

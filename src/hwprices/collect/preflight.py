@@ -1,6 +1,6 @@
 """Check before a run what it will need: the root, the vendors' endpoints, accounts and rights.
 
-Nothing is collected and nothing stays: the few answers that are asked for are landed in a temporary
+Nothing is collected and nothing stays: the few answers that are requested are landed in a temporary
 folder. Each endpoint and each call is tried once.
 """
 
@@ -54,10 +54,10 @@ class Subject:
 
 
 def check_all(settings: Settings, names: Sequence[str]) -> Iterator[Subject]:
-    """Check misspelt settings and the root, then each provider of ``names``, as they are done.
+    """Check misspelled settings and the root, then each provider of ``names``, as they are done.
 
     Raises:
-        HwpricesError: a name is no provider's.
+        HwpricesError: a name is not a provider's.
     """
     chosen = [providers.get(name) for name in names]
     if unknown := unknown_variables():
@@ -200,7 +200,7 @@ OTHERS = {
     "HWPRICES_STORE_SECRET_KEY",
     "HWPRICES_TRACEBACK",  # cli/common.py
 }
-"""Variables that are no fields of a settings class, and where each is read."""
+"""Variables that are not fields of a settings class, and where each is read."""
 
 _OF_KUBERNETES = re.compile(r".*_(?:SERVICE_HOST|SERVICE_PORT(?:_.+)?|PORT(?:_\d+_.+)?)")
 """Variables that Kubernetes makes in every container for a service, whose name may begin so:
@@ -208,7 +208,7 @@ https://kubernetes.io/docs/concepts/services-networking/service/#environment-var
 
 
 def unknown_variables(names: Iterable[str] | None = None) -> list[tuple[str, str]]:
-    """List variables beginning with HWPRICES_ that nothing reads: a misspelt one has no effect.
+    """List variables beginning with HWPRICES_ that nothing reads: a misspelled one has no effect.
 
     Args:
         names: the variables that are set; without it those of the environment.

@@ -72,9 +72,9 @@ def check_requested(
     region that some of the providers have is none of the others' and is theirs to report.
 
     Raises:
-        HwpricesError: the sample has no such region; the line names those that are spelt alike.
+        HwpricesError: the sample has no such region; the line names those that are spelled alike.
     """
-    # A provider with one price everywhere has no regions, and ignores those that are asked for.
+    # A provider with one price everywhere has no regions, and ignores those that are requested.
     sampled = {region for name in providers for region in _sampled(settings.sample, name)}
     owner = providers[0] if len(providers) == 1 else ""
     if settings.source == "sample":

@@ -19,7 +19,7 @@ from hwprices.specs import data_directory
 
 @dataclass(frozen=True)
 class BundledPage:
-    """One answer: its content, where it came from and the day it stands for."""
+    """One answer: its content, where it came from and the day it represents."""
 
     kind: str
     content: bytes

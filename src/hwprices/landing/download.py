@@ -165,7 +165,7 @@ def check_endpoint(url: str, *, credentials: bool = False) -> None:
 
 
 def _is_url(text: str) -> bool:
-    """Tell whether a text can be parsed as a URL."""
+    """Return whether a text can be parsed as a URL."""
     try:
         urlsplit(text).port  # noqa: B018 a port out of range raises when it is read
         httpx.URL(text)
@@ -178,7 +178,7 @@ def check_link(page: str, link: object) -> str:
     """Return a link that a page gives, as text; ``page`` is the URL of the page.
 
     Raises:
-        FetchError: it is no text, no URL, or not every parser of URLs may find the same host in it.
+        FetchError: it is not a URL, or parsers of URLs may find different hosts in it.
     """
     if isinstance(link, str) and _is_url(link) and _AUTHORITY.fullmatch(urlsplit(link).netloc):
         return link
@@ -267,7 +267,7 @@ class Http:
         self._client.close()
 
     def for_unit(self, name: str) -> Self:
-        """Give one unit the same client with limits of its own, which begin now."""
+        """Return one unit the same client with limits of its own, which begin now."""
         client = copy.copy(self)
         client._unit_limits = Limits(self.settings, name)
         return client

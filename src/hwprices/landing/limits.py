@@ -1,7 +1,7 @@
 """Bound what a server can cost: time, bytes and stalls, of one page and of one unit.
 
-A vendor's server, or what stands in for it, may send a body without end, a byte a minute, a few
-kilobytes that unpack to gigabytes, or nothing. Each of these ends with one line that names the
+A vendor's server, or what is in for it, may send a body without end, a byte a minute, a few
+kilobytes that decompress to gigabytes, or nothing. Each of these ends with one line that names the
 page, while the body is received and not after it.
 """
 
@@ -16,7 +16,7 @@ from hwprices.settings import Settings
 CHUNK = 1 << 20
 
 SDK_CHUNK = 1 << 16
-"""Most bytes taken from an SDK's connection at once. Older urllib3 unpack them at one go, to a
+"""Most bytes taken from an SDK's connection at once. Older urllib3 decompress them at one go, to a
 thousand times as many at the worst."""
 
 MAX_READ_BYTES = 128 << 20

@@ -131,7 +131,7 @@ class Landing:
         """Keep a downloaded body unparsed, packed as it is.
 
         Raises:
-            HwpricesError: the landing root cannot be written, or the unit's name is no name.
+            HwpricesError: the landing root cannot be written, or the unit's name is not a name.
         """
         file = body.file
         page = Page(
@@ -181,7 +181,7 @@ class Landing:
 
     @contextmanager
     def file(self, page: Page) -> Iterator[Path]:
-        """Give the stored (packed) page as a local file, its checksum verified.
+        """Return the stored (packed) page as a local file, its checksum verified.
 
         ``packed.open_packed`` reads its content, and polars scans it as it is.
 
@@ -308,7 +308,7 @@ def _without_secrets(unit: Unit) -> Unit:
 
 
 def carry_over(results: Iterable[UnitResult], previous: Run | None) -> list[UnitResult]:
-    """Give failed units the pages they had in the previous run, with their older retrieved_at.
+    """Return failed units the pages they had in the previous run, with their older retrieved_at.
 
     So too a region that was skipped because it did not answer: it did before.
     """

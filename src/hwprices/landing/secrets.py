@@ -57,7 +57,7 @@ NAMES = (
     "x-goog-signature",
 )
 """What headers, parameters and members are called whose value is a credential, or says whose it is.
-Case does not count, and a hyphen stands for itself, for an underscore or for nothing."""
+Case does not count, and a hyphen represents itself, for an underscore or for nothing."""
 
 _NAME = "|".join(name.replace("-", "[-_]?") for name in NAMES)
 
@@ -75,7 +75,7 @@ _USERINFO = re.compile(r"(://)[^/@\s]+@")
 
 
 def is_secret_name(name: str) -> bool:
-    """Say whether a header or parameter of this name holds a credential."""
+    """Return whether a header or parameter of this name holds a credential."""
     return _SECRET_NAME.fullmatch(name) is not None
 
 

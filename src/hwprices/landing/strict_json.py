@@ -102,7 +102,7 @@ def count_names(content: bytes) -> int | None:
 
 
 def has_control_characters(content: bytes) -> bool:
-    """Tell whether there is a control character, such as a line break, inside a text or outside."""
+    """Return whether there is a control character, such as a line break, anywhere."""
     return bool((_codes(content) < ord(" ")).any())
 
 

@@ -54,7 +54,7 @@ PRICE_SHEETS = "price_sheets"
 
 
 class SkippedError(HwpricesError):
-    """A unit that cannot be had and is not needed, such as a region the account has not enabled.
+    """A unit that is unavailable and is not needed, such as a region the account has not enabled.
 
     It is reported and is not an error of the run. ``cause`` is a code of the provider's own, kept
     in the run's manifest, for its ``normalise`` to read.
@@ -81,7 +81,7 @@ us-east-1 two thirds."""
 
 
 def check_regions(provider: str, requested: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a misspelt region; it would do nothing, in silence.
+    """Refuse a misspelled region; it would do nothing, silently.
 
     Raises:
         HwpricesError: a requested region is not known; the line names those that are spelled alike.
@@ -238,7 +238,7 @@ class Pages:
             self.unreadable.extend(UnreadablePage(page.key, error.message) for page in pages)
 
     def file(self, page: Page) -> AbstractContextManager[Path]:
-        """Give a local, verified file of the page, packed as it is landed, to scan."""
+        """Return a local, verified file of the page, packed as it is landed, to scan."""
         return self.landing.file(page)
 
 
@@ -344,7 +344,7 @@ class Provider:
         return kinds
 
     def holds_prices(self, kind: str) -> bool:
-        """Tell whether units of this kind are prices; others are machines, regions or zones."""
+        """Return whether units of this kind are prices; others are machines, regions or zones."""
         return any(fnmatchcase(kind, pattern) for pattern in self.about.price_kinds)
 
     def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
@@ -352,7 +352,7 @@ class Provider:
 
         Raises:
             SkippedError: there are no prices without credentials, and none are configured.
-            FetchError: the index cannot be had.
+            FetchError: the index is unavailable.
         """
         units: list[Unit] = self._module("fetch").plan(context, regions)
         return units
@@ -361,7 +361,7 @@ class Provider:
         """Fetch and land one unit's pages.
 
         Raises:
-            FetchError: they cannot be had.
+            FetchError: they is unavailable.
             SkippedError: there is nothing to have; the error says why.
         """
         pages: list[Page] = self._module("fetch").fetch(context, unit)

@@ -1,4 +1,4 @@
-"""Put regions together in batches that fit into memory, and work at two of them at a time."""
+"""Combine regions in batches that fit into memory, and work at two of them at a time."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,7 +39,7 @@ def in_parallel(
 
 
 def packed(counts: Mapping[str, int], most: int) -> Iterator[list[str]]:
-    """Give regions in their order, so many at once that they have at most so many rows.
+    """Return regions in their order, so many at once that they have at most so many rows.
 
     ``counts``: rows by region. A region that has more rows is a batch of its own.
     """

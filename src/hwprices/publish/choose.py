@@ -108,7 +108,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Past:
-    """What was published before: the release in force, those of a month, and the gate's figures."""
+    """What was published before: the current release, those of a month, and the gate's figures."""
 
     previous: ReleaseManifest | None
     month: tuple[ReleaseManifest, ...] = ()
@@ -306,7 +306,7 @@ def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, 
 
 
 def _by_region(files: Collection[TableFile]) -> list[TableFile]:
-    """Sort files as their rows are sorted, so that those of two releases stand in one order."""
+    """Sort files as their rows are sorted, so that those of two releases are in one order."""
     return sorted(files, key=lambda file: file.key.removesuffix(".parquet"))
 
 

@@ -256,7 +256,7 @@ def changelog_entry(release: ReleaseNotes) -> str:
 
 
 def _summary(release: ReleaseNotes) -> list[str]:
-    """Say in a few lines what a reader wants to know first."""
+    """Describe in a few lines what a reader wants to know first."""
     return [*(f"- {line}" for line in release_notes.lines(release, escaped)), ""]
 
 

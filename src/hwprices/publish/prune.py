@@ -73,7 +73,7 @@ class Pruned:
 def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
     """Delete old releases and collections, and what killed and failed runs left.
 
-    The release in force always stays, and one that was until an hour ago. So do releases of the
+    The release current always stays, and one that was until an hour ago. So do releases of the
     last month in which somebody let a check of the gate through: it does not compare with what was
     before them. The oldest release of the last month, with which it compares slow drift, stays
     where old releases are thinned out.
@@ -90,7 +90,7 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
     _check_has_data(store)
     with locks.lock(store):
         releases = _old_releases(store, policy, at)
-        for version in releases:  # its manifest first: then it is no release
+        for version in releases:  # its manifest first: then it is not a release
             store.delete(layout.release_manifest(version))
             store.delete_below(layout.release_directory(version))
         runs = _old_runs(store, policy)
@@ -109,7 +109,7 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
 
 
 def plan(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
-    """Say what ``prune`` would delete, and delete nothing. The root need not be writable."""
+    """Describe what ``prune`` would delete, and delete nothing. The root need not be writable."""
     at = now or datetime.now(UTC)
     _check_has_data(store)
     releases = _old_releases(store, policy, at)
@@ -172,7 +172,7 @@ _MONTH, _DAY = len("202608"), len("20260801")
 
 
 def _first_of_each(complete: Iterable[str], characters: int) -> set[str]:
-    """Give the first release of each month, or of each day."""
+    """Return the first release of each month, or of each day."""
     first: dict[str, str] = {}
     for version in sorted(complete):
         first.setdefault(version[:characters], version)
@@ -185,7 +185,7 @@ def _of_last_month(complete: Iterable[str], at: datetime) -> list[str]:
 
 
 def _compared_with(store: Store, old: set[str], at: datetime) -> set[str]:
-    """Give the releases of the last month in which somebody let a check of the gate through.
+    """Return the releases of the last month in which somebody let a check of the gate through.
 
     The gate does not compare with what was before them; without them it would.
     """

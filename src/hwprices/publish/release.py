@@ -32,7 +32,7 @@ from hwprices.storage.store import Store
 
 @dataclass(frozen=True)
 class Published:
-    """The release in force, whether it was made now, and how each provider fares.
+    """The release current, whether it was made now, and how each provider fares.
 
     ``results`` are those of the gate's checks, ``status`` is what ``status.json`` says since.
     ``new_words``: provider and word of what is new from the vendors in a release made now.
@@ -46,7 +46,7 @@ class Published:
 
     @property
     def version(self) -> str:
-        """The version of the release in force."""
+        """The version of the current release."""
         return self.release.version
 
     @property
@@ -191,7 +191,7 @@ def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> Hwpri
 
 @dataclass(frozen=True)
 class _Current:
-    """The release in force and the tag of the pointer to it; both None before the first release."""
+    """The release current and the tag of the pointer to it; both None before the first release."""
 
     version: str | None = None
     tag: str | None = None

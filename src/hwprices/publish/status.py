@@ -47,7 +47,7 @@ Entries = Mapping[str, ProviderStatus]
 
 @dataclass(frozen=True)
 class Publication:
-    """What a publication came to: the gate's choice and the releases in force before and after."""
+    """What a publication came to: the gate's choice and the releases current before and after."""
 
     choice: Choice
     before: ReleaseManifest | None
@@ -177,7 +177,7 @@ def _start_time(entry: ProviderStatus | None, staged: Staged, now: datetime) -> 
 
 
 def _failed_since(entry: ProviderStatus, staged: Staged, began: str) -> bool:
-    """Tell whether a later collection failed or was skipped: these are an earlier one's tables."""
+    """Return whether a later collection failed or was skipped: the tables are older."""
     if entry.outcome not in ("failed", "skipped") or entry.last_try is None:
         return False
     later = datetime.fromisoformat(entry.last_try) > datetime.fromisoformat(began)
@@ -232,7 +232,7 @@ MAX_REASON = 120  # characters
 
 
 def has_no_prices(staged: Staged) -> bool:
-    """Tell whether the collection asked for prices, and not one unit of them was fetched."""
+    """Return whether the collection requested prices, and not one unit of them was fetched."""
     counts = staged.price_units
     return not counts.get("ok") and any(counts.get(status) for status in NOT_FETCHED)
 

@@ -66,7 +66,7 @@ class Content:
         ]
 
     def is_outdated(self, source: Source, file: TableFile) -> bool:
-        """Tell whether a file lacks columns that the others of its table have."""
+        """Return whether a file lacks columns that the others of its table have."""
         return (source.provider, file.table) in self.outdated
 
     @property
@@ -112,11 +112,11 @@ def _all_columns(store: Store, source: Source, file: TableFile) -> pl.DataFrame:
 
 
 def claim_version(store: Store, created_at: datetime, after: str | None) -> str:
-    """Name a release by the time it is made, and keep every other publisher from that name.
+    """Name a release by its time, and keep every other publisher from that name.
 
     The claim is the descriptor, written first and empty but for a number of its own. A second that
     is taken (by another publisher or a killed one) is passed over. The name is later than that of
-    the release ``after``, which is in force, even when the clock has been set back: the history's
+    the release ``after``, which is in effect, even when the clock has been set back: the history's
     intervals would else end before they begin.
     """
     claim = manifests.encode({"claim": uuid.uuid4().hex})
@@ -142,7 +142,7 @@ def write(
     with_database: bool = False,
     progress: Progress = lambda _: None,
 ) -> ReleaseManifest:
-    """Write a release below its directory, the manifest last. It is not yet in force.
+    """Write a release below its directory, the manifest last. It is not yet current.
 
     Raises:
         HwpricesError: there is a release of this name, or the root cannot be written.
@@ -237,12 +237,12 @@ def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
 
 
 def is_price_sheet(provider: str) -> bool:
-    """Tell whether a person read the provider's prices from a web page."""
+    """Return whether a person read the provider's prices from a web page."""
     return provider in providers.names() and providers.get(provider).about.is_price_sheet
 
 
 def provider_title(provider: str) -> str:
-    """Return a provider's name for people; empty if the program no longer has the provider."""
+    """Return a provider's display name; empty if the program no longer has the provider."""
     return providers.get(provider).about.title if provider in providers.names() else ""
 
 
@@ -287,7 +287,7 @@ def write_database(
 
 
 def _local(store: Store, version: str, key: str, folder: Path) -> str:
-    """Give the path of a table file on this machine, copied there from an object store."""
+    """Return the path of a table file on this machine, copied there from an object store."""
     full = layout.release_file(version, key)
     if store.is_local:
         return str(Path(store.uri(full)).absolute())

@@ -1,4 +1,4 @@
-"""Say how old a figure is, and from when on it is stale.
+"""Describe how old a figure is, and from when on it is stale.
 
 Prices that a person read from a web page grow old until the page is read again; the others are as
 old as the last collection, or older where a collection failed and earlier pages were kept. The rule
@@ -25,7 +25,7 @@ STALE_AFTER = timedelta(days=90)
 
 
 def is_stale(seen: datetime, now: datetime) -> bool:
-    """Tell whether a price seen at that time is too old to rely on."""
+    """Return whether a price seen at that time is too old to rely on."""
     return now - _in_utc(seen) > STALE_AFTER
 
 
@@ -51,7 +51,7 @@ def stale(dataset: "Release") -> pl.Expr:
 
 
 def judged_at(dataset: "Release") -> dict[str, datetime]:
-    """Give the time by which the prices of each provider are judged (``stale``)."""
+    """Return the time by which the prices of each provider are judged (``stale``)."""
     entries = dataset.release.providers
     made = _in_utc(datetime.fromisoformat(dataset.release.created_at))
     times = dict.fromkeys(entries, made)
@@ -100,7 +100,7 @@ def sheet_seen(entry: "ProviderEntry") -> datetime | None:
 def sheet_notes(
     entries: "Mapping[str, ProviderEntry]", providers: Iterable[str | None], now: datetime
 ) -> tuple[str, ...]:
-    """Say of which day the price sheets behind an answer are, one line for all of a day."""
+    """State of which day the price sheets behind an answer are, one line for all of a day."""
     days: dict[datetime, list[str]] = {}
     for provider in sorted({name for name in providers if name}):
         seen = sheet_seen(entries[provider]) if provider in entries else None

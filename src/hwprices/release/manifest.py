@@ -171,7 +171,7 @@ class UnitInput:
     """A unit of a collection: its kind/region, how it went, and the pages that were read of it.
 
     ``pages`` are the first characters of their SHA-256. ``regions``: the only ones that it was
-    asked for, where a run was narrowed; empty for all.
+    requested, where a run was narrowed; empty for all.
     """
 
     unit: str
@@ -206,7 +206,7 @@ new ones or none were staged."""
 class ProviderEntry:
     """One provider's part in a release. ``kept_from`` is the version that a kept part was fresh in.
 
-    ``title`` is its name for people. ``rows``: number of rows by table, before the join.
+    ``title`` is its display name. ``rows``: number of rows by table, before the join.
     ``price_sheet``: a person read its prices from a web page, the first of them at observed_from.
     """
 
@@ -332,7 +332,7 @@ class ProviderStatus:
     """How one provider fares.
 
     Attributes:
-        title: its name for people.
+        title: its display name.
         outcome: how the last try ended.
         reason: why it failed, is partial, skipped or held back, in one line; otherwise empty.
         checks: the gate's checks that stopped it.
@@ -341,15 +341,15 @@ class ProviderStatus:
             gate; None if none has.
         complete_since: the age of the tables: when the earliest of the units that they are made of
             was last fetched. Older than ``last_success`` after a run of some kinds or regions.
-        sheet_seen_on: of a price sheet in force, the oldest day on which a person read the vendor's
+        sheet_seen_on: of a price sheet current, the oldest day on which a person read the vendor's
             page; None for the others.
         origin: whether the last try was of the sample or live.
         run_id: the run whose tables were put to the gate last.
-        release: the version in force that has its tables; None if none has.
+        release: the version current that has its tables; None if none has.
         units: the units of the last try.
         troubles: those that failed, were carried over or skipped, with the reason.
-        new_words: how many words of the vendor are not known yet, in the release in force.
-        prices_fetched: False if the last try asked for prices and got none.
+        new_words: how many words of the vendor are not known yet, in the current release.
+        prices_fetched: False if the last try requested prices and got none.
     """
 
     title: str = ""

@@ -161,7 +161,7 @@ def read(dataset: Release) -> ReleaseNotes | None:
 
 
 def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]:
-    """Say what is new. ``text`` makes a text from outside fit for where the lines are shown."""
+    """Describe what is new. ``text`` makes a text from outside fit to be shown."""
     sentences = [
         *_providers(notes, text),
         *_prices(notes),
@@ -185,7 +185,7 @@ def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]
 
 
 def _providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
-    """Name the providers that are new; of the first release, where all are, only say how many."""
+    """List the providers that are new; of the first release, where all are, only say how many."""
     if notes.previous is None:
         providers = counted(len(notes.providers), "provider")
         yield f"First release: {_prices_of(notes, notes.providers)} of {providers}."

@@ -1,24 +1,24 @@
-"""Tell machines of private people apart from those of data centers.
+"""Distinguish community hosts apart from those of data centers.
 
-The price of such a machine is the lowest that anybody asked for, and whether one is free is not
+The price of such a machine is the lowest that anybody requested, and whether one is free is not
 known. Answers name it beside the cheapest price of a data center, and never as the cheapest.
 """
 
 import polars as pl
 
 IS_PLACEHOLDER = pl.col("flags").list.contains("placeholder").fill_null(False)
-"""Condition on a row of prices: its amount stands for no offer."""
+"""Condition on a row of prices: its amount represents no offer."""
 
 REAL = (pl.col("effective_hourly").is_not_null(), ~IS_PLACEHOLDER)
 """Conditions on a row of prices: its amount is known and an offer."""
 
 PRIVATE_HOSTS = (("runpod", "community"),)
-"""Provider and region whose machines belong to private people. RunPod's Community Cloud "connects
+"""Provider and region whose machines belong to community hosts. RunPod's Community Cloud "connects
 individual compute providers to compute consumers": https://docs.runpod.io/faq"""
 
 
 def is_private_host() -> pl.Expr:
-    """Tell whether a row with provider and region is of a private person's machine."""
+    """Return whether a row with provider and region is of a private person's machine."""
     places = [
         (pl.col("provider") == provider) & (pl.col("region") == region)
         for provider, region in PRIVATE_HOSTS

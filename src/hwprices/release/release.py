@@ -20,7 +20,7 @@ class Tables(Protocol):
     """Anything that has the tables of a release: ``Release``, or frames made from one."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Give a table as a lazy frame."""
+        """Return a table as a lazy frame."""
         ...
 
 
@@ -98,7 +98,7 @@ class Release:
             raise HwpricesError(f"{self.store.uri(key)} is {obstacle}, not a file", DAMAGED)
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Give a table as a lazy frame; nothing is read until it is collected.
+        """Return a table as a lazy frame; nothing is read until it is collected.
 
         Where a file is missing or damaged, collecting it, and each method that does, raises what
         polars does: FileNotFoundError or polars.exceptions.ComputeError. ``verify`` names the file.

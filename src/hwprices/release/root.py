@@ -12,7 +12,7 @@ SAMPLE = "sample"
 
 
 def default_root() -> str:
-    """Give the folder ``data`` with releases, here or in a parent folder; else ./data."""
+    """Return the folder ``data`` with releases, here or in a parent folder; else ./data."""
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / FOLDER / "latest.json").is_file():
             return str(folder / FOLDER)
@@ -20,7 +20,7 @@ def default_root() -> str:
 
 
 def sample_root() -> str:
-    """Give the folder of the release that comes with the program."""
+    """Return the folder of the release that comes with the program."""
     folder = _sample_folder()
     if not (folder / "latest.json").is_file():
         raise HwpricesError("this installation has no sample release", "Reinstall hwprices.")
@@ -28,7 +28,7 @@ def sample_root() -> str:
 
 
 def is_sample(root: str) -> bool:
-    """Tell whether a root is that of the release that comes with the program."""
+    """Return whether a root is that of the release that comes with the program."""
     return "://" not in root and Path(root).resolve() == _sample_folder().resolve()
 
 
@@ -39,7 +39,7 @@ def _sample_folder() -> Path:
 
 
 def resolve(root: str) -> str:
-    """Put the place of the built-in release for its name; any other root stays as it is."""
+    """Write the place of the built-in release for its name; any other root stays as it is."""
     return sample_root() if root == SAMPLE and not Path(SAMPLE).exists() else root
 
 

@@ -33,7 +33,7 @@ def faults(store: Store, release: ReleaseManifest) -> list[str]:
 
 
 def explain(error: Exception, store: Store, release: ReleaseManifest) -> HwpricesError | None:
-    """Say in one line that a table cannot be read, with the damaged file of a local root.
+    """Describe in one line that a table cannot be read, with the damaged file of a local root.
 
     ``error`` is what polars raised. Returns None where it is about something else, such as a column
     that no table has while every file of the release matches its checksum.
@@ -54,7 +54,7 @@ def explain(error: Exception, store: Store, release: ReleaseManifest) -> Hwprice
 
 
 def damaged_file(store: Store, release: ReleaseManifest) -> str | None:
-    """Say what is wrong with the first damaged file of a table; None on an object store.
+    """Describe what is wrong with the first damaged file of a table; None on an object store.
 
     There all files would be downloaded for it.
     """

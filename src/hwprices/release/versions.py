@@ -69,7 +69,7 @@ def read_manifest(store: Store, version: str, *, is_latest: bool = False) -> "Re
 
 
 def latest_version(store: Store) -> str | None:
-    """Name the version of the release in force, or None."""
+    """Return the version of the current release, or None."""
     from hwprices.release.manifest import LatestRelease
 
     data = store.get(layout.LATEST_RELEASE, manifests.MAX_BYTES)
@@ -85,7 +85,7 @@ FOLDERS = (layout.RELEASES, layout.RAW, layout.STAGED)
 
 
 def has_data(store: Store) -> bool:
-    """Tell whether there is a file in one of FOLDERS; they are listed only without a release."""
+    """Return whether there is a file in one of FOLDERS; they are listed only without a release."""
     return store.exists(layout.LATEST_RELEASE) or any(
         next(store.keys(folder), None) is not None for folder in FOLDERS
     )
@@ -153,7 +153,7 @@ def instant(when: When) -> datetime:
     '2026-10-01T04:00:00+00:00'
 
     Raises:
-        HwpricesError: it is no version, day or time, or in UTC it is in no year from 1 to 9999.
+        HwpricesError: it is not a version, day or time, or in UTC it is in no year from 1 to 9999.
     """
     if isinstance(when, datetime):
         return _in_utc(when)
@@ -187,7 +187,7 @@ def _parsed(text: str) -> date | datetime:
 
 
 def version_at(versions: Sequence[str], when: When) -> str:
-    """Name the release that was in force at a time.
+    """Return the release that was current at a time.
 
     >>> version_at(["20261001T041700Z", "20261002T041700Z"], "2026-10-01")
     '20261001T041700Z'

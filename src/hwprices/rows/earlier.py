@@ -25,7 +25,7 @@ class Source:
 
     ``pages`` come in an order that is the same in every run. ``about`` is what else decides, such
     as the regions that have a page of their own. The time at which a page was fetched may decide
-    ``observed_at``, which is the time of one of the pages, and which prices are in force: for these
+    ``observed_at``, which is the time of one of the pages, and which prices are current: for these
     ``Part.holds_until`` says until when they stay.
     """
 

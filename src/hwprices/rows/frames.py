@@ -28,7 +28,7 @@ def empty(model: type[Table]) -> pl.DataFrame:
 
 
 def conform(frame: pl.LazyFrame, model: type[Table]) -> pl.LazyFrame:
-    """Give the frame the table's columns in order and dtype; columns it lacks become null.
+    """Return the frame the table's columns in order and dtype; columns it lacks become null.
 
     Raises:
         polars.exceptions.InvalidOperationError: a value does not fit its dtype (at collect).
@@ -61,7 +61,7 @@ def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
 def by_value(frame: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:
     """Divide a frame by the texts of a column. Rows keep their order and are not copied.
 
-    For frames in which equal texts stand in few long runs: each run is cut out on its own.
+    For frames in which equal texts are in few long runs: each run is cut out on its own.
     """
     runs: dict[str, list[pl.DataFrame]] = {}
     start = 0

@@ -19,7 +19,7 @@ from hwprices.landing.strict_json import count_names, has_control_characters
 TEXT = pa.string_view()
 FLAG = pa.bool_()
 NUMBER = pa.float64()
-"""A number that is no money and enters no published value. The reader also takes one in quotes, and
+"""A number that is not money and enters no published value. The reader takes one in quotes too, and
 some that JSON does not allow: ``01``, ``1.``, ``-.5``."""
 
 AMOUNT = pa.decimal128(20, 10)
@@ -65,7 +65,7 @@ def read_objects(
         null_member: a member of the objects that may be null, as the link to a next page is.
 
     Returns:
-        One row of the form for each, or None: one is no object of this form or ends early; a member
+        One row of the form for each, or None: one is not such an object or ends early; a member
         is not declared, is null or comes twice in one object; an amount is not plain
         (``NOT_PLAIN``); there is a control character, which a text must not have, or one of
         ``UNCERTAIN_ESCAPES``. A comma too many or too few makes no difference: the reader takes
@@ -85,7 +85,7 @@ def read_objects(
         table = pa.RecordBatchReader.from_stream(reader).read_all()
     except pa.ArrowException:
         return None
-    # An object that begins after another has ended is no part of it, so each content has at least
+    # An object that begins after another has ended is not part of it, so each content has at least
     # one. As many as there are contents means that each has one.
     if table.num_rows != len(contents):
         return None

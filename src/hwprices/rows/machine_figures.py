@@ -57,7 +57,7 @@ def split(
 
 
 def is_impossible(row: Mapping[str, Any]) -> bool:
-    """Tell whether a row of instance_types has a figure that no machine has.
+    """Return whether a row of instance_types has a figure that no machine has.
 
     Its accelerators are in the list ``accelerators``. What is not known is possible.
     """
@@ -75,7 +75,7 @@ def _refused_row(row: Mapping[str, Any], page: Page) -> pl.DataFrame:
 
 
 def is_possible() -> pl.Expr:
-    """Tell of each row of a frame whether all columns of LARGEST are possible."""
+    """Return for each row of a frame whether all columns of LARGEST are possible."""
     return pl.all_horizontal(
         pl.col(name).is_between(0, most).fill_null(True) for name, most in LARGEST.items()
     )

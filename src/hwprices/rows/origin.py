@@ -1,4 +1,4 @@
-"""Say which landed page a row was read from."""
+"""State which landed page a row was read from."""
 
 from collections.abc import Sequence
 from datetime import UTC

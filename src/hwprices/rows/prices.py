@@ -33,7 +33,7 @@ DEFAULTS: Mapping[str, object] = {
 """What a price row says where the vendor says nothing else: a Linux machine bought by the hour."""
 
 LARGEST_PRICE = 10**8
-"""Above this a figure is no price, in any currency. The dearest machine (u7in-32tb, 407 dollars an
+"""Above this a figure is not a price, in any currency. The costliest machine (u7in-32tb, 407 USD an
 hour) costs a tenth of it for three years."""
 
 
@@ -58,7 +58,7 @@ def price_rows(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl
     frame has it already (AWS hashes once what many rows share).
 
     Raises:
-        ValueError: a required column is missing, or a constant is no column of the table.
+        ValueError: a required column is missing, or a constant is not a column of the table.
     """
     made = rows_without_id(frame, provider=provider, **constants)
     given = frame.collect_schema()
@@ -76,7 +76,7 @@ def rows_without_id(frame: pl.LazyFrame, *, provider: str, **constants: object) 
     price_id is kept.
 
     Raises:
-        ValueError: a required column is missing, or a constant is no column of the table.
+        ValueError: a required column is missing, or a constant is not a column of the table.
     """
     dtypes = frames.dtypes(Prices)
     if unknown := [name for name in constants if name not in dtypes]:
@@ -117,7 +117,7 @@ def _value(value: object, dtype: pl.DataType) -> pl.Expr:
 
 
 def merge(sources: list[PriceRows]) -> PriceRows:
-    """Put the prices of several sources together; counts of the same reason are added."""
+    """Combine the prices of several sources; counts of the same reason are added."""
     counts: Counter[str] = Counter()
     for source in sources:
         counts.update(source.counts)
@@ -131,7 +131,7 @@ def merge(sources: list[PriceRows]) -> PriceRows:
 def read_money(text: pl.Expr) -> pl.Expr:
     """Read a price that is written as text, exact to the tenth decimal.
 
-    Null where it is no number, or so large that sums and products of it do not fit into Money.
+    Null where it is not a number, or so large that sums and products of it do not fit into Money.
     """
     amount = text.cast(Money, strict=False)
     return pl.when(amount.is_between(-LARGEST_PRICE, LARGEST_PRICE)).then(amount)

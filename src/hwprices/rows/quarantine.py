@@ -68,7 +68,7 @@ def refused(
 
 
 def message(template: str, *values: str | pl.Expr) -> pl.Expr:
-    """Write a message for ``refused``: ``?`` stands for a value that is missing.
+    """Write a message for ``refused``: ``?`` represents a value that is missing.
 
     ``template`` has ``{}`` for each of ``values``, which are columns or expressions. ``pl.format``
     alone gives no message where one of them is null, and a quarantine row must have one.
@@ -79,7 +79,7 @@ def message(template: str, *values: str | pl.Expr) -> pl.Expr:
 
 
 def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
-    """Put quarantine rows together: equal rows become one with a count, sorted by key."""
+    """Combine quarantine rows: equal rows become one with a count, sorted by key."""
     if not refused_rows:
         return frames.empty(Quarantine)
     columns = list(frames.dtypes(Quarantine))

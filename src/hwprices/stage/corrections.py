@@ -115,7 +115,7 @@ def _matches(patterns: Mapping[str, str]) -> pl.Expr:
 
 
 def _has_expected_value(column: str, field: str, expected: Sequence[Any]) -> pl.Expr:
-    """Tell where the column has one of the values; with a field, where every accelerator does."""
+    """Return where the column has one of the values; with a field, where every accelerator does."""
     if not field:
         return _is_one_of(pl.col(column), expected)
     each = pl.col(column).list.eval(_is_one_of(pl.element().struct.field(field), expected))

@@ -56,7 +56,7 @@ def reading(provider: str) -> Reading:
 
 
 def _program(provider: str) -> list[str]:
-    """Name the source files that read a provider's pages, each with the hash of its code.
+    """List the source files that read a provider's pages, each with the hash of its code.
 
     A provider that is no longer in the program has no files of its own.
     """
@@ -90,7 +90,7 @@ def _below(paths: Iterable[Path], suffix: str) -> list[Path]:
 def _files(
     folder: Path, files: Iterable[Path], content: Callable[[bytes], bytes] = bytes
 ) -> list[str]:
-    """Name each file with the hash of its content, or of what ``content`` makes of it."""
+    """List each file with the hash of its content, or of what ``content`` makes of it."""
     return [
         f"{file.relative_to(folder).as_posix()} "
         + hashlib.sha256(content(file.read_bytes())).hexdigest()

@@ -1,6 +1,6 @@
 """Keep what a part was made of beside its tables, and take it over in a later run.
 
-A part is taken over from the tables in force if its pages are the same, if the program, its
+A part is taken over from the tables current if its pages are the same, if the program, its
 libraries, the sheets and the corrections are, and if no price has begun or ended since. The rows
 are those that normalising would give again, byte for byte, with the time at which the pages were
 fetched now.
@@ -91,7 +91,7 @@ def keep(store: Store, directory: str, part: Part, source: Source, result: Resul
 
 @dataclass(frozen=True)
 class EarlierParts:
-    """The parts of the tables in force, for a run that may take some of them over.
+    """The parts of the tables current, for a run that may take some of them over.
 
     ``reading`` is what read them. With other readings nothing is taken over.
     """
@@ -105,7 +105,7 @@ class EarlierParts:
     reading_now: Reading | None = None
 
     def find(self, source: Source) -> Earlier | None:
-        """Give what was staged of the same pages; None where the part must be normalised.
+        """Return what was staged of the same pages; None where the part must be normalised.
 
         So it is too where a file of it is gone or was altered.
         """
@@ -158,7 +158,7 @@ class EarlierParts:
 
 
 def _still_holds(record: PartRecord, source: Source) -> bool:
-    """Tell whether the pages give the same rows at the time at which they were fetched now."""
+    """Return whether the pages give the same rows at the time at which they were fetched now."""
     until = record.holds_until
     return until is None or all(time < until for time in source.times)
 

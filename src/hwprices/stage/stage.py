@@ -1,8 +1,8 @@
-"""Turn one provider's landed pages into checked tables, and put them in force.
+"""Turn one provider's landed pages into checked tables, and put them current.
 
 The tables of a run lie in a directory of their own, under the keys that they have in a release, so
 that publishing copies them as they are. The pointer to it is written last: what was staged before
-stays in force until the new tables are complete.
+stays current until the new tables are complete.
 """
 
 from collections import Counter
@@ -87,11 +87,11 @@ def stage(
     keep: int,
     progress: Progress = lambda _: None,
 ) -> Staged:
-    """Turn a run's landed pages into staged tables and put them in force.
+    """Turn a run's landed pages into staged tables and put them current.
 
     Raises:
         HwpricesError: a landed page is altered, too many rows were refused, no price has an amount,
-            or the root cannot be written. What was staged before stays in force.
+            or the root cannot be written. What was staged before stays current.
     """
     tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
     last = _last(store, run.provider)
@@ -162,7 +162,7 @@ def _earlier_parts(store: Store, last: Staged | None) -> EarlierParts:
 
 
 def _is_readable(part: Part, pages: Pages) -> bool:
-    """Tell whether all pages that a part is read from could be read."""
+    """Return whether all pages that a part is read from could be read."""
     unreadable = {page.key for page in pages.unreadable}
     return part.source is not None and unreadable.isdisjoint(p.key for p in part.source.pages)
 
@@ -183,7 +183,7 @@ def put_in_force(store: Store, staged: Staged) -> None:
 
 
 def latest(store: Store, provider: str) -> Staged | None:
-    """Read the staged tables in force; None where there are none."""
+    """Read the staged tables current; None where there are none."""
     key = layout.staged_latest(provider)
     data = store.get(key, manifests.MAX_BYTES)
     if data is None:
@@ -204,7 +204,7 @@ def keys_by_run(store: Store, provider: str) -> dict[str, list[str]]:
 def prune(store: Store, provider: str, keep: int) -> None:
     """Delete all but the newest ``keep`` staged runs, and what killed or failed runs left.
 
-    The run in force always stays: if the clock was set back, it is not the newest by its name. So
+    The run current always stays: if the clock was set back, it is not the newest by its name. So
     does a run without a manifest for a day: it may still be at work.
     """
     in_force = latest(store, provider)

@@ -157,6 +157,6 @@ class StagedTables:
 
 
 def _rows(part: Part) -> pl.DataFrame:
-    """Give the rows of a part, which are computed."""
+    """Return the rows of a part, which are computed."""
     assert isinstance(part.frame, pl.DataFrame), "call Part.collected first"
     return part.frame

@@ -56,7 +56,7 @@ def sort_rows(
 
 
 def has_equal_rows(frame: pl.DataFrame, by: Sequence[str]) -> bool:
-    """Tell whether two rows of a frame that is sorted by these columns are equal in all of them."""
+    """Return whether two rows of a frame that is sorted by these columns are equal in them."""
     # the last column first: it differs most often
     pairs = (pl.col(name).eq_missing(pl.col(name).shift(1)) for name in reversed(by))
     return bool(frame.lazy().select(pl.all_horizontal(pairs).slice(1).any()).collect().item())

@@ -104,7 +104,7 @@ def page_sha256(key: str) -> str:
 
 
 def run_id(key: str) -> str | None:
-    """Parse the run of a key below ``runs``; None if it is no run manifest."""
+    """Parse the run of a key below ``runs``; None if it is not a run manifest."""
     return run_manifest.parse(key, "run_id")
 
 

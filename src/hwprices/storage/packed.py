@@ -28,7 +28,7 @@ class PackedFile:
     """A packed file on disk.
 
     ``sha256`` and ``stored_bytes`` are of the file as it lies there, ``content_bytes`` is the
-    length of what it unpacks to.
+    length of what it decompresses to.
     """
 
     path: Path

@@ -123,7 +123,7 @@ class Store:
         return written is not None and datetime.now(UTC) - written < LEFTOVER_AGE / 2
 
     def delete(self, key: str) -> None:
-        """Delete one key; one that is gone already is no error."""
+        """Delete one key; one that is gone already is not an error."""
         with self._writing(key), suppress(*MISSING):
             obstore.delete(self._objects, key)
 
@@ -342,7 +342,7 @@ class Folder(Store):
         return False
 
     def delete(self, key: str) -> None:
-        """Delete one file; one that is gone already is no error."""
+        """Delete one file; one that is gone already is not an error."""
         with self._writing(key):
             self.local(key).unlink(missing_ok=True)
 

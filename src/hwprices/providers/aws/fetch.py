@@ -32,7 +32,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     ``regions`` narrows the list; the spot advisor's file, which has all regions, is always in it.
 
     Raises:
-        FetchError: the index of price lists cannot be had. Where only China's index cannot be had,
+        FetchError: the index of price lists is unavailable. If only China's is,
             China's units are listed and fail when they are fetched.
         HwpricesError: ``regions`` names one that AWS does not have.
     """

@@ -48,7 +48,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
 
 
 def _with_facts(pages: Pages, part: Part, price_lists: list[PriceListFacts]) -> Part:
-    """Put what a part's price list says of types and regions on the list; return the part."""
+    """Write what a part's price list says of types and regions on the list; return the part."""
     if part.facts and part.region is not None:
         [page] = _newest_price_list(pages, part.region)
         price_lists.append(PriceListFacts(part.region, page, **part.facts))
@@ -84,7 +84,7 @@ def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
 
 
 def _source(pages: Pages, region: str, own_files: frozenset[str]) -> Source:
-    """Name the pages that the prices of a region are read from."""
+    """List the pages that the prices of a region are read from."""
     read = [
         *_newest_price_list(pages, region),
         *pages.of(kinds.SAVINGS_PLANS, region)[-1:],
@@ -95,7 +95,7 @@ def _source(pages: Pages, region: str, own_files: frozenset[str]) -> Source:
 
 
 def _newest_price_list(pages: Pages, region: str) -> list[Page]:
-    """Give the page of a region's price list; none where the run has none."""
+    """Return the page of a region's price list; none where the run has none."""
     return pages.of(kinds.PRICE_LIST, region)[-1:]
 
 

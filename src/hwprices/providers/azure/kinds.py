@@ -1,4 +1,4 @@
-"""Name the kinds of units: what is fetched for a region, and the folder it is landed in."""
+"""List the kinds of units: what is fetched for a region, and the folder it is landed in."""
 
 SKUS = "skus"
 """Compute's resource SKUs: sizes with capabilities, zones and restrictions. One unit a region."""
@@ -23,10 +23,10 @@ _RETAIL = "retail_"
 
 
 def retail(price_type: str, currency: str) -> str:
-    """Name the kind of a price type in a currency: ``retail_consumption_usd``."""
+    """Return the kind of a price type in a currency: ``retail_consumption_usd``."""
     return f"{_RETAIL}{price_type}_{currency.lower()}"
 
 
 def is_retail(kind: str) -> bool:
-    """Say whether a kind's pages are answers of Retail Prices."""
+    """Return whether a kind's pages are answers of Retail Prices."""
     return kind.startswith(_RETAIL)

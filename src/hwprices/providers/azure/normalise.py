@@ -83,7 +83,7 @@ def _price_parts(pages: Pages, availability: pl.DataFrame) -> list[Part]:
 
 
 def _sources(pages: Pages, availability: pl.DataFrame) -> Mapping[str, Source]:
-    """Name for each region what its prices are read from, sorted by region.
+    """List for each region what its prices are read from, sorted by region.
 
     Beside its pages that is how the lists of sizes spell the names, and which the region offers.
     """

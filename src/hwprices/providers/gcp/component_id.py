@@ -1,4 +1,4 @@
-"""Name the components that Google sells and that machines are made of.
+"""List the components that Google sells and that machines are made of.
 
 A component id is written as text in frames and published tables, and is a ``ComponentId`` in code:
 

@@ -1,4 +1,4 @@
-"""Name the kinds of units: one kind for each list that Google's APIs give."""
+"""List the kinds of units: one kind for each list that Google's APIs give."""
 
 from typing import Final
 

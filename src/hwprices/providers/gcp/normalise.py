@@ -58,7 +58,7 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
 
 
 def _unfetched_parts(pages: Pages) -> dict[str, str]:
-    """Name the kinds of parts whose SKU catalog has no page: TPUs have one of their own.
+    """List the kinds of parts whose SKU catalog has no page: TPUs have one of their own.
 
     Each has the reason of a price that is missing because of it.
     """

@@ -53,7 +53,7 @@ class Candidate:
     price_files: Sequence[PriceFile] = ()
 
     def table(self, name: str) -> pl.LazyFrame:
-        """Give a table's rows; empty where the provider has none."""
+        """Return a table's rows; empty where the provider has none."""
         return self.tables[name] if name in self.tables else frames.empty(TABLES[name]).lazy()
 
     @cached_property
@@ -63,7 +63,7 @@ class Candidate:
         return types.collect(engine="streaming")
 
     def only(self, regions: Collection[str]) -> "Candidate":
-        """Give the same with the prices of some regions only."""
+        """Return the same with the prices of some regions only."""
         if not self.price_files:
             rows_of = self.table(PRICES).filter(pl.col("region").is_in(list(regions)))
             return replace(self, tables={**self.tables, PRICES: rows_of})

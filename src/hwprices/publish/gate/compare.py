@@ -127,7 +127,7 @@ def _cells(
 
 
 def _side_by_side(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """Put the prices of two releases side by side, by id; the columns of the newer begin with new_.
+    """Join the prices of two releases by id; the columns of the newer begin with new_.
 
     Both are sorted by the key that the id is the hash of, so where no price came or went they are
     side by side already.

@@ -91,7 +91,7 @@ def group_lost(compared: Comparison) -> Finding:
 
 
 def _lost_too_many() -> pl.Expr:
-    """Tell whether a group of ``old`` rows has ``lost`` a larger share than GROUP_LOST allows."""
+    """Return whether a group of ``old`` rows has ``lost`` a larger share than GROUP_LOST allows."""
     allowed = pl.lit(1.0)
     for rows, share in reversed(thresholds.GROUP_LOST):
         allowed = pl.when(pl.col("old") >= rows).then(share).otherwise(allowed)
@@ -203,7 +203,7 @@ def family_level(compared: Comparison) -> Finding:
 
 
 def family_price_change(compared: Comparison) -> Finding:
-    """Report a family or accelerator that gets cheaper or dearer within what vendors do."""
+    """Report a family or accelerator that gets cheaper or more expensive within what vendors do."""
     low, high = (math.log(edge) for edge in thresholds.FAMILY_RANGE)
     moved = pl.col("mean").abs() > math.log(1 + thresholds.MOVED)
     news = _family_moves(compared).filter(pl.col("mean").is_between(low, high), moved)
@@ -347,7 +347,7 @@ def _devices() -> pl.Expr:
 
 
 def _moved(name: str) -> pl.Expr:
-    """Tell whether a figure is gone, or moved by more than rounding."""
+    """Return whether a figure is gone, or moved by more than rounding."""
     ratio = pl.col(f"{name}_new") / pl.col(name) - 1
     return pl.col(name).is_not_null() & (ratio.abs() > thresholds.MEMORY_TOLERANCE).fill_null(True)
 

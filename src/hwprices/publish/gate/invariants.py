@@ -55,7 +55,7 @@ def _exceptions(frame: pl.DataFrame, broken: pl.Expr, description: str) -> Excep
 
 
 def _added_up(parts: Sequence[Exceptions]) -> Exceptions:
-    """Put the exceptions of several regions together."""
+    """Combine the exceptions of several regions."""
     return Exceptions(
         sum(part.count for part in parts),
         sum(part.rows for part in parts),
@@ -99,7 +99,7 @@ def _compared(candidate: Candidate) -> pl.DataFrame:
 def _side_by_side(
     prices: pl.DataFrame, left: pl.Expr, right: pl.Expr, on: list[str]
 ) -> pl.DataFrame:
-    """Put two selections of known prices side by side, as ``rate`` and ``rate_right``."""
+    """Join two selections of known prices side by side, as ``rate`` and ``rate_right``."""
     on = _varying(prices, on)
     known = prices.lazy().filter(pl.col("rate").is_not_null())
     left_prices = known.filter(left).select(*on, "rate", "flags")
@@ -158,7 +158,7 @@ def priced_is_offered(candidate: Candidate) -> Exceptions:
     listed = candidate.table("availability").select(pair).unique()
     flagged = pl.col("flags").list.contains("not_offered_here")
     priced = candidate.table("prices").filter(pl.col("tenancy") != "host", ~flagged).select(pair)
-    # they are sorted by type: the first of each run stands for all of it
+    # they are sorted by type: the first of each run represents all of it
     is_first = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift(1)) for name in pair)
     covered = priced.filter(is_first).unique().join(listed, on="region", how="semi")
     pairs = covered.join(listed.with_columns(listed=True), on=pair, how="left")

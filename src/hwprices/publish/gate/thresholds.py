@@ -97,11 +97,11 @@ GROUP_MOVED_ROWS = 10
 """A group with fewer prices says nothing about a common move."""
 
 LEAST_MOVED = 5
-"""Fewer prices than this are no common move, whatever their share. A price sheet has 18 prices, and
+"""Fewer prices than this are not a common move, whatever their share. A sheet has 18 prices, and
 a vendor may change one machine, with all ways to pay for it."""
 
 LEAST_RETIRED = 2
-"""One type that retires is no fault, though it may be a twentieth of a short price sheet."""
+"""One type that retires is not a fault, though it may be a twentieth of a short price sheet."""
 
 LEAST_EXCEPTIONS = 3
 """Fewer exceptions to a rule than this stop nobody, whatever their share: of the 18 prices of a
@@ -150,4 +150,4 @@ ACCELERATOR_RANGE = 0.35
 """A machine costs at least this share of the provider's median price for its accelerators."""
 
 REGION_RANGE = 3.0
-"""The dearest region of a type costs at most so many times the cheapest."""
+"""The most expensive region of a type costs at most so many times the cheapest."""

@@ -1,4 +1,4 @@
-"""Tell what changed from release to release, and in which time every price was valid.
+"""Record what changed from release to release, and in which time every price was valid.
 
 ``record`` makes the tables price_history and changes of a new release, and again from the releases
 that are kept. docs/history.md has the rules and an example.

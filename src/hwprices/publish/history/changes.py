@@ -67,7 +67,7 @@ def outcome_of(step: Step) -> Outcome:
 
 
 def added_up(parts: Sequence[Outcome]) -> Outcome:
-    """Put the outcomes of pieces of one provider together: one at least, none with a region twice.
+    """Combine the outcomes of pieces of one provider: one at least, none with a region twice.
 
     A machine type may be in several pieces, so that the subjects are made unique.
     """
@@ -118,7 +118,7 @@ def of_provider(
         return []
     if not outcome.had:
         return [_first_release(provider, outcome.has)]
-    # One row stands for all prices of a unit that was collected for the first time: _collection.
+    # One row represents all prices of a unit that was collected for the first time: _collection.
     listed = outcome.moves.filter(pl.col("start_reason").ne_missing("first_collected"))
     by_price = _with_placeholders(_by_price(listed), placeholders)
     return [
@@ -157,7 +157,7 @@ def _by_price(moves: pl.DataFrame) -> pl.DataFrame:
 
 
 def _move(one: str, other: str) -> pl.Expr:
-    """Name the vendor's step from one value to the other."""
+    """Return the vendor's step from one value to the other."""
     before, after = pl.col(f"{one}_effective_hourly"), pl.col(f"{other}_effective_hourly")
     return (
         pl.when(~pl.col(f"{one}_exists") & pl.col("ended_before"))
@@ -179,7 +179,7 @@ def _move(one: str, other: str) -> pl.Expr:
 
 
 def _with_placeholders(changes: pl.DataFrame, placeholders: Sequence[pl.LazyFrame]) -> pl.DataFrame:
-    """Say of prices that were placeholders, or are now, that they are neither dearer nor cheaper.
+    """Mark prices that were placeholders, or are now, as neither up nor down.
 
     They are looked up only where a price moved, because that reads the flags of all prices.
     """
@@ -215,7 +215,7 @@ def percent() -> pl.Expr:
 def _type_or_region_changes(
     outcome: Outcome, by_price: pl.DataFrame, subject: str, on: Sequence[str]
 ) -> pl.DataFrame:
-    """Name the machine types or regions that have their first price, or lost their last.
+    """List the machine types or regions that have their first price, or lost their last.
 
     They came or went as their prices did: by the vendor, by our reading, or unclear. Prices that
     were not collected count as still there.
@@ -233,7 +233,7 @@ def _type_or_region_changes(
 
 
 def _exists(when: str) -> pl.Expr:
-    """Tell whether the price was there: it has an amount or the reason for having none."""
+    """Return whether the price was there: it has an amount or the reason for having none."""
     return pl.any_horizontal(
         pl.col(f"{when}_{name}").is_not_null() for name in ("effective_hourly", "price_reason")
     )
@@ -327,7 +327,7 @@ def _value_rows(rows: pl.DataFrame, one: str, other: str, change: str) -> pl.Dat
 
 
 OF_COLLECTION = ("provider", "instance_type", "observed_at", "raw_sha256", "spec_source")
-"""Columns of instance_types that are no figures of the machine."""
+"""Columns of instance_types that are not figures of the machine."""
 
 OF_REVIEW = ("accelerator_id", "as_of", "notes", "confidence", "verified", "source_url")
 """Columns of the accelerator sheet that say how well a row is known."""

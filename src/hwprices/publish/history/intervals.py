@@ -137,7 +137,7 @@ def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> St
 
 
 def _in_order(parts: Sequence[pl.DataFrame], is_open: pl.Series, rows: pl.Series) -> pl.DataFrame:
-    """Put intervals together, sorted by key.
+    """Combine intervals, sorted by key.
 
     Args:
         parts: those that had ended before, those that were open, and those that begin now.
@@ -185,7 +185,7 @@ def _no_moves() -> pl.DataFrame:
 def _compare_values(
     open_rows: pl.DataFrame, prices: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.Series, pl.DataFrame]:
-    """Tell the intervals whose price is the same from those that moved.
+    """Distinguish the intervals whose price is the same from those that moved.
 
     Returns for each open interval now_ for each of ORIGIN and whether its price is the same, and
     the prices that are not the same as those of an interval. Nearly all are.
@@ -305,7 +305,7 @@ SEEN = (*ORIGIN, "observed_first", "last_release", "state", "waits_for")
 
 
 def _with_others(seen: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Put the intervals that ended or wait into their rows: few rows, and some of the columns."""
+    """Write the intervals that ended or wait into their rows: few rows, and some of the columns."""
     names = (*SEEN, "valid_to", "end_reason")
     moved = pl.concat([rows.select(ROW, *names) for rows in others])
     if moved.is_empty():
@@ -419,7 +419,7 @@ def _new_intervals(prices: pl.LazyFrame, moment: Moment) -> pl.DataFrame:
 
 
 def _with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
-    """Name the accelerator of each machine type that the release has; others keep theirs."""
+    """Return the accelerator of each machine type that the release has; others keep theirs."""
     first = pl.col("accelerators").list.first()
     is_one = pl.col("accelerators").list.len() == 1
     types = after.instance_types.select(
@@ -439,7 +439,7 @@ def _with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
 
 
 def _accelerators_differ(history: pl.DataFrame, types: pl.DataFrame) -> bool:
-    """Tell whether machine types have other accelerators than the intervals say.
+    """Return whether machine types have other accelerators than the intervals say.
 
     Rows of one type follow one another, so only the first of each run is compared.
     """

@@ -1,4 +1,4 @@
-"""Tell the vendor's changes from our own corrections.
+"""Distinguish the vendor's changes from our own corrections.
 
 A price is made of a vendor's pages and of our reading of them (program, rule sheets, corrections),
 and of nothing else. So a difference between two releases is told apart by going in two steps, from
@@ -23,7 +23,7 @@ STEPS = ("old", "middle", "new")
 
 
 def evidence(*, can_re_read: bool) -> pl.Expr:
-    """Say how a difference is known, from columns that tell what is the same.
+    """Describe how a difference is known, from columns that tell what is the same.
 
     The columns are same_reading, same_pages, same_page (the page that states the value) and
     seen_before (it was in the release before, whose pages can be read again).
@@ -96,12 +96,12 @@ def _re_read(
 
 
 def differs(one: str, other: str, values: Sequence[str]) -> pl.Expr:
-    """Tell whether two of STEPS differ: one is there and the other not, or a value differs."""
+    """Return whether two of STEPS differ: one is there and the other not, or a value differs."""
     return values_differ(one, other, ["exists", *values])
 
 
 def values_differ(one: str, other: str, values: Sequence[str]) -> pl.Expr:
-    """Tell whether columns that begin with ``one`` and ``other`` differ in any of the values."""
+    """Return whether columns that begin with ``one`` and ``other`` differ in any of the values."""
     return pl.any_horizontal(
         pl.col(f"{one}_{name}").ne_missing(pl.col(f"{other}_{name}")) for name in values
     )
@@ -163,7 +163,7 @@ def _needed(place: Place, before: Snapshot | None) -> Iterable[str]:
 
 
 def _covers(snapshot: Snapshot, unit: str, region: str) -> bool:
-    """Tell whether a unit's pages were read for a region.
+    """Return whether a unit's pages were read for a region.
 
     A unit that was not planned, while others of its kind were, is no longer listed by the vendor:
     that counts as looked at. If its whole kind was left out, nobody looked.
@@ -177,7 +177,7 @@ def newly_collected(rows: pl.DataFrame, before: Snapshot | None) -> pl.DataFrame
     """Add the column ``newly_collected`` to prices that appeared: whether nobody looked before.
 
     So it is with the prices of a unit that had failed, of a kind that had not been collected, and
-    of a region that was there but not asked for. In a region that is new a price is new.
+    of a region that was there but not requested. In a region that is new a price is new.
     """
     places = rows.select("collection_unit", "region").unique()
     answers = [_is_new(unit, region, before) for unit, region in places.iter_rows()]

@@ -287,7 +287,7 @@ def _last_snapshots(store: Store, previous: ReleaseManifest | None) -> dict[str,
 def _must_be_told_apart(
     before: Snapshot, after: Snapshot, source: Source, previous: ReleaseManifest
 ) -> bool:
-    """Tell whether pages and reading both differ, and the rows do too."""
+    """Return whether pages and reading both differ, and the rows do too."""
     if _digests(source.files) == _digests(previous.files_of(source.provider)):
         return False
     return before.reading != after.reading and before.inputs.pages != after.inputs.pages
@@ -358,7 +358,7 @@ def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
 def read_again(store: Store, provider: str, run_id: str) -> ReRead:
     """Normalise and check the landed pages of an older run again, in a folder of its own.
 
-    The pages may be gone, or today's program may refuse them: that is no error here.
+    The pages may be gone, or today's program may refuse them: that is not an error here.
     """
     landing = Landing(layout.landing_root(store.root))
     try:

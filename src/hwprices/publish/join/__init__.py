@@ -21,13 +21,13 @@ from hwprices.stage import validate
 WORD_KEY = key(NewWords)
 
 OF_REFUSED_SKU = pl.col("reason") == "refused_sku"
-"""Marks the rows that stand for prices of a refused SKU, under the word of that SKU."""
+"""Marks the rows that represent prices of a refused SKU, under the word of that SKU."""
 
 
 def new_words(quarantine: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
     """Group the refused rows that have a word.
 
-    A row of a refused SKU is no line of its own where the SKU is in quarantine too: it only adds
+    A row of a refused SKU is not a line of its own where the SKU is in quarantine too: it only adds
     its dependants to the word of the SKU.
     """
     sku_reason = pl.col("reason").filter(~OF_REFUSED_SKU).min().over("provider", "word")
@@ -188,7 +188,7 @@ AVERAGES = {
     ("grid_gco2e_per_kwh", "grid_basis", "continent"): "grid_place_unknown",
     ("grid_gco2e_per_kwh", "grid_basis", "world"): "grid_place_unknown",
 }
-"""A figure of the region_footprint sheet, its column of what it stands for and the value there:
+"""A figure of the region_footprint sheet, its column of what it represents and the value there:
 the flag of offers that have this figure."""
 
 
@@ -198,7 +198,7 @@ def flag_averages(offer_table: pl.DataFrame, footprint: pl.DataFrame) -> pl.Data
     for (figure, basis, value), flag in AVERAGES.items():
         average = footprint.filter(pl.col(basis) == value).select(*key, average=figure)
         both = offer_table.join(average, on=key, how="left", maintain_order="left")
-        # the vendor's own figure goes before the sheet's, and is no average
+        # the vendor's own figure goes before the sheet's, and is not an average
         is_average = (pl.col(figure) == pl.col("average")).fill_null(False)
         offer_table = both.with_columns(offers.with_flag(is_average, flag)).drop("average")
     return offer_table

@@ -62,7 +62,7 @@ def _providers(contained: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
 def _cheapest_machines(offers: pl.DataFrame) -> pl.DataFrame:
     """Return accelerator_id and the lowest on-demand and spot price of one device in a machine.
 
-    Machines of private people do not count, because whether one is free is not known, nor do prices
+    Community hosts do not count, because whether one is free is not known, nor do prices
     in regions that lack the machine.
     """
     lacks_machine = pl.col("flags").list.contains(NOT_OFFERED)

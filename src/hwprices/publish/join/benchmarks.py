@@ -18,7 +18,7 @@ def tokens(benchmarks: pl.DataFrame) -> pl.DataFrame:
 
     Of several systems of a round, official results count before copies, of those the fastest
     software by its median system, and of that the median system (the lower of two middle ones):
-    each price rests on one system that can be looked up. Of several rounds the one with the best
+    each price is based on one system that can be looked up. Of several rounds the one with the best
     of these counts, as a rule the newest: what the hardware did once it can do.
     """
     names = {spelling: name for name, spelling in TOKEN_MODELS.items()}
@@ -109,7 +109,7 @@ def with_measured(offers: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFram
 
 
 def _measured(benchmarks: pl.DataFrame) -> pl.DataFrame:
-    """Put the measurements of each system in one row.
+    """Collect the measurements of each system in one row.
 
     Returns SYSTEM, tokens per second in a column for each of TOKEN_MODELS, MINUTES, and the labels
     of all of them in benchmark_rounds.

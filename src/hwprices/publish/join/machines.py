@@ -144,7 +144,7 @@ def _elsewhere(by_cpu: pl.DataFrame) -> pl.DataFrame:
     """Average each microarchitecture's coefficients over the providers that have one.
 
     ``by_cpu`` are the sheet's rows of CPUs. Rows of low confidence are left out: they are not of
-    the microarchitecture, but of another one that stands in for the provider's own CPU.
+    the microarchitecture, but of another one that is in for the provider's own CPU.
     """
     measured = by_cpu.filter(
         pl.col("confidence") != "low", pl.col("microarchitecture") != "average"
@@ -173,7 +173,7 @@ def _with_watts(frame: pl.DataFrame) -> pl.DataFrame:
     """Add the assumptions, the watts of parts and machine, embodied carbon, and TFLOPS/W.
 
     ``frame`` has the sizes of the machine, its specs and the coefficients, which are dropped if
-    they are no column of offers.
+    they are not column of offers.
     """
     frame = frame.with_columns(**assumptions())
     frame = frame.with_columns(**_part_watts(), **_accelerator_figures())

@@ -35,7 +35,7 @@ USUAL_PLANS = {"reserved": "standard", "committed_use": "resource"}
 
 
 def option_name() -> pl.Expr:
-    """Name the offers column that a row of prices belongs to, without _usd_per_hour.
+    """List the offers column that a row of prices belongs to, without _usd_per_hour.
 
     Null for convertible reservations, which have no column. A payment by the month counts as
     no_upfront: nothing is due at the start.
@@ -103,7 +103,7 @@ def one_currency(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def side_by_side(rows: pl.DataFrame) -> pl.DataFrame:
-    """Put the prices of each KEY in one row.
+    """Collect the prices of each KEY in one row.
 
     ``rows`` is what ``cheapest_rows`` returns. Returns KEY, currency, observed_at (the oldest),
     <option>_usd_per_hour, <option>_usd (upfront), on_demand_hourly, on_demand_price_id,
@@ -199,7 +199,7 @@ def _watts_of_parts() -> pl.Expr:
 
 
 def _with_power_flags(table: pl.DataFrame) -> pl.DataFrame:
-    """Flag the offers whose energy rests on an estimated TDP or lacks parts of the machine."""
+    """Flag the offers whose energy is based on an estimated TDP or lacks parts of the machine."""
     without_published = pl.col("energy_kwh_per_hour").is_not_null() & (
         pl.col("estimated_watts").is_null()
     )

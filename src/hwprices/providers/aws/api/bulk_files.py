@@ -43,7 +43,7 @@ def read_index(context: Context, host: str, partition: str) -> Files:
     """Follow the service index to the region indexes of one partition (``aws`` or ``cn``).
 
     Raises:
-        FetchError: the service index or the index of price lists cannot be had, or has another
+        FetchError: the service index or the index of price lists is unavailable, or has another
             format. Where only one region's entry or the index of savings plans is wrong, the units
             concerned get the error.
     """
@@ -79,7 +79,7 @@ def _savings_plans(
 ) -> dict[str, Source]:
     """Read the index of savings plans.
 
-    It is a secondary index: where it cannot be had, each region with a price list gets the error.
+    It is a secondary index: where it is unavailable, each region with a price list gets the error.
     """
     if not offer.get("currentSavingsPlanIndexUrl"):
         return {}
@@ -141,7 +141,7 @@ def _link(host: str, path: object) -> str:
     """Resolve a path that an index gives.
 
     Raises:
-        FetchError: it is no path, or leads to another host.
+        FetchError: it is not a path, or leads to another host.
     """
     url = urljoin(host + "/", check_link(host, path))
     check_same_host(host, url)
@@ -149,5 +149,5 @@ def _link(host: str, path: object) -> str:
 
 
 def _csv(url: str) -> str:
-    """Name the CSV form of a JSON price list, which can be scanned in constant memory."""
+    """Return the CSV form of a JSON price list, which can be scanned in constant memory."""
     return url.removesuffix(".json") + ".csv"

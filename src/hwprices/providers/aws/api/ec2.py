@@ -101,7 +101,7 @@ WOULD_SUCCEED = "DryRunOperation"
 """The error code with which EC2 answers a DryRun of a call that the account may make."""
 
 RETRIED_STATUSES = retry.RETRIED_STATUSES - {403}
-"""EC2 answers 403 where a permission is missing, which another try does not mend."""
+"""EC2 answers 403 where a permission is missing, which another try does not fix."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Ec2Client:
         self._body = bytes(response_dict["body"])
 
     def name_of(self, operation: str) -> str:
-        """Name a call in messages."""
+        """Return the name of a call in messages."""
         return f"{public_url(self.endpoint)} {operation} in {self.region}"
 
     def call(self, operation: str, *, is_first: bool, **parameters: Any) -> Response:
@@ -263,7 +263,7 @@ class _RefusedError(FetchError):
 
 
 def has_credentials() -> bool:
-    """Tell whether boto3's chain has credentials. May wait a second for the metadata service."""
+    """Return whether boto3's chain has credentials. May wait a second for the metadata service."""
     from botocore.exceptions import BotoCoreError
 
     try:
@@ -273,7 +273,7 @@ def has_credentials() -> bool:
 
 
 def credential_source() -> str | None:
-    """Name the method of boto3's chain that gives credentials, such as ``env``.
+    """Return the method of boto3's chain that gives credentials, such as ``env``.
 
     None where there are none. May wait a second for the metadata service.
 
@@ -310,7 +310,7 @@ def read_opt_in(context: Context) -> dict[str, str]:
 
 
 def home_region() -> str:
-    """Name the region to ask for what is the same everywhere: boto3's, else HOME_REGION."""
+    """Return the region to ask for what is the same everywhere: boto3's, else HOME_REGION."""
     return str(_session().get_config_variable("region") or HOME_REGION)
 
 
@@ -337,7 +337,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
 def _pages(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
     operation = OPERATIONS[unit.kind]
-    # Starting now, DescribeSpotPriceHistory gives the quotes in force and not their history.
+    # Starting now, DescribeSpotPriceHistory gives the quotes current and not their history.
     since = {"StartTime": context.now()} if unit.kind == SPOT else {}
     pages: list[Page] = []
     for response in client.pages(operation.name, **operation.parameters, **since):
@@ -370,7 +370,7 @@ def _regions(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
 def _capacity_blocks(context: Context, unit: Unit, client: Ec2Client) -> Iterator[Page]:
     """Land the offers of one machine for a day, of each type that is sold in blocks.
 
-    UltraServers are no instance types and have a parameter of their own; an account may be allowed
+    UltraServers are not instance types and have a parameter of their own; an account may be allowed
     to ask for machines only. Most regions have no UltraServers: empty answers are not landed.
     """
     operation = "describe_capacity_block_offerings"

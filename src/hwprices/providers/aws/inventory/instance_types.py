@@ -1,6 +1,6 @@
 """Make rows of the instance_types table.
 
-The EC2 API describes types exactly. Where it was not asked, the price list's attributes stand in.
+The EC2 API describes types exactly. Where it was not asked, the price list's attributes are in.
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html
 """
 
@@ -113,7 +113,7 @@ def _types_of_page(pages: Pages, page: Page) -> dict[str, Description]:
 
 
 def read_price_list_words(price_lists: Iterable[PriceListFacts]) -> PriceListWords:
-    """Read the attributes in all price lists. In each, a type's most frequent set counts."""
+    """Read the attributes in total price lists. In each, a type's most frequent set counts."""
     words = PriceListWords()
     for facts in price_lists:
         machines = facts.machines.sort(
@@ -266,7 +266,7 @@ def _network(network: Mapping[str, Any]) -> dict[str, Any]:
     """Read the bandwidth of the machine as one.
 
     Its own figure goes first: two cards of 200 Gbit/s are c6in.32xlarge's 200, not 400, and
-    p6-b200's cards of 200 carry 400 with EFA. Only where it is no figure ("Moderate"), or where the
+    p6-b200's cards of 200 carry 400 with EFA. Only if it is not a figure ("Moderate"), or where the
     response has cards alone, the cards are summed: p5.48xlarge has 32 of 100.
     """
     cards = ec2_xml.entries(network.get("networkCards"))

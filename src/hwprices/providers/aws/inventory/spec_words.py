@@ -114,14 +114,14 @@ def processors(words: str | None) -> list[str]:
 
 
 def cpu_vendor(processor: str) -> str | None:
-    """Name the vendor of a CPU model as the price list writes it."""
+    """Return the vendor of a CPU model as the price list writes it."""
     if starts := [vendor for vendor in CPU_VENDORS if processor.startswith(vendor)]:
         return starts[0]
     return "Intel" if "Intel" in processor else None
 
 
 def arch(processor: str) -> str | None:
-    """Name the instruction set of a CPU model as the price list writes it."""
+    """Return the instruction set of a CPU model as the price list writes it."""
     return ARCHITECTURES.get(cpu_vendor(processor) or "")
 
 

@@ -31,7 +31,7 @@ OTHER_FAMILIES = [
     *("Load Balancer-Network", "NAT Gateway", "Provisioned IOPS", "Provisioned Throughput"),
     *("Storage", "Storage Snapshot", "System Operation"),
 ]
-"""Product families that are no machines. Another one that names an instance type is new."""
+"""Product families that are not machines. Another one that names an instance type is new."""
 
 OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation", "N/A", "NA"]
 """Capacity that is reserved and idle, or paid with its reservation, or not of a running machine.
@@ -110,7 +110,7 @@ def _tenancy() -> pl.Expr:
 
 
 def _out_of_scope(own_files: frozenset[str]) -> pl.Expr:
-    """Name why a line is left out on purpose; null where it is in scope."""
+    """Return why a line is left out on purpose; null where it is in scope."""
     family, capacity = pl.col("product_family"), pl.col("capacity_status")
     is_host, is_machine = family == HOSTS, family.is_in([*INSTANCES, HOSTS])
     is_infrastructure = pl.col("license_model") == platforms.INFRASTRUCTURE

@@ -1,4 +1,4 @@
-"""Name the operating system, software and license that a price is for.
+"""Return the operating system, software and license that a price is for.
 
 The price list states it twice: in words (Operating System, Pre Installed S/W, License Model) and as
 a usage operation code. Both must agree.

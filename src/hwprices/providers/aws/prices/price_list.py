@@ -90,7 +90,7 @@ files."""
 
 TEXTS = ["sku_id", "sku_price_id", "instance_type", "price_text"]
 """Columns that are read as texts. All others have few words, which polars makes categories of while
-it reads; casting them afterwards takes a sixth longer in all. Text between a closing quote and the
+it reads; casting them afterwards takes a sixth longer. Text between a closing quote and the
 next comma, which polars refuses in columns of text, is not refused in these."""
 
 ATTRIBUTES = [
@@ -199,7 +199,7 @@ def _new_columns(header: _Header, page: Page, region: str) -> pl.DataFrame:
 
 
 def _currency(combinations: pl.DataFrame) -> str | None:
-    """Name the currency of the list; None where it has none or several."""
+    """Return the currency of the list; None where it has none or several."""
     priced = combinations.filter(pl.col("out_of_scope").is_null(), pl.col("reason").is_null())
     currencies = priced["currency"].unique().to_list()
     return currencies[0] if len(currencies) == 1 else None
@@ -353,7 +353,7 @@ def _skus(machines: pl.LazyFrame) -> pl.LazyFrame:
 def _machines(lines: pl.LazyFrame) -> pl.DataFrame:
     """Make ``PriceListFacts.machines``.
 
-    Lines of machines on a dedicated host are no prices, but of a machine that is sold by the host
+    Lines of machines on a dedicated host are not prices, but of a machine that is sold by the host
     only, such as a Mac, they alone say what it is.
     """
     stated = ["instance_type", *ATTRIBUTES, "product_family"]

@@ -13,7 +13,7 @@ class Problem:
     """A condition under which a row cannot be a price.
 
     ``reason`` is the code for the quarantine table. ``message`` is a template for
-    ``quarantine.message``, whose ``{}`` stand for ``values``, columns or expressions. ``word`` is
+    ``quarantine.message``, whose ``{}`` represent ``values``, columns or expressions. ``word`` is
     the vendor's word that is not known yet; None where the row is of a known kind and broken.
     """
 
@@ -30,7 +30,7 @@ def unknown_word(condition: pl.Expr, reason: str, name: str, column: str) -> Pro
 
 
 def word_of(column: str) -> pl.Expr:
-    """Return the vendor's word; null where the line has none, which is no new word."""
+    """Return the vendor's word; null where the line has none, which is not a new word."""
     return pl.when(pl.col(column) != "").then(pl.col(column))
 
 

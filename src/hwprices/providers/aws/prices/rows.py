@@ -60,7 +60,7 @@ def shortened_price_id() -> tuple[pl.Expr, pl.Expr]:
 
 
 def _sku_price_id() -> pl.Expr:
-    """Put sku_price_id together again."""
+    """Combine sku_price_id again."""
     split = pl.concat_str(pl.col("sku_id", "rate_code").cast(pl.String))
     return pl.coalesce("other_price_id", split).alias("sku_price_id")
 
@@ -163,7 +163,7 @@ def _join_fees(
 
 
 def _are_in_the_same_order(hourly: pl.DataFrame, fees: pl.DataFrame) -> bool:
-    """Tell whether both have the same terms, each once, in the same order.
+    """Return whether both have the same terms, each once, in the same order.
 
     It is so in a file that lists the two lines of each term together; no join is needed then.
     """

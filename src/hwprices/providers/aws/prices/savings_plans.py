@@ -331,7 +331,7 @@ def _mark_repeated(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _each_once(skus: pl.LazyFrame) -> pl.LazyFrame:
-    """Give each SKU one row; nothing is known of one that the price list describes differently."""
+    """Make one row for each SKU; nothing is known of one that is described differently."""
     is_ambiguous = pl.col("sku_id").is_duplicated()
     known = [name for name in skus.collect_schema() if name != "sku_id"]
     return (
@@ -342,7 +342,7 @@ def _each_once(skus: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _out_of_scope() -> pl.Expr:
-    """Name why a rate is left out on purpose; null where it is in scope."""
+    """Return why a rate is left out on purpose; null where it is in scope."""
     usage = pl.col("usage_type").fill_null("")
     return (
         pl.when(pl.col("plan_family").is_in(OTHER_PLANS))

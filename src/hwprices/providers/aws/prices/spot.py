@@ -35,7 +35,7 @@ MARKET = ["zone", "instance_type", "os"]
 """What a quote is for."""
 
 PLACEHOLDER_SHARE = Decimal("0.01")
-"""A quote below this share of the on-demand price is no market price: AWS speaks of savings of up
+"""Quotes below this share of the on-demand price are not market prices: AWS speaks of savings of up
 to 90 %. https://aws.amazon.com/ec2/spot/"""
 
 ROUNDING = Decimal("0.00005")

@@ -63,7 +63,7 @@ class _ListPage:
 
 @dataclass
 class _Exchange:
-    """What went over the network while one list was read: the URLs asked for and the pages.
+    """What went over the network while one list was read: the URLs requested and the pages.
 
     ``members`` are those of the list's elements that are read later.
     """
@@ -73,7 +73,7 @@ class _Exchange:
     pages: list[_ListPage] = field(default_factory=list)
 
     def is_complete(self, followed: int) -> bool:
-        """Tell whether the SDK followed every link. ``followed`` are the pages that it gave."""
+        """Return whether the SDK followed every link. ``followed`` are the pages that it gave."""
         links = [page.link is not None for page in self.pages]
         ends = [*[True] * (followed - 1), False]  # all but the last have a link
         return links == ends and len(self.urls) == followed
@@ -83,7 +83,7 @@ def fetch_sizes(context: Context, unit: Unit) -> list[Page]:
     """Land the resource SKUs of one region.
 
     Raises:
-        FetchError: the account may not list them, or the list cannot be had completely.
+        FetchError: the account may not list them, or the list is unavailable completely.
         SkippedError: the region offers the account nothing.
     """
     settings: Settings = context.settings
@@ -104,7 +104,7 @@ def fetch_locations(context: Context, unit: Unit) -> list[Page]:
     """Land the subscription's locations.
 
     Raises:
-        FetchError: the account may not list them, or the list cannot be had completely.
+        FetchError: the account may not list them, or the list is unavailable completely.
     """
     return _land(context, unit, _read_locations(context), "locations")
 
@@ -113,7 +113,7 @@ def read_regions(context: Context) -> list[str]:
     """List the public regions of the subscription, sorted.
 
     Raises:
-        FetchError: the account may not list them, or the list cannot be had completely.
+        FetchError: the account may not list them, or the list is unavailable completely.
     """
     pages = _read_locations(context)
     locations = [v for page in pages for v in msgspec.json.decode(page.body)["value"]]
@@ -281,9 +281,9 @@ def _retry_policy(context: Context, limits: Limits) -> Any:
 
 
 def _authentication(context: Context, url: str) -> dict[str, Any]:
-    """Give the client DefaultAzureCredential over https, one login for all units.
+    """Return the client DefaultAzureCredential over https, one login for all units.
 
-    A server on this machine over plain http is asked without any credential.
+    A server on this machine over plain http is requested without any credential.
 
     Raises:
         FetchError: the URL is plain http to another machine.
@@ -310,7 +310,7 @@ def _read_page(body: bytes, members: Schema, endpoint: str) -> _ListPage:
     """Check that the body of one page can be read when it is landed.
 
     Raises:
-        FetchError: it cannot, or is no page of a list.
+        FetchError: it cannot, or is not a page of a list.
     """
     try:
         answer = _DECODER.decode(body)  # before polars, which knows no limit of nesting

@@ -120,7 +120,7 @@ class Download:
         return self.count - len(self.items)
 
     def has_items_of(self, other: "Download") -> bool:
-        """Tell whether another download has the same items; their prices may differ."""
+        """Return whether another download has the same items; their prices may differ."""
         digests = [page.digest for page in self.pages]
         return digests == [page.digest for page in other.pages] or self.items == other.items
 
@@ -154,7 +154,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land one partition; ``unit.params`` has price_type and currency.
 
     Raises:
-        FetchError: it cannot be had completely, or it lost too many items since the last run.
+        FetchError: it is unavailable completely, or it lost too many items since the last run.
         SkippedError: it has no items, and had none before.
     """
     price_type = unit.params["price_type"]
@@ -187,7 +187,7 @@ def read_regions(http: Http, url: str) -> list[str]:
     """List the regions that have prices of the probe sizes, sorted.
 
     Raises:
-        FetchError: the prices cannot be had.
+        FetchError: the prices is unavailable.
     """
     sizes = " or ".join(f"armSkuName eq '{size}'" for size in PROBE_SIZES)
     query = f"serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and ({sizes})"
@@ -208,10 +208,10 @@ def read_regions(http: Http, url: str) -> list[str]:
 
 
 def has_prices(http: Http, url: str, region: str) -> bool:
-    """Tell whether any virtual machine has a price in a region. Reads the first page only.
+    """Return whether any virtual machine has a price in a region. Reads the first page only.
 
     Raises:
-        FetchError: the prices cannot be had.
+        FetchError: the prices is unavailable.
     """
     if not region.isalnum():
         return False
@@ -264,7 +264,7 @@ def download_until_consistent(
 
 
 def _inconsistency(download: Download, previous: frozenset[Identity]) -> str:
-    """Say what is inconsistent in a download; empty where nothing is."""
+    """Describe what is inconsistent in a download; empty where nothing is."""
     if repeated := download.repeated:
         return f"{repeated} items came twice"
     if download.is_uneven:
@@ -310,7 +310,7 @@ def _download(
     The parameters go with the first request only: the links have them.
 
     Raises:
-        FetchError: a page cannot be had, or a link leads to another host.
+        FetchError: a page is unavailable, or a link leads to another host.
         _InconsistentError: links form a loop, a page comes twice, or a Count is wrong.
     """
     bodies: list[Downloaded] = []
@@ -380,7 +380,7 @@ def _identity(item: Item) -> Identity:
 
 
 def _check_filter(download: Download, unit: Unit) -> None:
-    """Check that every item is of the region and price type that were asked for.
+    """Check that every item is of the region and price type that were requested.
 
     A server that ignores the filter would fill every partition with all items.
     """

@@ -27,7 +27,7 @@ class AcceleratorSheet:
     """The sheets that name accelerators, read once.
 
     ``match`` finds the model of a size; its first argument, the vendor's name of the device, is
-    None because Azure gives none. ``kinds`` is accelerator_id → kind.
+    None because Azure returns none. ``kinds`` is accelerator_id → kind.
     """
 
     match: Callable[[str | None, str], accelerator_names.Match | None]

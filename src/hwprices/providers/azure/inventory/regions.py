@@ -67,7 +67,7 @@ PLACES = {
 
 
 def is_public_location(location: dict[str, Any]) -> bool:
-    """Say whether a location of the subscription's list is a region that machines are sold in."""
+    """Return whether a location of the subscription's list is a region that sells machines."""
     metadata = location.get("metadata")
     if not isinstance(metadata, dict):
         return False

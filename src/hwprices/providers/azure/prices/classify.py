@@ -32,7 +32,7 @@ LOWEST_SPOT_SHARE = 0.05
 on-demand price is a placeholder."""
 
 DATES = ["effectiveStartDate", "effectiveEndDate"]
-"""When an item is in force. Most items have no end."""
+"""When an item is in effect. Most items have no end."""
 
 KEY = ["region", "instance_type", "os", "tenancy", "purchase_option", "term_months", "currency"]
 """Two items that agree in these columns are prices of the same thing."""
@@ -67,7 +67,7 @@ class ClassifiedItems:
     and meter_flag, in the order of the items. ``refused`` has the columns of ``all_items``, reason,
     message and word: what is not known yet, null where a line of a known kind is broken.
     ``out_of_scope`` is region → reason → number of items. ``next_changes`` is region → when the
-    first of its items begins or ends to be in force; regions without such items are absent.
+    first of its items begins or ends to be current; regions without such items are absent.
     """
 
     chosen: pl.DataFrame
@@ -130,7 +130,7 @@ def _counts_by_region(outside: pl.DataFrame) -> Mapping[str, Mapping[str, int]]:
 
 
 def _next_changes(items: pl.DataFrame) -> Mapping[str, datetime]:
-    """Find for each region when the first of its items begins or ends to be in force."""
+    """Find for each region when the first of its items begins or ends to be current."""
     first = items.group_by("page_region").agg(pl.col("next_change").min())
     return dict(first.drop_nulls().iter_rows())
 
@@ -168,7 +168,7 @@ def _with_facts(items: Items, spelling: pl.DataFrame) -> pl.DataFrame:
 
 
 def _next_change() -> pl.Expr:
-    """Find when an item begins or ends to be in force; null where it does neither from now on."""
+    """Find when an item begins or ends to be current; null where it does neither from now on."""
     changes = [time(pl.col(day)) for day in DATES]
     return pl.min_horizontal(
         pl.when(change > pl.col("observed_at")).then(change) for change in changes
@@ -231,7 +231,7 @@ def _first_reason(rules: Sequence[Rule]) -> pl.Expr:
 
 
 def _names_contain(*patterns: str) -> pl.Expr:
-    """Tell whether the SKU's or the meter's name contains one of the patterns."""
+    """Return whether the SKU's or the meter's name contains one of the patterns."""
     return pl.any_horizontal(
         pl.col(name).fill_null("").str.contains(pattern)
         for name in ("skuName", "meterName")
@@ -280,7 +280,7 @@ def _scope_rules_of_names() -> list[Rule]:
 
 
 def _scope_rules() -> list[Rule]:
-    """List why an item is no list price that can be had today, but for its names."""
+    """List why an item is not a list price that can be had today, but for its names."""
     starts, ends = time(pl.col("effectiveStartDate")), time(pl.col("effectiveEndDate"))
     return [
         (pl.col("tierMinimumUnits").fill_null(0) > 0, "later_tier"),
@@ -312,7 +312,7 @@ def _refusal_rules() -> list[Rule]:
         (~reserved & (pl.col("product_kind") == "unknown"), "unknown_product"),
         (pl.col("unknown_option").is_not_null(), "unknown_option"),
         ((option == "on_demand") & is_placeholder, "placeholder"),
-        # Whether it is in force cannot be told.
+        # Whether it is in effect cannot be told.
         *((pl.col(day).is_not_null() & time(pl.col(day)).is_null(), "no_date") for day in DATES),
         # The prices of each region are read from its own pages, of which some may be unchanged.
         (pl.col("region") != pl.col("page_region"), "another_region"),
@@ -374,7 +374,7 @@ def _message() -> pl.Expr:
 
 
 def _spot_placeholders(rows: pl.DataFrame) -> pl.DataFrame:
-    """Find spot rows at 0.002 of a machine that is far dearer on demand, or has no such price.
+    """Find spot rows at 0.002 of a machine that costs far more on demand, or has no such price.
 
     They come with ``reason`` and ``message``.
     """
@@ -419,7 +419,7 @@ class _ByKey:
 def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     """Choose one row a key.
 
-    A meter has one price at a time: of its rows in force the one that began last holds, with the
+    A meter has one price at a time: of its rows current the one that began last holds, with the
     ``meter_flag`` newest_of_two_rows where their prices differ. A primary meter goes before others
     where a key has both. If the rows left agree in price one of them is chosen; if they do not, all
     are refused.

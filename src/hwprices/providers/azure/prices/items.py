@@ -156,7 +156,7 @@ class Items:
     """Items of price pages, region by region.
 
     ``rows`` has ``COLUMNS`` and page. ``pages`` has page, the origin columns of that page, and
-    page_region: the region whose prices were asked for, in lower case.
+    page_region: the region whose prices were requested, in lower case.
     """
 
     rows: pl.DataFrame

@@ -54,7 +54,7 @@ _KNOWN_LAST_WORDS = r"(?i)^ (?:spot|low priority|promo|expired)$"
 
 
 def tidy(column: str) -> pl.Expr:
-    """Give a name plain single spaces, and none at its ends."""
+    """Return a name plain single spaces, and none at its ends."""
     return pl.col(column).str.replace_all(SPACES, " ").str.strip_chars()
 
 
@@ -67,7 +67,7 @@ def unknown_words(product: pl.Expr) -> pl.Expr:
 def unknown_option(name: pl.Expr, size: pl.Expr) -> pl.Expr:
     """Find words at the end of a SKU's or meter's name that are not known, else null.
 
-    ``size``: armSkuName; what is in it is no option: "DSv2 Promo".
+    ``size``: armSkuName; what is in it is not an option: "DSv2 Promo".
     """
     words = name.str.extract(_LAST_WORDS)
     in_size = letters(size).str.contains(letters(words), literal=True)

@@ -58,7 +58,7 @@ class RegionPrices:
 
     ``rows`` has the columns of the prices table, ``refused`` those of the quarantine table.
     ``counts`` says how many items were left out on purpose, by reason. ``holds_until`` is when the
-    first item begins or ends to be in force; None if none does.
+    first item begins or ends to be current; None if none does.
     """
 
     rows: pl.DataFrame
@@ -68,7 +68,7 @@ class RegionPrices:
 
 
 def prices_by_region(items: Items, availability: pl.DataFrame) -> dict[str, RegionPrices]:
-    """Make price rows of all items: region that was asked for → its prices.
+    """Make price rows of all items: region that was requested → its prices.
 
     ``availability`` has region and instance_type of what is offered. A region whose pages have no
     items is there too.
@@ -93,7 +93,7 @@ def _counts(out_of_scope: Mapping[str, int]) -> dict[str, int]:
 
 
 def _spelling(availability: pl.DataFrame) -> pl.DataFrame:
-    """Say how the list of sizes spells each: lower, spelling. armSkuName differs in case for some.
+    """Return how the list of sizes spells each: lower, spelling. Some differ in case.
 
     Of several spellings in the list the first in the alphabet counts.
     """
@@ -109,7 +109,7 @@ def _spelling(availability: pl.DataFrame) -> pl.DataFrame:
 def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
     """Make rows of the prices table from ``ClassifiedItems.chosen``.
 
-    They come in some eight runs, one for each way to buy, each in the order of ``chosen``.
+    They come in some eight runs, one for each purchase option, each in the order of ``chosen``.
     """
     items = (
         chosen.lazy()
@@ -171,7 +171,7 @@ def _pay_as_you_go(items: pl.LazyFrame, **constants: str) -> pl.LazyFrame:
 
 
 def _has_known_plan() -> pl.Expr:
-    """Tell whether the term and the price of a savings plan are understood (one plan a row)."""
+    """Return whether the term and the price of a savings plan are understood (one plan a row)."""
     return (pl.col("plan_terms").is_in(list(TERMS)) & (pl.col("plan_prices") > 0)).fill_null(False)
 
 
@@ -280,7 +280,7 @@ def _spot_flag(chosen: pl.DataFrame) -> pl.Expr:
 def _refused(classified: ClassifiedItems) -> dict[str, pl.DataFrame]:
     """Make quarantine rows of refused items, and of savings plans and members that are not known.
 
-    The item is kept as the vendor wrote it. The rows are divided by the region that was asked for.
+    The item is kept as the vendor wrote it. The rows are divided by the region that was requested.
     """
     members = [amount_text(name).alias(name) if name in AMOUNTS else name for name in MEMBERS]
     columns = ["provider", "region", *members, *ORIGIN, "reason", "message", "word", "page_region"]

@@ -23,10 +23,10 @@ from hwprices.settings import is_loopback
 
 RETRIED_STATUSES = retry.RETRIED_STATUSES - {403}
 """https://cloud.google.com/apis/design/errors#error_retries, and what proxies before it answer.
-Google answers 403 to a wrong key, which another try does not mend."""
+Google answers 403 to a wrong key, which another try does not fix."""
 
 EXPECTED_WARNINGS = {"NO_RESULTS_ON_PAGE"}
-"""Warnings of a scope in an aggregated list that are no gap: it is empty, or on another page."""
+"""Warnings of a scope in an aggregated list that are not gap: it is empty, or on another page."""
 
 ENVELOPE = {"kind", "id", "selfLink", "etag", "nextPageToken", "unreachables", "warning"}
 """Members of a list's answer besides the list, which is left out where it is empty."""
@@ -167,7 +167,7 @@ class GoogleClient:
         return retry.TryAgain(retry_after, is_stall=_is_stall(error))
 
     def _fetch_error(self, error: Exception) -> FetchError:
-        """Say in one line what failed; should an error quote the key, it is replaced."""
+        """Describe in one line what failed; should an error quote the key, it is replaced."""
         words = " ".join(str(error)[: 10 * ERROR_CHARACTERS].split())
         if self._secret:
             words = words.replace(self._secret, "(key)")
@@ -180,7 +180,7 @@ class GoogleClient:
 
 
 def _check_list(body: bytes, member: str, *, is_first: bool) -> None:
-    """Refuse an answer that is no page of a list: Google's clients read it as an empty one.
+    """Refuse an answer that is not a page of a list: Google's clients read it as an empty one.
 
     Raises:
         IncompleteError: it has other members instead of the list, or is empty after a page that
@@ -228,7 +228,7 @@ def _failures() -> tuple[type[Exception], ...]:
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Tell whether another try may succeed: busy servers, cut bodies, silent connections."""
+    """Return whether another try may succeed: busy servers, cut bodies, silent connections."""
     import requests
     from google.api_core.exceptions import GoogleAPICallError
 
@@ -291,7 +291,7 @@ it says something else."""
 
 
 def has_credentials(url: str, key: SecretStr | None) -> bool:
-    """Tell whether an API key or application default credentials are configured, right or wrong.
+    """Return whether an API key or application default credentials are configured, right or wrong.
 
     An endpoint on loopback needs none.
     """

@@ -54,5 +54,5 @@ def accelerator_columns(accelerators: Sequence[Accelerator], sheets: Sheets) -> 
 
 
 def is_tpu(vendor_name: str, sheets: Sheets) -> bool:
-    """Tell whether an accelerator is a TPU; the sheet lacks generations that are new."""
+    """Return whether an accelerator is a TPU; the sheet lacks generations that are new."""
     return vendor_name in sheets.tpus or re.fullmatch(r"(?:ct|tpu)\d\w*", vendor_name) is not None

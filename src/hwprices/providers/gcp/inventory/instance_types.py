@@ -198,7 +198,7 @@ def _refused(fault: BrokenRow, page: Page) -> pl.DataFrame:
 
 
 def _is_fuller(listed: _MachineType, other: _MachineType) -> bool:
-    """Tell whether a type is listed with more kinds of parts than by another zone."""
+    """Return whether a type is listed with more kinds of parts than by another zone."""
     return _kinds_of_parts(listed) > _kinds_of_parts(other)
 
 
@@ -255,7 +255,7 @@ _IMPOSSIBLE = "impossible "
 
 
 def _impossible_figures(listed: _MachineType) -> str | None:
-    """Name figures that no machine has: they would overflow the columns, or price nothing."""
+    """List figures that no machine has: they would overflow the columns, or price nothing."""
     counts = [device.guest_accelerator_count for device in listed.accelerators or ()]
     disks = listed.bundled_local_ssds.partition_count if listed.bundled_local_ssds else None
     figures = {
@@ -377,7 +377,7 @@ def _core_columns(machine: MachineType) -> dict[str, Any]:
     threads = machine.series.threads_per_core
     if machine.vcpus is None or machine.shared_core or threads is None:
         return {"physical_cores": None, "threads_per_core": None}
-    # n1-standard-1 has half a core, which is no whole number and so null.
+    # n1-standard-1 has half a core, which is not a whole number and so null.
     return {"physical_cores": machine.vcpus // threads or None, "threads_per_core": threads}
 
 

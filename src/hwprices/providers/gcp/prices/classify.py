@@ -43,7 +43,7 @@ USAGE_TYPES: Final[dict[tuple[str, int], frozenset[str]]] = {
 
 
 OTHER_FAMILIES: Final = frozenset({"Storage", "Network", "ApplicationServices", "License"})
-"""category.resourceFamily of products that are no part of a machine (local SSD apart)."""
+"""category.resourceFamily of products that are not part of a machine (local SSD apart)."""
 
 
 class OutOfScope(msgspec.Struct, frozen=True, gc=False):
@@ -82,7 +82,7 @@ def classify(
 
 
 def _agrees(component: PricedComponent, family: str, group: str, usage: str) -> bool:
-    """Tell whether category and description say the same."""
+    """Return whether category and description say the same."""
     kind = component.component.kind
     if kind == "license":
         return family == "License" and usage == "OnDemand"

@@ -29,7 +29,7 @@ class _Description:
     """One unit of a component.
 
     ``units_per_sku`` is how many units one unit of the SKU holds: four chips for a TPU board.
-    ``accelerator_id`` is its spec sheet, None where it is no accelerator or has none.
+    ``accelerator_id`` is its spec sheet, None where it is not an accelerator or has none.
     """
 
     unit: str

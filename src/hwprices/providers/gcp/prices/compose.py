@@ -19,7 +19,7 @@ from hwprices.units import HOURS_PER_MONTH, Money
 OFFER_KEY = ["region", "instance_type", "purchase_option", "term_months"]
 """What is sold: a machine type in a region by a purchase option.
 
-``offer`` is a number that stands for it while prices are composed: grouping and joining by one
+``offer`` is a number that represents it while prices are composed: grouping and joining by one
 number costs a fraction of what four columns cost.
 """
 

@@ -79,7 +79,7 @@ class _License:
         return self.component.name in BILLED_BY_VCPU and not self.component.variant
 
     def fits(self, machine: MachineType) -> bool:
-        """Tell whether the machine can run the system and pays this SKU for it."""
+        """Return whether the machine can run the system and pays this SKU for it."""
         if self.component.name in X86_ONLY and machine.arch != "x86_64":
             return False
         if self.component.variant and self.component.variant != machine.name:
@@ -116,7 +116,7 @@ def add_licenses(machines: Machines, rates: Rates, linux: MachinePrices) -> Lice
 def _newest_releases(skus: pl.DataFrame) -> tuple[list[_License], pl.DataFrame]:
     """Return the newest release of each license and vCPU band, and the SKUs refused.
 
-    SKUs are refused that are not for an hour; no older release stands in for them. Of several SKUs
+    SKUs are refused that are not for an hour; no older release is in for them. Of several SKUs
     for one license and band the most expensive counts.
     """
     band = ["component_id", "min_vcpus", "max_vcpus"]

@@ -45,7 +45,7 @@ def price_rows(composed: pl.DataFrame) -> pl.DataFrame:
     return prices.price_rows(
         composed.lazy(),
         provider="gcp",
-        # Dollars were asked for; a price that is null has no currency of its own.
+        # Dollars were requested; a price that is null has no currency of its own.
         currency=pl.col("currency").fill_null("USD"),
         # Billed by the second, at least a minute:
         # https://cloud.google.com/compute/vm-instance-pricing
@@ -56,7 +56,7 @@ def price_rows(composed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fill_origin(composed: pl.DataFrame, machines: Machines) -> pl.DataFrame:
-    """Name the page that lists the type where no part has a price, and so no page."""
+    """Return the page that lists the type where no part has a price, and so no page."""
     pair = ["region", "instance_type"]
     listed = machines.offers.select(*pair, *ORIGIN)
     listed = listed.unique(pair, keep="first", maintain_order=True)

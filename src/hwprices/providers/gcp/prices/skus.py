@@ -59,7 +59,7 @@ USAGE_UNITS: Final = {
 """usageUnit → what the price is for. Other units are not those of a component."""
 
 LARGEST_PRICE = 10_000
-"""Dollars for an hour or a month of one vCPU, GiB or GPU above which an amount is no price.
+"""Dollars for an hour or a month of one vCPU, GiB or GPU above which an amount is not a price.
 Products with the parts of a machine (32,768 GiB) stay within Money."""
 
 NANOS = 10**9
@@ -113,7 +113,7 @@ class _GeoTaxonomy(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 def _integer(value: object) -> int | None:
-    """Read a number that Google may send in quotes; None where it is no whole number."""
+    """Read a number that Google may send in quotes; None where it is not a whole number."""
     if isinstance(value, str) and _INTEGER.fullmatch(value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -138,7 +138,7 @@ class _Money(
 
     @property
     def figures(self) -> tuple[int | None, int | None]:
-        """Units and nanos, None where one is no whole number."""
+        """Units and nanos, None where one is not a whole number."""
         units = 0 if self.units is UNSET else _integer(self.units)
         return units, 0 if self.nanos is UNSET else _integer(self.nanos)
 
@@ -331,7 +331,7 @@ def _lines(skus: Sequence[_Sku], descriptions: Descriptions, counts: Counter[str
 
 
 def _is_included(line: _Line) -> bool:
-    """Tell whether it is the local SSD of a series whose machines include it, listed at 0."""
+    """Return whether it is the local SSD of a series whose machines include it, listed at 0."""
     part = line.component
     if part is None or part.component.kind != "local_ssd" or part.series == ANY_SERIES:
         return False
@@ -393,7 +393,7 @@ def _newest(prices: list[_PricingInfo]) -> _PricingInfo | None:
 def _price_fault(
     currency: str | None, usage_unit: str, units: int | None, nanos: int | None
 ) -> str | None:
-    """Return why an amount is no price: dollars are asked for, and no component is free."""
+    """Return why an amount is not a price: dollars are requested, and no component is free."""
     if not currency:
         return "no_currency"
     if currency != "USD":
@@ -406,7 +406,7 @@ def _price_fault(
 
 
 def _is_in_range(units: int | None, nanos: int | None) -> bool:
-    """Tell whether it can be a price: not negative, and not above LARGEST_PRICE."""
+    """Return whether it can be a price: not negative, and not above LARGEST_PRICE."""
     if units is None or nanos is None:
         return False
     return 0 <= units <= LARGEST_PRICE and 0 <= nanos < NANOS
