@@ -41,12 +41,9 @@ def refused(
         row: the JSON of the row; by default it is made of the frame's columns.
     """
     schema = frame.collect_schema()
-
-    def stated(name: str, value: str | pl.Expr | None, default: int | None = None) -> pl.Expr:
-        if value is None:
-            return pl.col(name) if name in schema else pl.lit(default)
-        return _expression(value)
-
+    given = {"reason": reason, "message": message, "word": word, "dependants": dependants}
+    own = {name: pl.col(name) if name in schema else pl.lit(None) for name in given}
+    stated = {n: own[n] if value is None else _expression(value) for n, value in given.items()}
     left_out = {*LINEAGE, "reason", "message", "word", "dependants"} - {"region"}
     body = [_json_value(name, dtype) for name, dtype in schema.items() if name not in left_out]
     region = (pl.col("region") if "region" in schema else pl.lit(None)).cast(pl.String)
@@ -55,11 +52,11 @@ def refused(
         *(pl.col(name) for name in LINEAGE if name != "region"),
         pl.when(is_place).then(region).alias("region"),
         _expression(table).alias("table"),
-        stated("reason", reason).cast(pl.String).alias("reason"),
-        _readable(stated("message", message)).alias("message"),
+        stated["reason"].cast(pl.String).alias("reason"),
+        _readable(stated["message"]).alias("message"),
         (pl.struct(body).struct.json_encode() if row is None else row).alias("row"),
-        _readable(stated("word", word)).alias("word"),
-        stated("dependants", dependants, 0).cast(pl.Int32).alias("dependants"),
+        _readable(stated["word"]).alias("word"),
+        stated["dependants"].cast(pl.Int32).fill_null(0).alias("dependants"),
     ).with_columns(
         frames.digest(pl.col("table"), pl.col("reason"), pl.col("row")).alias("row_hash"),
         pl.lit(1, dtype=pl.Int32).alias("occurrences"),
