@@ -46,10 +46,10 @@ OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, NOT_STRICT = 0, 1, 2, 3, 4
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RefreshOutcome:
     """What a refresh came to: the current release, and one line for each failure.
 
-    ``entries``: how each provider that was requested fares, as far as that is known. ``new_words``:
+    ``entries``: the status of each requested provider, as far as that is known. ``new_words``:
     the words of their vendors that are not known yet. ``strict``: a unit that failed and a new word
     matter too.
     """
@@ -170,7 +170,7 @@ def refresh(
     try:
         settings = _checked_settings(source, root, provider, accept)
         print_warnings(
-            f"the variable {name} is no setting. {remedy}" for name, remedy in unknown_variables()
+            f"the variable {name} is not known. {remedy}" for name, remedy in unknown_variables()
         )
         requested = provider or providers.chosen(settings)
         if region:
@@ -187,7 +187,7 @@ def refresh(
             outcome = replace(outcome, new_words=words)
             print_summary(published, settings.root, outcome.notices, well=well)
     except HwpricesError as error:
-        outcome = Outcome(failures=[str(error)])
+        outcome = RefreshOutcome(failures=[str(error)])
     print_errors(outcome.failures)
     if outcome.exit_status == NOT_STRICT:
         print_errors(outcome.strict_reasons)
@@ -225,7 +225,7 @@ def _run_flow(
     regions: list[str] | None,
     kinds: list[str] | None,
     accept: list[str] | None,
-) -> Outcome:
+) -> RefreshOutcome:
     """Start Prefect and run the flow; failed providers are part of the outcome."""
     environment.handle_ending(_end)  # else what this process has started would not be ended
     console = Console()
@@ -255,7 +255,7 @@ def _run_flow(
                 )
         except (HwpricesError, httpx.HTTPError) as error:
             return _outcome_of(error, own_server)
-    return Outcome(cast("Published", published))
+    return RefreshOutcome(cast("Published", published))
 
 
 def _end_without(server: prefect_server.Server, console: Console) -> NoReturn:
@@ -278,7 +278,7 @@ def _end_without(server: prefect_server.Server, console: Console) -> NoReturn:
     os._exit(NOTHING_DONE)
 
 
-def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") -> Outcome:
+def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") -> RefreshOutcome:
     """Tell from what the flow raised what came of it.
 
     If Prefect's server could not record how the flow ended, its answer is raised, and what the flow
@@ -293,15 +293,15 @@ def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") ->
         failures, cause = [str(prefect_server.error_of(error, own_server))], _cause(error)
     match cause:
         case ProvidersFailedError():
-            return Outcome(cause.published, [*cause.failed.values(), *failures])
+            return RefreshOutcome(cause.published, [*cause.failed.values(), *failures])
         case HeldBackError():
-            return Outcome(cause.published, failures)
+            return RefreshOutcome(cause.published, failures)
         case HwpricesError() if not failures:
             raise cause
         case None:
-            return Outcome(None, failures)
+            return RefreshOutcome(None, failures)
     line = str(cause) if isinstance(cause, HwpricesError) else f"{type(cause).__name__}: {cause}"
-    return Outcome(None, [line, *failures])
+    return RefreshOutcome(None, [line, *failures])
 
 
 def _cause(error: BaseException) -> BaseException | None:

@@ -86,7 +86,7 @@ def refresh(
         HwpricesError: nothing could be published and no provider is to blame.
     """
     for name, remedy in unknown_variables():
-        get_run_logger().warning("the variable %s is no setting. %s", name, remedy)
+        get_run_logger().warning("the variable %s is not known. %s", name, remedy)
     names = providers or provider_registry.chosen(load())
     failed = _collect(names, source, root, regions, kinds)
     published = _publish(root, accept, failed)

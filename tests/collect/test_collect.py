@@ -247,7 +247,7 @@ def test_a_region_that_is_no_name_fails_its_own_unit(tmp_path):
     collector = Collector("aws", load(root=str(tmp_path), source="live"))
     result = collector.fetch(Unit("aws", "prices", "x" * 5000))
     assert result.status == "failed"
-    assert "is no name for a kind or region" in result.reason
+    assert "is not a name for a kind or region" in result.reason
     assert len(result.reason) < 300
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from hwprices import providers
 from hwprices.flows import command
-from hwprices.flows.command import Outcome
+from hwprices.flows.command import RefreshOutcome
 from hwprices.publish.release import Published
 from hwprices.release.manifest import (
     CheckResult,
@@ -72,43 +72,43 @@ def units(**counts: int) -> dict[str, ProviderStatus]:
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [
-        (Outcome(published()), 0),
-        (Outcome(published(), FAILURES), 1),
-        (Outcome(None, FAILURES), 2),
-        (Outcome(None), 2),
-        (Outcome(None, entries=SKIPPED), 0),
-        (Outcome(None, FAILURES, SKIPPED), 2),
-        (Outcome(published(held_back=True)), 3),
-        (Outcome(published(held_back=True), FAILURES), 1),
-        (Outcome(published(), entries=units(failed=1)), 0),
-        (Outcome(published(), entries=units(failed=1), strict=True), 4),
-        (Outcome(published(), entries=units(carried=1), strict=True), 4),
-        (Outcome(published(), entries=units(skipped=1, not_requested=9), strict=True), 0),
-        (Outcome(published(held_back=True), entries=units(failed=1), strict=True), 3),
-        (Outcome(published(), entries=SKIPPED, strict=True), 0),
-        (Outcome(published(), new_words=["aws Db2"]), 0),
-        (Outcome(published(), new_words=["aws Db2"], strict=True), 4),
+        (RefreshOutcome(published()), 0),
+        (RefreshOutcome(published(), FAILURES), 1),
+        (RefreshOutcome(None, FAILURES), 2),
+        (RefreshOutcome(None), 2),
+        (RefreshOutcome(None, entries=SKIPPED), 0),
+        (RefreshOutcome(None, FAILURES, SKIPPED), 2),
+        (RefreshOutcome(published(held_back=True)), 3),
+        (RefreshOutcome(published(held_back=True), FAILURES), 1),
+        (RefreshOutcome(published(), entries=units(failed=1)), 0),
+        (RefreshOutcome(published(), entries=units(failed=1), strict=True), 4),
+        (RefreshOutcome(published(), entries=units(carried=1), strict=True), 4),
+        (RefreshOutcome(published(), entries=units(skipped=1, not_requested=9), strict=True), 0),
+        (RefreshOutcome(published(held_back=True), entries=units(failed=1), strict=True), 3),
+        (RefreshOutcome(published(), entries=SKIPPED, strict=True), 0),
+        (RefreshOutcome(published(), new_words=["aws Db2"]), 0),
+        (RefreshOutcome(published(), new_words=["aws Db2"], strict=True), 4),
     ],
 )
-def test_the_exit_status_says_how_much_was_done(outcome: Outcome, status: int) -> None:
+def test_the_exit_status_says_how_much_was_done(outcome: RefreshOutcome, status: int) -> None:
     assert outcome.exit_status == status
 
 
 def test_strict_names_what_is_incomplete_and_what_is_new() -> None:
-    outcome = Outcome(published(), entries=units(failed=1), new_words=["aws Db2", "gcp Z4D"])
+    outcome = RefreshOutcome(published(), entries=units(failed=1), new_words=["aws Db2", "gcp Z4D"])
     assert list(outcome.strict_reasons) == [
         "--strict: units of AWS failed or were carried over: status 4",
         "--strict: 2 new words of vendors (aws Db2, gcp Z4D): status 4",
     ]
-    assert list(Outcome(published()).strict_reasons) == []
+    assert list(RefreshOutcome(published()).strict_reasons) == []
 
 
 def test_what_is_incomplete_or_skipped_is_a_line_each() -> None:
     entries = {**units(carried=1), **SKIPPED}
-    lines = Outcome(published(), entries=entries).notices
+    lines = RefreshOutcome(published(), entries=entries).notices
     assert lines == ["AWS: 1 of 2", "gcp: skipped, no credentials. Set a key."]
     failed = {"aws": replace(entries["aws"], prices_fetched=False)}
-    assert Outcome(published(), FAILURES, failed).notices == []
+    assert RefreshOutcome(published(), FAILURES, failed).notices == []
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_a_page_too_large_for_memory_is_named(tmp_path, monkeypatch):
 def test_a_region_or_kind_that_is_no_name_lands_nothing(tmp_path, name):
     landing = Landing(tmp_path)
     for unit in (replace(UNIT, region=name), replace(UNIT, kind=name)):
-        with pytest.raises(HwpricesError, match="is no name for a kind or region"):
+        with pytest.raises(HwpricesError, match="is not a name for a kind or region"):
             land(landing, unit=unit)
     assert list(tmp_path.rglob("*")) == []
 

@@ -220,7 +220,7 @@ def test_a_retired_type_keeps_its_last_price_and_date(cloud):
 def test_the_notes_tell_the_same(cloud):
     folder = cloud.root / "releases" / ledger.version(7)
     text = (folder / "notes.md").read_text()
-    assert "- Prices: 1 dearer, 3 restated by us." in text
+    assert "- Prices: 1 more expensive, 3 restated by us." in text
     assert "Ledger Cloud a-2 in us-1, on demand, linux: 4.84 to 6 USD/h (+24.0 %)" in text
     retired = (cloud.root / "releases" / ledger.version(8) / "notes.md").read_text()
     assert "- Ledger Cloud, gone: c-8." in retired

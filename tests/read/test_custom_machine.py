@@ -104,7 +104,7 @@ def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        ({"series": "c3"}, "no custom machines of series 'c3'"),
+        ({"series": "c3"}, "series 'c3' has no custom machines"),
         ({"series": "n2"}, "core_custom of n2 has no on_demand price in us-central1"),
         ({"series": "n2", "gpus": {"nvidia-tesla-t4": 1}}, "no GPU can be attached to n2"),
         ({"series": "e2", "memory_gib": 100}, "at most 8 GiB a vCPU"),

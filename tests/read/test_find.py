@@ -827,7 +827,7 @@ def test_recommend_says_why_nothing_is_rented_out_there(
     ("options", "message"),
     [
         (("--users", "5", "--workload", "lora"), "workload, concurrency: only for language models"),
-        (("--objective", "joy"), "there is no objective 'joy'"),
+        (("--objective", "joy"), "unknown objective 'joy'"),
     ],
 )
 def test_recommend_refuses_what_does_not_apply_to_images(

@@ -245,7 +245,7 @@ def asked(function, *args, **options):
         ({"os": "window"}, "--os window: there is no such os. Did you mean windows?"),
         ({"option": "demand"}, "--option demand: there is no such option. Did you mean on_demand"),
         ({"purchase_option": "demand"}, "--option demand: there is no such option."),
-        ({"regoin": "us-east-1"}, "there is no option 'regoin'. Did you mean region"),
+        ({"regoin": "us-east-1"}, "unknown option 'regoin'. Did you mean region"),
         (
             {"option": "spot", "purchase_option": "spot"},
             "purchase_option is another name of option",

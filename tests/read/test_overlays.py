@@ -133,7 +133,7 @@ def test_one_column_of_offers_can_be_changed(data: Dataset) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- match: {provder: aws}\n  discount: 1%", "file.yaml:1: rule 1: there is no key 'pro"),
+        ("- match: {provder: aws}\n  discount: 1%", "file.yaml:1: rule 1: unknown key 'pro"),
         ("- discount: 1%\n- discount: 120%", "file.yaml:2: rule 2: discount: 120% is not a per"),
         ("- name: a\n  price: 1\n  to: soon", r"file.yaml:3: rule 1 \(a\): soon is not a day"),
         ("- match: {os: linux}", "rule 1: it has no discount, change or price"),

@@ -810,15 +810,15 @@ def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"workload": "bake"}, "there is no workload 'bake'"),
-        ({"precision": "bf17"}, "there is no precision 'bf17'"),
-        ({"objective": "joy"}, "there is no objective 'joy'"),
+        ({"workload": "bake"}, "unknown workload 'bake'"),
+        ({"precision": "bf17"}, "unknown precision 'bf17'"),
+        ({"objective": "joy"}, "unknown objective 'joy'"),
         ({"budget": -1}, "a budget is above 0"),
-        ({"where": "moon"}, "there is no place 'moon'"),
+        ({"where": "moon"}, "unknown place 'moon'"),
         ({"context": 0}, "context, batch, tokens and days are above 0"),
         ({"workload": "pretrain", "precision": "int4"}, "pretrain in int4"),
         ({"model_parameters": "llama-2-7b", "context": 131_072}, "reads at most 4,096 tokens"),
-        ({"limits": Limits(option="gift")}, "there is no option 'gift'"),
+        ({"limits": Limits(option="gift")}, "unknown option 'gift'"),
         (
             {"workload": "lora", "serving": Serving(concurrency=5, input_tokens=9)},
             r"input tokens, concurrency \(users\): only for inference, and the workload is lora",

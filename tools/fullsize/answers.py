@@ -20,12 +20,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer whose body is in memory. ``packs``: with gzip where the client accepts it."""
+    """An answer whose body is in memory. ``compresses``: with gzip where the client accepts it."""
 
     body: bytes
     content_type: str = "application/json"
     status: int = 200
-    packs: bool = False
+    compresses: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Stream:
 Handler = Callable[[Request], Answer | Stream]
 
 
-def of_json(value: Any, *, packs: bool = False) -> Answer:
+def of_json(value: Any, *, compresses: bool = False) -> Answer:
     """Make an answer of JSON."""
-    return Answer(json.dumps(value, separators=(",", ":")).encode(), packs=packs)
+    return Answer(json.dumps(value, separators=(",", ":")).encode(), compresses=compresses)
 
 
 def not_found(what: str) -> Answer:

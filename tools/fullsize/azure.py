@@ -226,7 +226,7 @@ def _retail_page(request: Request, url: str, items: Items, skip: int) -> Answer:
             "NextPageLink": following,
             "Count": len(page),
         },
-        packs=True,
+        compresses=True,
     )
 
 
@@ -239,7 +239,7 @@ def _locations(subscription: Subscription, _request: Request) -> Answer:
         for name in subscription.sizes
         if name not in PRICES_ONLY
     ]
-    return of_json({"value": listed}, packs=True)
+    return of_json({"value": listed}, compresses=True)
 
 
 def _skus(subscription: Subscription, request: Request) -> Answer:
@@ -250,4 +250,4 @@ def _skus(subscription: Subscription, request: Request) -> Answer:
         own = [info for info in sku["locationInfo"] if info["location"] == region]
         info = own or [{"location": region, "zones": [], "zoneDetails": []}]
         listed.append(sku | {"locations": [region], "locationInfo": info})
-    return of_json({"value": listed}, packs=True)
+    return of_json({"value": listed}, compresses=True)

@@ -71,7 +71,7 @@ def handlers(size: Size, url: str) -> dict[str, Handler]:
 
 
 def _fixed(body: Any, _request: Request) -> Answer:
-    return of_json(body, packs=True)
+    return of_json(body, compresses=True)
 
 
 def _region(zone: str) -> str:
@@ -116,7 +116,7 @@ def _sku_page(size: Size, lines: Sequence[Line], request: Request) -> Answer:
     following = first + int(request.query.get("pageSize") or PAGE)
     page = [_sku(size, n, lines[n]) for n in range(first, min(following, len(lines)))]
     token = str(following) if following < len(lines) else ""
-    return of_json({"skus": page, "nextPageToken": token}, packs=True)
+    return of_json({"skus": page, "nextPageToken": token}, compresses=True)
 
 
 def _sku(size: Size, number: int, line: Line) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _machine_type_page(listed: Sequence[tuple[str, dict[str, Any]]], request: Re
     for scope, one in listed[first:following]:
         items.setdefault(scope, {"machineTypes": []})["machineTypes"].append(one)
     token = {"nextPageToken": str(following)} if following < len(listed) else {}
-    return of_json({"items": items, **token}, packs=True)
+    return of_json({"items": items, **token}, compresses=True)
 
 
 def _zone(zone: str, url: str) -> dict[str, str]:

@@ -38,7 +38,7 @@ class FullSizeServer:
     AWS's bulk files and Azure's pages are made while they are sent. ``keep`` makes them before, the
     former as files.
 
-    AWS's bulk files are sent as they are, with their length: the host behind them packs no file
+    AWS's bulk files are sent as they are, with their length: the host behind them packs none
     above 10 MB
     (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/ServingCompressedFiles.html).
     Google and Azure pack what they answer.
@@ -147,9 +147,11 @@ class FullSizeServer:
                 return "gzip" in self.headers.get("Accept-Encoding", "")
 
             def _send(self, answer: Answer) -> None:
-                packs = answer.packs and self._accepts_gzip()
-                body = _pack(answer) if packs else answer.body
-                self._send_body(answer.content_type, body, is_packed=packs, status=answer.status)
+                compresses = answer.compresses and self._accepts_gzip()
+                body = _pack(answer) if compresses else answer.body
+                self._send_body(
+                    answer.content_type, body, is_packed=compresses, status=answer.status
+                )
 
             def _send_body(
                 self, content_type: str, body: bytes, *, is_packed: bool, status: int = 200

@@ -1,4 +1,4 @@
-"""The command ``hwprices status``: how each provider fares, for people and monitors."""
+"""The command ``hwprices status``: the status of each provider, for people and monitors."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -24,7 +24,7 @@ MaxAge = Annotated[
 def status(
     root: Root = "", max_age: MaxAge = "", as_json: AsJson = False, as_csv: AsCsv = False
 ) -> None:
-    """Describe how each provider fares.
+    """Describe the status of each provider.
 
     Prints when each provider was last collected with success, how its last try ended and why, the
     age of its tables, how many words of the vendor are not known yet, and the units that failed.

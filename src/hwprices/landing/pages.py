@@ -80,7 +80,7 @@ class UnitResult:
     """How one unit went.
 
     carried: it failed, and has the pages of the run named in ``carried_from`` instead. ``reason``
-    is a sentence for people; ``cause`` is a code for programs, where the provider has one.
+    is a sentence; ``cause`` is a code for programs, where the provider has one.
     """
 
     unit: Unit
@@ -289,7 +289,7 @@ def check_name(unit: Unit) -> None:
         has_letters = bool(name.strip(". "))
         if not is_printable or not has_letters or len(name.encode()) > MAX_NAME_BYTES:
             raise HwpricesError(
-                f"{name[:40]!a} is no name for a kind or region of {unit.provider[:40]!a}",
+                f"{name[:40]!a} is not a name for a kind or region of {unit.provider[:40]!a}",
                 "It has separators, control characters or too many letters."
                 " Look at what the vendor sends.",
             )

@@ -140,7 +140,7 @@ def _short(text: str) -> str:
 
 
 def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from hwprices.storage.store import Store
 
 @dataclass(frozen=True)
 class Published:
-    """The release current, whether it was made now, and how each provider fares.
+    """The current release, whether it was made now, and the status of each provider.
 
     ``results`` are those of the gate's checks, ``status`` is what ``status.json`` says since.
     ``new_words``: provider and word of what is new from the vendors in a release made now.
@@ -99,17 +99,17 @@ def publish(
         content = write.Content(sources, joined, choose.outdated(store, sources))
         digest = write.content_digest(store, content)
         if previous is not None and previous.content_sha256 == digest:
-            fares = status.record_publication(store, Publication(choice, previous, previous, now()))
-            return Published(previous, False, results, fares)
+            known = status.record_publication(store, Publication(choice, previous, previous, now()))
+            return Published(previous, False, results, known)
         manifest = _release(
             store, content, choice, current, previous, now(), digest, progress, with_database
         )
         with _published(manifest.version):
             choose.append_figures(store, figures, results)
             update_changelog(store)
-            fares = status.record_publication(store, Publication(choice, previous, manifest, now()))
+            known = status.record_publication(store, Publication(choice, previous, manifest, now()))
         appeared = unknown_before(joined.tables["new_words"], known_words)
-        return Published(manifest, True, results, fares, appeared)
+        return Published(manifest, True, results, known, appeared)
 
 
 def _release(

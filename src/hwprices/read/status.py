@@ -1,4 +1,4 @@
-"""Read how each provider fares, and judge it: how old its tables are, and whether all is well."""
+"""Read the status of each provider, and judge it: age of its tables, and whether all is well."""
 
 import re
 from collections.abc import Iterator

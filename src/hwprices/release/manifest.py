@@ -102,7 +102,7 @@ Outcome = Literal["pass", "warn", "stop", "accepted"]
 
 @dataclass(frozen=True)
 class CheckResult:
-    """How one check of the gate came out for one provider. ``detail`` is a sentence for people.
+    """How one check of the gate came out for one provider. ``detail`` is a sentence.
 
     ``value`` is the figure the check looked at and ``limit`` what it may be; both are None for
     checks that count no share.
@@ -329,7 +329,7 @@ class UnitCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderStatus:
-    """How one provider fares.
+    """The status of one provider.
 
     Attributes:
         title: its display name.

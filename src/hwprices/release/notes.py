@@ -130,7 +130,7 @@ WORDS = {
     "added": "new",
     "removed": "gone",
     "returned": "back",
-    "price_up": "dearer",
+    "price_up": "more expensive",
     "price_down": "cheaper",
     "placeholder": "to or from a placeholder",
     "price_known": "with a price at last",

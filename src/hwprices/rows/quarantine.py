@@ -33,7 +33,7 @@ def refused(
             JSON of the row.
         table: the table that they were meant for.
         reason: a code, or an expression over the frame that gives one.
-        message: a sentence for people, or an expression that gives one.
+        message: a sentence, or an expression that gives one.
         word: the vendor's word that is not known yet, null where the row is of a known kind and
             broken. Rows with a word are counted as new, and never stop a provider.
         dependants: how many further rows are not published because of this one; 0 where there is

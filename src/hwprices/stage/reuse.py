@@ -107,7 +107,7 @@ class EarlierParts:
     def find(self, source: Source) -> Earlier | None:
         """Return what was staged of the same pages; None where the part must be normalised.
 
-        So it is too where a file of it is gone or was altered.
+        The same holds where a file of it is gone or was altered.
         """
         if self.reading is None or self.reading != self.reading_now:
             return None

@@ -135,8 +135,8 @@ def longer_is_cheaper(prices: pl.DataFrame) -> Exceptions:
     """Check that three years cost no more an hour than one year."""
     months = pl.col("term_months")
     both = _side_by_side(prices, months == 36, months == 12, PLAN)
-    dearer = pl.col("rate") > pl.col("rate_right")
-    return _exceptions(both, dearer, "three-year prices are above the one-year price")
+    above = pl.col("rate") > pl.col("rate_right")
+    return _exceptions(both, above, "three-year prices are above the one-year price")
 
 
 def windows_above_linux(prices: pl.DataFrame) -> Exceptions:

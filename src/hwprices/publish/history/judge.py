@@ -176,7 +176,7 @@ def _covers(snapshot: Snapshot, unit: str, region: str) -> bool:
 def newly_collected(rows: pl.DataFrame, before: Snapshot | None) -> pl.DataFrame:
     """Add the column ``newly_collected`` to prices that appeared: whether nobody looked before.
 
-    So it is with the prices of a unit that had failed, of a kind that had not been collected, and
+    The same holds for prices of a unit that had failed, of a kind that had not been collected, and
     of a region that was there but not requested. In a region that is new a price is new.
     """
     places = rows.select("collection_unit", "region").unique()

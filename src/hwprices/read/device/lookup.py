@@ -210,7 +210,7 @@ def find(
             raise _ambiguous(name, matches)
     if names is not None:
         _refuse_what_is_no_device(name, names)
-    raise HwpricesError(f"there is no device {name!r}", _suggestions(devices, squeezed))
+    raise HwpricesError(f"unknown device {name!r}", _suggestions(devices, squeezed))
 
 
 def _refuse_what_is_no_device(name: str, names: ReleaseWords) -> None:

@@ -83,7 +83,7 @@ def answer(
     """Find offers. ``options`` are those of ``Options``.
 
     Raises:
-        HwpricesError: a word or option is not understood, or there is no figure ``sort``.
+        HwpricesError: a word or option is not understood, or ``sort`` is unknown.
     """
     search = request.request(ReleaseWords.of(dataset), text, **options)
     return run(dataset, search, sort=sort, descending=descending, overlays=overlays)

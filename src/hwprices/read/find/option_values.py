@@ -91,7 +91,7 @@ def read(options: Mapping[str, Any]) -> Options:
         if name not in known:
             short = name[:MAX_NAME_LETTERS]
             raise HwpricesError(
-                f"there is no option {short!r}",
+                f"unknown option {short!r}",
                 did_you_mean(short, known) or f"There are: {', '.join(known)}.",
             )
     given = {name: value for name, value in options.items() if value is not None}

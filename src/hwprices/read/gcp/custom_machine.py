@@ -183,7 +183,7 @@ def _limits(series: str) -> _Limits:
     by_series = {row["series"]: _Limits(**row) for row in sheet.iter_rows(named=True)}
     if series not in by_series:
         raise HwpricesError(
-            f"there are no custom machines of series {series!r}",
+            f"series {series!r} has no custom machines",
             f"There are of: {', '.join(by_series)}.",
         )
     return by_series[series]

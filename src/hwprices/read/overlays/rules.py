@@ -206,7 +206,7 @@ class _Reader:
             name = self.text(key)
             if name not in known:
                 hint = did_you_mean(name, known) or f"There are: {', '.join(known)}."
-                self.fail(f"there is no key {name!r}", hint, key)
+                self.fail(f"unknown key {name!r}", hint, key)
             if name in seen:
                 self.fail(f"{name} is given twice", "Keep one.", key)
             seen.add(name)

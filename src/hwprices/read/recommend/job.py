@@ -380,7 +380,7 @@ def _workload(name: str) -> Workload:
     for workload in WORKLOADS:
         if workload == name:
             return workload
-    raise HwpricesError(f"there is no workload {name!r}", f"Choose one of {', '.join(WORKLOADS)}.")
+    raise HwpricesError(f"unknown workload {name!r}", f"Choose one of {', '.join(WORKLOADS)}.")
 
 
 def _precision(asked: str | None, workload: Workload) -> str | None:
@@ -391,7 +391,7 @@ def _precision(asked: str | None, workload: Workload) -> str | None:
     precision = PRECISION_NAMES.get(squeezed, squeezed)
     if precision not in language_model.PRECISIONS:
         raise HwpricesError(
-            f"there is no precision {asked!r}",
+            f"unknown precision {asked!r}",
             f"Choose one of {', '.join(language_model.PRECISIONS)}.",
         )
     if precision in STORAGE_FORMATS and workload in ("pretrain", "full_finetune"):
@@ -431,7 +431,7 @@ def _check_quantities(question: Question) -> None:
         )
     if optimizer not in language_model.OPTIMIZER_BYTES:
         raise HwpricesError(
-            f"there is no optimizer {optimizer!r}",
+            f"unknown optimizer {optimizer!r}",
             f"Choose one of {', '.join(language_model.OPTIMIZER_BYTES)}.",
         )
 
@@ -463,16 +463,16 @@ def check_limits(limits: Limits) -> None:
     """Raise HwpricesError for a limit that is out of range."""
     if limits.objective not in OBJECTIVES:
         raise HwpricesError(
-            f"there is no objective {limits.objective!r}",
+            f"unknown objective {limits.objective!r}",
             f"Choose one of {', '.join(OBJECTIVES)}.",
         )
     if limits.where is not None and limits.where not in PLACES:
         raise HwpricesError(
-            f"there is no place {limits.where!r}", "Choose cloud or local, or leave it out."
+            f"unknown place {limits.where!r}", "Choose cloud or local, or leave it out."
         )
     if limits.machines not in MACHINES:
         raise HwpricesError(
-            f"there are no machines {limits.machines!r}", f"Choose one of {', '.join(MACHINES)}."
+            f"unknown machines {limits.machines!r}", f"Choose one of {', '.join(MACHINES)}."
         )
     if limits.where == "local" and limits.machines == "cpus":
         raise HwpricesError(
@@ -481,7 +481,7 @@ def check_limits(limits: Limits) -> None:
         )
     if limits.option not in OPTIONS:
         raise HwpricesError(
-            f"there is no option {limits.option!r}", f"Choose one of {', '.join(OPTIONS)}."
+            f"unknown option {limits.option!r}", f"Choose one of {', '.join(OPTIONS)}."
         )
     budgets = (limits.budget, limits.budget_per_month, limits.budget_to_buy)
     if any(budget is not None and not budget > 0 for budget in budgets):

@@ -103,7 +103,7 @@ def _question(
     known = [field.name for field in fields(Question)]
     if unknown := [name for name in named if name not in known]:
         raise HwpricesError(
-            f"there is no option {unknown[0]!r}",
+            f"unknown option {unknown[0]!r}",
             did_you_mean(unknown[0], known) or f"There are: {', '.join(known)}.",
         )
     both = _limits(limits or Limits(), **alone)

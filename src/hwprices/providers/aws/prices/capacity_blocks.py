@@ -49,11 +49,11 @@ def capacity_block_rows(pages: Pages, region: str, currency: str | None = None) 
     cheapest = valid.sort("zone", "instance_type", "hourly", "starts", maintain_order=True).unique(
         ["zone", "instance_type"], keep="first", maintain_order=True
     )
-    dearer = valid.height - cheapest.height
+    others = valid.height - cheapest.height
     return PriceRows(
         _rows(cheapest.lazy()),
         _refused(offerings.filter(~is_price)),
-        {"out_of_scope:dearer_capacity_block": dearer} if dearer else {},
+        {"out_of_scope:dearer_capacity_block": others} if others else {},
     )
 
 
