@@ -18,7 +18,7 @@ PURCHASE_OPTIONS = {"payg": "on_demand", "spare": "spot"}
 """Toy Cloud's billing modes, and what this project calls them."""
 
 OTHER_PRODUCTS = ("volume", "address")
-"""Products that are no machines."""
+"""Products that are not machines."""
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
