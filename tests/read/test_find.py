@@ -109,7 +109,7 @@ def test_a_question_reads_the_names_that_its_words_may_be(
     data: Dataset, text: str, tables: dict[str, int]
 ) -> None:
     counting = CountingTables(data)
-    words.understand(text, words.Vocabulary(counting), Search())
+    words.understand(text, words.ReleaseWords(counting), Search())
     assert counting.scans == tables
 
 
@@ -203,7 +203,7 @@ def test_an_option_that_is_repeated_joins_its_names(market: Path) -> None:
 
 def test_the_name_of_an_accelerator_is_told_from_that_of_a_machine(data: Dataset) -> None:
     """price H100 showed the one machine of that name as if it were all H100s."""
-    names = words.Vocabulary(data)
+    names = words.ReleaseWords(data)
     own = words.machine_names.Machine("digitalocean", "NVIDIA H100")
     names.__dict__["machines"] = [*names.machines, own]
     note = (
@@ -228,7 +228,7 @@ def test_a_kind_of_accelerator_may_be_an_option(data: Dataset) -> None:
 
 def test_a_suggestion_can_be_copied_into_a_shell(data: Dataset) -> None:
     """A word that is the name of a machine and of its accelerator; and a cloud that makes TPUs."""
-    names = words.Vocabulary(data, {"gcp": "Google Cloud"})
+    names = words.ReleaseWords(data, {"gcp": "Google Cloud"})
     own = words.machine_names.Machine("aws", "NVIDIA H100")
     names.__dict__["machines"] = [*names.machines, own]
     with pytest.raises(HwpricesError, match="--accelerator 'NVIDIA H100', --type 'NVIDIA H100'"):
@@ -412,7 +412,7 @@ def test_a_word_that_means_nothing_gets_suggestions(data: Dataset, text: str, me
         ({"accelerator_memory": "80MB"}, "this is not an amount"),
         ({"vcpus": "4GB"}, "this is not an amount"),
         ({"max_price": "cheap"}, "this is not a number"),
-        ({"usd_per": {"EURO": 1}}, "no exchange rate"),
+        ({"usd_per": {"EURO": 1}}, "not an exchange rate"),
         ({"country": "germny"}, "Did you mean"),
     ],
 )

@@ -268,11 +268,11 @@ def test_the_cheapest_offers_are_those_of_data_centers(wide: Visit) -> None:
     assert "$3.33" in h100.inner_text(), "3.29 USD over 989.4 TFLOPS"
     rent = page.locator(".chart", has_text="What an hour of one").locator(".words").inner_text()
     assert "RunPod $3.29 on demand" in rent
-    assert "RunPod, community hosts $2.69 on demand" in rent
+    assert "RunPod, private people $2.69 on demand" in rent
     lines = wide.go("accelerators?devices=nvidia-h100-sxm5-80gb").locator("table.compare tr")
     shown = [" ".join(text.split()) for text in lines.all_inner_texts()]
     assert "RunPod On demand $3.29" in shown
-    assert "RunPod, community hosts On demand $2.69" in shown
+    assert "RunPod, private people On demand $2.69" in shown
 
 
 def test_prices_of_tokens_and_measurements_say_the_lengths_and_the_system(wide: Visit) -> None:

@@ -243,4 +243,4 @@ def test_private_people_have_a_line_of_their_own(dataset: hwprices.Dataset, fold
     ]
     assert sorted(lines) == [(False, Decimal("3.29")), (True, Decimal("2.69"))]
     text = Page(folder / "accelerators" / "nvidia-h100-sxm5-80gb.html").text
-    assert "RunPod, community hosts" in text
+    assert "RunPod, private people" in text
