@@ -204,7 +204,7 @@ def test_an_option_that_is_repeated_joins_its_names(market: Path) -> None:
 def test_the_name_of_an_accelerator_is_told_from_that_of_a_machine(data: Dataset) -> None:
     """price H100 showed the one machine of that name as if it were all H100s."""
     names = words.ReleaseWords(data)
-    own = words.machine_names.Machine("digitalocean", "NVIDIA H100")
+    own = words.machine_names.NamedMachine("digitalocean", "NVIDIA H100")
     names.__dict__["machines"] = [*names.machines, own]
     note = (
         "nvidia h100 is also the name of an accelerator: hwprices find --accelerator 'nvidia h100'"
@@ -229,7 +229,7 @@ def test_a_kind_of_accelerator_may_be_an_option(data: Dataset) -> None:
 def test_a_suggestion_can_be_copied_into_a_shell(data: Dataset) -> None:
     """A word that is the name of a machine and of its accelerator; and a cloud that makes TPUs."""
     names = words.ReleaseWords(data, {"gcp": "Google Cloud"})
-    own = words.machine_names.Machine("aws", "NVIDIA H100")
+    own = words.machine_names.NamedMachine("aws", "NVIDIA H100")
     names.__dict__["machines"] = [*names.machines, own]
     with pytest.raises(HwpricesError, match="--accelerator 'NVIDIA H100', --type 'NVIDIA H100'"):
         words.understand("NVIDIA H100", names, Search())
