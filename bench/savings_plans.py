@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import product
+from typing import Any, cast
 
 import msgspec
 import polars as pl
@@ -18,6 +19,7 @@ from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.providers.aws.kinds import SAVINGS_PLANS
+from hwprices.providers.aws.prices.price_list import PriceList
 from hwprices.providers.aws.prices.savings_plans import read_page, savings_plan_rows
 from hwprices.storage.packed import open_packed, packing_of, read_all
 
@@ -100,10 +102,10 @@ def sku(at: int) -> str:
     return f"{at * 2_654_435_761 % 16**16:016X}"
 
 
-def skus(count: int) -> pl.LazyFrame:
-    """Make ``PriceList.skus`` of the same SKUs."""
+def price_list(count: int) -> PriceList:
+    """Make a price list of the same SKUs, without prices."""
     numbers = range(count)
-    return pl.LazyFrame(
+    skus = pl.LazyFrame(
         {
             "sku_id": [sku(at) for at in numbers],
             "instance_type": [f"m{at}.large" for at in numbers],
@@ -113,8 +115,11 @@ def skus(count: int) -> pl.LazyFrame:
             "license_model": "included",
             "tenancy": "shared",
             "in_scope": True,
+            "is_refused": False,
+            "word": pl.Series([None] * count, dtype=pl.String),
         }
     )
+    return PriceList(cast(Any, None), skus, cast(Any, None), "USD")
 
 
 def landed(folder: str) -> Pages:
@@ -136,7 +141,7 @@ def read(folder: str, count: int) -> int:
     """Read the file into price rows, and collect them; returns their number."""
     pages = landed(folder)
     [page] = pages.of(SAVINGS_PLANS)
-    prices = savings_plan_rows(read_page(pages, page), page, REGION, skus(count))
+    prices = savings_plan_rows(read_page(pages, page), page, REGION, price_list(count))
     return prices.rows.collect().height
 
 

@@ -98,7 +98,7 @@ def parse(folder: str) -> int:
 
 def read(folder: str) -> int:
     """Read all pages into price rows, and collect them; returns their number."""
-    prices = spot_rows(landed(folder), REGION, frames.empty(Prices).lazy())
+    prices = spot_rows(landed(folder), REGION, frames.empty(Prices).lazy(), "USD")
     return prices.rows.collect().height
 
 

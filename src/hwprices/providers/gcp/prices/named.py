@@ -6,6 +6,7 @@ understood, the rates of the series are not those of the size.
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 import polars as pl
@@ -14,6 +15,7 @@ from hwprices.providers.gcp.inventory.machine_type import Machines
 from hwprices.providers.gcp.prices import vocabulary
 
 _GAP = "[ _-]*"
+_GAPS = re.compile("[ _-]+")
 _NOT_LETTERS = re.compile("[^a-z0-9]")
 
 _UNDERSTOOD: Final = {_NOT_LETTERS.sub("", word.lower()) for word in vocabulary.SERIES}
@@ -27,15 +29,19 @@ def named_by_refused(refused: pl.DataFrame, machines: Machines) -> dict[str, str
     numbers: C4D-HIGHMEM-HIGHLSSD names c4d-highmem-8-highlssd. Of names within each other the
     longest counts. ``refused`` is ``SkuCatalog.refused``.
     """
-    is_machine = pl.col("family").ne_missing(
-        "License"
-    )  # a license "on f1-micro" says nothing of it
+    # a license "on f1-micro" says nothing of it
+    is_machine = pl.col("family").ne_missing("License")
     not_understood = refused.filter(pl.col("component_id").is_null(), is_machine)["description"]
     texts = not_understood.drop_nulls().str.split(" in ").list.first().unique().sort()
-    patterns = {machine.name: _pattern(machine.name) for machine in machines.types}
+    spellings = {machine.name: _spellings(machine.name) for machine in machines.types}
     named: dict[str, str] = {}
     for text in texts:
-        lengths = {name: _longest(pattern.finditer(text)) for name, pattern in patterns.items()}
+        letters = _GAPS.sub("", text.lower())
+        lengths = {
+            name: _longest(_pattern(name).finditer(text))
+            for name, words in spellings.items()
+            if any("".join(spelling) in letters for spelling in words)  # few need their pattern
+        }
         longest = max(lengths.values(), default=0)
         named |= dict.fromkeys(
             (name for name, length in lengths.items() if length == longest > 0),
@@ -44,14 +50,17 @@ def named_by_refused(refused: pl.DataFrame, machines: Machines) -> dict[str, str
     return named
 
 
+def _spellings(name: str) -> list[list[str]]:
+    """Return the words of a machine type's name, and those without its numbers if some are left."""
+    words = name.lower().split("-")
+    without_numbers = [word for word in words if not word[0].isdigit()]
+    return [words, without_numbers] if 1 < len(without_numbers) < len(words) else [words]
+
+
+@cache
 def _pattern(name: str) -> re.Pattern[str]:
     """Match a machine type's name in any spelling, or without its numbers."""
-    words = name.split("-")
-    without_numbers = [word for word in words if not word[0].isdigit()]
-    spellings = [_GAP.join(map(re.escape, words))]
-    if 1 < len(without_numbers) < len(words):
-        spellings.append(_GAP.join(map(re.escape, without_numbers)))
-    either = "|".join(spellings)
+    either = "|".join(_GAP.join(map(re.escape, words)) for words in _spellings(name))
     return re.compile(rf"(?<![a-z0-9])(?:{either})(?!{_GAP}[0-9])", re.IGNORECASE)
 
 
