@@ -167,7 +167,7 @@ def license_lines() -> Iterator[Line]:
 
 
 def network_lines(regions: list[str], count: int) -> Iterator[Line]:
-    """Yield SKUs that are not machine's, to reach the size of the real catalog."""
+    """Yield SKUs that are not of machines, to reach the size of the real catalog."""
     choice = random.Random(1)
     for number in range(count):
         text = f"Network Inter Region Data Transfer Out number {number}"

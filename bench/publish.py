@@ -237,7 +237,7 @@ def _price_rows(
 
 
 def _inventory(table: pl.DataFrame, cloud: Cloud) -> pl.DataFrame:
-    """Write the rows of the copied region into every made-up one; machine types have no region."""
+    """Copy the rows of the region into every made-up one; machine types have no region."""
     if "region" not in table.columns:
         return table
     one = table.filter(region=cloud.copied)

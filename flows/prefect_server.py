@@ -214,7 +214,7 @@ def _in_short(error: BaseException) -> str:
 
 
 def remedy() -> str:
-    """Describe how a server of one's own comes to work again."""
+    """Describe how to get your own server working again."""
     room = "If the disk or the memory is full, make room."
     if named := [name for name in DATABASE_SETTINGS if name in os.environ]:
         return f"{room} If its database does not answer, correct {' or '.join(named)}."

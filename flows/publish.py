@@ -69,7 +69,7 @@ def _is_busy(_task: Any, _run: Any, state: State[Any]) -> bool:
 )
 @in_one_line
 def gate_join_release(root: str | None, accept: list[str]) -> Published | None:
-    """Return the new release, or the one current if nothing has changed.
+    """Return the new release, or the current one if nothing has changed.
 
     None if nothing has been collected yet.
     """
@@ -86,7 +86,7 @@ def gate_join_release(root: str | None, accept: list[str]) -> Published | None:
 
 @task(task_run_name="report of {published.version}", cache_policy=NO_CACHE)
 def write_report(published: Published, root: str | None) -> None:
-    """Write the pages of a new release, which is in effect already.
+    """Write the pages of a new release, which is current already.
 
     The pages say nothing that the tables do not: without them it is still a complete release, so a
     failure is logged and no more.

@@ -36,7 +36,7 @@ ROOT = "HWPRICES_ROOT"
 
 
 def main() -> None:
-    """Start everything and wait for Ctrl-C or SIGTERM. The schedules are current meanwhile.
+    """Start everything and wait for Ctrl-C or SIGTERM. The schedules are active meanwhile.
 
     Raises:
         HwpricesError: the port is taken or none, Prefect's folder cannot be made, or a part does

@@ -117,7 +117,7 @@ def utilisations_sheet(speeds: list[TrainingSpeed]) -> pl.DataFrame:
 def errors(
     speeds: list[TrainingSpeed], accelerators: pl.DataFrame, benchmarks: pl.DataFrame
 ) -> dict[str, list[float]]:
-    """List how far answers are from trainings that they do not are based on, by basis.
+    """List how far answers are from trainings that they are not based on, by basis.
 
     scaled: an accelerator's other trainings, and all of them for MLPerf's fine-tuning. modelled:
     the trainings of other accelerators of its kind (TPU or not, FP8 or not), and for MLPerf's

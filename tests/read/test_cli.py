@@ -398,7 +398,7 @@ def test_the_help_of_recommend_has_its_options_in_panels() -> None:
     text = run("recommend", "--help").stdout
     headings = re.findall(r"^(\w.*):$", text, re.MULTILINE)
     assert headings == [
-        "What is requested",
+        "Question",
         "Serving",
         "Training",
         "Places, prices and budgets",

@@ -108,7 +108,7 @@ def test_large_models_and_trainings_are_left_out_with_the_reason(release: Releas
 
 
 def test_a_user_is_not_served_slower_than_asked(release: Release) -> None:
-    """A machine that reaches less than the speed requested is left out."""
+    """A machine that reaches less than the requested speed is left out."""
     fast = cpus(release, concurrency=1, min_tokens_per_second=8)
     fits = fast.filter(pl.col("excluded").is_null())
     assert (fits["tokens_per_second_per_user"] >= 8).all()

@@ -351,7 +351,7 @@ def test_a_device_whose_id_another_table_has_is_found_by_its_table(release: Rele
     ],
 )
 def test_what_is_no_device_says_what_to_ask(release: Release, name: str, message: str) -> None:
-    """CoreWeave, a cloud, was requested: "Did you mean d-matrix-corsair?"."""
+    """CoreWeave is a cloud: "Did you mean d-matrix-corsair?"."""
     with pytest.raises(HwpricesError) as caught:
         device(release, name)
     assert str(caught.value) == message

@@ -1,7 +1,7 @@
 """Datasets that somebody crafted to do harm: each is refused in one line, and nothing is written.
 
 Every test has a real folder (one has moto's S3) with a good release in it, changed in one place.
-Files beside the root represent what a dataset must not read.
+Files beside the root are what a dataset must not read.
 """
 
 import io

@@ -33,7 +33,7 @@ COMMANDS = [
 
 
 def without_values(frame: pl.DataFrame, table: str, mode: str) -> pl.DataFrame:
-    """Change a table: no rows, nulls in total nullable cells, or in every third of them."""
+    """Change a table: no rows, nulls in all nullable cells, or in every third of them."""
     if mode == "no rows":
         return frame.clear()
     columns = TABLES[table].to_schema().columns

@@ -209,7 +209,7 @@ def test_another_question_is_scaled_from_the_measurement(release: Release) -> No
 
 
 def test_nothing_is_faster_than_the_fastest_measurement(release: Release) -> None:
-    """The same work was measured: whatever is requested, no more of it is promised."""
+    """The same work was measured: whatever is asked, no more of it is promised."""
     for serving in (Serving(concurrency=100_000), Serving(min_tokens_per_second=0.1)):
         fit, _ = ranked(release, "llama-2-70b", serving=serving)
         h100 = fit.filter(pl.col("machine").is_in(list(HOPPER_8)))
@@ -447,7 +447,7 @@ def test_machines_of_private_people_are_left_out_unless_asked_for(release: Relea
     """They are the cheapest, and nobody knows whether one is free: the line below names one."""
     hosts = with_private_hosts(release, ["g6.xlarge"])
     _, out = ranked(hosts, "7B", "lora", context=2048)
-    assert out["g6.xlarge"] == "it belongs to a community host; ask with --community"
+    assert out["g6.xlarge"] == "it is a community host; ask with --community"
     for limits in (Limits(community=True), Limits(region="community")):
         fit, _ = ranked(hosts, "7B", "lora", context=2048, limits=limits)
         assert "g6.xlarge" in set(fit["machine"])
@@ -975,3 +975,13 @@ def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
     assert any(line.startswith("To buy") for line in lines)
     assert "hours" not in lines[1], "inference has no hours"
     assert len(lines) == 11, "assumptions, twice title, headings and two machines, units, grams"
+
+
+def test_a_question_is_asked_whole(release: Release) -> None:
+    question = Question("7B", "lora", limits=Limits(budget=20))
+    asked = recommend(question, dataset=release)
+    assert asked.equals(recommend("7B", "lora", budget=20, dataset=release))
+    with pytest.raises(HwpricesError, match="beside a Question"):
+        recommend(question, budget=5, dataset=release)
+    with pytest.raises(HwpricesError, match="unknown option 'budgte'"):
+        recommend("7B", budgte=5, dataset=release)

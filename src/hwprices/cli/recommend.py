@@ -24,7 +24,7 @@ def _panel(panel: str) -> Callable[..., Any]:
     return option
 
 
-question_option = _panel("What is requested")
+question_option = _panel("Question")
 serving_option = _panel("Serving")
 training_option = _panel("Training")
 limit_option = _panel("Places, prices and budgets")

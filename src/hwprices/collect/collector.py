@@ -65,7 +65,7 @@ def record(
         narrowed: only some regions or kinds were requested. The others stay as they were in the run
             before. In a full run a unit that is no longer planned is left out, and the gate reports
             what is missing.
-        kinds: those requested, if not all. Some kinds alone (spot prices) are not price list, so
+        kinds: those requested, if not all. Some kinds alone (spot prices) are not a price list, so
             they are added to an earlier run.
 
     Raises:

@@ -267,7 +267,7 @@ class Http:
         self._client.close()
 
     def for_unit(self, name: str) -> Self:
-        """Return one unit the same client with limits of its own, which begin now."""
+        """Return the same client for one unit, with limits that begin now."""
         client = copy.copy(self)
         client._unit_limits = Limits(self.settings, name)
         return client

@@ -57,7 +57,7 @@ NAMES = (
     "x-goog-signature",
 )
 """What headers, parameters and members are called whose value is a credential, or says whose it is.
-Case does not count, and a hyphen represents itself, for an underscore or for nothing."""
+Case does not count, and a hyphen matches itself, an underscore or nothing."""
 
 _NAME = "|".join(name.replace("-", "[-_]?") for name in NAMES)
 

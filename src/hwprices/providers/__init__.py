@@ -361,7 +361,7 @@ class Provider:
         """Fetch and land one unit's pages.
 
         Raises:
-            FetchError: they is unavailable.
+            FetchError: they are unavailable.
             SkippedError: there is nothing to have; the error says why.
         """
         pages: list[Page] = self._module("fetch").fetch(context, unit)

@@ -73,7 +73,7 @@ class Pruned:
 def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
     """Delete old releases and collections, and what killed and failed runs left.
 
-    The release current always stays, and one that was until an hour ago. So do releases of the
+    The current release always stays, and one that was until an hour ago. So do releases of the
     last month in which somebody let a check of the gate through: it does not compare with what was
     before them. The oldest release of the last month, with which it compares slow drift, stays
     where old releases are thinned out.

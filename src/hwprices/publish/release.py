@@ -191,7 +191,7 @@ def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> Hwpri
 
 @dataclass(frozen=True)
 class _Current:
-    """The release current and the tag of the pointer to it; both None before the first release."""
+    """The current release and the tag of the pointer to it; both None before the first release."""
 
     version: str | None = None
     tag: str | None = None

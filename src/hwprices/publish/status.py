@@ -47,7 +47,7 @@ Entries = Mapping[str, ProviderStatus]
 
 @dataclass(frozen=True)
 class Publication:
-    """What a publication came to: the gate's choice and the releases current before and after."""
+    """What a publication came to: the gate's choice and the current releases before and after."""
 
     choice: Choice
     before: ReleaseManifest | None

@@ -177,7 +177,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _by_heading(header: list[str], cells: list[str]) -> Fields:
-    """Write the headings of a CSV page to the cells of a line; nothing if their numbers differ."""
+    """Pair the headings of a CSV page with a line's cells; nothing if their numbers differ."""
     if len(header) != len(cells):
         return ()
     return tuple((name, cell) for name, cell in zip(header, cells, strict=True) if cell)

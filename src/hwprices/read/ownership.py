@@ -200,7 +200,7 @@ def break_even(
     """Compare each machine that one can buy with the cheapest cloud offer of the same accelerator.
 
     Returns BREAK_EVEN_COLUMNS, the machine that pays first at the top. price_date is the day that
-    the price to buy represents: many are of the launch. cloud_usd_per_hour is the
+    the price to buy is of: many are of the launch. cloud_usd_per_hour is the
     cheapest on-demand price of one accelerator in a data center times the machine's number of
     accelerators; cloud_offer is that offer (provider/region/instance_type). The same of private
     people's machines is in private_host_usd_per_hour and private_host_offer. break_even_hours

@@ -155,7 +155,7 @@ def _unit_counts(units: UnitCounts) -> str:
 
 
 def _trouble_lines(verdict: Verdict) -> Iterator[str]:
-    """Write a line for each unit that failed or was carried over; skipped ones are not trouble."""
+    """Write a line for each unit that failed or was carried over; skipped ones are no problem."""
     for trouble in verdict.status.troubles:
         if trouble.status != "skipped":
             when = "" if trouble.requested else " in an earlier run"

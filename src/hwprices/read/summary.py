@@ -29,7 +29,7 @@ MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest h
 ACRONYM_LETTERS = 3  # a provider's id of so few letters is an acronym: aws, gcp
 
 HARMLESS_FLAGS = ["availability_unknown", "per_gpu_rate"]
-"""Flags that are not reason to leave out a price of one GPU."""
+"""Flags that are not a reason to leave out a price of one GPU."""
 
 COUNTED = {
     "regions": "regions",

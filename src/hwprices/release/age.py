@@ -1,4 +1,4 @@
-"""Describe how old a figure is, and from when on it is stale.
+"""Compute the age of a figure, and whether it is stale.
 
 Prices that a person read from a web page grow old until the page is read again; the others are as
 old as the last collection, or older where a collection failed and earlier pages were kept. The rule
@@ -100,7 +100,7 @@ def sheet_seen(entry: "ProviderEntry") -> datetime | None:
 def sheet_notes(
     entries: "Mapping[str, ProviderEntry]", providers: Iterable[str | None], now: datetime
 ) -> tuple[str, ...]:
-    """State of which day the price sheets behind an answer are, one line for all of a day."""
+    """State the days of the price sheets behind an answer, one line for each."""
     days: dict[datetime, list[str]] = {}
     for provider in sorted({name for name in providers if name}):
         seen = sheet_seen(entries[provider]) if provider in entries else None

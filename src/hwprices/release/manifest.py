@@ -341,11 +341,11 @@ class ProviderStatus:
             gate; None if none has.
         complete_since: the age of the tables: when the earliest of the units that they are made of
             was last fetched. Older than ``last_success`` after a run of some kinds or regions.
-        sheet_seen_on: of a price sheet current, the oldest day on which a person read the vendor's
+        sheet_seen_on: of the current price sheet, the oldest day when a person read the vendor's
             page; None for the others.
         origin: whether the last try was of the sample or live.
         run_id: the run whose tables were put to the gate last.
-        release: the version current that has its tables; None if none has.
+        release: the current version that has its tables; None if none has.
         units: the units of the last try.
         troubles: those that failed, were carried over or skipped, with the reason.
         new_words: how many words of the vendor are not known yet, in the current release.

@@ -1,19 +1,19 @@
-"""Distinguish community hosts apart from those of data centers.
+"""Distinguish community hosts from machines of data centers.
 
-The price of such a machine is the lowest that anybody requested, and whether one is free is not
+The price of such a machine is the lowest that anybody asks, and whether one is free is not
 known. Answers name it beside the cheapest price of a data center, and never as the cheapest.
 """
 
 import polars as pl
 
 IS_PLACEHOLDER = pl.col("flags").list.contains("placeholder").fill_null(False)
-"""Condition on a row of prices: its amount represents no offer."""
+"""Condition on a row of prices: its amount is not an offer."""
 
 REAL = (pl.col("effective_hourly").is_not_null(), ~IS_PLACEHOLDER)
 """Conditions on a row of prices: its amount is known and an offer."""
 
 PRIVATE_HOSTS = (("runpod", "community"),)
-"""Provider and region whose machines belong to community hosts. RunPod's Community Cloud "connects
+"""Provider and region whose machines are community hosts. RunPod's Community Cloud "connects
 individual compute providers to compute consumers": https://docs.runpod.io/faq"""
 
 

@@ -39,7 +39,7 @@ def _sample_folder() -> Path:
 
 
 def resolve(root: str) -> str:
-    """Write the place of the built-in release for its name; any other root stays as it is."""
+    """Replace the name of the built-in release by its place; other roots stay as they are."""
     return sample_root() if root == SAMPLE and not Path(SAMPLE).exists() else root
 
 

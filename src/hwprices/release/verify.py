@@ -138,7 +138,7 @@ def read_package(dataset: "Release", kind: type[T]) -> T | None:
 
 
 def missing_value(release: "Release") -> str | None:
-    """Describe the first required column that is absent or has nulls; None if there is none."""
+    """Describe the first required column that is absent or has nulls, if any."""
     package = read_package(release, Package)
     for resource in package["resources"] if package else ():
         table = resource["name"]

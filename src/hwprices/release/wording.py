@@ -20,7 +20,7 @@ def why_unknown(reason: str | None) -> str:
 
 
 def placeholders_left_out(count: int) -> str:
-    """Describe how many prices are left out because they represent no offer.
+    """Describe how many prices are left out because they are not offers.
 
     >>> placeholders_left_out(1)
     'Left out: 1 placeholder, too far below other prices for a real offer.'

@@ -65,7 +65,7 @@ def refused(
 
 
 def message(template: str, *values: str | pl.Expr) -> pl.Expr:
-    """Write a message for ``refused``: ``?`` represents a value that is missing.
+    """Write a message for ``refused``: ``?`` replaces a missing value.
 
     ``template`` has ``{}`` for each of ``values``, which are columns or expressions. ``pl.format``
     alone gives no message where one of them is null, and a quarantine row must have one.

@@ -1,6 +1,6 @@
 """Keep what a part was made of beside its tables, and take it over in a later run.
 
-A part is taken over from the tables current if its pages are the same, if the program, its
+A part is taken over from the current tables if its pages are the same, if the program, its
 libraries, the sheets and the corrections are, and if no price has begun or ended since. The rows
 are those that normalising would give again, byte for byte, with the time at which the pages were
 fetched now.
@@ -91,7 +91,7 @@ def keep(store: Store, directory: str, part: Part, source: Source, result: Resul
 
 @dataclass(frozen=True)
 class EarlierParts:
-    """The parts of the tables current, for a run that may take some of them over.
+    """The parts of the current tables, for a run that may take some of them over.
 
     ``reading`` is what read them. With other readings nothing is taken over.
     """

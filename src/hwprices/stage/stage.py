@@ -1,4 +1,4 @@
-"""Turn one provider's landed pages into checked tables, and put them current.
+"""Turn one provider's landed pages into checked tables, and make them current.
 
 The tables of a run lie in a directory of their own, under the keys that they have in a release, so
 that publishing copies them as they are. The pointer to it is written last: what was staged before
@@ -87,7 +87,7 @@ def stage(
     keep: int,
     progress: Progress = lambda _: None,
 ) -> Staged:
-    """Turn a run's landed pages into staged tables and put them current.
+    """Turn a run's landed pages into staged tables and make them current.
 
     Raises:
         HwpricesError: a landed page is altered, too many rows were refused, no price has an amount,
@@ -183,7 +183,7 @@ def put_in_force(store: Store, staged: Staged) -> None:
 
 
 def latest(store: Store, provider: str) -> Staged | None:
-    """Read the staged tables current; None where there are none."""
+    """Read the current staged tables; None where there are none."""
     key = layout.staged_latest(provider)
     data = store.get(key, manifests.MAX_BYTES)
     if data is None:
@@ -204,7 +204,7 @@ def keys_by_run(store: Store, provider: str) -> dict[str, list[str]]:
 def prune(store: Store, provider: str, keep: int) -> None:
     """Delete all but the newest ``keep`` staged runs, and what killed or failed runs left.
 
-    The run current always stays: if the clock was set back, it is not the newest by its name. So
+    The current run always stays: if the clock was set back, it is not the newest by its name. So
     does a run without a manifest for a day: it may still be at work.
     """
     in_force = latest(store, provider)

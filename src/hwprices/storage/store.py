@@ -112,7 +112,7 @@ class Store:
 
     def modified(self, key: str) -> datetime | None:
         """Return when a key was last written; None if it is missing."""
-        with self._reading(key):
+        with self._one_line("read", key):
             written: datetime = obstore.head(self._objects, key)["last_modified"]
             return written
         return None
@@ -124,7 +124,7 @@ class Store:
 
     def delete(self, key: str) -> None:
         """Delete one key; one that is gone already is not an error."""
-        with self._writing(key), suppress(*MISSING):
+        with self._one_line("write", key), suppress(*MISSING):
             obstore.delete(self._objects, key)
 
     def delete_below(self, prefix: str) -> None:
@@ -152,7 +152,7 @@ class Store:
 
         With ``create`` an existing key is left alone. Returns whether the key was written.
         """
-        with self._writing(key):
+        with self._one_line("write", key):
             try:
                 obstore.put(self._objects, key, data, mode="create" if create else "overwrite")
             except obstore.exceptions.AlreadyExistsError:
@@ -174,7 +174,7 @@ class Store:
             HwpricesError: there are more than ``max_bytes``; then none was read.
         """
         self._below_root(key)
-        with self._reading(key):
+        with self._one_line("read", key):
             result = obstore.get(self._objects, key)
             size = result.meta["size"]
             if max_bytes is None or size <= max_bytes:
@@ -187,7 +187,7 @@ class Store:
 
     def get_tagged(self, key: str) -> Tagged | None:
         """Read a key with the tag that ``swap`` compares; None if it is missing."""
-        with self._reading(key):
+        with self._one_line("read", key):
             result = obstore.get(self._objects, key)
             return Tagged(bytes(result.bytes()), str(result.meta["e_tag"]))
         return None
@@ -196,7 +196,7 @@ class Store:
         """Hash a key's bytes, in hex, read in pieces; None if it is missing."""
         self._below_root(key)
         digest = hashlib.sha256()
-        with self._reading(key):
+        with self._one_line("read", key):
             for chunk in obstore.get(self._objects, key):
                 digest.update(chunk)
             return digest.hexdigest()
@@ -208,7 +208,7 @@ class Store:
         A reader sees the old bytes or the new. Returns whether the key was replaced.
         """
         mode: Any = "create" if tag is None else {"e_tag": tag}
-        with self._writing(key):
+        with self._one_line("write", key):
             try:
                 obstore.put(self._objects, key, data, mode=mode)
             except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError):
@@ -244,25 +244,16 @@ class Store:
         return key
 
     @contextmanager
-    def _reading(self, key: str) -> Iterator[None]:
-        """Pass over a missing key, and make one line of any other failure to read it."""
-        try:
-            yield
-        except MISSING:
-            return
-        except HwpricesError:
-            raise
-        except Exception as error:
-            raise self._cannot("read", key, error) from error
-
-    @contextmanager
-    def _writing(self, key: str) -> Iterator[None]:
+    def _one_line(self, verb: Literal["read", "write"], key: str) -> Iterator[None]:
+        """Make one line of a failure; what is missing is not a failure to read."""
         try:
             yield
         except HwpricesError:
             raise
         except Exception as error:
-            raise self._cannot("write", key, error) from error
+            if verb == "read" and isinstance(error, MISSING):
+                return
+            raise self._cannot(verb, key, error) from error
 
     def _cannot(self, verb: Literal["read", "write"], key: str, error: Exception) -> HwpricesError:
         remedy = self.read_remedy if verb == "read" else self.write_remedy
@@ -308,7 +299,7 @@ class Folder(Store):
         return not self.local(key).resolve().is_relative_to(self.path.resolve())
 
     def obstacle(self, key: str) -> str | None:
-        """Describe a directory, pipe or device in the place of a file; None if it is none."""
+        """Describe a directory, pipe or device in the place of a file; None for a file."""
         try:
             mode = self.local(key).stat().st_mode
         except OSError:
@@ -336,14 +327,14 @@ class Folder(Store):
 
     def renew(self, key: str) -> bool:
         """Set the time of a file to now; False if it is not there."""
-        with self._writing(key), suppress(FileNotFoundError):
+        with self._one_line("write", key), suppress(FileNotFoundError):
             os.utime(self.local(key))
             return True
         return False
 
     def delete(self, key: str) -> None:
         """Delete one file; one that is gone already is not an error."""
-        with self._writing(key):
+        with self._one_line("write", key):
             self.local(key).unlink(missing_ok=True)
 
     def delete_below(self, prefix: str) -> None:
@@ -355,7 +346,7 @@ class Folder(Store):
 
     def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
         """Write one key, and the folders above it. See ``Store.put``."""
-        with self._writing(key):
+        with self._one_line("write", key):
             self.local(key).parent.mkdir(parents=True, exist_ok=True)
         return super().put(key, data, create=create)
 
@@ -373,7 +364,7 @@ class Folder(Store):
 
     def sha256(self, key: str) -> str | None:
         """Hash a file's bytes; None if it is missing."""
-        with self._reading(key), suppress(NotADirectoryError):
+        with self._one_line("read", key), suppress(NotADirectoryError):
             return sha256_of(self.local(key))
         return None
 
@@ -392,7 +383,7 @@ class Folder(Store):
             return False
         path = self.local(key)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
-        with self._writing(key):
+        with self._one_line("write", key):
             try:
                 # left by a killed process with the same id, or a link that somebody put there
                 beside.unlink(missing_ok=True)

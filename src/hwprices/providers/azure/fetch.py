@@ -24,7 +24,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     list), and those that have prices: a new region or a sovereign cloud is only in one of the two.
 
     Raises:
-        FetchError: the regions that have prices is unavailable.
+        FetchError: the regions that have prices are unavailable.
         HwpricesError: ``regions`` names one that Azure does not have.
     """
     settings: Settings = context.settings
@@ -102,7 +102,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """Fetch and land one unit's pages.
 
     Raises:
-        FetchError: they is unavailable completely.
+        FetchError: they are not available in full.
         SkippedError: there is nothing to have; the error says why.
     """
     if kinds.is_retail(unit.kind):

@@ -12,7 +12,7 @@ from hwprices.providers.gcp.settings import Settings
 def check_access(context: Context) -> Iterator[Check]:
     """Check the credential of the billing catalog, and the rights in the project.
 
-    The catalog is requested Cloud TPU's SKUs, the project for its zones: one page each. The catalog
+    The catalog is asked for Cloud TPU's SKUs, the project for its zones: one page each. The catalog
     cannot be done without: there are no prices elsewhere.
     """
     settings: Settings = context.settings

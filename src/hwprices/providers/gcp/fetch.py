@@ -54,7 +54,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
 
 
 def check_configured(settings: Settings) -> None:
-    """Check that there are credentials for the billing catalog, without which are not prices.
+    """Check that there are credentials for the billing catalog, without which there are no prices.
 
     Raises:
         SkippedError: none are configured. Wrong ones are configured, and fail when they are used.

@@ -1,6 +1,6 @@
 """Read landed pages into rows of the tables. Pure: no network, no clock.
 
-A plan (``addons`` of the catalog) is one purchase option flavor: by the hour
+A plan (``addons`` of the catalog) is one purchase option of a flavor: by the hour
 (``b3-8.consumption``), by the month (``b3-8.monthly.postpaid``), in another kind of zone
 (``b3-8.consumption.3AZ``, ``b3-8.consumption.LZ.EU``), with Windows (``win-b3-8.consumption``).
 What a plan is, its code says: the unit of its price is "none" in the catalog of the US.

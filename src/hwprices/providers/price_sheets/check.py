@@ -22,7 +22,7 @@ NOTHING = "-"
 
 @dataclass(frozen=True)
 class Change:
-    """One difference: what the price is of, and what it was and is. ``-`` represents nothing."""
+    """One difference: what the price is of, and what it was and is. ``-`` means nothing."""
 
     key: Key
     before: str

@@ -305,7 +305,7 @@ SEEN = (*ORIGIN, "observed_first", "last_release", "state", "waits_for")
 
 
 def _with_others(seen: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Write the intervals that ended or wait into their rows: few rows, and some of the columns."""
+    """Fill in the rows of intervals that ended or wait: few rows, and some of the columns."""
     names = (*SEEN, "valid_to", "end_reason")
     moved = pl.concat([rows.select(ROW, *names) for rows in others])
     if moved.is_empty():

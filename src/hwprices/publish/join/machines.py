@@ -173,7 +173,7 @@ def _with_watts(frame: pl.DataFrame) -> pl.DataFrame:
     """Add the assumptions, the watts of parts and machine, embodied carbon, and TFLOPS/W.
 
     ``frame`` has the sizes of the machine, its specs and the coefficients, which are dropped if
-    they are not column of offers.
+    they are not columns of offers.
     """
     frame = frame.with_columns(**assumptions())
     frame = frame.with_columns(**_part_watts(), **_accelerator_figures())

@@ -35,7 +35,7 @@ USUAL_PLANS = {"reserved": "standard", "committed_use": "resource"}
 
 
 def option_name() -> pl.Expr:
-    """List the offers column that a row of prices belongs to, without _usd_per_hour.
+    """Return the offers column that a row of prices belongs to, without _usd_per_hour.
 
     Null for convertible reservations, which have no column. A payment by the month counts as
     no_upfront: nothing is due at the start.

@@ -214,7 +214,7 @@ def find(
 
 
 def _refuse_what_is_no_device(name: str, names: ReleaseWords) -> None:
-    """Describe what to ask of a cloud, or of a machine type whose accelerator is none or not known.
+    """Describe what to ask of a cloud, or of a machine type without a known accelerator.
 
     Raises:
         HwpricesError: the name is one of these.

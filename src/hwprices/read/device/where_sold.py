@@ -1,6 +1,6 @@
 """List who sells a device: each cloud's cheapest on-demand and spot price, and when it was seen.
 
-The community hosts that a cloud rents out have a row of their own.
+A cloud's community hosts have a row of their own.
 """
 
 from collections.abc import Mapping
@@ -70,7 +70,7 @@ def where_sold(
 def _cloud(
     provider: str, offers: pl.DataFrame, private_host: bool, judged_at: datetime | None
 ) -> dict[str, Any]:
-    """Join a cloud's cheapest prices side by side."""
+    """Join a cloud's cheapest prices in one row."""
     row: dict[str, Any] = {"provider": provider, "private_host": private_host, "currency": None}
     seen = []
     for option, (native, usd) in PRICES.items():

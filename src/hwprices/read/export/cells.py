@@ -33,7 +33,7 @@ def _flat(column: pl.Series) -> pl.Series:
 
 
 def harmless(rows: pl.DataFrame) -> pl.DataFrame:
-    """Write an apostrophe before texts that a spreadsheet would run as a formula.
+    """Put an apostrophe before texts that a spreadsheet would run as a formula.
 
     Hidden characters, which would steer a terminal, are written out.
     """

@@ -66,7 +66,7 @@ def not_compared(dataset: Tables, search: Search) -> list[str]:
 def _asked_regions(
     search: Search, machines: pl.DataFrame, covered: dict[str, Coverage]
 ) -> set[tuple[str, str]]:
-    """Return the regions requested that belong to a provider of the machines.
+    """Return the requested regions that belong to a provider of the machines.
 
     Without a place these are all regions that have prices.
     """

@@ -1,4 +1,4 @@
-"""Compute from which share of the hours a commitment costs less than buying on demand.
+"""Compute the share of hours from which a commitment costs less than on demand.
 
 A commitment is paid for every hour of its term, used or not; on demand is paid for the hours of
 use. The two cost the same at the share u of all hours for which
@@ -52,7 +52,7 @@ def with_break_even(
     Args:
         dataset: the release.
         rows: with the columns of ``search.prices``; with those of ``overlays.apply`` if discounted.
-        search: what was asked, of which the purchase option does not count.
+        search: the question; its purchase option does not count.
         overlays: own discounts: on both prices.
     """
     committed = rows.filter(pl.col("term_months") > 0, *REAL)

@@ -111,7 +111,7 @@ def _notes(dataset: "Release", machine: machines.NamedMachine, search: Search) -
 
 
 def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
-    """Describe how many prices ``real_prices`` leaves out because they represent no offer."""
+    """Describe how many prices ``real_prices`` leaves out because they are not offers."""
     count = rows.filter(IS_PLACEHOLDER).height
     if not count:
         return ()

@@ -48,7 +48,7 @@ class PastOptions(TypedDict, total=False):
     continent: Names
     """Continents: europe, north_america."""
     option: Names
-    """Purchase options; "commitment" represents all that have a term."""
+    """Purchase options; "commitment" means all that have a term."""
     purchase_option: Names
     """Another name of ``option``, as the command line has it."""
     term: Names | int

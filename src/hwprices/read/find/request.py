@@ -160,7 +160,7 @@ def split(value: Names) -> list[str]:
 
 
 def _code(name: str, value: str | None, known: Any) -> str | None:
-    """Check that a value is one of the codes of a vocabulary; spaces and - may represent _."""
+    """Check that a value is one of the codes of a vocabulary; spaces and - are read as _."""
     if value is None:
         return None
     code = re.sub(r"[ -]", "_", value.strip().lower())

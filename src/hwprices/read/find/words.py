@@ -92,7 +92,7 @@ _MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?gi?b")
 
 MONTHS = 12
 
-MIN_CITY = 3  # letters: shorter words of a region's name are not a city
+MIN_CITY = 3  # letters: shorter words of a region's name are not cities
 
 
 def resolve_machines(
@@ -117,7 +117,7 @@ def resolve_machines(
 
 
 def _accelerator_notes(names: ReleaseWords, texts: Sequence[str]) -> list[str]:
-    """State which names are those of accelerators too, and what shows them; empty for none."""
+    """List names that are also accelerators', and what shows them; empty for none."""
     types = {machine.instance_type for machine in names.machines}
     devices = {
         text: accelerators(text.lower(), names.accelerators) for text in texts if text not in types

@@ -122,7 +122,7 @@ def diff(
 
 
 def _rank() -> pl.Expr:
-    """Write what the vendor changed first, then what we did, then what was only collected."""
+    """Sort: the vendor's changes first, then ours, then what was only collected."""
     ranks = {"restated": 2, "unclear": 2, "first_collected": 3, "price_up": 0, "price_down": 0}
     return pl.col("change").replace_strict(ranks, default=1, return_dtype=pl.Int8)
 

@@ -250,7 +250,7 @@ def _like(value: pl.Expr, patterns: list[str]) -> pl.Expr:
 
 
 def has_wildcard(text: str) -> bool:
-    """Return whether a text represents others too.
+    """Return whether a text matches others too.
 
     >>> has_wildcard("us-*"), has_wildcard("p5.48xlarge")
     (True, False)

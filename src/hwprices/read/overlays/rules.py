@@ -3,7 +3,7 @@
     - name: enterprise agreement       # without a name: rule 1, rule 2 …
       match:                           # all must hold; a list means any of them
         provider: aws
-        region: [us-east-1, eu-*]      # * represents any text; quote a text that begins with it
+        region: [us-east-1, eu-*]      # * matches any text; quote a text that begins with it
         family: p5*
         option: [on_demand, reserved]
       discount: 18%                    # or: change: -0.50 · or: price: 31.00
@@ -87,7 +87,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Overlays:
-    """Rules in their order, the day for which they are requested, and the name of their file."""
+    """Rules in their order, the day for which they are read, and the name of their file."""
 
     rules: tuple[Rule, ...]
     day: date

@@ -52,7 +52,7 @@ KIND = [
 SMALL_FAMILIES = ("apple", "arm", "jetson", "rdna", "other", "neuron", "gaudi", "pascal")
 """Families for which hardly any training was published."""
 
-MOST_COPIES = 100_000  # machines side by side; more is not a service that one rents machines for
+MOST_COPIES = 100_000  # machines side by side; no service rents more
 
 
 @dataclass
@@ -176,7 +176,7 @@ def _serve(row: dict[str, Any], accelerator: Device, job: Job, estimator: Estima
 
 
 def _usual_precision(accelerator: Device, job: Job, estimator: Estimator) -> str:
-    """Return the format of the weights where none is requested.
+    """Return the default format of the weights.
 
     As measured, else as published where that is in 4 bits, else 8 bits.
     """
@@ -211,7 +211,7 @@ def _demand(job: Job, precision: str, nodes: int = 1) -> Demand:
 
 
 def minimum_speed(asked: Serving) -> float:
-    """Return the speed that each user must have: that requested, else reading speed.
+    """Return the speed that each user must have: as requested, else reading speed.
 
     One user alone is served at any speed.
     """

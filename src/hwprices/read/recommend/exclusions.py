@@ -15,7 +15,7 @@ TOO_DEAR_TO_BUY: Final = "too_dear_to_buy"
 
 PRIVATE_HOST: Final = "private_host"
 
-PRIVATE_HOST_SENTENCE = "it belongs to a community host; ask with --community"
+PRIVATE_HOST_SENTENCE = "it is a community host; ask with --community"
 
 HOURS_PER_MONTH = 730  # 8760 / 12
 
@@ -32,14 +32,14 @@ def with_exclusions(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 
 def sentence(reasons: Mapping[str, pl.Expr]) -> pl.Expr:
-    """Return the sentence of excluded_reason, from those by code; null if the machine is in."""
+    """Return the sentence of excluded_reason, from those by code; null if the machine is ranked."""
     return pl.coalesce(
         pl.when(pl.col("excluded_reason") == code).then(text) for code, text in reasons.items()
     )
 
 
 def reason_code(limits: Limits) -> pl.Expr:
-    """Return the code of why a machine is left out; null if it is in."""
+    """Return the code of why a machine is left out; null if it is ranked."""
     return pl.coalesce(pl.when(condition).then(reason) for reason, condition in _conditions(limits))
 
 

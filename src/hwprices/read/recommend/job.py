@@ -239,12 +239,12 @@ class Job:
 
     @property
     def is_vague(self) -> bool:
-        """Whether nothing is requested but the model: then a measurement of it is the answer."""
+        """Whether the question names the model alone: then a measurement of it is the answer."""
         return self.serving == Serving() and self.precision is None and self.max_nodes == 1
 
     @property
     def asked_tokens_per_second(self) -> float | None:
-        """Tokens/s that the requests requested generate; None where no requests are requested."""
+        """Tokens/s that the requests generate; None without requests per second."""
         requests = self.serving.requests_per_second
         return None if requests is None else requests * self.output_tokens
 

@@ -43,7 +43,7 @@ COLUMNS = [
     "provider",  # for a local machine its vendor
     "region",
     "machine",  # instance_type or device_id
-    "private_host",  # belongs to a community host: see private_hosts
+    "private_host",  # is a community host: see private_hosts
     "availability_unknown",  # the vendor does not say whether it can be had
     "accelerator_id",
     "accelerator_count",

@@ -13,7 +13,7 @@ from hwprices.release.release import Release, Tables
 
 
 def search(dataset: Tables, limits: Limits) -> Search | None:
-    """Look up the provider, region and country that are requested; None where none is.
+    """Look up the requested provider, region and country; None where none is.
 
     Raises:
         HwpricesError: the release has no such provider, region or country; the line names near

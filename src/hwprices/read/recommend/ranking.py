@@ -75,7 +75,7 @@ OUTPUT = [
 - purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
 - best_1y_option, best_3y_option: which commitment the best price of 1 and 3 years is of, as in
   offers: committed_use_1y, reserved_1y_no_upfront, compute_savings_plan_1y_all_upfront …
-- purchase_price_date: day that the price to buy represents; many are of the launch.
+- purchase_price_date: day of the price to buy; many are of the launch.
 - usd, energy_kwh, operational_gco2e: of the whole job, for a training with its setup; of one hour
   for inference. Emissions are those of the electricity, without those of making the machine.
 - usd_per_month: of 730 hours; of a training that takes less, of its hours with the setup.
@@ -88,7 +88,7 @@ OUTPUT = [
 - samples_per_second, and USD and grams per thousand samples: of models of images, video and
   speech (media.py).
 - rent_usd_per_hour: of a machine to buy: what the work that it does in an hour costs on the
-  cheapest machine to rent in the places and under the option requested; null where none fits.
+  cheapest machine to rent in the requested places and option; null where none fits.
 - payback_hours: hours of this work after which the machine has cost as much as that rent; may be
   more than its life. Null for machines to rent, where there is no rent, and where the electricity
   alone costs more than the rent.

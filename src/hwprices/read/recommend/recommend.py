@@ -79,8 +79,7 @@ def recommend(
         HwpricesError: a value is out of range or does not belong to the model or workload, the
             release has no such provider, region or country, or the dataset has no table offers.
     """
-    is_question = len(asked) == 1 and isinstance(asked[0], Question)
-    question = asked[0] if is_question else _question(*asked, **named)
+    question = _question(*asked, **named)
     if (overlays := rules.given(question.limits.overlays)) is not None:
         question = replace(question, limits=replace(question.limits, overlays=overlays))
         warn_unmatched(dataset, overlays)
@@ -97,8 +96,15 @@ def _question(
     """Make a question of its fields, some of which may be those of its limits.
 
     Raises:
-        HwpricesError: there is no such option, or a limit is given twice.
+        HwpricesError: there is no such option, a limit is given twice, or a question is given and
+            options beside it.
     """
+    if values and isinstance(values[0], Question):
+        if values[1:] or serving or limits or named:
+            raise HwpricesError(
+                "options are given beside a Question", "Put them into the Question."
+            )
+        return values[0]
     alone = {name: named.pop(name) for name in SHORT_LIMITS if name in named}
     known = [field.name for field in fields(Question)]
     if unknown := [name for name in named if name not in known]:
@@ -240,7 +246,7 @@ def _figures_per_token(job: Job) -> list[pl.Expr]:
 
 
 def _tokens_per_second(job: Job) -> pl.Expr:
-    """Return the tokens/s that costs are divided by: those requested, else all that are possible.
+    """Return the tokens/s that costs are divided by: the requested, else all possible ones.
 
     A machine that could do more is paid for all the same.
     """

@@ -30,7 +30,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Demand:
-    """What is requested of a machine that serves a model."""
+    """What a machine that serves a model must do."""
 
     model: ModelShape
     input_tokens: float

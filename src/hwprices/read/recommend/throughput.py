@@ -256,7 +256,7 @@ def _same(measurement: Measurement, model: ModelShape) -> bool:
 
 
 def _before_scaling(demand: Demand, factor: float) -> Demand:
-    """Return the demand on the roofline whose speeds, times the factor, are those requested."""
+    """Return the demand on the roofline whose speeds, times the factor, are the requested ones."""
     latest = demand.max_seconds_to_first_token
     return replace(
         demand,

@@ -11,7 +11,7 @@ from hwprices.release import verify
 from hwprices.release.release import Release
 
 PRICE_COLUMN = re.compile(r"^(?!best_)(?P<option>\w+)_usd_per_hour$")
-"""A column of offers with the price of one purchase option the machine."""
+"""A column of offers with the price of one purchase option of the machine."""
 
 LEFT_OUT = (
     "on_demand_price_id",  # 24 random characters a row; the page of the machine type has them

@@ -2,7 +2,7 @@
 
 They can be read, printed and linked where a browser runs no scripts. A page of a machine type
 leads its prices back to the vendor: the arithmetic, the SKUs, the landed pages, and for the
-cheapest price of each purchase option the vendor's own line.
+cheapest price of each purchase option, the vendor's own line.
 """
 
 import re
@@ -248,7 +248,7 @@ def rental_prices(offers: pl.DataFrame) -> list[dict[str, Any]]:
     """Find the cheapest prices of one accelerator by provider, in each of PRICE_HEADINGS.
 
     ``offers`` are those of machines with the accelerator. Returns a dict for each provider, and
-    one of its own for its community hosts: ``provider``, ``private_host`` (whether it is
+    one of its own for community hosts: ``provider``, ``private_host`` (whether it is
     of such machines), and ``prices`` with a price or None for each heading. A price has ``amount``
     for one accelerator and hour, ``currency``, ``region`` and ``instance_type``. It is in USD where
     the provider has one in USD; otherwise on demand in the first other currency.

@@ -219,7 +219,7 @@ class Questions:
     def nearest(self) -> pl.DataFrame:
         """List for each accelerator, model and kind of measurement what is known from the nearest.
 
-        compute_format: null in the row that represents every format without one of its own. factor:
+        compute_format: null in the row for every format without one of its own. factor:
         measured over modelled speed. label: the measurement. precision and most_work are those of a
         measurement of the same model: the format of its weights, and the operations per second of
         the fastest system.

@@ -13,7 +13,7 @@ PIPE_WIDTH = 100_000
 def console() -> Console:
     """Make a console as wide as the terminal; without bounds and colours in a pipe.
 
-    Texts are shown as they are: [red] and :smile: are not styles or pictures.
+    Texts are shown as they are: [red] and :smile: are neither styles nor pictures.
     """
     if sys.stdout.isatty():
         return Console(markup=False, emoji=False, highlight=False)

@@ -398,7 +398,7 @@ def render_comparison(
 
 
 def _with_words(column: dict[str, Any]) -> dict[str, Any]:
-    """Write how a commitment is bought, and from when it pays, into words."""
+    """Describe how a commitment is bought, and its break-even."""
     words: dict[str, str | None] = {}
     for name in COMMITMENTS:
         terms = {key: column.get(f"{name}_{key}") for key in OF_COMMITMENT}

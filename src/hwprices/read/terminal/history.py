@@ -271,7 +271,7 @@ def _note(row: Mapping[str, Any]) -> str:
 
 
 def _unknown_placeholders(rows: pl.DataFrame) -> Iterator[str]:
-    """State of how many rises and falls the release before is not there to tell placeholders by."""
+    """Count the rises and falls that may be placeholders in a release that is gone."""
     moved = rows.filter(pl.col("change").is_in(["price_up", "price_down"]))
     count = moved["old_placeholder"].null_count()
     if count:

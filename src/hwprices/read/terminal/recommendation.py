@@ -171,7 +171,7 @@ WORK_PRICES = [
 
 
 def _private_hosts(left_out: pl.DataFrame) -> list[str]:
-    """Return the cheapest machine of community hosts among those left out, in one line."""
+    """Return the cheapest community host among those left out, in one line."""
     private = left_out.filter(excluded_reason=PRIVATE_HOST)
     for column, unit in WORK_PRICES:
         if not private[column].count():
@@ -273,7 +273,7 @@ def _machines_to_buy(
 
 
 def _year(price: Decimal | None, day: date | None) -> str:
-    """Write the year that a price to buy represents; empty without a price."""
+    """Write the year of a price to buy; empty without a price."""
     if price is None:
         return ""
     return "undated" if day is None else str(day.year)
@@ -421,7 +421,7 @@ def _not_compared(row: dict[str, Any]) -> str:
 
 
 def _of_private_hosts(frame: pl.DataFrame) -> Iterator[str]:
-    """List the machines that community hosts rent out for less than a data center."""
+    """List the community hosts that cost less than a data center."""
     less = pl.col("private_host_usd_per_hour") < pl.col("cloud_usd_per_hour")
     only = pl.col("private_host_usd_per_hour").is_not_null() & pl.col("cloud_offer").is_null()
     cheaper = frame.filter(less | only)

@@ -10,7 +10,7 @@ from hwprices.read.terminal.tables import money, table
 HEADINGS = ["cloud", "USD/h", "spot", "other currency", "offer", "seen"]
 
 PRIVATE = "community hosts"
-"""What a cloud's community hosts are called beside its name."""
+"""Name of community hosts, beside that of their cloud."""
 
 Row = dict[str, Any]
 

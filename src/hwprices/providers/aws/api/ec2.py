@@ -337,7 +337,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
 def _pages(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
     operation = OPERATIONS[unit.kind]
-    # Starting now, DescribeSpotPriceHistory gives the quotes current and not their history.
+    # Starting now, DescribeSpotPriceHistory gives the current quotes and not their history.
     since = {"StartTime": context.now()} if unit.kind == SPOT else {}
     pages: list[Page] = []
     for response in client.pages(operation.name, **operation.parameters, **since):

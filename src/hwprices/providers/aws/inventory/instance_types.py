@@ -1,6 +1,6 @@
 """Make rows of the instance_types table.
 
-The EC2 API describes types exactly. Where it was not asked, the price list's attributes are in.
+The EC2 API describes types exactly. Where it was not asked, the price list's attributes replace it.
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html
 """
 

@@ -13,7 +13,7 @@ class Problem:
     """A condition under which a row cannot be a price.
 
     ``reason`` is the code for the quarantine table. ``message`` is a template for
-    ``quarantine.message``, whose ``{}`` represent ``values``, columns or expressions. ``word`` is
+    ``quarantine.message``; ``values``, columns or expressions, replace its ``{}``. ``word`` is
     the vendor's word that is not known yet; None where the row is of a known kind and broken.
     """
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 VALID_SECONDS = 300
-"""A token that expires sooner is requested anew. azure-core does so too."""
+"""A token that expires sooner is renewed. azure-core does so too."""
 
 FAILED_SECONDS = 30
 """How long a login that failed is not tried again. There are several ways to log in, and each unit

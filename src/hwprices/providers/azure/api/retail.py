@@ -187,7 +187,7 @@ def read_regions(http: Http, url: str) -> list[str]:
     """List the regions that have prices of the probe sizes, sorted.
 
     Raises:
-        FetchError: the prices is unavailable.
+        FetchError: the prices are unavailable.
     """
     sizes = " or ".join(f"armSkuName eq '{size}'" for size in PROBE_SIZES)
     query = f"serviceName eq 'Virtual Machines' and priceType eq 'Consumption' and ({sizes})"
@@ -211,7 +211,7 @@ def has_prices(http: Http, url: str, region: str) -> bool:
     """Return whether any virtual machine has a price in a region. Reads the first page only.
 
     Raises:
-        FetchError: the prices is unavailable.
+        FetchError: the prices are unavailable.
     """
     if not region.isalnum():
         return False

@@ -67,7 +67,7 @@ class ClassifiedItems:
     and meter_flag, in the order of the items. ``refused`` has the columns of ``all_items``, reason,
     message and word: what is not known yet, null where a line of a known kind is broken.
     ``out_of_scope`` is region → reason → number of items. ``next_changes`` is region → when the
-    first of its items begins or ends to be current; regions without such items are absent.
+    first of its items becomes current or ends; regions without such items are absent.
     """
 
     chosen: pl.DataFrame
@@ -130,7 +130,7 @@ def _counts_by_region(outside: pl.DataFrame) -> Mapping[str, Mapping[str, int]]:
 
 
 def _next_changes(items: pl.DataFrame) -> Mapping[str, datetime]:
-    """Find for each region when the first of its items begins or ends to be current."""
+    """Find for each region when the first of its items becomes current or ends."""
     first = items.group_by("page_region").agg(pl.col("next_change").min())
     return dict(first.drop_nulls().iter_rows())
 
@@ -168,7 +168,7 @@ def _with_facts(items: Items, spelling: pl.DataFrame) -> pl.DataFrame:
 
 
 def _next_change() -> pl.Expr:
-    """Find when an item begins or ends to be current; null where it does neither from now on."""
+    """Find when an item becomes current or ends; null where it does neither from now on."""
     changes = [time(pl.col(day)) for day in DATES]
     return pl.min_horizontal(
         pl.when(change > pl.col("observed_at")).then(change) for change in changes
@@ -419,7 +419,7 @@ class _ByKey:
 def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     """Choose one row a key.
 
-    A meter has one price at a time: of its rows current the one that began last holds, with the
+    A meter has one price at a time: of its current rows the one that began last holds, with the
     ``meter_flag`` newest_of_two_rows where their prices differ. A primary meter goes before others
     where a key has both. If the rows left agree in price one of them is chosen; if they do not, all
     are refused.

@@ -54,7 +54,7 @@ _KNOWN_LAST_WORDS = r"(?i)^ (?:spot|low priority|promo|expired)$"
 
 
 def tidy(column: str) -> pl.Expr:
-    """Return a name plain single spaces, and none at its ends."""
+    """Replace blanks in a name by single spaces, and strip it."""
     return pl.col(column).str.replace_all(SPACES, " ").str.strip_chars()
 
 

@@ -58,7 +58,7 @@ class RegionPrices:
 
     ``rows`` has the columns of the prices table, ``refused`` those of the quarantine table.
     ``counts`` says how many items were left out on purpose, by reason. ``holds_until`` is when the
-    first item begins or ends to be current; None if none does.
+    first item becomes current or ends; None if none does.
     """
 
     rows: pl.DataFrame

@@ -26,7 +26,7 @@ RETRIED_STATUSES = retry.RETRIED_STATUSES - {403}
 Google answers 403 to a wrong key, which another try does not fix."""
 
 EXPECTED_WARNINGS = {"NO_RESULTS_ON_PAGE"}
-"""Warnings of a scope in an aggregated list that are not gap: it is empty, or on another page."""
+"""Warnings of a scope in an aggregated list that are not gaps: it is empty, or on another page."""
 
 ENVELOPE = {"kind", "id", "selfLink", "etag", "nextPageToken", "unreachables", "warning"}
 """Members of a list's answer besides the list, which is left out where it is empty."""

@@ -55,7 +55,7 @@ class Place:
 
 
 def requested_regions(pages: Pages) -> list[str] | None:
-    """Return the regions that the run was requested, or None for all.
+    """Return the regions that the run collects, or None for all.
 
     Google's lists come as a whole and are narrowed by the normaliser.
     """

@@ -116,7 +116,7 @@ def add_licenses(machines: Machines, rates: Rates, linux: MachinePrices) -> Lice
 def _newest_releases(skus: pl.DataFrame) -> tuple[list[_License], pl.DataFrame]:
     """Return the newest release of each license and vCPU band, and the SKUs refused.
 
-    SKUs are refused that are not for an hour; no older release is in for them. Of several SKUs
+    SKUs are refused that are not for an hour; no older release replaces them. Of several SKUs
     for one license and band the most expensive counts.
     """
     band = ["component_id", "min_vcpus", "max_vcpus"]
