@@ -42,7 +42,8 @@ def refused(
     """
     schema = frame.collect_schema()
     given = {"reason": reason, "message": message, "word": word, "dependants": dependants}
-    own = {name: pl.col(name) if name in schema else pl.lit(None) for name in given}
+    is_left_out = {name: name in ("word", "dependants") and name not in schema for name in given}
+    own = {name: pl.lit(None) if absent else pl.col(name) for name, absent in is_left_out.items()}
     stated = {n: own[n] if value is None else _expression(value) for n, value in given.items()}
     left_out = {*LINEAGE, "reason", "message", "word", "dependants"} - {"region"}
     body = [_json_value(name, dtype) for name, dtype in schema.items() if name not in left_out]
