@@ -72,7 +72,7 @@ def _check_port(port: str) -> None:
     """Refuse a port at which something listens: Prefect would go on with the other server."""
     if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
         raise HwpricesError(
-            f"PREFECT_SERVER_API_PORT: {port} is no port",
+            f"PREFECT_SERVER_API_PORT: {port} is not a port",
             "Set a number from 1 to 65535, or unset it.",
         )
     with socket.socket() as probe:

@@ -252,7 +252,7 @@ def test_a_port_that_is_taken_is_said_at_once(
 @pytest.mark.parametrize("port", ["abc", "0", "65536", "-1"])
 def test_a_port_that_is_none_is_one_line(monkeypatch: pytest.MonkeyPatch, port: str) -> None:
     monkeypatch.setenv("PREFECT_SERVER_API_PORT", port)
-    with pytest.raises(HwpricesError, match=f"PREFECT_SERVER_API_PORT: {port} is no port"):
+    with pytest.raises(HwpricesError, match=f"PREFECT_SERVER_API_PORT: {port} is not a port"):
         serve.main()
 
 

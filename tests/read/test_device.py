@@ -342,16 +342,16 @@ def test_a_device_whose_id_another_table_has_is_found_by_its_table(release: Rele
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("GCP", "gcp is a cloud and no device. hwprices find --provider gcp lists what it offers."),
+        ("GCP", "gcp is a cloud, not a device. hwprices find --provider gcp lists what it offers."),
         (
             "m7g.xlarge",
-            "m7g.xlarge is a machine type of aws and no device."
+            "m7g.xlarge is a machine type of aws, not a device."
             " hwprices price m7g.xlarge shows what it costs.",
         ),
     ],
 )
 def test_what_is_no_device_says_what_to_ask(release: Release, name: str, message: str) -> None:
-    """CoreWeave is a cloud: "Did you mean d-matrix-corsair?"."""
+    """A cloud such as CoreWeave once got "Did you mean d-matrix-corsair?"."""
     with pytest.raises(HwpricesError) as caught:
         device(release, name)
     assert str(caught.value) == message

@@ -1,10 +1,11 @@
 """Download pages completely, or fail with one clear line.
 
-The body goes to a file while it arrives: a gzip body as the server sent it, any other packed with
-zstd. In the same pass it is hashed, its content counted, and checked: it is accepted only if its
-length is the one announced, a gzip body ends with its trailer, and its type is the expected one.
-429, 5xx and connections that break or stall are tried again (``landing.retry``). Time and size are
-bounded while the body is received (``landing.limits``); of a page that is refused no file is left.
+The body goes to a file while it arrives: a gzip body as the server sent it, any other compressed
+with zstd. In the same pass it is hashed, its content counted, and checked: it is accepted only if
+its length is the one announced, a gzip body ends with its trailer, and its type is the expected
+one. 429, 5xx and connections that break or stall are tried again (``landing.retry``). Time and size
+are bounded while the body is received (``landing.limits``); of a page that is refused no file is
+left.
 """
 
 import copy
@@ -122,7 +123,7 @@ class Downloaded:
     retrieved_at: datetime
 
     def read(self) -> bytes:
-        """Return the body's content, unpacked."""
+        """Return the body's content, decompressed."""
         return self.file.read()
 
 

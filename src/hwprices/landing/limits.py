@@ -132,7 +132,7 @@ class PageLimits:
             )
         if content > max(RATIO_FROM_BYTES, MAX_RATIO * received):
             raise FetchError(
-                f"{self.name} unpacks to more than {MAX_RATIO} times its length",
+                f"{self.name} decompresses to more than {MAX_RATIO} times its length",
                 "It is taken for a decompression bomb. Look at what the vendor sends.",
             )
         self.unit.check_bytes(content)

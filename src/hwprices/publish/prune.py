@@ -73,10 +73,10 @@ class Pruned:
 def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
     """Delete old releases and collections, and what killed and failed runs left.
 
-    The current release always stays, and one that was until an hour ago. So do releases of the
-    last month in which somebody let a check of the gate through: it does not compare with what was
-    before them. The oldest release of the last month, with which it compares slow drift, stays
-    where old releases are thinned out.
+    The current release always stays, and the one before it for an hour. So do releases of the last
+    month in which somebody let a check of the gate through: the gate does not compare with older
+    releases than those. Where old releases are thinned out, the oldest one of the last month stays:
+    the gate measures slow drift against it.
 
     Leftovers are releases and staged tables without a manifest, landed pages that no
     run names, and files that were being written. They are deleted when they are a day old,

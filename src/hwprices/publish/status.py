@@ -1,4 +1,4 @@
-"""Keep ``status.json`` at the root: the status of each provider, for people and monitors.
+"""Keep ``status.json`` at the root: the status of each provider, for users and monitors.
 
 A publication updates the entries of all providers, a collection that failed that of its own. Both
 may happen at once, in several processes: the file is replaced as a whole, and an update that was

@@ -17,5 +17,5 @@ EC2_BY_REGION = (ZONES, INSTANCE_TYPES, OFFERINGS, SPOT, CAPACITY_BLOCKS)
 """Kinds that the EC2 API answers for one region."""
 
 HOME_REGION = "us-east-1"
-"""The region that offers nearly all types. It is asked for what is the same everywhere, and its
+"""The region that offers nearly all types. What is the same everywhere is fetched from it, and its
 description of a type is used where regions describe it differently."""

@@ -48,7 +48,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
 
 
 def _with_facts(pages: Pages, part: Part, price_lists: list[PriceListFacts]) -> Part:
-    """Add a part's facts on types and regions to the list; return the part."""
+    """Return the part, after adding what its price list says of types and regions to the list."""
     if part.facts and part.region is not None:
         [page] = _newest_price_list(pages, part.region)
         price_lists.append(PriceListFacts(part.region, page, **part.facts))

@@ -12,8 +12,8 @@ from hwprices.providers.gcp.settings import Settings
 def check_access(context: Context) -> Iterator[Check]:
     """Check the credential of the billing catalog, and the rights in the project.
 
-    The catalog is asked for Cloud TPU's SKUs, the project for its zones: one page each. The catalog
-    cannot be done without: there are no prices elsewhere.
+    Reads one page of each: Cloud TPU's SKUs in the catalog, and the project's zones. Without the
+    catalog no price is collected.
     """
     settings: Settings = context.settings
     try:

@@ -209,12 +209,12 @@ def find(
         if matches:
             raise _ambiguous(name, matches)
     if names is not None:
-        _refuse_what_is_no_device(name, names)
+        _reject_clouds_and_machines(name, names)
     raise HwpricesError(f"unknown device {name!r}", _suggestions(devices, squeezed))
 
 
-def _refuse_what_is_no_device(name: str, names: ReleaseWords) -> None:
-    """Describe what to ask of a cloud, or of a machine type without a known accelerator.
+def _reject_clouds_and_machines(name: str, names: ReleaseWords) -> None:
+    """Reject the name of a cloud or a machine type, and say which command shows it.
 
     Raises:
         HwpricesError: the name is one of these.
@@ -222,12 +222,12 @@ def _refuse_what_is_no_device(name: str, names: ReleaseWords) -> None:
     text = " ".join(name.lower().split())
     for provider in meanings.providers(text, names):
         raise HwpricesError(
-            f"{names.providers[provider]} is a cloud and no device",
+            f"{names.providers[provider]} is a cloud, not a device",
             f"hwprices find --provider {provider} lists what it offers.",
         )
     for machine in find_machines(names.machines, name):
         raise HwpricesError(
-            f"{machine.instance_type} is a machine type of {machine.provider} and no device",
+            f"{machine.instance_type} is a machine type of {machine.provider}, not a device",
             f"hwprices price {quote(machine.instance_type)} shows what it costs.",
         )
 

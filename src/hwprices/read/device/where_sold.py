@@ -46,7 +46,7 @@ def where_sold(
 ) -> list[dict[str, Any]]:
     """List the clouds, the cheapest on-demand price first, those without one last.
 
-    Private people's machines come after those of data centers.
+    Community hosts come after those of data centers.
 
     Args:
         offers: the rows of offers with the device, with the columns that PriceDates adds; those of

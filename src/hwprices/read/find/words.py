@@ -117,7 +117,7 @@ def resolve_machines(
 
 
 def _accelerator_notes(names: ReleaseWords, texts: Sequence[str]) -> list[str]:
-    """List names that are also accelerators', and what shows them; empty for none."""
+    """Note which names are also those of accelerators, and which commands show these."""
     types = {machine.instance_type for machine in names.machines}
     devices = {
         text: accelerators(text.lower(), names.accelerators) for text in texts if text not in types

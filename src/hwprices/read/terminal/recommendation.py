@@ -178,7 +178,7 @@ def _private_hosts(left_out: pl.DataFrame) -> list[str]:
             continue
         row = private.sort(column, nulls_last=True).row(0, named=True)
         return [
-            f"Private people's machines ({private.height}) are not ranked; the cheapest:"
+            f"Community hosts ({private.height}) are not ranked; the cheapest:"
             f" {row['machine']}, {place(row, 'provider', 'region')},"
             f" {money(row['usd_per_hour'])} USD/h, {money(row[column])} {unit}."
             " --community ranks them."
@@ -426,7 +426,7 @@ def _of_private_hosts(frame: pl.DataFrame) -> Iterator[str]:
     only = pl.col("private_host_usd_per_hour").is_not_null() & pl.col("cloud_offer").is_null()
     cheaper = frame.filter(less | only)
     if cheaper.height:
-        yield "Private people ask less, for what is not known to be free:"
+        yield "Community hosts cost less, but may not be free:"
     for row in cheaper.iter_rows(named=True):
         price = money(row["private_host_usd_per_hour"])
         yield f"  {row['name']}: {price} USD/h, {row['private_host_offer']}"

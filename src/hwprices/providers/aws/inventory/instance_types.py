@@ -1,6 +1,7 @@
 """Make rows of the instance_types table.
 
-The EC2 API describes types exactly. Where it was not asked, the price list's attributes replace it.
+The EC2 API describes types exactly. Types that it did not describe have the attributes of the price
+list.
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html
 """
 

@@ -283,7 +283,7 @@ def _retry_policy(context: Context, limits: Limits) -> Any:
 def _authentication(context: Context, url: str) -> dict[str, Any]:
     """Return the client DefaultAzureCredential over https, one login for all units.
 
-    A server on this machine is asked over plain http, without any credential.
+    A server on this machine, over plain http, gets no credential.
 
     Raises:
         FetchError: the URL is plain http to another machine.

@@ -128,22 +128,22 @@ class Download:
 class _PageReader:
     """Reads pages of one partition, landed ones too. One that came before is not parsed again.
 
-    It is told by its digest: packed as it came, which needs no unpacking, or else unpacked.
+    A page is recognized by the digest of its file or, if that is a new one, of its content.
     """
 
     def __init__(self) -> None:
         self._pages: dict[str, PageSummary] = {}
 
-    def read(self, sha256: str, unpack: Callable[[], bytes]) -> PageSummary:
+    def read(self, sha256: str, decompress: Callable[[], bytes]) -> PageSummary:
         """Read a page, and check that it is an answer of Retail Prices.
 
-        ``sha256`` is that of its packed file, and ``unpack`` gives the content.
+        ``sha256`` is that of its compressed file, and ``decompress`` gives the content.
 
         Raises:
             _InconsistentError: it is not.
         """
         if sha256 not in self._pages:
-            content = unpack()
+            content = decompress()
             digest = hashlib.sha256(content).hexdigest()
             page = self._pages.get(digest) or _read_page(content)
             self._pages[digest] = self._pages[sha256] = page
