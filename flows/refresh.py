@@ -6,9 +6,12 @@ As a script (``python flows/refresh.py``) this file is the command ``hwprices re
 if __name__ == "__main__":
     # The command sets Prefect's environment and imports this module anew, so it has to start
     # before prefect is imported below. It ends the process.
-    from hwprices.flows import command
+    import runpy
+    import sys
 
-    command.app(prog_name="refresh")
+    sys.argv[1:1] = ["refresh"]
+    runpy.run_module("hwprices", run_name="__main__")
+    sys.exit()
 
 from typing import Any, cast
 

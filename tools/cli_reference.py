@@ -7,7 +7,6 @@ import typer
 from typer.cli import get_docs_for_click
 
 from hwprices.cli import app
-from hwprices.flows import command
 from tools.generated import PROJECT
 
 TARGET = PROJECT / "docs" / "cli.md"
@@ -25,16 +24,7 @@ def render() -> str:
     context = typer.Context(root, info_name="hwprices")
     text = get_docs_for_click(obj=root, ctx=context, name="hwprices")
     body = text.replace("# `hwprices`\n", "## `hwprices`\n", 1).strip()
-    return f"{HEAD}{body}\n\n{_refresh_options().strip()}\n"
-
-
-def _refresh_options() -> str:
-    """Document the options of ``hwprices refresh``, which are passed on to a command of its own."""
-    refresh = typer.main.get_command(command.app)
-    context = typer.Context(refresh, info_name="hwprices refresh")
-    name = "Options of hwprices refresh"
-    text = get_docs_for_click(obj=refresh, ctx=context, name=name, indent=1)
-    return text.replace(f"$ {name}", "$ hwprices refresh")
+    return f"{HEAD}{body}\n"
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.read.terminal.tables import money
+from hwprices.cli.tables import money
 from tools.generated import PROJECT, write_or_check
 
 TARGET = PROJECT / "docs" / "questions.md"

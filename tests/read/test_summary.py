@@ -10,7 +10,7 @@ from tests.helpers.offer_rows import machine, price, prices, rows
 from tests.helpers.small_release import Release
 
 from hwprices.read import summary
-from hwprices.read.terminal.tables import listing, money, number, table
+from hwprices.cli.tables import listing, money, number, table
 from hwprices.release.manifest import (
     CollectionReport,
     TableEntry,

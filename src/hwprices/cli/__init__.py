@@ -1,40 +1,89 @@
 """The command ``hwprices``: read a dataset from a terminal, and make one.
 
-A command is a plain function in one of the modules here, and one line at the end of this one. Each
-imports what it needs when it runs, so that ``--help`` is quick and needs no part of the pipeline.
+Each command has a file of its own here, with its options and what it draws. ``COMMANDS`` lists
+them; a file is imported when its command is called, so that ``--help`` is quick and needs no part
+of the pipeline.
 """
 
+import codecs
+import errno
 import gc
+import io
+import os
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from hwprices.cli import (
-    answers,
-    check_sheet,
-    compare,
-    coverage,
-    demo,
-    deploy,
-    diff,
-    explain,
-    export,
-    find,
-    history,
-    output,
-    pipeline,
-    preflight,
-    price,
-    recommend,
-    releases,
-    report,
-    status,
-)
-from hwprices.cli.common import GroupedHelp, one_line_errors, print_error
+from hwprices.cli.common import missing_part, one_line_errors, print_error
+from hwprices.errors import HwpricesError
+
+COMMANDS = {
+    "show": "Summarize a release in a screenful.",
+    "demo": "Show the small release that comes with the program.",
+    "find": "Find offers by words or options.",
+    "price": "Show what a machine type has and costs.",
+    "compare": "Compare machine types side by side.",
+    "query": "Ask the dataset in SQL.",
+    "explain": "Trace a price back to the vendor's line.",
+    "export": "Write tables as CSV, JSON, Parquet, Excel or DuckDB.",
+    "device": "Describe an accelerator, CPU or machine.",
+    "recommend": "Rank machines for a model, to rent and to buy.",
+    "tco": "Compare owning a machine with renting one.",
+    "history": "Show what a machine type or accelerator cost, and when.",
+    "diff": "Show how the prices of two releases differ.",
+    "report": "Write a release as pages for a browser.",
+    "releases": "List the releases of a dataset, newest last.",
+    "coverage": "State which regions have prices, and how old they are.",
+    "quarantine": "List what was refused, grouped by reason.",
+    "verify": "Check a release against its checksums.",
+    "status": "Describe the status of each provider.",
+    "prune": "Delete old releases and what only they were made of.",
+    "check-sheet": "Check a price sheet and show what changed.",
+    "refresh": "Collect prices and publish a release.",
+    "preflight": "Check what a live run will need, before it starts.",
+    "serve": "Run the pipeline by its schedules, until Ctrl-C.",
+    "deploy": "Make the schedules on your own Prefect server.",
+    "worker": "Run the scheduled flows of your own Prefect server.",
+}
+"""Each command with the first line of its help, in the order of the help."""
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What a file gives that takes no more: disk full, quota, longest file, hardware."""
+
+
+class Commands(TyperGroup):
+    """The commands of the files in this folder."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import a command; None if there is none of this name.
+
+        A file may have ``SETTINGS``: those of ``typer.Typer.command``.
+        """
+        if cmd_name not in COMMANDS:
+            return None
+        name = cmd_name.replace("-", "_")
+        with missing_part():
+            module = import_module(f"hwprices.cli.{name}")
+        one = typer.Typer(rich_markup_mode=None, add_completion=False)
+        settings = {"cls": TyperCommand, **getattr(module, "SETTINGS", {})}
+        one.command(cmd_name, **settings)(one_line_errors(getattr(module, name)))
+        return typer.main.get_command(one)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the names with their help, without an import of their files."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     # plain help: rich's shows a type behind each switch, and is slower to import
     rich_markup_mode=None,
@@ -76,45 +125,6 @@ def hwprices(
     """
 
 
-def _add(command: Callable[..., None], **settings: Any) -> None:
-    """Register a command. ``settings`` are those of ``typer.Typer.command``."""
-    app.command(**settings)(one_line_errors(command))
-
-
-# in the order in which the help lists them
-_add(releases.show)
-_add(demo.demo)
-_add(find.find)
-_add(price.price, context_settings={"allow_extra_args": True})  # it points to compare
-_add(compare.compare)
-_add(releases.query)
-_add(explain.explain)
-_add(export.export)
-_add(answers.device)
-_add(recommend.recommend, cls=GroupedHelp)
-_add(answers.tco)
-_add(history.history)
-_add(diff.diff)
-_add(report.report)
-_add(releases.releases)
-_add(coverage.coverage)
-_add(coverage.quarantine)
-_add(releases.verify)
-_add(status.status)
-_add(pipeline.prune)
-_add(check_sheet.check_sheet)
-# the command has a help of its own, which needs the pipeline: its options are passed on
-_add(
-    pipeline.refresh,
-    add_help_option=False,
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)
-_add(preflight.preflight)
-_add(pipeline.serve)
-_add(deploy.deploy)
-_add(pipeline.worker)
-
-
 def main() -> None:
     """Run the command line.
 
@@ -122,7 +132,7 @@ def main() -> None:
     again and again, and frees them one by one at the end: a fifth of ``hwprices find``.
     """
     gc.set_threshold(50_000)
-    output.prepare()
+    _prepare_output()
     try:
         try:
             app(prog_name="hwprices")
@@ -131,12 +141,54 @@ def main() -> None:
     except BrokenPipeError:
         # Nobody reads any more, as with head. Typer sees it in a command, but not in what is
         # written at the end.
-        output.throw_away()
+        _throw_away()
         sys.exit(1)
     except OSError as cause:
-        print_error(output.error_of(cause))
+        print_error(_error_of(cause))
         sys.exit(1)
     finally:
         # the system frees all memory at once; DuckDB prints what is left over as leaks
         if "duckdb" not in sys.modules:
             gc.freeze()
+
+
+def _prepare_output() -> None:
+    """Let stdout and stderr take every character, in UTF-8 where they are not a terminal.
+
+    A terminal with another encoding shows what it cannot write as a question mark, and so does
+    a stream for which the user has set PYTHONIOENCODING. A stream that is closed takes everything
+    and keeps nothing.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+        elif not isinstance(stream, io.TextIOWrapper) or _is_utf8(stream):
+            continue
+        elif stream.isatty() or os.environ.get("PYTHONIOENCODING"):
+            stream.reconfigure(errors="replace")
+        else:
+            stream.reconfigure(encoding="utf-8")
+
+
+def _is_utf8(stream: io.TextIOWrapper) -> bool:
+    return codecs.lookup(stream.encoding).name == "utf-8"
+
+
+def _error_of(cause: OSError) -> HwpricesError:
+    """Report that stdout takes no more, and throw away what is left.
+
+    Raises:
+        OSError: the cause is another one.
+    """
+    if cause.filename is not None or cause.errno not in NO_ROOM:
+        raise cause
+    _throw_away()
+    return HwpricesError(
+        f"the output cannot be written: {cause.strerror}", "Make room where it goes."
+    )
+
+
+def _throw_away() -> None:
+    """Throw away what is left to be written: Python would try it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -54,7 +54,6 @@ Limit = Annotated[
     typer.Option(min=1, help="How many rows; without it a screenful, and all with --csv, --json."),
 ]
 
-
 LATEST = "latest"
 
 TRACEBACK = "HWPRICES_TRACEBACK"
@@ -124,17 +123,10 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         _opened.clear()
         try:
-            with _one_line_warnings():
+            with _one_line_warnings(), missing_part():
                 command(*args, **kwargs)
         except HwpricesError as error:
             _fail(error)
-        except ModuleNotFoundError as missing:
-            _fail(
-                HwpricesError(
-                    f"this command needs {missing.name}, a part of the pipeline",
-                    f"{install_command('pipeline')}.",
-                )
-            )
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except Exception as error:
@@ -143,6 +135,20 @@ def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
             _fail(_damage(error) or _unreadable(error))
 
     return run
+
+
+@contextmanager
+def missing_part() -> Iterator[None]:
+    """End with exit status 2 and one line where a package of the pipeline is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        _fail(
+            HwpricesError(
+                f"this command needs {missing.name}, a part of the pipeline",
+                f"{install_command('pipeline')}.",
+            )
+        )
 
 
 @contextmanager
@@ -208,8 +214,8 @@ def print_line(label: str, style: str, text: str) -> None:
 
 
 def print_table(table: "RenderableType") -> None:
-    """Print a table; see ``console.show``."""
-    from hwprices.read.terminal.console import show
+    """Print a table; see ``tables.show``."""
+    from hwprices.cli.tables import show
 
     show(table)
 

@@ -1,11 +1,30 @@
 """The command ``hwprices compare``: machine types side by side."""
 
-from typing import Annotated
+from collections.abc import Collection, Iterable, Mapping
+from decimal import Decimal
+from typing import Annotated, Any
 
+import polars as pl
 import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from hwprices.cli import completion, filters
+from hwprices.cli import filters
 from hwprices.cli.common import AsCsv, AsJson, Release, Root, open_dataset, print_frame
+from hwprices.cli.tables import (
+    PAYS_FROM,
+    PAYS_FROM_CAPTION,
+    STALE_CAPTION,
+    STALE_MARK,
+    money,
+    number,
+    pays_from,
+    table,
+)
+from hwprices.read.find import compare as comparing
+from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
+from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
+from hwprices.release.wording import purchase
 
 MachineTypes = Annotated[
     list[str],
@@ -13,9 +32,10 @@ MachineTypes = Annotated[
         metavar="TYPE…",
         help="Machine types, without case or the vendor's prefix; with the cloud before a name that"
         " several clouds have: 'nebius NVIDIA HGX H100'.",
-        autocompletion=completion.machines,
+        autocompletion=filters.machines,
     ),
 ]
+
 Equals = Annotated[
     bool,
     typer.Option("--equals", help="Add the machine of every other cloud most like the first one."),
@@ -45,9 +65,6 @@ def compare(
 
         hwprices compare g6.xlarge --equals
     """
-    from hwprices.read.find import compare as comparing
-    from hwprices.read.terminal.find import render_comparison
-
     dataset = open_dataset(root, version)
     comparison = comparing.compare(dataset, *machine_types, equals=equals, **options)
     print_frame(
@@ -57,3 +74,110 @@ def compare(
         as_csv=as_csv,
         notes=comparison.notes,
     )
+
+
+LABELS = {
+    "provider": "cloud",
+    "arch": "CPU",
+    "vcpus": "vCPUs",
+    "physical_cores": "cores",
+    "memory_gib": "memory, GiB",
+    "accelerator_id": "accelerator",
+    "accelerator_count": "accelerators",
+    "accelerator_memory_gib": "their memory, GiB",
+    "accelerator_interconnect": "interconnect",
+    "local_disk_gib": "local disk, GiB",
+    "network_gbps_max": "network, Gbit/s",
+    "rdma": "RDMA",
+    "block_storage_gbps_baseline": "block storage, Gbit/s",
+    "block_storage_gbps_max": "  at most",
+    "block_storage_iops_baseline": "block storage, IOPS",
+    "block_storage_iops_max": "  at most",
+    "accelerator_memory_bandwidth_gbs": "bandwidth each, GB/s",
+    "accelerator_fp16_dense_tflops": "FP16 each, TFLOPS",
+    "accelerator_bf16_dense_tflops": "BF16 each, TFLOPS",
+    "accelerator_fp8_dense_tflops": "FP8 each, TFLOPS",
+    "on_demand_usd_per_hour": "on demand, USD/h",
+    "on_demand_region": "  in",
+    "spot_usd_per_hour": "spot, USD/h",
+    "spot_region": "  in",
+    "commitment_1y_usd_per_hour": "1 year, USD/h",
+    "commitment_1y_region": "  in",
+    "commitment_1y_how": "  how",
+    "commitment_1y_break_even_utilisation": f"  {PAYS_FROM}",
+    "commitment_3y_usd_per_hour": "3 years, USD/h",
+    "commitment_3y_region": "  in",
+    "commitment_3y_how": "  how",
+    "commitment_3y_break_even_utilisation": f"  {PAYS_FROM}",
+}
+
+OF_A_PRICE = ("_region", "_how")
+"""Ends of the keys of LABELS that explain the price above: a difference is not news there."""
+
+PRICE_SUFFIX = "_usd_per_hour"
+"""End of the keys of LABELS that are prices; ``_stale`` in its place says whether one is stale."""
+
+
+def render_comparison(
+    machines_compared: pl.DataFrame, notes: Iterable[str] = (), sheets: Collection[str] = ()
+) -> RenderableType:
+    """Draw machines side by side, a figure a line; a line with differences is marked with ≠.
+
+    A stale price has a star; not those of ``sheets``, whose age the notes tell.
+    """
+    columns = [_with_words(column) for column in machines_compared.to_dicts()]
+    names = [str(column["instance_type"]) for column in columns]
+    rows = []
+    has_stale = False
+    for key, label in LABELS.items():
+        values = [column.get(key) for column in columns]
+        if all(value is None for value in values):
+            continue
+        differs = len({str(value) for value in values}) > 1 and not key.endswith(OF_A_PRICE)
+        style = "bold" if differs else ""
+        old = [_is_stale(key, column, sheets) for column in columns]
+        has_stale = has_stale or any(old)
+        cells = [
+            Text(_figure(value) + STALE_MARK * is_old, style)
+            for value, is_old in zip(values, old, strict=True)
+        ]
+        rows.append([Text("≠" if differs else ""), Text(label), *cells])
+    captions = [STALE_CAPTION] if has_stale else []
+    if any(str(row[1]).strip() == PAYS_FROM for row in rows):
+        captions.append(PAYS_FROM_CAPTION)
+    drawn = table(
+        ["", "", *names],
+        rows,
+        right=names,
+        # a figure that is cut may be read as another; the first two machines stay
+        least=names[:1:-1] if len(set(names)) == len(names) else (),
+        breaks_first=True,
+        caption="\n".join(captions),
+    )
+    return Group(drawn, *(Text(note, "yellow") for note in notes))
+
+
+def _with_words(column: dict[str, Any]) -> dict[str, Any]:
+    """Describe how a commitment is bought, and its break-even."""
+    words: dict[str, str | None] = {}
+    for name in COMMITMENTS:
+        terms = {key: column.get(f"{name}_{key}") for key in OF_COMMITMENT}
+        if terms["purchase_option"] is not None:
+            words[f"{name}_how"] = purchase({**terms, "term_months": 0})
+        words[f"{name}_{BREAK_EVEN}"] = pays_from(terms[BREAK_EVEN]) or None
+    return {**column, **words}
+
+
+def _is_stale(key: str, column: Mapping[str, Any], sheets: Collection[str]) -> bool:
+    """Return whether a figure of a machine is a stale price."""
+    if not key.endswith(PRICE_SUFFIX) or column["provider"] in sheets:
+        return False
+    return bool(column[f"{key.removesuffix(PRICE_SUFFIX)}_stale"])
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    return money(value) if isinstance(value, Decimal) else number(value)

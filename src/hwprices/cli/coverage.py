@@ -1,12 +1,23 @@
-"""The commands ``hwprices coverage`` and ``hwprices quarantine``: what is in, and what is not."""
+"""The command ``hwprices coverage``: what a release has, and how old it is."""
 
-from typing import Annotated
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
+import polars as pl
 import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import AsCsv, AsJson, Limit, Release, Root, open_dataset, print_frame
+from hwprices.cli.tables import listing, table
 from hwprices.errors import HwpricesError
+from hwprices.read.find import overview, request
+from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.release.wording import ago
 
 
 def coverage(
@@ -39,14 +50,6 @@ def coverage(
 
         hwprices coverage --columns
     """
-    from hwprices.read.find import overview, request
-    from hwprices.read.find.vocabulary import ReleaseWords
-    from hwprices.read.terminal.overview import (
-        render_columns,
-        render_coverage,
-        render_new_words,
-    )
-
     dataset = open_dataset(root, version)
     chosen = request.providers(ReleaseWords.of(dataset), provider) if provider else ()
     if columns and unknown:
@@ -75,26 +78,160 @@ def coverage(
     )
 
 
-def quarantine(
-    limit: Limit = None,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-) -> None:
-    """List what was refused, grouped by reason.
+def render_coverage(
+    regions: pl.DataFrame, limit: int | None, *, now: datetime | None = None
+) -> RenderableType:
+    """Draw what a release covers: a line for each provider, and one for each priced region."""
+    moment = now or datetime.now(UTC)
+    sums = overview.by_provider(regions)
+    rows = [
+        [
+            row["provider"],
+            f"{row['regions_with_prices']} of {row['regions']}",
+            f"{row['prices']:,}",
+            _age(row, moment),
+            _words(row["purchase_options"]),
+            _words(row["operating_systems"]),
+            " ".join(row["currencies"]),
+        ]
+        for row in sums.iter_rows(named=True)
+    ]
+    headings = ["cloud", "regions", "prices", "seen", "options", "systems", "currencies"]
+    parts: list[RenderableType] = [
+        table(
+            headings,
+            rows,
+            title="Covered",
+            right=["prices"],
+            wrap=["options", "systems"],
+            least=["systems", "currencies"],
+        )
+    ]
+    priced = regions.filter(pl.col("prices") > 0)
+    shown = priced.head(limit or priced.height)
+    parts.append(_regions(shown, moment))
+    for provider, names in _without_prices(regions):
+        parts.append(Text(f"no prices of {provider}: {listing(names)}", "dim"))
+    return Group(*parts)
 
-    Prints how many rows of each table were refused, why, in which regions, and the message of one
-    of them. The table quarantine has every row.
 
-    Example:
-
-        hwprices quarantine
-    """
-    from hwprices.read.find import overview
-    from hwprices.read.terminal.overview import render_quarantine
-
-    groups = overview.quarantine(open_dataset(root, version))
-    print_frame(
-        groups, as_json, lambda rows: render_quarantine(rows, limit), as_csv=as_csv, limit=limit
+def render_columns(columns: pl.DataFrame, limit: int | None) -> RenderableType:
+    """Draw the columns that lack a value in some row, by table."""
+    lacking = columns.filter(pl.col("filled") < pl.col("rows"))
+    rows = [
+        [
+            row["table"],
+            row["column"],
+            f"{row['filled']:,} of {row['rows']:,}",
+            _percent(row["share"]),
+            listing(row["providers"] or []),
+        ]
+        for row in lacking.head(limit or lacking.height).iter_rows(named=True)
+    ]
+    drawn = table(
+        ["table", "column", "rows with a value", "share", "clouds with a value"],
+        rows,
+        title="Columns with gaps",
+        right=["rows with a value", "share"],
+        wrap=["clouds with a value"],
+        least=["clouds with a value"],
     )
+    whole = columns.filter(pl.col("rows") > 0, pl.col("filled") == pl.col("rows")).height
+    empty = lacking.filter(pl.col("filled") == 0).height
+    note = f"Columns without gaps: {whole:,}. Of those above, without any value: {empty:,}."
+    return Group(drawn, Text(note, "dim"))
+
+
+def _percent(share: float) -> str:
+    """Write a share that is below 1, and neither 0 nor 1 of some as if it were of none or all."""
+    return "< 1 %" if 0 < share < 0.01 else f"{math.floor(100 * share)} %"
+
+
+def _without_prices(regions: pl.DataFrame) -> list[tuple[str, list[str]]]:
+    lacking = regions.filter(pl.col("prices") == 0)
+    grouped = lacking.group_by("provider").agg("region").sort("provider")
+    return [(str(provider), list(names)) for provider, names in grouped.iter_rows()]
+
+
+def _regions(priced: pl.DataFrame, now: datetime) -> Table:
+    rows = [
+        [
+            row["region"],
+            row["provider"],
+            row["country"] or "",
+            f"{row['prices']:,}",
+            f"{row['machine_types']:,}",
+            _age(row, now),
+            row["display_name"] or "",
+            _words(row["purchase_options"]),
+        ]
+        for row in priced.iter_rows(named=True)
+    ]
+    return table(
+        ["region", "cloud", "country", "prices", "types", "seen", "name", "options"],
+        rows,
+        title="\nRegions with prices",
+        right=["prices", "types"],
+        wrap=["options"],
+        least=["options", "name"],
+    )
+
+
+def _words(codes: Sequence[str] | None) -> str:
+    return ", ".join(code.replace("_", " ") for code in codes or [])
+
+
+def _age(row: Mapping[str, Any], now: datetime) -> str:
+    """Write how old the oldest and the newest price are."""
+    oldest, newest = (
+        ago(now - row[name]) if row[name] else "never" for name in ("observed_from", "observed_to")
+    )
+    if oldest == newest:
+        return newest
+    number, _, unit = newest.partition(" ")
+    same_unit = unit and oldest.endswith(unit)
+    return f"{number if same_unit else newest} to {oldest}"
+
+
+ALL_WORDS = "hwprices coverage --unknown"
+
+
+def render_new_words(words: pl.DataFrame, *, most: int | None = None) -> RenderableType:
+    """Draw the words that are not known yet, as ``overview.new_words`` lists them.
+
+    ``most``: words shown of each provider; the rest is counted.
+    """
+    if words.is_empty():
+        return Text("No word of a vendor is unknown.")
+    rows = []
+    for (provider,), own in words.group_by("provider", maintain_order=True):
+        shown = own.head(most or own.height)
+        rows += [_word(row) for row in shown.iter_rows(named=True)]
+        if rest := own.height - shown.height:
+            more = f"… and {rest:,} more: {ALL_WORDS} --provider {provider}"
+            rows.append([str(provider), more, *[""] * (len(WORD_HEADINGS) - 2)])
+    return table(
+        WORD_HEADINGS,
+        rows,
+        title="New from the vendor",
+        right=["lines", "further rows"],
+        wrap=["word", "for example", "page"],
+        least=["page", "reason", "for example"],
+        caption="None of it is published, further rows are refused with the lines.",
+    )
+
+
+WORD_HEADINGS = ["cloud", "word", "lines", "further rows", "since", "reason", "for example", "page"]
+
+
+def _word(row: Mapping[str, Any]) -> list[str]:
+    return [
+        row["provider"],
+        row["word"],
+        f"{row['lines']:,}",
+        f"{row['dependants']:,}",
+        f"{row['first_seen']:%Y-%m-%d}",
+        row["reason"],
+        row["example"],
+        row["source_url"],
+    ]

@@ -3,6 +3,8 @@
 import typer
 
 from hwprices.cli.common import open_dataset, print_table
+from hwprices.cli.show import render_summary
+from hwprices.release.root import SAMPLE
 
 
 def demo() -> None:
@@ -17,8 +19,5 @@ def demo() -> None:
 
         hwprices find 8xH100 --root sample
     """
-    from hwprices.read import summary
-    from hwprices.release.root import SAMPLE
-
-    print_table(summary.render(open_dataset(SAMPLE, "latest")))
+    print_table(render_summary(open_dataset(SAMPLE, "latest")))
     typer.echo("\nThis is a sample: real prices, but old ones and of a few regions.")

@@ -26,7 +26,6 @@ Template = Annotated[
     ),
 ]
 
-
 NotifyUrl = Annotated[
     str | None,
     typer.Option(

@@ -1,10 +1,16 @@
 """The command ``hwprices diff``: how the prices of two releases differ."""
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
+import polars as pl
 import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from hwprices.cli.common import AsCsv, AsJson, Limit, Root, open_dataset, print_frame, print_table
+from hwprices.cli.tables import cut, money, rest, table
+from hwprices.release.wording import counted, purchase, system
 
 Older = Annotated[
     str,
@@ -12,6 +18,7 @@ Older = Annotated[
         help="The earlier release, or a day such as 2026-10-01; without it the one before."
     ),
 ]
+
 Newer = Annotated[str, typer.Argument(help="The later release.")]
 
 SHOWN = 20  # prices, a screenful
@@ -38,8 +45,6 @@ def diff(
 
         hwprices diff 2026-10-01 --csv
     """
-    from hwprices.read.terminal import history as terminal
-
     dataset = open_dataset(root, newer)
     rows = dataset.diff(older or None)
     if as_json or as_csv:
@@ -47,4 +52,103 @@ def diff(
         return
     before = older or dataset.release.previous or ""
     shown = limit or SHOWN
-    print_table(terminal.of_diff(rows, before, dataset.version, shown))
+    print_table(of_diff(rows, before, dataset.version, shown))
+
+
+CHANGES = {
+    "price_up": "more expensive",
+    "price_down": "cheaper",
+    "added": "new",
+    "removed": "gone",
+    "price_known": "with a price at last",
+    "price_unknown": "without a price now",
+    "placeholder": "to or from a placeholder",
+    "terms_changed": "with other terms",
+    "restated": "restated by us",
+    "first_collected": "collected for the first time",
+    "unclear": "unclear",
+}
+NOTES = {
+    "added": "new",
+    "removed": "gone",
+    "price_known": "known",
+    "price_unknown": "unknown",
+    "terms_changed": "terms",
+    "restated": "restated",
+    "first_collected": "first seen",
+    "unclear": "unclear",
+}
+"""The same in a word, for the lines of a table; the amounts say more expensive and cheaper."""
+MAX_REASON = 20
+"""Characters of a reason in the place of an amount."""
+HEADINGS = ["machine", "region", "how", "before", "now", "change", "note", "cloud"]
+
+
+def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> RenderableType:
+    """Draw a comparison of two releases: the counts, then the largest changes."""
+    heading = Text(f"{newer} compared with {older}")
+    if rows.is_empty():
+        return Group(heading, Text("No price differs."))
+    counts = dict(rows.group_by("change").len().iter_rows())
+    changes = [f"{counts[code]:,} {word}" for code, word in CHANGES.items() if code in counts]
+    shown = rows.head(limit)
+    return Group(
+        heading,
+        Text(f"Prices: {', '.join(changes)}."),
+        *(Text(note) for note in _unknown_placeholders(rows)),
+        Text(),
+        table(
+            HEADINGS,
+            [_cells(row) for row in shown.iter_rows(named=True)],
+            right=["before", "now", "change"],
+            wrap=["how"],
+            least=["cloud", "region"],
+            caption="\n".join(rest(rows.height, limit, "prices")),
+        ),
+    )
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    """Write machine, place, purchase option, old and new amount, per cent, and what else to say."""
+    old, new = (_amount(row, when) for when in ("old", "new"))
+    percent = f"{row['change_percent']:+.1f} %" if row["change_percent"] is not None else ""
+    how = purchase(row) if system(row) == "linux" else f"{purchase(row)}, {system(row)}"
+    return [
+        row["instance_type"],
+        row["zone"] or row["region"],
+        how,
+        old,
+        f"{new} {row['currency']}" if row["currency"] != "USD" else new,
+        percent,
+        _note(row),
+        row["provider"],
+    ]
+
+
+def _unknown_placeholders(rows: pl.DataFrame) -> Iterator[str]:
+    """Count the rises and falls that may be placeholders in a release that is gone."""
+    moved = rows.filter(pl.col("change").is_in(["price_up", "price_down"]))
+    count = moved["old_placeholder"].null_count()
+    if count:
+        yield (
+            f"Dearer or cheaper since a release that is not kept: {counted(count, 'price')}."
+            " Whether that was a placeholder before is not known."
+        )
+
+
+def _note(row: Mapping[str, Any]) -> str:
+    """Write what else there is to say of a change, and which of the two is a placeholder."""
+    note = NOTES.get(row["change"], "") or ("partly restated" if row["partly_restated"] else "")
+    if row["old_placeholder"] and row["new_placeholder"]:
+        flag = "placeholder"
+    elif row["old_placeholder"]:
+        flag = "was placeholder"
+    else:
+        flag = "now placeholder" if row["new_placeholder"] else ""
+    return ", ".join(text for text in (note, flag) if text)
+
+
+def _amount(row: Mapping[str, Any], when: str) -> str:
+    """Write an amount, or the reason why there is none; a dash where there is no price at all."""
+    reason = row[f"{when}_price_reason"]
+    return money(row[f"{when}_effective_hourly"]) or (cut(reason, MAX_REASON) if reason else "-")

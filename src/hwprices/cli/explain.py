@@ -1,8 +1,13 @@
 """The command ``hwprices explain``: a price back to the vendor's line."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+import polars as pl
 import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from hwprices.cli.common import (
     AsCsv,
@@ -16,14 +21,22 @@ from hwprices.cli.common import (
     print_json,
 )
 from hwprices.cli.filters import Provider
+from hwprices.cli.tables import money, place, table
+from hwprices.read import explain as tracing
+from hwprices.read.explain import Explanation
+from hwprices.read.landed import Trace
+from hwprices.release.wording import plain, purchase, system, why_unknown
 
 PriceOrType = Annotated[
     str, typer.Argument(metavar="PRICE", help="A price_id, or an instance type.")
 ]
+
 Region = Annotated[str | None, typer.Option(help="Only this region.")]
+
 System = Annotated[
     str | None, typer.Option("--os", help="Only this operating system: linux, windows, rhel …")
 ]
+
 PurchaseOption = Annotated[
     str | None,
     typer.Option(
@@ -61,9 +74,6 @@ def explain(
 
         hwprices explain p5.48xlarge --region us-east-1 --os linux
     """
-    from hwprices.read import explain as tracing
-    from hwprices.read.terminal.prices import render_explanation, render_prices
-
     check_one_format(as_json, as_csv)
     dataset = open_dataset(root, version)
     prices = tracing.find_prices(
@@ -89,3 +99,134 @@ def explain(
         return
     parts = explanation.components if explanation.components.height else prices
     print_frame(parts, as_json, lambda _: render_explanation(explanation, raw=raw), as_csv=as_csv)
+
+
+PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]
+
+
+def render_prices(prices: pl.DataFrame, top: int) -> Table:
+    """Draw the prices of ``explain.find_prices``, one a line, with the id that explains each."""
+    rest = prices.height - top
+    several = prices["provider"].n_unique() > 1
+    hint = f"narrow it with {'--provider, ' * several}--region, --os, --purchase-option"
+    where = ("provider", "region", "zone") if several else ("region", "zone")
+    return table(
+        PRICE_HEADINGS,
+        [_price(row, where) for row in prices.head(top).iter_rows(named=True)],
+        title=f"{prices.height} prices",
+        right=["per hour"],
+        least=["flags"],
+        caption=f"and {rest} more: {hint}" if rest > 0 else "",
+    )
+
+
+def _price(row: dict[str, Any], where: Sequence[str]) -> list[str]:
+    """Write the cells of one price."""
+    if row["effective_hourly"] is None:
+        amount = why_unknown(row["price_reason"])
+    else:
+        amount = f"{money(row['effective_hourly'])} {row['currency']}"
+    return [
+        row["price_id"],
+        place(row, *where),
+        system(row),
+        purchase(row),
+        amount,
+        ", ".join(row["flags"]),
+    ]
+
+
+def render_explanation(explanation: Explanation, *, raw: bool = False) -> RenderableType:
+    """Draw one price: the sum, its parts, what it is, and the vendor's lines as tables.
+
+    ``raw``: show the lines as they are instead.
+    """
+    price = explanation.price
+    total = f"{money(price['effective_hourly'])} {price['currency']}/h" * (
+        price["effective_hourly"] is not None
+    )
+    where = f"{price['instance_type']} in {place(price, 'provider', 'region', 'zone')}"
+    parts: list[RenderableType] = [
+        Text.assemble((total or "not known", "bold"), f"  {where}"),
+        Text(explanation.arithmetic),
+    ]
+    if explanation.components.height:
+        parts.append(_components(explanation.components))
+    valid_from = price["effective_from"]
+    facts = {
+        "what": _terms(price),
+        "flags": ", ".join(price["flags"]),
+        "seen": f"{price['observed_at']:%Y-%m-%d %H:%M} UTC" + ", stale" * bool(explanation.stale),
+        "at": price["source_url"],
+        "holds from": f"{valid_from:%Y-%m-%d}" if valid_from else "",
+        "price_id": price["price_id"],
+    }
+    rows = [(name, Text(fact, overflow="fold")) for name, fact in facts.items() if fact]
+    parts += [Text(), table(["", " "], rows, wrap=[" "], least=())]
+    pages = {_page(trace) for trace in explanation.traces}
+    for trace in explanation.traces:
+        parts += [Text(), *_source(trace, raw=raw)]
+        parts += [Text(_page(trace), "dim", overflow="fold")] * (len(pages) > 1)
+    if len(pages) == 1:
+        parts += [Text(), Text(pages.pop(), overflow="fold")]
+    return Group(*parts)
+
+
+def _page(trace: Trace) -> str:
+    return (
+        f"{trace.page} ({trace.state})" if trace.page else "its landed page is not below this root"
+    )
+
+
+def _components(components: pl.DataFrame) -> Table:
+    """Draw the parts of a composed price with what each comes to."""
+    rows = [
+        [
+            row["component"],
+            f"{plain(row['quantity'])} {row['unit']}",
+            plain(row["unit_price"]),
+            money(row["quantity"] * row["unit_price"]),
+            row["purchase_option"].replace("_", " "),
+            row["sku_id"],
+        ]
+        for row in components.sort("component").iter_rows(named=True)
+    ]
+    headings = ["part", "quantity", "× each", "= per hour", "how", "SKU"]
+    return table(headings, rows, title="", right=headings[1:4], least=["SKU", "how"])
+
+
+def _terms(price: dict[str, Any]) -> str:
+    """Write platform, purchase option and commitment of a price in words."""
+    platform = (
+        f"{price['os']}, software {price['software']}, "
+        f"license {price['license_model']}, tenancy {price['tenancy']}"
+    )
+    if not price["term_months"]:
+        return f"{platform}; {price['purchase_option']}"
+    commitment = (
+        f"{price['commitment_plan'] or ''} {price['term_months']} months, {price['payment_option']}"
+    )
+    return f"{platform}; {price['purchase_option']}, {commitment}"
+
+
+def _source(trace: Trace, *, raw: bool) -> list[RenderableType]:
+    """Draw the vendor's line about a SKU."""
+    title = Text(f"SKU {trace.sku}", "bold")
+    if not trace.line:
+        return [title, *([Text("not found by this id on the page")] if trace.page else [])]
+    if raw or not trace.fields:
+        return [title, Text(trace.line, overflow="fold")]
+    fields = [(name, value) for name, value in trace.fields if not value.endswith(trace.sku)]
+    names = _short_names([name for name, _ in fields])
+    rows = [
+        (name, Text(value, overflow="fold")) for name, (_, value) in zip(names, fields, strict=True)
+    ]
+    return [title, table(["", " "], rows, wrap=[" "], least=())]
+
+
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Leave out what the names of JSON values do not need to differ: unitPrice.nanos is nanos."""
+    short = [name.rpartition(".")[2] for name in names]
+    return [
+        name if short.count(last) > 1 else last for name, last in zip(names, short, strict=True)
+    ]

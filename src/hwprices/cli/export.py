@@ -7,6 +7,7 @@ import typer
 
 from hwprices.cli import filters
 from hwprices.cli.common import Release, Root, open_dataset
+from hwprices.hidden_characters import escaped
 
 Target = Annotated[
     Path,
@@ -16,6 +17,7 @@ Target = Annotated[
         "folder with an Iceberg catalog over the release's own files.",
     ),
 ]
+
 Tables = Annotated[
     list[str] | None,
     typer.Option(
@@ -48,8 +50,6 @@ def export(
 
         hwprices export everything.duckdb
     """
-    from hwprices.hidden_characters import escaped
-
     dataset = open_dataset(root, version)
     rules = filters.load_overlays(overlays)
     dataset.export(target, table or (), overlays=rules)

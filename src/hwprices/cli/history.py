@@ -1,8 +1,14 @@
 """The command ``hwprices history``: what a machine type or accelerator cost, and when."""
 
-from dataclasses import replace
-from typing import Annotated
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any
 
+import polars as pl
 import typer
 
 from hwprices.cli import filters
@@ -15,7 +21,17 @@ from hwprices.cli.common import (
     open_dataset,
     print_frame,
 )
+from hwprices.cli.tables import cut, listing, money, number, rest
 from hwprices.errors import HwpricesError
+from hwprices.hidden_characters import escaped
+from hwprices.publish.history import record
+from hwprices.read.find import words
+from hwprices.read.find.search import EVERY_WAY, USUAL
+from hwprices.read.history import intervals
+from hwprices.read.history.cheapest import BY, cheapest
+from hwprices.read.history.intervals import PastAnswer
+from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
+from hwprices.storage.store import Store
 
 Limit = Annotated[
     int | None,
@@ -23,6 +39,7 @@ Limit = Annotated[
         min=1, help="How many purchase options, else 10; of --json and --csv how many rows."
     ),
 ]
+
 Rebuild = Annotated[
     bool,
     typer.Option(
@@ -63,10 +80,6 @@ def history(
     if rebuild:
         _rebuild(root or default_root())
         return
-    from hwprices.read.find.search import EVERY_WAY, USUAL
-    from hwprices.read.history import intervals
-    from hwprices.read.terminal import history as terminal
-
     usual = replace(EVERY_WAY, os=USUAL.os) if as_json or as_csv else USUAL
     answer = intervals.answer(open_dataset(root, version), " ".join(words or []), usual, **options)
     if as_json or as_csv:
@@ -77,39 +90,28 @@ def history(
             "no price that a release has had fits",
             "Leave out a word or an option, or ask --json for every tenancy and license.",
         )
-    print_lines(
-        terminal.of_answer(answer, width=screen_width(), chart=is_screen(), limit=limit or SHOWN)
-    )
+    print_lines(of_answer(answer, width=screen_width(), chart=is_screen(), limit=limit or SHOWN))
 
 
 def is_screen() -> bool:
     """Return whether a person looks at the output: in a pipe it is plain."""
-    import sys
-
     encoding = (sys.stdout.encoding or "").lower()
     return sys.stdout.isatty() and encoding.startswith("utf")
 
 
 def screen_width() -> int:
     """Count the columns of the screen; in a pipe lines are as long as they are."""
-    import shutil
-
     return shutil.get_terminal_size().columns if is_screen() else 10_000
 
 
 def print_lines(lines: list[str]) -> None:
     """Print lines, control characters escaped."""
-    from hwprices.hidden_characters import escaped
-
     for line in lines:
         typer.echo(escaped(line))
 
 
 def _rebuild(place: str) -> None:
     """Make the histories again, print what differs, and end with 1 if anything does."""
-    from hwprices.publish.history import record
-    from hwprices.storage.store import Store
-
     store = Store(place)
     made = record.rebuild(store)
     faults = [
@@ -121,3 +123,225 @@ def _rebuild(place: str) -> None:
     if faults:
         raise typer.Exit(1)
     typer.echo(f"the history of {len(made)} releases comes out byte for byte as it is")
+
+
+SERIES = [
+    "provider",
+    "region",
+    "zone",
+    "instance_type",
+    "purchase_option",
+    "commitment_plan",
+    "term_months",
+    "payment_option",
+    "os",
+    "software",
+    "license_model",
+    "tenancy",
+    "currency",
+]
+
+REASONS = {
+    "first_release": "first release",
+    "first_collected": "collected for the first time",
+    "added": "new",
+    "returned": "sold again",
+    "price_changed": "",
+    "restated": "restated by us",
+    "changed_and_restated": "changed, and restated by us",
+    "unclear": "vendor or us: unclear",
+}
+
+STATES = {
+    "not_collected": "not collected since",
+    "refused": "refused since",
+}
+
+
+MIN_CHART, MAX_CHART = 10, 60
+
+
+AFTER = 20
+"""A chart goes on for a twentieth of the time after the last change."""
+
+BARS = "▁▂▃▄▅▆▇█"
+
+NOTHING = "·"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A value, None if unknown, and the time in which it held; ``end`` is None while it does."""
+
+    start: datetime
+    end: datetime | None
+    value: Decimal | None
+
+
+def steps(spans: Iterable[Span], begin: datetime, end: datetime, width: int) -> str:
+    """Draw spans as a line of ``width`` characters from ``begin`` to ``end``.
+
+    Each character is the value that held last in its piece of time, a dot where there was none. The
+    lowest value has the lowest bar, unless all are the same.
+
+    >>> from datetime import UTC
+    >>> day = [datetime(2026, 10, number, tzinfo=UTC) for number in range(1, 5)]
+    >>> spans = [Span(day[0], day[2], Decimal(4)), Span(day[2], None, Decimal(2))]
+    >>> steps(spans, day[0], day[3], 6)
+    '████▁▁'
+    """
+    listed = sorted(spans, key=lambda span: span.start)
+    values = [span.value for span in listed if span.value is not None]
+    piece = (end - begin) / max(width, 1)
+    line = ""
+    for index in range(width):
+        until = begin + piece * (index + 1)
+        at = [span for span in listed if span.start < until and _lasts(span, begin + piece * index)]
+        line += _bar(
+            at[-1].value if at else None, min(values, default=None), max(values, default=None)
+        )
+    return line
+
+
+def _lasts(span: Span, begin: datetime) -> bool:
+    return span.end is None or span.end > begin
+
+
+def _bar(value: Decimal | None, low: Decimal | None, high: Decimal | None) -> str:
+    if value is None or low is None or high is None:
+        return NOTHING
+    if low == high:
+        return BARS[len(BARS) // 2]
+    return BARS[round((value - low) / (high - low) * (len(BARS) - 1))]
+
+
+def of_answer(answer: PastAnswer, *, width: int, chart: bool, limit: int) -> list[str]:
+    """Write a history: of machines with every interval, of accelerators the cheapest hour."""
+    is_one_type = answer.rows.select("instance_type").n_unique() == 1
+    names_machines = answer.search.machines is not None
+    if is_one_type or names_machines or not words.asks_for_accelerators(answer.search):
+        return of_type(answer.rows, width=width, chart=chart, limit=limit)
+    return of_accelerator(answer.rows, width=width, chart=chart, limit=limit)
+
+
+def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
+    """Write the history of a machine type or family: one block for each purchase option.
+
+    Args:
+        rows: those of ``intervals.answer``.
+        width: columns of the screen.
+        chart: whether to draw a line of blocks.
+        limit: how many purchase options; those that changed most often come first.
+    """
+    lines = [_heading(rows), ""]
+    series = rows.partition_by(SERIES, maintain_order=True)
+    names = [name for name in ("provider", "instance_type") if rows[name].n_unique() > 1]
+    series.sort(key=lambda one: -one.height)
+    begin, end = _begin(rows), _end(rows)
+    for one in series[:limit]:
+        row = one.row(0, named=True)
+        lines.append("  ".join([*(row[name] for name in names), _place(row)]))
+        spans = [
+            Span(*values)
+            for values in one.select("valid_from", "valid_to", "effective_hourly").iter_rows()
+        ]
+        if chart and end > begin:
+            lines.append(f"  {_chart(spans, begin, end, width - 2)}")
+        lines += [cut(f"  {line}", width) for line in _interval_lines(one)]
+        lines.append("")
+    return [*lines, *rest(len(series), limit, "purchase options")]
+
+
+def _heading(rows: pl.DataFrame) -> str:
+    types = rows["instance_type"].unique().sort().to_list()
+    row = rows.sort("valid_from").row(-1, named=True)
+    is_one_machine = rows.select("provider", "instance_type").n_unique() == 1
+    device = row["accelerator_id"] if is_one_machine else None
+    with_device = f", {number(row['accelerator_count'])} × {device}" if device else ""
+    prices = counted(rows["price_id"].n_unique(), "price")
+    providers = ", ".join(rows["provider"].unique().sort())
+    currencies = ", ".join(rows["currency"].unique().sort())
+    return (
+        f"{listing(types)} ({providers}{with_device}): {prices} "
+        f"since {_begin(rows):%Y-%m-%d}, {currencies} an hour"
+    )
+
+
+def _begin(rows: pl.DataFrame) -> datetime:
+    times: list[datetime] = rows["valid_from"].to_list()
+    return min(times)
+
+
+def _end(rows: pl.DataFrame) -> datetime:
+    """Find the end of the time to draw: a little after the last change, so that it is seen."""
+    times = [rows["valid_from"].max(), rows["valid_to"].max(), rows["observed_last"].max()]
+    last = max(time for time in times if isinstance(time, datetime))
+    return last + (last - _begin(rows)) / AFTER
+
+
+def _chart(spans: Sequence[Span], begin: Any, end: datetime, width: int) -> str:
+    room = max(MIN_CHART, min(MAX_CHART, width))
+    return steps(spans, begin, end, room)
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    term = f"{row['term_months'] // 12} y" if row["term_months"] else ""
+    plan = str(row["commitment_plan"] or "").replace("_", " ")
+    paid = str(row["payment_option"]).replace("_", " ") if row["term_months"] else ""
+    option = str(row["purchase_option"]).replace("_", " ")
+    parts = [row["zone"] or row["region"], option, plan, term, paid, system(row)]
+    return "  ".join(str(part) for part in parts if part)
+
+
+def _interval_lines(rows: pl.DataFrame) -> Iterable[str]:
+    before = None
+    for row in rows.sort("valid_from").iter_rows(named=True):
+        amount = row["effective_hourly"]
+        shown = (
+            money(amount) if amount is not None else f"no price: {why_unknown(row['price_reason'])}"
+        )
+        percent = f"{(amount / before - 1) * 100:+.1f} %" if amount and before else ""
+        until = f"{row['valid_to']:%Y-%m-%d}" if row["valid_to"] else "now       "
+        yield (
+            f"{row['valid_from']:%Y-%m-%d} to {until}  {shown:>10}  {percent:>8}  {_reason(row)}"
+        ).rstrip()
+        before = amount
+
+
+def _reason(row: Mapping[str, Any]) -> str:
+    begun = REASONS.get(row["start_reason"], row["start_reason"])
+    ended = "no longer sold" if row["end_reason"] == "removed" else ""
+    state = STATES.get(row["state"], "")
+    missing = f"{state} {row['last_release'][:8]}" if state else ""
+    flag = "placeholder, no real offer" if row["placeholder"] else ""
+    return "; ".join(text for text in (begun, ended, missing, flag) if text)
+
+
+def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
+    """Write what one accelerator cost at least: one block for each provider and option."""
+    devices = listing(rows["accelerator_id"].drop_nulls().unique().sort().to_list())
+    since = f"{_begin(rows):%Y-%m-%d}"
+    lines = [f"{devices}: cheapest hour of one accelerator since {since}", ""]
+    spans = cheapest(rows)
+    series = spans.partition_by(BY, maintain_order=True)
+    begin, end = _begin(rows), _end(rows)
+    for one in series[:limit]:
+        row = one.row(0, named=True)
+        term = f"  {row['term_months'] // 12} y" if row["term_months"] else ""
+        option = row["purchase_option"].replace("_", " ")
+        lines.append(f"{row['provider']}  {option}{term}  {row['currency']}")
+        columns = one.select("valid_from", "valid_to", "per_accelerator_hour").iter_rows()
+        if chart and end > begin:
+            lines.append(
+                f"  {_chart([Span(*values) for values in columns], begin, end, width - 2)}"
+            )
+        for span in one.iter_rows(named=True):
+            until = f"{span['valid_to']:%Y-%m-%d}" if span["valid_to"] else "now       "
+            amount = money(span["per_accelerator_hour"])
+            where = f"{span['instance_type']} in {span['region']}"
+            line = f"  {span['valid_from']:%Y-%m-%d} to {until}  {amount:>10}  {where}"
+            lines.append(cut(line, width))
+        lines.append("")
+    lines += rest(len(series), limit, "providers and options")
+    placeholders = rows.filter("placeholder")["price_id"].n_unique()
+    return [*lines, *([placeholders_left_out(placeholders)] if placeholders else [])]

@@ -1,18 +1,36 @@
-"""The command recommend."""
+"""The command ``hwprices recommend``: machines for a model."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 
+import polars as pl
 import typer
+from rich.console import Group, RenderableType
 
-from hwprices.cli import completion, filters, owning
-from hwprices.cli.common import AsCsv, AsJson, Release, Root, UsdPer, open_dataset, print_frame
+from hwprices.cli import filters
+from hwprices.cli.common import (
+    AsCsv,
+    AsJson,
+    GroupedHelp,
+    Release,
+    Root,
+    UsdPer,
+    open_dataset,
+    print_frame,
+)
+from hwprices.cli.tables import money, number, place, table
+from hwprices.cli.tco import NEVER, in_its_life, year
+from hwprices.read.find.offers import sheet_notes
+from hwprices.read.ownership import (
+    DEFAULTS,
+    Ownership,
+)
+from hwprices.read.recommend import places
+from hwprices.read.recommend.exclusions import PRIVATE_HOST
+from hwprices.read.recommend.job import Limits, Question, Serving
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from hwprices.read.recommend.job import Question
+SETTINGS = {"cls": GroupedHelp}
 
 
 def _panel(panel: str) -> Callable[..., Any]:
@@ -25,8 +43,11 @@ def _panel(panel: str) -> Callable[..., Any]:
 
 
 question_option = _panel("Question")
+
 serving_option = _panel("Serving")
+
 training_option = _panel("Training")
+
 limit_option = _panel("Places, prices and budgets")
 
 Model = Annotated[
@@ -39,7 +60,9 @@ Model = Annotated[
         "--model",
     ),
 ]
+
 Workload = Annotated[str, question_option("inference, lora, full_finetune or pretrain.")]
+
 Precision = Annotated[
     str | None,
     question_option(
@@ -49,6 +72,7 @@ Precision = Annotated[
         " model is published in 4; training: bf16."
     ),
 ]
+
 Objective = Annotated[
     str,
     question_option(
@@ -56,6 +80,7 @@ Objective = Annotated[
         " one user), throughput (of all users) or hourly (USD an hour)."
     ),
 ]
+
 Context = Annotated[
     int | None,
     question_option(
@@ -63,8 +88,11 @@ Context = Annotated[
         min=1,
     ),
 ]
+
 Input = Annotated[float | None, serving_option("Tokens of a prompt.", "--input", min=1)]
+
 Output = Annotated[float | None, serving_option("Tokens of an answer.", "--output", min=1)]
+
 Concurrency = Annotated[
     float | None,
     serving_option(
@@ -75,6 +103,7 @@ Concurrency = Annotated[
         min=1,
     ),
 ]
+
 Requests = Annotated[
     float | None,
     serving_option(
@@ -83,6 +112,7 @@ Requests = Annotated[
         "--requests-per-second",
     ),
 ]
+
 MinSpeed = Annotated[
     float | None,
     serving_option(
@@ -90,12 +120,14 @@ MinSpeed = Annotated[
         "--min-tokens-per-second",
     ),
 ]
+
 FirstToken = Annotated[
     float | None,
     serving_option(
         "Seconds in which an answer must begin on a free machine.", "--max-seconds-to-first-token"
     ),
 ]
+
 Cache = Annotated[
     str | None,
     serving_option(
@@ -104,52 +136,68 @@ Cache = Annotated[
         "--kv-precision",
     ),
 ]
+
 Tokens = Annotated[float | None, training_option("Tokens to train on.", min=0)]
+
 Days = Annotated[
     float | None,
     training_option("Deadline, which sets the number of machines. Without it: 30.", min=0),
 ]
+
 Batch = Annotated[
     int | None,
     training_option("Sequences at once: of each device in training, total for inference.", min=1),
 ]
+
 MaxNodes = Annotated[int | None, training_option("Most machines that share one model.", min=1)]
+
 Optimizer = Annotated[str, training_option("adam, adam8bit or sgd.")]
+
 Checkpointing = Annotated[
     bool, training_option("Compute activations again instead of keeping them all.")
 ]
+
 Mfu = Annotated[
     float | None,
     training_option("Share of the peak rate that training reaches. Without it: by fabric."),
 ]
+
 Budget = Annotated[
     float | None, limit_option("USD for the training; for inference USD an hour.", min=0)
 ]
+
 MonthlyBudget = Annotated[
     float | None,
     limit_option(
         "USD for a month of 730 hours, or for a training that takes less.", "--budget-per-month"
     ),
 ]
+
 BuyingBudget = Annotated[
     float | None, limit_option("USD that a machine may cost to buy.", "--budget-to-buy")
 ]
+
 Where = Annotated[str | None, limit_option("cloud (to rent) or local (to buy); without it both.")]
+
 Machines = Annotated[
     str,
     limit_option("accelerators, cpus (machines to rent without an accelerator) or all."),
 ]
+
 Provider = Annotated[
     str | None,
-    limit_option("Only this cloud, such as aws.", autocompletion=completion.providers),
+    limit_option("Only this cloud, such as aws.", autocompletion=filters.providers),
 ]
+
 Region = Annotated[
     str | None,
     limit_option(
-        "Only this region, or direction: us-east-1, us-east.", autocompletion=completion.regions
+        "Only this region, or direction: us-east-1, us-east.", autocompletion=filters.regions
     ),
 ]
+
 Country = Annotated[str | None, limit_option("Only this country: DE, germany.")]
+
 Option = Annotated[
     str,
     limit_option(
@@ -158,6 +206,7 @@ Option = Annotated[
         "--purchase-option",
     ),
 ]
+
 Community = Annotated[
     bool,
     limit_option(
@@ -165,6 +214,7 @@ Community = Annotated[
         "--community/--no-community",
     ),
 ]
+
 Top = Annotated[
     int | None,
     typer.Option(
@@ -175,7 +225,9 @@ Top = Annotated[
         " --csv, --json.",
     ),
 ]
+
 SHOWN = 8  # machines: those worth a second look
+
 Excluded = Annotated[
     int, typer.Option(min=0, help="How many of the machines left out to show, with the reason.")
 ]
@@ -214,11 +266,11 @@ def recommend(
     community: Community = False,
     usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
-    lifetime_years: owning.LifetimeYears = 5,
-    utilisation: owning.Utilisation = 0.5,
-    usd_per_kwh: owning.UsdPerKwh = 0.13,
-    pue: owning.Pue = 1.56,
-    grid: owning.Grid = None,
+    lifetime_years: filters.LifetimeYears = 5,
+    utilisation: filters.Utilisation = 0.5,
+    usd_per_kwh: filters.UsdPerKwh = 0.13,
+    pue: filters.Pue = 1.56,
+    grid: filters.Grid = None,
     top: Top = None,
     excluded: Excluded = 0,
     root: Root = "",
@@ -257,13 +309,6 @@ def recommend(
 
         hwprices recommend --model sdxl
     """
-    import polars as pl
-
-    from hwprices.read.find.offers import sheet_notes
-    from hwprices.read.ownership import Ownership
-    from hwprices.read.recommend import places
-    from hwprices.read.terminal.recommendation import render_recommendation
-
     rates = filters.usd_rates(usd_per)
     given = invoked.params | {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
     question = _question(given)
@@ -293,18 +338,291 @@ def recommend(
 
 def _first(machines: "pl.DataFrame", top: int | None) -> "pl.DataFrame":
     """Keep the first machines to rent, and as many to buy; all without a number."""
-    import polars as pl
-
     return machines if top is None else machines.filter(pl.int_range(pl.len()).over("where") < top)
 
 
 def _question(values: Mapping[str, Any]) -> "Question":
     """Return the question that the options ask; ``values`` has them by name."""
-    from hwprices.read.recommend.job import Limits, Question, Serving
-
     names = [field.name for field in fields(Question) if field.name not in ("serving", "limits")]
     return Question(
         **{name: values[name] for name in names},
         serving=Serving(**{name: values[name] for name in vars(Serving())}),
         limits=Limits(**{name: values[name] for name in vars(Limits())}),
     )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A column of ``recommend.recommend`` that is shown when any machine has it."""
+
+    heading: str
+    column: str
+    formatted: Callable[[Any], str]
+
+
+FIGURES = [
+    Figure("USD/M tok", "usd_per_million_tokens", money),
+    Figure("in", "usd_per_million_input_tokens", money),
+    Figure("out", "usd_per_million_output_tokens", money),
+    Figure("USD/1000", "usd_per_thousand_samples", money),
+    Figure("USD in total", "usd", money),
+    Figure("hours", "hours", number),
+    Figure("tokens/s", "tokens_per_second", number),
+    Figure("samples/s", "samples_per_second", number),
+    Figure("users", "concurrency", number),
+    Figure("each", "tokens_per_second_per_user", number),
+    Figure("first s", "seconds_to_first_token", number),
+    Figure("gCO2e/M", "gco2e_per_million_tokens", number),
+    Figure("gCO2e/1000", "gco2e_per_thousand_samples", number),
+    Figure("gCO2e", "operational_gco2e", number),
+    Figure("spot/h", "spot_usd_per_hour", money),
+    Figure("1 year/h", "best_1y_usd_per_hour", money),
+]
+"""Figures in the order in which they are shown."""
+
+GRAMS = [figure.column for figure in FIGURES if figure.heading.startswith("gCO2e")]
+
+NOT_FOR_TRAINING = ("tokens_per_second_per_user",)
+
+NOT_FOR_SERVING = ("usd", "operational_gco2e", "spot_usd_per_hour", "best_1y_usd_per_hour")
+
+NOT_TO_BUY = ("usd_per_million_input_tokens", "usd_per_million_output_tokens")
+"""Figures left out so that a row fits a line."""
+
+BASES = {
+    "measured": "measured",
+    "scaled": "scaled",
+    "modelled": "modelled",
+    "unmeasured_family": "modelled, family not measured",
+    "reference": "measured, untuned software",
+}
+
+OPERATIONAL = (
+    "gCO2e: of the electricity, by the yearly average of the place's grid; making the hardware is"
+    " not in it"
+)
+"""What emissions of an answer are of: of making most accelerators nothing is published."""
+
+
+def render_recommendation(
+    frame: pl.DataFrame,
+    top: int = 10,
+    excluded: int = 0,
+    notes: Sequence[str] = (),
+    ownership: Ownership = DEFAULTS,
+    top_to_buy: int | None = None,
+) -> RenderableType:
+    """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
+
+    Without ``top_to_buy`` at most five of the latter are beside those to rent.
+    Above them stands what the answer assumes; below them ``notes``, and ``excluded`` of those left
+    out, with the reason. A figure that no machine has (hours, for inference) gets no column.
+    ``ownership`` is that of the answer: it says how long a machine to buy is used.
+    """
+    recommended = frame.filter(pl.col("excluded").is_null())
+    left_out = frame.drop_nulls("excluded")
+    reasons = [
+        f"{row['machine']}: {row['excluded']}"
+        for row in left_out.head(excluded).iter_rows(named=True)
+    ]
+    parts: list[RenderableType] = []
+    if frame.height:
+        parts.append(f"Assumed: {frame['assumed'][0]}.")
+    rented = recommended.filter(where="cloud")
+    bought = recommended.filter(where="local")
+    counts = {where: _count(frame.filter(where=where)) for where in ("cloud", "local")}
+    if rented.height:
+        parts.append(_rented(rented, top, counts["cloud"]))
+        parts += _commitments(rented.head(top))
+    elif frame.filter(where="cloud").height:
+        parts += _why_none_fits("To rent", frame.filter(where="cloud"))
+    parts += _private_hosts(left_out)
+    if bought.height:
+        shown = top_to_buy or (min(top, 5) if rented.height else top)
+        parts.append(_machines_to_buy(bought, shown, counts["local"], ownership))
+        if not bought["rent_usd_per_hour"].count():
+            parts.append("After how many hours one pays is not known: no machine to rent fits.")
+    elif frame.filter(where="local").height:
+        parts += _why_none_fits("To buy", frame.filter(where="local"))
+    if not frame.height:
+        parts.append(f"{_count(frame)}.")
+    elif recommended["usd_per_million_output_tokens"].count():
+        parts.append("USD/M tok: a million tokens of output with their input; in, out: each alone")
+    if any(recommended[name].count() for name in GRAMS if name in recommended.columns):
+        parts.append(OPERATIONAL)
+    return Group(*parts, *notes, *reasons)
+
+
+def _count(machines: pl.DataFrame) -> str:
+    """Count the machines that the job fits on, and the others."""
+    left_out = machines["excluded"].count()
+    return f"{machines.height - left_out:,} machines fit, {left_out:,} do not"
+
+
+HINTS = {
+    "too_small": "--max-nodes joins several machines; --precision, --context and --batch need less",
+    "too_many_machines": "--max-nodes joins more of them; --days gives a training more time",
+    "too_many_copies": "ask for fewer users or requests",
+    "too_slow": "ask for less of --min-tokens-per-second or --max-seconds-to-first-token",
+    "too_late": "--days gives it more time",
+    "too_large_for_cpus": "--machines accelerators runs larger models",
+    "no_training_on_cpus": "--machines accelerators trains",
+}
+"""What to ask for instead, by the reason that leaves out the most machines."""
+
+
+def _why_none_fits(heading: str, left_out: pl.DataFrame) -> Iterator[str]:
+    """Count the machines of each reason, with the one that comes nearest as its example.
+
+    That is the one with the most memory that can be used.
+    """
+    reasons = (
+        left_out.sort("memory_usable_gib", descending=True, nulls_last=True, maintain_order=True)
+        .group_by("excluded_reason", maintain_order=True)
+        .agg(pl.len(), pl.first("machine", "excluded"))
+        .sort("len", descending=True, maintain_order=True)
+    )
+    yield f"{heading}: {_count(left_out)}:"
+    for row in reasons.iter_rows(named=True):
+        yield f"  {row['len']:,} such as {row['machine']}: {row['excluded']}"
+    hint = next((HINTS[code] for code in reasons["excluded_reason"] if code in HINTS), None)
+    if hint:
+        yield f"  Try: {hint}."
+
+
+WORK_PRICES = [
+    ("usd_per_million_tokens", "USD/M tok"),
+    ("usd_per_thousand_samples", "USD/1000"),
+    ("usd", "USD in total"),
+]
+"""Columns with the price of the work, and their units; the first that a machine has counts."""
+
+
+def _private_hosts(left_out: pl.DataFrame) -> list[str]:
+    """Return the cheapest community host among those left out, in one line."""
+    private = left_out.filter(excluded_reason=PRIVATE_HOST)
+    for column, unit in WORK_PRICES:
+        if not private[column].count():
+            continue
+        row = private.sort(column, nulls_last=True).row(0, named=True)
+        return [
+            f"Community hosts ({private.height}) are not ranked; the cheapest:"
+            f" {row['machine']}, {place(row, 'provider', 'region')},"
+            f" {money(row['usd_per_hour'])} USD/h, {money(row[column])} {unit}."
+            " --community ranks them."
+        ]
+    return []
+
+
+def _figures(shown: pl.DataFrame, omitted: tuple[str, ...]) -> list[Figure]:
+    return [
+        figure
+        for figure in FIGURES
+        if figure.column in shown.columns
+        and shown[figure.column].count()
+        and figure.column not in omitted
+    ]
+
+
+def _omitted(machines: pl.DataFrame) -> tuple[str, ...]:
+    return NOT_FOR_TRAINING if machines["hours"].count() else NOT_FOR_SERVING
+
+
+def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
+    """Draw the machines to rent."""
+    shown = machines.head(top)
+    figures = _figures(shown, _omitted(machines))
+    headings = [figure.heading for figure in figures]
+    unknown = "; ?: the vendor does not say whether it is free"
+    marked = unknown if shown["availability_unknown"].any() else ""
+    return table(
+        ["", "machine", "where", "×", "USD/h", *headings, "basis"],
+        [
+            [
+                str(row["rank"]),
+                row["machine"],
+                place(row, "provider", "region") + (" ?" if row["availability_unknown"] else ""),
+                str(row["nodes"]),
+                with_option(row),
+                *(figure.formatted(row[figure.column]) for figure in figures),
+                basis(row),
+            ]
+            for row in shown.iter_rows(named=True)
+        ],
+        title=f"To rent ({count}){marked}",
+        right=["", "×", "USD/h", *headings],
+        wrap=["machine"],
+        # the first figure is the price of the work, by which machines are ranked
+        least=["basis", *reversed(headings[1:]), "×", "USD/h", "where"],
+    )
+
+
+def _commitments(shown: pl.DataFrame) -> Iterator[str]:
+    """List the commitments of the prices of one year, with the ranks of their machines."""
+    figures = {figure.column: figure for figure in _figures(shown, _omitted(shown))}
+    if "best_1y_usd_per_hour" not in figures:
+        return
+    of = shown.drop_nulls("best_1y_usd_per_hour").group_by("best_1y_option", maintain_order=True)
+    plans = [
+        f"{str(option).replace('_', ' ')} ({', '.join(map(str, machines['rank']))})"
+        for (option,), machines in of
+    ]
+    yield f"{figures['best_1y_usd_per_hour'].heading}: {'; '.join(plans)}"
+
+
+def _machines_to_buy(
+    machines: pl.DataFrame, top: int, count: str, ownership: Ownership
+) -> RenderableType:
+    """Draw the machines to buy, with their price and, where a rent is known, when one pays."""
+    shown = machines.head(top)
+    figures = _figures(shown, (*_omitted(machines), *NOT_TO_BUY, "usd"))
+    headings = [figure.heading for figure in figures]
+    has_rent = bool(machines["rent_usd_per_hour"].count())
+    pays_after = ["pays after"] if has_rent else []
+    explained = ", pays after: hours of this work" if has_rent else ""
+    return table(
+        ["", "machine", "×", "USD to buy", "price of", *pays_after, *headings, "basis"],
+        [
+            [
+                str(row["rank"]),
+                row["machine"],
+                str(row["nodes"]),
+                money(row["purchase_price_usd"]),
+                year(row["purchase_price_usd"], row["purchase_price_date"]),
+                *([payback(row, ownership)] if has_rent else []),
+                *(figure.formatted(row[figure.column]) for figure in figures),
+                basis(row),
+            ]
+            for row in shown.iter_rows(named=True)
+        ],
+        title=f"To buy ({count}); costs are of an hour in use{explained}",
+        right=["", "×", "USD to buy", "pays after", *headings],
+    )
+
+
+def with_option(row: dict[str, Any]) -> str:
+    """Write the price of an hour, and what it is if it is not on demand.
+
+    The best price of 1 or 3 years is named by its commitment.
+    """
+    price = money(row["usd_per_hour"])
+    option = str(row["purchase_option"])
+    named = str(row.get(f"{option}_option") or option).replace("_", " ")
+    return price if named == "on demand" else f"{price} {named}"
+
+
+def basis(row: dict[str, Any]) -> str:
+    """Write how a speed is known, and the error to expect."""
+    if row["basis"] is None:
+        return ""
+    text = BASES[row["basis"]]
+    precision = f" {row['precision']}" if row["precision"] else ""
+    error = "" if row["error"] is None else f" ±{row['error']:.0%}"
+    return f"{text}{precision}{error}"
+
+
+def payback(row: dict[str, Any], ownership: Ownership) -> str:
+    """Write after how many hours of this work a machine pays; empty without a rent."""
+    if row["rent_usd_per_hour"] is None:
+        return ""
+    return NEVER if row["payback_hours"] is None else in_its_life(row["payback_hours"], ownership)

@@ -1,4 +1,4 @@
-"""The command ``report``: a release as pages to look at."""
+"""The command ``hwprices report``: a release as pages to look at."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hwprices.cli.common import Release, Root, open_dataset
+from hwprices.read.report import report as pages
 
 Out = Annotated[Path, typer.Option(help="The folder to write into.")]
 
@@ -21,7 +22,5 @@ def report(out: Out = Path("report"), root: Root = "", version: Release = "lates
 
         hwprices report --out report
     """
-    from hwprices.read.report import report as pages
-
     written = pages.write(open_dataset(root, version), out)
     typer.echo(f"{written.index}  ({written.files:,} files, {written.bytes / 1e6:.1f} MB)")

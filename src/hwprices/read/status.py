@@ -1,36 +1,28 @@
 """Read the status of each provider, and judge it: age of its tables, and whether all is well."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.terminal.tables import table
-from hwprices.read.terminal.words import ago
 from hwprices.release.age import STALE_AFTER
-from hwprices.release.manifest import ProviderStatus, Status, UnitCounts
+from hwprices.release.manifest import ProviderStatus, Status
 from hwprices.release.root import SAMPLE, is_sample, resolve
-from hwprices.release.wording import counted
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
-
-if TYPE_CHECKING:
-    import polars as pl
 
 WELL = ("published", "unchanged")
 """Outcomes of a try in which nothing was missing."""
 
+
 TOLERATED = (*WELL, "partial", "skipped")
 """Outcomes that a monitor may be silent about: the age of what is kept counts, and is limited."""
 
-UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
-HEADINGS = ["provider", "outcome", "last success", "tables from", "units", "reason"]
+UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
 @dataclass(frozen=True)
@@ -112,55 +104,6 @@ def _since(time: str | None, now: datetime) -> timedelta | None:
         return None
     then = datetime.fromisoformat(time)
     return now - (then if then.tzinfo else then.replace(tzinfo=UTC))
-
-
-def render(verdicts: list[Verdict]) -> RenderableType:
-    """Draw a table of the providers, and below it a line for each unit that gave trouble."""
-    rows = [_row(verdict) for verdict in verdicts]
-    least = ["units", "reason"]
-    parts: list[RenderableType] = [table(HEADINGS, rows, wrap=["units", "reason"], least=least)]
-    parts += [Text(line, "yellow") for verdict in verdicts for line in _trouble_lines(verdict)]
-    return Group(*parts)
-
-
-def _row(verdict: Verdict) -> list[Text]:
-    entry = verdict.status
-    outcome = entry.outcome.replace("_", " ")
-    return [
-        Text(entry.title or verdict.name),
-        Text(outcome, "" if entry.outcome in WELL else "bold yellow"),
-        Text(ago(verdict.since_success)),
-        Text(ago(verdict.age), "bold yellow" if verdict.too_old else ""),
-        Text(_unit_counts(entry.units)),
-        Text("; ".join(_reasons(verdict))),
-    ]
-
-
-def _reasons(verdict: Verdict) -> Iterator[str]:
-    if verdict.too_old:
-        yield "older than --max-age"
-    if verdict.status.reason:
-        yield verdict.status.reason
-    if verdict.status.new_words:
-        yield f"{counted(verdict.status.new_words, 'new word')}: hwprices coverage --unknown"
-    if verdict.sheet_age is not None:
-        stale = ": stale" if verdict.stale else ""
-        yield f"price sheet, read {ago(verdict.sheet_age)}{stale}"
-
-
-def _unit_counts(units: UnitCounts) -> str:
-    """Write how many units ended in which state: ``12 fetched, 1 failed``."""
-    counts = asdict(units).items()
-    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts if count)
-
-
-def _trouble_lines(verdict: Verdict) -> Iterator[str]:
-    """Write a line for each unit that failed or was carried over; skipped ones are no problem."""
-    for trouble in verdict.status.troubles:
-        if trouble.status != "skipped":
-            when = "" if trouble.requested else " in an earlier run"
-            carried = f" (pages of run {trouble.carried_from})" if trouble.carried_from else ""
-            yield f"{trouble.unit} {trouble.status}{when}{carried}: {trouble.reason}"
 
 
 def frame(status: Status, now: datetime, max_age: timedelta | None = None) -> "pl.DataFrame":

@@ -8,9 +8,9 @@ import polars as pl
 from hwprices.read.explain import Explanation
 from hwprices.read.find.search import USUAL, of_prices
 from hwprices.read.landed import Source, Trace, traces
-from hwprices.read.terminal.words import purchase
 from hwprices.release.real_prices import REAL
 from hwprices.release.release import Release
+from hwprices.release.wording import purchase
 
 PRICE_IDS = ("on_demand_price_id", "spot_price_id")
 """Columns of offers with the id of a price."""

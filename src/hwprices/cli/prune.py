@@ -1,4 +1,4 @@
-"""Commands that make or change a dataset. They need the extra ``hwprices[pipeline]``."""
+"""The command ``hwprices prune``: delete old releases."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +19,7 @@ Keep = Annotated[
         help="How many of the newest releases stay.",
     ),
 ]
+
 Thinned = Annotated[
     bool,
     typer.Option(
@@ -27,7 +28,9 @@ Thinned = Annotated[
         " month; or none.",
     ),
 ]
+
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be deleted, and delete nothing.")
 ]
@@ -105,48 +108,3 @@ def _print_pruned(pruned: "Pruned", verb: str) -> None:
     if pruned.kept:
         of_time = f"{pruned.kept[0]} to {pruned.kept[-1]}" if pruned.kept[1:] else pruned.kept[0]
         typer.echo(f"{counted(len(pruned.kept), 'release')} kept: {of_time}")
-
-
-def refresh(context: typer.Context) -> None:
-    """Collect prices and publish a release.
-
-    Its options are those of the main job; they need hwprices[pipeline].
-
-    Example:
-
-        hwprices refresh --source sample
-    """
-    from hwprices.flows import command
-
-    command.app(context.args, prog_name=context.command_path)
-
-
-def serve() -> None:
-    """Run the pipeline by its schedules, until Ctrl-C.
-
-    Starts a Prefect server, the deployments, the automations and a worker on this machine; needs
-    hwprices[pipeline].
-
-    Example:
-
-        hwprices serve
-    """
-    from hwprices.flows import serve as server
-
-    server.main()
-
-
-def worker() -> None:
-    """Run the scheduled flows of your own Prefect server.
-
-    A worker of the work pool that `hwprices deploy` has made; PREFECT_API_URL names the server. It
-    runs flows as processes, and ends them when it is ended (docs/operations.md). On Kubernetes
-    flows are jobs of their own, and Prefect's own worker starts them.
-
-    Example:
-
-        hwprices worker
-    """
-    from hwprices.flows import serve as schedules
-
-    schedules.work()

@@ -1,8 +1,9 @@
-"""Format values, and draw the one kind of table that all answers use."""
+"""Format values, draw the table that all answers use, and print it."""
 
 import copy
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +15,7 @@ from rich.table import Column, Table
 from hwprices.hidden_characters import escaped
 
 THOUSAND = 1_000
+
 MILLION = 1_000_000
 
 MILLICENT = Decimal("0.00001")
@@ -206,3 +208,78 @@ def with_remark(value: str, remark: str | None) -> str:
 def place(row: dict[str, Any], *columns: str) -> str:
     """Join the columns that have a value with slashes: provider/region."""
     return "/".join(row[column] for column in columns if row[column])
+
+
+PIPE_WIDTH = 100_000
+"""Columns where the output is not a terminal: nothing is cut or broken into lines."""
+
+
+def console() -> Console:
+    """Make a console as wide as the terminal; without bounds and colours in a pipe.
+
+    Texts are shown as they are: [red] and :smile: are neither styles nor pictures.
+    """
+    if sys.stdout.isatty():
+        return Console(markup=False, emoji=False, highlight=False)
+    return Console(width=PIPE_WIDTH, markup=False, emoji=False, highlight=False)
+
+
+def show(drawn: RenderableType) -> None:
+    """Print an answer on stdout. Control characters are escaped; in a pipe no line ends in blanks.
+
+    rich fills the cells of a table with blanks up to the width of their column.
+    """
+    screen = console()
+    if screen.is_terminal:
+        screen.print(Escaped(drawn), crop=False)
+        return
+    with screen.capture() as captured:
+        screen.print(Escaped(drawn), crop=False)
+    lines = captured.get().split("\n")
+    sys.stdout.write("\n".join(line.rstrip(" ") for line in lines))
+
+
+PRIVATE = "community hosts"
+"""Name of community hosts, beside that of their cloud."""
+
+SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
+
+STALE_MARK = "*"
+
+STALE_CAPTION = f"{STALE_MARK} stale"
+"""How a table whose cells are prices marks those that are stale, and says so below."""
+
+PAYS_FROM = "break-even"
+
+PAYS_FROM_CAPTION = (
+    f"{PAYS_FROM}: the share of hours in use from which it costs less than on demand there"
+)
+"""Heading of the break-even of a commitment, and what it means."""
+
+
+def amount(row: Mapping[str, Any], column: str = "effective_hourly") -> str:
+    """Write a price; with its currency where that is not USD."""
+    value = money(row[column])
+    return value if row["currency"] == "USD" or not value else f"{value} {row['currency']}"
+
+
+def pays_from(break_even: float | None) -> str:
+    """Write from which share of the hours a commitment pays.
+
+    >>> pays_from(0.6153), pays_from(1.02), pays_from(None)
+    ('62%', 'never', '')
+    """
+    if break_even is None:
+        return ""
+    return f"{break_even:.0%}" if break_even < 1 else "never"
+
+
+def cut(text: str, room: int) -> str:
+    """Cut a text that is longer than its room; … stands for the rest."""
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def rest(count: int, limit: int, what: str) -> list[str]:
+    """Say in a line how many more there are; no line where all are shown."""
+    more = count - limit
+    return [f"and {more:,} more {what}: see --limit, --json or --csv"] if more > 0 else []

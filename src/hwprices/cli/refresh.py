@@ -18,17 +18,16 @@ from rich.console import Console
 from rich.text import Text
 
 from hwprices import providers
+from hwprices.cli.coverage import render_new_words
+from hwprices.cli.show import render_summary
+from hwprices.cli.tables import listing, show
 from hwprices.collect import replay
 from hwprices.collect.preflight import unknown_variables
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment, prefect_server
 from hwprices.hidden_characters import escaped
-from hwprices.read import summary
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import overview
-from hwprices.read.terminal.console import show
-from hwprices.read.terminal.overview import render_new_words
-from hwprices.read.terminal.tables import listing
 from hwprices.release.manifest import ProviderStatus, Status
 from hwprices.release.wording import counted
 from hwprices.settings import Settings, describe, load
@@ -108,10 +107,12 @@ Source = Annotated[
         envvar="HWPRICES_SOURCE",
     ),
 ]
+
 Providers = Annotated[
     list[str] | None,
     typer.Option(help="Only this provider; may be given several times. Default: all."),
 ]
+
 Regions = Annotated[
     list[str] | None,
     typer.Option(
@@ -119,6 +120,7 @@ Regions = Annotated[
         " (of GCP, whose catalog is one, they are left out)."
     ),
 ]
+
 Kinds = Annotated[
     list[str] | None,
     typer.Option(
@@ -126,6 +128,7 @@ Kinds = Annotated[
         " Others stay as they were."
     ),
 ]
+
 Root = Annotated[
     str | None,
     typer.Option(
@@ -134,10 +137,12 @@ Root = Annotated[
         show_default="data",
     ),
 ]
+
 Accept = Annotated[
     list[str] | None,
     typer.Option(help="Let a gate result through after looking at it, such as aws:type_gone."),
 ]
+
 Strict = Annotated[
     bool,
     typer.Option(
@@ -338,8 +343,7 @@ def _settings_help() -> str:
     return "\n\n".join(["Environment:", *lines, ending])
 
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-app.command(epilog=_settings_help())(refresh)
+SETTINGS = {"epilog": _settings_help()}
 
 
 def print_summary(
@@ -359,7 +363,7 @@ def print_summary(
     words = overview.new_words(dataset)
     if words.height:
         show(render_new_words(words, most=SHOWN_WORDS))
-    show(summary.render(dataset, new=published.new, notices=None if well and not lines else lines))
+    show(render_summary(dataset, new=published.new, notices=None if well and not lines else lines))
     errors = Console(stderr=True)
     for line in _remedies(published):
         errors.print(Text(escaped(line), style="yellow"), soft_wrap=True)

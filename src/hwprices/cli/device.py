@@ -1,18 +1,59 @@
-"""Draw the answer about one device."""
+"""The command ``hwprices device``: an accelerator, CPU or machine."""
 
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
-from rich.console import RenderableType
+import typer
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hwprices.cli.common import (
+    AsCsv,
+    AsJson,
+    Release,
+    Root,
+    UsdPer,
+    open_dataset,
+    print_frame,
+)
+from hwprices.cli.tables import MAX_LISTED, PRIVATE, listing, money, number, table, with_remark
+from hwprices.read.currency import parse_rates
 from hwprices.read.device.figures import CPU_RUN
 from hwprices.read.device.measured import ALONE, TIMES, label
 from hwprices.read.recommend.cpu_speeds import CPU_SPEEDS_SOURCE
-from hwprices.read.terminal.tables import MAX_LISTED, listing, money, number, table, with_remark
-from hwprices.read.terminal.where_sold import render_where_sold
+
+DeviceName = Annotated[
+    str,
+    typer.Argument(
+        help="An id, a name or enough words of one: nvidia-l4, 'H100 SXM', 'Raspberry Pi 5'."
+    ),
+]
+
+
+def device(
+    name: DeviceName,
+    usd_per: UsdPer = None,
+    root: Root = "",
+    version: Release = "latest",
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Describe an accelerator, CPU or machine.
+
+    Prints what it is, where it is sold, what it costs by the hour, by the year and to buy, how fast
+    it is and what it emits. Costs and emissions are of one device, or of one vCPU of a CPU; "not
+    known" says why a figure is missing.
+
+    Example:
+
+        hwprices device "H100 SXM"
+    """
+    rates = parse_rates(usd_per)
+    answer = open_dataset(root, version).device(name, usd_per=rates)
+    print_frame(answer, as_json, render_device, as_csv=as_csv)
+
 
 Row = dict[str, Any]
 
@@ -197,4 +238,46 @@ def _sources(row: Row) -> list[tuple[str, str]]:
     return [
         ("source", f"{row['source_url']} ({row['confidence']} confidence)"),
         ("notes", row["notes"] or ""),
+    ]
+
+
+HEADINGS = ["cloud", "USD/h", "spot", "other currency", "offer", "seen"]
+
+
+def render_where_sold(rows: list[Row]) -> RenderableType:
+    """Draw a line for each cloud, and what to do about prices in another currency."""
+    drawn = table(
+        HEADINGS,
+        [_cloud(row) for row in rows],
+        right=["USD/h", "spot"],
+        wrap=["offer"],
+        least=["offer", "seen", "other currency"],
+    )
+    others = sorted({row["currency"] for row in rows if _is_not_comparable(row)})
+    hints = (f"--usd-per {currency}=… makes its prices comparable" for currency in others)
+    return Group(drawn, *(Text(hint, "dim") for hint in hints))
+
+
+def _is_not_comparable(row: Row) -> bool:
+    return (
+        row["currency"] is not None
+        and row["on_demand_usd_per_hour"] is None
+        and bool(row["on_demand_per_hour"])
+    )
+
+
+def _cloud(row: Row) -> list[RenderableType]:
+    on_demand, spot = row["on_demand_usd_per_hour"], row["spot_usd_per_hour"]
+    native = ""
+    if row["currency"] not in (None, "USD") and row["on_demand_per_hour"] is not None:
+        native = f"{money(row['on_demand_per_hour'])} {row['currency']}"
+    reason = str(row["reason"] or "").replace("_", " ")
+    seen = f"{row['seen']}, stale" if row["stale"] else str(row["seen"] or "")
+    return [
+        f"{row['provider']}, {PRIVATE}" if row["private_host"] else row["provider"],
+        money(on_demand),
+        money(spot),
+        native,
+        row["on_demand_offer"] or row["spot_offer"] or reason,
+        Text(seen, "yellow" if row["stale"] else ""),
     ]

@@ -1,0 +1,164 @@
+"""The command ``hwprices query``: SQL over a release."""
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any
+
+import typer
+from duckdb import DuckDBPyConnection
+from rich.console import RenderableType
+
+from hwprices.cli.common import (
+    AsCsv,
+    AsJson,
+    Limit,
+    Release,
+    Root,
+    check_one_format,
+    open_dataset,
+    print_table,
+)
+from hwprices.cli.tables import money, table
+from hwprices.read.export import query_rows
+from hwprices.read.export.cells import to_csv
+from hwprices.read.export.plain_json import to_json
+from hwprices.read.sql import bounded, check, check_not_empty, clear_errors
+
+Sql = Annotated[str, typer.Argument(help="A query in DuckDB's SQL.")]
+
+Unsafe = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe",
+        help="Let the query read and write any file of yours, and load extensions from the "
+        "network. For queries of your own over a dataset that you trust.",
+    ),
+]
+
+Seconds = Annotated[
+    float, typer.Option("--max-seconds", min=0.001, help="How long the query may take.")
+]
+
+Memory = Annotated[
+    str,
+    typer.Option(
+        "--max-memory", help="Memory that the query may need: 4GB, or 50% of the machine's."
+    ),
+]
+
+MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
+
+ROWS_AT_ONCE = 10_000
+"""Rows of --json and --csv that are in memory at the same time."""
+
+
+def query(
+    sql: Sql,
+    root: Root = "",
+    version: Release = "latest",
+    limit: Limit = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    max_seconds: Seconds = 300,  # 100 times the slowest example of the documentation
+    max_memory: Memory = "50%",
+    unsafe: Unsafe = False,
+) -> None:
+    """Ask the dataset in SQL.
+
+    Each table of the release is a view: prices, offers, instance_types and so on;
+    docs/data-dictionary.md lists them with their columns. Prints the rows of the result. The query
+    reads these tables only: other files, the network and extensions are refused, and so is writing
+    a file (copy … to) unless --unsafe is given. Times are in UTC.
+
+    Example:
+
+        hwprices query "select count(*) from offers where region = 'us-east-1'"
+    """
+    check_one_format(as_json, as_csv)
+    dataset = open_dataset(root, version)
+    open_duckdb = dataset.unsafe_duckdb if unsafe else dataset.locked_duckdb
+    with (
+        open_duckdb(max_memory) as connection,
+        clear_errors(dataset.tables),
+        bounded(connection, max_seconds, max_memory),
+    ):
+        check_not_empty(connection, sql)
+        if not unsafe:
+            check(connection, sql)
+        result = connection.execute(sql)
+        if as_json or as_csv:
+            _print_pieces(result, limit, as_json=as_json)
+        else:
+            shown = limit or MAX_ROWS
+            rows = result.fetchmany(shown + 1)
+            print_table(render_result(_columns(result), rows, shown))
+
+
+def _columns(result: "DuckDBPyConnection") -> list[str]:
+    return [column[0] for column in result.description or ()]
+
+
+def _print_pieces(result: "DuckDBPyConnection", limit: int | None, *, as_json: bool) -> None:
+    """Print the rows of a query as JSON or CSV, some at a time: there may be any number of them.
+
+    Raises:
+        HwpricesError: two columns have the same name.
+    """
+    columns = _columns(result)
+    query_rows.check_names(columns)
+    most, printed = limit or sys.maxsize, 0
+    while True:
+        rows = result.fetchmany(min(most - printed, ROWS_AT_ONCE))
+        if as_json:
+            array = to_json(
+                [dict(zip(columns, row, strict=True)) for row in rows], indent=1, ascii_only=True
+            )
+            text = ("," if printed and rows else "" if printed else "[") + array[1:-1].rstrip()
+        else:
+            text = to_csv(query_rows.to_frame(columns, rows), header=not printed)
+        typer.echo(text, nl=False)
+        printed += len(rows)
+        if not rows or printed == most:
+            break
+    if as_json:
+        typer.echo("\n]" if printed else "]")
+
+
+def render_result(
+    columns: Sequence[str], rows: Sequence[tuple[Any, ...]], shown: int
+) -> RenderableType:
+    """Draw the first rows of a result. Prices are rounded for reading; --json has them exact."""
+    numeric = [
+        name
+        for index, name in enumerate(columns)
+        if any(isinstance(row[index], int | float | Decimal) for row in rows)
+    ]
+    more = len(rows) > shown
+    return table(
+        columns,
+        [[_cell(value) for value in row] for row in rows[:shown]],
+        right=numeric,
+        caption=f"the first {shown} rows (--limit, --csv and --json give more)" if more else "",
+    )
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            text = ""
+        case Decimal():
+            text = money(value)
+        case datetime():
+            text = f"{value:%Y-%m-%d %H:%M}"
+        case float():
+            text = f"{value:,.6g}"
+        case list() if all(isinstance(item, str) for item in value):
+            text = ", ".join(value)
+        case list() | dict():
+            text = json.dumps(value, default=str, ensure_ascii=False)
+        case _:
+            text = str(value)
+    return text

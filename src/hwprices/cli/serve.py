@@ -1,0 +1,16 @@
+"""The command ``hwprices serve``. It needs the extra ``hwprices[pipeline]``."""
+
+
+def serve() -> None:
+    """Run the pipeline by its schedules, until Ctrl-C.
+
+    Starts a Prefect server, the deployments, the automations and a worker on this machine; needs
+    hwprices[pipeline].
+
+    Example:
+
+        hwprices serve
+    """
+    from hwprices.flows import serve as server
+
+    server.main()

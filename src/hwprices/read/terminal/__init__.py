@@ -1,1 +1,0 @@
-"""Draw answers as tables for a terminal."""
