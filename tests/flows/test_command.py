@@ -11,8 +11,8 @@ from tests.helpers.flows_environment import clean_environment
 from typer.testing import CliRunner
 
 from hwprices import providers
-from hwprices.flows import command
-from hwprices.flows.command import RefreshOutcome
+from hwprices.cli import app
+from hwprices.cli.refresh import RefreshOutcome
 from hwprices.publish.release import Published
 from hwprices.release.manifest import (
     CheckResult,
@@ -52,7 +52,7 @@ def test_what_cannot_be_done_is_one_line_before_prefect_starts(
     arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(command.app, arguments)
+    done = CliRunner().invoke(app, ["refresh", *arguments])
     assert done.exit_code == 2
     [line] = done.stderr.splitlines()
     assert line.startswith("error: ")
@@ -135,6 +135,6 @@ def test_every_form_of_the_command_has_the_same_help(project: Path, form: list[s
 
 
 def test_prefect_is_not_imported_for_the_help(project: Path) -> None:
-    code = "import sys, hwprices.flows.command; sys.exit('prefect' in sys.modules)"
+    code = "import sys, hwprices.cli.refresh; sys.exit('prefect' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=project, check=False)
     assert done.returncode == 0

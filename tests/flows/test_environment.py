@@ -189,7 +189,7 @@ def test_what_a_server_of_ones_own_needs_is_documented(project: Path) -> None:
 
 COMMAND_IMPORTS = """
 import os
-import hwprices.cli, hwprices.flows.command, polars
+import hwprices.cli.refresh, polars
 print(os.environ["_RJEM_MALLOC_CONF"])
 """
 

@@ -16,12 +16,12 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
+from hwprices.cli import tables as drawing
 from hwprices.read.find import break_even
 from hwprices.read.find import search as searching
 from hwprices.read.find.search import EVERY_WAY
 from hwprices.read.overlays import apply, rules
 from hwprices.read.overlays.rules import Overlays
-from hwprices.read.terminal import find as drawing
 
 X2, N1, M2, C3 = "x2iedn.32xlarge", "n1-standard-4", "m2-ultramem-208", "c3-standard-4"
 

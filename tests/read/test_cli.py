@@ -21,9 +21,10 @@ from tests.helpers.offer_rows import machine, price, prices, rows
 from typer.testing import CliRunner
 
 import hwprices
+from hwprices import cli
 from hwprices.cli import app
-from hwprices.cli.answers import tco
 from hwprices.cli.recommend import recommend
+from hwprices.cli.tco import tco
 from hwprices.publish import release
 from hwprices.read.ownership import DEFAULTS
 from hwprices.storage.store import Store
@@ -31,11 +32,7 @@ from hwprices.storage.store import Store
 VERSION = "20260801T000000Z"
 
 PIPELINE_COMMANDS = ["refresh", "serve"]
-COMMANDS = [
-    command.callback.__name__.replace("_", "-")
-    for command in app.registered_commands
-    if command.callback is not None and command.callback.__name__ not in PIPELINE_COMMANDS
-]
+COMMANDS = [name for name in cli.COMMANDS if name not in PIPELINE_COMMANDS]
 
 
 @pytest.fixture(scope="module")
@@ -576,6 +573,7 @@ def test_help_imports_no_polars() -> None:
 
 FIND = """
 import sys
+from hwprices import cli
 from hwprices.cli import app
 app(["find", "--root", sys.argv[1]], standalone_mode=False)
 print(*sorted(sys.modules), sep="\\n", file=sys.stderr)

@@ -23,7 +23,7 @@ from tests.helpers import make
 from typer.testing import CliRunner
 
 import hwprices
-from hwprices.cli import app
+from hwprices.cli import COMMANDS, app
 from hwprices.publish import release
 from hwprices.read import dataset as reading
 from hwprices.read.export.plain_json import to_json
@@ -36,7 +36,8 @@ import importlib, pkgutil, sys
 import hwprices.cli, hwprices.read
 for package in (hwprices.cli, hwprices.read):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        importlib.import_module(module.name)
+        if module.name not in {"hwprices.cli.refresh", "hwprices.cli.check_sheet"}:
+            importlib.import_module(module.name)
 print(*sorted(sys.modules), sep="\\n")
 """
 
@@ -354,16 +355,11 @@ def test_recommend_takes_the_same_as_function_and_method() -> None:
 
 OF_PROGRAMS = {"show", "demo", "report", "releases", "quarantine", "prune", "check-sheet"}
 OF_PIPELINE = {"refresh", "preflight", "serve", "deploy", "worker"}
-COMMANDS = {
-    command.name or command.callback.__name__.replace("_", "-")
-    for command in app.registered_commands
-    if command.callback is not None
-}
 
 
 def test_what_commands_answer_methods_answer() -> None:
-    assert COMMANDS >= OF_PROGRAMS | OF_PIPELINE
-    answers = COMMANDS - OF_PROGRAMS - OF_PIPELINE
+    assert COMMANDS.keys() >= OF_PROGRAMS | OF_PIPELINE
+    answers = COMMANDS.keys() - OF_PROGRAMS - OF_PIPELINE
     methods = {name for name in answers if callable(getattr(hwprices.Dataset, name, None))}
     assert methods == answers
 

@@ -14,6 +14,7 @@ from tests.helpers.offer_rows import price, prices
 from tests.helpers.small_release import Release, with_private_hosts
 from tools import devices
 
+from hwprices.cli.device import render_device
 from hwprices.errors import HwpricesError
 from hwprices.formulas import TOKEN_MODELS
 from hwprices.publish.join.benchmarks import tokens
@@ -24,7 +25,6 @@ from hwprices.read.recommend import media
 from hwprices.read.recommend.cpu_speeds import cpu_speeds
 from hwprices.read.recommend.measurements import measurements
 from hwprices.read.recommend.recommend import recommend
-from hwprices.read.terminal.device import render_device
 from hwprices.specs import sheets
 from hwprices.units import Money
 

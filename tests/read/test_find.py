@@ -17,6 +17,11 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
+from hwprices.cli.compare import render_comparison
+from hwprices.cli.coverage import render_columns, render_coverage
+from hwprices.cli.find import render_offers
+from hwprices.cli.price import render_machine
+from hwprices.cli.quarantine import render_quarantine
 from hwprices.errors import HwpricesError
 from hwprices.publish import release
 from hwprices.read.dataset import Dataset
@@ -25,8 +30,6 @@ from hwprices.read.find import machine as one_machine
 from hwprices.read.find import offers, places, search, words
 from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.search import Search
-from hwprices.read.terminal import find as drawing
-from hwprices.read.terminal import overview as overview_drawing
 from hwprices.storage.store import Store
 
 P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
@@ -554,11 +557,11 @@ def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
         (False, True, None, None),
         (False, None, False, None),
     ]
-    screen = drawn(drawing.render_comparison(compared.rows, compared.notes))
+    screen = drawn(render_comparison(compared.rows, compared.notes))
     assert " 31.46*" in screen
     assert "55.04*" not in screen
     assert "* stale" in screen
-    of_sheet = drawn(drawing.render_comparison(compared.rows, sheets=["aws"]))
+    of_sheet = drawn(render_comparison(compared.rows, sheets=["aws"]))
     assert "*" not in of_sheet
     assert not data.compare(P5, A3)["spot_stale"].any()
     assert older.find("p5").select("purchase_option", "stale").rows() == [
@@ -569,10 +572,10 @@ def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
     note = "aws: 1 price stale, seen on 2021-02-09."
     answer = offers.answer(older, "p5")
     assert answer.notes == compared.notes == (note,)
-    assert "stale: 2021-02-09" in drawn(drawing.render_offers(answer, None))
+    assert "stale: 2021-02-09" in drawn(render_offers(answer, None))
     price = one_machine.answer(older, P5)
     assert (price.notes, price.rows["stale"].to_list()) == ((note,), [True, False])
-    screen = drawn(drawing.render_machine(price, None))
+    screen = drawn(render_machine(price, None))
     assert "stale: 2021-02-09" in screen
     assert " 31.46*" in screen
     assert "55.04*" not in screen
@@ -591,16 +594,16 @@ def test_block_storage_is_shown_beside_the_network(data: Dataset) -> None:
     described = Described(data.store, "latest")
     compared = described.compare(P5, A3)
     assert compared.select(list(figures)).rows() == [(0.65, 18750), (None, None)]
-    lines = drawn(drawing.render_comparison(compared)).splitlines()
+    lines = drawn(render_comparison(compared)).splitlines()
     assert ["≠", "block", "storage,", "Gbit/s", "0.65", "-"] in [line.split() for line in lines]
-    screen = drawn(drawing.render_machine(one_machine.answer(described, P5), None))
+    screen = drawn(render_machine(one_machine.answer(described, P5), None))
     assert "block storage 0.65 Gbit/s · block storage at most 18,750 IOPS" in screen
 
 
 def test_a_narrow_comparison_leaves_out_machines_and_cuts_no_figure(data: Dataset) -> None:
     """At 60 columns 0.8048 was "0.80…" and g6.xlarge "g6.x…"."""
     names = ("g6.xlarge", "g2-standard-4", P5, A3)
-    compared = drawing.render_comparison(data.compare(*names))
+    compared = render_comparison(data.compare(*names))
     screen = drawn(compared, 60)
     assert screen.splitlines()[0].split() == ["g6.xlarge", "g2-standard-4"]
     assert f"left out for want of room: {P5}, {A3}" in " ".join(screen.split())
@@ -619,7 +622,7 @@ def test_a_release_older_than_a_column_is_read(data: Dataset) -> None:
 
     older = Older(data.store, "latest")
     assert older.compare(P5, A3)["block_storage_gbps_max"].to_list() == [None, None]
-    assert "memory 2,048 GiB" in drawn(drawing.render_machine(one_machine.answer(older, P5), None))
+    assert "memory 2,048 GiB" in drawn(render_machine(one_machine.answer(older, P5), None))
 
 
 def test_a_placeholder_is_no_price_of_a_machine(data: Dataset) -> None:
@@ -638,7 +641,7 @@ def test_a_placeholder_is_no_price_of_a_machine(data: Dataset) -> None:
     assert one_machine.price_ranges(answer.rows)["lowest"].to_list() == [Decimal("55.04")]
     assert one_machine.by_region(answer.rows).columns[2:] == ["linux on_demand"]
     assert answer.notes[0].startswith("Left out: 1 placeholder, too far below other prices")
-    screen = drawn(drawing.render_machine(answer, None))
+    screen = drawn(render_machine(answer, None))
     assert "31.46" not in screen
     assert answer.notes[0] in screen
     assert one_machine.answer(data, P5).notes == ()
@@ -800,7 +803,7 @@ def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> Non
     columns = pl.DataFrame(
         {"table": ["t"], "column": ["c"], "rows": [10_000], "filled": [int(share * 10_000)]},
     ).with_columns(share=pl.lit(share), providers=pl.lit(None, pl.List(pl.String)))
-    assert f" {words}" in drawn(overview_drawing.render_columns(columns, None), 80)
+    assert f" {words}" in drawn(render_columns(columns, None), 80)
 
 
 @pytest.mark.parametrize(
@@ -847,12 +850,12 @@ def test_quarantine_is_grouped_by_reason(data: Dataset) -> None:
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_tables_fit_the_terminal(data: Dataset, width: int) -> None:
     shown = [
-        drawing.render_offers(offers.answer(data, "h100"), None),
-        drawing.render_machine(one_machine.answer(data, P5), None),
-        drawing.render_comparison(data.compare(P5, A3)),
-        overview_drawing.render_coverage(data.coverage(), None),
-        overview_drawing.render_columns(data.column_coverage(), None),
-        overview_drawing.render_quarantine(data.refused(), None),
+        render_offers(offers.answer(data, "h100"), None),
+        render_machine(one_machine.answer(data, P5), None),
+        render_comparison(data.compare(P5, A3)),
+        render_coverage(data.coverage(), None),
+        render_columns(data.column_coverage(), None),
+        render_quarantine(data.refused(), None),
     ]
     for renderable in shown:
         text = drawn(renderable, width)
@@ -862,7 +865,7 @@ def test_tables_fit_the_terminal(data: Dataset, width: int) -> None:
 
 def test_a_price_is_never_cut(data: Dataset) -> None:
     """EUR was cut off under the heading USD/h."""
-    text = drawn(drawing.render_offers(offers.answer(data, "4vcpu westeurope"), None), 40)
+    text = drawn(render_offers(offers.answer(data, "4vcpu westeurope"), None), 40)
     assert "0.2000 EUR" in text
     assert "…" not in text.replace("--usd-per EUR=…", "")
 

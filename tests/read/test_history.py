@@ -19,6 +19,8 @@ from tests.helpers.offer_rows import rows as table_rows
 from tests.helpers.small_release import Release
 
 import hwprices
+from hwprices.cli import history
+from hwprices.cli.diff import of_diff
 from hwprices.errors import HwpricesError
 from hwprices.publish import release as published
 from hwprices.publish.history import intervals as publishing
@@ -27,7 +29,6 @@ from hwprices.read.find.search import EVERY_WAY
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.history import diff, intervals
 from hwprices.read.history.cheapest import cheapest
-from hwprices.read.terminal import chart, history
 from hwprices.release import versions
 from hwprices.release.manifest import Inputs, Reading, UnitInput
 from hwprices.rows import frames
@@ -94,7 +95,7 @@ def with_history(market, *parts):
     return Release({**tables, "price_history": pl.concat(parts)})
 
 
-@pytest.mark.parametrize("module", [versions, chart])
+@pytest.mark.parametrize("module", [versions, history])
 def test_the_examples_in_the_docstrings_are_true(module):
     assert doctest.testmod(module).failed == 0
     assert doctest.testmod(module).attempted
@@ -387,7 +388,7 @@ def test_changes_to_or_from_a_placeholder_are_no_rises_or_falls(with_placeholder
 def drawn(rows, width=80):
     """Draw a comparison as a terminal of that width has it."""
     screen = Console(width=width, record=True, file=io.StringIO())
-    screen.print(history.of_diff(rows, "before", "now", limit=20))
+    screen.print(of_diff(rows, "before", "now", limit=20))
     return screen.export_text()
 
 
@@ -462,14 +463,14 @@ def test_lines_fit_the_screen(release, width):
     lines = history.of_type(rows, width=width, chart=True, limit=5)
     assert max(map(len, lines[2:])) <= width
     assert (width > 40) or any(line.endswith("…") for line in lines), "a line that is cut says so"
-    assert any(bar in line for line in lines for bar in chart.BARS)
+    assert any(bar in line for line in lines for bar in history.BARS)
     device = ask(release, "h100")
     assert max(map(len, history.of_accelerator(device, width=width, chart=True, limit=5))) <= max(
         width, 78
     )
     changed = diff.diff(release, worlds.moment(0).at, worlds.moment(3).at)
     screen = Console(width=max(width, 78), record=True, file=io.StringIO())
-    screen.print(history.of_diff(changed, "2026-10-01", "now", limit=5))
+    screen.print(of_diff(changed, "2026-10-01", "now", limit=5))
     drawn = screen.export_text().splitlines()
     assert max(map(len, drawn)) <= max(width, 78)
     assert any(line.startswith("gpu-8") and "partly restated" in line for line in drawn)
@@ -478,4 +479,4 @@ def test_lines_fit_the_screen(release, width):
 def test_in_a_pipe_there_is_no_chart(release):
     rows = ask(release, "gpu-1")
     lines = history.of_type(rows, width=10_000, chart=False, limit=5)
-    assert not any(bar in line for line in lines for bar in chart.BARS)
+    assert not any(bar in line for line in lines for bar in history.BARS)

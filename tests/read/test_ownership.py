@@ -10,10 +10,11 @@ import pytest
 from rich.console import Console
 from tests.helpers.small_release import Release, with_private_hosts
 
+from hwprices.cli.recommend import render_recommendation
+from hwprices.cli.tco import render_break_even
 from hwprices.errors import HwpricesError
 from hwprices.read.ownership import BREAK_EVEN_COLUMNS, Ownership, break_even, owned
 from hwprices.read.recommend.recommend import recommend
-from hwprices.read.terminal.recommendation import render_break_even, render_recommendation
 from hwprices.units import Money
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.helpers.small_release import Release, with_private_hosts
 
+from hwprices.cli.recommend import render_recommendation
 from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import DEFAULTS, Ownership
@@ -23,7 +24,6 @@ from hwprices.read.recommend.exclusions import sentences
 from hwprices.read.recommend.job import Limits, Question, Serving, make_job
 from hwprices.read.recommend.ranking import OUTPUT
 from hwprices.read.recommend.recommend import recommend
-from hwprices.read.terminal.recommendation import render_recommendation
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
 

@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
+from hwprices.cli.status import render_status
 from hwprices.errors import HwpricesError
 from hwprices.read import status as read_status
 from hwprices.release.manifest import ProviderStatus, Status, Trouble, UnitCounts
 from hwprices.release.root import sample_root
+from hwprices.release.wording import ago
 from hwprices.storage import manifests
 
 NOW = datetime(2026, 8, 3, 12, tzinfo=UTC)
@@ -44,7 +46,7 @@ def judge(max_age="", **entries):
 def screen(**entries):
     console = Console(width=140, no_color=True, file=None, record=True)
     with console.capture() as output:
-        console.print(read_status.render(judge(**entries)))
+        console.print(render_status(judge(**entries)))
     return output.get()
 
 
@@ -61,7 +63,7 @@ def screen(**entries):
     ],
 )
 def test_an_age_reads_as_people_say_it(age, text):
-    assert read_status.ago(age) == text
+    assert ago(age) == text
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_tables_of_a_narrowed_run_are_as_old_as_their_oldest_unit():
     """Hourly spot prices do not make a price list of three days ago young."""
     old = (NOW - timedelta(days=3)).isoformat()
     [verdict] = judge("36h", aws=entry(hours=1, complete_since=old))
-    assert (verdict.well, read_status.ago(verdict.since_success)) == (False, "60 min ago")
+    assert (verdict.well, ago(verdict.since_success)) == (False, "60 min ago")
 
 
 @pytest.mark.parametrize("outcome", ["held_back", "failed"])

@@ -9,8 +9,9 @@ from tests.helpers.manifests import provider_entry, release_manifest
 from tests.helpers.offer_rows import machine, price, prices, rows
 from tests.helpers.small_release import Release
 
-from hwprices.read import summary
+from hwprices.cli import show
 from hwprices.cli.tables import listing, money, number, table
+from hwprices.read import summary
 from hwprices.release.manifest import (
     CollectionReport,
     TableEntry,
@@ -72,7 +73,7 @@ def test_what_a_vendor_calls_an_h100_counts_without_a_spec_sheet() -> None:
     }
     cheapest = summary.cheapest_per_accelerator(Release(tables))
     assert cheapest["per_accelerator_hour"].to_list() == [Decimal("4.41")]
-    shown = summary._gpu(cheapest)
+    shown = show._gpu(cheapest)
     assert shown[:3] == ["$4.41", "on demand", "NVIDIA H100"]
 
 
@@ -101,7 +102,7 @@ def test_notes_tell_kept_figures_and_failed_units() -> None:
     types = ("w9.large", "w9.xlarge", "w9.metal")
     unmatched = UnmatchedAccelerator("aws", "Widget 9", None, types)
     release = release_manifest({"aws": aws}, unmatched_accelerators=(unmatched,))
-    text = text_of(*summary._notes(release))
+    text = text_of(*show._notes(release))
     assert "live, seen 2026-08-01 to 2026-08-02, kept from release 20260801T000000Z" in text
     assert "spot failed: timed out" in text
     assert "Widget 9 in aws w9.large, w9.xlarge and 1 more" in text
@@ -140,7 +141,7 @@ def test_each_provider_has_a_line_and_other_tables_are_summed() -> None:
         {name: provider_entry(rows=rows) for name, rows in counts.items()},
         tables={"prices": TableEntry(2628, 0, ()), "offers": TableEntry(99, 0, ())},
     )
-    lines = [line.split() for line in text_of(summary._rows(release)).splitlines()]
+    lines = [line.split() for line in text_of(show._rows(release)).splitlines()]
     assert ["AWS", "38", "2,557"] in lines
     assert ["OVH", "71", "1"] in lines
     assert ["total", "2,628"] in lines
@@ -149,4 +150,4 @@ def test_each_provider_has_a_line_and_other_tables_are_summed() -> None:
 
 @pytest.mark.parametrize(("currency", "text"), [("USD", "$2.80"), ("EUR", "2.80 EUR")])
 def test_a_price_is_shown_in_its_own_currency(currency: str, text: str) -> None:
-    assert summary._price({"per_accelerator_hour": 2.8, "currency": currency}) == text
+    assert show._price({"per_accelerator_hour": 2.8, "currency": currency}) == text

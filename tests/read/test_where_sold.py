@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from hwprices.cli.device import render_where_sold
 from hwprices.read.currency import offers_in_usd
 from hwprices.read.device.where_sold import where_sold
-from hwprices.read.terminal.where_sold import render_where_sold
 from hwprices.rows import frames
 from hwprices.schemas.offer import Offers
 

@@ -24,14 +24,12 @@ from hwprices.cli.common import (
 from hwprices.cli.tables import cut, listing, money, number, rest
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
-from hwprices.publish.history import record
 from hwprices.read.find import words
 from hwprices.read.find.search import EVERY_WAY, USUAL
 from hwprices.read.history import intervals
 from hwprices.read.history.cheapest import BY, cheapest
 from hwprices.read.history.intervals import PastAnswer
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
-from hwprices.storage.store import Store
 
 Limit = Annotated[
     int | None,
@@ -112,6 +110,9 @@ def print_lines(lines: list[str]) -> None:
 
 def _rebuild(place: str) -> None:
     """Make the histories again, print what differs, and end with 1 if anything does."""
+    from hwprices.publish.history import record
+    from hwprices.storage.store import Store
+
     store = Store(place)
     made = record.rebuild(store)
     faults = [

@@ -17,6 +17,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from hwprices.flows import environment, prefect_server
+
+# isort: split
+# The line above sets what polars reads when it is imported.
 from hwprices import providers
 from hwprices.cli.coverage import render_new_words
 from hwprices.cli.show import render_summary
@@ -24,7 +28,6 @@ from hwprices.cli.tables import listing, show
 from hwprices.collect import replay
 from hwprices.collect.preflight import unknown_variables
 from hwprices.errors import HwpricesError
-from hwprices.flows import environment, prefect_server
 from hwprices.hidden_characters import escaped
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import overview
@@ -171,6 +174,10 @@ def refresh(
     2 when nothing could be done; 3 when the gate held a provider back (nobody failed); and with
     --strict 4 when a unit failed or was carried over although its provider is published, or when a
     vendor has a word, unit or name that is not known yet.
+
+    Example:
+
+        hwprices refresh --source sample
     """
     try:
         settings = _checked_settings(source, root, provider, accept)
