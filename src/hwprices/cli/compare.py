@@ -42,12 +42,13 @@ Equals = Annotated[
 ]
 
 
-@filters.add_options(*filters.PLACE, "os", *filters.VALUE)
+@filters.add_options(*filters.PLACE, "os", "usd_per")
 def compare(
     *,
     machine_types: MachineTypes,
     equals: Equals = False,
     options: filters.Options,
+    overlays: filters.OverlayFile = None,
     root: Root = "",
     version: Release = "latest",
     as_json: AsJson = False,
@@ -66,7 +67,13 @@ def compare(
         hwprices compare g6.xlarge --equals
     """
     dataset = open_dataset(root, version)
-    comparison = comparing.compare(dataset, *machine_types, equals=equals, **options)
+    comparison = comparing.compare(
+        dataset,
+        *machine_types,
+        equals=equals,
+        overlays=filters.load_overlays(overlays),
+        **options,
+    )
     print_frame(
         comparison.rows,
         as_json,

@@ -20,8 +20,10 @@ from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.wording import ago
 
 
+@filters.add_options("provider")
 def coverage(
-    provider: filters.Provider = None,
+    *,
+    options: filters.Options,
     columns: Annotated[
         bool, typer.Option("--columns", help="List columns of tables, not regions.")
     ] = False,
@@ -51,6 +53,7 @@ def coverage(
         hwprices coverage --columns
     """
     dataset = open_dataset(root, version)
+    provider = options["provider"]
     chosen = request.providers(ReleaseWords.of(dataset), provider) if provider else ()
     if columns and unknown:
         raise HwpricesError("--columns and --unknown are two lists", "Give one of them.")

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hwprices.cli import filters
 from hwprices.cli.common import (
     AsCsv,
     AsJson,
@@ -20,7 +21,6 @@ from hwprices.cli.common import (
     print_frame,
     print_json,
 )
-from hwprices.cli.filters import Provider
 from hwprices.cli.tables import money, place, table
 from hwprices.read import explain as tracing
 from hwprices.read.explain import Explanation
@@ -51,9 +51,11 @@ Raw = Annotated[bool, typer.Option("--raw", help="Show the vendor's lines as the
 SHOWN = 40  # prices: more are to be narrowed down, not to be read
 
 
+@filters.add_options("provider")
 def explain(
+    *,
     price: PriceOrType,
-    provider: Provider = None,
+    options: filters.Options,
     region: Region = None,
     os: System = None,
     purchase_option: PurchaseOption = None,
@@ -79,7 +81,7 @@ def explain(
     prices = tracing.find_prices(
         dataset,
         price,
-        provider=provider,
+        provider=options["provider"],
         region=region,
         os=os,
         purchase_option=purchase_option,

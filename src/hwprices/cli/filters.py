@@ -5,74 +5,68 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
-from hwprices.cli.common import UsdPer
+from hwprices.cli.common import open_dataset
 from hwprices.errors import HwpricesError
+from hwprices.read.currency import parse_rates
 from hwprices.read.dataset import Dataset
-from hwprices.read.overlays.rules import Overlays
+from hwprices.read.find.options import OPTIONS
+from hwprices.read.overlays import rules
+from hwprices.schemas.vocabulary import PURCHASE_OPTIONS
 
 MAX_OFFERED = 50  # a longer list does not help
 
-
-def _dataset(context: typer.Context) -> "Dataset":
-    from hwprices.cli.common import open_dataset
-
-    return open_dataset(str(context.params.get("root") or ""), "latest")
+Completer = Callable[[typer.Context, str], list[str]]
+"""What typer calls with the beginning of a name."""
 
 
-def _completer(
-    names: "Callable[[Dataset], Iterable[str]]",
-) -> Callable[[typer.Context, str], list[str]]:
-    """Make a function that typer can call, of one that lists names."""
+def _completer(names: Callable[[Dataset], Iterable[str]]) -> Completer:
+    """Complete names that the dataset has. Without a dataset nothing is offered, silently."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
         with contextlib.suppress(HwpricesError, OSError):
             start = incomplete.lower()
-            fitting = (name for name in names(_dataset(ctx)) if name.lower().startswith(start))
-            return sorted(set(fitting))[:MAX_OFFERED]
+            dataset = open_dataset(str(ctx.params.get("root") or ""), "latest")
+            return sorted({n for n in names(dataset) if n.lower().startswith(start)})[:MAX_OFFERED]
         return []
 
     return complete
 
 
-def _column(table: str, column: str) -> "Callable[[Dataset], Iterable[str]]":
-    def values(dataset: "Dataset") -> Iterable[str]:
+def _column(table: str, column: str) -> Callable[[Dataset], Iterable[str]]:
+    def values(dataset: Dataset) -> Iterable[str]:
         frame = dataset.scan(table).select(column).drop_nulls().unique().collect()
         return [str(value) for value in frame[column]]
 
     return values
 
 
-def _accelerator_words(dataset: "Dataset") -> Iterable[str]:
+def _accelerator_words(dataset: Dataset) -> Iterable[str]:
     ids = _column("accelerators", "accelerator_id")(dataset)
     return [*ids, *(name.partition("-")[2] for name in ids)]
 
 
-def _option_codes(_: "Dataset") -> Iterable[str]:
-    from hwprices.schemas.vocabulary import PURCHASE_OPTIONS
-
-    return [*PURCHASE_OPTIONS, "commitment"]
-
-
 machines = _completer(_column("instance_types", "instance_type"))
-
 regions = _completer(_column("regions", "region"))
-
-accelerators = _completer(_accelerator_words)
-
 providers = _completer(lambda dataset: dataset.release.providers)
 
-options = _completer(_option_codes)
+COMPLETERS = {
+    "accelerator": _completer(_accelerator_words),
+    "type": machines,
+    "provider": providers,
+    "region": regions,
+    "option": _completer(lambda _: [*PURCHASE_OPTIONS, "commitment"]),
+}
+"""What the shell completes for an option."""
 
 PANEL = "Machines to buy"
 
 LifetimeYears = Annotated[
     float, typer.Option(help="Years that the machine is used.", rich_help_panel=PANEL)
 ]
-
 Utilisation = Annotated[
     float,
     typer.Option(
@@ -80,11 +74,9 @@ Utilisation = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-
 UsdPerKwh = Annotated[
     float, typer.Option(help="Price of electricity in USD.", rich_help_panel=PANEL)
 ]
-
 Pue = Annotated[
     float,
     typer.Option(
@@ -92,7 +84,6 @@ Pue = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-
 Grid = Annotated[
     float | None,
     typer.Option(
@@ -103,115 +94,12 @@ Grid = Annotated[
     ),
 ]
 
-SEVERAL = "Several with commas, or with the option again."
-
-TEXT = "<str>"
-"""How the help writes an option of ``TAKE_ONE``."""
-
 Words = Annotated[
     list[str] | None,
     typer.Argument(
         help="In words: 8xH100 europe spot; 4 gpus 80gb; 16vcpu 64gb arm64; d4s_v5 germany."
     ),
 ]
-
-Accelerator = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--accelerator",
-        "--gpu",
-        help=f"An accelerator: h100, 'a100 80gb'; or a kind: gpu, tpu, fpga. {SEVERAL}",
-        autocompletion=accelerators,
-    ),
-]
-
-Count = Annotated[
-    list[float] | None,
-    typer.Option("--count", min=0, metavar="<float>", help="Accelerators of the machine, exactly."),
-]
-
-AcceleratorMemory = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar=TEXT,
-        help="GiB of one accelerator: 80 or 80GB is at least 80; 40-80 a range; =80 exactly.",
-    ),
-]
-
-Vcpus = Annotated[list[str] | None, typer.Option(metavar=TEXT, help="vCPUs: 16, 16-32 or =16.")]
-
-Memory = Annotated[
-    list[str] | None, typer.Option(metavar=TEXT, help="GiB of main memory: 64, 64GB, 64-128.")
-]
-
-Arch = Annotated[list[str] | None, typer.Option(metavar=TEXT, help="x86_64 or arm64.")]
-
-Type = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--type",
-        help=f"A machine type or family: g6.xlarge, p5, d4s_v5. {SEVERAL}",
-        autocompletion=machines,
-    ),
-]
-
-Provider = Annotated[
-    list[str] | None,
-    typer.Option(help=f"A cloud: aws, google. {SEVERAL}", autocompletion=providers),
-]
-
-Region = Annotated[
-    list[str] | None,
-    typer.Option(
-        help=f"A region, or a direction: us-east-1, us-east, westeurope. {SEVERAL}",
-        autocompletion=regions,
-    ),
-]
-
-Country = Annotated[list[str] | None, typer.Option(help=f"A country: DE, germany. {SEVERAL}")]
-
-Continent = Annotated[
-    list[str] | None, typer.Option(help=f"A continent: europe, north_america. {SEVERAL}")
-]
-
-PurchaseOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option",
-        "--purchase-option",
-        help=f"on_demand, spot, reserved …; commitment is every option with a term. {SEVERAL}",
-        autocompletion=options,
-    ),
-]
-
-Term = Annotated[list[str] | None, typer.Option(help=f"Length of commitment: 1y, 3y. {SEVERAL}")]
-
-System = Annotated[
-    list[str] | None,
-    typer.Option("--os", metavar=TEXT, help="linux (the default), windows, rhel …; any for all."),
-]
-
-License = Annotated[
-    list[str] | None,
-    typer.Option("--license", metavar=TEXT, help="included (the default), byol or any."),
-]
-
-Software = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar=TEXT, help="Software in the price: none (the default), sql_server … or any."
-    ),
-]
-
-Tenancy = Annotated[
-    list[str] | None,
-    typer.Option(metavar=TEXT, help="shared (the default), dedicated, host or any."),
-]
-
-MaxPrice = Annotated[
-    list[str] | None, typer.Option(metavar=TEXT, help="At most so many USD for an hour.")
-]
-
 OverlayFile = Annotated[
     Path | None,
     typer.Option(
@@ -221,125 +109,85 @@ OverlayFile = Annotated[
     ),
 ]
 
-MACHINE = (
-    "accelerator",
-    "count",
-    "accelerator_memory",
-    "vcpus",
-    "memory",
-    "arch",
-    "type",
-)
+Options = Mapping[str, Any]
+"""Values of shared options, as keywords of ``Dataset.find``."""
 
 PLACE = ("region", "country", "continent")
-
 PURCHASE = ("option", "term", "os", "software", "license", "tenancy")
+MACHINE = ("accelerator", "count", "accelerator_memory", "vcpus", "memory", "arch", "type")
 
-VALUE = ("usd_per", "overlays")
-"""How a price is read: exchange rates and own discounts."""
+SECOND_NAMES = {"accelerator": ["gpu"], "option": ["purchase_option"]}
+"""Further names of options."""
 
-OPTIONS: Mapping[str, Any] = {
-    "accelerator": Accelerator,
-    "count": Count,
-    "accelerator_memory": AcceleratorMemory,
-    "vcpus": Vcpus,
-    "memory": Memory,
-    "arch": Arch,
-    "type": Type,
-    "provider": Provider,
-    "region": Region,
-    "country": Country,
-    "continent": Continent,
-    "option": PurchaseOption,
-    "term": Term,
-    "os": System,
-    "software": Software,
-    "license": License,
-    "tenancy": Tenancy,
-    "max_price": MaxPrice,
-    "usd_per": UsdPer,
-    "overlays": OverlayFile,
-}
-"""The options that commands share, by the keyword that ``read.find`` takes each under."""
+SEVERAL = "Several with commas, or with the option again."
 
-TAKE_ONE = {
-    "count",
-    "accelerator_memory",
-    "vcpus",
-    "memory",
-    "arch",
-    "os",
-    "software",
-    "license",
-    "tenancy",
-    "max_price",
-}
-"""Options with one value. Typer collects it as a list, so that a second one is not lost."""
 
-Options = Mapping[str, Any]
-"""Values of shared options, as keywords of ``read.find``."""
+def takes_several(name: str) -> bool:
+    """Return whether an option takes several names."""
+    return Iterable[str] in get_args(OPTIONS[name][0])
+
+
+def _option(name: str) -> inspect.Parameter:
+    """Make the option of the command line that ``read.find.options`` declares.
+
+    Typer collects every value, also of an option with one: a second one is not lost.
+    """
+    about = OPTIONS[name][1]
+    several = takes_several(name)
+    metavar = "CURRENCY=USD" if name == "usd_per" else None if several else "<str>"
+    option = typer.Option(
+        *(f"--{each.replace('_', '-')}" for each in (name, *SECOND_NAMES.get(name, ()))),
+        help=f"{about.help} {SEVERAL}" if several else about.help,
+        metavar=metavar,
+        autocompletion=COMPLETERS.get(name),
+    )
+    annotation = Annotated[list[str] | None, option]
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+    )
 
 
 def add_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add some of the shared options to a command. It gets their values as ``options``.
+    """Add options of ``read.find.options`` to a command, which gets their values as ``options``.
 
-    They are listed in its help where its parameter ``options`` is.
+    They are listed in its help where its parameter ``options`` is. Typer makes the options of a
+    command from its signature.
+
+    Raises:
+        HwpricesError: an option with one value has two.
     """
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def run(**values: Any) -> None:
-            options = {name: _given(name, values.pop(name)) for name in names}
-            if "usd_per" in options:
-                options["usd_per"] = usd_rates(options["usd_per"])
-            if "overlays" in options:
-                options["overlays"] = load_overlays(options["overlays"])
+            options = {name: _value(name, values.pop(name)) for name in names}
             command(**values, options=options)
 
-        shared = [
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=OPTIONS[name]
-            )
-            for name in names
-        ]
+        own = inspect.signature(command)
         parameters = [
             parameter
-            for own in inspect.signature(command).parameters.values()
-            for parameter in (shared if own.name == "options" else [own])
+            for each in own.parameters.values()
+            for parameter in (map(_option, names) if each.name == "options" else [each])
         ]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         return run
 
     return with_options
 
 
-def _given(name: str, value: Any) -> Any:
-    """Return what was written for an option; None for nothing.
-
-    Raises:
-        HwpricesError: an option with one value has two.
-    """
-    if name not in TAKE_ONE:
-        return value or None
-    if value and len(value) > 1:
+def _value(name: str, values: list[str] | None) -> Any:
+    if name == "usd_per":
+        return dict(parse_rates(values))
+    if not values or takes_several(name):
+        return values or None
+    if len(values) > 1:
         raise HwpricesError(
-            f"--{name.replace('_', '-')} is given {len(value)} times: {', '.join(map(str, value))}",
+            f"--{name.replace('_', '-')} is given {len(values)} times: {', '.join(values)}",
             "It takes one value.",
         )
-    return value[0] if value else None
+    return values[0]
 
 
-def load_overlays(file: Path | None) -> "Overlays | None":
+def load_overlays(file: Path | None) -> rules.Overlays | None:
     """Read the rules of --overlays."""
-    if file is None:
-        return None
-    from hwprices.read.overlays import rules
-
-    return rules.load(file)
-
-
-def usd_rates(texts: list[str] | None) -> dict[str, Any]:
-    """Read the rates of --usd-per."""
-    from hwprices.read.currency import parse_rates
-
-    return dict(parse_rates(texts))
+    return None if file is None else rules.load(file)

@@ -38,12 +38,13 @@ Descending = Annotated[bool, typer.Option("--descending", help="The highest figu
 
 
 @filters.add_options(
-    *filters.MACHINE, "provider", *filters.PLACE, *filters.PURCHASE, "max_price", *filters.VALUE
+    *filters.MACHINE, "provider", *filters.PLACE, *filters.PURCHASE, "max_price", "usd_per"
 )
 def find(
     *,
     words: filters.Words = None,
     options: filters.Options,
+    overlays: filters.OverlayFile = None,
     sort: Sort = "price",
     descending: Descending = False,
     limit: Limit = None,
@@ -72,6 +73,7 @@ def find(
         " ".join(words or []),
         sort=sort,
         descending=descending,
+        overlays=filters.load_overlays(overlays),
         **options,
     )
     first = answer.rows["price_id"][0] if answer.rows.height else ""

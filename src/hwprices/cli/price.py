@@ -53,12 +53,13 @@ SETTINGS = {"context_settings": {"allow_extra_args": True}}
 """Further names are taken too: the command points to compare."""
 
 
-@filters.add_options("provider", *filters.PLACE, *filters.PURCHASE, *filters.VALUE)
+@filters.add_options("provider", *filters.PLACE, *filters.PURCHASE, "usd_per")
 def price(
     *,
     context: typer.Context,
     machine_type: MachineType,
     options: filters.Options,
+    overlays: filters.OverlayFile = None,
     limit: Limit = None,
     root: Root = "",
     version: Release = "latest",
@@ -80,7 +81,9 @@ def price(
     """
     _check_one_type([machine_type, *context.args])
     dataset = open_dataset(root, version)
-    answer = machine.answer(dataset, machine_type, **options)
+    answer = machine.answer(
+        dataset, machine_type, overlays=filters.load_overlays(overlays), **options
+    )
     cloud = f" --provider {answer.machine.provider}" if options.get("provider") else ""
     own = answer.rows["instance_type"].to_list()  # the name of the host if it is sold by the host
     name = quote(own[0] if own else answer.machine.instance_type)

@@ -21,6 +21,7 @@ from hwprices.cli.common import (
 )
 from hwprices.cli.tables import money, number, place, table
 from hwprices.cli.tco import NEVER, in_its_life, year
+from hwprices.read.currency import parse_rates
 from hwprices.read.find.offers import sheet_notes
 from hwprices.read.ownership import (
     DEFAULTS,
@@ -309,7 +310,7 @@ def recommend(
 
         hwprices recommend --model sdxl
     """
-    rates = filters.usd_rates(usd_per)
+    rates = dict(parse_rates(usd_per))
     given = invoked.params | {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
     question = _question(given)
     dataset = open_dataset(root, version)

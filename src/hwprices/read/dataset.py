@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find.options import Names, Options, PastOptions, named_options
+from hwprices.read.find.options import Names, Options, PastOptions
 from hwprices.release.release import Release
 from hwprices.release.root import resolve
 from hwprices.storage.store import Folder, Store
@@ -44,7 +44,6 @@ class Dataset(Release):
 
         return Dataset(self.store, versions.version_at(versions.versions(self.store), when))
 
-    @named_options(PastOptions)
     def history(
         self, text: str = "", *, plain: bool = False, **options: Unpack[PastOptions]
     ) -> pl.DataFrame:
@@ -208,7 +207,6 @@ class Dataset(Release):
 
         return sql.open_views(self, max_memory)
 
-    @named_options(Options)
     def find(
         self,
         text: str = "",
@@ -230,8 +228,8 @@ class Dataset(Release):
             descending: the highest figure first.
             overlays: own discounts: a file of rules, or what ``overlays.rules.load`` gave.
             options: accelerator, count, vcpus, memory, arch, type, provider, region, country,
-                continent, option, term, os, tenancy, max_price, usd_per …, as the signature lists
-                them; ``read.find.options.Options`` says what each takes.
+                continent, option, term, os, tenancy, max_price, usd_per …;
+                ``read.find.options.Options`` lists them and says what each takes.
 
         Raises:
             HwpricesError: a word or option is not understood; the line names near ones.
@@ -245,7 +243,6 @@ class Dataset(Release):
         )
         return answer.rows
 
-    @named_options(Options)
     def price(
         self,
         name: str,
@@ -273,7 +270,6 @@ class Dataset(Release):
             machine.answer(self, name, overlays=rules.given(overlays), **options)
         )
 
-    @named_options(Options)
     def compare(
         self,
         *names: str,

@@ -8,6 +8,7 @@ import polars as pl
 
 from hwprices.read.find import search as searching
 from hwprices.read.find.machines import NamedMachine
+from hwprices.read.find.options import FIGURES
 from hwprices.read.find.search import Search
 from hwprices.release.release import Tables
 from hwprices.release.wording import counted, why_unknown
@@ -202,10 +203,7 @@ WIDENED = {
     "purchase_options": "with any purchase option",
     "terms": "for any term",
     "max_price": "at any price",
-    "accelerator_count": "with any number of accelerators",
-    "accelerator_gib": "with any accelerator memory",
-    "vcpus": "with any number of vCPUs",
-    "memory_gib": "with any memory",
+    **{column: f"with any {noun}" for column, noun in FIGURES.items()},
     "arch": "of any architecture",
     "providers": "at any provider",
     "os": "with any operating system",

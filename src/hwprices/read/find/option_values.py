@@ -8,10 +8,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Number
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, cast, get_args
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find.options import Amount, Names, Options
+from hwprices.read.find.options import OPTIONS, OTHER_NAMES, Amount, Names, Options
 from hwprices.read.find.suggestions import did_you_mean
 
 MAX_WORDS, MAX_LETTERS = 40, 1000
@@ -23,11 +23,6 @@ SEPARATOR = re.compile(r"[\s,;]+")
 
 MAX_NAME_LETTERS = 200
 """Longest name or amount in an option."""
-
-OTHER_NAMES = {"purchase_option": "option"}
-"""Other names of options, as the command line has them: the name in ``Options``."""
-
-_KINDS = get_type_hints(Options)
 
 _TAKES = {
     Names: "It takes a name, or a list of names.",
@@ -80,7 +75,7 @@ def read(options: Mapping[str, Any]) -> Options:
         HwpricesError: there is no such option (the line names near ones), or it does not take such
             a value.
     """
-    known = [name for name in _KINDS if name not in OTHER_NAMES]
+    known = [name for name in OPTIONS if name not in OTHER_NAMES]
     for other, name in OTHER_NAMES.items():
         if options.get(other):
             if options.get(name):
@@ -104,7 +99,7 @@ def _checked(name: str, value: Any) -> Any:
     Raises:
         HwpricesError: it is of another kind, or longer than any name.
     """
-    kind = _KINDS[name]
+    kind, _ = OPTIONS[name]
     kinds = set(get_args(kind))
     if float in kinds and isinstance(value, Number) and not isinstance(value, bool):
         return _finite(name, value)

@@ -1,16 +1,15 @@
-"""The options of a question: what each is called, and which values it may have.
+"""The options of a question: their one declaration.
 
-This is their one declaration. Type checkers and editors read it from the methods of ``Dataset``,
-which have ``**options: Unpack[Options]``; ``help()`` and notebooks read the signatures that
-``named_options`` gives those methods; ``option_values`` checks what is given; and a test compares
-it with the options of the command line.
+Type checkers and editors read it from the methods of ``Dataset``, which take
+``**options: Unpack[Options]``; the command line makes its options of it (``cli.filters``), and
+``request`` reads the values. A figure of a machine, such as its memory, needs a line here and a
+field of its column in ``search.Search``.
 """
 
-import inspect
-import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypedDict, TypeVar
+from typing import Annotated, Any, TypedDict, get_args, get_type_hints
 
 Names = str | Iterable[str] | None
 """One name, several with commas, or a list of either."""
@@ -19,84 +18,91 @@ Amount = str | float | None
 """16 is at least 16, "16-32" a range, "=16" exactly 16."""
 
 
+@dataclass(frozen=True)
+class About:
+    """What is known of an option besides the kind of its value.
+
+    ``help``: for the command line. ``column``: the column of ``search.machine_types`` whose figure
+    it asks for. ``noun``: name of the figure in a sentence. ``exactly``: 8 means 8, not at least 8.
+    """
+
+    help: str
+    column: str = ""
+    noun: str = ""
+    exactly: bool = False
+
+
 class PastOptions(TypedDict, total=False):
     """What a question about past prices may ask for besides its words. None asks for nothing.
 
     Options of names take several: with commas, as on the command line, or as a list.
     """
 
-    accelerator: Names
-    """An accelerator, by id or name: h100, l40s; or a kind: gpu, tpu, fpga."""
-    count: str | float | None
-    """Accelerators of the machine, exactly."""
-    accelerator_memory: Amount
-    """GiB of one accelerator: 80 or "80GB" is at least 80, "80-96" a range, "=80" exactly."""
-    vcpus: Amount
-    """In the same form."""
-    memory: Amount
-    """GiB of main memory, in the same form."""
-    arch: str | None
-    """x86_64 or arm64."""
-    type: Names
-    """Machine types or families."""
-    provider: Names
-    """Clouds, by name: aws, google."""
-    region: Names
-    """Regions, or directions such as us-east."""
-    country: Names
-    """Countries, by code or English name."""
-    continent: Names
-    """Continents: europe, north_america."""
-    option: Names
-    """Purchase options; "commitment" means all that have a term."""
-    purchase_option: Names
-    """Another name of ``option``, as the command line has it."""
-    term: Names | int
-    """1y, 3y, or months."""
-    os: str | None
-    """An operating system, or "any"."""
-    software: str | None
-    """Software whose license the price includes, or "any"."""
-    license: str | None
-    """included, byol or any."""
-    tenancy: str | None
-    """shared, dedicated, host or any."""
+    accelerator: Annotated[
+        Names, About("An accelerator: h100, 'a100 80gb'; or a kind: gpu, tpu, fpga.")
+    ]
+    count: Annotated[
+        Amount,
+        About(
+            "Accelerators of the machine, exactly.",
+            "accelerator_count",
+            "number of accelerators",
+            exactly=True,
+        ),
+    ]
+    accelerator_memory: Annotated[
+        Amount,
+        About(
+            "GiB of one accelerator: 80 or 80GB is at least 80; 40-80 a range; =80 exactly.",
+            "accelerator_gib",
+            "accelerator memory",
+        ),
+    ]
+    vcpus: Annotated[Amount, About("vCPUs: 16, 16-32 or =16.", "vcpus", "number of vCPUs")]
+    memory: Annotated[
+        Amount, About("GiB of main memory: 64, 64GB, 64-128.", "memory_gib", "memory")
+    ]
+    arch: Annotated[str | None, About("x86_64 or arm64.")]
+    type: Annotated[Names, About("A machine type or family: g6.xlarge, p5, d4s_v5.")]
+    provider: Annotated[Names, About("A cloud: aws, google.")]
+    region: Annotated[Names, About("A region, or a direction: us-east-1, us-east, westeurope.")]
+    country: Annotated[Names, About("A country: DE, germany.")]
+    continent: Annotated[Names, About("A continent: europe, north_america.")]
+    option: Annotated[
+        Names, About("on_demand, spot, reserved …; commitment is every option with a term.")
+    ]
+    purchase_option: Annotated[Names, About("Another name of option.")]
+    term: Annotated[Names | int, About("Length of commitment: 1y, 3y.")]
+    os: Annotated[str | None, About("linux (the default), windows, rhel …; any for all.")]
+    software: Annotated[
+        str | None, About("Software in the price: none (the default), sql_server … or any.")
+    ]
+    license: Annotated[str | None, About("included (the default), byol or any.")]
+    tenancy: Annotated[str | None, About("shared (the default), dedicated, host or any.")]
 
 
 class Options(PastOptions, total=False):
     """What a question about offers may ask for besides its words."""
 
-    max_price: str | float | Decimal | None
-    """USD for an hour of the machine."""
-    usd_per: Mapping[str, object] | None
-    """What a unit of other currencies is worth: {"EUR": "1.08"}."""
+    max_price: Annotated[str | float | Decimal | None, About("At most so many USD for an hour.")]
+    usd_per: Annotated[
+        Mapping[str, object] | None,
+        About("Exchange rate, to compare prices in another currency: EUR=1.08. May be repeated."),
+    ]
 
 
-F = TypeVar("F", bound=Callable[..., Any])
+OTHER_NAMES = {"purchase_option": "option"}
+"""Other names of options, as the command line has them: the name in ``Options``."""
 
 
-def named_options(kind: type) -> Callable[[F], F]:
-    """Add a signature that names them to a function that takes ``**options``.
+def _declared() -> Iterable[tuple[str, tuple[Any, About]]]:
+    for name, annotated in get_type_hints(Options, include_extras=True).items():
+        kind, about = get_args(annotated)
+        yield name, (kind, about)
 
-    ``help()``, notebooks and ``inspect`` see it; calls are as they were, so that a name that is
-    wrong is an error that names near ones.
 
-    Args:
-        kind: the TypedDict of the options.
-    """
+OPTIONS: Mapping[str, tuple[Any, About]] = dict(_declared())
+"""Each option of ``Options``: the kind of its value, and what else is known of it."""
 
-    def name_them(function: F) -> F:
-        signature = inspect.signature(function)
-        named = [
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
-            )
-            for name, annotation in typing.get_type_hints(kind).items()
-        ]
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*own, *named]
-        )
-        return function
-
-    return name_them
+FIGURES = {about.column: about.noun for _, about in OPTIONS.values() if about.column}
+"""Columns of ``search.machine_types`` that a question may set limits to: the name of each."""

@@ -9,7 +9,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read import currency
 from hwprices.read.find import combine, machines, option_values, places, words
 from hwprices.read.find.countries import CODES
-from hwprices.read.find.options import Names, Options
+from hwprices.read.find.options import OPTIONS, About, Names, Options
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Range, Search
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.vocabulary import ReleaseWords
@@ -69,12 +69,13 @@ def request(
 
 def _figures(options: Options) -> dict[str, Any]:
     """Read what is requested of the machine's parts and of the price."""
-    count, limit = options.get("count"), options.get("max_price")
+    limit = options.get("max_price")
     fields = {
-        "accelerator_count": _exactly("count", count),
-        "accelerator_gib": _gib("accelerator-memory", options.get("accelerator_memory")),
-        "vcpus": _range("vcpus", options.get("vcpus")),
-        "memory_gib": _gib("memory", options.get("memory")),
+        **{
+            about.column: _range(name, options.get(name), about)
+            for name, (_, about) in OPTIONS.items()
+            if about.column
+        },
         "arch": _code("arch", options.get("arch"), ARCHITECTURES),
         "max_price": None if limit is None else _price("max-price", limit),
         "usd_per": currency.read_rates(options.get("usd_per") or {}),
@@ -95,13 +96,6 @@ def _software(options: Options) -> dict[str, Any]:
     return {**given, **any_is_none}
 
 
-def _exactly(name: str, value: str | float | None) -> Range | None:
-    if value is None:
-        return None
-    number = float(_decimal(name, value))
-    return Range(number, number)
-
-
 def _price(name: str, value: object) -> Decimal:
     """Read an amount of money, rounded down to the last decimal that a price has."""
     amount = _decimal(name, value)
@@ -120,22 +114,23 @@ def _decimal(name: str, value: object) -> Decimal:
     return amount
 
 
-def _gib(name: str, value: str | float | None) -> Range | None:
-    return _range(name, value if value is None else _GIB.sub("", str(value)))
-
-
-def _range(name: str, value: str | float | None) -> Range | None:
-    """Read an amount: 16 for at least 16, 16-32, =16.
+def _range(name: str, value: Any, about: About) -> Range | None:
+    """Read an amount: 16 for at least 16 (or exactly), 16-32, =16.
 
     Raises:
         HwpricesError: the text has another form, or the range ends before it begins.
     """
     if value is None:
         return None
-    match = _RANGE.fullmatch(str(value).strip())
+    flag = f"--{name.replace('_', '-')}"
+    if about.exactly:
+        number = float(_decimal(name, value))
+        return Range(number, number)
+    text = _GIB.sub("", str(value)) if about.column.endswith("_gib") else str(value)
+    match = _RANGE.fullmatch(text.strip())
     if match is None:
         raise HwpricesError(
-            f"--{name} {value}: this is not an amount",
+            f"{flag} {value}: this is not an amount",
             "Write 16 for at least 16, 16-32 for a range, =16 for exactly 16.",
         )
     exactly, least, last = match.groups()
@@ -143,7 +138,7 @@ def _range(name: str, value: str | float | None) -> Range | None:
         return Range(float(last), float(last))
     if least and float(least) > float(last):
         raise HwpricesError(
-            f"--{name} {value}: {least} is more than {last}",
+            f"{flag} {value}: {least} is more than {last}",
             f"Write the smaller amount first: {last}-{least}.",
         )
     return Range(float(least), float(last)) if least else Range(least=float(last))

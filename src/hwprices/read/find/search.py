@@ -8,6 +8,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read import currency
+from hwprices.read.find.options import FIGURES
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.release.real_prices import REAL
 from hwprices.release.release import Tables
@@ -291,12 +292,8 @@ def of_machines(search: Search) -> list[pl.Expr]:
         known = pl.col("accelerators").list.eval(ids.fill_null(False)).list.any()
         kind = pl.col("accelerator_kind").is_in(sorted(search.accelerator_kinds)).fill_null(False)
         conditions.append(known | kind | pairs("instance_type", search.unknown_accelerators))
-    for wanted, column in (
-        (search.accelerator_count, "accelerator_count"),
-        (search.accelerator_gib, "accelerator_gib"),
-        (search.vcpus, "vcpus"),
-        (search.memory_gib, "memory_gib"),
-    ):
+    for column in FIGURES:
+        wanted = getattr(search, column)
         if wanted is not None:
             conditions.append(wanted.holds(pl.col(column)))
     if search.arch is not None:

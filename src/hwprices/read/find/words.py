@@ -16,6 +16,7 @@ from hwprices.read.find import machines as machine_names
 from hwprices.read.find import option_values
 from hwprices.read.find import places as place_names
 from hwprices.read.find.countries import CODES
+from hwprices.read.find.options import FIGURES
 from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Range, Search
 from hwprices.read.find.suggestions import near
 from hwprices.read.find.vocabulary import ReleaseWords
@@ -69,10 +70,7 @@ OPTION_OF = {"place": "region"}
 """Kind of thing: the option that understands it, where it has another name."""
 
 ONE_VALUE = {
-    "accelerator_count": "number of accelerators",
-    "accelerator_gib": "memory of an accelerator",
-    "vcpus": "number of vCPUs",
-    "memory_gib": "amount of memory",
+    **FIGURES,
     "arch": "instruction set",
     "os": "operating system",
 }
