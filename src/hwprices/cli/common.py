@@ -5,6 +5,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,6 +53,19 @@ AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets 
 Limit = Annotated[
     int | None,
     typer.Option(min=1, help="How many rows; without it a screenful, and all with --csv, --json."),
+]
+
+
+class Period(StrEnum):
+    """The time that printed prices are for."""
+
+    HOUR = "hour"
+    MONTH = "month"
+    YEAR = "year"
+
+
+Per = Annotated[
+    Period, typer.Option(help="Print prices for this time: a month is 730 hours, a year 8,760.")
 ]
 
 LATEST = "latest"

@@ -1,6 +1,8 @@
 """The command ``hwprices find``: offers by words and options."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -15,16 +17,19 @@ from hwprices.cli.common import (
     AsCsv,
     AsJson,
     Limit,
+    Per,
+    Period,
     Release,
     Root,
     open_dataset,
     print_frame,
 )
-from hwprices.cli.tables import SCREENFUL, amount, money, number, table
+from hwprices.cli.tables import HOURS, SCREENFUL, amount, money, number, table
 from hwprices.read.find import offers
 from hwprices.read.find.offers import OfferAnswer
+from hwprices.read.find.search import SORTABLE
 from hwprices.release.root import root_option
-from hwprices.release.wording import purchase, system
+from hwprices.release.wording import counted, purchase, system
 
 Sort = Annotated[
     str,
@@ -47,6 +52,7 @@ def find(
     overlays: filters.OverlayFile = None,
     sort: Sort = "price",
     descending: Descending = False,
+    per: Per = Period.HOUR,
     limit: Limit = None,
     root: Root = "",
     version: Release = "latest",
@@ -81,97 +87,151 @@ def find(
     print_frame(
         answer.rows,
         as_json,
-        lambda _: render_offers(answer, limit, hint),
+        lambda _: render_offers(answer, limit, hint, sort=sort, per=per),
         as_csv=as_csv,
         limit=limit,
         notes=answer.notes,
     )
 
 
-OFFER_HEADINGS = [
-    "USD/h",
-    "machine",
-    "region",
-    "how",
-    "accelerators",
-    "vCPU",
-    "GiB",
-    "USD/acc·h",
-    "cloud",
-    "note",
-]
+FIRST_HEADINGS = ["GPUs", "machine", "cloud", "how", "region", "vCPU", "GiB"]
+LEAST_OF_OFFER = ["GiB", "vCPU", "rule", "list", "region"]
+"""Headings left out where there is no room, unless the offers are sorted by one of them."""
 
-LEAST_OF_OFFER = ["GiB", "vCPU", "USD/acc·h", "note", "accelerators", "cloud"]
+SIZE = re.compile(r"-\d+gb$")
+"""The memory at the end of an accelerator's id."""
+
+MARKS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""Digits of the marks behind prices, which are explained below the table."""
+
+SORTED_BY = {"vcpus": "vCPU", "memory_gib": "GiB"}
+"""Column of an answer: the heading that shows it."""
+
+OWN_HEADINGS = {
+    "accelerator_memory_gib": "accelerator GiB",
+    "local_disk_gib": "disk GiB",
+    "network_gbps_max": "Gbit/s",
+    "gco2e_per_hour": "gCO2e/h",
+    "usd_per_vcpu_hour": "USD/vCPU",
+}
+"""Column that offers may be sorted by and that is shown only then: its heading."""
 
 
-def devices(row: Mapping[str, Any]) -> str:
-    """Write the accelerators of a machine: ``8 × h100-sxm5-80gb``."""
+def devices(row: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
+    """Write the accelerators of a machine: ``8 × h100-sxm5-80gb``. ``names``: shorter ids."""
     if not row["accelerator_count"]:
         return ""
-    name = str(row["accelerator_id"] or row["accelerator_kind"] or "?").partition("-")
+    key = str(row["accelerator_id"] or row["accelerator_kind"] or "?")
+    name = (names or {}).get(key, key).partition("-")
     return f"{number(row['accelerator_count'])} × {name[2] or name[0]}"
 
 
-def render_offers(answer: OfferAnswer, limit: int | None, hint: str = "") -> RenderableType:
-    """Draw offers, the best first. ``hint`` is a command to copy."""
+def render_offers(
+    answer: OfferAnswer,
+    limit: int | None,
+    hint: str = "",
+    *,
+    sort: str = "price",
+    per: str = "hour",
+) -> RenderableType:
+    """Draw offers, the best first. ``hint`` is a command to copy; prices are for a time ``per``."""
     shown = answer.rows.head(limit or SCREENFUL)
     parts: list[RenderableType] = []
     if shown.height:
-        parts.append(_offers(shown, answer.rows.height, answer.sheets))
+        name = sort.strip().replace("-", "_").lower()
+        parts.append(_offers(shown, answer, SORTABLE.get(name, name), per))
     parts += [Text(note, "yellow" if not shown.height else "") for note in answer.notes]
     if hint and shown.height:
-        parts.append(Text(f"where from: {hint}", "dim", no_wrap=True, overflow="ignore"))
+        line = f"source of the first price: {hint}"
+        parts.append(Text(line, "dim", no_wrap=True, overflow="ignore"))
     return Group(*parts)
 
 
-def _offers(shown: pl.DataFrame, total: int, sheets: Collection[str]) -> Table:
-    overlaid = "overlay" in shown.columns
-    more = f"the first {shown.height} of {total:,} (--limit {total} shows all)"
-    extra = ["list", "rule"] if overlaid else []
-    alone = shown["accelerator_count"].fill_null(0).max() == 0
-    hidden = {"accelerators", "USD/acc·h"} if alone else set()
-    headings = [name for name in (*OFFER_HEADINGS, *extra) if name not in hidden]
-    rows = [_offer(row, headings, sheets) for row in shown.iter_rows(named=True)]
-    empty = {h for i, h in enumerate(headings) if h == "note" and not any(r[i] for r in rows)}
-    keep = [index for index, heading in enumerate(headings) if heading not in empty]
+def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) -> Table:
+    total = answer.rows.height
+    price, each = f"USD/{per}", "per GPU"
+    headings = [price, each, *FIRST_HEADINGS]
+    if sorted_by in OWN_HEADINGS:
+        headings.insert(2, OWN_HEADINGS[sorted_by])
+    if "overlay" in shown.columns:
+        headings += ["list", "rule"]
+    offers = shown.to_dicts()
+    remarks = [_remarks(row, answer.sheets) for row in offers]
+    marks = {text: str(n).translate(MARKS) for n, text in enumerate(_distinct(remarks), 1)}
+    names = _short_names(row["accelerator_id"] for row in offers)
+    cells = []
+    for row, said in zip(offers, remarks, strict=True):
+        amounts = _amounts(row, HOURS[per])
+        cells.append(
+            {
+                price: amounts[0] + "".join(marks[text] for text in said),
+                each: amounts[1],
+                "list": amounts[2],
+                "GPUs": devices(row, names),
+                **_offer(row, sorted_by),
+            }
+        )
+    headings = [h for h in headings if h not in {each, "GPUs"} or any(row[h] for row in cells)]
+    captions = [f"{mark} {text}" for text, mark in marks.items()]
+    if total > shown.height:
+        captions.append(f"the first {shown.height} of {total:,} (--limit {total} shows all)")
     return table(
-        [headings[index] for index in keep],
-        [[row[index] for index in keep] for row in rows],
-        title=f"{total:,} offers" if total != 1 else "1 offer",
-        right=["USD/h", "vCPU", "GiB", "USD/acc·h", "list"],
-        caption=more if total > shown.height else "",
-        least=LEAST_OF_OFFER,
+        headings,
+        [[row[heading] for heading in headings] for row in cells],
+        title=counted(total, "offer"),
+        right=[price, each, "vCPU", "GiB", "list", *OWN_HEADINGS.values()],
+        caption="\n".join(captions),
+        least=[h for h in LEAST_OF_OFFER if h != SORTED_BY.get(sorted_by)],
     )
 
 
-def _offer(row: Mapping[str, Any], headings: Sequence[str], sheets: Collection[str]) -> list[str]:
-    price = money(row["usd_per_hour"]) or amount(row)
-    os_name = system(row)
-    how = purchase(row) if os_name == "linux" else f"{purchase(row)}, {os_name}"
+def _remarks(row: Mapping[str, Any], sheets: Collection[str]) -> list[str]:
+    """List what one should know of a price: its flags, and since when it is stale."""
     remarks = [flag.replace("_", " ") for flag in row["flags"]]
     if row["stale"] and row["provider"] not in sheets:
         remarks.append(f"stale: {row['observed_at']:%Y-%m-%d}")
-    cells = {
-        "USD/h": price,
+    return remarks
+
+
+def _distinct(remarks: Iterable[Iterable[str]]) -> Iterable[str]:
+    return dict.fromkeys(text for said in remarks for text in said)
+
+
+def _short_names(ids: Iterable[str | None]) -> dict[str, str]:
+    """Name accelerators without their memory where no two of them differ in it alone."""
+    known = {key for key in ids if key}
+    bases = Counter(SIZE.sub("", key) for key in known)
+    return {key: SIZE.sub("", key) for key in known if bases[SIZE.sub("", key)] == 1}
+
+
+def _amounts(row: Mapping[str, Any], hours: int) -> tuple[str, str, str]:
+    """Write the price, that of one accelerator and the list price, for a time.
+
+    In USD where there is a rate, else in the row's own currency.
+    """
+    has_rate = row["usd_per_hour"] is not None
+    now = row["usd_per_hour" if has_rate else "effective_hourly"] * hours
+    count = row["accelerator_count"]
+    own = {
+        "currency": "USD" if has_rate else row["currency"],
+        "now": now,
+        "each": now / Decimal(count) if count else None,
+    }
+    listed = {**row, "now": row["list_effective_hourly"] * hours} if row.get("overlay") else None
+    return amount(own, "now"), amount(own, "each"), amount(listed, "now") if listed else ""
+
+
+def _offer(row: Mapping[str, Any], sorted_by: str) -> dict[str, str]:
+    """Write what else there is to say of an offer, by heading."""
+    os_name = system(row)
+    own = row.get(sorted_by) if sorted_by in OWN_HEADINGS else None
+    return {
         "machine": row["instance_type"],
+        "cloud": row["provider"],
         "region": row["zone"] or row["region"],
-        "how": how,
-        "accelerators": devices(row),
+        "how": purchase(row) if os_name == "linux" else f"{purchase(row)}, {os_name}",
         "vCPU": number(row["vcpus"]),
         "GiB": number(row["memory_gib"]),
-        "USD/acc·h": money(row["usd_per_accelerator_hour"]) or _per_accelerator(row),
-        "cloud": row["provider"],
-        "note": ", ".join(remarks),
-        "list": amount(row, "list_effective_hourly") if row.get("overlay") else "",
         "rule": row.get("overlay") or "",
+        OWN_HEADINGS.get(sorted_by, ""): money(own) if isinstance(own, Decimal) else number(own),
     }
-    return [cells[heading] for heading in headings]
-
-
-def _per_accelerator(row: Mapping[str, Any]) -> str:
-    """Write the price of one accelerator in the row's own currency."""
-    if not row["accelerator_count"]:
-        return ""
-    return amount(
-        {**row, "each": row["effective_hourly"] / Decimal(row["accelerator_count"])}, "each"
-    )

@@ -1,7 +1,7 @@
 """The command ``hwprices price``: everything about the price of one machine type."""
 
+import re
 from collections.abc import Mapping
-from itertools import compress
 from shlex import quote
 from typing import Annotated, Any
 
@@ -16,12 +16,15 @@ from hwprices.cli.common import (
     AsCsv,
     AsJson,
     Limit,
+    Per,
+    Period,
     Release,
     Root,
     open_dataset,
     print_frame,
 )
 from hwprices.cli.tables import (
+    HOURS,
     PAYS_FROM,
     PAYS_FROM_CAPTION,
     SCREENFUL,
@@ -37,6 +40,7 @@ from hwprices.read.find import machine
 from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.machine import MachineAnswer
+from hwprices.read.find.search import Search, of_prices
 from hwprices.release.root import root_option
 from hwprices.release.wording import counted, purchase, system, why_unknown
 
@@ -60,6 +64,7 @@ def price(
     machine_type: MachineType,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
+    per: Per = Period.HOUR,
     limit: Limit = None,
     root: Root = "",
     version: Release = "latest",
@@ -68,10 +73,10 @@ def price(
 ) -> None:
     """Show what a machine type has and costs.
 
-    Prints its specification, every purchase option with its cheapest region, and prices by region
-    for each operating system. "break-even" is the share of hours in use from which a commitment
-    costs less than on demand. Without --os all systems are shown. --json and --csv give every price
-    in a row of its own.
+    Prints its specification, every purchase option with its cheapest region, and prices by region,
+    of shared Linux machines without software unless --os, --software, --license or --tenancy say
+    otherwise. "saving" is against on demand in the same region; "break-even" the share of hours in
+    use from which a commitment costs less. --json and --csv give every price in a row of its own.
 
     Example:
 
@@ -91,7 +96,9 @@ def price(
     print_frame(
         answer.rows,
         as_json,
-        lambda _: render_machine(answer, limit, hint),
+        lambda _: render_machine(
+            answer, limit, hint, every_system=any(options[name] for name in SYSTEM), per=per
+        ),
         as_csv=as_csv,
         limit=limit,
         notes=answer.notes,
@@ -131,14 +138,30 @@ SPECIFICATION = {
 }
 
 
-def render_machine(answer: MachineAnswer, limit: int | None, hint: str = "") -> RenderableType:
-    """Draw a machine: what it has, every purchase option, and its prices by region."""
+def render_machine(
+    answer: MachineAnswer,
+    limit: int | None,
+    hint: str = "",
+    *,
+    every_system: bool = True,
+    per: str = "hour",
+) -> RenderableType:
+    """Draw a machine: what it has, every purchase option, and its prices by region.
+
+    Without ``every_system`` those of shared Linux machines without software, where there are any.
+    """
     parts: list[RenderableType] = [Text(_title(answer), "bold"), Text(_specification(answer))]
     known = _in_usd(machines.real_prices(answer.rows))
     if answer.is_sheet:
         known = known.with_columns(stale=False)
     if known.height:
-        parts += [_price_ranges(known, limit), *_matrices(known, limit)]
+        usual = known if every_system else known.filter(of_prices(Search()))
+        drawn = usual if usual.height else known
+        parts += [_price_ranges(drawn, limit, per), *_matrices(drawn, limit, per)]
+        if drawn.height < known.height:
+            rest = counted(known.height - drawn.height, "price")
+            line = f"not shown: {rest} of other systems, software or tenancy (--os any)"
+            parts.append(Text(line))
     parts += [Text(note, "yellow") for note in answer.notes]
     unknown = answer.rows.filter(pl.col("effective_hourly").is_null())
     for reason, count in unknown.group_by("price_reason").len().sort("len").iter_rows():
@@ -187,45 +210,82 @@ def _device(device: Mapping[str, Any]) -> str:
     return f"{number(device['count'])} × {name}"
 
 
-def _price_ranges(known: pl.DataFrame, limit: int | None) -> Table:
+SYSTEM = ("os", "software", "license", "tenancy")
+"""Options that ask for other than shared Linux without software."""
+
+GROUPS = ("on demand", "spot", "1 year", "3 years", "other")
+
+
+def _group(row: Mapping[str, Any]) -> str:
+    """Name the group of a purchase option."""
+    if row["term_months"]:
+        years = f"{row['term_months'] // 12} year{'s' * (row['term_months'] > 12)}"
+        return years if years in GROUPS else "other"
+    option = str(row["purchase_option"]).replace("_", " ")
+    return option if option in GROUPS else "other"
+
+
+def _price_ranges(known: pl.DataFrame, limit: int | None, per: str) -> Table:
+    """Draw every way to buy it, by groups: on demand, spot, 1 year, 3 years, others."""
     overlaid = (
         known.filter(pl.col("overlay").is_not_null()).height if "overlay" in known.columns else 0
     )
-    ranges = machines.price_ranges(known)
-    shown = ranges.head(limit or SCREENFUL)
-    rows = [
-        [
-            amount(row, "lowest"),
-            amount(row, "highest") if row["highest"] != row["lowest"] else "",
-            system(row),
-            purchase(row),
-            pays_from(row[BREAK_EVEN]),
-            row["region"],
-            str(row["regions"]),
-            _stale(row),
-        ]
-        for row in shown.iter_rows(named=True)
-    ]
-    headings = ["per hour", "up to", "system", "how", PAYS_FROM, "cheapest in", "regions", "note"]
-    seldom = (PAYS_FROM, "note")  # columns that most answers have nothing in
-    has = [h not in seldom or any(row[i] for row in rows) for i, h in enumerate(headings)]
-    headings = list(compress(headings, has))
-    rows = [list(compress(row, has)) for row in rows]
-    remarks = [PAYS_FROM_CAPTION] if PAYS_FROM in headings else []
-    if ranges.height > shown.height:
-        remarks.append(f"and {ranges.height - shown.height} more: --limit {ranges.height}")
+    ranges = machines.price_ranges(known).to_dicts()
+    ranges.sort(key=lambda row: GROUPS.index(_group(row)))
+    shown = ranges[: limit or SCREENFUL]
+    periods = list(HOURS) if per == "hour" else [per]
+    rows, before = [], ""
+    for row in shown:
+        group = _group(row)
+        remarks = [flag.replace("_", " ") for flag in row["flags"] or ()]
+        rows.append(
+            {
+                "": group if group != before else "",
+                **{f"per {name}": _for(row, "lowest", HOURS[name]) for name in periods},
+                "up to": _for(row, "highest", HOURS[per])
+                if row["highest"] != row["lowest"]
+                else "",
+                "upfront": amount(row, "upfront") if row["upfront"] else "",
+                "saving": f"{row['saving']:.0%}" if row["saving"] and group != GROUPS[0] else "",
+                PAYS_FROM: pays_from(row[BREAK_EVEN]),
+                "how": _how(row, group),
+                "cheapest in": row["region"],
+                "regions": str(row["regions"]),
+                "note": "; ".join(filter(None, [*remarks, _stale(row)])),
+            }
+        )
+        before = group
+    seldom = ("up to", "upfront", "saving", PAYS_FROM, "how", "note")
+    headings = [h for h in rows[0] if h not in seldom or any(row[h] for row in rows)]
+    captions = [PAYS_FROM_CAPTION] if PAYS_FROM in headings else []
+    if len(ranges) > len(shown):
+        captions.append(f"and {len(ranges) - len(shown)} more: --limit {len(ranges)}")
     if overlaid:
-        remarks.append(
+        captions.append(
             f"own discounts changed {overlaid} of these prices; --csv has the list price"
         )
     return table(
         headings,
-        rows,
+        [[row[heading] for heading in headings] for row in rows],
         title="\nWays to buy it",
-        right=["per hour", "up to", PAYS_FROM, "regions"],
-        caption="\n".join(remarks),
-        least=["regions", "cheapest in", PAYS_FROM, "how", "system"],
+        right=[*(f"per {name}" for name in periods), "up to", "upfront", "saving", PAYS_FROM],
+        wrap=["note"],
+        caption="\n".join(captions),
+        least=["regions", PAYS_FROM, "up to", "per year", "cheapest in", "per month"],
     )
+
+
+def _for(row: Mapping[str, Any], column: str, hours: int) -> str:
+    """Write a price for a time of so many hours."""
+    return amount({**row, column: row[column] * hours}, column)
+
+
+def _how(row: Mapping[str, Any], group: str) -> str:
+    """Write what the group does not say: plan, payment, and what is not plain Linux."""
+    bought = purchase(row)
+    bought = "" if bought == group else re.sub(r"(?<=\S) \d+y(?=,|$)", "", bought)
+    os_name = system(row)
+    return ", ".join(filter(None, [bought, "" if os_name == "linux" else os_name]))
 
 
 def _stale(row: Mapping[str, Any]) -> str:
@@ -236,7 +296,7 @@ def _stale(row: Mapping[str, Any]) -> str:
     return f"{share}stale: {row['stale_since']:%Y-%m-%d}"
 
 
-def _matrices(known: pl.DataFrame, limit: int | None) -> list[RenderableType]:
+def _matrices(known: pl.DataFrame, limit: int | None, per: str) -> list[RenderableType]:
     """Draw the prices by region; in several tables, one for each operating system."""
     matrix = machines.by_region(known)
     fresh = {
@@ -252,6 +312,7 @@ def _matrices(known: pl.DataFrame, limit: int | None) -> list[RenderableType]:
             system_name,
             [p for p in purchases if p.startswith(f"{system_name} ")],
             limit,
+            per,
         )
         for system_name in systems
     ]
@@ -263,12 +324,14 @@ def _matrix(
     system_name: str,
     purchases: list[str],
     limit: int | None,
+    per: str,
 ) -> RenderableType:
     """Draw the prices by region for one system; those that are not ``fresh`` have a star."""
 
     def cell(row: Mapping[str, Any], name: str) -> str:
         price = fresh.get((row["region"], row["currency"]), {}).get(name)
-        return amount(row, name) + STALE_MARK * (row[name] is not None and row[name] != price)
+        shown = amount(row, name) if row[name] is None else _for(row, name, HOURS[per])
+        return shown + STALE_MARK * (row[name] is not None and row[name] != price)
 
     has_any = matrix.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in purchases))
     order = [name for name in purchases if name.endswith(" on_demand")]
@@ -286,7 +349,7 @@ def _matrix(
     return table(
         ["region", *headings],
         rows,
-        title=f"\nBy region, {system_name}",
+        title=f"\nBy region, {system_name}, per {per}",
         right=headings,
         caption="\n".join(captions),
     )

@@ -86,7 +86,7 @@ class FittingTable(Table):
         for column, original in zip(fewer.columns, kept, strict=True):
             column._cells = original._cells
         names = ", ".join(name for name in self.headings if name and name in headings)
-        remark = f"left out for want of room: {names}"
+        remark = f"hidden (terminal too narrow): {names}"
         fewer.caption = f"{self.caption}\n{remark}" if self.caption else remark
         return fewer
 
@@ -241,6 +241,9 @@ def show(drawn: RenderableType) -> None:
 
 PRIVATE = "community hosts"
 """Name of community hosts, beside that of their cloud."""
+
+HOURS = {"hour": 1, "month": 730, "year": 8760}
+"""Hours of the times that --per takes. Vendors count a month as 730 hours, a twelfth of 8,760."""
 
 SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
 

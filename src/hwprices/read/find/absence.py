@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,8 @@ from hwprices.release.release import Tables
 from hwprices.release.wording import counted, why_unknown
 
 MAX_NAMED = 4  # regions or reasons named in a sentence
+
+CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def why_nothing(dataset: Tables, search: Search) -> list[str]:
     if reason is not None:
         return [reason, *_without(dataset, search)]
     unsure = [*not_compared(dataset, search), *_not_known(dataset, search)]
-    sentences = unsure or ["The release has no such price."]
+    sentences = unsure or [f"The release has no {_kind(search)}price of that."]
     return [*sentences, *_without(dataset, search)]
 
 
@@ -199,31 +202,62 @@ def _not_known(dataset: Tables, search: Search) -> Iterator[str]:
 
 
 WIDENED = {
-    "regions": "anywhere",
-    "purchase_options": "with any purchase option",
-    "terms": "for any term",
-    "max_price": "at any price",
-    **{column: f"with any {noun}" for column, noun in FIGURES.items()},
-    "arch": "of any architecture",
-    "providers": "at any provider",
-    "os": "with any operating system",
+    "regions": "place",
+    "purchase_options": "purchase option",
+    "terms": "term",
+    "payments": "way of payment",
+    "max_price": "price limit",
+    **{column: f"condition on the {noun}" for column, noun in FIGURES.items()},
+    "arch": "architecture",
+    "providers": "cloud",
+    "os": "operating system",
 }
-"""Part of a search: what there would be without it."""
+"""Part of a search: its name in "without the place: 2 offers"."""
 
 
 def _without(dataset: Tables, search: Search) -> Iterator[str]:
-    """Count what there would be without each part of the search, where that is anything."""
+    """Say what there would be without each part of the search, where that is anything."""
     default = Search()
+    if sum(map(bool, (search.purchase_options, search.terms, search.payments))) > 1:
+        none: frozenset[Any] = frozenset()
+        any_way = replace(search, purchase_options=none, terms=none, payments=none)
+        yield from _wider(dataset, any_way, "term, payment and purchase option")
     for field in fields(search):
         value = getattr(search, field.name)
         if field.name not in WIDENED or value == getattr(default, field.name):
             continue
         wide: Any = "any" if field.name == "os" else getattr(default, field.name)
         change: dict[str, Any] = {field.name: wide}
-        wider = replace(search, **change)
-        count = searching.find(dataset, wider).select(pl.len()).collect().item()
-        if count:
-            yield f"There are {count:,} {WIDENED[field.name]}."
+        yield from _wider(dataset, replace(search, **change), f"the {WIDENED[field.name]}")
+
+
+def _wider(dataset: Tables, search: Search, without: str) -> Iterator[str]:
+    """Say how many offers a wider search finds, where it finds any."""
+    summed = searching.find(dataset, search).select(
+        pl.len(), pl.col("usd_per_hour").min(), pl.col("purchase_option").unique().sort().implode()
+    )
+    count, least, options = summed.collect().row(0)
+    if count:
+        cheapest = "" if least is None else f", from {least.quantize(CENT)} USD/h"
+        named = ", ".join(str(option).replace("_", " ") for option in options)
+        yield f"Without {without}: {counted(count, 'offer')}{cheapest} ({named})."
+
+
+def _kind(search: Search) -> str:
+    """Name the purchase option that is asked for, where it is one."""
+    (option,) = search.purchase_options if len(search.purchase_options) == 1 else ("",)
+    return f"{option.replace('_', ' ')} " if option else ""
+
+
+def unstated(dataset: Tables, search: Search) -> int:
+    """Count the offers that fit but for the place, which their vendor does not state."""
+    if search.regions is None or len(search.regions) == 1:
+        return 0
+    nowhere = pl.col("country").is_null() & pl.col("continent").is_null()
+    regions = dataset.scan("regions").filter(nowhere).select("provider", "region").collect()
+    pairs = frozenset(regions.iter_rows()) - search.regions
+    found = searching.find(dataset, replace(search, regions=frozenset(pairs)))
+    return int(found.select(pl.len()).collect().item()) if pairs else 0
 
 
 def _pairs(pairs: Collection[tuple[str, str]]) -> str:

@@ -40,6 +40,7 @@ def combine(asked: Search, options: Search, given: Collection[str], names: Relea
         providers=_both(asked.providers, options.providers, "provider"),
         purchase_options=_purchase_options(asked.purchase_options, options.purchase_options),
         terms=_both(asked.terms, options.terms, "term"),
+        payments=asked.payments,
     )
 
 

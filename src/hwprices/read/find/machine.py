@@ -137,8 +137,10 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
     """Sum up the real prices of a machine over its regions: one row for each purchase option.
 
     Columns: PURCHASE_KEY, ``regions`` (how many), ``lowest`` and ``highest`` effective hourly price
-    in the row's currency, ``region``, ``price_id`` and ``break_even_utilisation`` of the lowest,
-    ``prices`` (how many), how many of them are ``stale``, and when the oldest of those was seen.
+    in the row's currency, ``region``, ``price_id``, ``flags``, ``upfront`` and
+    ``break_even_utilisation`` of the lowest, ``saving`` of the lowest against on demand in its
+    region (null without one), ``prices`` (how many), how many of them are ``stale``, and when the
+    oldest of those was seen.
     """
     known = real_prices(rows).sort("effective_hourly", "region", "price_id")
     return (
@@ -149,13 +151,28 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
             highest=pl.col("effective_hourly").last(),
             region=pl.col("region").first(),
             price_id=pl.col("price_id").first(),
+            flags=pl.col("flags").first(),
+            upfront=pl.col("upfront").first(),
             break_even_utilisation=pl.col("break_even_utilisation").first(),
             prices=pl.len(),
             stale=pl.col("stale").sum(),
             stale_since=pl.col("observed_at").filter("stale").min(),
         )
+        .join(_on_demand(known), on=[*SAME_SYSTEM, "region"], how="left", nulls_equal=True)
+        .with_columns(saving=1 - pl.col("lowest").cast(float) / pl.col("on_demand").cast(float))
+        .drop("on_demand")
         .sort("lowest", *PURCHASE_KEY, nulls_last=True)
     )
+
+
+SAME_SYSTEM = ("currency", "os", "software", "license_model", "tenancy")
+"""What a commitment and an on-demand price must share to be compared."""
+
+
+def _on_demand(known: pl.DataFrame) -> pl.DataFrame:
+    same = [*SAME_SYSTEM, "region"]
+    rows = known.filter(purchase_option="on_demand")
+    return rows.group_by(same).agg(on_demand=pl.col("effective_hourly").min())
 
 
 def by_region(rows: pl.DataFrame) -> pl.DataFrame:

@@ -117,15 +117,18 @@ def notes_of(
     dataset: "Release", search: Search, rows: pl.DataFrame, shown: pl.DataFrame
 ) -> list[str]:
     """Explain why there is nothing, which rows cannot be compared, and which are old."""
+    elsewhere = absence.unstated(dataset, search)
+    nowhere = [f"+ {counted(elsewhere, 'offer')} whose location is not stated"] if elsewhere else []
     if rows.is_empty():
-        return absence.why_nothing(dataset, search)
+        return [*absence.why_nothing(dataset, search), *nowhere]
     other = rows.filter(pl.col("usd_per_hour").is_null())
     counts: Mapping[str, int] = dict(other.group_by("currency").len().sort("currency").iter_rows())
     currencies = [
-        f"{counted(count, 'price')} in {currency} cannot be compared without --usd-per {currency}=…"
+        f"{counted(count, 'offer')} in {currency} not ranked: add --usd-per {currency}=…"
         for currency, count in counts.items()
     ]
-    return [*currencies, *absence.not_compared(dataset, search), *age_notes(dataset, shown)]
+    left_out = absence.not_compared(dataset, search)
+    return [*nowhere, *currencies, *left_out, *age_notes(dataset, shown)]
 
 
 def age_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:

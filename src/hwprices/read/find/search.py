@@ -97,7 +97,8 @@ class Search:
     no id, but a name of the vendor's that fits. ``accelerator_kinds`` are kinds of which any will
     do, NO_ACCELERATOR among them. ``accelerator_gib`` is the memory of one accelerator.
     ``machines`` are pairs of provider and instance type, ``regions`` pairs of provider and region.
-    ``purchase_options`` may have ``commitment``. ``max_price`` is USD for an hour of the machine.
+    ``purchase_options`` may have ``commitment``; ``payments`` are those of commitments.
+    ``max_price`` is USD for an hour of the machine.
     """
 
     accelerators: frozenset[str] = frozenset()
@@ -113,6 +114,7 @@ class Search:
     regions: frozenset[tuple[str, str]] | None = None
     purchase_options: frozenset[str] = frozenset()
     terms: frozenset[int] = frozenset()
+    payments: frozenset[str] = frozenset()
     os: str = "linux"
     software: str = "none"
     license_model: str | None = "included"
@@ -154,20 +156,24 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
 def machine_types(dataset: Tables) -> pl.LazyFrame:
     """Return instance_types, with accelerator memory from its sheet if no vendor states it.
 
-    ``accelerator_gib`` is added: the memory of one accelerator. Sheets have GB where makers mean
-    2^30 bytes, as vendors do who state it.
+    ``accelerator_gib`` is added: the memory of one accelerator, or of the part of one that the
+    machine has. Sheets have GB where makers mean 2^30 bytes, as vendors do who state it.
     """
     first = pl.col("accelerators").list.first().struct
     sheet = dataset.scan("accelerators").select("accelerator_id", _sheet_gib="memory_gb")
     one = pl.coalesce(first.field("memory_gib"), "_sheet_gib")
     is_one_kind = pl.col("accelerators").list.len() == 1
-    total = pl.when(is_one_kind).then(one * first.field("count"))
+    total = pl.coalesce(
+        "accelerator_memory_gib", pl.when(is_one_kind).then(one * first.field("count"))
+    )
+    is_part = pl.col("accelerator_count") < 1
     return (
         dataset.scan("instance_types")
         .with_columns(_first_id=first.field("accelerator_id"))
         .join(sheet, left_on="_first_id", right_on="accelerator_id", how="left")
         .with_columns(
-            accelerator_gib=one, accelerator_memory_gib=pl.coalesce("accelerator_memory_gib", total)
+            accelerator_gib=pl.when(is_part).then(total).otherwise(one),
+            accelerator_memory_gib=total,
         )
         .drop("_first_id", "_sheet_gib")
     )
@@ -258,6 +264,8 @@ def of_prices(search: Search) -> list[pl.Expr]:
         conditions.append(_purchase(search.purchase_options))
     if search.terms:
         conditions.append(pl.col("term_months").is_in(sorted(search.terms)))
+    if search.payments:
+        conditions.append(pl.col("payment_option").is_in(sorted(search.payments)))
     if search.machines is not None:
         conditions.append(pairs("instance_type", search.machines))
     if search.regions is not None:

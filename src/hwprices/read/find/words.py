@@ -9,6 +9,7 @@ error that says what to write.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from shlex import quote
 
 from hwprices.errors import HwpricesError
@@ -30,7 +31,8 @@ from hwprices.schemas.vocabulary import (
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
 _SKIPPED = """a all and at by cheapest cloud clouds cost costs for from in instance
-instances lowest machine machines of on or per price prices the what which with"""
+instances lowest machine machines of on only or per price prices the versus vs what which
+with"""
 SKIPPED = frozenset(_SKIPPED.split())
 """Words of a sentence that ask for nothing."""
 
@@ -73,6 +75,7 @@ ONE_VALUE = {
     **FIGURES,
     "arch": "instruction set",
     "os": "operating system",
+    "max_price": "highest price",
 }
 """Part of a search that holds one value: its name in an error."""
 
@@ -87,6 +90,16 @@ _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
 _VCPUS = re.compile(r"(\d+)[ -]?(?:v?cpus?|cores?)")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?gi?b")
+_COUNTED_BEHIND = re.compile(r"([a-z].*?)\s*[x×*]\s*(\d{1,3})")
+_PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
+
+_LIMIT = re.compile(
+    r"(?:\b(?:under|below|less than|at most|up to|max)|<=?)\s*"
+    r"\$?\s*(\d+(?:\.\d+)?)(?![\d.])\s*(?:\$|usd\b|dollars?\b)?"
+    r"(?:\s*(?:/|per|an?)\s*h(?:ou)?r?\b)?(?!\s*(?:gi?b|v?cpus?|cores?|gpus?)\b)",
+    re.IGNORECASE,
+)
+"""A limit of the price for an hour: "under 30$/h", "below 3 usd", "< 3"."""
 
 MONTHS = 12
 
@@ -151,6 +164,9 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         HwpricesError: a word means nothing, or two kinds of things.
     """
     search = NOTHING_ASKED
+    for limit in _LIMIT.finditer(text):
+        search = _merge(search, Meaning("price", {"max_price": Decimal(limit[1])}))
+    text = _LIMIT.sub(" ", text)
     words = [word for word in option_values.SEPARATOR.split(text) if word]
     while words:
         number = _NUMBER.fullmatch(words[0])
@@ -262,8 +278,13 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
     complete = [_code(text), _provider(text, names), _machines(phrase, names)]
     complete += [_named_accelerator(text, names), _place(text, names)]
     meanings = _without_same([meaning for meaning in complete if meaning], text, names)
-    begun = None if meanings else _named_accelerator(text, names, start=True)
-    return [begun] if begun else meanings
+    if meanings:
+        return meanings
+    behind = _COUNTED_BEHIND.fullmatch(text)  # h100x8
+    if behind and (counted_behind := _counted(float(behind[2]), behind[1], names)):
+        return counted_behind
+    begun = _named_accelerator(text, names, start=True)
+    return [begun] if begun else []
 
 
 def _named_accelerator(text: str, names: ReleaseWords, start: bool = False) -> Meaning | None:
@@ -332,7 +353,10 @@ def _exactly(count: float, meaning: Meaning) -> Meaning:
 
 
 def _code(text: str) -> Meaning | None:
-    """Understand a purchase option, an operating system or an instruction set."""
+    """Understand a purchase option, payment, operating system or instruction set."""
+    payment = _PAYMENT.fullmatch(text)
+    if payment:
+        return Meaning("payment", {"payments": frozenset({f"{payment[1]}_upfront"})})
     code = re.sub(r"[ -]", "_", text)
     kind, value = OTHER_NAMES.get(text, ("", code))
     codes = {
