@@ -23,7 +23,7 @@ SECTION = re.compile(
 )
 QUERY = re.compile(r"```sql\n(.*?)```", re.DOTALL)
 
-HINT = re.compile(r"^where from: .*\n", re.MULTILINE)
+HINT = re.compile(r"^source of the first price: .*\n", re.MULTILINE)
 
 
 def answer(command: str) -> str:

@@ -310,7 +310,7 @@ def test_a_price_in_euro_alone_is_not_called_no_price(release: Release) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("H100", "'H100' is 3 devices. Name one: nvidia-h100-nvl-94gb"),
+        ("H100", "'H100' matches 3 devices. Name one: nvidia-h100-nvl-94gb"),
         ("H10O SXM5 80 GB", "Did you mean nvidia-h100-sxm5-80gb"),
         ("banana", "unknown device 'banana'"),
         ("  ", "no device was named"),
@@ -401,7 +401,7 @@ def test_a_machine_that_nobody_sells_here_means_its_accelerator_too(release: Rel
 
 
 def test_p4_is_a_card_and_a_family_and_both_are_offered(release: Release) -> None:
-    with pytest.raises(HwpricesError, match="'P4' is 3 devices") as caught:
+    with pytest.raises(HwpricesError, match="'P4' matches 3 devices") as caught:
         device(release, "P4")
     assert "nvidia-p4 (the device), nvidia-a100-sxm4-40gb (in machines called so)" in str(caught)
 

@@ -27,9 +27,10 @@ from hwprices.publish import release
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
-from hwprices.read.find import offers, places, search, words
+from hwprices.read.find import offers, places, request, search, words
 from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.search import Search
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.storage.store import Store
 
 P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
@@ -326,7 +327,7 @@ def test_max_price_and_other_currencies(data: Dataset) -> None:
     """A price in euros is compared only at a rate that the reader gives."""
     answer = offers.answer(data, "4vcpu westeurope", provider="azure")
     assert [str(price) for price in answer.rows["usd_per_hour"]] == ["0.2300000000", "None"]
-    assert answer.notes == ("1 price in EUR cannot be compared without --usd-per EUR=…",)
+    assert answer.notes == ("1 offer in EUR not ranked without --usd-per EUR=…",)
     compared = data.find("4vcpu westeurope", provider="azure", usd_per={"EUR": "1.08"})
     assert compared["usd_per_hour"].to_list() == [Decimal("0.216"), Decimal("0.23")]
     assert data.find("h100", max_price=60).height == 2
@@ -369,7 +370,7 @@ def test_max_price_says_what_it_cannot_compare(data: Dataset) -> None:
     """It denied that there are such prices."""
     left_out = "1 price in EUR left out: --max-price is in USD and needs --usd-per EUR=… for them."
     nothing = offers.answer(data, "d4s_v6", max_price=1)
-    assert nothing.notes == (left_out, "There are 1 at any price.")
+    assert nothing.notes == (left_out, "Without the price limit: 1 offer (on demand).")
     some = offers.answer(data, "4vcpu westeurope", max_price=1)
     assert (some.rows["instance_type"].to_list(), some.notes) == ([D4S], (left_out,))
     compared = offers.answer(data, "d4s_v6", max_price=1, usd_per={"EUR": "1.08"})
@@ -440,7 +441,7 @@ def test_a_wrong_option_is_an_error_that_helps(
          "The release has prices of 1 of 2 regions of azure."),
         ("nd96isr_h100_v5", "1 such price not known: listed_at_zero (1)."),
         ("16xh100", "No machine type in this release is like that."),
-        ("p5 3y", "The release has no such price."),
+        ("p5 3y", "The release has no price of that."),
     ],
 )  # fmt: skip
 def test_not_sold_is_told_apart_from_not_in_this_release(
@@ -463,9 +464,12 @@ def test_price_shows_all_systems_and_says_why_there_is_none(data: Dataset, marke
         data.price("TRN2.48xlarge")
     with pytest.raises(HwpricesError, match="Did you mean Standard_D4s_v6"):
         data.price("d4s_v7")
-    screen = run("price", "d4s_v5", root=market).stdout
+    screen = run("price", "d4s_v5", "--os", "any", root=market).stdout
     assert "By region, windows" in screen
     assert "0.4140" in screen
+    usual = run("price", "d4s_v5", root=market).stdout
+    assert "not shown: 1 price of other systems, software or tenancy (--os any)" in usual
+    assert "windows" not in usual
 
 
 MAC_HOSTS = {
@@ -600,13 +604,15 @@ def test_block_storage_is_shown_beside_the_network(data: Dataset) -> None:
     assert "block storage 0.65 Gbit/s · block storage at most 18,750 IOPS" in screen
 
 
-def test_a_narrow_comparison_leaves_out_machines_and_cuts_no_figure(data: Dataset) -> None:
+def test_a_narrow_comparison_goes_on_below_and_cuts_no_figure(data: Dataset) -> None:
     """At 60 columns 0.8048 was "0.80…" and g6.xlarge "g6.x…"."""
     names = ("g6.xlarge", "g2-standard-4", P5, A3)
     compared = render_comparison(data.compare(*names))
     screen = drawn(compared, 60)
     assert screen.splitlines()[0].split() == ["g6.xlarge", "g2-standard-4"]
-    assert f"left out for want of room: {P5}, {A3}" in " ".join(screen.split())
+    headings = [line.split() for line in screen.splitlines() if line.startswith("      ")]
+    assert [name for line in headings for name in line if name in names] == list(names)
+    assert len(headings) == sum("FP8 each, TFLOPS" in line for line in screen.splitlines())
     assert "0.8048" in screen
     assert "…" not in screen.replace("EUR=…", "")
     wide = drawn(compared, 200).splitlines()
@@ -867,15 +873,15 @@ def test_a_price_is_never_cut(data: Dataset) -> None:
     """EUR was cut off under the heading USD/h."""
     text = drawn(render_offers(offers.answer(data, "4vcpu westeurope"), None), 40)
     assert "0.2000 EUR" in text
-    assert "…" not in text.replace("--usd-per EUR=…", "")
+    assert "…" not in "".join(text.split()).replace("EUR=…", "")
 
 
 def test_a_pipe_has_no_colour_and_cuts_nothing(market: Path) -> None:
     text = run("find", "h100", root=market).stdout
     assert "\x1b" not in text
     assert "Standard" not in text
-    assert "USD/acc·h" in text
-    assert "left out" not in text
+    assert "per GPU" in text
+    assert "hidden" not in text
 
 
 def test_completion_offers_names_of_the_dataset(
@@ -887,3 +893,67 @@ def test_completion_offers_names_of_the_dataset(
     monkeypatch.setenv("COMP_CWORD", "3")
     result = CliRunner().invoke(app, [], prog_name="hwprices")
     assert set(result.stdout.split()) == {"eu-central-1", "europe-west4"}
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("h100x8", "8xh100"),
+        ("H100 x 8", "8 h100"),
+        ("g6 vs g2", "g6 g2"),
+        ("cpu only", "cpu"),
+        ("h100 under 60$/h", "h100 --max-price 60"),
+        ("h100 below 60 usd", "h100 --max-price 60"),
+        ("h100 < 60", "h100 --max-price 60"),
+        ("h100 up to $60 per hour", "h100 --max-price 60"),
+    ],
+)
+def test_phrases_that_people_write_are_understood(data: Dataset, text: str, same: str) -> None:
+    words, _, limit = same.partition(" --max-price ")
+    expected = data.find(words, **({"max_price": limit} if limit else {}))
+    assert expected.height
+    assert data.find(text).equals(expected)
+
+
+def test_a_limit_of_memory_is_none_of_the_price(data: Dataset) -> None:
+    with pytest.raises(HwpricesError, match="'under' is not understood"):
+        data.find("h100 under 80gb")
+
+
+def test_a_way_of_payment_is_understood(data: Dataset) -> None:
+    with_it = data.find("a3-highgpu-8g 1 year").filter(payment_option="all_upfront")
+    assert data.find("a3-highgpu-8g 1 year all upfront").equals(with_it)
+    asked = request.request(ReleaseWords.of(data), "p5 3 years all upfront")
+    assert (asked.terms, asked.payments) == ({36}, {"all_upfront"})
+
+
+def test_the_machine_s_own_part_of_an_accelerator_counts() -> None:
+    """A sixth of a card of 24 GB answered "gpu 24gb"."""
+    found = hwprices.open("sample").find("gpu 24gb")
+    assert found.filter(pl.col("accelerator_memory_gib") < 22).is_empty()
+    part = pl.col("accelerator_count").is_between(0, 1, closed="none")
+    parts = hwprices.open("sample").find("gpu", accelerator_memory="3-12").filter(part)
+    assert parts.filter(pl.col("accelerator_memory_gib") < 24).height
+
+
+def test_an_answer_without_rows_says_what_there_is_without_each_condition(data: Dataset) -> None:
+    answer = offers.answer(data, "g6 spot 3y")
+    assert answer.rows.is_empty()
+    assert any(note.startswith("Without term, payment and purchase") for note in answer.notes)
+
+
+@pytest.mark.parametrize(
+    ("per", "amount"), [("hour", "55.04"), ("month", "40,179"), ("year", "482,150")]
+)
+def test_prices_are_printed_for_a_time(market: Path, per: str, amount: str) -> None:
+    """730 hours are a month, 8,760 a year: 55.04 USD/h are 40,179 and 482,150 USD."""
+    for command in (["find", "p5 on_demand"], ["price", "p5.48xlarge"]):
+        assert amount in run(*command, "--per", per, root=market).stdout
+
+
+def test_a_name_of_several_devices_lists_them(market: Path) -> None:
+    """It was an error."""
+    lines = run("device", "h100", root=market).stdout.splitlines()
+    assert lines[0] == "3 devices"
+    assert [line.split()[-4:] for line in lines[2:5]]
+    assert {"nvidia-h100-nvl-94gb", "nvidia-h100-sxm5-80gb"} <= set(" ".join(lines).split())

@@ -169,7 +169,7 @@ def test_a_narrow_terminal_keeps_when_a_machine_pays(release: Release) -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     dgx = [line.split() for line in text.splitlines() if "DGX H100" in line]
     assert [line[line.index("h") - 1] for line in dgx] == ["5,078", "2,229", "3,556"]
-    assert "left out for want of room: " in text
+    assert "hidden (terminal too narrow): " in text
     assert ", ," not in text, "the last column has no heading"
 
 

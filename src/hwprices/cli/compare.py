@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
 from hwprices.cli import filters
@@ -16,6 +16,7 @@ from hwprices.cli.tables import (
     PAYS_FROM_CAPTION,
     STALE_CAPTION,
     STALE_MARK,
+    FittingTable,
     money,
     number,
     pays_from,
@@ -152,16 +153,38 @@ def render_comparison(
     captions = [STALE_CAPTION] if has_stale else []
     if any(str(row[1]).strip() == PAYS_FROM for row in rows):
         captions.append(PAYS_FROM_CAPTION)
-    drawn = table(
-        ["", "", *names],
-        rows,
-        right=names,
-        # a figure that is cut may be read as another; the first two machines stay
-        least=names[:1:-1] if len(set(names)) == len(names) else (),
-        breaks_first=True,
-        caption="\n".join(captions),
-    )
-    return Group(drawn, *(Text(note, "yellow") for note in notes))
+    drawn = SideBySide(["", "", *names], rows)
+    below = [Text(line) for line in captions]
+    return Group(drawn, *below, *(Text(note, "yellow") for note in notes))
+
+
+class SideBySide:
+    """A table that goes on below where the terminal is too narrow for all columns.
+
+    Each block has the first two columns, a mark and a label, and as many others as fit.
+    """
+
+    def __init__(self, headings: list[str], rows: list[list[Text]]) -> None:
+        self.headings = headings
+        self.rows = rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        rest = list(range(2, len(self.headings)))
+        while rest:
+            block = next(
+                block
+                for count in range(len(rest), 0, -1)
+                for block in [self._block(rest[:count])]
+                if count == 1 or block.width_needed <= options.max_width
+            )
+            yield block
+            rest = rest[len(block.columns) - 2 :]
+
+    def _block(self, columns: list[int]) -> FittingTable:
+        shown = [0, 1, *columns]
+        names = [self.headings[index] for index in columns]
+        rows = [[row[index] for index in shown] for row in self.rows]
+        return table(["", "", *names], rows, right=names, least=(), breaks_first=True)
 
 
 def _with_words(column: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from hwprices.cli.common import (
 from hwprices.cli.tables import MAX_LISTED, PRIVATE, listing, money, number, table, with_remark
 from hwprices.read.currency import parse_rates
 from hwprices.read.device.figures import CPU_RUN
+from hwprices.read.device.lookup import SeveralDevicesError
 from hwprices.read.device.measured import ALONE, TIMES, label
 from hwprices.read.recommend.cpu_speeds import CPU_SPEEDS_SOURCE
 
@@ -44,15 +45,55 @@ def device(
 
     Prints what it is, where it is sold, what it costs by the hour, by the year and to buy, how fast
     it is and what it emits. Costs and emissions are of one device, or of one vCPU of a CPU; "not
-    known" says why a figure is missing.
+    known" says why a figure is missing. A name that several devices have lists them.
 
     Example:
 
         hwprices device "H100 SXM"
     """
     rates = parse_rates(usd_per)
-    answer = open_dataset(root, version).device(name, usd_per=rates)
-    print_frame(answer, as_json, render_device, as_csv=as_csv)
+    dataset = open_dataset(root, version)
+    try:
+        answer = dataset.device(name, usd_per=rates)
+    except SeveralDevicesError as several:
+        answer = pl.concat(dataset.device(each, usd_per=rates) for each in several.devices)
+    draw = render_device if answer.height == 1 else render_devices
+    print_frame(answer, as_json, draw, as_csv=as_csv)
+
+
+SIDE_BY_SIDE = {
+    "name": "device",
+    "device_id": "id",
+    "memory_gb": "GB",
+    "on_demand_usd_per_hour": "USD/h",
+    "spot_usd_per_hour": "spot",
+    "launch_price_usd": "at launch",
+    "memory_bandwidth_gbs": "GB/s",
+    "release_year": "released",
+}
+"""Columns of several devices, and their headings."""
+
+
+def render_devices(frame: pl.DataFrame) -> Table:
+    """Draw the devices that a name may mean, one a line."""
+    prices = {name for name in SIDE_BY_SIDE if "usd" in name}
+    rows = [
+        [money(row[name]) if name in prices else _plain(row[name]) for name in SIDE_BY_SIDE]
+        for row in frame.iter_rows(named=True)
+    ]
+    headings = list(SIDE_BY_SIDE.values())
+    return table(
+        headings,
+        rows,
+        title=f"{frame.height} devices",
+        right=headings[2:],
+        least=["at launch", "released", "GB/s", "device"],
+        caption="hwprices device ID shows one of them",
+    )
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str("" if value is None else value)
 
 
 Row = dict[str, Any]

@@ -8,8 +8,10 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hwprices.cli import filters
 from hwprices.cli.common import AsCsv, AsJson, Limit, Root, open_dataset, print_frame, print_table
 from hwprices.cli.tables import cut, money, rest, table
+from hwprices.read.history.diff import OF_PRICES
 from hwprices.release.wording import counted, purchase, system
 
 Older = Annotated[
@@ -24,9 +26,12 @@ Newer = Annotated[str, typer.Argument(help="The later release.")]
 SHOWN = 20  # prices, a screenful
 
 
+@filters.add_options(*OF_PRICES)
 def diff(
+    *,
     older: Older = "",
     newer: Newer = "latest",
+    options: filters.Options,
     limit: Limit = None,
     root: Root = "",
     as_json: AsJson = False,
@@ -43,10 +48,10 @@ def diff(
 
         hwprices diff
 
-        hwprices diff 2026-10-01 --csv
+        hwprices diff 2026-10-01 --provider aws --os linux --csv
     """
     dataset = open_dataset(root, newer)
-    rows = dataset.diff(older or None)
+    rows = dataset.diff(older or None, **options)
     if as_json or as_csv:
         print_frame(rows, as_json, lambda _: "", as_csv=as_csv, limit=limit)
         return

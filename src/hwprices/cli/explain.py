@@ -168,9 +168,9 @@ def render_explanation(explanation: Explanation, *, raw: bool = False) -> Render
     pages = {_page(trace) for trace in explanation.traces}
     for trace in explanation.traces:
         parts += [Text(), *_source(trace, raw=raw)]
-        parts += [Text(_page(trace), "dim", overflow="fold")] * (len(pages) > 1)
+        parts += [Text(_page(trace), "dim", no_wrap=True, overflow="ignore")] * (len(pages) > 1)
     if len(pages) == 1:
-        parts += [Text(), Text(pages.pop(), overflow="fold")]
+        parts += [Text(), Text(pages.pop(), no_wrap=True, overflow="ignore")]
     return Group(*parts)
 
 
@@ -217,7 +217,7 @@ def _source(trace: Trace, *, raw: bool) -> list[RenderableType]:
     if not trace.line:
         return [title, *([Text("not found by this id on the page")] if trace.page else [])]
     if raw or not trace.fields:
-        return [title, Text(trace.line, overflow="fold")]
+        return [title, Text(trace.line, no_wrap=True, overflow="ignore")]
     fields = [(name, value) for name, value in trace.fields if not value.endswith(trace.sku)]
     names = _short_names([name for name, _ in fields])
     rows = [

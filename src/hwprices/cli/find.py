@@ -149,7 +149,7 @@ def render_offers(
 
 def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) -> Table:
     total = answer.rows.height
-    price, each = f"USD/{per}", "per GPU"
+    price, each = "USD/h" if per == "hour" else f"USD/{per}", "per GPU"
     headings = [price, each, *FIRST_HEADINGS]
     if sorted_by in OWN_HEADINGS:
         headings.insert(2, OWN_HEADINGS[sorted_by])

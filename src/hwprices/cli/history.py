@@ -243,8 +243,7 @@ def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[
         row = one.row(0, named=True)
         lines.append("  ".join([*(row[name] for name in names), _place(row)]))
         spans = [
-            Span(*values)
-            for values in one.select("valid_from", "valid_to", "effective_hourly").iter_rows()
+            Span(*values) for values in one.select(SEEN, "valid_to", "effective_hourly").iter_rows()
         ]
         if chart and end > begin:
             lines.append(f"  {_chart(spans, begin, end, width - 2)}")
@@ -268,8 +267,13 @@ def _heading(rows: pl.DataFrame) -> str:
     )
 
 
+SEEN = pl.min_horizontal("valid_from", "observed_first")
+"""When a price was first seen: its release may have come later."""
+
+
 def _begin(rows: pl.DataFrame) -> datetime:
-    times: list[datetime] = rows["valid_from"].to_list()
+    """Find the day on which the first of the prices was seen."""
+    times: list[datetime] = rows.select(SEEN).to_series().to_list()
     return min(times)
 
 
@@ -299,13 +303,14 @@ def _interval_lines(rows: pl.DataFrame) -> Iterable[str]:
     for row in rows.sort("valid_from").iter_rows(named=True):
         amount = row["effective_hourly"]
         shown = (
-            money(amount) if amount is not None else f"no price: {why_unknown(row['price_reason'])}"
+            f"{money(amount)} {row['currency']}"
+            if amount is not None
+            else f"no price: {why_unknown(row['price_reason'])}"
         )
+        begin = min(row["valid_from"], row["observed_first"])  # the day it was first seen
         percent = f"{(amount / before - 1) * 100:+.1f} %" if amount and before else ""
         until = f"{row['valid_to']:%Y-%m-%d}" if row["valid_to"] else "now       "
-        yield (
-            f"{row['valid_from']:%Y-%m-%d} to {until}  {shown:>10}  {percent:>8}  {_reason(row)}"
-        ).rstrip()
+        yield (f"{begin:%Y-%m-%d} to {until}  {shown:>14}  {percent:>8}  {_reason(row)}").rstrip()
         before = amount
 
 

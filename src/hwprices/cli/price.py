@@ -167,7 +167,9 @@ def render_machine(
     for reason, count in unknown.group_by("price_reason").len().sort("len").iter_rows():
         parts.append(Text(f"{counted(count, 'price')} not known: {why_unknown(reason)}", "yellow"))
     if hint and known.height:
-        parts.append(Text(f"where from: {hint}", "dim", no_wrap=True, overflow="ignore"))
+        parts.append(
+            Text(f"source of the first price: {hint}", "dim", no_wrap=True, overflow="ignore")
+        )
     return Group(*parts)
 
 

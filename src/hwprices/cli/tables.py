@@ -131,7 +131,7 @@ def table(
     caption: str = "",
     least: Sequence[str] | None = None,
     breaks_first: bool = False,
-) -> Table:
+) -> FittingTable:
     """Make a table without lines.
 
     ``right`` names the headings whose columns are aligned right, ``wrap`` those whose text may be

@@ -73,12 +73,13 @@ class Dataset(Release):
         usual = intervals.PLAIN if plain else EVERY_WAY
         return intervals.answer(self, text, usual, **options).rows
 
-    def diff(self, since: "When | None" = None) -> pl.DataFrame:
+    def diff(self, since: "When | None" = None, **options: Unpack[Options]) -> pl.DataFrame:
         """List the prices of this release that differ from those at an earlier time.
 
         Without ``since`` from those of the release before. The earlier release need not be kept;
         where it is, a price that it flags as a placeholder is not a rise or fall (``change`` is
-        placeholder), as one that this release flags.
+        placeholder), as one that this release flags. ``options``: only these prices, as in
+        ``find``: provider, region, country, type, option, term, os …
 
         >>> moves = open("sample").diff("2025-03-31").filter(instance_type="p5.48xlarge")
         >>> moves.select("change", "change_percent").rows()
@@ -104,7 +105,7 @@ class Dataset(Release):
             if versions.version_time(version) <= at
         ]
         before = diff.flagged(Dataset(self.store, kept[-1])) if kept else None
-        return diff.diff(self, at, until, before)
+        return diff.diff(self, at, until, before).filter(diff.asked(self, options))
 
     if TYPE_CHECKING:  # so that a type checker finds a name that is mistyped
         regions: pl.LazyFrame

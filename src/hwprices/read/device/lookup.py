@@ -232,10 +232,21 @@ def _reject_clouds_and_machines(name: str, names: ReleaseWords) -> None:
         )
 
 
-def _ambiguous(name: str, matches: list[str]) -> HwpricesError:
+class SeveralDevicesError(HwpricesError):
+    """A name that means several devices; ``devices`` are their ids."""
+
+    def __init__(self, message: str, remedy: str, devices: list[str]) -> None:
+        super().__init__(message, remedy)
+        self.devices = devices
+
+
+def _ambiguous(name: str, matches: list[str]) -> SeveralDevicesError:
     more = " …" if len(matches) > MAX_SUGGESTIONS else ""
     listed = ", ".join(matches[:MAX_SUGGESTIONS])
-    return HwpricesError(f"{name!r} is {len(matches)} devices", f"Name one: {listed}{more}.")
+    ids = [match.partition(" (")[0] for match in matches]
+    return SeveralDevicesError(
+        f"{name!r} matches {len(matches)} devices", f"Name one: {listed}{more}.", ids
+    )
 
 
 def _suggestions(devices: list[NamedDevice], squeezed: str) -> str:

@@ -124,7 +124,7 @@ def notes_of(
     other = rows.filter(pl.col("usd_per_hour").is_null())
     counts: Mapping[str, int] = dict(other.group_by("currency").len().sort("currency").iter_rows())
     currencies = [
-        f"{counted(count, 'offer')} in {currency} not ranked: add --usd-per {currency}=…"
+        f"{counted(count, 'offer')} in {currency} not ranked without --usd-per {currency}=…"
         for currency, count in counts.items()
     ]
     left_out = absence.not_compared(dataset, search)

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.find.options import Options
+from hwprices.read.find.request import request
+from hwprices.read.find.search import EVERY_WAY, of_prices
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.history import intervals
 from hwprices.release import verify, versions
 from hwprices.release.real_prices import IS_PLACEHOLDER
@@ -209,3 +213,25 @@ def _change() -> pl.Expr:
         .then(pl.lit("first_collected"))
         .otherwise(by_value)
     )
+
+
+OF_PRICES = (
+    *("provider", "region", "country", "continent", "type"),
+    *("option", "term", "os", "software", "license", "tenancy"),
+)
+"""The options that ask for something of a price, and for nothing of its machine."""
+
+
+def asked(dataset: "Release", options: Options) -> list[pl.Expr]:
+    """Write the conditions of a question on the rows of ``diff``.
+
+    Raises:
+        HwpricesError: an option or a value is not understood, or the option asks for something that
+            the rows do not have.
+    """
+    others = [name for name, value in options.items() if value and name not in OF_PRICES]
+    if others:
+        raise HwpricesError(
+            f"diff takes no option {others[0]!r}", f"There are: {', '.join(OF_PRICES)}."
+        )
+    return of_prices(request(ReleaseWords.of(dataset), "", EVERY_WAY, **options))
