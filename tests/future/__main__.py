@@ -1,7 +1,7 @@
 """Print how providers take each change to their pages, or write it down.
 
 ``python -m tests.future [PROVIDER …]`` prints each change, its outcome and why. With ``--write`` it
-tries every member too, and writes tests/future/outcomes.csv and the table in docs/reliability.md.
+tries every member too, and writes tests/future/outcomes.csv.
 """
 
 import sys
@@ -20,4 +20,3 @@ for provider in [name for name in arguments if name != "--write"] or tried():
             sys.stdout.flush()
 if "--write" in arguments:
     document.write_outcomes(outcomes)
-    document.TARGET.write_text(document.page(document.read_outcomes()), encoding="utf-8")

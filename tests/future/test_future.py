@@ -45,10 +45,6 @@ def test_every_provider_is_tried() -> None:
     assert folders < set(tried())
 
 
-def test_the_table_of_the_documents_has_these_outcomes() -> None:
-    assert document.TARGET.read_text(encoding="utf-8") == document.page(document.read_outcomes())
-
-
 @pytest.mark.slow
 def test_changed_pages_are_published_over_those_before(tmp_path: Path) -> None:
     changed = {"gcp": "new_region", "ovh": "new_family", "runpod": "new_family"}
