@@ -45,16 +45,6 @@ taken: PULL of the distance is added to the error."""
 
 PULL = 0.03
 
-BASES = {
-    "measured": "a measurement of this machine and model (spread of systems)",
-    "scaled": "another model measured on this accelerator",
-    "modelled": "other accelerators of its family measured",
-    "unmeasured_family": "no accelerator of its family measured",
-}
-CPU_BASES = {
-    "scaled": "this machine type measured, with another model",
-    "modelled": "other machine types with its CPU measured",
-}
 KIND_NAMES = {"serving": "filled machine", "single_user": "one user"}
 NAMES = KIND_NAMES | {
     "training": "training",
@@ -393,14 +383,13 @@ def build() -> Fitted:
 def table(errors: pl.DataFrame) -> str:
     """Write the table of docs/method.md."""
     lines = [
-        "| basis | evidence | kind | measurements | median error | 90th percentile |",
-        "|---|---|---|---|---|---|",
+        "| basis | kind | measurements | median error | 90th percentile |",
+        "|---|---|---|---|---|",
     ]
     for row in errors.iter_rows(named=True):
-        bases = CPU_BASES if row["kind"].startswith("cpu_") else BASES
         lines.append(
-            f"| {row['basis']} | {bases[row['basis']]} | {NAMES[row['kind']]} |"
-            f" {row['measurements']} | {row['median_error']:.0%} | {row['p90_error']:.0%} |"
+            f"| {row['basis']} | {NAMES[row['kind']]} | {row['measurements']}"
+            f" | {row['median_error']:.0%} | {row['p90_error']:.0%} |"
         )
     return "\n".join(lines)
 
