@@ -8,7 +8,6 @@ their lines in the CSV files stay. ``--check`` fails when a file is out of date.
 import csv
 import io
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -129,41 +128,39 @@ def _why_not_verified(
 
 TEXT = """# Checks against others
 
-hwprices compares its figures with figures that others collected. This page has the results. The
-CSV files in [docs/crosschecks](crosschecks/summary.csv) have every line. A test fails when a
-difference has no explanation. Codes such as G13 are [known wrong numbers](known-wrong-numbers.md).
+hwprices compares its figures with figures that others collected. The CSV files in
+[docs/crosschecks](crosschecks/summary.csv) have every line, and a test fails when a difference has
+no explanation. Codes such as G13 are [known wrong numbers](known-wrong-numbers.md).
 
 `python -m tools.crosschecks ../shared` writes the page and the files. `../shared` is the research
-folder with the other collectors' lists of AWS, Azure and Google Cloud. Without it, the command
-compares everything else and keeps those lines.
+folder with the other collectors' lists of AWS, Azure and Google Cloud; without it their lines stay.
 
 ## Prices and specs
 
 {summary}
 
 - **AWS, Google Cloud**: Linux prices of July 2026: on-demand in us-east-1 and us-central1
-  (Karpenter, Apache-2.0; Cloudspecs, MIT) and all purchase options in four regions (composed). The
-  lists of Cloudspecs are independent. The sample's AWS prices come from Karpenter's list, whose
-  `.metal` prices were replaced (A13), and its Google Cloud rates were solved from the composed
-  prices. Agreement with these two shows that the prices are read correctly.
+  (Karpenter, Apache-2.0; Cloudspecs, MIT) and all purchase options in four regions (composed).
+  Cloudspecs is independent. The sample's AWS prices come from Karpenter's list, except `.metal`
+  (A13), and its Google Cloud rates were solved from the composed prices: agreement with these two
+  shows that the prices are read correctly.
 - **Azure**: Linux on-demand prices of 20 August 2026 in francecentral and westeurope, compared with
-  a public list of June 2026. Azure's meters decide who is right: each size has a Linux meter, a
-  Windows meter and often a Cloud Services meter, whose price includes Windows. The sample always
-  has the price of the Linux meter.
+  a public list of June 2026. A size has a Linux meter, a Windows meter and often a Cloud Services
+  meter, whose price includes Windows; the sample always has the price of the Linux meter.
 - **Specs**: vCPUs, memory, instruction set and number of accelerators, each counted as one figure.
 - **Other clouds**: every row of `tests/recordings/others`, with its price, vCPUs, memory and number
-  of GPUs. A row is equal if all the figures that the other source has are equal to the last digit.
-  If the other source has the price of one GPU, the sample's price is divided by the number of GPUs.
-  The rows come from [gpu-index](https://github.com/getcomputable/gpu-index) (Apache-2.0),
+  of GPUs. A row is equal if all figures of the other source are equal to the last digit; prices of
+  one GPU are compared per GPU. The rows come from
+  [gpu-index](https://github.com/getcomputable/gpu-index) (Apache-2.0),
   [gpurentalprices.com](https://gpurentalprices.com) (CC BY 4.0) and
   [Cloudspecs](https://github.com/TUM-DIS/cloudspecs) (MIT). Oracle's prices are independent: the
-  other source composed them itself. The other samples have the same sources, or the vendor's
-  answers of the same day, so agreement shows that they were read correctly.
+  other source composed them itself. For the others, agreement shows that the same source, or the
+  vendor's answers of the same day, were read correctly.
 
 ## Why figures differ
 
-Explanations of Google Cloud's prices are computed: the other figure follows from the sample's rates
-once its mistake is repeated. Every line is in [differences.csv](crosschecks/differences.csv).
+For Google Cloud, the other figure follows from the sample's rates once its mistake is repeated.
+Every line is in [differences.csv](crosschecks/differences.csv).
 
 {causes}
 
@@ -172,8 +169,8 @@ by reason: types that the region does not list, `-tier1` networking, custom mach
 
 ## Clouds that are not collected
 
-The other collectors have {cloud_rows} rows of {clouds} more clouds:
-{cloud_names}. [not-collected.csv](crosschecks/not-collected.csv) says why each is not collected.
+The other collectors have {cloud_rows} rows of {clouds} more clouds.
+[not-collected.csv](crosschecks/not-collected.csv) names them and says why each is not collected.
 
 ## The accelerator sheet
 
@@ -197,9 +194,8 @@ low.
 {not_verified}
 
 Rates that do not double when the width of the number halves are in
-`data/specs/ratio_exceptions.csv`, each with the reason. Sparse rates that makers print are in
-`data/specs/sparse_figures.csv`, with the factor that leads to the dense rate. Lists that skip the
-division show twice the dense rate.
+`data/specs/ratio_exceptions.csv`, sparse rates that makers print in
+`data/specs/sparse_figures.csv`, with the factor that leads to the dense rate.
 """
 
 
@@ -215,9 +211,6 @@ def page(data: Mapping[str, Rows]) -> str:
         one_sided=sum(int(row["figures"]) for row in data["one-sided"]),
         clouds=len(data["not-collected"]),
         cloud_rows=sum(int(row["rows"]) for row in data["not-collected"]),
-        cloud_names="\n".join(
-            textwrap.wrap(", ".join(row["cloud"] for row in data["not-collected"]), 99)
-        ),
         devices=sheet.height,
         confidence=" / ".join(str(confidence[level]) for level in ("high", "medium", "low")),
         verified=sheet.filter("verified").height,
