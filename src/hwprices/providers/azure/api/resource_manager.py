@@ -2,7 +2,7 @@
 
 The SDK signs requests, tries them again and follows pages; what is landed are the bodies as they
 came. The SDK itself gets to see each page without its elements: it would make objects of all of
-them, which nobody reads and which take most of the time (docs/decisions.md). Sources:
+them, which nobody reads and which take most of the time. Sources:
 https://learn.microsoft.com/rest/api/compute/resource-skus/list and
 https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations.
 """
