@@ -48,7 +48,7 @@ class Row:
 
     ``ratio`` is seconds divided by those of a baseline in the same run, ``cpu_ratio`` the same of
     processor time, which other programs hardly change. ``baseline`` says what was compared with.
-    ``is_met`` is None where there is no goal, and for small sizes.
+    ``is_met`` is None without a goal, and for small sizes.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Goal:
-    """The most that a row may have, of what is given. Of several all must hold."""
+    """The most that a row may have. All the limits that are given must hold."""
 
     ratio: float | None = None
     seconds: float | None = None

@@ -28,7 +28,7 @@ RELEASE_NOTES = "release-notes"
 
 
 def title(provider: str) -> str:
-    """Return a provider's display name; of what is not a provider (publish), its id."""
+    """Return a provider's display name; for anything else (publish), its id."""
     return providers.get(provider).about.title if provider in providers.names() else provider
 
 
@@ -229,12 +229,12 @@ def release_notes(outcome: Published, store: Store) -> str:
 
 
 def _counts(heading: str, unit: str, rows: Iterable[tuple[str, int]]) -> list[str]:
-    """Write the lines of a table of names and numbers; none if there are no rows."""
+    """Write the lines of a table of names and numbers; none without rows."""
     return _table([heading, unit], [[name, f"{count:,}"] for name, count in rows])
 
 
 def _table(headings: list[str], rows: Iterable[list[str]]) -> list[str]:
-    """Write the lines of a table, after an empty one; none if there are no rows."""
+    """Write the lines of a table, after an empty one; none without rows."""
     lines = [f"| {' | '.join(cells)} |" for cells in rows]
     rule = f"|{'---|' * len(headings)}"
     return ["", f"| {' | '.join(headings)} |", rule, *lines] if lines else []

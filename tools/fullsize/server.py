@@ -38,7 +38,7 @@ class FullSizeServer:
     AWS's bulk files and Azure's pages are made while they are sent. ``keep`` makes them before, the
     former as files.
 
-    AWS's bulk files are sent as they are, with their length: the host behind them packs none
+    AWS's bulk files are sent as they are, with their length: the host behind them compresses none
     above 10 MB
     (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/ServingCompressedFiles.html).
     Google and Azure pack what they answer.

@@ -1,6 +1,6 @@
 """The command ``hwprices refresh``: run the flow here, show its progress and what came of it.
 
-Prefect takes seconds to import and reads its settings then. So it is imported only after the flags
+Prefect takes seconds to import and reads its settings then. It is imported only after the flags
 are checked, its environment is set and the person at the screen has been told.
 """
 
@@ -383,7 +383,7 @@ def new_words(published: "Published", root: str, providers: Collection[str]) -> 
 
 
 def print_notices(lines: Iterable[str]) -> None:
-    """Print each line on stdout, where there is no release whose summary they could head."""
+    """Print each line on stdout, without a release whose summary they could head."""
     for line in lines:
         show(Text(escaped(line), "bold yellow"))
 

@@ -69,7 +69,7 @@ def record(
             they are added to an earlier run.
 
     Raises:
-        HwpricesError: not one unit could be fetched, or there is no run to add some kinds to;
+        HwpricesError: not one unit could be fetched, or the run to add some kinds to is missing;
             nothing is recorded.
     """
     if not any(result.status == "ok" for result in results):

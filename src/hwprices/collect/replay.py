@@ -69,7 +69,7 @@ def check_requested(
     """Refuse a region that no provider of the sample has; return a warning for others not known.
 
     The vendors of a live run have the last word: the region may be newer than this program. A
-    region that some of the providers have is none of the others' and is theirs to report.
+    region that only some of the providers have is reported by the others.
 
     Raises:
         HwpricesError: the sample has no such region; the line names those that are spelled alike.

@@ -1,6 +1,6 @@
 """Keep raw pages as the vendors sent them: named by content, packed, checked on every read.
 
-What came as gzip stays as it came, everything else is packed with zstd (``storage.packed``).
+Gzip is stored as it came, everything else is compressed with zstd (``storage.packed``).
 
 A page's key holds the SHA-256 of the stored file, so anybody can check it with ``sha256sum``. A
 run's manifest lists its units and their pages. The bundled sample is a landing root like any other:

@@ -1,6 +1,6 @@
 """Providers: what each one gets and gives, and how its folder is found.
 
-There is no list to edit: a new folder is found by its name. A provider is a folder
+No list needs an edit: a new folder is found by its name. A provider is a folder
 ``providers/<name>/`` with
 
 - ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``);
@@ -351,7 +351,7 @@ class Provider:
         """List the units to fetch; ``regions`` narrows it. May ask the vendor's index.
 
         Raises:
-            SkippedError: there are no prices without credentials, and none are configured.
+            SkippedError: prices need credentials, and none are configured.
             FetchError: the index is unavailable.
         """
         units: list[Unit] = self._module("fetch").plan(context, regions)
@@ -383,7 +383,7 @@ class Provider:
         left out and listed in ``pages.unreadable``.
 
         Raises:
-            UnreadablePageError: a page cannot be read, and without it there are no prices.
+            UnreadablePageError: a page cannot be read, and prices need it.
             HwpricesError: a landed page is altered or missing.
         """
         parts: Iterator[Part] = self._module("normalise").normalise(pages)
@@ -435,7 +435,7 @@ def get(name: str) -> Provider:
     """Return one provider.
 
     Raises:
-        HwpricesError: there is none of that name; the line lists those there are.
+        HwpricesError: the name is unknown; the line lists the known ones.
     """
     if name not in names():
         raise HwpricesError(f"no provider {name!r}", f"There are: {', '.join(names())}.")

@@ -1,4 +1,4 @@
-"""Release notes: what a release says about itself, for people (Markdown) and programs (JSON)."""
+"""Release notes: what a release says about itself, as Markdown and JSON."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

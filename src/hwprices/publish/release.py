@@ -35,7 +35,7 @@ class Published:
     """The current release, whether it was made now, and the status of each provider.
 
     ``results`` are those of the gate's checks, ``status`` is what ``status.json`` says since.
-    ``new_words``: provider and word of what is new from the vendors in a release made now.
+    ``new_words``: provider and word, new from the vendors in a release made now.
     """
 
     release: ReleaseManifest
@@ -74,7 +74,7 @@ def publish(
     """Check what is staged, join it with the spec sheets, and release it if anything has changed.
 
     Raises:
-        NothingStagedError: nothing is staged, and there is no release.
+        NothingStagedError: nothing is staged, and no release exists.
         HwpricesError: another publisher is at work or was faster, the root cannot be written, the
             gate stopped the first release, or an accepted name is not one of a provider and a
             check.
@@ -173,7 +173,7 @@ def _published(version: str) -> Iterator[None]:
 
 
 class NothingStagedError(HwpricesError):
-    """There are no tables to publish: nothing has been collected with success yet."""
+    """No tables to publish: nothing has been collected successfully yet."""
 
 
 def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> HwpricesError:

@@ -87,7 +87,7 @@ class Dataset(Release):
 
         Raises:
             HwpricesError: the history does not go back so far, the time is after this release, or
-                there is no release before.
+                no earlier release exists.
         """
         from hwprices.read.history import diff
         from hwprices.release import versions
@@ -524,7 +524,7 @@ def open(root: str | Path, version: str = "latest") -> Dataset:
     True
 
     Raises:
-        HwpricesError: there is no dataset, no such version, or it cannot be read; the line says
+        HwpricesError: the dataset or version does not exist or cannot be read; the line says
             what to do.
     """
     store = Store(resolve(str(root)))

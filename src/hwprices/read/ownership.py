@@ -42,7 +42,7 @@ class Ownership:
     on a desk."""
 
     grid_gco2e_per_kwh: float | None = None
-    """Carbon intensity of your grid. Without it there are no emissions in the answer."""
+    """Carbon intensity of your grid. Without it the answer has no emissions."""
 
     usd_per: Mapping[str, Decimal | str] = field(default_factory=dict)
     """Exchange rates, such as {"EUR": "1.08"}. A machine priced in a currency without a rate here
@@ -180,7 +180,7 @@ NOT_COMPARED = {
     "not_rented": "no cloud has a price of {}",
     "no_accelerator": "it has no accelerator",
 }
-"""Code of not_compared: why there is no break-even, with the currency or accelerator."""
+"""Code of not_compared: why the break-even is missing, with the currency or accelerator."""
 
 
 OVERLAY_COLUMNS = [

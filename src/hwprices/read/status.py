@@ -19,7 +19,7 @@ WELL = ("published", "unchanged")
 
 
 TOLERATED = (*WELL, "partial", "skipped")
-"""Outcomes that a monitor may be silent about: the age of what is kept counts, and is limited."""
+"""Outcomes that a monitor may be silent about: the age of the kept tables is limited."""
 
 
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}

@@ -116,7 +116,7 @@ MEMORY_LIMIT = "1GB"
 """Most memory that writing takes; larger tables go through temporary files beside the target."""
 
 UNIQUE_TEXTS = {"prices": ("price_id", "sku_price_id"), "price_history": ("price_id",)}
-"""Columns of the large tables that are packed with zstd: no price_id comes twice, and hardly a
+"""Columns of the large tables that are compressed with zstd: no price_id comes twice, and hardly a
 sku_price_id of AWS, which has most of the prices. DuckDB would choose a dictionary for them, which
 took 1.6 to 2.7 times as long to make and saved no room (2026-11-23)."""
 

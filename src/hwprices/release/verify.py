@@ -129,7 +129,7 @@ class Package(TypedDict):
 
 
 def read_package(dataset: "Release", kind: type[T]) -> T | None:
-    """Read datapackage.json as ``Package`` or a dictionary; None if there is no file."""
+    """Read datapackage.json as ``Package`` or a dictionary; None if the file is missing."""
     key = layout.release_datapackage(dataset.version)
     data = dataset.store.get(key, manifests.MAX_BYTES)
     if data is None:

@@ -19,7 +19,7 @@ def scratch_directory() -> tempfile.TemporaryDirectory[str]:
     """Make a directory in the system's folder for temporary files; leaving it deletes it.
 
     Raises:
-        OSError: there is no folder for temporary files, or it is full.
+        OSError: the folder for temporary files is missing or full.
     """
     return tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
 

@@ -58,7 +58,7 @@ def _with_facts(pages: Pages, part: Part, price_lists: list[PriceListFacts]) -> 
 def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
     """Read all prices of a region, or take over those of an earlier run.
 
-    ``facts`` are the frames of PriceListFacts, none where there is no readable price list.
+    ``facts`` are the frames of PriceListFacts, none without a readable price list.
     """
     source = _source(pages, region, own_files)
     if (earlier := pages.earlier(source)) is not None:

@@ -54,7 +54,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
 
 
 def check_configured(settings: Settings) -> None:
-    """Check that there are credentials for the billing catalog, without which there are no prices.
+    """Check that credentials for the billing catalog are configured, which prices need.
 
     Raises:
         SkippedError: none are configured. Wrong ones are configured, and fail when they are used.

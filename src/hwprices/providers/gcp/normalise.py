@@ -23,7 +23,7 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     ``sheets`` are Google's rules that are data; None loads those of the checkout or package.
 
     Raises:
-        HwpricesError: there is no page of the SKU catalog, a page is not what it should be, a
+        HwpricesError: the SKU catalog has no page, a page is not what it should be, a
             requested region does not exist, or most rows of a page cannot be read.
     """
     _check_catalog(pages)
@@ -69,7 +69,7 @@ def _check_catalog(pages: Pages) -> None:
     """Refuse a run without the SKU catalog: each machine would look as if nobody sold its parts.
 
     Raises:
-        HwpricesError: there is no page of it; gives the reason why fetching it failed.
+        HwpricesError: it has no page; the line says why fetching it failed.
     """
     if pages.of(kinds.SKUS):
         return

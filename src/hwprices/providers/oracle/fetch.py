@@ -1,4 +1,4 @@
-"""Land Oracle's two public JSON files. There are no pages and no account.
+"""Land Oracle's two public JSON files. They have no pages and need no account.
 
 Both cover the whole commercial realm, so there is one unit for each and none by region.
 """

@@ -93,7 +93,7 @@ def read_machines(pages: Pages, sheets: OracleSheets, rows: VendorRows) -> list[
     """Read every shape of the run.
 
     Raises:
-        UnreadablePageError: a page is not a list of shapes. Without shapes there are no prices.
+        UnreadablePageError: a page is not a list of shapes. Prices need the shapes.
     """
     machines: list[Machine] = []
     for page in pages.of(SHAPES):

@@ -149,7 +149,7 @@ def _read_rates(pages: Pages, rows: VendorRows) -> OracleRates:
     """Read every part of a machine. Of a part that several pages have, the last page is named.
 
     Raises:
-        UnreadablePageError: a page is not a list of products. Without it there are no prices.
+        UnreadablePageError: a page is not a list of products. Prices need it.
     """
     rates: dict[str, OracleRate] = {}
     ambiguous: set[str] = set()

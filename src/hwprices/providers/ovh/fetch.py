@@ -1,6 +1,6 @@
 """Land the order catalog of OVHcloud's Public Cloud: one request, several megabytes of JSON.
 
-There are no pages and no account: one catalog has every plan of one subsidiary.
+One page without an account: a catalog has every plan of one subsidiary.
 """
 
 from collections.abc import Sequence

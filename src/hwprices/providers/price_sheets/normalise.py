@@ -31,7 +31,7 @@ PER_GPU_RATE = "per_gpu_rate"
 def normalise(pages: Pages) -> Iterator[Part]:
     """Read regions, instance_types, prices and price_components.
 
-    There is no availability: a price says nothing about it.
+    Availability stays empty: a price says nothing about it.
 
     Raises:
         HwpricesError: a page was altered.

@@ -57,7 +57,7 @@ NO_PRICE = (
     ("no_price_on_page", re.compile(r"|n/?a|[-–—]+", re.IGNORECASE)),
     ("listed_at_zero", re.compile(r"[$€]?0+(?:\.0+)?(?:/GPU-hr| per hour)?")),
 )
-"""Reason why there is no price: what the page prints then."""
+"""Reason why a price is missing: what the page prints then."""
 
 DISK = re.compile(r"(\d{1,5}(?:\.\d{1,3})?) (TB|TiB|GB|GiB)")
 GIB = {"TB": 1e12 / 2**30, "TiB": 1024.0, "GB": 1e9 / 2**30, "GiB": 1.0}

@@ -4,7 +4,7 @@ RunPod sells a number of GPUs of one type; vCPUs and memory depend on the host a
 list. Its regions are two clouds: its own data centers (secure) and other hosts (community). A type
 has no price in a cloud where that is 0 or null, or that is said to be without the type. The spot
 price is a row of its own only where it is lower than the on-demand price, which RunPod repeats
-where there is no market.
+without a market.
 """
 
 import re

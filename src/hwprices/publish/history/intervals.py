@@ -84,7 +84,7 @@ def step(
         after: its tables in this release; None if it is not in it.
         moment: this release.
         re_read: what the newer reading makes of the pages of ``before``; see ``judge``.
-        past: what is to be known of the provider's other intervals; None if there are no others.
+        past: what is to be known of the provider's other intervals; None without others.
     """
     past = past or past_of(history.lazy())
     if past.is_empty and after is not None:

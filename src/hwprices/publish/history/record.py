@@ -86,7 +86,7 @@ class ReRead:
     """What the newer reading makes of the older pages.
 
     ``prices``: price_id and VALUE. ``figures``: instance_type, field and value. ``problem``: why
-    the pages could not be read again; then there are no rows.
+    the pages could not be read again; then it has no rows.
     """
 
     prices: pl.DataFrame | None = None

@@ -145,7 +145,7 @@ def _spot(rows: pl.DataFrame) -> pl.DataFrame:
 def _with_options(
     table: pl.DataFrame, rows: pl.DataFrame, value: str, options: list[str], suffix: str
 ) -> pl.DataFrame:
-    """Add the money column <option><suffix> for every option; null where there is no price."""
+    """Add the money column <option><suffix> for every option; null without a price."""
     wide = rows.filter(pl.col("option").is_in(options)).pivot(
         on="option", on_columns=options, index=KEY, values=value, aggregate_function="first"
     )

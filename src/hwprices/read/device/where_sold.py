@@ -34,7 +34,7 @@ WHERE_SOLD = pl.Struct(
     }
 )
 """One cloud. Prices are of one device: in the vendor's currency, and in USD where it is USD or a
-rate was given. ``reason`` says why there is no on-demand price; ``seen`` is the older of both."""
+rate was given. ``reason`` says why the price is missing; ``seen`` is the older of both."""
 
 PRICES = {"on_demand": ("on_demand_hourly", HOURLY), "spot": (SPOT, SPOT)}
 """Purchase option: the columns of offers with its price in the row's currency and in USD. Spot has

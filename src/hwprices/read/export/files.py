@@ -173,7 +173,7 @@ def price_list(dataset: "Release") -> pl.LazyFrame:
     Columns have the types that the query states, also those without a value.
 
     Raises:
-        HwpricesError: there are no prices, or a column has another type than the dataset's.
+        HwpricesError: no prices are given, or a column has another type than the dataset's.
     """
     import duckdb
 

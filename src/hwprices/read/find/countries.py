@@ -1,4 +1,4 @@
-"""English names of countries by ISO 3166-1 code, for people who write "germany".
+"""English names of countries by ISO 3166-1 code, for questions that say "germany".
 
 Codes and names: https://www.iso.org/obp/ui/#search (ISO 3166-1), with the short forms in use. A
 country that is missing here is still understood by its code.

@@ -192,7 +192,7 @@ def priced(rows: pl.LazyFrame, search: Search) -> pl.LazyFrame:
 
 
 def _per(part: str, price: str) -> pl.Expr:
-    """Divide a price by the parts of the machine. The price of accelerators is none of vCPUs."""
+    """Divide a price by the parts of the machine. Prices of accelerators are not divided."""
     is_divided = pl.col(part) > 0
     if part == "vcpus":
         is_divided &= pl.col("accelerator_kind") == NO_ACCELERATOR

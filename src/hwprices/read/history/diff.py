@@ -73,7 +73,7 @@ def diff(
     Returns:
         change, provider, instance_type, the rest of the price key, old and new values,
         change_percent (null to or from a placeholder), old_placeholder and new_placeholder (null
-        where there was no price, or its release is not kept), partly_restated and price_id; the
+        without a price, or if its release is not kept), partly_restated and price_id; the
         vendors' largest changes first, then what came or went, what we restated, and what was
         collected for the first time.
 

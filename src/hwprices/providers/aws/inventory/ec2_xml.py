@@ -86,7 +86,7 @@ def group(value: Any) -> dict[str, Any]:
 
 
 def number(value: Any) -> float | None:
-    """Read a finite number written as text; None where there is no text.
+    """Read a finite number written as text; None without text.
 
     Raises:
         ValueError: the text is no such number.

@@ -85,7 +85,7 @@ REQUIRED = {
     *("SKU", "RateCode", "TermType", "Unit", "PricePerUnit", "Currency", "Product Family"),
     *("Instance Type", "Tenancy", "Operating System", "operation"),
 }
-"""Columns without which there is no price to read. The others are absent from some older
+"""Columns that every price needs. The others are absent from some older
 files."""
 
 TEXTS = ["sku_id", "sku_price_id", "instance_type", "price_text"]

@@ -315,7 +315,7 @@ def _number(capability: str) -> pl.Expr:
 
 
 def _positive(capability: str) -> pl.Expr:
-    """Read a number; null for 0, which no machine has of what is read with it."""
+    """Read a number; null for 0, which no machine has."""
     figure = _number(capability)
     return pl.when(figure != 0).then(figure)
 

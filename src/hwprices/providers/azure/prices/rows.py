@@ -70,7 +70,7 @@ class RegionPrices:
 def prices_by_region(items: Items, availability: pl.DataFrame) -> dict[str, RegionPrices]:
     """Make price rows of all items: region that was requested → its prices.
 
-    ``availability`` has region and instance_type of what is offered. A region whose pages have no
+    ``availability`` has region and instance_type of offered sizes. A region whose pages have no
     items is there too.
     """
     classified = classify_items(items, _spelling(availability))
@@ -255,7 +255,7 @@ def _availability_flag(availability: pl.DataFrame) -> pl.Expr:
 def _spot_flag(chosen: pl.DataFrame) -> pl.Expr:
     """Make the spot_flag of a row, for spot prices at or above the on-demand price of the machine.
 
-    There is no market yet for such a size.
+    Such a size has no market yet.
     """
     option = pl.col("purchase_option")
     prices = chosen.select(*MACHINE, "purchase_option", "row", "price")

@@ -264,7 +264,7 @@ def connect(
     which is allowed on loopback only, neither.
 
     Raises:
-        FetchError: the endpoint is not allowed, or there are no credentials.
+        FetchError: the endpoint is not allowed, or credentials are missing.
     """
     check_endpoint(url)
     options = {"api_endpoint": url.removeprefix("https://")}

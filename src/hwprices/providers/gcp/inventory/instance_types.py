@@ -118,7 +118,7 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
 
     Raises:
         UnreadablePageError: a page of machine types is not an aggregated list, or most of its rows
-            cannot be read. Without the machine types there are no prices.
+            cannot be read. Prices need the machine types.
     """
     offers: list[_Offer] = []
     refused: list[pl.DataFrame] = []

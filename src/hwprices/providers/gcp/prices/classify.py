@@ -55,7 +55,7 @@ class OutOfScope(msgspec.Struct, frozen=True, gc=False):
 def classify(
     description: str, *, family: str, group: str, usage: str, descriptions: Descriptions
 ) -> PricedComponent | NotAMachinePrice | OutOfScope | Unknown:
-    """Return what a SKU sells, why it is none of ours, or what is not understood about it.
+    """Return what a SKU sells, why it is out of scope, or what is not understood about it.
 
     Args:
         description: the SKU's ``description``.

@@ -286,7 +286,7 @@ def _series_and_component(groups: dict[str, str]) -> tuple[str, ComponentId]:
 
 
 def _core_or_memory(groups: dict[str, str]) -> tuple[str, ComponentId]:
-    """Return series and component of what is sold by the core or GiB; without a series it is N1.
+    """Return series and component of a SKU by the core or GiB; without a series it is N1.
 
     N1 was the only series when its SKUs were named.
     """

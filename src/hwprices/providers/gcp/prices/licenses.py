@@ -1,7 +1,7 @@
 """Add the licenses of operating systems to the price of machines: Windows Server, RHEL and SLES.
 
 https://cloud.google.com/compute/disks-image-pricing#premiumimages: a license costs the same
-everywhere and by every purchase option, and there is no fee for a license of one's own (BYOL).
+everywhere and by every purchase option, and a license of your own (BYOL) has no fee.
 Windows and RHEL are billed by vCPU, SLES by machine. Of several releases the newest is priced.
 """
 

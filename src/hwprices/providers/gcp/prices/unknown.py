@@ -1,7 +1,7 @@
 """Name what is new in a SKU's description that is not understood.
 
 Thousands of SKUs of one new kind differ in the place, the term and the purchase option. The word
-leaves these out, so that they are one entry of the list of what is new.
+leaves these out, so that they are one entry of the list of new words.
 """
 
 import re
