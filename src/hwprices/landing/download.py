@@ -408,7 +408,7 @@ def _encoding(response: httpx.Response) -> Encoding:
         return "identity"
     if encoding == "gzip":
         return "gzip"
-    raise _TryAgain(f"Content-Encoding {_quoted(encoding)}, which was not asked for")
+    raise _TryAgain(f"Content-Encoding {_quoted(encoding)}, which was not requested")
 
 
 def _check_type(response: httpx.Response, expect: Expect) -> None:

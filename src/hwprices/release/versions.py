@@ -200,7 +200,7 @@ def version_at(versions: Sequence[str], when: When) -> str:
     if not older:
         oldest = f"The oldest one kept is {versions[0]}." if versions else "There is none yet."
         raise HwpricesError(
-            f"no release that is kept was in force at {at:%Y-%m-%d %H:%M} UTC",
+            f"no kept release was current at {at:%Y-%m-%d %H:%M} UTC",
             f"{oldest} hwprices history has older prices too.",
         )
     return older[-1]

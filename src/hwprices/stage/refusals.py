@@ -144,7 +144,7 @@ def refused_share(total: int, refused: int) -> float:
     return refused / total if total >= MIN_ROWS_FOR_SHARE else 0.0
 
 
-def mended(refused: pl.DataFrame, at: datetime) -> pl.DataFrame:
+def fixed(refused: pl.DataFrame, at: datetime) -> pl.DataFrame:
     """Check the quarantine rows; what breaks a rule of the table is kept, with what broke it.
 
     A mistake of ours in one row must neither lose it nor stop the provider, so it is a warning.

@@ -138,7 +138,7 @@ class StagedTables:
         self._check_waiting()
         refused = quarantine.merge_refused(self._refused)
         if refused.height:
-            refused = refusals.mended(refused, self._started_at)
+            refused = refusals.fixed(refused, self._started_at)
             self._files.append(self._write("quarantine", refused))
         counts = refused.group_by("reason").agg(pl.col("occurrences").sum()).sort("reason")
         self.refused_by_reason = dict(counts.iter_rows())

@@ -338,7 +338,7 @@ def test_items_that_the_filter_excludes_are_refused(
     stub: Callable[[], StubServer], tmp_path: Path
 ) -> None:
     server = stub().on(RETAIL, Reply.json(answer(many(2, armRegionName="westus"))))
-    with pytest.raises(FetchError, match="not asked for"):
+    with pytest.raises(FetchError, match="not requested"):
         fetch(tmp_path, server)
 
 

@@ -130,7 +130,7 @@ def test_a_landed_line_that_is_not_understood_is_in_quarantine(tmp_path) -> None
     made, refused = normalise(landing, "coreweave", UnitResult(unit, "ok", (page,)))
     assert made["prices"].height == 1
     assert refused["reason"].to_list() == ["unknown_price_type"]
-    assert "none of on_demand, spot" in refused["message"].item()
+    assert "not one of on_demand, spot" in refused["message"].item()
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff", b"a,b\n1,2\n", b'"' * 200_000, b"\x00" * 99])

@@ -75,4 +75,4 @@ def _check_catalog(pages: Pages) -> None:
         return
     failed = [result for result in pages.run.results if result.unit.kind == kinds.SKUS]
     reason = f": {failed[0].reason}" if failed and failed[0].reason else ""
-    raise HwpricesError(f"gcp: there is no page of the SKU catalog{reason}")
+    raise HwpricesError(f"gcp: no page of the SKU catalog was landed{reason}")

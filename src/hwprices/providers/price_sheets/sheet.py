@@ -300,7 +300,7 @@ def _one_of(cells: Mapping[str, str], column: str, values: Iterable[str], reason
     value = cells[column].lower()
     if value not in values:
         choice = ", ".join(value for value in values if value)
-        message = f"{column} {cells[column]!r} is none of {choice}"
+        message = f"{column} {cells[column]!r} is not one of {choice}"
         raise _RefusedLine(reason, message, cells[column])
     return value
 

@@ -43,7 +43,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 def _check(body: Downloaded) -> None:
     content = read_json(body)
     if not isinstance(content, dict):
-        raise other_format(body, "is no object")
+        raise other_format(body, "is not an object")
     if errors := content.get("errors"):
         raise FetchError(
             f"{public_url(body.url)} refuses the query: {redact(str(errors))[:SHOWN_ERROR]}",

@@ -95,7 +95,7 @@ def number(value: Any) -> float | None:
         return None
     figure = float(value)
     if not math.isfinite(figure):
-        raise ValueError(f"{value[:40]!r} is no finite number")
+        raise ValueError(f"{value[:40]!r} is not a finite number")
     return figure
 
 

@@ -189,7 +189,7 @@ def read_savings_plans(path: Path) -> SavingsPlans:
         if None in names or sum(filter(None, names)) != count_names(content):
             refuse_repeated_names(content)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path.name} is no file of savings plans ({error})") from None
+        raise ValueError(f"{path.name} is not a file of savings plans ({error})") from None
     except RecursionError:
         raise ValueError(f"{path.name} is nested too deep") from None
     return SavingsPlans(_plans(decoded.products), rates, counts)

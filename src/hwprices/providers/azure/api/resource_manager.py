@@ -303,7 +303,7 @@ class _NoCredential:
     """What the SDK gets where no token may be sent: it wants an object and never asks it."""
 
     def get_token(self, *_: str, **__: Any) -> Any:
-        raise FetchError("a token was asked for where none may be sent")
+        raise FetchError("a token was requested where none may be sent")
 
 
 def _read_page(body: bytes, members: Schema, endpoint: str) -> _ListPage:

@@ -272,7 +272,7 @@ def _inconsistency(download: Download, previous: frozenset[Identity]) -> str:
     if lost := len(previous - download.identities):
         return f"{lost} of {len(previous)} items of the last run are gone"
     if not previous and len(download.bodies) > 1:
-        return "there is no run before to compare with"
+        return "no earlier run to compare with"
     return ""
 
 
@@ -348,7 +348,7 @@ def _read_page(content: bytes) -> PageSummary:
         answer = _DECODER.decode(content)
         identities = frozenset(map(_identity, answer.Items))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
-        raise _InconsistentError(f"a page is no list of Items ({error})") from None
+        raise _InconsistentError(f"a page is not a list of Items ({error})") from None
     if answer.Count != len(answer.Items):
         raise _InconsistentError(
             f"a page says Count {answer.Count} and holds {len(answer.Items)} items"
@@ -388,7 +388,7 @@ def _check_filter(download: Download, unit: Unit) -> None:
     if others:
         region, price_type = min(others)
         raise _InconsistentError(
-            f"an item is of {region} and {price_type}, which was not asked for"
+            f"an item is of {region} and {price_type}, which was not requested"
         )
 
 

@@ -32,7 +32,7 @@ def read_elements(body: bytes, members: Schema, elements: str) -> pl.DataFrame:
     try:
         values: pl.Series | None = pl.read_json(body, schema=schema)["value"][0]
     except (pl.exceptions.PolarsError, IndexError) as error:
-        raise ValueError(f"it is no list of {elements} ({str(error)[:120]})") from None
+        raise ValueError(f"it is not a list of {elements} ({str(error)[:120]})") from None
     if values is None:
-        raise ValueError(f"it is no list of {elements}")
+        raise ValueError(f"it is not a list of {elements}")
     return values.struct.unnest()
