@@ -245,7 +245,7 @@ def _inventory(table: pl.DataFrame, cloud: Cloud) -> pl.DataFrame:
 
 
 def _moved(prices: pl.DataFrame) -> pl.DataFrame:
-    """Let about one price in MOVED rise by 3 %, and all be seen a day later.
+    """Raise about one price in MOVED by 3 %, and date all a day later.
 
     That of a bare-metal machine moves with its virtual twin's, or the gate would stop the release.
     """

@@ -259,7 +259,7 @@ def served(scale: float, regions: int | None) -> Iterator[tuple[dict[str, str], 
 
 
 def _compiled_libraries() -> dict[str, str]:
-    """Let Python compile the libraries once, as on any machine; return the environment of a run.
+    """Compile the libraries once, as on any machine; return the environment of a run.
 
     A machine that forbids Python to keep what it compiles would spend 20 s on that at each start.
     """

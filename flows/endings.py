@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 def in_one_line(function: Callable[P, R]) -> Callable[P, R | State[Any]]:
-    """Let a flow or task that raises HwpricesError end in a Failed state that says why.
+    """End a flow or task that raises HwpricesError in a Failed state that says why.
 
     Prefect writes a traceback of forty lines for what is raised. A HwpricesError says in its line
     what a person can fix; it is logged, and is the state's message. Called from Python the flow

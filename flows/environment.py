@@ -136,7 +136,7 @@ def set_home(root: str) -> None:
 
 
 def reach_directly(host: str) -> None:
-    """Let no proxy of the environment stand between a host and the clients of Prefect's server."""
+    """Exclude a host from the environment's proxies, for the clients of Prefect's server."""
     others = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
     os.environ["no_proxy"] = os.environ["NO_PROXY"] = f"{others},{host}" if others else host
 
@@ -163,7 +163,7 @@ already."""
 
 
 def handle_ending(handler: Callable[[int, FrameType | None], None]) -> None:
-    """Let a function handle SIGTERM and SIGHUP; it raises what ends the program.
+    """Handle SIGTERM and SIGHUP with a function; it raises what ends the program.
 
     A signal that is ignored, as ``nohup`` does with SIGHUP, stays so.
     """

@@ -246,7 +246,7 @@ def main(descriptor: int) -> None:
 
 
 def lock_before_reading() -> None:
-    """Let every transaction of Prefect's server take SQLite's lock when it begins.
+    """Take SQLite's lock when a transaction of Prefect's server begins.
 
     Prefect's begin as readers. One that reads and then writes fails at once, whatever the timeout,
     if another has written meanwhile (SQLITE_BUSY_SNAPSHOT): that gave "database is locked" in the
@@ -267,7 +267,7 @@ def _with_lock(config: Any, begin: Callable[..., Any], session: Any, **_: bool) 
 
 
 def _let_old_runs_be_deleted() -> None:
-    """Let this server delete the records of old runs; Prefect does so in lasting servers only."""
+    """Delete the records of old runs in this server; Prefect does so in lasting servers only."""
     from prefect.server.services import db_vacuum, perpetual_services
 
     deleting = (db_vacuum.schedule_vacuum_tasks, db_vacuum.schedule_orphan_vacuum_tasks)

@@ -291,7 +291,7 @@ def _end_without(server: prefect_server.Server, console: Console) -> NoReturn:
 
 
 def _outcome_of(error: Exception, own_server: "prefect_server.Server | None") -> RefreshOutcome:
-    """Tell from what the flow raised what came of it.
+    """Derive the outcome from what the flow raised.
 
     If Prefect's server could not record how the flow ended, its answer is raised, and what the flow
     raised is a context of that.

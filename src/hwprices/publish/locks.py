@@ -1,4 +1,4 @@
-"""Let one publisher work at a time in a folder, and one run at a time collect a provider.
+"""Allow one publisher at a time in a folder, and one collecting run at a time of a provider.
 
 The lease of a run is a key at the root: who holds it, and a count that the holder raises every
 BEAT_SECONDS by compare-and-swap. Whoever waits watches the count with a clock of its own, so that
@@ -33,7 +33,7 @@ class BusyError(HwpricesError):
 
 @contextmanager
 def lock(store: Store) -> Iterator[None]:
-    """Let one publisher work at a time in a folder.
+    """Allow one publisher at a time in a folder.
 
     An object store needs no lock: ``release`` compares and swaps the pointer there.
 

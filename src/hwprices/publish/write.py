@@ -112,7 +112,7 @@ def _all_columns(store: Store, source: Source, file: TableFile) -> pl.DataFrame:
 
 
 def claim_version(store: Store, created_at: datetime, after: str | None) -> str:
-    """Name a release by its time, and keep every other publisher from that name.
+    """Claim a release's name, its time, so that no other publisher uses it.
 
     The claim is the descriptor, written first and empty but for a number of its own. A second that
     is taken (by another publisher or a killed one) is passed over. The name is later than that of

@@ -38,7 +38,7 @@ def seen_words(seen: datetime, now: datetime) -> str:
 
 
 def stale(dataset: "Release") -> pl.Expr:
-    """Tell of rows with ``provider`` and ``observed_at`` whether they are stale in their release.
+    """Check which rows with ``provider`` and ``observed_at`` are stale in their release.
 
     A price is stale if it was seen more than STALE_AFTER before the release was made. Recordings of
     the sample are of many days, and all older than its release: they are judged by the newest price

@@ -118,7 +118,7 @@ def _packer() -> Any:
 
 
 def packing_of(name: str) -> Packing:
-    """Tell by the name of a file how it is packed."""
+    """Return how a file is compressed, from its name."""
     return "zstd" if name.endswith(SUFFIXES["zstd"]) else "gzip"
 
 

@@ -33,7 +33,7 @@ def _flat(column: pl.Series) -> pl.Series:
 
 
 def harmless(rows: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before texts that a spreadsheet would run as a formula.
+    """Prefix texts that a spreadsheet would run as a formula with an apostrophe.
 
     Hidden characters, which would steer a terminal, are written out.
     """

@@ -96,7 +96,7 @@ def partition_of(region: str) -> Partition | None:
 
 
 def currency_of(region: str) -> str | None:
-    """Name what a region charges in where its price list is unavailable; None if not known."""
+    """Return the currency of a region whose price list is unavailable; None if not known."""
     partition = partition_of(region)
     if partition is None:
         return "USD" if COMMERCIAL.fullmatch(region) else None

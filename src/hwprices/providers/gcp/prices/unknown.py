@@ -1,4 +1,4 @@
-"""Name what is new in a SKU's description that is not understood.
+"""Find the new words in a SKU's description that is not understood.
 
 Thousands of SKUs of one new kind differ in the place, the term and the purchase option. The word
 leaves these out, so that they are one entry of the list of new words.
