@@ -28,7 +28,12 @@ those of the sample, and of its days. Of each answer the first lines are shown.
 
 WIDTH = 160
 
+NARROW = 80
+"""Columns of the terminal in which find, price, compare, history and diff are shown."""
+
+WIDE = {"recommend", "device", "tco"}
 KEPT = {"recommend": 6, "device": 0, "tco": 5}
+KEPT |= {"find": 6, "price": 12, "compare": 14, "history": 8, "diff": 6, "explain": 8}
 """Lines of an answer that are shown; of a device those that begin with the question's words."""
 
 Answers = Callable[[str], Any]
@@ -387,6 +392,86 @@ QUESTIONS = [
         "tco",
         "Against the cheapest on-demand price of the same accelerator in a data center.",
     ),
+    ask(
+        "The cheapest A100 with 80 GB on spot in Europe?",
+        'find "cheapest A100 80GB spot in europe"',
+        "GPUs, price per GPU and cloud stay in view; the price of a machine says little alone.",
+    ),
+    ask("G2 or G6?", 'find "g2 vs g6"', "Families of two clouds, every size, the cheapest first."),
+    ask(
+        "What does P5 cost with three years paid at once?",
+        'find "p5 3 years all upfront"',
+        "The sample has P5 on demand only, which the answer says.",
+    ),
+    ask(
+        "8 × H200 in the US for less than 30 USD an hour?",
+        'find "8xh200 us under 30$/h"',
+        "None; what there is without the place, and without the limit.",
+    ),
+    ask(
+        "A GPU with 24 GB?",
+        'find "gpu 24gb"',
+        "The memory that the machine has: a sixth of a card of 24 GB is none.",
+    ),
+    ask("Eight H100s, as people write it?", 'find "H100x8 europe"', "The same as 8xH100."),
+    ask(
+        "An H100 for less than 3 USD?",
+        'find "h100 below 3 usd"',
+        "Prices in other currencies are counted, not converted silently.",
+    ),
+    ask(
+        "Machines without a GPU and 16 vCPUs, per month?",
+        'find "cpu only 16vcpu" --per month',
+        "A month is 730 hours.",
+    ),
+    ask(
+        "The H100s of the US?",
+        'find "h100 usa"',
+        "Offers whose vendor states no place are counted below.",
+    ),
+    ask(
+        "H100 by price per GPU?",
+        "find h100 --sort price_per_accelerator",
+        "The column it is sorted by is always there.",
+    ),
+    ask(
+        "Spot for c7g?",
+        'find "c7g.large spot"',
+        "There is none in the sample; the ways that there are.",
+    ),
+    ask(
+        "What does D4s_v5 cost by month and year?",
+        "price d4s_v5",
+        "Linux on shared hardware, unless another system is asked for.",
+    ),
+    ask(
+        "What does an A3 with eight H100s cost under each commitment?",
+        "price a3-highgpu-8g",
+        "Groups by term; the saving is against on demand in the same region.",
+    ),
+    ask(
+        "Three clouds' eight H100s side by side?",
+        "compare p5.48xlarge a3-highgpu-8g Standard_ND96isr_H100_v5",
+        "What does not fit goes on in a second block; ≠ marks what differs.",
+    ),
+    ask(
+        "What did P5 cost last year?",
+        'history "p5.48xlarge us-east"',
+        "From the day on which the price was first seen, with its currency.",
+    ),
+    ask(
+        "Which GPU is h100?",
+        "device h100",
+        "A name of several devices lists them.",
+        "H100 NVL",
+        "H100 PCIe",
+        "H100 SXM5",
+    ),
+    ask(
+        "What makes up the price of an A3?",
+        "explain a3-highgpu-8g --region us-central1 --os linux --option on_demand",
+        "The sum and its parts; below them the lines of Google's catalog, by SKU.",
+    ),
 ]
 
 
@@ -408,8 +493,9 @@ def section(question: Question, root: str) -> str:
 
 
 def _run(arguments: list[str]) -> Result:
-    from hwprices.cli import app
+    from hwprices.cli import app, tables
 
+    tables.PIPE_WIDTH = NARROW if arguments[0] in KEPT.keys() - WIDE else WIDTH
     result = CliRunner(env={"COLUMNS": str(WIDTH)}).invoke(app, arguments)
     if result.exit_code not in (0, 2):
         raise RuntimeError(f"{arguments}: {result.exception!r}")

@@ -164,7 +164,7 @@ def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) 
         amounts = _amounts(row, HOURS[per])
         cells.append(
             {
-                price: amounts[0] + "".join(marks[text] for text in said),
+                price: amounts[0] + " ".join(marks[text] for text in said),
                 each: amounts[1],
                 "list": amounts[2],
                 "GPUs": devices(row, names),
