@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.helpers.cases import cases, number
 
 Device = Callable[[str], dict[str, Any]]
 
@@ -17,19 +18,7 @@ def test_s1_a10_and_a10g_are_two_devices(device: Device) -> None:
     assert a10g["fp32_dense_tflops"] == 35
 
 
-@pytest.mark.parametrize(
-    ("name", "dense", "sparse"),
-    [
-        ("nvidia-l4", 121, 242),
-        ("nvidia-l40s", 362, 733),
-        ("nvidia-h100-sxm5-80gb", 989.4, 1979),
-        ("nvidia-h100-pcie-80gb", 756.5, 1513),
-        ("nvidia-h100-nvl-94gb", 835.5, 1671),
-        ("nvidia-a100-sxm4-80gb", 312, 624),
-        ("nvidia-b200", 2250, 4500),
-        ("amd-mi300x", 1307.4, 2614.9),
-    ],
-)
+@cases("specs/dense_rates", dense=number, sparse=number)
 def test_s2_rates_are_dense(device: Device, name: str, dense: float, sparse: float) -> None:
     row = device(name)
     assert row["fp16_dense_tflops"] == row["bf16_dense_tflops"] == dense

@@ -12,6 +12,7 @@ from tests.helpers.azure_pages import (
     one_row,
     refused,
 )
+from tests.helpers.cases import cases
 
 
 def three_items_of_one_key() -> list[dict[str, Any]]:
@@ -76,23 +77,7 @@ def test_z5_a_small_machine_may_cost_0_002_on_spot(tmp_path: Path) -> None:
     assert one_row(frame(part), purchase_option="spot")["effective_hourly"] == Decimal("0.002")
 
 
-@pytest.mark.parametrize(
-    ("product", "os"),
-    [
-        ("Virtual Machines NCCadsv5 Srs Win", "windows"),
-        ("Virtual Machines NCCadsv5 Srs", "linux"),
-        ("Virtual Machines Dsv7-series Linux", "linux"),
-        ("Virtual Machines Ebsv6-Series Windows", "windows"),
-        ("Virtual Machines DSv3\u00a0Series\u00a0Windows", "windows"),
-        ("Virtual\u00a0Machines DSv3 Series ", "linux"),
-        ("DCsv3 Series Linux", "linux"),
-        ("NCads A100 v4 Series Windows", "windows"),
-        ("Virtual Machines A Series Basic Windows", "windows"),
-        ("Virtual Machines DSv3 Series Red Hat Enterprise Linux", "rhel"),
-        ("Virtual Machines DSv3 Series RHEL for SAP", "rhel_sap"),
-        ("Virtual Machines DSv3 Series SUSE Linux Enterprise", "sles"),
-    ],
-)
+@cases("azure/operating_systems")
 def test_z8_operating_system_of_a_product(tmp_path: Path, product: str, os: str) -> None:
     assert one_row(Landed(tmp_path).retail([item(0.096, productName=product)]).prices())["os"] == os
 

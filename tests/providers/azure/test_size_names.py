@@ -1,8 +1,8 @@
 """Size names, generated and real."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers.cases import cases, optional
 
 from hwprices.providers.azure.inventory.size_names import parse_size
 
@@ -63,20 +63,7 @@ def test_endless_numbers_are_no_size() -> None:
     assert parse_size(f"Standard_D{digits}s_v5") is parse_size(f"Standard_E8-{digits}s_v5") is None
 
 
-@pytest.mark.parametrize(
-    ("name", "series", "vendor"),
-    [
-        ("Standard_E8-4s_v5", "Esv5", "Intel"),
-        ("Standard_NC24ads_A100_v4", "NCads_A100_v4", "AMD"),
-        ("Standard_M416s_6_v3", "Msv3", "Intel"),
-        ("Standard_D2ps_v6", "Dpsv6", "Microsoft"),
-        ("Standard_B2pts_v2", "Bptsv2", "Ampere"),
-        ("Standard_ND128isr_GB300_v6", "NDisr_GB300_v6", "NVIDIA"),
-        ("Standard_HB176rs_v4", "HBrsv4", "AMD"),
-        ("Standard_D11_v2_Promo", "Dv2", "Intel"),
-        ("Basic_A0", "A", None),
-    ],
-)
+@cases("azure/size_names", vendor=optional)
 def test_series_and_cpu_vendor(name: str, series: str, vendor: str | None) -> None:
     size = parse_size(name)
     assert size is not None

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.helpers.cases import cases, optional
 from tests.helpers.gcp_pages import (
     N2_RATES,
     Tables,
@@ -34,25 +35,7 @@ def sample(project: Path) -> Tables:
     return normalise_sample(project)
 
 
-@pytest.mark.parametrize(
-    ("name", "one_year", "three_years"),
-    [
-        ("n2-standard-4", "0.13984992", "0.10488744"),
-        ("e2-standard-2", "0.048248226", "0.036186166"),
-        ("n1-highmem-8", "0.34071264", "0.25553448"),
-        ("c4-standard-4-lssd", "0.201500482", "0.151125362"),
-        ("z3-highmem-22-highlssd", "2.340001706", "1.75500128"),
-        ("n4a-standard-1", "0.02772", "0.02079"),
-        ("n4d-highmem-96", "3.8423808", "2.8817856"),
-        ("h3-standard-88", "4.086588", "3.052632"),
-        ("m1-megamem-96", None, "3.9412992"),
-        ("m2-ultramem-208", None, "15.58141632"),
-        ("m3-ultramem-32", None, "2.253744"),
-        ("m4-ultramem-224", None, "15.341729116"),
-        *((name, None, None) for name in ("a2-highgpu-1g", "a3-highgpu-8g", "g2-standard-4")),
-        *((name, None, None) for name in ("t2d-standard-4", "e2-micro", "f1-micro")),
-    ],
-)
+@cases("gcp/flexible_prices", one_year=optional, three_years=optional)
 def test_the_figures_of_googles_price_page(
     sample: Tables, name: str, one_year: str | None, three_years: str | None
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import (
     Tables,
     machine_type,
@@ -96,19 +97,6 @@ def test_g11_a_type_of_an_unknown_series_is_listed_without_a_price(tmp_path: Pat
     assert tables.table("instance_types").row(0, named=True)["series"] == "n9"
 
 
-@pytest.mark.parametrize(
-    ("mb", "gib"),
-    [
-        (14746, "14.4"),
-        (1843, "1.8"),
-        (614, "0.6"),
-        (1740, "1.7"),
-        (3840, "3.75"),
-        (1468006, "1433.6"),
-        (8192, "8"),
-        (22528, "22"),
-        (5000, "4.8828125"),
-    ],
-)
+@cases("gcp/memory", mb=int)
 def test_memory_is_what_is_sold_not_what_was_rounded(mb: int, gib: str) -> None:
     assert nominal_gib(mb) == Decimal(gib)

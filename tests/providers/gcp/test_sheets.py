@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.helpers.cases import cases, number
 from tests.helpers.gcp_pages import n2_skus, n2_zones, normalise_skus
 
 from hwprices.errors import HwpricesError
@@ -41,20 +42,7 @@ def test_an_unlisted_type_has_its_first_word_as_series() -> None:
     assert (series.name, series.arch, series.threads_per_core) == ("n9", None, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "included", "at_extra_charge"),
-    [
-        ("n1-standard-8", 16.0, None),
-        ("e2-medium", 2.0, None),
-        ("c3-standard-44", 32.0, 50.0),
-        ("c3-standard-176-lssd", 100.0, 200.0),
-        ("c4d-standard-384-metal", 100.0, 200.0),
-        ("m3-megamem-64", 32.0, 50.0),
-        ("a3-highgpu-8g", 1000.0, None),
-        ("c4n-standard-8", None, None),  # its page was not read
-        ("n2-custom-4-8192", None, None),
-    ],
-)
+@cases("gcp/network", included=number, at_extra_charge=number)
 def test_the_network_in_the_price_and_that_of_tier_1(
     name: str, included: float | None, at_extra_charge: float | None
 ) -> None:

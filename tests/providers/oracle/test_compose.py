@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from tests.helpers.cases import cases, number
 from tests.helpers.oracle_pages import (
     E4_MEMORY,
     E4_OCPU,
@@ -62,16 +63,7 @@ def test_a_gpu_machine_that_does_not_say_how_many_gpus_has_no_price() -> None:
     assert tables.reason("BM.GPU.H100.8") == "slice_sku_missing"
 
 
-@pytest.mark.parametrize(
-    ("name", "processor", "vcpus", "cores", "arch"),
-    [
-        ("BM.Standard.E4.128", "amd", 20, 10, "x86_64"),
-        ("BM.Standard.A1.160", "arm", 10, 10, "arm64"),
-        ("VM.Standard2.10", "intel", 20, 10, "x86_64"),
-        ("BM.New.X.10", "intel", 20, 10, "x86_64"),
-        ("BM.New.A.10", "arm", None, None, "arm64"),
-    ],
-)
+@cases("oracle/shapes", vcpus=number, cores=number)
 def test_an_ocpu_is_two_vcpus_or_one(name, processor, vcpus, cores, arch) -> None:
     """Of an Arm machine that no sheet lists it is not known."""
     listed = shape(name, (E4_OCPU, 10, "ocpu"), processorType={"value": processor})

@@ -4,6 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
+from tests.helpers.cases import cases
 
 from hwprices.errors import HwpricesError
 from hwprices.providers import price_sheets
@@ -52,23 +53,7 @@ def test_a_line_is_read_as_the_page_prints_it() -> None:
     assert line.seen_on == date(2026, 8, 22)
 
 
-@pytest.mark.parametrize(
-    ("printed", "reason"),
-    [
-        ("Contact sales", "contact_sales"),
-        ("Contact us", "contact_sales"),
-        ("Talk to our team", "contact_sales"),
-        ("Per contract after contacting sales", "contact_sales"),
-        ("N/A", "no_price_on_page"),
-        ("––", "no_price_on_page"),
-        ("—", "no_price_on_page"),
-        ("", "no_price_on_page"),
-        ("from $1.82", "floor_price"),
-        ("starting at $2", "floor_price"),
-        ("0", "listed_at_zero"),
-        ("$0.00", "listed_at_zero"),
-    ],
-)
+@cases("price_sheets/words")
 def test_words_are_no_price_and_are_the_reason(printed: str, reason: str) -> None:
     (line,) = sheet({"price": printed}).lines
     assert (line.price, line.price_reason) == (None, reason)

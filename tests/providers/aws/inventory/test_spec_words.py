@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers.cases import cases, number, optional
 
 from hwprices.providers.aws.inventory import spec_words
 
@@ -61,16 +62,7 @@ def test_disks_multiply_and_are_decimal_gigabytes(count, size, kind):
     assert value.kind == {"SSD": "ssd", "HDD": "hdd", "NVMe SSD": "nvme_ssd"}[kind]
 
 
-@pytest.mark.parametrize(
-    ("text", "gib", "number", "kind"),
-    [
-        ("8 x 1000 SSD", 7450.58, 8, "ssd"),
-        ("1 x 350", 325.96, 1, None),
-        ("2 x 1.9 NVMe SSD", 3.54, 2, "nvme_ssd"),
-        ("900 GB NVMe SSD", 838.19, 1, "nvme_ssd"),
-        ("EBS only", 0, 0, None),
-    ],
-)
+@cases("aws/storage", gib=number, number=int, kind=optional)
 def test_storage_as_price_lists_write_it(text, gib, number, kind):
     value = spec_words.disks(text)
     assert (round(value.gib, 2), value.number, value.kind) == (gib, number, kind)
@@ -82,33 +74,12 @@ def test_words_without_a_figure_give_none(text):
     assert spec_words.memory_gib(text) is None
 
 
-@pytest.mark.parametrize(
-    ("family", "generation"),
-    [
-        ("m5dn", "5"),
-        ("c1", "1"),
-        ("x2iedn", "2"),
-        ("u-6tb1", None),
-        ("mac-m4", None),
-        ("hpc7a", "7"),
-        ("zz99x", "99"),
-    ],
-)
+@cases("aws/generations", generation=optional)
 def test_generation_is_the_first_number_of_the_family(family, generation):
     assert spec_words.generation(family) == generation
 
 
-@pytest.mark.parametrize(
-    ("processor", "vendor", "arch"),
-    [
-        ("Intel Xeon Platinum 8175 (Skylake)", "Intel", "x86_64"),
-        ("High Frequency Intel Xeon E7-8880 v3 (Haswell)", "Intel", "x86_64"),
-        ("AWS Graviton2 Processor", "AWS", "arm64"),
-        ("AMD EPYC 7R32", "AMD", "x86_64"),
-        ("Apple M1 chip", "Apple", "arm64"),
-        ("Something New", None, None),
-    ],
-)
+@cases("aws/processors", vendor=optional, arch=optional)
 def test_the_cpu_tells_the_instruction_set_since_64_bit_does_not(processor, vendor, arch):
     assert spec_words.cpu_vendor(processor) == vendor
     assert spec_words.arch(processor) == arch

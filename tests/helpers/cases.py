@@ -1,0 +1,37 @@
+"""Read cases of a rule from tests/cases: a line is a case, a column an argument of the test."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "cases"
+NOTE = "note"
+"""A column that says why a case is there. No test gets it."""
+
+
+def optional(text: str) -> str | None:
+    """Return None for an empty cell."""
+    return text or None
+
+
+def number(text: str) -> float | None:
+    """Return the number in a cell, or None for an empty one."""
+    return float(text) if text else None
+
+
+def rows(name: str, **columns: Callable[[str], Any]) -> list[dict[str, Any]]:
+    """Read ``tests/cases/<name>.csv``. Cells are text; ``columns`` names what converts others."""
+    with (FOLDER / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        return [
+            {key: columns.get(key, str)(cell) for key, cell in row.items() if key != NOTE}
+            for row in csv.DictReader(file, strict=True)
+        ]
+
+
+def cases(name: str, **columns: Callable[[str], Any]) -> pytest.MarkDecorator:
+    """Run a test once for each line of ``tests/cases/<name>.csv``, see `rows`."""
+    read = rows(name, **columns)
+    return pytest.mark.parametrize(tuple(read[0]), [tuple(row.values()) for row in read])
