@@ -1,6 +1,5 @@
 """Fetching: the requests made, faults of the network, and that no credential leaks."""
 
-import gzip
 import json
 import time
 from datetime import UTC, datetime
@@ -19,7 +18,6 @@ from tests.helpers.aws_pages import (
     savings_plans,
     xml,
 )
-from tests.helpers.landed import landed_pages
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices.landing.download import FetchError, Http
@@ -189,31 +187,6 @@ def test_a_price_list_is_landed_as_it_came(stub, tmp_path):
         assert page.key.endswith(".csv.gz" if name == "gzip" else ".csv.zst")
         if name == "gzip":
             assert (tmp_path / name / "raw" / page.key).read_bytes() == zipped.body
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        csv(cut=2000),
-        csv(cut=2000, reset=True),
-        csv(stall=5, cut=100),
-        Reply(
-            gzip.compress(BODY)[:-9], content_type="text/csv", headers={"Content-Encoding": "gzip"}
-        ),
-        Reply(b"<html>busy</html>", content_type="text/html"),
-        Reply(status=503),
-        Reply(status=403),
-        Reply(status=429, headers={"Retry-After": "1"}),
-    ],
-    ids=["cut", "reset", "stall", "cut-gzip", "html", "503", "403", "429"],
-)
-def test_r3_a_fault_is_tried_again_and_nothing_half_read_is_landed(stub, tmp_path, fault):
-    one, (page,), server = fetch_prices(stub, tmp_path / "mended", [fault, csv()])
-    assert one.landing.read(page) == BODY
-    assert sum(r.path == PATH for r in server.requests) == 2
-    with pytest.raises(FetchError, match=r"us-east-1/index\.csv failed"):
-        fetch_prices(stub, tmp_path / "broken", fault, attempts=2)
-    assert landed_pages(tmp_path / "broken") == []
 
 
 def test_a_savings_plan_that_is_not_there_yet_fails_its_unit(stub, tmp_path):

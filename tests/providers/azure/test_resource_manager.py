@@ -239,12 +239,6 @@ def test_pages_in_a_loop_or_on_another_host_are_refused(
     assert other.requests == []
 
 
-def test_a_silent_server_is_given_up(stub: Callable[[], StubServer], tmp_path: Path) -> None:
-    server = stub().on(SKUS, Reply.json({"value": []}, cut=0, stall=5))
-    with pytest.raises(FetchError, match="failed"):
-        fetch(tmp_path, server, attempts=1, read_timeout=0.3)
-
-
 def test_a_region_without_sizes_is_skipped(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     with pytest.raises(SkippedError, match="lists no sizes in eastus"):
         fetch(tmp_path, stub().on(SKUS, Reply.json({"value": []})))

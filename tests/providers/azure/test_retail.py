@@ -350,30 +350,6 @@ def test_another_host_is_not_followed(stub: Callable[[], StubServer], tmp_path: 
     assert other.requests == []
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Reply(b"slow down", status=429, headers={"Retry-After": "7"}),
-        Reply.json({}, status=503),
-        Reply.json(answer(many(3)), cut=40),
-        Reply.json(answer(many(3)), cut=40, reset=True),
-        Reply(b"<html>oops</html>", content_type="text/html"),
-    ],
-    ids=["429", "503", "cut", "reset", "html"],
-)
-def test_r3_a_fault_is_tried_again(
-    stub: Callable[[], StubServer], tmp_path: Path, fault: Reply
-) -> None:
-    server = stub().on(RETAIL, [fault, Reply.json(answer(many(3)))])
-    waits: list[float] = []
-    with context(tmp_path, server) as ready:
-        ready.http.sleep = waits.append
-        (page,) = AZURE.fetch(ready, UNIT)
-        assert len(ready.landing.read_json(page)["Items"]) == 3
-    assert len(waits) == 1
-    assert fault.status != 429 or waits == [7.0]
-
-
 def test_r3_a_lasting_fault_lands_nothing(stub: Callable[[], StubServer], tmp_path: Path) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
@@ -381,21 +357,6 @@ def test_r3_a_lasting_fault_lands_nothing(stub: Callable[[], StubServer], tmp_pa
     with pytest.raises(FetchError, match="failed 3 times"):
         fetch(tmp_path, server)
     assert landed(tmp_path) == []
-
-
-def test_r3_a_truncated_gzip_body_is_fetched_again(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
-    complete = Reply.gzipped(b'{"Items":[],"Count":0}' + b" " * 5000)
-    server = stub().on(
-        RETAIL,
-        [
-            Reply(complete.body[:20], headers=complete.headers),
-            Reply.gzipped(json.dumps(answer(many(1))).encode()),
-        ],
-    )
-    assert len(fetch(tmp_path, server)) == 1
-    assert len(server.requests) == 2
 
 
 def test_a_region_without_prices_is_skipped(stub: Callable[[], StubServer], tmp_path: Path) -> None:

@@ -64,12 +64,3 @@ def test_a_refused_query_fails_the_unit_in_one_line(
     assert result.status == "failed"
     assert words in result.reason
     assert "\n" not in result.reason
-
-
-def test_a_fault_that_passes_is_tried_again(
-    server: StubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HWPRICES_ATTEMPTS", "2")
-    server.on("/graphql", [Reply.json({}, status=503, headers={"Retry-After": "0"}), GOOD])
-    assert fetch().status == "ok"
-    assert [request.method for request in server.requests] == ["POST", "POST"]
