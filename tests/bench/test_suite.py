@@ -68,7 +68,7 @@ def test_a_ratio_far_above_the_recorded_one_is_reported(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("again", "counts"), [(1.9, 1.9), (5.0, 4.0)])
 def test_a_slower_script_is_run_once_more_and_the_lower_ratio_counts(
     tmp_path, monkeypatch, again, counts
-):
+) -> None:
     monkeypatch.setattr(suite, "RECORDED", tmp_path / "recorded.json")
     suite.record({"files: copy": 2.0, "other: read": 1.0})
     names = []

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
-from tests.helpers.stub_server import Reply, StubServer
+from tests.helpers.stub_server import Reply
 
 from hwprices import providers
 from hwprices.providers.gcp import kinds
@@ -106,9 +105,7 @@ def test_every_password_has_to_be_given(compose: dict[str, Any], folder: Path) -
     assert {name for name, mark in used if mark == "?"} == required
 
 
-def test_every_set_up_passes_prefects_login_and_no_file_holds_one(
-    folder: Path, compose: dict[str, Any]
-) -> None:
+def test_every_set_up_passes_prefects_login_and_no_file_holds_one(folder, compose) -> None:
     """From the environment or a Secret of the operator's, which no manifest overwrites."""
     worker = compose["services"]["worker"]["environment"]
     server = compose["services"]["prefect"]["environment"]
@@ -141,7 +138,7 @@ def test_every_set_up_passes_prefects_login_and_no_file_holds_one(
 
 
 def test_the_accounts_are_the_operators_and_the_stores_key_is_not_among_them(
-    compose: dict[str, Any], folder: Path
+    compose, folder
 ) -> None:
     """A name without a value is taken from deploy/.env, or not set at all."""
     environment = compose["services"]["worker"]["environment"]
@@ -226,9 +223,7 @@ def test_systemd_takes_the_units(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_bucket_is_made_with_the_key_of_the_store(
-    setup: ModuleType, stub: Callable[[], StubServer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bucket_is_made_with_the_key_of_the_store(setup, stub, monkeypatch) -> None:
     server = stub().on("/*", Reply(b""))
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.url)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAACCOUNT")
@@ -256,9 +251,7 @@ def test_cloudformation_takes_the_template(folder: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_every_set_up_waits_for_a_worker_to_end_its_flows(
-    folder: Path, compose: dict[str, Any]
-) -> None:
+def test_every_set_up_waits_for_a_worker_to_end_its_flows(folder, compose) -> None:
     """Else it is killed before they have said that they crashed."""
     from hwprices.flows.prefect_commands import STOP_SECONDS, WORKER_SECONDS
 

@@ -35,9 +35,7 @@ def run(source: str, **names: object) -> dict[str, object]:
     return space
 
 
-def test_the_examples_over_a_folder_run(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_over_a_folder_run(data, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").symlink_to(data)
     names = run("\n".join(blocks("python")))

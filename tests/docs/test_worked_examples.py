@@ -93,9 +93,7 @@ def test_every_machine_has_examples() -> None:
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda e: f"{e.machine}-{e.column}")
-def test_the_example_agrees_with_the_code(
-    offers: dict[str, dict[str, Any]], example: Example
-) -> None:
+def test_the_example_agrees_with_the_code(offers, example) -> None:
     value = offers[example.machine][example.column]
     if example.figure in ("", "null"):
         assert value is None
@@ -125,9 +123,7 @@ def test_the_example_agrees_with_the_code(
         ),
     ],
 )
-def test_the_examples_use_figures_of_the_sheets(
-    sheet: str, rows: list[dict[str, Any]], columns: list[str]
-) -> None:
+def test_the_examples_use_figures_of_the_sheets(sheet, rows, columns) -> None:
     in_sheet = sheets.load(sheet).select(columns).rows()
     in_example = [tuple(row[column] for column in columns) for row in rows]
     assert [row for row in in_example if row not in in_sheet] == []

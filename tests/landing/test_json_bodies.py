@@ -1,8 +1,5 @@
 """Bodies that are not what they should be: one line, without credentials that they repeat."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.helpers.stub_server import Reply
 
@@ -22,9 +19,7 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("unit", [Unit("runpod", "gpu_types"), Unit("ovh", "catalog")])
-def test_an_error_repeats_no_credential(
-    stub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: Unit, body: str
-) -> None:
+def test_an_error_repeats_no_credential(stub, tmp_path, monkeypatch, unit, body) -> None:
     server = stub().on("/*", BODIES[body])
     monkeypatch.setenv("HF_TOKEN", SECRET)
     monkeypatch.setenv("HWPRICES_RUNPOD_URL", server.url)

@@ -114,9 +114,7 @@ def test_rows_pass_validation(provider: Provider, parts: list[Part]) -> None:
         assert share <= refusals.MAX_REFUSED_SHARE, reasons
 
 
-def test_every_row_names_the_provider_and_a_landed_page(
-    provider: Provider, parts: list[Part], pages: Pages
-) -> None:
+def test_every_row_names_the_provider_and_a_landed_page(provider, parts, pages) -> None:
     checksums = {page.sha256 for page in landed_pages(pages)}
     for table in table_names(parts):
         frame = rows(parts, table)
@@ -130,9 +128,7 @@ def test_observed_at_is_when_a_page_was_fetched(parts: list[Part], pages: Pages)
     assert set(rows(parts, "prices")["observed_at"].unique()) <= times
 
 
-def test_normalising_twice_gives_the_same_rows(
-    provider: Provider, pages: Pages, parts: list[Part]
-) -> None:
+def test_normalising_twice_gives_the_same_rows(provider, pages, parts) -> None:
     again = list(provider.normalise(pages))
     assert [(p.table, p.region) for p in again] == [(p.table, p.region) for p in parts]
     for first, second in zip(parts, again, strict=True):
@@ -216,9 +212,7 @@ def test_a_region_that_nobody_has_is_an_error(provider: Provider) -> None:
             }
 
 
-def test_an_altered_page_is_an_error_that_names_it(
-    provider: Provider, pages: Pages, tmp_path: Path, project: Path
-) -> None:
+def test_an_altered_page_is_an_error_that_names_it(provider, pages, tmp_path, project) -> None:
     shutil.copytree(project / "data/sample" / provider.name, tmp_path / provider.name)
     largest = max(landed_pages(pages), key=lambda page: page.bytes)
     path = tmp_path / largest.key

@@ -85,11 +85,7 @@ def context_at(
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", keyless())
 def test_a_fault_lands_nothing_and_names_the_server(
-    name: str,
-    fault: str,
-    stub: Callable[[], StubServer],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name, fault, stub, tmp_path, monkeypatch
 ) -> None:
     server = stub().on("/*", FAULTS[fault])
     if FAULTS[fault].stall:  # the others may take their time on a busy machine
@@ -141,11 +137,7 @@ def passing(body: bytes) -> dict[str, Reply]:
 @pytest.mark.parametrize("fault", passing(b""))
 @pytest.mark.parametrize("name", PAGES)
 def test_r3_a_fault_that_passes_is_tried_again_and_one_that_lasts_lands_nothing(
-    name: str,
-    fault: str,
-    stub: Callable[[], StubServer],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name, fault, stub, tmp_path, monkeypatch
 ) -> None:
     server = stub()
     unit, body = PAGES[name]

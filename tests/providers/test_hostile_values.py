@@ -179,9 +179,7 @@ ENTITIES = b"""<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa">
         (b'<!ENTITY % p SYSTEM "http://127.0.0.1:1/x.dtd"> %p;', b"m5.large"),
     ],
 )
-def test_xml_that_declares_entities_fails_the_page(
-    tmp_path: Path, declaration: bytes, use: bytes
-) -> None:
+def test_xml_that_declares_entities_fails_the_page(tmp_path, declaration, use) -> None:
     landed = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line()]))
     pages = landed.add("spot", "us-east-1", ENTITIES % (declaration, use), suffix="xml").pages()
     staged, tables = staged_tables(pages, tmp_path)

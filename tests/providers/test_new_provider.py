@@ -184,9 +184,7 @@ def outcomes(tree: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("file", [DOCS, CONTRACT, FAULTS])
-def test_its_readme_its_contract_and_faults_of_a_server_are_checked(
-    file: str, outcomes: list[str]
-) -> None:
+def test_its_readme_its_contract_and_faults_of_a_server_are_checked(file, outcomes) -> None:
     of_file = [line for line in outcomes if file in line]
     assert of_file
     assert [line for line in of_file if not line.startswith("PASSED")] == []

@@ -9,15 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hwprices.landing import strict_json
-from hwprices.rows.json_columns import (
-    AMOUNT,
-    FLAG,
-    NUMBER,
-    TEXT,
-    list_of,
-    object_of,
-    read_objects,
-)
+from hwprices.rows.json_columns import AMOUNT, FLAG, NUMBER, TEXT, list_of, object_of, read_objects
 
 PART = object_of({"term": TEXT, "price": AMOUNT})
 FORM = object_of(

@@ -111,9 +111,7 @@ def test_every_compiled_figure_agrees_or_is_explained(shared: Path, device: Devi
     assert different == DIFFERENT.keys() | LEFT_OUT.keys()
 
 
-def test_what_was_compiled_with_low_confidence_is_not_verified(
-    shared: Path, device: Device
-) -> None:
+def test_what_was_compiled_with_low_confidence_is_not_verified(shared, device) -> None:
     low = [
         RENAMED.get(str(fact["id"]), str(fact["id"]))
         for fact in facts(shared)
@@ -213,9 +211,7 @@ HIDDEN_BY_SOME_CLOUDS = {
 }
 
 
-def test_cpu_features_against_the_flags_that_guests_see(
-    shared: Path, sheets: Mapping[str, pl.DataFrame]
-) -> None:
+def test_cpu_features_against_the_flags_that_guests_see(shared, sheets) -> None:
     cpus = sheets["cpus"].filter(pl.col("model_pattern").is_not_null())
     patterns = [
         (re.compile(row["model_pattern"], re.IGNORECASE), row) for row in cpus.rows(named=True)
@@ -250,9 +246,7 @@ INFERENCE_DIFFERS = {
 }
 
 
-def test_benchmarks_against_the_medians_compiled_elsewhere(
-    shared: Path, sheets: Mapping[str, pl.DataFrame]
-) -> None:
+def test_benchmarks_against_the_medians_compiled_elsewhere(shared, sheets) -> None:
     compiled = pl.read_csv(shared / "specs" / "mlperf_inference_by_accelerator.csv").with_columns(
         pl.col("accelerator_id").replace(RENAMED)
     )

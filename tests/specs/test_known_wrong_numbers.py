@@ -68,9 +68,7 @@ def test_s6_no_tdp_where_none_is_published(accelerators: pl.DataFrame) -> None:
     assert (v4["measured_power_mean_w"], v4["measured_power_max_w"]) == (170, 192)
 
 
-def test_s7_no_mixed_system_and_derived_figures_are_marked(
-    sheets: Mapping[str, pl.DataFrame],
-) -> None:
+def test_s7_no_mixed_system_and_derived_figures_are_marked(sheets) -> None:
     benchmarks = sheets["benchmarks"]
     systems = benchmarks.filter(
         pl.col("accelerator_count").is_not_null() & pl.col("per_accelerator").is_not_null()
@@ -131,9 +129,7 @@ def test_llama_8b_interactive_is_measured_in_tokens(sheets: Mapping[str, pl.Data
     assert set(rows["result_unit"]) == {"Tokens/s"}
 
 
-def test_an_eighth_of_a_server_is_not_the_price_of_a_gpu(
-    device: Device, sheets: Mapping[str, pl.DataFrame]
-) -> None:
+def test_an_eighth_of_a_server_is_not_the_price_of_a_gpu(device, sheets) -> None:
     machines = sheets["local_hardware"]
     dgx = machines.row(by_predicate=pl.col("device_id") == "nvidia-dgx-h100", named=True)
     launch_price = device("nvidia-h100-sxm5-80gb")["launch_price_usd"]

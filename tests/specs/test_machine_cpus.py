@@ -1,6 +1,5 @@
 """The CPU of a machine type, by its family's promise and by the names that vendors use."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -53,25 +52,19 @@ def types() -> pl.DataFrame:
     return pl.DataFrame(TYPES, schema=SCHEMA, orient="row")
 
 
-def test_s12_each_type_has_the_cpu_of_its_own_maker(
-    types: pl.DataFrame, sheets: Mapping[str, pl.DataFrame]
-) -> None:
+def test_s12_each_type_has_the_cpu_of_its_own_maker(types, sheets) -> None:
     """Known wrong number S12: Graviton4 and Axion have one microarchitecture and two makers."""
     found = machine_cpus(types, sheets["cpus"], sheets["cpu_families"], "cpu_id")
     assert dict(found.select("instance_type", "cpu_id").iter_rows()) == CPUS
 
 
-def test_the_microarchitecture_of_n4a_is_neoverse_n3(
-    types: pl.DataFrame, sheets: Mapping[str, pl.DataFrame]
-) -> None:
+def test_the_microarchitecture_of_n4a_is_neoverse_n3(types, sheets) -> None:
     found = machine_cpus(types, sheets["cpus"], sheets["cpu_families"], "microarchitecture")
     names = dict(found.select("instance_type", "microarchitecture").iter_rows())
     assert {name: names[name] for name in MICROARCHITECTURES} == MICROARCHITECTURES
 
 
-def test_every_family_that_gcp_series_names_agrees_with_its_promise(
-    sheets: Mapping[str, pl.DataFrame],
-) -> None:
+def test_every_family_that_gcp_series_names_agrees_with_its_promise(sheets) -> None:
     """The CPU names of gcp_series lead to the microarchitecture of cpu_families, family by family.
 
     A name of two CPUs, such as Google Axion for C4A and N4A, led to the older one.

@@ -268,9 +268,7 @@ def test_coefficients_are_of_known_cpus_and_plausible(sheets: Sheets) -> None:
     ).rows() == [(1.2, "tb")]
 
 
-def test_other_providers_know_a_cpus_watts_better_than_the_average_does(
-    sheets: Sheets, project: Path
-) -> None:
+def test_other_providers_know_a_cpus_watts_better_than_the_average_does(sheets, project) -> None:
     """Each coefficient is predicted without itself; docs/method.md has the figures."""
     half_load = (pl.col("min_watts") + pl.col("max_watts")) / 2
     watts = sheets["power_coefficients"].filter(component="vcpu").with_columns(watts=half_load)

@@ -99,7 +99,7 @@ def reused(staging):
 
 def test_unchanged_regions_are_not_read_again_and_the_files_are_the_same(
     run, landing, root, read, tmp_path
-):
+) -> None:
     later = next_day(run, landing, changed=CHINA)
     second = staged(later, landing, root)
     assert read == [CHINA]
@@ -122,7 +122,7 @@ def test_pages_of_the_same_time_are_taken_over_byte_for_byte(run, landing, root,
 @pytest.mark.parametrize("part", ["_sheets", "_program"])
 def test_another_sheet_or_program_reads_everything_again(
     run, landing, root, read, monkeypatch, part
-):
+) -> None:
     monkeypatch.setattr(inputs, part, lambda provider: [])
     staged(next_day(run, landing), landing, root)
     assert read == [CHINA, GOVERNMENT]
@@ -153,11 +153,7 @@ def test_an_unreadable_page_is_tried_again(run, landing, root, read, monkeypatch
     content = b"no header\n"
     [page] = broken.results[0].pages
     page = landing.land_bytes(
-        broken.results[0].unit,
-        content,
-        url=page.url,
-        retrieved_at=page.retrieved_at,
-        suffix="csv",
+        broken.results[0].unit, content, url=page.url, retrieved_at=page.retrieved_at, suffix="csv"
     )
     results = (replace(broken.results[0], pages=(page,)), *broken.results[1:])
     second = staged(replace(broken, results=results), landing, root)

@@ -25,9 +25,7 @@ def _by_polars(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 @given(ROWS)
-def test_rows_are_sorted_as_polars_sorts_them(
-    rows: list[tuple[str | None, str | None, int | None]],
-) -> None:
+def test_rows_are_sorted_as_polars_sorts_them(rows) -> None:
     frame = _frame(rows * 3)  # texts that repeat, and keys that are equal
     texts = {name: frame[name].unique() for name in ("place", "system")}
     assert validate.sort_rows(frame, KEY, texts).equals(_by_polars(frame))

@@ -77,7 +77,7 @@ def test_every_region_has_a_file_and_counts_are_added(tmp_path):
 )
 def test_a_part_is_checked_while_the_next_is_read_unless_it_is_large(
     tmp_path, monkeypatch, limit, order
-):
+) -> None:
     """Checking waits until the next part is asked for: without a thread nobody would ask."""
     happened: list[str] = []
     asked_for_next = threading.Event()
@@ -357,7 +357,7 @@ def test_a_damaged_pointer_is_named(tmp_path):
 @pytest.mark.parametrize("together", [1, 7, 100_000])
 def test_small_parts_are_checked_together_and_each_keeps_its_own_rows(
     tmp_path, monkeypatch, together
-):
+) -> None:
     monkeypatch.setattr("hwprices.stage.tables.CHECKED_TOGETHER", together)
     calls = []
     check = validate.split_each

@@ -40,9 +40,7 @@ def test_directories_of_killed_processes_are_listed_and_deleted(left_behind: lis
     assert scratch.left(later, DAY) == []
 
 
-def test_a_directory_that_cannot_be_deleted_is_not_counted(
-    left_behind: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_that_cannot_be_deleted_is_not_counted(left_behind, monkeypatch) -> None:
     delete = shutil.rmtree
 
     def refuse_one(path: Path) -> None:

@@ -72,7 +72,7 @@ def test_the_figures_are_those_that_others_collected(shared: Path) -> None:
     ],
 )
 def test_a_difference_has_an_explanation_and_an_explanation_a_difference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, explained: str, message: str
+    tmp_path, monkeypatch, explained, message
 ) -> None:
     for file in others.HERE.glob("*.csv"):
         (tmp_path / file.name).write_text(file.read_text())

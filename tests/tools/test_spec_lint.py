@@ -49,9 +49,7 @@ def test_the_sheet_is_clean() -> None:
         ("nvidia-h100-sxm5-80gb", {"purchase_price_date": "2024-01-01"}, "undated"),
     ],
 )
-def test_each_lint_finds_its_mistake(
-    tmp_path: Path, device: str, cells: dict[str, str | None], rule: str
-) -> None:
+def test_each_lint_finds_its_mistake(tmp_path, device, cells, rule) -> None:
     assert (rule, device) in findings(
         copy_with(tmp_path, "accelerators", set_cells(device, **cells))
     )

@@ -65,11 +65,7 @@ def context(tmp_path, **settings) -> Context:
         Settings,
         root=str(tmp_path),
         source="live",
-        **{
-            "connect_timeout": 1,
-            "read_timeout": 1,
-            **settings,
-        },
+        **{"connect_timeout": 1, "read_timeout": 1, **settings},
     )
     return Context(made, Landing(tmp_path / "raw"), Http(made, sleep=lambda _: None), lambda: NOW)
 
@@ -107,7 +103,7 @@ def test_without_an_account_the_indexes_are_followed(stub, tmp_path):
             "prices/cn-north-1",
             "prices/cn-northwest-1",
             "spot_advisor/global",
-        ),
+        )
     ]
     assert planned[0].params["url"].endswith("/us-east-1/index.csv")
     assert all(
@@ -241,11 +237,7 @@ def test_with_an_account_the_ec2_api_is_asked_too(stub, tmp_path, moto, account)
 def test_no_credential_is_landed_logged_or_told(stub, tmp_path, moto, account, caplog):
     account(moto)
     caplog.set_level("INFO")  # botocore's own DEBUG log is not ours
-    one = context(
-        tmp_path,
-        **at(bulk_server(stub(), {"us-east-1": BODY}, {})),
-        read_timeout=30,
-    )
+    one = context(tmp_path, **at(bulk_server(stub(), {"us-east-1": BODY}, {})), read_timeout=30)
     pages = [
         p
         for u in get("aws").plan(one, ["us-east-1"])
@@ -538,7 +530,7 @@ def test_a22_ultraservers_are_asked_for_and_priced_as_a_whole(stub, tmp_path, ac
 )
 def test_a22_an_account_that_may_not_ask_for_ultraservers_has_the_machines(
     stub, tmp_path, account, code, requests
-):
+) -> None:
     def answer(request: Request) -> Reply:
         is_rack = b"UltraserverType" in request.body
         return error(code, 403) if is_rack else blocks(request)

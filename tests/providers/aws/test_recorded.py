@@ -45,12 +45,7 @@ def test_recorded_savings_plans_name_skus_of_the_price_list(recorded, tmp_path):
     pages = (
         LandedPages(tmp_path)
         .add("prices", "eu-west-1", recorded("price_list_eu-west-1.csv"))
-        .add(
-            "savings_plans",
-            "eu-west-1",
-            recorded("savings_plans_eu-west-1.json"),
-            suffix="json",
-        )
+        .add("savings_plans", "eu-west-1", recorded("savings_plans_eu-west-1.json"), suffix="json")
     )
     plans = pages.table("prices").filter(purchase_option="savings_plan")
     assert sorted(plans.select("commitment_plan", "payment_option", "hourly").iter_rows()) == [

@@ -8,9 +8,7 @@ from tests.helpers.cases import cases, number, optional
 
 
 @cases("azure/accelerators", gpus=optional, count=number, gib=int)
-def test_z7_accelerators_of_sizes(
-    tmp_path: Path, name: str, gpus: str | None, accelerator: str, count: float, gib: float
-) -> None:
+def test_z7_accelerators_of_sizes(tmp_path, name, gpus, accelerator, count, gib) -> None:
     row = one_size(tmp_path, name, "family", GPUs=gpus)
     (device,) = row["accelerators"]  # type: ignore[misc]
     assert (device["accelerator_id"], row["accelerator_kind"]) == (accelerator, "gpu")

@@ -3,13 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.helpers.azure_pages import (
-    Landed,
-    frame,
-    recording,
-    restriction,
-    sku,
-)
+from tests.helpers.azure_pages import Landed, frame, recording, restriction, sku
 
 
 def test_zones_and_restrictions(tmp_path: Path) -> None:

@@ -5,13 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.azure_pages import (
-    Landed,
-    frame,
-    item,
-    one_row,
-    refused,
-)
+from tests.helpers.azure_pages import Landed, frame, item, one_row, refused
 from tests.helpers.cases import cases
 
 
@@ -27,9 +21,7 @@ def three_items_of_one_key() -> list[dict[str, Any]]:
 def test_z3_the_primary_meter_is_chosen_in_any_order(tmp_path: Path, order: list[int]) -> None:
     part = Landed(tmp_path).retail([three_items_of_one_key()[i] for i in order]).parts()["prices"]
     assert one_row(frame(part))["effective_hourly"] == Decimal("0.096")
-    assert part.counts == {
-        "out_of_scope:not_primary_meter": 1,
-    }
+    assert part.counts == {"out_of_scope:not_primary_meter": 1}
     assert part.refused is not None
     assert part.refused.select("reason", "word").rows() == [("unknown_unit", "1/Month")]
 
@@ -102,9 +94,7 @@ def test_z8_operating_system_of_a_product(tmp_path: Path, product: str, os: str)
         ({"effectiveEndDate": "2026-13-01T00:00:00Z"}, "no_date"),
     ],
 )
-def test_an_item_that_is_not_understood_is_refused(
-    tmp_path: Path, members: dict[str, object], reason: str
-) -> None:
+def test_an_item_that_is_not_understood_is_refused(tmp_path, members, reason) -> None:
     part = Landed(tmp_path).retail([item(0.096, **members)]).parts()["prices"]
     assert (frame(part).height, refused(part)) == (0, [reason])
     assert part.refused is not None
@@ -125,9 +115,7 @@ def test_an_item_that_is_not_understood_is_refused(
         ({"type": "DevTestConsumption", "skuName": "D2s v3 Spot"}, "dev_test_of_spot"),
     ],
 )
-def test_an_item_out_of_scope_is_counted(
-    tmp_path: Path, members: dict[str, object], reason: str
-) -> None:
+def test_an_item_out_of_scope_is_counted(tmp_path, members, reason) -> None:
     part = Landed(tmp_path).retail([item(0.096, **members)]).parts()["prices"]
     assert (frame(part).height, refused(part), dict(part.counts)) == (
         0,
@@ -152,9 +140,7 @@ def test_two_prices_of_one_key_are_both_refused(tmp_path: Path) -> None:
     ("newer", "flags"),
     [(0.101, ["newest_of_two_rows"]), (0.081, ["newest_of_two_rows"]), (0.096, [])],
 )
-def test_z9_of_two_rows_of_one_meter_the_later_one_holds(
-    tmp_path: Path, order: list[int], newer: float, flags: list[str]
-) -> None:
+def test_z9_of_two_rows_of_one_meter_the_later_one_holds(tmp_path, order, newer, flags) -> None:
     rows = [
         item(0.096, effectiveStartDate="2022-01-01T00:00:00Z"),
         item(newer, effectiveStartDate="2026-06-01T00:00:00Z"),
@@ -187,7 +173,7 @@ def test_z9_of_two_rows_of_one_meter_the_later_one_holds(
     ],
 )
 def test_z10_a_word_that_is_not_known_is_named_and_leaves_known_prices(
-    tmp_path: Path, members: dict[str, object], reason: str, word: str | None
+    tmp_path, members, reason, word
 ) -> None:
     rows = [item(0.096), item(9.9, **{"meterId": "new", "reservationTerm": "1 Year", **members})]
     part = Landed(tmp_path).retail(rows).parts()["prices"]

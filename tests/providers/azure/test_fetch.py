@@ -105,9 +105,7 @@ def test_plan_with_and_without_an_account(stub: Callable[[], StubServer], tmp_pa
     } <= bundled
 
 
-def test_a_misspelt_region_names_those_that_are_spelled_alike(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_a_misspelt_region_names_those_that_are_spelled_alike(stub, tmp_path) -> None:
     server = stub()
     start_vendor(server)
     with context(tmp_path, server, azure_subscription_id=SUBSCRIPTION) as ready:
@@ -117,9 +115,7 @@ def test_a_misspelt_region_names_those_that_are_spelled_alike(
     assert priced_only == {"global", "usgovvirginia"}
 
 
-def test_a_region_without_a_common_size_is_asked_for(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_a_region_without_a_common_size_is_asked_for(stub, tmp_path) -> None:
     server = stub()
     vendor = start_vendor(server)
     vendor.items.append(item(9.0, armSkuName="Standard_HB1rs", armRegionName="attdallas1"))
@@ -156,9 +152,7 @@ def run_live(monkeypatch: pytest.MonkeyPatch, day: int = 1, **environment: str) 
     return LiveRun(run, tables(Pages(run, Landing(f"{common.root}/raw"))))
 
 
-def test_a_live_run_with_an_account(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_live_run_with_an_account(stub, tmp_path, monkeypatch) -> None:
     server = stub()
     vendor = start_vendor(server)
     live = run_live(
@@ -194,11 +188,7 @@ def test_a_live_run_with_an_account(
         prices.filter(purchase_option="on_demand", os="linux")
         .select("region", pl.col("flags").list.join(","))
         .rows()
-    ) == {
-        "eastus": "",
-        "westeurope": "",
-        "usgovvirginia": "availability_unknown",
-    }
+    ) == {"eastus": "", "westeurope": "", "usgovvirginia": "availability_unknown"}
     assert set(live.rows("instance_types")["spec_source"]) == {"api"}
     assert sorted(live.rows("regions").select("region", "kind").rows()) == [
         ("eastus", "region"),
@@ -208,9 +198,7 @@ def test_a_live_run_with_an_account(
     assert SUBSCRIPTION not in (tmp_path / f"raw/azure/runs/{live.run.run_id}.json").read_text()
 
 
-def test_a_live_run_without_an_account_takes_the_bundled_sizes(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_live_run_without_an_account_takes_the_bundled_sizes(stub, tmp_path, monkeypatch) -> None:
     server = stub()
     vendor = start_vendor(server)
     monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
@@ -229,12 +217,7 @@ def test_a_live_run_without_an_account_takes_the_bundled_sizes(
     ].to_list() == [[]]
 
 
-def test_a_login_that_fails_costs_no_prices(
-    stub: Callable[[], StubServer],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_login_that_fails_costs_no_prices(stub, tmp_path, monkeypatch, caplog) -> None:
     """DefaultAzureCredential may use the environment only, which holds no credential."""
     server = stub()
     vendor = start_vendor(server)
@@ -261,9 +244,7 @@ def test_a_login_that_fails_costs_no_prices(
     assert [record for record in caplog.records if record.name.startswith("azure.identity")] == []
 
 
-def test_a_failed_partition_keeps_its_last_good_pages(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_partition_keeps_its_last_good_pages(stub, tmp_path, monkeypatch) -> None:
     server = stub()
     vendor = start_vendor(server)
     environment = {

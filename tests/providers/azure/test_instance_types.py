@@ -96,9 +96,7 @@ def test_disks_rdma_confidential_and_arch(tmp_path: Path) -> None:
         ("soon", None, None),
     ],
 )
-def test_retirement(
-    tmp_path: Path, date_text: str | None, status: str | None, day: date | None
-) -> None:
+def test_retirement(tmp_path, date_text, status, day) -> None:
     row = one_size(tmp_path, "Standard_D2s_v3", RetirementDateUtc=date_text)
     assert (row["status"], row["retirement_date"]) == (status, day)
 
@@ -132,17 +130,11 @@ DISK_SPEEDS = [
             },
             (2.88, 15200, None, None, 550000, 220000),
         ),
-        (
-            "Standard_A0",
-            {"UncachedDiskIOPS": "0", "UncachedDiskBytesPerSecond": "0"},
-            (None,) * 6,
-        ),
+        ("Standard_A0", {"UncachedDiskIOPS": "0", "UncachedDiskBytesPerSecond": "0"}, (None,) * 6),
         ("Standard_A1", {}, (None,) * 6),
     ],
 )
-def test_disk_speeds_are_those_without_bursts(
-    tmp_path: Path, name: str, capabilities: dict[str, str], speeds: tuple[float | None, ...]
-) -> None:
+def test_disk_speeds_are_those_without_bursts(tmp_path, name, capabilities, speeds) -> None:
     row = one_size(tmp_path, name, "standardDSv5Family", **capabilities)
     assert tuple(row[column] for column in DISK_SPEEDS) == speeds
 
@@ -155,9 +147,7 @@ def test_disk_speeds_are_those_without_bursts(
         ("Standard_E8-4s_v5", "False", None),
     ],
 )
-def test_the_network_is_that_of_the_sheet(
-    tmp_path: Path, name: str, rdma: str, gbps: float | None
-) -> None:
+def test_the_network_is_that_of_the_sheet(tmp_path, name, rdma, gbps) -> None:
     row = one_size(tmp_path, name, "standardDSv5Family", RdmaEnabled=rdma)
     assert (row["network_gbps_max"], row["network_gbps_baseline"]) == (gbps, None)
 
@@ -192,9 +182,7 @@ def test_other_resources_are_counted_and_nameless_sizes_refused(tmp_path: Path) 
         {"NvmeMaxReadIops": "-1"},
     ],
 )
-def test_a_size_with_an_impossible_figure_is_in_quarantine(
-    tmp_path: Path, figures: dict[str, str]
-) -> None:
+def test_a_size_with_an_impossible_figure_is_in_quarantine(tmp_path, figures) -> None:
     landed = Landed(tmp_path).skus(sku("Standard_D2s_v3"), sku("Standard_D4s_v3", **figures))
     part = landed.parts()["instance_types"]
     assert frame(part)["instance_type"].to_list() == ["Standard_D2s_v3"]

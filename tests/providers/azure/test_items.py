@@ -13,14 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal, assert_series_equal
-from tests.helpers.azure_pages import (
-    NOW,
-    Landed,
-    answer,
-    frame,
-    item,
-    tables,
-)
+from tests.helpers.azure_pages import NOW, Landed, answer, frame, item, tables
 
 from hwprices.providers import get
 from hwprices.providers.azure.prices.items import (
@@ -70,9 +63,7 @@ def test_a_refused_amount_is_shown_as_the_vendor_wrote_it(tmp_path: Path, text: 
     ("member", "value"),
     [("armSkuName", 5), ("isPrimaryMeterRegion", "yes"), ("savingsPlan", {"term": "1 Year"})],
 )
-def test_a_wrong_shape_names_the_page_and_the_member(
-    tmp_path: Path, member: str, value: object
-) -> None:
+def test_a_wrong_shape_names_the_page_and_the_member(tmp_path, member, value) -> None:
     landed = Landed(tmp_path).retail([item(0.1), item(0.1, **{member: value})])
     (page,) = landed.results[0].pages
     pages = landed.pages()

@@ -53,9 +53,7 @@ def login(clock: Clock, credential: Credential) -> SharedLogin:
     return SharedLogin(lambda: credential, clock)
 
 
-def test_all_units_share_one_token_until_it_is_old(
-    login: SharedLogin, credential: Credential, clock: Clock
-) -> None:
+def test_all_units_share_one_token_until_it_is_old(login, credential, clock) -> None:
     with ThreadPoolExecutor(8) as pool:
         tokens = list(pool.map(lambda _: login.get_token_info(SCOPE).token, range(50)))
     assert set(tokens) == {"token 1"}
@@ -64,9 +62,7 @@ def test_all_units_share_one_token_until_it_is_old(
     assert len(credential.requests) == 2
 
 
-def test_a_token_that_was_refused_is_not_given_again(
-    login: SharedLogin, credential: Credential
-) -> None:
+def test_a_token_that_was_refused_is_not_given_again(login, credential) -> None:
     """Azure Resource Manager says in claims why it refuses a token."""
     login.get_token_info(SCOPE, options={})
     for number in (2, 3):
@@ -76,9 +72,7 @@ def test_a_token_that_was_refused_is_not_given_again(
     assert credential.requests == [{}, {"claims": "new password"}, {"claims": "new password"}]
 
 
-def test_a_login_that_fails_is_not_tried_by_every_unit(
-    login: SharedLogin, credential: Credential, clock: Clock
-) -> None:
+def test_a_login_that_fails_is_not_tried_by_every_unit(login, credential, clock) -> None:
     credential.fails = True
     for _ in range(5):
         with pytest.raises(ClientAuthenticationError, match="no login"):

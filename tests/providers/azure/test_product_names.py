@@ -41,9 +41,7 @@ def test_a_name_that_ends_in_windows_is_windows(words: list[str], space: str, en
     start=st.sampled_from(["", "Virtual Machines "]),
     end=st.sampled_from(["", " Windows", " Linux"]),
 )
-def test_cloud_services_is_not_a_machine(
-    series: str, space: str, joined: bool, start: str, end: str
-) -> None:
+def test_cloud_services_is_not_a_machine(series, space, joined, start, end) -> None:
     words = "CloudServices" if joined else f"Cloud{space}Services"
     assert facts(f"{start}{series}{space}Series{space}{words}{end}")[0] == "cloud_services"
 

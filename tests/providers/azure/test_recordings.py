@@ -91,9 +91,7 @@ def test_rows_have_the_prices_of_all_their_meters(shared: Path, region: str) -> 
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_every_item_of_a_recorded_answer_is_a_price_or_out_of_scope(
-    name: str, tmp_path: Path
-) -> None:
+def test_every_item_of_a_recorded_answer_is_a_price_or_out_of_scope(name, tmp_path) -> None:
     body = recording(f"retail/{name}")
     part = Landed(tmp_path).add("retail_consumption_usd", "eastus", body).parts()["prices"]
     assert refused(part) == []

@@ -4,12 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers.azure_pages import (
-    Landed,
-    frame,
-    recording,
-    sku,
-)
+from tests.helpers.azure_pages import Landed, frame, recording, sku
 
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate

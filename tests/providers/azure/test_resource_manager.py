@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 from azure.mgmt.compute import ComputeManagementClient
-from tests.helpers.azure_pages import (
-    SKUS,
-    SUBSCRIPTION,
-    context,
-    sku,
-)
+from tests.helpers.azure_pages import SKUS, SUBSCRIPTION, context, sku
 from tests.helpers.stub_server import Reply, StubServer
 
 from hwprices.errors import HwpricesError
@@ -34,9 +29,7 @@ def fetch(folder: Path, server: StubServer, **settings: Any) -> list[Page]:
         return AZURE.fetch(ready, UNIT)
 
 
-def test_bodies_are_landed_without_the_subscription_and_else_unchanged(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_bodies_are_landed_without_the_subscription_and_else_unchanged(stub, tmp_path) -> None:
     server = stub()
     first = json.dumps(
         {"value": [sku("Standard_D2s_v3")], "nextLink": f"{server.url}{SKUS}?page=2"}, indent=3
@@ -51,9 +44,7 @@ def test_bodies_are_landed_without_the_subscription_and_else_unchanged(
     assert all(SUBSCRIPTION not in page.url + str(page.params) + page.key for page in pages)
 
 
-def test_the_sdk_makes_no_objects_of_what_is_landed(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_sdk_makes_no_objects_of_what_is_landed(stub, tmp_path, monkeypatch) -> None:
     """They take fifty times as long as everything else, and nobody reads them."""
     from azure.mgmt.compute.models import ResourceSku
 
@@ -64,9 +55,7 @@ def test_the_sdk_makes_no_objects_of_what_is_landed(
     assert made == []
 
 
-def test_a_link_that_the_sdk_does_not_follow_is_noticed(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_a_link_that_the_sdk_does_not_follow_is_noticed(stub, tmp_path) -> None:
     server = stub()
     two_pages = [
         Reply.json({"value": [sku("Standard_D2s_v3")], "nextLink": f"{server.url}{SKUS}?page=2"}),
@@ -118,9 +107,7 @@ def test_a_link_that_the_sdk_does_not_follow_is_noticed(
         "deep inside",
     ],
 )
-def test_an_answer_that_is_no_list_is_not_landed(
-    stub: Callable[[], StubServer], tmp_path: Path, body: bytes
-) -> None:
+def test_an_answer_that_is_no_list_is_not_landed(stub, tmp_path, body) -> None:
     server = stub().on(SKUS, Reply(body, content_type="application/json"))
     with pytest.raises(FetchError, match="answered no list"):
         fetch(tmp_path, server)
@@ -128,9 +115,7 @@ def test_an_answer_that_is_no_list_is_not_landed(
     assert not (tmp_path / "raw").exists()
 
 
-def test_no_token_goes_over_plain_http(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_token_goes_over_plain_http(stub, tmp_path, monkeypatch) -> None:
     for name, value in {
         "AZURE_CLIENT_ID": "id",
         "AZURE_CLIENT_SECRET": "client-secret",
@@ -144,9 +129,7 @@ def test_no_token_goes_over_plain_http(
     assert b"client-secret" not in stored
 
 
-def test_the_default_credential_is_used_over_https_only(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_default_credential_is_used_over_https_only(stub, tmp_path, monkeypatch) -> None:
     from azure.identity import DefaultAzureCredential
 
     with context(tmp_path, stub()) as ready:
@@ -161,9 +144,7 @@ def test_the_default_credential_is_used_over_https_only(
         load_as(Settings)
 
 
-def test_429_and_503_are_tried_again_after_the_pause_the_server_asks_for(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_429_and_503_are_tried_again_after_the_pause_the_server_asks_for(stub, tmp_path) -> None:
     """The pause is capped by the setting max_retry_after."""
     replies = [
         Reply.json({}, status=429, headers={"Retry-After": "7"}),
@@ -203,11 +184,7 @@ def test_429_and_503_are_tried_again_after_the_pause_the_server_asks_for(
     ids=["403", "401", "html", "half json", "cut", "redirect"],
 )
 def test_a_failure_is_one_line_without_the_subscription(
-    stub: Callable[[], StubServer],
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    reply: Reply,
-    message: str,
+    stub, tmp_path, caplog, reply, message
 ) -> None:
     server = stub().on(SKUS, reply)
     with pytest.raises(FetchError, match=message) as caught:
@@ -218,9 +195,7 @@ def test_a_failure_is_one_line_without_the_subscription(
     assert not (tmp_path / "raw").exists()
 
 
-def test_pages_in_a_loop_or_on_another_host_are_refused(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_pages_in_a_loop_or_on_another_host_are_refused(stub, tmp_path) -> None:
     server, other = stub(), stub()
     server.on(
         SKUS,
@@ -244,9 +219,7 @@ def test_a_region_without_sizes_is_skipped(stub: Callable[[], StubServer], tmp_p
         fetch(tmp_path, stub().on(SKUS, Reply.json({"value": []})))
 
 
-def test_a_refused_connection_is_not_blamed_on_the_account(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_a_refused_connection_is_not_blamed_on_the_account(stub, tmp_path) -> None:
     """A login (az login) opens no port."""
     server = stub()
     server.stop()

@@ -77,18 +77,14 @@ def test_one_page_needs_one_request(stub: Callable[[], StubServer], tmp_path: Pa
     )
 
 
-def test_many_pages_without_an_earlier_run_are_downloaded_twice(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_many_pages_without_an_earlier_run_are_downloaded_twice(stub, tmp_path) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
     pages = fetch(tmp_path, server)
     assert (len(pages), vendor.downloads, len(landed(tmp_path))) == (3, 2, 3)
 
 
-def test_a_page_that_came_before_is_not_parsed_again(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_came_before_is_not_parsed_again(stub, tmp_path, monkeypatch) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
     parsed: list[bytes] = []
@@ -107,9 +103,7 @@ def test_a_page_that_came_before_is_not_parsed_again(
     assert len(parsed) == 3 + 3 + 1, "three landed ones, and the one that is new"
 
 
-def test_two_downloads_agree_where_their_prices_differ(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_two_downloads_agree_where_their_prices_differ(stub, tmp_path) -> None:
     """A price that changes between the two is no item that was missed."""
     server = stub()
     vendor = RetailServer(server, many(8))
@@ -127,9 +121,7 @@ def test_two_downloads_agree_where_their_prices_differ(
     assert prices == {2}
 
 
-def test_a_landed_page_that_cannot_be_compared_with_is_named(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_a_landed_page_that_cannot_be_compared_with_is_named(stub, tmp_path) -> None:
     server = stub()
     RetailServer(server, many(2))
     with context(tmp_path, server) as ready:
@@ -139,9 +131,7 @@ def test_a_landed_page_that_cannot_be_compared_with_is_named(
         fetch(tmp_path, server)
 
 
-def test_with_an_earlier_run_one_download_is_enough(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_with_an_earlier_run_one_download_is_enough(stub, tmp_path) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
     remember(tmp_path, server, fetch(tmp_path, server))
@@ -151,9 +141,7 @@ def test_with_an_earlier_run_one_download_is_enough(
     assert vendor.downloads == 1
 
 
-def test_parameters_go_with_the_first_page_only(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_parameters_go_with_the_first_page_only(stub, tmp_path) -> None:
     server = stub()
     items = many(2)
 
@@ -172,9 +160,7 @@ def test_parameters_go_with_the_first_page_only(
     ]
 
 
-def test_z6_items_that_slip_between_pages_are_noticed(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_z6_items_that_slip_between_pages_are_noticed(stub, tmp_path) -> None:
     """An item of page 1 goes away after page 1 was read, so the first item of page 2 is missed.
 
     The two downloads after that agree.
@@ -194,9 +180,7 @@ def test_z6_items_that_slip_between_pages_are_noticed(
     assert meter_ids == [f"m{i}" for i in range(1, 8)]
 
 
-def test_z6_a_list_that_keeps_changing_is_refused(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_z6_a_list_that_keeps_changing_is_refused(stub, tmp_path) -> None:
     server = stub()
     vendor = RetailServer(server, many(12))
 
@@ -232,9 +216,7 @@ def test_z6_a_lost_linux_item_is_noticed(stub: Callable[[], StubServer], tmp_pat
         assert len(ready.landing.read_json(page)["Items"]) == 2
 
 
-def test_z6_more_than_a_tenth_lost_is_refused_even_if_two_downloads_agree(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_z6_more_than_a_tenth_lost_is_refused_even_if_two_downloads_agree(stub, tmp_path) -> None:
     server = stub()
     vendor = RetailServer(server, many(20))
     remember(tmp_path, server, fetch(tmp_path, server))
@@ -254,9 +236,7 @@ def test_z6_everything_lost_is_refused(stub: Callable[[], StubServer], tmp_path:
         fetch(tmp_path, server)
 
 
-def test_a_new_month_changes_dates_and_loses_nothing(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_a_new_month_changes_dates_and_loses_nothing(stub, tmp_path) -> None:
     server = stub()
     vendor = RetailServer(server, many(8))
     remember(tmp_path, server, fetch(tmp_path, server))
@@ -282,9 +262,7 @@ def test_z6_links_in_a_loop_are_refused(stub: Callable[[], StubServer], tmp_path
     assert landed(tmp_path) == []
 
 
-def test_z6_new_links_to_one_page_are_refused(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_z6_new_links_to_one_page_are_refused(stub, tmp_path) -> None:
     server = stub()
     count = iter(range(1000))
     server.on(
@@ -295,9 +273,7 @@ def test_z6_new_links_to_one_page_are_refused(
     assert len(server.requests) < 10
 
 
-def test_z6_an_item_that_is_in_the_list_twice_is_accepted_the_second_time(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_z6_an_item_that_is_in_the_list_twice_is_accepted_the_second_time(stub, tmp_path) -> None:
     server = stub()
     vendor = RetailServer(server, [item(0.096), item(0.1)])
     fetch(tmp_path, server)
@@ -316,9 +292,7 @@ def test_z6_an_item_that_is_in_the_list_twice_is_accepted_the_second_time(
         answer([item(0.1, meterId=3)]),
     ],
 )
-def test_a_body_of_another_shape_is_refused(
-    stub: Callable[[], StubServer], tmp_path: Path, body: Any
-) -> None:
+def test_a_body_of_another_shape_is_refused(stub, tmp_path, body) -> None:
     server = stub().on(RETAIL, Reply.json(body))
     with pytest.raises(FetchError, match="could not be read completely"):
         fetch(tmp_path, server)
@@ -334,9 +308,7 @@ def test_a_page_that_is_no_utf8_is_refused(stub: Callable[[], StubServer], tmp_p
     assert landed(tmp_path) == []
 
 
-def test_items_that_the_filter_excludes_are_refused(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_items_that_the_filter_excludes_are_refused(stub, tmp_path) -> None:
     server = stub().on(RETAIL, Reply.json(answer(many(2, armRegionName="westus"))))
     with pytest.raises(FetchError, match="not requested"):
         fetch(tmp_path, server)
@@ -366,9 +338,7 @@ def test_a_region_without_prices_is_skipped(stub: Callable[[], StubServer], tmp_
         fetch(tmp_path, server)
 
 
-def test_regions_with_prices_need_no_account(
-    stub: Callable[[], StubServer], tmp_path: Path
-) -> None:
+def test_regions_with_prices_need_no_account(stub, tmp_path) -> None:
     server = stub()
     RetailServer(
         server,
@@ -387,9 +357,7 @@ def test_regions_with_prices_need_no_account(
 
 
 @pytest.mark.parametrize("size", ["Standard_D2s_v6", "Standard_B2s_v2"])
-def test_a_region_that_sells_one_newer_common_size_is_found(
-    stub: Callable[[], StubServer], tmp_path: Path, size: str
-) -> None:
+def test_a_region_that_sells_one_newer_common_size_is_found(stub, tmp_path, size) -> None:
     server = stub()
     RetailServer(server, [item(0.1, armRegionName="newregion", armSkuName=size)])
     with context(tmp_path, server) as ready:

@@ -4,14 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from tests.helpers.azure_pages import (
-    Landed,
-    frame,
-    item,
-    one_row,
-    refused,
-    sku,
-)
+from tests.helpers.azure_pages import Landed, frame, item, one_row, refused, sku
 
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
@@ -57,12 +50,7 @@ def test_z1_a_reservation_is_priced_for_the_whole_term(tmp_path: Path) -> None:
         monthly["hourly"],
         monthly["effective_hourly"],
         monthly["basis"],
-    ) == (
-        None,
-        Decimal("0.3970319635"),
-        Decimal("0.3970319635"),
-        "derived",
-    )
+    ) == (None, Decimal("0.3970319635"), Decimal("0.3970319635"), "derived")
     assert one_row(prices, purchase_option="savings_plan", term_months=12, os="linux")[
         "effective_hourly"
     ] == Decimal("0.49129")
@@ -75,9 +63,7 @@ def test_z1_a_reservation_is_priced_for_the_whole_term(tmp_path: Path) -> None:
     ("term", "months", "hourly"),
     [("1 Year", 12, "1"), ("3 Years", 36, "0.3333333333"), ("5 Years", 60, "0.2")],
 )
-def test_z1_every_term_of_a_reservation(
-    tmp_path: Path, term: str, months: int, hourly: str
-) -> None:
+def test_z1_every_term_of_a_reservation(tmp_path, term, months, hourly) -> None:
     prices = (
         Landed(tmp_path)
         .retail([item(8760.0, type="Reservation", reservationTerm=term)], "retail_reservation_usd")
@@ -209,12 +195,7 @@ def test_a_size_that_the_region_does_not_offer_is_flagged(tmp_path: Path) -> Non
     landed = Landed(tmp_path).skus(
         sku("Standard_D2s_v3"), sku("Standard_D4s_v3", location="westus")
     )
-    landed.retail(
-        [
-            item(0.096),
-            item(0.2, armSkuName="Standard_D4s_v3"),
-        ]
-    )
+    landed.retail([item(0.096), item(0.2, armSkuName="Standard_D4s_v3")])
     landed.retail([item(0.1, armRegionName="polandcentral")], region="polandcentral")
     flags = {
         (r["region"], r["instance_type"]): r["flags"] for r in landed.prices().iter_rows(named=True)

@@ -22,14 +22,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
     promo=st.booleans(),
 )
 def test_the_parts_of_a_size_name_are_read_back(
-    tier: str,
-    family: str,
-    vcpus: int,
-    constrained: int | None,
-    features: str,
-    middle: tuple[str, ...],
-    version: int | None,
-    promo: bool,
+    tier, family, vcpus, constrained, features, middle, version, promo
 ) -> None:
     name = (
         f"{tier}_{family}{vcpus}"

@@ -165,10 +165,7 @@ def fuzz(make: Callable[[], PageKind], examples: int) -> None:
     assert normalise(kind, kind.body, checks).unreadable == (), "the unchanged page is readable"
 
     @settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
+        max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck)
     )
     @given(st.data())
     def run(data: st.DataObject) -> None:

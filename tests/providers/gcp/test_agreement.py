@@ -40,7 +40,7 @@ def other_project(shared: Path) -> list[dict[str, str]]:
     ],
 )
 def test_sustained_use_agrees_with_the_other_projects_monthly_figure(
-    sample: Tables, other_project: list[dict[str, str]], name: str
+    sample, other_project, name
 ) -> None:
     row = next(
         r for r in other_project if (r["instance_type"], r["region"]) == (name, "us-central1")

@@ -78,9 +78,7 @@ def test_f1_and_g1_have_a_sku_for_the_whole_machine(sample: Tables) -> None:
 @pytest.mark.parametrize(
     "option", [("on_demand", 0), ("spot", 0), ("committed_use", 12), ("committed_use", 36)]
 )
-def test_g4_every_type_with_disks_is_dearer_than_its_diskless_twin(
-    sample: Tables, option: tuple[str, int]
-) -> None:
+def test_g4_every_type_with_disks_is_dearer_than_its_diskless_twin(sample, option) -> None:
     types = set(sample.table("instance_types")["instance_type"])
     twins = sorted(t for t in types if t.endswith("-lssd") and t.removesuffix("-lssd") in types)
     assert len(twins) > 50
@@ -116,9 +114,7 @@ def test_g4_every_type_with_disks_is_dearer_than_its_diskless_twin(
 @pytest.mark.parametrize(
     ("name", "hourly"), [("z3-highmem-88", "13.0000"), ("z3-highmem-176", "22.0548")]
 )
-def test_g14_z3_without_a_suffix_has_36000_gib_of_disk(
-    sample: Tables, name: str, hourly: str
-) -> None:
+def test_g14_z3_without_a_suffix_has_36000_gib_of_disk(sample, name, hourly) -> None:
     """Known wrong number G14: 9.0548 and 18.1096 are without the disks."""
     assert sample.instance_type(name)["local_disk_gib"] == 36000
     price = sample.prices(name)[("on_demand", 0)]
@@ -291,13 +287,10 @@ def test_g17_a3_edge_is_not_priced_as_a3_high(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "vcpus", "listed_mib", "price"),
-    [
-        ("n1-highcpu-2", 2, 1843, "0.0708486"),
-        ("n1-highcpu-16", 16, 14746, "0.5667888"),
-    ],
+    [("n1-highcpu-2", 2, 1843, "0.0708486"), ("n1-highcpu-16", 16, 14746, "0.5667888")],
 )
 def test_g18_memory_is_billed_as_sold_and_not_as_listed(
-    tmp_path: Path, name: str, vcpus: int, listed_mib: int, price: str
+    tmp_path, name, vcpus, listed_mib, price
 ) -> None:
     """The API lists 1,843 MiB for 1.8 GiB; others have 0.0708478 for n1-highcpu-2."""
     skus = [
@@ -437,9 +430,7 @@ def test_g12_a_commitment_needs_the_main_part(tmp_path: Path) -> None:
         ("m1-ultramem-40", 40, 984064, "Memory-optimized ", "Memory-optimized "),
     ],
 )
-def test_g12_n1_plain_and_m1(
-    tmp_path: Path, name: str, vcpus: int, mb: int, cpu: str, ram: str
-) -> None:
+def test_g12_n1_plain_and_m1(tmp_path, name, vcpus, mb, cpu, ram) -> None:
     skus = [
         committed(f"{cpu}Cpu", "0.02", group="CPU"),
         committed(f"{ram}Ram", "0.003", group="RAM"),

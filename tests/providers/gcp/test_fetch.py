@@ -151,9 +151,7 @@ def test_half_a_json_body_is_tried_again(server: StubServer, context: Context) -
     assert landed(context, Unit("gcp", "skus")) == list(bodies)
 
 
-def test_giving_up_names_the_endpoint_and_lands_nothing(
-    server: StubServer, context: Context, slept: list[float], tmp_path: Path
-) -> None:
+def test_giving_up_names_the_endpoint_and_lands_nothing(server, context, slept, tmp_path) -> None:
     server.on(
         SKUS,
         lambda r: (
@@ -169,9 +167,7 @@ def test_giving_up_names_the_endpoint_and_lands_nothing(
     assert not [p for p in (tmp_path / "raw").rglob("*") if p.is_file()]
 
 
-def test_a_refusal_is_not_tried_again(
-    server: StubServer, context: Context, slept: list[float]
-) -> None:
+def test_a_refusal_is_not_tried_again(server, context, slept) -> None:
     server.on(
         SKUS,
         Reply.json(
@@ -190,9 +186,7 @@ def test_a_page_token_that_comes_twice_is_an_error(server: StubServer, context: 
         providers.get("gcp").fetch(context, Unit("gcp", "skus"))
 
 
-def test_a_list_without_end_is_an_error(
-    server: StubServer, context: Context, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_without_end_is_an_error(server, context, monkeypatch) -> None:
     """Every page names a new token, so no token comes twice."""
     monkeypatch.setattr(google_apis, "MAX_PAGES", 5)
     pages = (Reply.json({"skus": [CORE], "nextPageToken": f"page {n}"}) for n in range(100))
@@ -202,9 +196,7 @@ def test_a_list_without_end_is_an_error(
     assert len(server.requests) == 5
 
 
-def test_redirects_are_not_followed(
-    server: StubServer, stub: Callable[[], StubServer], context: Context
-) -> None:
+def test_redirects_are_not_followed(server, stub, context) -> None:
     elsewhere = stub().on(SKUS, Reply.json({"skus": []}))
     server.on(SKUS, Reply(b"", status=302, headers={"Location": elsewhere.url + SKUS}))
     with pytest.raises(FetchError, match="TooManyRedirects"):
@@ -212,9 +204,7 @@ def test_redirects_are_not_followed(
     assert elsewhere.requests == []
 
 
-def test_a_zone_that_could_not_be_reached_is_a_gap_and_no_list(
-    server: StubServer, tmp_path: Path, slept: list[float]
-) -> None:
+def test_a_zone_that_could_not_be_reached_is_a_gap_and_no_list(server, tmp_path, slept) -> None:
     gap = {
         "items": {"zones/us-central1-a": {"warning": {"code": "UNREACHABLE", "message": "down"}}}
     }
@@ -226,9 +216,7 @@ def test_a_zone_that_could_not_be_reached_is_a_gap_and_no_list(
     assert len(slept) == 1
 
 
-def test_plain_http_gets_no_key_and_no_credentials(
-    server: StubServer, tmp_path: Path, slept: list[float], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_plain_http_gets_no_key_and_no_credentials(server, tmp_path, slept, caplog) -> None:
     two_pages(server)
     context = make_context(server.url, tmp_path, slept, gcp_api_key=KEY)
     with caplog.at_level(logging.DEBUG):
@@ -240,9 +228,7 @@ def test_plain_http_gets_no_key_and_no_credentials(
     assert KEY not in caplog.text
 
 
-def test_the_key_is_in_no_page_manifest_or_error(
-    tmp_path: Path, slept: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_is_in_no_page_manifest_or_error(tmp_path, slept, monkeypatch) -> None:
     """Over https the key is sent as a header, and is nowhere else."""
     import requests
 
@@ -281,9 +267,7 @@ def test_the_key_is_in_no_page_manifest_or_error(
     assert KEY not in repr(caught.value.__cause__)
 
 
-def test_without_key_or_login_the_remedy_is_named(
-    tmp_path: Path, slept: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_key_or_login_the_remedy_is_named(tmp_path, slept, monkeypatch) -> None:
     from google.auth import exceptions
 
     def no_login(**_: Any) -> Any:
@@ -302,9 +286,7 @@ def run_all(context: Context) -> Run:
     return Run("20261121T120000.000000Z", "gcp", "live", NOW, "1", results)
 
 
-def test_key_alone_gives_prices_with_the_bundled_machines(
-    server: StubServer, context: Context
-) -> None:
+def test_key_alone_gives_prices_with_the_bundled_machines(server, context) -> None:
     two_pages(server)
     server.on(TPU_SKUS, Reply.json({"skus": []}))
     run = run_all(context)
@@ -325,9 +307,7 @@ def test_key_alone_gives_prices_with_the_bundled_machines(
     assert types["observed_at"].unique().to_list() == [datetime(2026, 8, 17, tzinfo=UTC)]
 
 
-def test_damaged_or_missing_bundled_machines_are_named(
-    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damaged_or_missing_bundled_machines_are_named(context, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(bundled, "data_directory", lambda: tmp_path)
     unit = Unit("gcp", "machine_types")
     with pytest.raises(HwpricesError, match="bundled GCP machine table is missing"):
@@ -338,9 +318,7 @@ def test_damaged_or_missing_bundled_machines_are_named(
         providers.get("gcp").fetch(context, unit)
 
 
-def test_with_a_project_machines_zones_and_tpus_are_live(
-    server: StubServer, tmp_path: Path, slept: list[float]
-) -> None:
+def test_with_a_project_machines_zones_and_tpus_are_live(server, tmp_path, slept) -> None:
     two_pages(server)
     region = f"{server.url}{PROJECT}/regions/us-central1"
     server.on(
@@ -395,9 +373,7 @@ def test_with_a_project_machines_zones_and_tpus_are_live(
     assert reasons["n2-standard-2"] is None
 
 
-def test_the_documented_settings_are_enough(
-    server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_documented_settings_are_enough(server, tmp_path, monkeypatch) -> None:
     """Plan, fetch, record and stage with variables alone, as the flows do.
 
     SKUs that are not understood in other regions are not those of the run. The member that the
@@ -427,9 +403,7 @@ def test_the_documented_settings_are_enough(
     assert staged.quarantined == {"unknown_column": 3}
 
 
-def test_an_unreachable_vendor_is_one_clear_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreachable_vendor_is_one_clear_line(tmp_path, monkeypatch) -> None:
     for name, value in {
         "ROOT": str(tmp_path),
         "SOURCE": "live",

@@ -36,9 +36,7 @@ def sample(project: Path) -> Tables:
 
 
 @cases("gcp/flexible_prices", one_year=optional, three_years=optional)
-def test_the_figures_of_googles_price_page(
-    sample: Tables, name: str, one_year: str | None, three_years: str | None
-) -> None:
+def test_the_figures_of_googles_price_page(sample, name, one_year, three_years) -> None:
     """us-central1 as in https://cloud.google.com/compute/vm-instance-pricing.
 
     There e2-micro is both said to have none and shown with prices; of the others without a figure

@@ -49,7 +49,7 @@ def priced(series: str, component: str, option: str, term: int, place: str) -> P
 
 @cases("gcp/sku_meanings", term=int)
 def test_what_a_description_says(
-    description: str, group: str, usage: str, series: str, component: str, option: str, term: int
+    description, group, usage, series, component, option, term
 ) -> None:
     part = classified(description, group, usage)
     assert isinstance(part, PricedComponent)
@@ -70,9 +70,7 @@ def test_words_that_some_descriptions_leave_out_change_nothing(shorter: str, lon
 
 
 @cases("gcp/sku_unknown", word=optional)
-def test_what_is_not_understood_is_not_guessed_at(
-    description: str, group: str, usage: str, reason: str, word: str | None
-) -> None:
+def test_what_is_not_understood_is_not_guessed_at(description, group, usage, reason, word) -> None:
     meaning = classified(description, group, usage)
     assert isinstance(meaning, Unknown)
     assert meaning.reason == reason
@@ -167,9 +165,7 @@ modes = st.sampled_from(sorted(vocabulary.MODES))
     unit=st.sampled_from(["Core", "Ram"]),
     place=places,
 )
-def test_every_series_by_every_mode_reads_back(
-    series: str, mode: str | None, unit: str, place: str
-) -> None:
+def test_every_series_by_every_mode_reads_back(series, mode, unit, place) -> None:
     text = f"{mode + ' ' if mode else ''}{series} Instance {unit} running in {place}"
     option = vocabulary.MODES[mode] if mode else "on_demand"
     part = classified(text, "CPU" if unit == "Core" else "RAM", USAGE.get(option, "OnDemand"))
@@ -184,9 +180,7 @@ def test_every_series_by_every_mode_reads_back(
     years=st.sampled_from([1, 3]),
     place=places,
 )
-def test_every_gpu_by_every_mode_reads_back(
-    gpu: str, mode: str | None, years: int, place: str
-) -> None:
+def test_every_gpu_by_every_mode_reads_back(gpu, mode, years, place) -> None:
     attached = f"attached to {mode} VMs running" if mode else "running"
     option = vocabulary.MODES[mode] if mode else "on_demand"
     assert classified(

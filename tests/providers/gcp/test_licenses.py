@@ -61,9 +61,7 @@ def test_each_machine_pays_the_license_of_its_size(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_turned", [False, True])
-def test_of_two_skus_of_one_license_the_more_expensive_counts(
-    tmp_path: Path, is_turned: bool
-) -> None:
+def test_of_two_skus_of_one_license_the_more_expensive_counts(tmp_path, is_turned) -> None:
     """Of two that agree, the row has the first id."""
     fees = [
         fee("Windows Server 2025 Datacenter Edition on VM", "0.046", sku_id="B"),
@@ -125,9 +123,7 @@ def test_licenses_are_added_to_the_machines_price(tmp_path: Path) -> None:
     ) == ("vcpu", 2, "on_demand")
 
 
-def test_licenses_for_sap_are_for_x86_alone_and_each_is_counted_its_own_way(
-    tmp_path: Path,
-) -> None:
+def test_licenses_for_sap_are_for_x86_alone_and_each_is_counted_its_own_way(tmp_path: Path) -> None:
     """Red Hat's is for a vCPU and SUSE's for the machine; spot pays them in full."""
     sap = "for SAP with High Availability and Update Services on VM with up to 8 VCPU"
     skus = [

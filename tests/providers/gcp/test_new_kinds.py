@@ -123,9 +123,7 @@ def test_g19_the_longest_name_counts(tmp_path: Path) -> None:
         ("c4d-standard-8-lssd", {}),
     ],
 )
-def test_g20_unknown_local_disks_leave_no_price(
-    tmp_path: Path, name: str, members: dict[str, Any]
-) -> None:
+def test_g20_unknown_local_disks_leave_no_price(tmp_path, name, members) -> None:
     skus = [
         sku("C4D Instance Core running in Iowa", "0.03"),
         sku("C4D Instance Ram running in Iowa", "0.004"),
@@ -158,9 +156,7 @@ def test_g20_nolssd_has_no_disks(tmp_path: Path) -> None:
         ("f1-micro", ("nvidia-l4", 1)),  # one SKU for the machine, none for its GPU
     ],
 )
-def test_g20_accelerators_without_a_price(
-    tmp_path: Path, name: str, gpu: tuple[str, int] | None
-) -> None:
+def test_g20_accelerators_without_a_price(tmp_path, name, gpu) -> None:
     skus = [
         sku("G2 Instance Core running in Iowa", "0.024"),
         sku("G2 Instance Ram running in Iowa", "0.003"),
@@ -248,10 +244,7 @@ def test_g23_z4d_has_no_price_and_unknown_disks(tmp_path: Path) -> None:
     types = [machine_type("z4d-highmem-8-highlssd", 8, 64512, **disks)]
     tables = normalise_skus(tmp_path, skus, {"us-central1-a": types + n2_zones()["us-central1-a"]})
     row = on_demand(tables, "z4d-highmem-8-highlssd")
-    assert (row["hourly"], row["price_reason"]) == (
-        None,
-        "unknown_local_ssd,unknown_series",
-    )
+    assert (row["hourly"], row["price_reason"]) == (None, "unknown_local_ssd,unknown_series")
     spec = tables.instance_type("z4d-highmem-8-highlssd")
     assert (spec["series"], spec["local_disk_count"], spec["local_disk_gib"]) == ("z4d", None, None)
     assert words(tables) == {("unknown_series", "Z4D")}
@@ -359,9 +352,7 @@ def price_of(listed: dict[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_sku_that_lacks_a_member_costs_itself_only(
-    tmp_path: Path, change: Any, reason: str, word: str | None
-) -> None:
+def test_a_sku_that_lacks_a_member_costs_itself_only(tmp_path, change, reason, word) -> None:
     broken = sku("N2 Instance Core running in Virginia", "1.5", regions=["us-east4"])
     change(broken)
     tables = normalise_skus(tmp_path, [*n2_skus(), broken], n2_zones())
@@ -408,9 +399,7 @@ def test_a_member_renamed_in_every_row_leaves_the_page_unread(tmp_path: Path) ->
         ({"memoryMb": 10**10}, "impossible_figure"),
     ],
 )
-def test_a_machine_type_that_cannot_be_read_costs_itself_only(
-    tmp_path: Path, change: dict[str, Any], reason: str
-) -> None:
+def test_a_machine_type_that_cannot_be_read_costs_itself_only(tmp_path, change, reason) -> None:
     broken = {**machine_type("n2-standard-4", 4, 16384), **change}
     removed = {name: value for name, value in broken.items() if value is not None}
     zones = {"us-central1-a": [removed, *n2_zones()["us-central1-a"]], "us-central1-b": []}

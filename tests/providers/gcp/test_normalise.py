@@ -48,9 +48,7 @@ def test_the_same_pages_give_the_same_rows_in_the_same_order(project: Path, samp
         )
 
 
-def test_slices_without_topology_and_of_unknown_generations_are_refused(
-    tmp_path: Path,
-) -> None:
+def test_slices_without_topology_and_of_unknown_generations_are_refused(tmp_path: Path) -> None:
     known = [{"type": "V5LITE_POD", "topology": "4x4"}]
     listed = [
         {"type": "v5litepod-16", "acceleratorConfigs": known},

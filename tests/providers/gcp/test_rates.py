@@ -44,9 +44,7 @@ def test_g9_the_more_expensive_of_two_skus_of_a_region_holds_in_any_order(tmp_pa
 
 
 @pytest.mark.parametrize("regions", [["us-east4"], ["us-east4", "us-central1"]])
-def test_g9_the_regions_own_sku_goes_before_that_of_a_continent(
-    tmp_path: Path, regions: list[str]
-) -> None:
+def test_g9_the_regions_own_sku_goes_before_that_of_a_continent(tmp_path, regions) -> None:
     skus = [
         *m1_skus("Americas", "0.05", "0.009", regions=regions),
         *m1_skus("Northern Virginia", "0.0392", "0.0058"),
@@ -98,11 +96,10 @@ def test_g9_two_skus_that_agree_are_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "units", "dearer"),
-    [("Core", ("h", "mo"), "h"), ("Ram", ("GiBy.h", "GBy.h"), "GBy.h")],
+    ("part", "units", "dearer"), [("Core", ("h", "mo"), "h"), ("Ram", ("GiBy.h", "GBy.h"), "GBy.h")]
 )
 def test_g9_prices_of_different_units_are_compared_by_the_hour_and_gib(
-    tmp_path: Path, part: str, units: tuple[str, str], dearer: str
+    tmp_path, part, units, dearer
 ) -> None:
     """0.03 for a month is less than for an hour, and for a GiB less than for a decimal GB."""
     description = f"N2 Instance {part} running in Iowa"

@@ -43,9 +43,7 @@ def test_an_unlisted_type_has_its_first_word_as_series() -> None:
 
 
 @cases("gcp/network", included=number, at_extra_charge=number)
-def test_the_network_in_the_price_and_that_of_tier_1(
-    name: str, included: float | None, at_extra_charge: float | None
-) -> None:
+def test_the_network_in_the_price_and_that_of_tier_1(name, included, at_extra_charge) -> None:
     network = Sheets.load().network_of(name)
     assert (network.gbps_max, network.gbps_max_at_extra_charge) == (included, at_extra_charge)
 

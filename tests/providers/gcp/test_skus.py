@@ -78,9 +78,7 @@ def test_g8_whole_dollars_nanos_free_tier_and_no_time(tmp_path: Path) -> None:
     assert parts["ram"]["effective_from"].isoformat() == "2026-07-01T00:00:00.500000+00:00"
 
 
-def test_g8_the_first_paid_tier_is_that_of_one_machine_and_the_newest_price_holds(
-    tmp_path: Path,
-) -> None:
+def test_g8_the_first_paid_tier_is_that_of_one_machine_and_the_newest_price_holds(tmp_path) -> None:
     core = sku("N2 Instance Core running in Iowa", "0.04")
     old = {
         "effectiveTime": "2020-01-01T00:00:00Z",
@@ -190,9 +188,7 @@ def test_g11_however_many_are_unknown_the_known_are_priced(tmp_path: Path) -> No
     ("unit", "by_gib", "line_unit"),
     [("GBy.h", "0.003753348", "gb"), ("GBy.mo", "2.739944", "gb_month")],
 )
-def test_g13_memory_sold_by_the_decimal_gigabyte(
-    tmp_path: Path, unit: str, by_gib: str, line_unit: str
-) -> None:
+def test_g13_memory_sold_by_the_decimal_gigabyte(tmp_path, unit, by_gib, line_unit) -> None:
     """C4D in Iowa: 0.003495578 for a GB is 0.003753348 for a GiB, 2^30 / 10^9 times as much.
 
     Known wrong number G13 (docs/known-wrong-numbers.md).

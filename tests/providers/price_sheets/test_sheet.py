@@ -94,9 +94,7 @@ def test_prices_of_every_page_are_read(printed: str, unit: str, price: str) -> N
         ({"note": "one, two"}, "unreadable_line", "is a comma not quoted"),
     ],
 )
-def test_a_line_that_is_not_understood_is_refused(
-    change: dict[str, str], reason: str, words: str
-) -> None:
+def test_a_line_that_is_not_understood_is_refused(change, reason, words) -> None:
     read = sheet(change)
     assert read.lines == ()
     assert read.problems[0].reason == reason
@@ -111,9 +109,7 @@ def test_a_line_that_is_not_understood_is_refused(
         ({"id": "eu", "region": "europe", "vcpus": "64"}, "describe different machines"),
     ],
 )
-def test_lines_that_contradict_each_other_are_both_refused(
-    second: dict[str, str], words: str
-) -> None:
+def test_lines_that_contradict_each_other_are_both_refused(second, words) -> None:
     read = sheet({}, second)
     assert read.lines == ()
     assert [words in str(problem) for problem in read.problems] == [True, True]
@@ -138,9 +134,7 @@ def test_o12_a_line_at_zero_leaves_the_price_of_another_line() -> None:
         ({"price": "$49.24", "currency": "XQU"}, "unknown_currency", "XQU"),
     ],
 )
-def test_o12_a_word_that_is_not_known_is_named(
-    change: dict[str, str], reason: str, word: str
-) -> None:
+def test_o12_a_word_that_is_not_known_is_named(change, reason, word) -> None:
     read = sheet({}, {"id": "new", "region": "europe", **change})
     assert len(read.lines) == 1
     assert [(problem.reason, problem.word) for problem in read.problems] == [(reason, word)]

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.helpers.stub_server import Reply, StubServer
@@ -56,9 +55,7 @@ def test_one_query_is_posted_without_an_account(server: StubServer) -> None:
         ({"data": None}, "no list data.gpuTypes"),
     ],
 )
-def test_a_refused_query_fails_the_unit_in_one_line(
-    server: StubServer, content: dict[str, Any], words: str
-) -> None:
+def test_a_refused_query_fails_the_unit_in_one_line(server, content, words) -> None:
     server.on("/graphql", Reply.json(content))
     result = fetch()
     assert result.status == "failed"

@@ -293,10 +293,7 @@ def test_a_newer_answer_replaces_a_type(tmp_path) -> None:
     bodies = [{**H100}, {**H100, "securePrice": 3.5}]
     pages = tuple(
         landing.land_bytes(
-            UNIT,
-            json.dumps({"data": {"gpuTypes": [row]}}).encode(),
-            url=URL,
-            retrieved_at=STARTED,
+            UNIT, json.dumps({"data": {"gpuTypes": [row]}}).encode(), url=URL, retrieved_at=STARTED
         )
         for row in bodies
     )

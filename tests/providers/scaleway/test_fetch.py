@@ -79,9 +79,7 @@ def test_a_server_that_ignores_the_page_is_noticed(server: StubServer) -> None:
     assert len(server.requests) == 2
 
 
-def test_pages_without_an_end_are_given_up(
-    server: StubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_without_an_end_are_given_up(server, monkeypatch) -> None:
     monkeypatch.setattr(products, "MOST_PAGES", 2)
 
     def endless(request: Request) -> Reply:
@@ -95,9 +93,7 @@ def test_pages_without_an_end_are_given_up(
     ("content", "words"),
     [({"servers": {}}, "lists no machine type"), ({"servers": []}, "has no object servers")],
 )
-def test_a_page_without_machine_types_fails_the_zone(
-    server: StubServer, content: dict[str, Any], words: str
-) -> None:
+def test_a_page_without_machine_types_fails_the_zone(server, content, words) -> None:
     server.on(PATH, Reply.json(content))
     result = fetch()
     assert result.status == "failed"

@@ -22,11 +22,7 @@ SERVER: dict[str, Any] = {
     "ncpus": 24,
     "ram": 257698037760,
     "gpu": 1,
-    "gpu_info": {
-        "gpu_manufacturer": "NVIDIA",
-        "gpu_name": "H100-PCIe",
-        "gpu_memory": 85899345920,
-    },
+    "gpu_info": {"gpu_manufacturer": "NVIDIA", "gpu_name": "H100-PCIe", "gpu_memory": 85899345920},
     "mig_profile": None,
     "monthly_price": 2092.545,
     "hourly_price": 2.8665,

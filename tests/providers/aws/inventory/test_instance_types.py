@@ -217,7 +217,7 @@ def test_a5_trn2u_told_without_accelerators_has_sixteen(read_row):
 )
 def test_a5_every_kind_of_accelerator_has_its_spec_sheet(
     read_row, name, structures, identifier, kind
-):
+) -> None:
     row = read_row(info(name, **structures))
     assert row["accelerators"][0]["accelerator_id"] == identifier
     assert row["accelerator_kind"] == kind
@@ -313,11 +313,11 @@ def test_disks_metal_and_confidential_computing(read_row):
             **disks,
         )
     )
-    assert (
-        row["local_disk_count"],
-        row["local_disk_kind"],
-        round(row["local_disk_gib"], 1),
-    ) == (8, "nvme_ssd", 28312.2)
+    assert (row["local_disk_count"], row["local_disk_kind"], round(row["local_disk_gib"], 1)) == (
+        8,
+        "nvme_ssd",
+        28312.2,
+    )
     assert (row["hypervisor"], row["bare_metal"], row["confidential_computing"]) == (
         "none",
         True,

@@ -3,13 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers.aws_pages import (
-    LandedPages,
-    element,
-    line,
-    price_list,
-    xml,
-)
+from tests.helpers.aws_pages import LandedPages, element, line, price_list, xml
 
 from hwprices.landing.pages import NO_ANSWER
 from hwprices.providers.aws.inventory.regions import currency_of, region_of
@@ -127,10 +121,7 @@ def test_a20_wavelength_zones_meet_their_prices_and_have_a_country(tmp_path):
         .add(
             "zones",
             "us-east-1",
-            xml(
-                "DescribeAvailabilityZones",
-                element("availabilityZoneInfo", [described_zone]),
-            ),
+            xml("DescribeAvailabilityZones", element("availabilityZoneInfo", [described_zone])),
             suffix="xml",
         )
     )

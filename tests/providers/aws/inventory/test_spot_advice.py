@@ -3,9 +3,7 @@
 import json
 
 import pytest
-from tests.helpers.aws_pages import (
-    LandedPages,
-)
+from tests.helpers.aws_pages import LandedPages
 
 from hwprices.providers.aws.inventory.spot_advice import read_band
 
@@ -34,10 +32,7 @@ def test_bands_and_savings_are_read_by_system(tmp_path):
         "interruption_percent_from",
         "interruption_percent_to",
         "saving_percent",
-    ).rows() == [
-        ("linux", ">20%", 20, 100, 61),
-        ("windows", "<5%", 0, 5, 40),
-    ]
+    ).rows() == [("linux", ">20%", 20, 100, 61), ("windows", "<5%", 0, 5, 40)]
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,7 @@
 
 from decimal import Decimal
 
-from tests.helpers.aws_pages import (
-    LandedPages,
-    element,
-    xml,
-)
+from tests.helpers.aws_pages import LandedPages, element, xml
 
 
 def test_capacity_blocks_cost_their_fee_by_the_hour_and_machine(tmp_path):

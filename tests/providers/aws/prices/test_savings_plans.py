@@ -5,13 +5,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.aws_pages import (
-    LandedPages,
-    line,
-    price_list,
-    quotes,
-    savings_plans,
-)
+from tests.helpers.aws_pages import LandedPages, line, price_list, quotes, savings_plans
 
 from hwprices.providers import UnreadablePageError
 from hwprices.providers.aws.prices import savings_plans as reader
@@ -183,7 +177,7 @@ def test_a_savings_plan_file_cut_short_is_an_error(tmp_path):
 @pytest.mark.parametrize("style", [{}, {"indent": 2, "separators": (",", " : ")}])
 def test_a_usual_file_is_not_parsed_twice_to_find_names_that_are_repeated(
     tmp_path, monkeypatch, style
-):
+) -> None:
     """Their number tells: a second parser takes ten times as long. AWS writes the second style."""
     monkeypatch.setattr(reader, "refuse_repeated_names", None)
     usual = savings_plans(

@@ -5,12 +5,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.aws_pages import (
-    LandedPages,
-    line,
-    price_list,
-    quotes,
-)
+from tests.helpers.aws_pages import LandedPages, line, price_list, quotes
 
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
