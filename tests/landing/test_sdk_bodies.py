@@ -86,7 +86,7 @@ def test_a_decompression_bomb_is_refused(fetch, provider):
 @pytest.mark.parametrize("where", ["before the answer", "in the body"])
 def test_a_server_that_stalls_is_asked_twice(fetch, provider, where):
     reply = Reply(b" " * 100, cut=0 if where == "before the answer" else 50, stall=30)
-    _line, server = fetch(provider, reply, read_timeout=1, attempts=4)
+    _line, server = fetch(provider, reply, read_timeout=0.3, attempts=4)
     assert len(server.requests) == 2
 
 

@@ -89,7 +89,7 @@ def test_a_fault_lands_nothing_and_names_the_server(
 ) -> None:
     server = stub().on("/*", FAULTS[fault])
     if FAULTS[fault].stall:  # the others may take their time on a busy machine
-        monkeypatch.setenv("HWPRICES_READ_TIMEOUT", "0.5")
+        monkeypatch.setenv("HWPRICES_READ_TIMEOUT", "0.2")
     context = context_at(server, providers.get(name), tmp_path, monkeypatch)
     for step in steps(providers.get(name), context):
         with pytest.raises(FetchError, match=r"127\.0\.0\.1"):

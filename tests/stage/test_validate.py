@@ -126,7 +126,7 @@ def test_a_duplicate_key_in_a_table_of_the_project_is_an_error():
         validate.check(make.prices({}, {}), Prices)
 
 
-@settings(max_examples=100 if NIGHTLY else 30)
+@settings(max_examples=100 if NIGHTLY else 15)
 @given(
     st.lists(
         st.lists(

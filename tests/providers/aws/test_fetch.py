@@ -336,10 +336,14 @@ def test_a10_a_dead_region_is_skipped_within_seconds(stub, tmp_path, account):
     account(ec2(stub(), Reply(b"late", stall=30, cut=0)).url)
     began = time.monotonic()
     with pytest.raises(SkippedError, match="did not answer"):
-        get("aws").fetch(context(tmp_path), Unit("aws", "instance_types", "eu-west-1"))
+        get("aws").fetch(
+            context(tmp_path, read_timeout=0.3), Unit("aws", "instance_types", "eu-west-1")
+        )
     account("http://127.0.0.1:9")  # discard: nobody listens
     with pytest.raises(SkippedError, match="did not answer") as refused:
-        get("aws").fetch(context(tmp_path), Unit("aws", "instance_types", "eu-west-1"))
+        get("aws").fetch(
+            context(tmp_path, read_timeout=0.3), Unit("aws", "instance_types", "eu-west-1")
+        )
     assert refused.value.cause == NO_ANSWER
     assert time.monotonic() - began < 10
 
