@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.helpers.cases import rows
 from tools import spec_lint
 
 from hwprices.specs.accelerator_names import accelerator_matcher
@@ -19,32 +20,7 @@ pytestmark = pytest.mark.shared
 
 Device = Callable[[str], dict[str, Any]]
 
-RENAMED = {
-    "nvidia-p100-pcie-16": "nvidia-p100",
-    "nvidia-p100-sxm2": "nvidia-p100-sxm2-16gb",
-    "nvidia-a100-pcie-40": "nvidia-a100-pcie-40gb",
-    "nvidia-a100-pcie-80": "nvidia-a100-pcie-80gb",
-    "nvidia-a100-sxm-40": "nvidia-a100-sxm4-40gb",
-    "nvidia-a100-sxm-80": "nvidia-a100-sxm4-80gb",
-    "nvidia-v100-sxm2-16": "nvidia-v100-sxm2-16gb",
-    "nvidia-v100-sxm2-32": "nvidia-v100-sxm2-32gb",
-    "nvidia-v100-pcie-16": "nvidia-v100-pcie-16gb",
-    "nvidia-h100-sxm": "nvidia-h100-sxm5-80gb",
-    "nvidia-h100-pcie": "nvidia-h100-pcie-80gb",
-    "nvidia-h100-nvl": "nvidia-h100-nvl-94gb",
-    "nvidia-gh200-96": "nvidia-gh200-96gb",
-    "nvidia-rtx-pro-6000-bse": "nvidia-rtx-pro-6000-server",
-    "nvidia-rtx-pro-4500-bse": "nvidia-rtx-pro-4500-server",
-    "nvidia-jetson-agx-orin-64": "nvidia-jetson-agx-orin-64gb",
-    "nvidia-jetson-orin-nano-8": "nvidia-jetson-orin-nano-8gb",
-    "habana-gaudi1": "intel-gaudi1",
-    "google-tpu-v7": "google-tpu-v7x",
-    "qualcomm-cloud-ai-100-std": "qualcomm-cloud-ai-100",
-    "xilinx-vu9p": "amd-virtex-vu9p",
-    "xilinx-vu47p": "amd-virtex-vu47p",
-    "xilinx-alveo-u250": "amd-alveo-u250",
-    "xilinx-alveo-u30": "amd-alveo-u30",
-}
+RENAMED = {row["listed"]: row["accelerator_id"] for row in rows("specs/renamed")}
 
 COLUMNS = {
     "memory_gb": "memory_gb",
@@ -53,34 +29,11 @@ COLUMNS = {
     **NUMBER_FORMATS,
 }
 
-DIFFERENT = {
-    ("nvidia-k520", "fp64"): "1/24 of FP32 on GK104",
-    ("nvidia-a10", "fp64"): "1/64 of FP32 on GA102; the other list has 1/32",
-    ("nvidia-a10g", "fp64"): "1/64 of FP32 on GA102; the other list has 1/32",
-    ("nvidia-jetson-agx-orin-64gb", "int8"): "the GPU alone; the other figure counts the two DLAs",
-    ("nvidia-jetson-agx-thor", "fp32"): "not from a source in the other list",
-    ("intel-gaudi3", "bf16"): "at the clock that boards ship with",
-    ("intel-gaudi3", "fp8"): "at the clock that boards ship with",
-    ("d-matrix-corsair", "memory_gb"): "the sheet has the LPDDR5X, the other list the SRAM",
-    ("d-matrix-corsair", "memory_bw_gbs"): "the sheet has the LPDDR5X, the other list the SRAM",
-}
-
-LEFT_OUT = {
-    ("nvidia-gh200-96gb", "tdp_w"): "the maker gives the superchip's only",
-    ("nvidia-jetson-orin-nano-8gb", "fp32"): "not from a source in the other list",
-    ("huawei-ascend-910b", "int8"): "not from a source in the other list; reports disagree",
-    ("cerebras-wse-3", "tdp_w"): "23 kW is the system, kept as an estimate",
-    ("etched-sohu", "memory_gb"): "the maker publishes no sheet",
-    ("apple-m3-max", "tdp_w"): "unofficial",
-    ("apple-m3-max", "int8"): "18 TOPS are the neural engine's, in the notes",
-    ("apple-m3-max", "fp32"): "unofficial",
-    ("apple-m3-max", "fp16"): "unofficial",
-    ("apple-m4", "tdp_w"): "unofficial",
-    ("apple-m4", "int8"): "38 TOPS are the neural engine's, in the notes",
-    ("apple-m4", "fp32"): "unofficial",
-    ("apple-m4", "fp16"): "unofficial",
-    ("raspberry-pi-cm5", "tdp_w"): "not from a source in the other list",
-}
+EXPLAINED = rows("specs/different", is_left_out=bool)
+DIFFERENT, LEFT_OUT = (
+    {(row["accelerator_id"], row["figure"]) for row in EXPLAINED if row["is_left_out"] is left_out}
+    for left_out in (False, True)
+)
 
 
 def facts(shared: Path) -> list[dict[str, str | None]]:
@@ -108,7 +61,7 @@ def test_every_compiled_figure_agrees_or_is_explained(shared: Path, device: Devi
                 value,
                 row[figure],
             )
-    assert different == DIFFERENT.keys() | LEFT_OUT.keys()
+    assert different == DIFFERENT | LEFT_OUT
 
 
 def test_what_was_compiled_with_low_confidence_is_not_verified(shared, device) -> None:
@@ -122,24 +75,7 @@ def test_what_was_compiled_with_low_confidence_is_not_verified(shared, device) -
     assert [name for name in low if device(name)["verified"] and name not in raised] == []
 
 
-PRODUCTS = {
-    "Tesla M60": "nvidia-m60",
-    "Tesla T4": "nvidia-t4",
-    "NVIDIA A10G": "nvidia-a10g",
-    "NVIDIA T4G": "nvidia-t4g",
-    "NVIDIA L4": "nvidia-l4",
-    "NVIDIA L40S": "nvidia-l40s",
-    "NVIDIA RTX PRO 6000 Blackwell Server Edition": "nvidia-rtx-pro-6000-server",
-    "Tesla K80": "nvidia-k80",
-    "Tesla V100-SXM2-16GB": "nvidia-v100-sxm2-16gb",
-    "Tesla V100-SXM2-32GB": "nvidia-v100-sxm2-32gb",
-    "NVIDIA A100-SXM4-40GB": "nvidia-a100-sxm4-40gb",
-    "NVIDIA A100-SXM4-80GB": "nvidia-a100-sxm4-80gb",
-    "NVIDIA A100 80GB PCIe": "nvidia-a100-pcie-80gb",
-    "NVIDIA H100 NVL": "nvidia-h100-nvl-94gb",
-    "NVIDIA H100 80GB HBM3": "nvidia-h100-sxm5-80gb",
-    "NVIDIA H200": "nvidia-h200-sxm",
-}
+PRODUCTS = {row["product"]: row["accelerator_id"] for row in rows("specs/products")}
 
 MEASURED_POWER_DIFFERS = {
     # Azure runs it at power_limit_default_w; at most it draws its TDP of 400 W
