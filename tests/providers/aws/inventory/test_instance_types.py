@@ -107,23 +107,27 @@ def test_a5_an_old_answer_with_count_0_is_an_eighth(read_row):
     assert accelerator(row) == ("nvidia-l4", 0.125, 24.0)
 
 
-NEURON = {
-    "neuronInfo": {
-        "neuronDevices": [{"count": 12, "name": "Inferentia2", "memoryInfo": {"sizeInMiB": 32768}}]
+def devices(structure, member, name, count, mib, **more):
+    """List accelerators as one structure of EC2 does."""
+    return {
+        structure: {
+            member: [{"count": count, "name": name, "memoryInfo": {"sizeInMiB": mib}, **more}]
+        }
     }
-}
-INFERENCE = {
-    "inferenceAcceleratorInfo": {
-        "accelerators": [
-            {
-                "count": 12,
-                "name": "Inferentia2",
-                "manufacturer": "AWS",
-                "memoryInfo": {"sizeInMiB": 32768},
-            }
-        ]
-    }
-}
+
+
+NEURON = devices("neuronInfo", "neuronDevices", "Inferentia2", 12, 32768)
+INFERENCE = devices(
+    *("inferenceAcceleratorInfo", "accelerators", "Inferentia2", 12, 32768), manufacturer="AWS"
+)
+TRAINIUM = devices("neuronInfo", "neuronDevices", "Trainium", 16, 32768)
+FPGA = devices("fpgaInfo", "fpgas", "Virtex UltraScale (VU9P)", 1, 65536)
+MEDIA = devices("mediaAcceleratorInfo", "accelerators", "U30", 1, 24576)
+AI100 = devices(
+    *("inferenceAcceleratorInfo", "accelerators", "Qualcomm AI100", 8, 16000),
+    manufacturer="Qualcomm",
+)
+RTX_PRO = gpu("RTX PRO Server 6000", 1, 98304)
 
 
 @pytest.mark.parametrize("structures", [NEURON, INFERENCE, {**NEURON, **INFERENCE}])
@@ -142,77 +146,15 @@ def test_a5_trn2u_told_without_accelerators_has_sixteen(read_row):
 @pytest.mark.parametrize(
     ("name", "structures", "identifier", "kind"),
     [
-        (
-            "trn1.32xlarge",
-            {
-                "neuronInfo": {
-                    "neuronDevices": [
-                        {"count": 16, "name": "Trainium", "memoryInfo": {"sizeInMiB": 32768}}
-                    ]
-                }
-            },
-            "aws-trainium1",
-            "neuron",
-        ),
-        (
-            "f1.2xlarge",
-            {
-                "fpgaInfo": {
-                    "fpgas": [
-                        {
-                            "count": 1,
-                            "name": "Virtex UltraScale (VU9P)",
-                            "memoryInfo": {"sizeInMiB": 65536},
-                        }
-                    ]
-                }
-            },
-            "amd-virtex-vu9p",
-            "fpga",
-        ),
-        (
-            "vt1.3xlarge",
-            {
-                "mediaAcceleratorInfo": {
-                    "accelerators": [
-                        {"count": 1, "name": "U30", "memoryInfo": {"sizeInMiB": 24576}}
-                    ]
-                }
-            },
-            "amd-alveo-u30",
-            "media",
-        ),
-        (
-            "dl2q.24xlarge",
-            {
-                "inferenceAcceleratorInfo": {
-                    "accelerators": [
-                        {
-                            "count": 8,
-                            "name": "Qualcomm AI100",
-                            "manufacturer": "Qualcomm",
-                            "memoryInfo": {"sizeInMiB": 16000},
-                        }
-                    ]
-                }
-            },
-            "qualcomm-cloud-ai-100",
-            "inference",
-        ),
-        (
-            "dl1.24xlarge",
-            gpus(gpu("Gaudi HL-205", 8, 32768)),
-            "intel-gaudi1",
-            "asic",
-        ),  # the API lists it as a GPU
+        ("trn1.32xlarge", TRAINIUM, "aws-trainium1", "neuron"),
+        ("f1.2xlarge", FPGA, "amd-virtex-vu9p", "fpga"),
+        ("vt1.3xlarge", MEDIA, "amd-alveo-u30", "media"),
+        ("dl2q.24xlarge", AI100, "qualcomm-cloud-ai-100", "inference"),
+        # the API lists it as a GPU
+        ("dl1.24xlarge", gpus(gpu("Gaudi HL-205", 8, 32768)), "intel-gaudi1", "asic"),
         ("p3dn.24xlarge", gpus(gpu("V100", 8, 32768)), "nvidia-v100-sxm2-32gb", "gpu"),
         ("p4de.24xlarge", gpus(gpu("A100", 8, 81920)), "nvidia-a100-sxm4-80gb", "gpu"),
-        (
-            "g7e.2xlarge",
-            gpus(gpu("RTX PRO Server 6000", 1, 98304)),
-            "nvidia-rtx-pro-6000-server",
-            "gpu",
-        ),
+        ("g7e.2xlarge", gpus(RTX_PRO), "nvidia-rtx-pro-6000-server", "gpu"),
     ],
 )
 def test_a5_every_kind_of_accelerator_has_its_spec_sheet(

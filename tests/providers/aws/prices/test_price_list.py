@@ -326,58 +326,30 @@ def test_local_zones_wavelength_zones_and_gov(landed):
     assert pages.counts() == {"out_of_scope:location_type=AWS Outposts": 1}
 
 
-WRONG = [
+def term(lease: str, payment: str, **more: str) -> dict[str, str]:
+    return {
+        "TermType": "Reserved",
+        "LeaseContractLength": lease,
+        "PurchaseOption": payment,
+        "OfferingClass": "standard",
+        **more,
+    }
+
+
+FEE = {"Unit": "Quantity", "StartingRange": "", "EndingRange": ""}
+WRONG = [  # words that are not known are in test_new_words.py
     ("platform_disagrees", {"operation": "RunInstances:0002"}),
     ("unknown_operation", {"operation": "RunInstances:zzzz"}),
-    ("unknown_platform", {"Operating System": "Plan 9"}),
     ("unknown_platform", {"Pre Installed S/W": "SQL Quantum"}),
-    ("unknown_tenancy", {"Tenancy": "Lunar"}),
-    ("unknown_market_option", {"MarketOption": "Auction"}),
     ("unknown_term", {"TermType": "Leased"}),
-    (
-        "unknown_term",
-        {
-            "TermType": "Reserved",
-            "LeaseContractLength": "2yr",
-            "PurchaseOption": "No Upfront",
-            "OfferingClass": "standard",
-        },
-    ),
-    (
-        "unknown_term",
-        {
-            "TermType": "Reserved",
-            "LeaseContractLength": "1yr",
-            "PurchaseOption": "Heavy Utilization",
-            "OfferingClass": "standard",
-        },
-    ),
-    ("unknown_unit", {"Unit": "Minutes"}),
+    ("unknown_term", term("2yr", "No Upfront")),
+    ("unknown_term", term("1yr", "Heavy Utilization")),
     ("tiered_price", {"StartingRange": "744"}),
     ("unreadable_price", {"PricePerUnit": "call us"}),
     ("unreadable_price", {"PricePerUnit": "-1"}),
     ("no_instance_type", {"Instance Type": ""}),
-    (
-        "missing_upfront",
-        {
-            "TermType": "Reserved",
-            "LeaseContractLength": "1yr",
-            "PurchaseOption": "All Upfront",
-            "OfferingClass": "standard",
-        },
-    ),
-    (
-        "missing_hourly",
-        {
-            "TermType": "Reserved",
-            "LeaseContractLength": "1yr",
-            "PurchaseOption": "Partial Upfront",
-            "OfferingClass": "standard",
-            "Unit": "Quantity",
-            "StartingRange": "",
-            "EndingRange": "",
-        },
-    ),
+    ("missing_upfront", term("1yr", "All Upfront")),
+    ("missing_hourly", term("1yr", "Partial Upfront", **FEE)),
 ]
 
 
