@@ -133,18 +133,11 @@ def aws_pages(folder: Path, kind: str, body: bytes, suffix: str) -> Pages:
 GOOD_LIST = price_list([line("0.0961", SKU="A"), line("0.0962", SKU="B")])
 PLANS = savings_plans("eu-west-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("A", "1")]))
 HOSTILE_AWS = {
-    "no header": ("prices", b"x\ny\n", "csv"),
-    "missing columns": ("prices", b"SKU,RateCode\na,b\n", "csv"),
-    "spot advisor a list": ("spot_advisor", b"[]", "json"),
     "spot advisor empty": ("spot_advisor", b"{}", "json"),
-    "spot advisor deep": ("spot_advisor", DEEP, "json"),
     "spot advisor digits": ("spot_advisor", b'{"ranges": ' + b"9" * 10_000 + b"}", "json"),
-    "plans cut": ("savings_plans", PLANS[:-9], "json"),
-    "plans a list": ("savings_plans", b"[]", "json"),
     "plans of another shape": ("savings_plans", b'{"products": [5], "terms": {}}', "json"),
     "price of 300 digits": ("savings_plans", PLANS.replace(b'"1", "cur', b'1e300, "cur'), "json"),
     "plans deep": ("savings_plans", b'{"products": ' + DEEP + b"}", "json"),
-    "types not XML": ("instance_types", b"<html>", "xml"),
     "types without a name": (
         "instance_types",
         b"<r><instanceTypeSet><item><a>b</a></item></instanceTypeSet></r>",
@@ -190,7 +183,6 @@ def test_a_hostile_cell_of_a_price_list_changes_no_other_price(tmp_path: Path, c
 
 
 RETAIL_PAGES: dict[str, Any] = {
-    "deep": DEEP,
     "deep items": b'{"Items": ' + DEEP + b', "Count": 0}',
     "price of 10,000 digits": json.dumps(answer([item("9" * 10_000)])).encode(),
     "NaN": b'{"Items": [{"retailPrice": NaN}], "Count": 1}',
@@ -213,7 +205,7 @@ def test_a_hostile_page_of_azure_prices_costs_no_other_price(tmp_path: Path, nam
     assert len(pages.unreadable) + (0 if refused is None else refused.height) == 1
 
 
-@pytest.mark.parametrize("body", [DEEP, b"[]", b'{"value": 5}', b"{}", b'{"value": [5]}'])
+@pytest.mark.parametrize("body", [b'{"value": 5}', b"{}", b'{"value": [5]}'])
 def test_without_one_readable_list_of_sizes_azure_fails(tmp_path: Path, body: bytes) -> None:
     landed = Landed(tmp_path).retail([item(0.1)]).add("skus", "eastus", body)
     pages = landed.pages()
@@ -242,50 +234,6 @@ def gcp_pages(folder: Path, skus: bytes, types: bytes | None = None) -> Pages:
         page = landing.land_bytes(unit, body, url=URL, retrieved_at=NOW)
         results.append(UnitResult(unit, "ok", (page,)))
     return Pages(Run("r", "gcp", "live", NOW, "1", tuple(results)), landing)
-
-
-def hostile_sku(**price: Any) -> bytes:
-    """A list of the SKUs of N2, with one more that has this unitPrice."""
-    wrong = json.loads(json.dumps(n2_skus()[0])) | {"skuId": "WRONG", "serviceRegions": ["mars"]}
-    rate = wrong["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]
-    rate["unitPrice"] = price
-    return json.dumps({"skus": [*n2_skus(), wrong]}).encode()
-
-
-@pytest.mark.parametrize(
-    ("price", "reason"),
-    [
-        ({"currencyCode": "USD", "units": "-5"}, "unreadable_price"),
-        ({"currencyCode": "USD", "units": "99999999999999999999999"}, "unreadable_price"),
-        ({"currencyCode": "XYZ", "units": "99999999999999999999999"}, "unknown_currency"),
-        ({"currencyCode": "USD", "nanos": -1}, "unreadable_price"),
-        ({"currencyCode": "USD", "units": "five"}, "unreadable_price"),
-        ({"currencyCode": "USD", "units": [], "nanos": 1}, "unreadable_price"),
-        ({"currencyCode": "USD", "units": True}, "unreadable_price"),
-        ({"currencyCode": "USD", "units": "0", "nanos": 0.5}, "unreadable_price"),
-        ({}, "no_currency"),
-    ],
-)
-def test_a_hostile_amount_of_a_sku_is_quarantined(tmp_path: Path, price, reason) -> None:
-    pages = gcp_pages(tmp_path, hostile_sku(**price))
-    parts = [part for part in get("gcp").normalise(pages) if part.table == "prices"]
-    rows = [row for part in parts for row in part.frame.lazy().collect().to_dicts()]
-    linux = [row for row in rows if row["os"] == "linux"]
-    hourly = {(row["purchase_option"], row["term_months"]): str(row["hourly"]) for row in linux}
-    assert hourly == {  # the commitments are 72 % and 54 % of it
-        ("on_demand", 0): "0.0971180000",
-        ("committed_use", 12): "0.0699249600",
-        ("committed_use", 36): "0.0524437200",
-    }
-    reasons = [row for part in parts if part.refused is not None for row in part.refused["reason"]]
-    assert reasons == [reason]
-
-
-@pytest.mark.parametrize("body", [DEEP, b"[]", b'{"skus": 5}'])
-def test_without_the_sku_catalog_gcp_fails(tmp_path: Path, body: bytes) -> None:
-    pages = gcp_pages(tmp_path, body)
-    with pytest.raises(UnreadablePageError, match=pages.of("skus")[0].key):
-        list(get("gcp").normalise(pages))
 
 
 @pytest.mark.parametrize("figure", [0, -1, 10**30, "NaN", None])

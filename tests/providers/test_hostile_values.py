@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from tests.helpers import make
 from tests.helpers.aws_pages import LandedPages, line, price_list, savings_plans
-from tests.helpers.azure_pages import Landed, answer, item, sku
+from tests.helpers.azure_pages import Landed, item, sku
 from tests.helpers.gcp_pages import machine_type, n2_skus
 from tests.providers.test_hostile_pages import gcp_pages
 
-from hwprices.providers import Pages, UnreadablePageError, get
+from hwprices.providers import Pages, get
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 from hwprices.stage.stage import Staged, stage
@@ -127,16 +127,6 @@ PLANS = savings_plans(
 )
 
 
-def test_a_name_that_comes_twice_in_a_savings_plan_fails_the_page(tmp_path: Path) -> None:
-    twice = PLANS.replace(b'"price": "0.07"', b'"price": "0.07", "price": "0.01"')
-    assert twice != PLANS
-    landed = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line()]))
-    pages = landed.add("savings_plans", "us-east-1", twice, suffix="json").pages()
-    staged, tables = staged_tables(pages, tmp_path)
-    assert set(tables["prices"]["purchase_option"]) == {"on_demand"}
-    assert "comes twice" in staged.troubles[0].reason
-
-
 def test_a_savings_plan_nested_100000_deep_fails_in_no_time(tmp_path: Path) -> None:
     deep = b"[" * 100_000 + b"]" * 100_000
     unit = PLANS.replace(b'"price": "0.07"', b'"price": "0.07", "more": ' + deep)
@@ -145,25 +135,6 @@ def test_a_savings_plan_nested_100000_deep_fails_in_no_time(tmp_path: Path) -> N
         pages = landed.add("savings_plans", "us-east-1", body, suffix="json").pages()
         staged, _ = staged_tables(pages, tmp_path)
         assert "nested too deep" in staged.troubles[0].reason
-
-
-def test_a_name_that_comes_twice_in_azures_prices_fails_the_page(tmp_path: Path) -> None:
-    good, other = json.dumps(answer([item(0.1)])), json.dumps(answer([item(0.2)]))
-    twice = other.replace('"retailPrice": 0.2', '"retailPrice": 0.2, "retailPrice": 0.3')
-    landed = Landed(tmp_path).skus(sku("Standard_D2s_v3"))
-    landed.add("retail_consumption_usd", "eastus", good.encode())
-    landed.add("retail_consumption_usd", "westeurope", twice.encode())
-    pages = landed.pages()
-    list(get("azure").normalise(pages))
-    assert ["comes twice" in page.reason for page in pages.unreadable] == [True]
-
-
-def test_a_name_that_comes_twice_in_googles_skus_fails_the_page(tmp_path: Path) -> None:
-    body = json.dumps({"skus": n2_skus()})
-    twice = body.replace('"nanos":', '"nanos": 1, "nanos":', 1)
-    assert twice != body
-    with pytest.raises(UnreadablePageError, match="'nanos' comes twice"):
-        list(get("gcp").normalise(gcp_pages(tmp_path, twice.encode())))
 
 
 ENTITIES = b"""<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa">

@@ -4,18 +4,31 @@ The short run belongs to the suite; the long one is marked ``slow``. Inputs that
 are in tests/providers/test_hostile_pages.py.
 """
 
+import json
 from collections.abc import Callable
 from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.helpers import oracle_pages, ovh_pages
 from tests.helpers.aws_pages import line, price_list, quotes, reserved, savings_plans, xml
 from tests.helpers.nightly import only_at_night
-from tests.providers.fuzz.pages import Checks, PageKind, mutations, normalise, recorded, sampled
+from tests.providers.fuzz.pages import (
+    DEEP,
+    Checks,
+    PageKind,
+    mutations,
+    normalise,
+    recorded,
+    sampled,
+)
 
 SHORT, LONG = 6, 1000
 """Examples of each parser: in every run of the tests, and at night."""
+
+UNREADABLE = (b"", b"[]", b"5", b"<html>", b"[", b"\x00", DEEP)
+"""Bodies that are no page of any parser."""
 
 PROVIDER_FAILURES = ("machine SKUs are not understood", "nothing says how many")
 """Errors that judge many pages or the sheets, and so name no page."""
@@ -135,10 +148,58 @@ def gcp_tpu_types() -> PageKind:
     return PageKind("gcp", "tpu_types", "global", "json", body, (GCP_TYPES, GCP_SKUS))
 
 
+PRODUCTS = oracle_pages.body([oracle_pages.product(), oracle_pages.ocpus(), oracle_pages.memory()])
+SHAPES = oracle_pages.body([oracle_pages.H100_SHAPE, oracle_pages.E4_SHAPE])
+
+
+def oracle_products() -> PageKind:
+    companion = ("shapes", "global", "json", SHAPES)
+    return PageKind("oracle", "products", "global", "json", PRODUCTS, (companion,))
+
+
+def oracle_shapes() -> PageKind:
+    companion = ("products", "global", "json", PRODUCTS)
+    return PageKind("oracle", "shapes", "global", "json", SHAPES, (companion,))
+
+
+def ovh_catalog() -> PageKind:
+    three_zones = ovh_pages.plan("b3-8.consumption.3AZ", 9000000, technical=ovh_pages.B3_8)
+    body = ovh_pages.body(ovh_pages.plan(), three_zones)
+    return PageKind("ovh", "catalog", "global", "json", body)
+
+
+def sheet_of(provider: str, lines: int) -> PageKind:
+    shown = sampled(provider, "sheet").splitlines(keepends=True)[:lines]
+    return PageKind(provider, "sheet", "global", "csv", b"".join(shown))
+
+
+def price_sheet() -> PageKind:
+    return sheet_of("coreweave", 12)
+
+
+def price_sheet_of_rates() -> PageKind:
+    return sheet_of("lambda", 8)
+
+
+def runpod_gpu_types() -> PageKind:
+    listed = json.loads(sampled("runpod", "gpu_types"))["data"]["gpuTypes"][:3]
+    offers = {"maxGpuCount": 8, "secureCloud": True, "communityCloud": True}
+    types = [{**gpu_type, **offers, "communitySpotPrice": 0.1} for gpu_type in listed]
+    body = json.dumps({"data": {"gpuTypes": types}}).encode()
+    return PageKind("runpod", "gpu_types", "global", "json", body)
+
+
+def scaleway_servers() -> PageKind:
+    body = sampled("scaleway", "servers", "fr-par-2")
+    return PageKind("scaleway", "servers", "fr-par-2", "json", body)
+
+
 PAGE_KINDS: tuple[Callable[[], PageKind], ...] = (
     *(aws_price_list, aws_savings_plans, aws_spot, aws_capacity_blocks, aws_spot_advisor),
     *(aws_instance_types, aws_zones, aws_regions, azure_retail, azure_skus, azure_locations),
-    *(gcp_skus, gcp_machine_types, gcp_zones, gcp_regions, gcp_tpu_types),
+    *(gcp_skus, gcp_machine_types, gcp_zones, gcp_regions, gcp_tpu_types, oracle_products),
+    *(oracle_shapes, ovh_catalog, price_sheet, price_sheet_of_rates, runpod_gpu_types),
+    scaleway_servers,
 )
 
 
@@ -177,6 +238,15 @@ def fuzz(make: Callable[[], PageKind], examples: int) -> None:
 @pytest.mark.parametrize("make", PAGE_KINDS)
 def test_a_mutated_page_gives_rows_or_an_error_of_our_own(make: Callable[[], PageKind]) -> None:
     fuzz(make, SHORT)
+
+
+@pytest.mark.parametrize("make", PAGE_KINDS)
+def test_a_body_of_another_shape_is_an_unreadable_page(make: Callable[[], PageKind]) -> None:
+    kind, checks = made(make), Checks()
+    for body in UNREADABLE:
+        tables = normalise(kind, body, checks)
+        assert tables.error or tables.unreadable == (tables.page,), body[:20]
+        assert tables.error is None or tables.page in str(tables.error), body[:20]
 
 
 @only_at_night("takes hours")

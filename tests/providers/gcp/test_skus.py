@@ -134,6 +134,10 @@ def test_a_price_of_nothing_or_of_an_unknown_unit_is_refused(tmp_path: Path) -> 
         {"units": "10001", "nanos": 0},
         {"units": "0", "nanos": -1},
         {"units": "0", "nanos": 10**9},
+        {"units": "99999999999999999999999"},
+        {"units": [], "nanos": 1},
+        {"units": True},
+        {"units": "0", "nanos": 0.5},
     ],
 )
 def test_an_amount_that_is_no_price_is_refused(tmp_path: Path, amount: dict[str, Any]) -> None:

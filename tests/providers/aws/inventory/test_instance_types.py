@@ -4,7 +4,6 @@ import pytest
 from tests.helpers.aws_pages import LandedPages, described, line, price_list
 
 from hwprices.errors import HwpricesError
-from hwprices.providers import get
 from hwprices.stage import corrections
 
 
@@ -399,16 +398,6 @@ def test_corrections_of_plain_columns_and_broken_files(tmp_path, read_row):
         file.write_text(broken)
         with pytest.raises(HwpricesError, match=words):
             corrections.load("aws", file)
-
-
-def test_an_answer_that_is_not_xml_is_one_clear_line(tmp_path):
-    pages = (
-        LandedPages(tmp_path).add("instance_types", "us-east-1", b"<html>", suffix="xml").pages()
-    )
-    list(get("aws").normalise(pages))
-    (unreadable,) = pages.unreadable
-    assert unreadable.key == pages.of("instance_types")[0].key
-    assert "not XML" in unreadable.reason
 
 
 def ebs(baseline: tuple[float, int], maximum: tuple[float, int]) -> dict:
