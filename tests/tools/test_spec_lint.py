@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.helpers.cases import cases, optional
 from tests.helpers.sheet_copies import add, copy_with, set_cells
 from tools import spec_lint
 
@@ -18,40 +19,10 @@ def test_the_sheet_is_clean() -> None:
     assert spec_lint.lint() == []
 
 
-@pytest.mark.parametrize(
-    ("device", "cells", "rule"),
-    [
-        ("nvidia-l4", {"fp16_dense_tflops": "242"}, "sparse_as_dense"),
-        ("nvidia-h100-sxm5-80gb", {"fp16_dense_tflops": "1979"}, "sparse_as_dense"),
-        ("nvidia-b300", {"fp4_dense_tflops": "9000"}, "sparse_as_dense"),  # 18,000 halved by rule
-        ("nvidia-l40s", {"fp8_dense_tflops": None}, "sparse_without_dense"),
-        ("nvidia-a40", {"int8_dense_tops": "149.7"}, "int8_is_twice_fp16"),
-        ("nvidia-a40", {"tf32_dense_tflops": "37.4"}, "tf32_is_half_fp16"),
-        ("nvidia-a40", {"bf16_dense_tflops": "37.4"}, "bf16_is_fp16"),
-        ("google-tpu-v6e", {"int8_dense_tops": "918"}, "int8_is_twice_bf16"),
-        ("nvidia-t4", {"bf16_dense_tflops": "65"}, "rate_of_unsupported"),
-        ("nvidia-l4", {"fp8_support": "unknown"}, "rate_of_unsupported"),
-        ("nvidia-p40", {"memory_bandwidth_gbs": "694"}, "bandwidth"),
-        ("nvidia-p40", {"memory_bus_bits": None}, "bandwidth"),
-        ("nvidia-a10g", {"fp16_dense_tflops": "125"}, "unexplained"),
-        ("nvidia-a100-pcie-40gb", {"tdp_w": "300"}, "needless_explanation"),
-        ("nvidia-t4", {"tdp_w": None}, "second_source_of_nothing"),
-        ("nvidia-l4", {"memory_gb": "23034"}, "implausible"),  # MiB
-        ("nvidia-l4", {"fp32_dense_tflops": "30300"}, "implausible"),  # GFLOPS
-        ("intel-gaudi1", {"verified": "true"}, "verified"),
-        ("google-tpu-v4", {"tdp_w": "192"}, "estimate"),
-        ("google-tpu-v4", {"tdp_estimate_source": None}, "source"),
-        ("nvidia-rtx-4090", {"launch_price_source": None}, "source"),
-        ("nvidia-a10", {"fp64_dense_tflops": "0.98"}, "fp64_of_family"),
-        ("nvidia-a10g", {"fp64_dense_tflops": "1.1"}, "fp64_of_family"),
-        ("amd-mi350x", {"fp16_dense_tflops": "2309.6"}, "inexact_ratio"),
-        ("amd-mi250", {"interconnect_gbs": "800"}, "links"),
-        ("nvidia-h100-sxm5-80gb", {"purchase_price_date": "2024-01-01"}, "undated"),
-    ],
-)
-def test_each_lint_finds_its_mistake(tmp_path, device, cells, rule) -> None:
+@cases("specs/lint", value=optional)
+def test_each_lint_finds_its_mistake(tmp_path, device, column, value, rule) -> None:
     assert (rule, device) in findings(
-        copy_with(tmp_path, "accelerators", set_cells(device, **cells))
+        copy_with(tmp_path, "accelerators", set_cells(device, **{column: value}))
     )
 
 
