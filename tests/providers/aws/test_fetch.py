@@ -249,7 +249,7 @@ def test_no_credential_is_landed_logged_or_told(stub, tmp_path, moto, account, c
 
 
 def test_over_plain_http_the_server_sees_no_credential(stub, tmp_path, account, monkeypatch):
-    server = ec2(stub(), Reply(quotes(), content_type="text/xml"))
+    server = ec2(stub(), text(quotes()))
     account(server.url)
     monkeypatch.setenv("AWS_SESSION_TOKEN", SECRET)
     get("aws").fetch(context(tmp_path), Unit("aws", "spot", "eu-west-1"))
@@ -263,18 +263,22 @@ def ec2(server: StubServer, answer) -> StubServer:
     return server.on("/", answer)
 
 
+FIRST_QUOTE = quotes(
+    ("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-01T00:00:00Z")
+).replace(b"<nextToken/>", b"<nextToken>more</nextToken>")
+
+
+def text(body: bytes, **more) -> Reply:
+    return Reply(body, content_type="text/xml", **more)
+
+
 def test_spot_pages_are_followed_to_the_last(stub, tmp_path, account):
-    first = quotes(
-        ("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-01T00:00:00Z")
-    ).replace(b"<nextToken/>", b"<nextToken>more</nextToken>")
     last = quotes(("us-east-1b", "m5.large", "Linux/UNIX", "0.05", "2026-07-01T00:00:00Z"))
-    server = ec2(
-        stub(), [Reply(first, content_type="text/xml"), Reply(last, content_type="text/xml")]
-    )
+    server = ec2(stub(), [text(FIRST_QUOTE), text(last)])
     account(server.url)
     one = context(tmp_path)
     pages = get("aws").fetch(one, Unit("aws", "spot", "us-east-1"))
-    assert [one.landing.read(p) for p in pages] == [first, last]
+    assert [one.landing.read(p) for p in pages] == [FIRST_QUOTE, last]
     requests = [r.body.decode() for r in server.requests]
     assert "StartTime=2026-07-20T12%3A00%3A00Z" in requests[0]
     assert "NextToken" not in requests[0]
@@ -282,10 +286,7 @@ def test_spot_pages_are_followed_to_the_last(stub, tmp_path, account):
 
 
 def test_a_page_that_leads_to_itself_is_an_error(stub, tmp_path, account):
-    again = quotes(
-        ("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-01T00:00:00Z")
-    ).replace(b"<nextToken/>", b"<nextToken>more</nextToken>")
-    account(ec2(stub(), Reply(again, content_type="text/xml")).url)
+    account(ec2(stub(), text(FIRST_QUOTE)).url)
     with pytest.raises(FetchError, match="same page"):
         get("aws").fetch(context(tmp_path), Unit("aws", "spot", "us-east-1"))
 
@@ -302,10 +303,7 @@ def by_region(**answers: Reply):
     def answer(request: Request) -> Reply:
         return answers.get(
             region_of(request).replace("-", "_"),
-            Reply(
-                described({"instanceType": f"only.in-{region_of(request)}"}),
-                content_type="text/xml",
-            ),
+            text(described({"instanceType": f"only.in-{region_of(request)}"})),
         )
 
     return answer
@@ -349,20 +347,14 @@ def test_a10_a_dead_region_is_skipped_within_seconds(stub, tmp_path, account):
 
 
 def test_a_region_that_stops_answering_midway_fails(stub, tmp_path, account):
-    first = quotes(
-        ("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2026-07-01T00:00:00Z")
-    ).replace(b"<nextToken/>", b"<nextToken>more</nextToken>")
-    account(ec2(stub(), [Reply(first, content_type="text/xml"), Reply(b"x", stall=30, cut=0)]).url)
+    account(ec2(stub(), [text(FIRST_QUOTE), Reply(b"x", stall=30, cut=0)]).url)
     with pytest.raises(FetchError, match="broke off"):
         get("aws").fetch(context(tmp_path), Unit("aws", "spot", "us-east-1"))
 
 
 def test_an_answer_cut_short_is_tried_again_and_then_an_error(stub, tmp_path, account):
     complete = described({"instanceType": "m5.large"})
-    cut, good = (
-        Reply(complete[:-20], content_type="text/xml"),
-        Reply(complete, content_type="text/xml"),
-    )
+    cut, good = (text(complete[:-20]), text(complete))
     account(ec2(stub(), [cut, good]).url)
     one = context(tmp_path)
     assert len(get("aws").fetch(one, Unit("aws", "instance_types", "us-east-1"))) == 1
@@ -372,7 +364,7 @@ def test_an_answer_cut_short_is_tried_again_and_then_an_error(stub, tmp_path, ac
 
 
 def test_throttling_is_waited_out(stub, tmp_path, account):
-    good = Reply(described({"instanceType": "m5.large"}), content_type="text/xml")
+    good = text(described({"instanceType": "m5.large"}))
     server = ec2(
         stub(), [error("RequestLimitExceeded", 503), error("RequestLimitExceeded", 503), good]
     )
@@ -426,15 +418,10 @@ def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(stub, tmp_path, ac
 
     def answer(request: Request) -> Reply:
         if action_of(request) == "DescribeInstanceTypes":
-            return Reply(
-                described({"instanceType": "p5.48xlarge"}, {"instanceType": "p4d.24xlarge"}),
-                content_type="text/xml",
+            return text(
+                described({"instanceType": "p5.48xlarge"}, {"instanceType": "p4d.24xlarge"})
             )
-        return (
-            error("InvalidParameterValue", 400)
-            if b"p4d" in request.body
-            else Reply(offers, content_type="text/xml")
-        )
+        return error("InvalidParameterValue", 400) if b"p4d" in request.body else text(offers)
 
     server = ec2(stub(), answer)
     account(server.url)
@@ -495,7 +482,7 @@ def blocks(request: Request) -> Reply:
     else:
         machine = {"availabilityZone": "us-east-1a", "instanceType": "p5.48xlarge"}
         body = offered(**machine, instanceCount=1, upfrontFee="755.136")
-    return Reply(body, content_type="text/xml")
+    return text(body)
 
 
 def test_a22_ultraservers_are_asked_for_and_priced_as_a_whole(stub, tmp_path, account):
