@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 from tools.sample.aws import HEADER, HOURLY, ON_DEMAND, UPFRONT
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
@@ -24,6 +25,21 @@ NOW = datetime(2026, 7, 20, 12, tzinfo=UTC)
 
 RATE = {"Hrs": HOURLY, "Quantity": UPFRONT}
 """Codes of the two dimensions of a term, by their unit."""
+
+
+ACCOUNT = (
+    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"),
+    *("AWS_ENDPOINT_URL_EC2", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION"),
+)
+
+
+def without_account(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Make a machine without AWS: no variables, no files, no metadata service."""
+    for name in ACCOUNT:
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(folder / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 def line(price: str = "0.0960000000", **columns: str) -> dict[str, str]:

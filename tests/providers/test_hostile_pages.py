@@ -12,6 +12,7 @@ from tests.helpers.aws_pages import (
     price_list,
     quotes,
     savings_plans,
+    without_account,
 )
 from tests.helpers.azure_pages import RETAIL, Landed, answer, item, sku, tables
 from tests.helpers.azure_pages import context as azure_context
@@ -46,12 +47,7 @@ NO_LINKS = (
 
 @pytest.fixture(autouse=True)
 def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No AWS credentials, whatever this machine has."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    without_account(monkeypatch, tmp_path)
 
 
 def by_name(units: list[Unit]) -> dict[str, Unit]:

@@ -9,6 +9,7 @@ from tests.helpers.aws_pages import (
     price_list,
     reserved,
     savings_plans,
+    without_account,
 )
 
 from hwprices.collect.collector import Collector
@@ -40,19 +41,7 @@ PLANS = savings_plans(
 
 @pytest.fixture
 def run(stub, tmp_path, monkeypatch):
-    for name in (
-        "AWS_PROFILE",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AWS_ENDPOINT_URL",
-        "AWS_ENDPOINT_URL_EC2",
-        "AWS_REGION",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    without_account(monkeypatch, tmp_path)
     server = bulk_server(stub(), {"us-east-1": PRICES}, {"us-east-1": PLANS})
     monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path / "data"))
     monkeypatch.setenv("HWPRICES_SOURCE", "live")

@@ -16,6 +16,7 @@ from tests.helpers.aws_pages import (
     price_list,
     quotes,
     savings_plans,
+    without_account,
     xml,
 )
 from tests.helpers.stub_server import Reply, Request, StubServer
@@ -28,26 +29,11 @@ from hwprices.settings import load_as
 
 SECRET = "wJalrXUtnFEMI-not-a-real-key"
 NOW = datetime(2026, 7, 20, 12, tzinfo=UTC)
-NAMES = (
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "AWS_PROFILE",
-    "AWS_ENDPOINT_URL_EC2",
-    "AWS_ENDPOINT_URL",
-    "AWS_REGION",
-    "AWS_DEFAULT_REGION",
-)
 
 
 @pytest.fixture(autouse=True)
 def no_account(monkeypatch, tmp_path):
-    """A machine without AWS: no variables, no files, no metadata service."""
-    for name in NAMES:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    without_account(monkeypatch, tmp_path)
 
 
 @pytest.fixture

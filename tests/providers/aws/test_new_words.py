@@ -3,7 +3,6 @@
 Inputs: tests/recordings/aws. Ids such as a16 are those of docs/known-wrong-numbers.md.
 """
 
-import gzip
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,6 +17,7 @@ from tests.helpers.aws_pages import (
     quotes,
     reserved,
     savings_plans,
+    without_account,
 )
 from tools.sample.aws import HEADER
 
@@ -28,7 +28,6 @@ from hwprices.settings import load
 from hwprices.stage.stage import stage_run
 from hwprices.storage.store import Store
 
-Recorded = Callable[[str], bytes]
 Staged = Callable[..., Callable[[str], pl.DataFrame]]
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
@@ -40,20 +39,9 @@ BOX = {
 
 
 @pytest.fixture
-def recorded(project) -> Recorded:
-    """Read a recording by its name."""
-    folder = project / "tests/recordings/aws"
-    return lambda name: gzip.decompress((folder / f"{name}.gz").read_bytes())
-
-
-@pytest.fixture
 def staged(stub, tmp_path, monkeypatch) -> Staged:
     """Refresh from a loopback server through stage; returns a reader of the staged tables."""
-    for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    without_account(monkeypatch, tmp_path)
 
     def refresh(region: str, prices: bytes, plans: bytes | None = None):
         server = bulk_server(stub(), {region: prices}, {region: plans} if plans else {})

@@ -1,20 +1,8 @@
 """Read responses that AWS really sent (tests/recordings/aws)."""
 
-import gzip
-from collections.abc import Callable
 from decimal import Decimal
 
-import pytest
 from tests.helpers.aws_pages import LandedPages
-
-Recorded = Callable[[str], bytes]
-
-
-@pytest.fixture
-def recorded(project) -> Recorded:
-    """Read a recording by its name."""
-    folder = project / "tests/recordings/aws"
-    return lambda name: gzip.decompress((folder / f"{name}.gz").read_bytes())
 
 
 def test_every_line_of_an_old_price_list_is_accounted_for(recorded, tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.helpers.gcp_pages import machine_type, sku
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices import providers
@@ -30,62 +31,14 @@ PROJECT = "/compute/v1/projects/example"
 KEY = "AIza-not-a-real-key-000000000000000000"
 
 
-def sku(
-    sku_id: str,
-    description: str,
-    group: str,
-    nanos: int,
-    units: str = "0",
-    usage: str = "OnDemand",
-    unit: str = "h",
-    **more: Any,
-) -> dict[str, Any]:
-    return {
-        "name": f"services/6F81-5844-456A/skus/{sku_id}",
-        "skuId": sku_id,
-        "description": description,
-        "category": {
-            "serviceDisplayName": "Compute Engine",
-            "resourceFamily": "Compute",
-            "resourceGroup": group,
-            "usageType": usage,
-        },
-        "serviceRegions": ["us-central1"],
-        "pricingInfo": [
-            {
-                "pricingExpression": {
-                    "usageUnit": unit,
-                    "tieredRates": [
-                        {"unitPrice": {"currencyCode": "USD", "units": units, "nanos": nanos}}
-                    ],
-                }
-            }
-        ],
-        "aKeyTheClientDoesNotKnow": "kept",
-        **more,
-    }
-
-
-CORE = sku("CORE", "N2 Instance Core running in Americas", "CPU", 31611000)
-RAM = sku("RAM", "N2 Instance Ram running in Americas", "RAM", 4237000, unit="GiBy.h")
+UNKNOWN = {"aKeyTheClientDoesNotKnow": "kept"}
+CORE = sku("N2 Instance Core running in Americas", "0.031611", **UNKNOWN)
+RAM = sku("N2 Instance Ram running in Americas", "0.004237", **UNKNOWN)
+WARNING = {"code": "NO_RESULTS_ON_PAGE", "message": "There are no results on this page."}
 MACHINES = {
     "items": {
-        "zones/us-central1-a": {
-            "machineTypes": [
-                {
-                    "name": "n2-standard-2",
-                    "guestCpus": 2,
-                    "memoryMb": 8192,
-                    "description": "2 vCPUs 8 GB RAM",
-                }
-            ]
-        },
-        "zones/us-central1-b": {
-            "warning": {
-                "code": "NO_RESULTS_ON_PAGE",
-                "message": "There are no results on this page.",
-            }
-        },
+        "zones/us-central1-a": {"machineTypes": [machine_type("n2-standard-2", 2, 8192)]},
+        "zones/us-central1-b": {"warning": WARNING},
     }
 }
 
@@ -322,7 +275,8 @@ def test_with_a_project_machines_zones_and_tpus_are_live(server, tmp_path, slept
     two_pages(server)
     region = f"{server.url}{PROJECT}/regions/us-central1"
     server.on(
-        TPU_SKUS, Reply.json({"skus": [sku("T", "TpuV5e running in Iowa", "TPU", 200000000, "1")]})
+        TPU_SKUS,
+        Reply.json({"skus": [sku("TpuV5e running in Iowa", "1.2", group="TPU", **UNKNOWN)]}),
     )
     server.on(
         f"{PROJECT}/regions", Reply.json({"items": [{"name": "us-central1", "status": "UP"}]})
@@ -381,7 +335,13 @@ def test_the_documented_settings_are_enough(server, tmp_path, monkeypatch) -> No
     """
     two_pages(server, Reply(b"{}", status=429, headers={"Retry-After": "0"}))
     elsewhere = [
-        sku(f"E{i}", "N9 Instance Core running in Paris", "CPU", 1, serviceRegions=["europe-west9"])
+        sku(
+            "N9 Instance Core running in Paris",
+            "0.01",
+            sku_id=f"E{i}",
+            regions=["europe-west9"],
+            **UNKNOWN,
+        )
         for i in range(15)
     ]
     server.on(TPU_SKUS, Reply.json({"skus": elsewhere}))
