@@ -35,9 +35,9 @@ from typing import Any, Literal
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import FetchError, HwpricesError
 from hwprices.landing import strict_json
-from hwprices.landing.download import Downloaded, Http
+from hwprices.landing.download import Downloaded, Http, public_url
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Landing, Page, Run, Unit
 from hwprices.rows.earlier import Earlier, Source
@@ -48,6 +48,8 @@ from hwprices.storage.scratch import scratch_directory
 UNITS_AT_ONCE = 4
 """Units of one provider fetched side by side, where the provider does not say otherwise."""
 
+MOST_PAGES = 50
+"""Pages of one list: far more than any vendor has."""
 
 PRICE_SHEETS = "price_sheets"
 """The folder here that serves the providers whose prices are a sheet in data/price_sheets."""
@@ -178,6 +180,41 @@ class Context:
             body = self.http.download(url, path, max_bytes=MAX_READ_BYTES, **request)
             check(body)
             return self.landing.land(unit, body, suffix="json")
+
+    def land_json_pages(
+        self,
+        unit: Unit,
+        url: str,
+        following: Callable[[Downloaded], Mapping[str, str] | None],
+        params: Mapping[str, str],
+    ) -> list[Page]:
+        """Download a list of JSON page by page, and land each page.
+
+        Args:
+            unit: what the pages are of.
+            url: where they are.
+            following: returns the parameters of the next page, None for the last page; raises
+                FetchError if the body is not what it should be.
+            params: parameters of the first page.
+
+        Raises:
+            FetchError: a page is unavailable or refused by ``following``, or the pages do not end.
+        """
+        pages: list[Page] = []
+        following_params: Mapping[str, str] | None = params
+
+        def check(body: Downloaded) -> None:
+            nonlocal following_params
+            following_params = following(body)
+
+        while following_params is not None:
+            if len(pages) == MOST_PAGES:
+                raise FetchError(
+                    f"{public_url(url)} has no end after {MOST_PAGES} pages",
+                    "The endpoint setting is wrong, or the vendor's pages have changed.",
+                )
+            pages.append(self.land_json(unit, url, check, params=following_params))
+        return pages
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,67 @@
+"""Read JSON pages of a provider into tables, as a run would."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hwprices import providers
+from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.providers import Pages
+
+STARTED = datetime(2026, 8, 22, tzinfo=UTC)
+
+Body = tuple[Unit, bytes]
+
+
+class Tables:
+    """The tables of landed pages, what was refused, and what was left out on purpose."""
+
+    def __init__(self, provider: str, pages: Pages) -> None:
+        self.pages = pages
+        self.counts: Counter[str] = Counter()
+        frames: dict[str, list[pl.DataFrame]] = {}
+        refused = []
+        for part in providers.get(provider).normalise(pages):
+            frames.setdefault(part.table, []).append(part.frame.lazy().collect())
+            refused += [] if part.refused is None else [part.refused]
+            self.counts += Counter(part.counts)
+        self._tables = {name: pl.concat(parts) for name, parts in frames.items()}
+        self.refused = pl.concat(refused)
+
+    def __getitem__(self, table: str) -> pl.DataFrame:
+        return self._tables[table]
+
+    def one(self, table: str, **columns: Any) -> dict[str, Any]:
+        """Return the one row that has these values."""
+        (row,) = self[table].filter(**columns).to_dicts()
+        return row
+
+
+def json_unit(provider: str, kind: str, content: Any, region: str = "global") -> Body:
+    """Make a unit with one page of JSON."""
+    return Unit(provider, kind, region), json.dumps(content).encode()
+
+
+def read_units(provider: str, root: Path, units: Iterable[Body]) -> Tables:
+    """Land a page for each unit, and read them."""
+    landing = Landing(root)
+    results = []
+    for unit, body in units:
+        url = f"https://{provider}.test/{unit.kind}"
+        page = landing.land_bytes(unit, body, url=url, retrieved_at=STARTED)
+        results.append(UnitResult(unit, "ok", (page,)))
+    run = Run("r", provider, "live", STARTED, "0", tuple(results))
+    return Tables(provider, Pages(run, landing))
+
+
+def read_sample(provider: str, project: Path) -> Tables:
+    """Read the bundled sample."""
+    landing = Landing(project / "data/sample")
+    run = landing.latest_run(provider)
+    assert run is not None
+    return Tables(provider, Pages(run, landing))

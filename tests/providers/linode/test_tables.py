@@ -1,0 +1,139 @@
+"""Linode's lists as tables: the recorded answers, and each trap of its prices."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+
+TYPE: dict[str, Any] = {
+    "id": "g6-standard-2",
+    "label": "Linode 4GB",
+    "class": "standard",
+    "price": {"hourly": 0.036, "monthly": 24.0},
+    "region_prices": [],
+    "memory": 4096,
+    "disk": 81920,
+    "vcpus": 2,
+    "gpus": 0,
+    "network_out": 4000,
+    "successor": None,
+}
+REGION = {
+    "id": "us-east",
+    "label": "Newark, NJ",
+    "country": "us",
+    "status": "ok",
+    "capabilities": ["Linodes"],
+}
+
+
+@pytest.fixture(scope="module")
+def sample(project: Path) -> Tables:
+    return read_sample("linode", project)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Tables]:
+    """Land lists of plans, regions and availability."""
+
+    def make(
+        types: list[Any], availability: tuple[Any, ...] = (), regions: tuple[Any, ...] = (REGION,)
+    ) -> Tables:
+        listed = {"types": types, "regions": regions, "availability": availability}
+        units = [json_unit("linode", kind, {"data": list(rows)}) for kind, rows in listed.items()]
+        return read_units("linode", tmp_path, units)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("region", "machine", "hourly"),
+    [
+        ("us-east", "g6-nanode-1", "0.0075"),
+        ("id-cgk", "g6-nanode-1", "0.009"),
+        ("br-gru", "g7-premium-64", "11.612"),
+        ("ap-south", "g1-gpu-rtx6000-4", "6"),
+    ],
+)
+def test_a_region_may_have_a_price_of_its_own(
+    sample: Tables, region: str, machine: str, hourly: str
+) -> None:
+    row = sample.one("prices", region=region, instance_type=machine)
+    assert (row["hourly"], row["currency"]) == (Decimal(hourly), "USD")
+
+
+def test_a_machine_has_its_figures(sample: Tables) -> None:
+    row = sample.one("instance_types", instance_type="g1-gpu-rtx6000-2")
+    (device,) = row["accelerators"]
+    assert (device["accelerator_id"], device["count"], device["memory_gib"]) == (
+        "nvidia-quadro-rtx-6000",
+        2,
+        24,
+    )
+    figures = ("vcpus", "memory_gib", "local_disk_gib", "network_gbps_max")
+    assert [row[name] for name in figures] == [16, 64, 1280, 10]
+
+
+def test_limited_plans_are_priced_where_they_are_available(sample: Tables) -> None:
+    sold = sample["prices"].filter(instance_type="g1-gpu-rtx6000-4")["region"]
+    assert sold.sort().to_list() == ["ap-south", "ap-west"]
+    listed = sample["availability"].filter(instance_type="g1-gpu-rtx6000-4")
+    assert listed.height == 27
+    assert sample["prices"].filter(instance_type="g6-standard-2").height == 34
+
+
+def test_a_limited_plan_that_is_nowhere_available_has_no_price(
+    read: Callable[..., Tables],
+) -> None:
+    gone = {"plan": "g6-standard-2", "region": "us-east", "available": False}
+    tables = read([TYPE], (gone,))
+    assert tables["prices"].height == 0
+    assert tables.counts == {"out_of_scope:available=false": 1}
+    assert tables.one("availability", region="us-east")["offered"] is False
+
+
+def test_a_region_without_machines_has_no_price(read: Callable[..., Tables]) -> None:
+    storage = REGION | {"id": "us-store", "capabilities": ["Object Storage"]}
+    tables = read([TYPE], regions=(REGION, storage))
+    assert tables["prices"]["region"].to_list() == ["us-east"]
+    assert tables["regions"].height == 2
+
+
+def test_zero_is_no_price(read: Callable[..., Tables]) -> None:
+    """GPU plans are in the public list at 0, with prices of their own in some regions."""
+    other = REGION | {"id": "us-sea"}
+    price = {"id": "us-sea", "hourly": 2.5, "monthly": 1800.0}
+    tables = read(
+        [TYPE | {"price": {"hourly": 0, "monthly": 0}, "region_prices": [price]}],
+        regions=(REGION, other),
+    )
+    rows = tables["prices"].select("region", "hourly", "price_reason").sort("region").rows()
+    assert rows == [("us-east", None, "listed_at_zero"), ("us-sea", Decimal("2.5"), None)]
+
+
+def test_a_video_card_is_no_gpu(read: Callable[..., Tables]) -> None:
+    plan = TYPE | {"label": "Accelerated 24GB NETINT Quadra T1U X1", "accelerated_devices": 1}
+    row = read([plan]).one("instance_types", instance_type="g6-standard-2")
+    assert (row["accelerator_kind"], row["accelerator_count"]) == ("media", 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"price": {"monthly": 24.0}}, "unknown_column"),
+        ({"price": {"hourly": None}}, "price_not_a_number"),
+        ({"region_prices": None}, "unreadable_line"),
+        ({"region_prices": [{"id": "xx-new", "hourly": 0.05}]}, "unknown_location"),
+    ],
+)
+def test_what_is_not_understood_is_refused(
+    read: Callable[..., Tables], change: dict[str, Any], reason: str
+) -> None:
+    tables = read([TYPE | change, TYPE | {"id": "g6-standard-4"}])
+    assert tables.refused.select("table", "reason").rows() == [("prices", reason)]
+    assert tables["prices"]["instance_type"].to_list() == ["g6-standard-4"]
+    assert tables["instance_types"].filter(pl.col("vcpus") == 2).height == 2
