@@ -45,7 +45,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 def _following(body: Downloaded) -> Mapping[str, str] | None:
     content = read_object(body, "data")
     number, last = content.get("page"), content.get("pages")
-    if str(number) != body.params.get("page") or type(last) is not int:
+    if type(number) is not int or type(last) is not int or str(number) != body.params.get("page"):
         raise other_format(body, f"is page {str(number)[:20]} of {str(last)[:20]}")
     return _params(number + 1) if number < last else None
 

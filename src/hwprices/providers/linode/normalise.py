@@ -112,11 +112,11 @@ def _machine(item: dict[str, Any], match: Matcher) -> dict[str, Any]:
 def _accelerators(item: dict[str, Any], match: Matcher) -> Mapping[str, Any]:
     """Describe GPUs, or video cards; only the plan's name and label say which ones."""
     name, label = text(item, "id"), text(item, "label")
-    if count := whole(item, "gpus"):
+    if whole(item, "gpus"):
         sheet = match(None, name)
-        return gpus(label, sheet, float(count), sheet.memory_gib if sheet else None)
-    if count := figure(item, "accelerated_devices"):
-        return gpus(label, match(None, name), count, None) | {"accelerator_kind": "media"}
+        return gpus(label, sheet, figure(item, "gpus"), sheet.memory_gib if sheet else None)
+    if cards := figure(item, "accelerated_devices"):
+        return gpus(label, match(None, name), cards, None) | {"accelerator_kind": "media"}
     return NO_ACCELERATORS
 
 
