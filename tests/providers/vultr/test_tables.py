@@ -1,0 +1,151 @@
+"""Vultr's lists as tables: published plans, and each trap of their prices."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+
+PLAN: dict[str, Any] = {
+    "id": "vc2-2c-4gb",
+    "vcpu_count": 2,
+    "ram": 4096,
+    "disk": 80,
+    "disk_count": 1,
+    "hourly_cost": 0.027,
+    "type": "vc2",
+    "locations": ["fra"],
+    "gpu_brand": "none",
+    "cpu_vendor": "AMD",
+    "deploy_ondemand": True,
+    "deploy_preemptible": False,
+    "location_cost": {},
+}
+QUARTER = PLAN | {
+    "id": "vcg-a40-6c-30g-12vram",
+    "gpu_brand": "NVIDIA",
+    "gpu_type": "NVIDIA_A40",
+    "gpu_vram_gb": 12,
+    "gpu_count": "1/4",
+}
+UNNAMED = PLAN | {"id": "vcg-x900-4c-16g-32vram", "gpu_brand": "AMD"}
+
+
+@pytest.fixture(scope="module")
+def sample(project: Path) -> Tables:
+    return read_sample("vultr", project)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Tables]:
+    """Land a list of plans."""
+
+    def make(*plans: Any) -> Tables:
+        return read_units("vultr", tmp_path, [json_unit("vultr", "plans", {"plans": plans})])
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("region", "machine", "option", "hourly"),
+    [
+        ("ams", "vc2-1c-1gb", "on_demand", "0.007"),
+        ("ewr", "vcg-a100-12c-120g-80vram", "on_demand", "2.397"),
+        ("blr", "vcg-a40-24c-120g-48vram", "on_demand", "1.712"),
+        ("sea", "vbm-112c-2048gb-8-h100-gpu", "spot", "18.4"),
+        ("ord", "vbm-256c-2048gb-8-mi300x-gpu", "on_demand", "17.52"),
+    ],
+)
+def test_prices_are_by_region_and_option(
+    sample: Tables, region: str, machine: str, option: str, hourly: str
+) -> None:
+    row = sample.one("prices", region=region, instance_type=machine, purchase_option=option)
+    assert (row["hourly"], row["currency"]) == (Decimal(hourly), "USD")
+
+
+def test_a_plan_without_a_place_has_no_price(sample: Tables) -> None:
+    assert "vbm-256c-3072gb-8-b200-gpu" not in set(sample["prices"]["instance_type"])
+    assert sample.counts == {"out_of_scope:locations=none": 2}
+
+
+@pytest.mark.parametrize(
+    ("machine", "accelerator", "count", "memory"),
+    [
+        ("vcg-l40s-16c-180g-48vram", "nvidia-l40s", 1, 48),
+        ("vcg-a40-24c-120g-48vram", "nvidia-a40", 1, 48),
+        ("vbm-112c-2048gb-8-h100-gpu", "nvidia-h100-sxm5-80gb", 8, 80),
+        ("vbm-256c-2048gb-8-mi300x-gpu", "amd-mi300x", 8, 192),
+        ("vcg-a100-12c-120g-80vram", None, 1, 80),
+        ("vcg-mi325x-252c-2872g-1536vram", None, None, None),
+    ],
+)
+def test_a_gpu_is_what_the_plan_or_its_rule_says(
+    sample: Tables, machine: str, accelerator: str | None, count: int | None, memory: int | None
+) -> None:
+    (device,) = sample.one("instance_types", instance_type=machine)["accelerators"]
+    assert (device["accelerator_id"], device["count"], device["memory_gib"]) == (
+        accelerator,
+        count,
+        memory,
+    )
+
+
+def test_a_share_of_a_gpu_has_its_share_of_the_memory(read: Callable[..., Tables]) -> None:
+    row = read(QUARTER).one("instance_types", instance_type=QUARTER["id"])
+    assert (row["accelerator_count"], row["accelerator_memory_gib"]) == (0.25, 12)
+
+
+def test_a_gpu_plan_that_names_none_has_an_unknown_one(read: Callable[..., Tables]) -> None:
+    tables = read(UNNAMED, PLAN | {"id": "vbm-8-new-gpu"}, PLAN)
+    rows = tables["instance_types"].sort("instance_type")
+    assert rows["accelerator_kind"].to_list() == ["gpu", "none", "gpu"]
+    assert rows["accelerator_count"].to_list() == [None, 0, None]
+
+
+def test_a_place_may_have_prices_of_its_own(read: Callable[..., Tables]) -> None:
+    costs = {"sao": {"hourly_cost": 0.041, "monthly_cost": 30}}
+    tables = read(PLAN | {"locations": ["fra", "sao", ""], "location_cost": costs})
+    rows = tables["prices"].select("region", "hourly").sort("region").rows()
+    assert rows == [("fra", Decimal("0.027")), ("sao", Decimal("0.041"))]
+    assert tables["availability"].height == 2
+
+
+def test_a_free_plan_has_no_price(read: Callable[..., Tables]) -> None:
+    row = read(PLAN | {"hourly_cost": 0}).one("prices", region="fra")
+    assert (row["hourly"], row["price_reason"]) == (None, "listed_at_zero")
+
+
+def test_a_machine_has_its_figures(read: Callable[..., Tables]) -> None:
+    metal = PLAN | {"id": "vbm-4c", "cpu_threads": 8, "disk": 960, "disk_count": 2}
+    network_only = PLAN | {"id": "vx1-g-2c-8g", "storage_type": "block_storage"}
+    del metal["vcpu_count"]
+    rows = read(metal, network_only)["instance_types"].sort("instance_type").to_dicts()
+    assert [(row["vcpus"], row["memory_gib"], row["arch"]) for row in rows] == [
+        (8, 4, "x86_64"),
+        (2, 4, "x86_64"),
+    ]
+    assert [round(row["local_disk_gib"]) for row in rows] == [1788, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"deploy_ondemand": "yes"}, "unknown_option"),
+        ({"hourly_cost": "free"}, "price_not_a_number"),
+        ({"hourly_cost": -1}, "price_not_positive"),
+        ({"locations": None}, "unreadable_line"),
+    ],
+)
+def test_what_is_not_understood_is_refused(
+    read: Callable[..., Tables], change: dict[str, Any], reason: str
+) -> None:
+    tables = read(PLAN | change, PLAN | {"id": "vc2-1c-1gb"})
+    assert tables.refused.select("table", "reason").rows() == [("prices", reason)]
+    assert tables["prices"]["instance_type"].to_list() == ["vc2-1c-1gb"]
+
+
+def test_a_renamed_flag_is_refused(read: Callable[..., Tables]) -> None:
+    plan = {name: value for name, value in PLAN.items() if name != "deploy_ondemand"}
+    assert read(plan).refused["word"].to_list() == ["deploy_ondemand"]
