@@ -77,7 +77,7 @@ def test_a_plan_without_a_place_has_no_price(sample: Tables) -> None:
         ("vcg-a40-24c-120g-48vram", "nvidia-a40", 1, 48),
         ("vbm-112c-2048gb-8-h100-gpu", "nvidia-h100-sxm5-80gb", 8, 80),
         ("vbm-256c-2048gb-8-mi300x-gpu", "amd-mi300x", 8, 192),
-        ("vcg-a100-12c-120g-80vram", None, 1, 80),
+        ("vcg-a100-12c-120g-80vram", "nvidia-a100-pcie-80gb", 1, 80),
         ("vcg-mi325x-252c-2872g-1536vram", None, None, None),
     ],
 )
