@@ -36,6 +36,18 @@ def read_object(body: Downloaded, member: str) -> dict[str, Any]:
     return dict(content)
 
 
+def read_list(body: Downloaded) -> list[Any]:
+    """Read a body that is a list of objects.
+
+    Raises:
+        FetchError: it is something else, or has no object.
+    """
+    content = read_json(body)
+    if not isinstance(content, list) or not any(isinstance(item, dict) for item in content):
+        raise other_format(body, "is not a list of objects")
+    return content
+
+
 def other_format(body: Downloaded, problem: str) -> FetchError:
     """Make the error of a body that is not what the vendor's format says.
 

@@ -1,0 +1,101 @@
+"""Verda's machine types as tables: collected prices, and each trap of the list."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+
+TYPE: dict[str, Any] = {
+    "instance_type": "2A6000.20V",
+    "model": "RTX A6000",
+    "name": "RTX A6000 48GB",
+    "cpu": {"description": "20 CPU", "number_of_cores": 20},
+    "memory": {"description": "120GB RAM", "size_in_gigabytes": 120},
+    "gpu": {"description": "2x RTX A6000 48GB", "number_of_gpus": 2},
+    "gpu_memory": {"description": "96GB GPU RAM", "size_in_gigabytes": 96},
+    "currency": "usd",
+    "price_per_hour": "1.98",
+    "spot_price": "0.70",
+}
+
+
+@pytest.fixture(scope="module")
+def sample(project: Path) -> Tables:
+    return read_sample("verda", project)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Tables]:
+    """Land a list of machine types."""
+
+    def make(*types: Any) -> Tables:
+        return read_units("verda", tmp_path, [json_unit("verda", "instance_types", list(types))])
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("machine", "option", "hourly"),
+    [
+        ("1GB300.36V", "on_demand", "8.62"),
+        ("1GB300.36V", "spot", "4.31"),
+        ("1B200.30V", "spot", "3.055"),
+        ("CPU.4V.16G", "spot", "0.0192"),
+    ],
+)
+def test_prices_are_of_the_machine(sample: Tables, machine: str, option: str, hourly: str) -> None:
+    row = sample.one("prices", instance_type=machine, purchase_option=option)
+    assert (row["hourly"], row["currency"]) == (Decimal(hourly), "USD")
+    assert sample.one("regions", region=row["region"])["kind"] == "anywhere"
+
+
+@pytest.mark.parametrize(
+    ("machine", "accelerator", "arch"),
+    [
+        ("1GB300.36V", "nvidia-gb300", "arm64"),
+        ("1B300.30V", "nvidia-b300", None),
+        ("1V100.6V", None, None),
+    ],
+)
+def test_a_gpu_is_what_its_name_says(
+    sample: Tables, machine: str, accelerator: str | None, arch: str | None
+) -> None:
+    row = sample.one("instance_types", instance_type=machine)
+    (device,) = row["accelerators"]
+    assert (device["accelerator_id"], row["arch"]) == (accelerator, arch)
+
+
+def test_memory_is_that_of_all_gpus(read: Callable[..., Tables]) -> None:
+    row = read(TYPE).one("instance_types", instance_type="2A6000.20V")
+    assert (row["accelerator_count"], row["accelerator_memory_gib"]) == (2, 96)
+    assert (row["vcpus"], row["memory_gib"]) == (20, 120)
+
+
+def test_a_machine_without_gpus_has_none(sample: Tables) -> None:
+    row = sample.one("instance_types", instance_type="CPU.360V.1440G")
+    assert (row["accelerator_kind"], row["vcpus"], row["memory_gib"]) == ("none", 360, 1440)
+
+
+def test_zero_is_no_price(read: Callable[..., Tables]) -> None:
+    row = read(TYPE | {"spot_price": "0.00"}).one("prices", purchase_option="spot")
+    assert (row["hourly"], row["price_reason"]) == (None, "listed_at_zero")
+
+
+@pytest.mark.parametrize(
+    ("change", "table", "reason"),
+    [
+        ({"currency": "gbp"}, "prices", "unknown_currency"),
+        ({"price_per_hour": "-"}, "prices", "price_not_a_number"),
+        ({"gpu": None}, "instance_types", "unreadable_line"),
+        ({"name": None}, "instance_types", "unreadable_line"),
+    ],
+)
+def test_what_is_not_understood_is_refused(
+    read: Callable[..., Tables], change: dict[str, Any], table: str, reason: str
+) -> None:
+    tables = read(TYPE | change, TYPE | {"instance_type": "4A6000.40V"})
+    assert tables.refused.select("table", "reason").rows() == [(table, reason)]
+    assert "4A6000.40V" in set(tables["prices"]["instance_type"])
