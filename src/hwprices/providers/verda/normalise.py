@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.verda.fetch import TYPES
 from hwprices.rows.accelerators import NO_ACCELERATORS, gpus

@@ -1,0 +1,119 @@
+"""Voltage Park's lists as tables: the recorded answers, and each trap of their prices."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.helpers.stub_server import Reply, StubServer
+from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+
+from hwprices import settings
+from hwprices.collect.collector import Collector
+from hwprices.landing.pages import Unit
+
+PRESET: dict[str, Any] = {
+    "id": "928dc7be-5236-49a7-9d7d-c01ba6d783f5",
+    "resources": {
+        "gpus": {"h100-sxm5-80gb": {"count": 2}},
+        "vcpu_count": 52,
+        "ram_gb": 232,
+        "storage_gb": 4800,
+    },
+    "operating_system": "TensorML 24 Everything",
+    "compute_rate_hourly": "3.780000",
+    "storage_rate_hourly": "0.200000",
+}
+LOCATION: dict[str, Any] = {
+    "id": "a3111bd4-550a-47d0-838a-0a52bff2ae3f",
+    "gpu_price_ethernet": "1.99",
+    "gpu_price_infiniband": "2.49",
+    "specs_per_node": {"gpu_model": "h100-sxm5-80gb", "gpu_count": 8, "cpu_count": 104},
+}
+
+
+@pytest.fixture(scope="module")
+def sample(project: Path) -> Tables:
+    return read_sample("voltagepark", project)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Tables]:
+    """Land one preset and one location, each with its changes."""
+
+    def make(preset: dict[str, Any], location: dict[str, Any]) -> Tables:
+        presets, results = [PRESET | preset], {"results": [LOCATION | location]}
+        units = [
+            json_unit("voltagepark", "presets", presets),
+            json_unit("voltagepark", "locations", results),
+        ]
+        return read_units("voltagepark", tmp_path, units)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("machine", "hourly"),
+    [
+        ("1x h100-sxm5-80gb", "1.99"),
+        ("8x h100-sxm5-80gb", "15.92"),
+        ("8x h100-sxm5-80gb ethernet", "15.92"),
+        ("8x h100-sxm5-80gb infiniband", "19.92"),
+    ],
+)
+def test_a_price_has_all_its_parts(sample: Tables, machine: str, hourly: str) -> None:
+    row = sample.one("prices", instance_type=machine)
+    assert (row["hourly"], row["currency"], row["basis"]) == (Decimal(hourly), "USD", "composed")
+
+
+def test_machine_and_disk_of_a_preset_have_rates(sample: Tables) -> None:
+    parts = sample["price_components"].filter(instance_type="4x h100-sxm5-80gb").sort("component")
+    assert parts.select("component", "unit_price").rows() == [
+        ("instance", Decimal("7.56")),
+        ("local_ssd", Decimal("0.40")),
+    ]
+
+
+def test_a_machine_has_its_figures(sample: Tables) -> None:
+    virtual = sample.one("instance_types", instance_type="2x h100-sxm5-80gb")
+    assert (virtual["vcpus"], virtual["memory_gib"], virtual["bare_metal"]) == (52, 232, None)
+    (device,) = virtual["accelerators"]
+    assert (device["accelerator_id"], device["count"]) == ("nvidia-h100-sxm5-80gb", 2)
+    metal = sample.one("instance_types", instance_type="8x h100-sxm5-80gb infiniband")
+    assert (metal["vcpus"], metal["physical_cores"], metal["bare_metal"]) == (None, 104, True)
+    assert (metal["rdma"], metal["cpu_models"]) == ("infiniband", ["Intel Xeon Platinum 8470"])
+
+
+@pytest.mark.parametrize(
+    ("preset", "location", "reason"),
+    [
+        ({"storage_rate_hourly": None}, {}, "price_not_positive"),
+        ({"operating_system": "Windows 2022"}, {}, "unknown_platform"),
+        ({"resources": {"gpus": {"a": {"count": 1}, "b": {"count": 1}}}}, {}, "unreadable_line"),
+        ({}, {"gpu_price_infiniband": "0"}, "price_not_positive"),
+        ({}, {"specs_per_node": {"gpu_model": "h100"}}, "unknown_column"),
+    ],
+)
+def test_what_is_not_understood_is_refused(
+    read: Callable[..., Tables], preset: dict[str, Any], location: dict[str, Any], reason: str
+) -> None:
+    tables = read(preset, location)
+    assert tables.refused["reason"].to_list() == [reason]
+    assert tables["prices"].height >= 1
+
+
+@pytest.mark.parametrize("has_next", [True, None])
+def test_a_part_of_the_locations_fails_the_unit(
+    stub: Callable[[], StubServer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    has_next: bool | None,
+) -> None:
+    page = Reply.json({"results": [LOCATION], "has_next": has_next})
+    server = stub().on("/bare-metal/locations", page)
+    monkeypatch.setenv("HWPRICES_VOLTAGEPARK_URL", server.url)
+    with Collector("voltagepark", settings.load(root=str(tmp_path), source="live")) as collector:
+        result = collector.fetch(Unit("voltagepark", "locations"))
+    assert (result.status, len(result.pages)) == ("failed", 0)
+    assert "is not all of the locations" in result.reason
