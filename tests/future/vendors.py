@@ -406,6 +406,46 @@ SCALEWAY = Vendor(
     },
 )
 
+LINODE = Vendor(
+    prices="types",
+    amounts=("hourly", "monthly"),
+    members=("price.hourly", "vcpus", "memory", "gpus", "region_prices"),
+    added={"new_family": [Copy("types", {"id": ("g6-standard", "g9-standard")})]},
+    changed={"word_case": [Change("types", "class", "^s", "S")]},
+)
+
+VERDA = Vendor(
+    prices="instance_types",
+    amounts=("price_per_hour", "spot_price"),
+    members=("price_per_hour", "spot_price", "currency", "cpu.number_of_cores", "name"),
+    added={
+        "new_family": [
+            Copy("instance_types", {"instance_type": ("1B300", "1Z900"), "name": ("B300", "Z900")})
+        ],
+        "new_currency": [
+            Copy("instance_types", {"instance_type": ("1B300", "1Z9"), "currency": ("usd", "xqu")})
+        ],
+    },
+    changed={"word_case": [Change("instance_types", "currency", "usd", "USD")]},
+)
+
+VOLTAGEPARK = Vendor(
+    prices="presets",
+    amounts=("compute_rate_hourly", "storage_rate_hourly"),
+    members=("compute_rate_hourly", "storage_rate_hourly", "operating_system"),
+    added={
+        "new_os": [Copy("presets", {"operating_system": ("TensorML", "Haiku")}, ids=("id",))],
+    },
+)
+
+VULTR = Vendor(
+    prices="plans",
+    amounts=("hourly_cost", "hourly_cost_preemptible", "monthly_cost"),
+    members=("hourly_cost", "vcpu_count", "ram", "deploy_ondemand", "locations", "gpu_type"),
+    added={"new_family": [Copy("plans", {"id": ("vc2-", "vc9-")})]},
+    changed={"word_case": [Change("plans", "gpu_brand", "NVIDIA", "Nvidia")]},
+)
+
 SHEET = Vendor(
     is_own_format=True,
     prices="sheet",
@@ -441,9 +481,13 @@ VENDORS: Mapping[str, Vendor] = {
     "aws": AWS,
     "azure": AZURE,
     "gcp": GCP,
+    "linode": LINODE,
     "oracle": ORACLE,
     "ovh": OVH,
     "runpod": RUNPOD,
     "scaleway": SCALEWAY,
+    "verda": VERDA,
+    "voltagepark": VOLTAGEPARK,
+    "vultr": VULTR,
     SHEETS: SHEET,
 }

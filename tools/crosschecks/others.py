@@ -1,8 +1,8 @@
 """Compare the sample with the prices in tests/recordings/others, cloud by cloud.
 
 Each difference has its line in explained.csv; a difference without a line, or a line without a
-difference, is an error. names.csv maps another source's names of machines to ours.
-not_collected.csv says why a cloud is not a provider.
+difference, is an error. names.csv maps another source's names of machines to ours, also those of
+one region (``(default) g6-nanode-1``). not_collected.csv says why a cloud is not a provider.
 """
 
 from collections.abc import Iterator
@@ -21,6 +21,9 @@ HERE = Path(__file__).parent
 
 PER_GPU = ("per GPU", "floor price")
 """A row with one of these in its note has the price of one GPU, whatever the machine has."""
+
+FORMER_NAMES = {"datacrunch": "verda"}
+"""What another source still calls a provider."""
 
 Row = dict[str, str]
 Ours = dict[tuple[str, str, str], dict[str, Any]]
@@ -44,7 +47,8 @@ def compare() -> list[Comparison]:
             continue
         result, ours = Comparison(providers.get(provider).about.title), _sample_rows(provider)
         for row in rows:
-            alias = names.get((provider, row["instance_type"]), {})
+            there = (provider, f"{row['region']} {row['instance_type']}")
+            alias = names.get(there) or names.get((provider, row["instance_type"]), {})
             differences = list(_differences(row, alias, ours))
             result.equal += not differences
             for region, machine, figure, sample, other in differences:
@@ -91,7 +95,8 @@ def _rows() -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {}
     for file in sorted(FIGURES.glob("*.csv")):
         for row in read_csv(file):
-            rows.setdefault(row["provider"], []).append(row)
+            name = FORMER_NAMES.get(row["provider"], row["provider"])
+            rows.setdefault(name, []).append(row)
     return dict(sorted(rows.items()))
 
 

@@ -115,6 +115,22 @@ def test_zero_is_no_price(read: Callable[..., Tables]) -> None:
     assert rows == [("us-east", None, "listed_at_zero"), ("us-sea", Decimal("2.5"), None)]
 
 
+@pytest.mark.parametrize(
+    ("other", "prices", "reasons"),
+    [
+        ({}, ["0.036"], []),
+        ({"price": {"hourly": 0}}, ["0.036"], ["zero_price"]),
+        ({"price": {"hourly": 0.05}}, [], ["duplicate_key", "duplicate_key"]),
+    ],
+)
+def test_a_plan_that_is_listed_twice_has_one_price_or_none(
+    read: Callable[..., Tables], other: dict[str, Any], prices: list[str], reasons: list[str]
+) -> None:
+    tables = read([TYPE, TYPE | other])
+    assert tables["prices"]["hourly"].to_list() == [Decimal(price) for price in prices]
+    assert tables.refused["reason"].to_list() == reasons
+
+
 def test_a_video_card_is_no_gpu(read: Callable[..., Tables]) -> None:
     plan = TYPE | {"label": "Accelerated 24GB NETINT Quadra T1U X1", "accelerated_devices": 1}
     row = read([plan]).one("instance_types", instance_type="g6-standard-2")

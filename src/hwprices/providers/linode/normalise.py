@@ -41,7 +41,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
     for page, item in _listed(pages, AVAILABILITY):
         with rows.reading(page, item, Availability):
             _add_availability(item, page, limited, rows)
-    for page, item in _listed(pages, TYPES):
+    for page, item in _plans(pages, rows):
         with rows.reading(page, item, InstanceTypes):
             rows.add(InstanceTypes, page, _machine(item, match))
         with rows.reading(page, item, Prices):
@@ -59,6 +59,35 @@ def _listed(pages: Pages, kind: str) -> Iterator[tuple[Page, Any]]:
         with pages.leave_out(page):
             listed = items(pages.read_json(page), "data")
         yield from ((page, item) for item in listed)
+
+
+def _plans(pages: Pages, rows: VendorRows) -> Iterator[tuple[Page, Any]]:
+    """Yield each plan once, and refuse one that is listed in two ways.
+
+    Its price would contradict itself in every region. A listing at 0 contradicts none.
+    """
+    plans: dict[str, list[tuple[Page, Any]]] = {}
+    for page, item in _listed(pages, TYPES):
+        with rows.reading(page, item, Prices):
+            versions = plans.setdefault(text(item, "id"), [])
+            if item not in [version for _, version in versions]:
+                versions.append((page, item))
+    for versions in plans.values():
+        priced = [(page, item) for page, item in versions if not _is_zero(item)] or versions
+        if len(priced) == 1:
+            yield priced[0]
+        for page, item in versions:
+            if (page, item) not in priced:
+                refusal = RefusedItemError("zero_price", "is listed at 0 and at a price")
+                rows.refuse(page, item, refusal)
+            elif len(priced) > 1:
+                problem = f"is listed in {len(priced)} ways"
+                rows.refuse(page, item, RefusedItemError("duplicate_key", problem))
+
+
+def _is_zero(item: dict[str, Any]) -> bool:
+    price = item.get("price")
+    return isinstance(price, Mapping) and not price.get("hourly")
 
 
 def _region(item: dict[str, Any]) -> dict[str, Any]:
