@@ -230,6 +230,33 @@ class Availability(Table):
         metadata = {"key": ["provider", "region", "zone", "instance_type"]}
 
 
+class Stock(Table):
+    """Whether a machine can be had right now, as the vendor says it; seen at ``observed_at``.
+
+    Being listed (``availability``) and being in stock are two things: a machine that is sold out
+    stays listed at its price.
+    """
+
+    provider: pl.String = columns.provider()
+    region: pl.String = columns.region()
+    instance_type: pl.String = columns.instance_type()
+    state: pl.String = column(
+        "The vendor's word, such as available, scarce and shortage; a number where it counts."
+    )
+    available: pl.Boolean = column(
+        "Whether one can be started; null where the vendor's word is not known.", nullable=True
+    )
+    gpus: pl.Int32 = column(
+        "GPUs that are free; null where the vendor does not count them.", nullable=True, ge=0
+    )
+    observed_at: Timestamp = columns.observed_at()
+    raw_sha256: pl.String = columns.raw_sha256()
+
+    class Config:
+        name = "stock"
+        metadata = {"key": ["provider", "region", "instance_type"]}
+
+
 class SpotAdvice(Table):
     """How often spot machines were taken back and what they save, as the vendor states it.
 

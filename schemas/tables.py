@@ -13,7 +13,14 @@ from pathlib import Path
 
 from hwprices.schemas.columns import Table, table_name
 from hwprices.schemas.history import Changes, PriceHistory
-from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, SpotAdvice, Zones
+from hwprices.schemas.inventory import (
+    Availability,
+    InstanceTypes,
+    Regions,
+    SpotAdvice,
+    Stock,
+    Zones,
+)
 from hwprices.schemas.offer import Offers, SoldAccelerators
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
 from hwprices.schemas.quarantine import NewWords, Quarantine
@@ -63,6 +70,7 @@ TABLES = _by_name(
     PriceComponents,
     ComponentPrices,
     SpotAdvice,
+    Stock,
     Quarantine,
     NewWords,
     Offers,

@@ -116,6 +116,7 @@ class Dataset(Release):
         price_components: pl.LazyFrame
         component_prices: pl.LazyFrame
         spot_advice: pl.LazyFrame
+        stock: pl.LazyFrame
         quarantine: pl.LazyFrame
         new_words: pl.LazyFrame
         offers: pl.LazyFrame

@@ -43,8 +43,12 @@ def fetch(zone: str = "fr-par-2") -> UnitResult:
 def test_zones_are_a_setting(server: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HWPRICES_SCALEWAY_ZONES", "pl-waw-2, fr-par-1")
     with Collector("scaleway", settings.load()) as collector:
-        assert [unit.region for unit in collector.plan()] == ["fr-par-1", "pl-waw-2"]
-        assert [unit.region for unit in collector.plan(regions=["nl-ams-1"])] == ["nl-ams-1"]
+        assert [unit.region for unit in collector.plan()] == ["fr-par-1", "pl-waw-2"] * 2
+        planned = collector.plan(regions=["nl-ams-1"])
+        assert [(u.kind, u.region) for u in planned] == [
+            ("servers", "nl-ams-1"),
+            ("stock", "nl-ams-1"),
+        ]
 
 
 def test_pages_follow_until_one_is_not_full(server: StubServer, tmp_path: Path) -> None:

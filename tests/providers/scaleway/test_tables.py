@@ -89,6 +89,20 @@ def test_euros_stay_euros_to_the_last_digit(sample: Read) -> None:
     assert set(sample.tables["prices"]["purchase_option"]) == {"on_demand"}
 
 
+def test_stock_is_the_vendors_word(sample: Read) -> None:
+    """Sold out is not gone: the machine keeps its price."""
+    rows = sample.tables["stock"]
+    words = rows.group_by("state", "available").len().sort("state").rows()
+    assert words == [("available", True, 14), ("scarce", True, 5), ("shortage", False, 10)]
+    (sold_out,) = rows.filter(instance_type="L4-8-24G").to_dicts()
+    assert (sold_out["state"], sold_out["region"], sold_out["gpus"]) == (
+        "shortage",
+        "fr-par-2",
+        None,
+    )
+    assert sample.price("L4-8-24G")["hourly"] == Decimal("6.3")
+
+
 def test_both_pages_are_read(sample: Read) -> None:
     assert sample.tables["prices"].height == 21
     assert sample.price("RENDER-S")["hourly"] == Decimal("1.221")

@@ -24,10 +24,13 @@ PRESET: dict[str, Any] = {
     "operating_system": "TensorML 24 Everything",
     "compute_rate_hourly": "3.780000",
     "storage_rate_hourly": "0.200000",
+    "location_ids_with_availability": [],
 }
 LOCATION: dict[str, Any] = {
     "id": "a3111bd4-550a-47d0-838a-0a52bff2ae3f",
+    "gpu_count_ethernet": 0,
     "gpu_price_ethernet": "1.99",
+    "gpu_count_infiniband": 24,
     "gpu_price_infiniband": "2.49",
     "specs_per_node": {"gpu_model": "h100-sxm5-80gb", "gpu_count": 8, "cpu_count": 104},
 }
@@ -83,6 +86,18 @@ def test_a_machine_has_its_figures(sample: Tables) -> None:
     metal = sample.one("instance_types", instance_type="8x h100-sxm5-80gb infiniband")
     assert (metal["vcpus"], metal["physical_cores"], metal["bare_metal"]) == (None, 104, True)
     assert (metal["rdma"], metal["cpu_models"]) == ("infiniband", ["Intel Xeon Platinum 8470"])
+
+
+def test_stock_is_by_location(read: Callable[..., Tables], sample: Tables) -> None:
+    place = LOCATION["id"]
+    columns = ("region", "instance_type", "state", "available", "gpus")
+    tables = read({"location_ids_with_availability": [place]}, {})
+    assert tables["stock"].select(columns).sort("instance_type").rows() == [
+        (place, "2x h100-sxm5-80gb", "1 locations", True, None),
+        (place, "8x h100-sxm5-80gb ethernet", "0 GPUs", False, 0),
+        (place, "8x h100-sxm5-80gb infiniband", "24 GPUs", True, 24),
+    ]
+    assert set(sample["stock"]["available"]) == {False}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from hwprices.providers import About
 
 ABOUT = About(
     title="Scaleway",
-    without_account="all machines and their prices, zone by zone",
+    without_account="all machines, their prices and their stock, zone by zone",
     with_credentials="nothing more",
-    missing="stock, prices by the month, local disks and IP addresses, Elastic Metal, Kubernetes",
+    price_kinds=("servers",),
+    missing="prices by the month, local disks and IP addresses, Elastic Metal, Kubernetes",
 )

@@ -1,4 +1,4 @@
-"""List Scaleway's zones, and land the products of a zone, page by page.
+"""List Scaleway's zones, and land the products of a zone and their stock, page by page.
 
 A page is an object ``servers`` with a member for each machine type. The last page has fewer than
 were requested. A server that ignored the number of the page would send the same types forever.
@@ -19,6 +19,11 @@ from hwprices.storage.scratch import scratch_directory
 SERVERS: Final = "servers"
 """Kind of unit: the machine types of a zone, each with its price."""
 
+STOCK: Final = "stock"
+"""Kind of unit: the machine types of a zone, each with a word for its stock."""
+
+PATHS = {SERVERS: "products/servers", STOCK: "products/servers/availability"}
+
 PER_PAGE = 100
 """The most that the API gives: https://www.scaleway.com/en/developers/api/instances/"""
 
@@ -27,19 +32,19 @@ MOST_PAGES = 50
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
-    """List a unit for each zone of the settings, or for each zone requested."""
+    """List two units for each zone of the settings, or for each zone requested."""
     zones = context.settings.scaleway_zones if regions is None else regions
-    return [Unit("scaleway", SERVERS, zone) for zone in sorted(set(zones))]
+    return [Unit("scaleway", kind, zone) for kind in PATHS for zone in sorted(set(zones))]
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Land every page of a zone's products.
+    """Land every page of a zone's products, or of their stock.
 
     Raises:
         FetchError: a page is unavailable or is not a product list, the list has no machine type, or
             the pages do not end.
     """
-    url = f"{context.settings.scaleway_url}/zones/{unit.region}/products/servers"
+    url = f"{context.settings.scaleway_url}/zones/{unit.region}/{PATHS[unit.kind]}"
     pages: list[Page] = []
     seen: set[str] = set()
     with scratch_directory() as folder:

@@ -12,12 +12,12 @@ from typing import Any
 
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
-from hwprices.providers.scaleway.fetch import SERVERS
+from hwprices.providers.scaleway.fetch import SERVERS, STOCK
 from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.members import RefusedItemError, figure, member, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
-from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
+from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Stock
 from hwprices.schemas.price import Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
@@ -35,11 +35,14 @@ MIG_PROFILE = re.compile(r"(\d)g\.\d+gb", re.IGNORECASE)
 MIG_SLICES = 7
 """https://docs.nvidia.com/datacenter/tesla/mig-user-guide/ (A100 and H100)"""
 
+IN_STOCK = {"available": True, "scarce": True, "shortage": False}
+"""https://github.com/scaleway/scaleway-sdk-go (api/instance/v1, ServerTypesAvailability)"""
+
 ARCHITECTURES = {"x86_64": "x86_64", "arm64": "arm64"}
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield the zones, the machines, where each is listed, and their prices.
+    """Yield the zones, the machines, where each is listed and in stock, and their prices.
 
     Raises:
         HwpricesError: a page was altered.
@@ -54,12 +57,19 @@ def normalise(pages: Pages) -> Iterator[Part]:
                 for name, server in servers.items():
                     item = {"name": name} | server if isinstance(server, dict) else server
                     _read(item, zone, page, match, machines, prices[zone])
+    for zone in pages.regions(STOCK):
+        for page in pages.of(STOCK, zone):
+            with pages.leave_out(page):
+                for name, item in dict(pages.read_json(page)["servers"]).items():
+                    with machines.reading(page, item, Stock, zone):
+                        machines.add(Stock, page, _stock(item, name, zone))
     yield Part("regions", machines.table(Regions))
     types = (
         machines.table(InstanceTypes).unique("instance_type", keep="first").sort("instance_type")
     )
     yield Part("instance_types", types, refused=machines.refused(InstanceTypes))
     yield Part("availability", machines.table(Availability))
+    yield Part("stock", machines.table(Stock), refused=machines.refused(Stock))
     for zone, rows in prices.items():
         yield Part("prices", rows.prices(), zone, rows.refused(Prices), rows.counts)
 
@@ -76,6 +86,12 @@ def _read(
         machines.add(InstanceTypes, page, _machine(item, match))
     with prices.reading(page, item, Prices, zone):
         prices.add(Prices, page, _price(item, zone))
+
+
+def _stock(item: dict[str, Any], name: str, zone: str) -> dict[str, Any]:
+    state = text(item, "availability")
+    row = {"region": zone, "instance_type": name, "state": state}
+    return row | {"available": IN_STOCK.get(state)}
 
 
 def _region(zone: str) -> dict[str, Any]:

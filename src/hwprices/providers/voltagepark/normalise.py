@@ -15,7 +15,7 @@ from hwprices.rows.accelerators import gpus
 from hwprices.rows.members import RefusedItemError, figure, items, member, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
-from hwprices.schemas.inventory import InstanceTypes, Regions
+from hwprices.schemas.inventory import InstanceTypes, Regions, Stock
 from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
@@ -34,7 +34,7 @@ MOST_GPUS = 1000
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield places, machines, prices and what they are made of.
+    """Yield places, machines, their stock, prices and what they are made of.
 
     Raises:
         HwpricesError: a page was altered.
@@ -54,6 +54,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield Part("regions", rows.table(Regions))
     types = rows.table(InstanceTypes).unique("instance_type", keep="first").sort("instance_type")
     yield Part("instance_types", types, refused=rows.refused(InstanceTypes))
+    yield Part("stock", rows.table(Stock))
     yield Part("prices", rows.prices(), refused=rows.refused(Prices), counts=rows.counts)
     yield Part("price_components", rows.table(PriceComponents))
 
@@ -80,6 +81,10 @@ def _add_preset(item: dict[str, Any], page: Page, match: Matcher, rows: VendorRo
         for component, rate in RATES.items()
     ]
     rows.add(Prices, page, _price_row(PLACE["region"], name, parts))
+    stocked = items(item, "location_ids_with_availability")
+    for place in stocked or [PLACE["region"]]:
+        row = {"region": place, "instance_type": name, "available": bool(stocked)}
+        rows.add(Stock, page, row | {"state": f"{len(stocked)} locations"})
 
 
 def _add_location(item: dict[str, Any], page: Page, match: Matcher, rows: VendorRows) -> None:
@@ -108,6 +113,9 @@ def _add_location(item: dict[str, Any], page: Page, match: Matcher, rows: Vendor
             "sku_id": f"{gpu} {network}",
         }
         rows.add(Prices, page, _price_row(place, name, [part]))
+        free = whole(item, f"gpu_count_{network}")
+        stock = {"region": place, "instance_type": name, "state": f"{free} GPUs", "gpus": free}
+        rows.add(Stock, page, stock | {"available": None if free is None else free >= count})
 
 
 def _machine(
