@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hwprices.errors import HwpricesError, HwpricesWarning
+    from hwprices.read.citation import Citation
     from hwprices.read.dataset import Dataset, open
     from hwprices.read.device.device import device
     from hwprices.read.explain import Explanation
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Citation",
     "Dataset",
     "Explanation",
     "HwpricesError",
@@ -42,6 +44,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Citation": "hwprices.read.citation",
     "Dataset": "hwprices.read.dataset",
     "Explanation": "hwprices.read.explain",
     "HwpricesError": "hwprices.errors",

@@ -19,6 +19,7 @@ from hwprices.storage.store import Folder, Store
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from hwprices.read.citation import Citation
     from hwprices.read.explain import Explanation
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
@@ -281,8 +282,8 @@ class Dataset(Release):
     ) -> pl.DataFrame:
         """Return one row for each machine type: its specification and cheapest prices.
 
-        Each price has its region, and whether it is stale, as in ``find``: spot_usd_per_hour,
-        spot_region, spot_stale.
+        Each price has its region, whether it is stale, and its id: spot_usd_per_hour, spot_region,
+        spot_stale, spot_price_id.
 
         ``equals``: add the machine of every other provider that is most like the first one.
         ``options`` as in ``find``.
@@ -330,6 +331,24 @@ class Dataset(Release):
             self, price, provider, region=region, os=os, purchase_option=purchase_option
         )
         return explain.explain(self, price_id)
+
+    @named_options(Options)
+    def cite(self, text: str, **options: Unpack[Options]) -> "Citation":
+        """Cite one price: a line to paste that names the vendor's page and can be rechecked.
+
+        ``text``: a price_id, or words as in ``find``, of which the cheapest price is cited.
+        ``str()`` of the answer is the line; it also writes markdown, JSON and BibTeX.
+
+        >>> citation = open("sample").cite("p5.48xlarge us-east-1 on_demand")
+        >>> citation.amount, citation.currency, citation.release
+        (Decimal('55.0400000000'), 'USD', '20261125T120817Z')
+
+        Raises:
+            HwpricesError: there is no such price, or a word or option is not understood.
+        """
+        from hwprices.read import citation
+
+        return citation.cite(self, text, **options)
 
     def device(
         self,

@@ -1,6 +1,7 @@
 """Trace a price back to the vendor: how it is computed, from which SKUs, on which landed pages."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import Any
@@ -12,7 +13,7 @@ from hwprices.read import landed
 from hwprices.read.find import absence, machines, request
 from hwprices.read.find.options import Names
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.read.landed import Trace
+from hwprices.read.landed import Source, Trace
 from hwprices.release import age
 from hwprices.release.release import Release
 from hwprices.release.wording import plain, why_unknown
@@ -162,17 +163,24 @@ def explain(dataset: Release, price_id: str) -> Explanation:
         HwpricesError: no price has this id.
     """
     price = find_prices(dataset, price_id).row(0, named=True)
-    components = pl.DataFrame()
-    if "price_components" in dataset.tables:
-        components = (
-            dataset.scan("price_components").filter(pl.col("price_id") == price_id).collect()
-        )
+    components = components_of(dataset, price_id)
+    traces = landed.traces(dataset, price["provider"], sources_of(price, components))
+    judged_at = age.judged_at(dataset).get(price["provider"])
+    stale = age.is_stale(price["observed_at"], judged_at) if judged_at else None
+    return Explanation(price, components, tuple(traces), stale)
+
+
+def components_of(dataset: Release, price_id: str) -> pl.DataFrame:
+    """Return the rows of price_components of one price; no columns where the release has none."""
+    if "price_components" not in dataset.tables:
+        return pl.DataFrame()
+    return dataset.scan("price_components").filter(pl.col("price_id") == price_id).collect()
+
+
+def sources_of(price: Mapping[str, Any], components: pl.DataFrame) -> list[Source]:
+    """List the SKUs that a price is read from, each with the SHA-256 of its landed page."""
     if components.is_empty():
         sources = [(price["sku_price_id"] or price["sku_id"], price["raw_sha256"])]
     else:
         sources = list(dict.fromkeys(components.select("sku_id", "raw_sha256").iter_rows()))
-    named = [(sku, sha256) for sku, sha256 in sources if sku]
-    traces = landed.traces(dataset, price["provider"], named)
-    judged_at = age.judged_at(dataset).get(price["provider"])
-    stale = age.is_stale(price["observed_at"], judged_at) if judged_at else None
-    return Explanation(price, components, tuple(traces), stale)
+    return [(sku, sha256) for sku, sha256 in sources if sku]

@@ -165,7 +165,7 @@ def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
 
 def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
     """Return the columns of a comparison, named by the purchase option."""
-    columns = ["usd_per_hour", "region", "stale"]
+    columns = ["usd_per_hour", "region", "stale", "price_id"]
     if purchase in COMMITMENTS:
         columns += OF_COMMITMENT
     return prices.select(

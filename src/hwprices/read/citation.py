@@ -1,0 +1,329 @@
+"""Cite one price: a line to paste that names the vendor's SKU and page, and can be rechecked.
+
+A citation carries a check of its own text, so that one altered by hand is recognized. The check is
+no signature: whoever wants to forge one can compute it. ``recheck`` compares with the dataset.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Unpack
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.hidden_characters import escaped
+from hwprices.read import explain
+from hwprices.read.export.plain_json import to_json
+from hwprices.read.find import offers
+from hwprices.read.find.options import Options
+from hwprices.release.wording import plain, why_unknown
+from hwprices.schemas.keys import PRICE_KEY
+
+if TYPE_CHECKING:
+    from hwprices.read.landed import Source
+    from hwprices.release.release import Release
+
+HALF_CHECK = 8
+"""Characters of each half of a check: 32 bits. A slip of the hand goes unnoticed once in four
+billion times, and the reference still fits on one line."""
+
+REFERENCE = re.compile(
+    r"(?P<price_id>[0-9a-f]{24})@(?P<release>\d{8}T\d{6}(?:\.\d{1,6})?Z)"
+    r"=(?P<amount>\d{1,10}(?:\.\d{1,10})?)(?P<currency>[A-Z]{3}):(?P<check>[0-9a-f]{16})",
+    re.ASCII,
+)
+"""The reference that ``hwprices recheck`` takes: the last word of a citation."""
+
+USUAL = {"zone": None, "software": "none", "license_model": "included", "tenancy": "shared"}
+"""What a citation leaves out of its line; the price_id and the check cover it all the same."""
+
+BEGIN = "hwprices "
+END = "; recheck: hwprices recheck "
+
+CITED = re.compile(
+    rf"(?P<line>(?P<head>{BEGIN}\d{{8}}T[0-9.]{{6,13}}Z: (?:(?!{BEGIN}\d{{8}}T|{END}).)*)?{END})?"
+    rf"{REFERENCE.pattern}",
+    re.ASCII,
+)
+"""A citation without the marks of markdown and TeX: the line, or its reference alone."""
+
+MARKDOWN_MARKS = re.compile(r"[*`<>]")
+TEX_SPECIAL = re.compile(r"([&%$#_{}])")
+TEX_ESCAPE = re.compile(r"\\([&%$#_{}])")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a recheck needs to know of a citation. ``intact``: its check fits its text."""
+
+    price_id: str
+    release: str
+    amount: Decimal
+    currency: str
+    intact: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Citation:
+    """One price of one release. ``str()`` returns the line to paste.
+
+    ``amount`` is what one ``unit`` ("h") costs in ``currency``: prices.effective_hourly.
+    ``sources`` are the vendor's SKUs, each with the SHA-256 of the landed page that names it; those
+    of a composed price are several. ``url`` is the page's address, ``fetched_at`` when it was
+    fetched, ``valid_from`` the first release with this amount; None in a release without history.
+    """
+
+    amount: Decimal
+    unit: str = "h"
+    currency: str
+    provider: str
+    region: str
+    zone: str | None
+    instance_type: str
+    os: str
+    software: str
+    license_model: str
+    tenancy: str
+    purchase_option: str
+    commitment_plan: str | None
+    term_months: int
+    payment_option: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+    release: str
+    price_id: str
+    sources: "tuple[Source, ...]"
+    url: str
+    fetched_at: datetime
+
+    @property
+    def bought(self) -> str:
+        """What exactly is bought, in one line; what is usual is left out."""
+        parts = [f"{self.instance_type} ({self.provider} {self.region})", self.os]
+        parts += [
+            f"{name.removesuffix('_model')} {getattr(self, name)}"
+            for name, usual in USUAL.items()
+            if getattr(self, name) != usual
+        ]
+        parts.append(self.purchase_option)
+        if self.commitment_plan is not None:
+            parts.append(f"plan {self.commitment_plan}")
+        if self.term_months:
+            parts.append(f"{self.term_months} months")
+        if self.payment_option != "none":
+            parts.append(f"paid {self.payment_option}")
+        return ", ".join(parts)
+
+    @property
+    def check(self) -> str:
+        """The check: 8 digits of the reference's other parts, and 8 of the whole line."""
+        return _check(self._reference(), self._line())
+
+    @property
+    def recheck(self) -> str:
+        """The command that compares this citation with a later release."""
+        return f"hwprices recheck {self._reference()}:{self.check}"
+
+    def __str__(self) -> str:
+        """Return the citation in one line of text."""
+        return f"{self._line()}:{self.check}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, what is bought, the check and the command, as ``--format json``."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        sources = [{"sku": sku, "page_sha256": sha256} for sku, sha256 in self.sources]
+        times = {
+            name: _time(values[name]) if values[name] else None
+            for name in ("valid_from", "valid_to", "fetched_at")
+        }
+        more = {"bought": self.bought, "check": self.check, "recheck": self.recheck}
+        return {**values, **times, "amount": plain(self.amount), "sources": sources, **more}
+
+    def to_json(self) -> str:
+        """Return ``to_dict`` as JSON."""
+        return to_json(self.to_dict(), indent=1, ascii_only=True)
+
+    def to_markdown(self) -> str:
+        """Return the line with a bold amount, a link to the vendor and the command as code."""
+        amount = f"{plain(self.amount)} {self.currency}/{self.unit}"
+        head, _, command = str(self).partition(END)
+        marked = head.replace(amount, f"**{amount}**", 1).replace(self.url, f"<{self.url}>", 1)
+        return f"{marked}{END.removesuffix('hwprices recheck ')}`hwprices recheck {command}`"
+
+    def to_bibtex(self) -> str:
+        """Return an entry of BibTeX, with the line as its note."""
+        note = TEX_SPECIAL.sub(r"\\\1", str(self))
+        return (
+            f"@misc{{hwprices-{self.price_id}-{self.release},\n"
+            f"  title = {{hwprices: prices of AI and cloud hardware}},\n"
+            f"  version = {{{self.release}}},\n"
+            f"  year = {{{self.release[:4]}}},\n"
+            f"  note = {{{note}}}\n}}"
+        )
+
+    def _reference(self) -> str:
+        return f"{self.price_id}@{self.release}={plain(self.amount)}{self.currency}"
+
+    def _line(self) -> str:
+        """Return the line without its check."""
+        since = f", valid from {_time(self.valid_from)}" if self.valid_from else ""
+        until = f" to {_time(self.valid_to)}" if self.valid_to else ""
+        pages: dict[str, list[str]] = {}
+        for sku, sha256 in self.sources:
+            pages.setdefault(sha256, []).append(sku)
+        read = " and ".join(
+            f"SKU {', '.join(skus)} on page SHA-256 {sha256}" for sha256, skus in pages.items()
+        )
+        line = (
+            f"{BEGIN}{self.release}: {self.bought}, {plain(self.amount)} {self.currency}/"
+            f"{self.unit}{since}{until}; {read}, fetched from {self.url} at"
+            f" {_time(self.fetched_at)}{END}{self._reference()}"
+        )
+        return escaped(" ".join(line.split()))
+
+
+FORMATS: Mapping[str, Callable[[Citation], str]] = {
+    "text": str,
+    "markdown": Citation.to_markdown,
+    "json": Citation.to_json,
+    "bibtex": Citation.to_bibtex,
+}
+"""How a citation may be written."""
+
+
+def cite(dataset: "Release", text: str, **options: Unpack[Options]) -> Citation:
+    """Cite the cheapest price that a question finds, or the price with an id.
+
+    Args:
+        dataset: the release that is cited.
+        text: a price_id, or words as ``find`` takes them: "p5.48xlarge us-east-1 on_demand".
+        options: those of ``find``.
+
+    Raises:
+        HwpricesError: there is no such price, it is not known, or a word is not understood.
+    """
+    if explain.PRICE_ID.match(text):
+        price_id = text
+    else:
+        answer = offers.answer(dataset, text, **options)
+        if answer.rows.is_empty():
+            raise HwpricesError(f"no price of {text}", " ".join(answer.notes))
+        price_id = answer.rows["price_id"][0]
+    price = explain.find_prices(dataset, price_id).row(0, named=True)
+    if price["effective_hourly"] is None:
+        raise HwpricesError(
+            f"the price {price_id} is not known: {why_unknown(price['price_reason'])}",
+            "Cite another one; hwprices price lists them.",
+        )
+    since = None
+    if "price_history" in dataset.tables:
+        current = dataset.scan("price_history").filter(
+            pl.col("price_id") == price_id, pl.col("valid_to").is_null()
+        )
+        since = next(iter(current.select("valid_from").collect().to_series()), None)
+    components = explain.components_of(dataset, price_id)
+    sources = explain.sources_of(price, components) or [("not stated", price["raw_sha256"])]
+    return Citation(
+        **{name: price[name] for name in PRICE_KEY},
+        amount=price["effective_hourly"],
+        valid_from=since,
+        valid_to=None,
+        release=dataset.version,
+        price_id=price_id,
+        sources=tuple(sources),
+        url=price["source_url"],
+        fetched_at=price["observed_at"],
+    )
+
+
+def read(text: str) -> list[Reference]:
+    """Read the citations in a text: references, lines, markdown, BibTeX, or JSON.
+
+    Text around them and line breaks do not matter. A line counts once, with its reference.
+
+    Raises:
+        HwpricesError: there is none.
+    """
+    found = _of_json(text) or _of_text(text)
+    if not found:
+        raise HwpricesError(
+            f"there is no citation in {text.strip()[:40]!a}",
+            "Give the line that hwprices cite prints, its last word, or a file with such lines.",
+        )
+    return found
+
+
+def _of_json(text: str) -> list[Reference]:
+    """Read a citation in JSON or a list of them; nothing where the text is something else."""
+    try:
+        values = json.loads(text)
+        listed = values if isinstance(values, list) else [values]
+        return [_of_mapping(value) for value in listed]
+    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError):
+        return []
+
+
+def _of_mapping(value: dict[str, Any]) -> Reference:
+    """Read one citation of ``to_dict``; it is intact if it comes out the same."""
+    names = {field.name for field in fields(Citation)}
+    times = {
+        name: datetime.fromisoformat(value[name]) if value[name] else None
+        for name in ("valid_from", "valid_to", "fetched_at")
+    }
+    sources = tuple((source["sku"], source["page_sha256"]) for source in value["sources"])
+    given: dict[str, Any] = {name: value[name] for name in names} | times
+    citation = Citation(**given | {"amount": Decimal(value["amount"]), "sources": sources})
+    is_same = citation.to_dict() == value
+    return Reference(
+        citation.price_id, citation.release, citation.amount, citation.currency, is_same
+    )
+
+
+def _of_text(text: str) -> list[Reference]:
+    """Read the lines and bare references in a text.
+
+    Raises:
+        HwpricesError: a line has lost its reference.
+    """
+    unmarked = _unmarked(text)
+    found = [_of_match(match) for match in CITED.finditer(unmarked)]
+    lines = sum(match["line"] is not None for match in CITED.finditer(unmarked))
+    if lines != unmarked.count(END):
+        raise HwpricesError(
+            "a citation has lost its reference, the word after hwprices recheck",
+            "Copy the citation again.",
+        )
+    return found
+
+
+def _of_match(match: re.Match[str]) -> Reference:
+    reference, _, check = match[0].removeprefix(match["line"] or "").rpartition(":")
+    intact = check[:HALF_CHECK] == _digest(reference)
+    if match["line"]:
+        whole = match["head"] and check == _check(reference, match["line"] + reference)
+        intact = bool(whole)
+    amount = Decimal(match["amount"])
+    return Reference(match["price_id"], match["release"], amount, match["currency"], intact)
+
+
+def _unmarked(text: str) -> str:
+    """Take out line breaks and the marks of markdown and TeX."""
+    return " ".join(MARKDOWN_MARKS.sub("", TEX_ESCAPE.sub(r"\1", text)).split())
+
+
+def _check(reference: str, line: str) -> str:
+    return _digest(reference) + _digest(_unmarked(line))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:HALF_CHECK]
+
+
+def _time(time: datetime) -> str:
+    """Write a time in UTC, to the second."""
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

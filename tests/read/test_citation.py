@@ -1,0 +1,191 @@
+"""Citations of the bundled release: what they state, their formats, and a slip of the hand."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from typer.testing import CliRunner
+
+import hwprices
+from hwprices.cli import app
+from hwprices.errors import HwpricesError
+from hwprices.read.citation import FORMATS, Citation, Reference, read
+
+P5 = "p5.48xlarge us-east-1 on_demand"
+N2 = "n2-standard-4 us-central1 on_demand"
+H100_3Y = "h100 europe 3y"
+QUESTIONS = [P5, N2, H100_3Y]
+
+
+@pytest.fixture(scope="module")
+def data() -> hwprices.Dataset:
+    return hwprices.open("sample")
+
+
+def test_a_citation_has_everything_to_trace_the_price(data: hwprices.Dataset) -> None:
+    citation = data.cite(P5)
+
+    assert citation.to_dict() == {
+        "amount": "55.04",
+        "unit": "h",
+        "currency": "USD",
+        "provider": "aws",
+        "region": "us-east-1",
+        "zone": None,
+        "instance_type": "p5.48xlarge",
+        "os": "linux",
+        "software": "none",
+        "license_model": "included",
+        "tenancy": "shared",
+        "purchase_option": "on_demand",
+        "commitment_plan": None,
+        "term_months": 0,
+        "payment_option": "none",
+        "valid_from": "2025-08-25T18:44:44Z",
+        "valid_to": None,
+        "release": data.version,
+        "price_id": "01686677ea0e12e7b617166a",
+        "sources": [
+            {
+                "sku": "SAMPLE2BD1D29050.JRTCKXETXF.6YS6EN2CT7",
+                "page_sha256": "fb063643d94529346e472541cc0c6ffc982d90e29d43c833da9cb7e36fe782b3",
+            }
+        ],
+        "url": "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current/"
+        "us-east-1/index.csv",
+        "fetched_at": "2026-07-20T13:44:30Z",
+        "bought": "p5.48xlarge (aws us-east-1), linux, on_demand",
+        "check": citation.check,
+        "recheck": "hwprices recheck 01686677ea0e12e7b617166a@"
+        f"{data.version}=55.04USD:{citation.check}",
+    }
+
+
+def test_a_composed_price_names_each_sku(data: hwprices.Dataset) -> None:
+    skus = [sku for sku, _ in data.cite(N2).sources]
+
+    assert skus == ["SAMPLE-N2-CORE-OD-US-CENTRAL1", "SAMPLE-N2-RAM-OD-US-CENTRAL1"]
+
+
+def test_a_citation_is_of_the_cheapest_price_or_of_the_id(data: hwprices.Dataset) -> None:
+    cheapest = data.find(H100_3Y)["price_id"][0]
+
+    assert data.cite(H100_3Y).price_id == cheapest
+    assert data.cite(cheapest) == data.cite(H100_3Y)
+
+
+def test_a_citation_does_not_change(data: hwprices.Dataset) -> None:
+    with pytest.raises(FrozenInstanceError):
+        data.cite(P5).amount = Decimal(1)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("write", FORMATS.values(), ids=FORMATS)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_format_is_read_back(
+    data: hwprices.Dataset, question: str, write: Callable[[Citation], str]
+) -> None:
+    citation = data.cite(question)
+    reference = Reference(
+        citation.price_id, data.version, citation.amount, citation.currency, intact=True
+    )
+
+    assert read(write(citation)) == [reference]
+
+
+def test_a_citation_is_found_in_a_wrapped_letter(data: hwprices.Dataset) -> None:
+    first, second = data.cite(P5), data.cite(N2)
+    letter = f"> We pay {str(first).replace(' ', chr(10) + '> ')} today.\n\n{second.to_markdown()}."
+
+    found = read(letter)
+
+    assert [(one.price_id, one.intact) for one in found] == [
+        (first.price_id, True),
+        (second.price_id, True),
+    ]
+
+
+ALTERATIONS = {
+    "amount in the sentence": ("55.04 USD", "45.04 USD"),
+    "amount in the reference": ("=55.04USD", "=45.04USD"),
+    "machine": ("p5.48xlarge", "p5.4xlarge"),
+    "region": ("aws us-east-1", "aws us-east-2"),
+    "purchase option": ("on_demand", "spot"),
+    "page": ("SHA-256 fb0636", "SHA-256 fb0637"),
+    "day of fetching": ("2026-07-20T", "2026-07-21T"),
+    "release at the front": ("hwprices 2026", "hwprices 2025"),
+    "price": ("0168", "0169"),
+    "check": (":eadc99a8", ":eadc99a9"),
+    "beginning cut off": ("hwprices 2026", "2026"),
+}
+
+
+@pytest.mark.parametrize(("then", "now"), ALTERATIONS.values(), ids=ALTERATIONS)
+def test_an_altered_line_is_recognized(data: hwprices.Dataset, then: str, now: str) -> None:
+    line = str(data.cite(P5))
+    assert then in line
+
+    assert [one.intact for one in read(line.replace(then, now))] == [False]
+
+
+@pytest.mark.parametrize("name", sorted(Citation.__annotations__))
+def test_an_altered_field_of_json_is_recognized(data: hwprices.Dataset, name: str) -> None:
+    values = data.cite(P5).to_dict()
+    others = {"amount": "45.04", "sources": [], "term_months": 12, "valid_to": "2026-01-01T00:00Z"}
+    values[name] = others.get(name, "2026-01-02T03:04:05Z")
+
+    assert [one.intact for one in read(json.dumps(values))] == [False]
+
+
+def test_the_reference_alone_has_a_check_of_its_own(data: hwprices.Dataset) -> None:
+    reference = data.cite(P5).recheck.split()[-1]
+
+    assert [one.intact for one in read(reference)] == [True]
+    assert [one.intact for one in read(reference.replace("55.04", "50.04"))] == [False]
+
+
+@pytest.mark.parametrize("text", ["", "55.04 USD/h", "{}", "[]", "[" * 10_000, '{"amount": "x"}'])
+def test_what_has_no_citation_is_refused(text: str) -> None:
+    with pytest.raises(HwpricesError):
+        read(text)
+
+
+def test_a_line_without_its_reference_is_refused(data: hwprices.Dataset) -> None:
+    both = f"{data.cite(P5)} {data.cite(N2)}"
+
+    with pytest.raises(HwpricesError):
+        read(both.replace("=55.04USD", ""))
+
+
+def test_what_is_not_sold_is_not_cited(data: hwprices.Dataset) -> None:
+    with pytest.raises(HwpricesError):
+        data.cite("p5.48xlarge eu-west-3")
+    with pytest.raises(HwpricesError):
+        data.cite("0" * 24)
+
+
+def test_every_price_of_an_answer_is_one_step_from_its_citation(data: hwprices.Dataset) -> None:
+    compared = data.compare("p5.48xlarge", "a3-highgpu-8g")
+    ids = [compared[name] for name in compared.columns if re.search(r"_price_id$", name)]
+    cheapest = {(row["provider"], row["on_demand_usd_per_hour"]) for row in compared.to_dicts()}
+
+    assert len(ids) == 4
+    cited = [data.cite(price_id) for price_id in compared["on_demand_price_id"]]
+    assert {(one.provider, one.amount) for one in cited} == cheapest
+    assert "price_id" in data.price("p5.48xlarge").columns
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_command_writes_every_format(data: hwprices.Dataset, name: str) -> None:
+    words = [*P5.split(), "--root", "sample", "--format", name]
+
+    result = CliRunner().invoke(app, ["cite", *words])
+
+    assert (result.exit_code, result.stdout) == (0, FORMATS[name](data.cite(P5)) + "\n")
+
+
+def test_times_are_in_utc(data: hwprices.Dataset) -> None:
+    assert data.cite(P5).fetched_at == datetime(2026, 7, 20, 13, 44, 30, tzinfo=UTC)
