@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hwprices.read.landed import Trace
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
+    from hwprices.read.recheck import Recheck
     from hwprices.read.recommend.job import Limits, Question, Serving
     from hwprices.read.recommend.recommend import recommend
     from hwprices.release.versions import releases
@@ -35,6 +36,7 @@ __all__ = [
     "Overlays",
     "Ownership",
     "Question",
+    "Recheck",
     "Serving",
     "Trace",
     "device",
@@ -53,6 +55,7 @@ _MODULES = {
     "Overlays": "hwprices.read.overlays.rules",
     "Ownership": "hwprices.read.ownership",
     "Question": "hwprices.read.recommend.job",
+    "Recheck": "hwprices.read.recheck",
     "Serving": "hwprices.read.recommend.job",
     "Trace": "hwprices.read.landed",
     "device": "hwprices.read.device.device",

@@ -137,10 +137,7 @@ class Citation:
         """Return the fields, what is bought, the check and the command, as ``--format json``."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         sources = [{"sku": sku, "page_sha256": sha256} for sku, sha256 in self.sources]
-        times = {
-            name: _time(values[name]) if values[name] else None
-            for name in ("valid_from", "valid_to", "fetched_at")
-        }
+        times = {name: utc_text(values[name]) for name in ("valid_from", "valid_to", "fetched_at")}
         more = {"bought": self.bought, "check": self.check, "recheck": self.recheck}
         return {**values, **times, "amount": plain(self.amount), "sources": sources, **more}
 
@@ -171,8 +168,8 @@ class Citation:
 
     def _line(self) -> str:
         """Return the line without its check."""
-        since = f", valid from {_time(self.valid_from)}" if self.valid_from else ""
-        until = f" to {_time(self.valid_to)}" if self.valid_to else ""
+        since = f", valid from {utc_text(self.valid_from)}" if self.valid_from else ""
+        until = f" to {utc_text(self.valid_to)}" if self.valid_to else ""
         pages: dict[str, list[str]] = {}
         for sku, sha256 in self.sources:
             pages.setdefault(sha256, []).append(sku)
@@ -182,7 +179,7 @@ class Citation:
         line = (
             f"{BEGIN}{self.release}: {self.bought}, {plain(self.amount)} {self.currency}/"
             f"{self.unit}{since}{until}; {read}, fetched from {self.url} at"
-            f" {_time(self.fetched_at)}{END}{self._reference()}"
+            f" {utc_text(self.fetched_at)}{END}{self._reference()}"
         )
         return escaped(" ".join(line.split()))
 
@@ -324,6 +321,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:HALF_CHECK]
 
 
-def _time(time: datetime) -> str:
-    """Write a time in UTC, to the second."""
-    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+def utc_text(time: datetime | None) -> str | None:
+    """Write a time in UTC, to the second; None for None."""
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if time else None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hwprices.read.explain import Explanation
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
+    from hwprices.read.recheck import Recheck
     from hwprices.release.versions import When
 
 
@@ -349,6 +350,24 @@ class Dataset(Release):
         from hwprices.read import citation
 
         return citation.cite(self, text, **options)
+
+    def recheck(self, *citations: "str | Citation") -> "list[Recheck]":
+        """Compare citations with this release: same, moved, gone or restated, one answer each.
+
+        A text may have several citations, in any format that ``cite`` writes.
+
+        >>> data = open("sample")
+        >>> [answer.status for answer in data.recheck(data.cite("p5.48xlarge on_demand"))]
+        ['SAME']
+
+        Raises:
+            HwpricesError: a text has no citation, or the release no price history.
+        """
+        from hwprices.read import citation, recheck
+
+        texts = [str(text) for text in citations]
+        references = [found for text in texts for found in citation.read(text)]
+        return recheck.recheck(self, references)
 
     def device(
         self,

@@ -1,0 +1,70 @@
+"""The command ``hwprices recheck``: whether cited prices still hold."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hwprices.cli.common import AsJson, Release, Root, open_dataset, print_json
+from hwprices.errors import HwpricesError
+
+Citations = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CITATION",
+        help="What hwprices cite printed, its last word, or a file with citations; - is stdin.",
+    ),
+]
+
+MOST_BYTES = 16 << 20
+"""A longer file is refused: 16 MB are some 20,000 citations."""
+
+
+def recheck(
+    citations: Citations,
+    root: Root = "",
+    version: Release = "latest",
+    as_json: AsJson = False,
+) -> None:
+    """Check whether cited prices still hold.
+
+    Compares with a later release of the same dataset. Prints one line for each citation: SAME,
+    MOVED (the vendor changed it), GONE (no longer sold), RESTATED (we corrected our reading),
+    UNREACHABLE, or ALTERED (not the citation that was written). Exit status: 0 all the same, 1
+    something moved, is gone or restated, 2 something could not be checked.
+
+    Example:
+
+        hwprices recheck citations.txt
+    """
+    from hwprices.hidden_characters import escaped
+    from hwprices.read.recheck import EXIT_STATUS
+
+    answers = open_dataset(root, version).recheck(*map(_text, citations))
+    if as_json:
+        print_json([answer.to_dict() for answer in answers])
+    else:
+        for answer in answers:
+            typer.echo(escaped(str(answer)))
+    raise typer.Exit(max(EXIT_STATUS[answer.status] for answer in answers))
+
+
+def _text(citation: str) -> str:
+    """Return the content of a file, or the citation itself.
+
+    Raises:
+        HwpricesError: the file is too long, or is not text.
+    """
+    if citation == "-":
+        return typer.get_text_stream("stdin").read(MOST_BYTES)
+    path = Path(citation)
+    try:
+        if not path.is_file():
+            return citation
+        if path.stat().st_size > MOST_BYTES:
+            raise HwpricesError(f"{path} is longer than {MOST_BYTES:,} bytes", "Split it.")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise HwpricesError(f"{path} is not text", "Name a file with citations.") from None
+    except OSError:  # a line is too long for the name of a file
+        return citation
