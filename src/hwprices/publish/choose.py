@@ -159,7 +159,7 @@ def _choose_one(
     old = from_release(provider, past.previous)
     if staged is None:
         return _Judged(old)
-    new = _from_staging(staged)
+    new = from_staging(staged)
     baseline = from_release(provider, comparable(past.month, provider))
     published = _candidate(store, old) if old else None
     is_same = old is not None and baseline is not None and old.directory == baseline.directory
@@ -206,7 +206,8 @@ def _without_sample(one: _Judged, accepted: Collection[str]) -> _Judged:
     return replace(one, source=kept, results=results)
 
 
-def _from_staging(staged: Staged) -> Source:
+def from_staging(staged: Staged) -> Source:
+    """Take the tables of a run as they are staged."""
     return Source(
         provider=staged.provider,
         status="fresh",

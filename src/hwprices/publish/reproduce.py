@@ -1,0 +1,346 @@
+"""Rebuild a release from its landed pages with the installed program, and compare the tables."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version as installed_version
+from typing import Any, Literal
+
+import polars as pl
+
+from hwprices import providers
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Landing, Page, Run
+from hwprices.publish import choose, join, write
+from hwprices.publish.history import record
+from hwprices.release.manifest import (
+    DIGEST_CHARACTERS,
+    HISTORY_TABLES,
+    ProviderEntry,
+    ReleaseManifest,
+)
+from hwprices.release.versions import read_manifest, versions
+from hwprices.release.wording import counted
+from hwprices.rows.parquet import OBSERVATION, content_digest
+from hwprices.schemas.columns import key as key_of
+from hwprices.schemas.tables import TABLES
+from hwprices.specs import sheets
+from hwprices.stage import stage
+from hwprices.stage.inputs import reading
+from hwprices.stage.stage import Progress
+from hwprices.storage import layout
+from hwprices.storage.scratch import scratch_directory
+from hwprices.storage.store import Store
+
+PARTS = ("code", "sheets", "corrections")
+"""Parts of a reading (``release.manifest.Reading``)."""
+
+MAX_EXAMPLES = 3
+"""Rows of a table that are named; their number is given beside."""
+
+
+@dataclass(frozen=True)
+class PageFault:
+    """A landed page of the release that is not as it was landed; ``key`` is below the root."""
+
+    provider: str
+    key: str
+    state: Literal["altered", "missing"]
+
+
+@dataclass(frozen=True)
+class TableDifference:
+    """A file of the release whose rows come out differently.
+
+    ``gone`` are rows of the release that are not made again, ``new`` those that the release lacks,
+    ``changed`` those with the same key and other values in ``columns``. ``examples`` are keys.
+    """
+
+    file: str
+    gone: int
+    new: int
+    changed: int
+    columns: tuple[str, ...]
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """How a release comes out when it is made again.
+
+    Attributes:
+        version: the release.
+        program: the version of the program that made it.
+        installed: the version that is installed.
+        readings: of each provider that is read in another way now, which parts differ: code,
+            sheets, corrections.
+        pages: landed pages that are altered or missing.
+        differences: the files that come out differently.
+        problems: what could not be compared, and why.
+        compared: how many files were compared.
+    """
+
+    version: str
+    program: str
+    installed: str
+    readings: Mapping[str, tuple[str, ...]]
+    pages: tuple[PageFault, ...]
+    differences: tuple[TableDifference, ...]
+    problems: tuple[str, ...]
+    compared: int
+
+    @property
+    def exit_status(self) -> int:
+        """0: equal. 1: a page was altered, or a table differs. 2: something was not compared."""
+        if self.differences or any(page.state == "altered" for page in self.pages):
+            return 1
+        return 2 if self.problems or self.pages else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields and the exit status, as ``--json`` of the command."""
+        return {**asdict(self), "exit_status": self.exit_status}
+
+    def lines(self) -> Iterator[str]:
+        """Write it for people, the result last."""
+        for page in self.pages:
+            yield f"{page.provider}: page {page.key} is {page.state}"
+        yield from self.problems
+        for one in self.differences:
+            yield (
+                f"{one.file}: {counted(one.gone, 'row')} only in the release, {one.new:,} only in"
+                f" the rebuilt one, {one.changed:,} changed"
+                + (f" in {', '.join(one.columns)}" if one.columns else "")
+                + f": {'; '.join(one.examples)}"
+            )
+        for part in PARTS:
+            names = [name for name, parts in self.readings.items() if part in parts]
+            if names:
+                yield f"{part} changed since then: {', '.join(names)}"
+        if self.program != self.installed:
+            yield f"made by hwprices {self.program}; installed is {self.installed}"
+        result = {0: "equal", 1: "not equal", 2: "not compared in full"}[self.exit_status]
+        yield f"release {self.version}: {counted(self.compared, 'file')} compared, {result}"
+
+
+@dataclass
+class _Findings:
+    """What is collected while a release is made again."""
+
+    pages: list[PageFault] = field(default_factory=list)
+    differences: list[TableDifference] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    compared: int = 0
+
+
+def reproduce(store: Store, version: str, progress: Progress = lambda _: None) -> Reproduction:
+    """Make a release again in a temporary folder, and compare it with the one that is published.
+
+    The history is compared where the release before is kept.
+
+    Raises:
+        HwpricesError: there is no such release.
+    """
+    release = read_manifest(store, version)
+    found = _Findings()
+    with scratch_directory() as folder:
+        scratch = Store(folder)
+        sources = []
+        for name, entry in release.providers.items():
+            progress(name)
+            source = _staged(store, scratch, name, entry, found)
+            if source is not None:
+                _compare_vendor_files(store, scratch, release, source, found)
+                sources.append(source)
+        if len(sources) == len(release.providers):
+            progress("join")
+            _compare_joined(store, scratch, release, sources, found)
+        else:
+            found.problems.append("joined tables: not compared, as not every provider was rebuilt")
+    progress("history")
+    _compare_history(store, release, found)
+    return Reproduction(
+        version=version,
+        program=release.code_version,
+        installed=installed_version("hwprices"),
+        readings=_readings(release),
+        pages=tuple(found.pages),
+        differences=tuple(found.differences),
+        problems=tuple(found.problems),
+        compared=found.compared,
+    )
+
+
+def _readings(release: ReleaseManifest) -> dict[str, tuple[str, ...]]:
+    """List for each provider the parts of its reading that are not as they were."""
+    differing = {}
+    for name, entry in release.providers.items():
+        then, now = asdict(entry.inputs.reading), asdict(reading(name))
+        if parts := tuple(part for part in then if then[part] != now[part]):
+            differing[name] = parts
+    return differing
+
+
+def _staged(
+    store: Store, scratch: Store, name: str, entry: ProviderEntry, found: _Findings
+) -> choose.Source | None:
+    """Stage a provider's run again; None where its pages or the program do not allow it."""
+    landing = Landing(layout.landing_root(store.root))
+    try:
+        run = landing.run(name, entry.run_id)
+        faults = _page_faults(landing, run)
+        found.pages += faults
+        if faults:
+            return None
+        if problem := _other_pages(run, entry):
+            found.problems.append(f"{name}: {problem}")
+            return None
+        staged = stage.stage(providers.get(name), run, landing, scratch, keep=1)
+    except HwpricesError as error:
+        found.problems.append(f"{name}: {error.message}")
+        return None
+    return choose.from_staging(staged)
+
+
+def _page_faults(landing: Landing, run: Run) -> list[PageFault]:
+    """Check every page of a run against its SHA-256."""
+    pages = {page.key: page for result in run.results for page in result.pages}
+    faults = []
+    for key, page in sorted(pages.items()):
+        state = _state(landing, page)
+        if state != "whole":
+            faults.append(PageFault(run.provider, f"{layout.RAW}/{key}", state))
+    return faults
+
+
+def _state(landing: Landing, page: Page) -> Literal["whole", "altered", "missing"]:
+    try:
+        with landing.file(page):
+            return "whole"
+    except HwpricesError:
+        return "altered" if landing.store.exists(page.key) else "missing"
+
+
+def _other_pages(run: Run, entry: ProviderEntry) -> str:
+    """Say whether the run's manifest lists other pages than the release was made of."""
+    then = {unit.unit: unit.pages for unit in entry.inputs.units}
+    now = {
+        f"{result.unit.kind}/{result.unit.region}": tuple(
+            page.sha256[:DIGEST_CHARACTERS] for page in result.pages
+        )
+        for result in run.results
+    }
+    differing = sorted(unit for unit in {*then, *now} if then.get(unit) != now.get(unit))
+    return f"run {run.run_id} has other pages of {', '.join(differing)}" if differing else ""
+
+
+def _compare_vendor_files(
+    store: Store, scratch: Store, release: ReleaseManifest, source: choose.Source, found: _Findings
+) -> None:
+    """Compare a provider's tables, but for those that the join completes."""
+    made = {file.key: file for file in source.files if file.table not in write.COMPLETED}
+    published = {
+        file.key: file
+        for file in release.files_of(source.provider)
+        if file.table not in write.COMPLETED
+    }
+    for key in sorted({*made, *published}):
+        found.compared += 1
+        then, now = published.get(key), made.get(key)
+        if then and now and then.content_sha256 == now.content_sha256:
+            continue
+        table = (then or now).table  # type: ignore[union-attr]
+        old = _read(store, layout.release_file(release.version, key)) if then else None
+        new = _read(scratch, f"{source.directory}/{key}") if now else None
+        found.differences.append(_difference(table, key, old, new))
+
+
+def _compare_joined(
+    store: Store,
+    scratch: Store,
+    release: ReleaseManifest,
+    sources: Sequence[choose.Source],
+    found: _Findings,
+) -> None:
+    """Join the rebuilt tables with the spec sheets of the installed program, and compare."""
+    previous = _previous(store, release)
+    if release.previous and previous is None:
+        found.problems.append(f"new_words: not compared, release {release.previous} is not kept")
+    known_words = choose.new_words(store, previous)
+    try:
+        joined = join.build(choose.scan(scratch, sources), sheets.load_all(), known_words)
+    except HwpricesError as error:
+        found.problems.append(f"joined tables: {error.message}")
+        return
+    for file in write.Content(tuple(sources), joined).joined_files:
+        if file.table == "new_words" and release.previous and previous is None:
+            continue
+        entry = release.tables.get(file.table)
+        key = layout.table_file(file.table, file.provider)
+        then = {one.key: one for one in entry.files}.get(key) if entry else None
+        found.compared += 1
+        if then and then.content_sha256 == content_digest(file.rows):
+            continue
+        old = _read(store, layout.release_file(release.version, key)) if then else None
+        found.differences.append(_difference(file.table, key, old, file.rows))
+
+
+def _compare_history(store: Store, release: ReleaseManifest, found: _Findings) -> None:
+    """Make the history again from the release before and this one, and compare byte for byte."""
+    previous = _previous(store, release)
+    if release.previous and previous is None:
+        reason = f"not compared, release {release.previous} is not kept"
+        found.problems.append(f"{', '.join(HISTORY_TABLES)}: {reason}")
+        return
+    past = record.history_of(store, previous) if previous else {}
+    made = record.Rebuilt(release, record.from_release(store, previous, release, past))
+    found.compared += sum(len(release.tables[name].files) for name in HISTORY_TABLES)
+    found.problems += [
+        f"{key}: comes out differently; hwprices history --rebuild compares all releases"
+        for key in record.differences(store, made)
+    ]
+
+
+def _previous(store: Store, release: ReleaseManifest) -> ReleaseManifest | None:
+    if release.previous is None or release.previous not in versions(store):
+        return None
+    return read_manifest(store, release.previous)
+
+
+def _read(store: Store, key: str) -> pl.DataFrame | None:
+    data = store.get(key)
+    return None if data is None else pl.read_parquet(data, hive_partitioning=False)
+
+
+def _difference(
+    table: str, key: str, old: pl.DataFrame | None, new: pl.DataFrame | None
+) -> TableDifference:
+    """Compare the rows of a file by their key; None for a file that is not there."""
+    columns = key_of(TABLES[table])
+    if old is None or new is None:
+        rows = old if old is not None else new
+        height = rows.height if rows is not None else 0
+        gone, added = (height, 0) if old is not None else (0, height)
+        return TableDifference(key, gone, added, 0, (), _examples(rows, columns))
+    compared = [name for name in old.columns if name in new.columns and name not in OBSERVATION]
+    values = [name for name in compared if name not in columns]
+    gone_rows = old.join(new, on=columns, how="anti", nulls_equal=True)
+    new_rows = new.join(old, on=columns, how="anti", nulls_equal=True)
+    both = old.join(new, on=columns, how="inner", nulls_equal=True, suffix=":new")
+    differs = {name: both[name].ne_missing(both[f"{name}:new"]) for name in values}
+    changed = [name for name, is_other in differs.items() if is_other.any()]
+    rows = both.filter(pl.any_horizontal(pl.lit(False), *(differs[name] for name in changed)))
+    shown = pl.concat([part.select(columns) for part in (rows, gone_rows, new_rows)])
+    return TableDifference(
+        key,
+        gone_rows.height,
+        new_rows.height,
+        rows.height,
+        (*changed, *sorted(set(old.columns) ^ set(new.columns))),
+        _examples(shown, columns),
+    )
+
+
+def _examples(rows: pl.DataFrame | None, columns: list[str]) -> tuple[str, ...]:
+    if rows is None:
+        return ()
+    named = rows.select(columns).head(MAX_EXAMPLES).rows()
+    return tuple(" ".join(str(value) for value in row if value is not None) for row in named)
