@@ -224,6 +224,7 @@ def _failures() -> tuple[type[Exception], ...]:
         IncompleteError,
         RecursionError,
         ValueError,
+        AttributeError,  # the SDK's, over an error that is a text: {"error": "no such page"}
     )
 
 
