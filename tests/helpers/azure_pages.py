@@ -295,10 +295,15 @@ class RetailServer:
 
     @staticmethod
     def fits(i: dict[str, Any], query: str) -> bool:
-        has_type = f"priceType eq '{i['type']}'" in query
-        return has_type and (
-            f"armRegionName eq '{i['armRegionName'].lower()}'" in query
-            or f"armSkuName eq '{i.get('armSkuName')}'" in query
+        wanted = {
+            "priceType": i["type"],
+            "armRegionName": i["armRegionName"].lower(),
+            "armSkuName": i.get("armSkuName"),
+        }
+        return all(
+            f"{name} eq '{value}'" in query
+            for name, value in wanted.items()
+            if f"{name} eq " in query
         )
 
     def link(self, request: Request, skip: int) -> str:

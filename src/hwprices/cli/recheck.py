@@ -1,18 +1,32 @@
 """The command ``hwprices recheck``: whether cited prices still hold."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hwprices.cli.common import AsJson, Release, Root, open_dataset, print_json
 from hwprices.errors import HwpricesError
 
+if TYPE_CHECKING:
+    from hwprices.read.dataset import Dataset
+    from hwprices.read.recheck import Recheck
+
 Citations = Annotated[
     list[str],
     typer.Argument(
         metavar="CITATION",
         help="What hwprices cite printed, its last word, or a file with citations; - is stdin.",
+    ),
+]
+
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="Ask the vendor now, for the page that holds the price. For AWS that is the whole"
+        " price list of a region.",
     ),
 ]
 
@@ -24,14 +38,16 @@ def recheck(
     citations: Citations,
     root: Root = "",
     version: Release = "latest",
+    live: Live = False,
     as_json: AsJson = False,
 ) -> None:
     """Check whether cited prices still hold.
 
-    Compares with a later release of the same dataset. Prints one line for each citation: SAME,
-    MOVED (the vendor changed it), GONE (no longer sold), RESTATED (we corrected our reading),
-    UNREACHABLE, or ALTERED (not the citation that was written). Exit status: 0 all the same, 1
-    something moved, is gone or restated, 2 something could not be checked.
+    Compares with a later release of the same dataset, or with the vendor (--live). Prints one line
+    for each citation: SAME, MOVED (the vendor changed it), GONE (no longer sold), RESTATED (we
+    corrected our reading), UNREACHABLE, or ALTERED (not the citation that was written). Exit
+    status: 0 all the same, 1 something moved, is gone or restated, 2 something could not be
+    checked.
 
     Example:
 
@@ -40,13 +56,39 @@ def recheck(
     from hwprices.hidden_characters import escaped
     from hwprices.read.recheck import EXIT_STATUS
 
-    answers = open_dataset(root, version).recheck(*map(_text, citations))
+    dataset = open_dataset(root, version)
+    answers = dataset.recheck(*map(_text, citations))
+    if live:
+        answers = [_of_vendor(dataset, answer) for answer in answers]
     if as_json:
         print_json([answer.to_dict() for answer in answers])
     else:
         for answer in answers:
             typer.echo(escaped(str(answer)))
     raise typer.Exit(max(EXIT_STATUS[answer.status] for answer in answers))
+
+
+def _of_vendor(dataset: "Dataset", known: "Recheck") -> "Recheck":
+    """Ask the vendor for a price; what is fetched is printed on stderr."""
+    from hwprices.publish import live
+    from hwprices.read import recheck
+    from hwprices.settings import load
+
+    place = recheck.place_of(dataset, known.reference.price_id)
+    if known.status == "ALTERED" or place is None:
+        return known
+    sought = live.SoughtPrice(**place)
+    try:
+        now = live.ask(
+            dataset.store,
+            dataset.release,
+            sought,
+            load(),
+            lambda line: typer.echo(line, err=True),
+        )
+    except HwpricesError as error:
+        return replace(known, status="UNREACHABLE", release="live", amount=None, reason=str(error))
+    return recheck.of_vendor(known, now.amount, now.re_read, now.at)
 
 
 def _text(citation: str) -> str:

@@ -6,7 +6,8 @@ No list needs an edit: a new folder is found by its name. A provider is a folder
 - ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``);
 - ``fetch.py``: ``plan(context, regions)`` lists what to fetch, ``fetch(context, unit)`` lands one
   unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by
-  side, and ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only;
+  side, ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only, and
+  ``narrowed(unit, instance_type)`` returns the unit for one machine where the vendor can filter;
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
 - ``settings.py``, where it needs settings of its own: a class ``Settings``;
 - ``access.py``, where an account adds something: ``check_access(context)`` asks the vendor what the
@@ -403,6 +404,11 @@ class Provider:
         """
         pages: list[Page] = self._module("fetch").fetch(context, unit)
         return pages
+
+    def narrowed(self, unit: Unit, instance_type: str) -> Unit:
+        """Return the least that can be fetched in place of a unit for the prices of one machine."""
+        narrow = getattr(self._module("fetch"), "narrowed", None)
+        return narrow(unit, instance_type) if narrow else unit
 
     def check_access(self, context: Context) -> Iterator[Check]:
         """Ask the vendor what the account may do. Nothing is yielded where no account is needed.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from hwprices.read.citation import Reference, utc_text
+from hwprices.read.explain import components_of
 from hwprices.read.history import intervals
 from hwprices.release.versions import read_manifest, version_time, versions
 from hwprices.release.wording import plain, why_unknown
@@ -187,6 +188,53 @@ def _outcome(dataset: "Release", reference: Reference, later: list[dict[str, Any
         amount=now["effective_hourly"],
         reason=_joined(reasons),
     )
+
+
+def of_vendor(
+    known: Recheck, amount: Decimal | None, re_read: Decimal | None, at: datetime
+) -> Recheck:
+    """Compare a citation with what the vendor says now.
+
+    Args:
+        known: how it compares with the release that the vendor was asked about.
+        amount: the vendor's price now; None where it no longer lists it.
+        re_read: what the installed program reads from the pages of that release; None if they are
+            gone.
+        at: when the vendor was asked.
+    """
+    answer = replace(known, release="live", amount=amount, since=at, last_day=None, reason="")
+    if amount is None:
+        return replace(answer, status="GONE", reason="the vendor no longer lists it")
+    if amount == known.reference.amount:
+        return replace(answer, status="SAME", since=None)
+    if amount == known.amount:
+        return replace(known, release="live")
+    if amount == re_read and known.status in ("SAME", "RESTATED"):
+        reason = "this program reads the pages of the release in another way"
+        return replace(answer, status="RESTATED", reason=reason)
+    return replace(answer, status="MOVED")
+
+
+def place_of(dataset: "Release", price_id: str) -> dict[str, Any] | None:
+    """Return where a price is read from; None where no release had it.
+
+    Keys: price_id, provider, region, instance_type; units, the units of collection (kind/region)
+    that are known to have it; pages, the SHA-256 of its landed pages.
+    """
+    columns = ("price_id", "provider", "region", "instance_type")
+    rows = intervals.table(dataset).filter(pl.col("price_id") == price_id).sort("valid_from")
+    found = rows.select(*columns, "collection_unit", "raw_sha256").tail(1).collect()
+    if found.is_empty():
+        return None
+    row = found.row(0, named=True)
+    components = components_of(dataset, price_id)
+    pages = components["raw_sha256"].to_list() if components.height else [row["raw_sha256"]]
+    unit = row["collection_unit"]
+    return {
+        **{name: row[name] for name in columns},
+        "units": (unit,) if unit else (),
+        "pages": tuple(dict.fromkeys(pages)),
+    }
 
 
 def _joined(reasons: list[str]) -> str:

@@ -5,6 +5,7 @@ Without AZURE_SUBSCRIPTION_ID the sizes and locations are the bundled ones, with
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hwprices.landing import bundled
 from hwprices.landing.download import FetchError
@@ -112,6 +113,13 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     if unit.kind == kinds.SKUS:
         return resource_manager.fetch_sizes(context, unit)
     return resource_manager.fetch_locations(context, unit)
+
+
+def narrowed(unit: Unit, instance_type: str) -> Unit:
+    """Return the unit with the prices of one size only: the retail list can be filtered by it."""
+    if not kinds.is_retail(unit.kind):
+        return unit
+    return replace(unit, params={**unit.params, "size": instance_type})
 
 
 def _land_bundled(context: Context, unit: Unit) -> list[Page]:

@@ -151,14 +151,15 @@ class _PageReader:
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Land one partition; ``unit.params`` has price_type and currency.
+    """Land one partition; ``unit.params`` has price_type and currency, and may have a size.
 
     Raises:
         FetchError: it is unavailable completely, or it lost too many items since the last run.
         SkippedError: it has no items, and had none before.
     """
     price_type = unit.params["price_type"]
-    params = query_of(unit.region, price_type, unit.params["currency"])
+    size = unit.params.get("size", "")
+    params = query_of(unit.region, price_type, unit.params["currency"], size)
     reader = _PageReader()
     previous = _previous_identities(context.landing, unit, reader)
     with scratch_directory() as scratch:
@@ -289,13 +290,15 @@ def _difference(first: Download, second: Download) -> int:
     return ((first.items - second.items) + (second.items - first.items)).total()
 
 
-def query_of(region: str, price_type: str, currency: str) -> dict[str, str]:
-    """Return the parameters of the first request of a partition."""
+def query_of(region: str, price_type: str, currency: str, size: str = "") -> dict[str, str]:
+    """Return the parameters of the first request of a partition, or of one size in it."""
     expression = (
         f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}'"
         f" and priceType eq '{price_type}'"
     )
-    return _query(expression, currency)
+    text = size.replace("'", "''")  # as OData quotes it
+    of_size = f" and armSkuName eq '{text}'" if size else ""
+    return _query(expression + of_size, currency)
 
 
 def _query(expression: str, currency: str) -> dict[str, str]:

@@ -1,0 +1,184 @@
+"""Cited prices rechecked with the vendor: servers on loopback that sell at another price, or not.
+
+Each vendor is collected and published once. Then other servers answer: the same, dearer, without
+the machine, or not at all.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from tests.helpers import vendors
+from tests.helpers.azure_pages import RETAIL
+from tests.helpers.stub_server import Reply, StubServer
+from tests.providers.scaleway.test_tables import SERVER
+from typer.testing import CliRunner
+
+import hwprices
+from hwprices.cli import app
+from hwprices.publish import release
+from hwprices.read.citation import Citation
+from hwprices.storage.store import Store
+
+ZONE = "fr-par-2"
+
+TYPES = {
+    "aws": "m7.large us-east-1 on_demand",
+    "azure": "Standard_D8s_v3 westeurope on_demand",
+    "gcp": "n2-standard-4 us-central1 on_demand",
+    "scaleway": "H100-1-80G",
+}
+"""What is cited of each vendor."""
+
+PAGES = {"aws": 1, "azure": 1, "gcp": 6, "scaleway": 1}
+"""How many pages hold it: Google's list has six on these servers. Azure's partition has three, of
+which the vendor gives those of one machine."""
+
+
+@dataclass
+class Vendor:
+    """One vendor on loopback, the release that was made of it, and the price that is cited."""
+
+    name: str
+    root: Path
+    start: Callable[[], StubServer]
+    point_to: Callable[[StubServer], None]
+
+    def serve(self, step: str = "0", *, without: str = "") -> StubServer:
+        """Start a server that sells at ``step`` more, and send the provider there."""
+        server = self.start()
+        if self.name == "scaleway":
+            dearer = SERVER | {"hourly_price": SERVER["hourly_price"] + float(step)}
+            sold = {"H100-1-80G": dearer, "L4-1-24G": SERVER}
+            listed = {name: one for name, one in sold.items() if name != without}
+            server.on(f"/zones/{ZONE}/products/servers", Reply.json({"servers": listed}))
+        else:
+            vendors.serve(self.name, server, Decimal(step))
+        self.point_to(server)
+        return server
+
+    def cite(self) -> Citation:
+        return hwprices.open(self.root).cite(TYPES[self.name])
+
+    def recheck(self, *options: str) -> Result:
+        arguments = [str(self.cite()), "--live", "--root", str(self.root), *options]
+        return CliRunner().invoke(app, ["recheck", *arguments])
+
+
+@pytest.fixture(params=list(TYPES))
+def vendor(
+    request: pytest.FixtureRequest,
+    stub: Callable[[], StubServer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Vendor]:
+    """A vendor with one release."""
+    name = request.param
+    folder = tmp_path / "empty"
+    folder.mkdir()
+
+    def point_to(server: StubServer) -> None:
+        if name == "scaleway":
+            variables = {"HWPRICES_SCALEWAY_URL": server.url, "HWPRICES_SCALEWAY_ZONES": ZONE}
+        else:
+            variables = vendors.environment(name, server.url, folder)
+        for variable, value in variables.items():
+            monkeypatch.setenv(variable, value)
+
+    monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
+    made = Vendor(name, tmp_path / "data", stub, point_to)
+    made.serve()
+    vendors.collect(name, root=str(made.root))
+    release.publish(Store(made.root))
+    yield made
+
+
+def answer(result: Result) -> tuple[object, ...]:
+    assert result.stdout, result.output + repr(result.exception)
+    (one,) = json.loads(result.stdout)
+    return one["status"], one["release"], result.exit_code
+
+
+def test_a_vendor_that_sells_at_the_same_price(vendor: Vendor) -> None:
+    vendor.serve()
+
+    result = vendor.recheck("--json")
+
+    assert answer(result) == ("SAME", "live", 0)
+
+
+def test_only_the_pages_that_hold_the_price_are_fetched(vendor: Vendor) -> None:
+    server = vendor.serve()
+
+    result = vendor.recheck("--json")
+
+    *_, last = result.stderr.splitlines()
+    unit, _, size = last.partition(": ")
+    count, fetched = size.split(", ", 1)
+    assert unit.startswith(f"{vendor.name}/")
+    assert (int(count.split()[0]), int(fetched.split()[0].replace(",", "")) > 100) == (
+        PAGES[vendor.name],
+        True,
+    )
+    paths = {request.path for request in server.requests}
+    assert not any("savings" in path.lower() and "index" not in path for path in paths)
+
+
+def test_a_vendor_that_has_raised_the_price(vendor: Vendor) -> None:
+    vendor.serve("0.5")
+
+    result = vendor.recheck("--json")
+
+    assert answer(result) == ("MOVED", "live", 1)
+    (one,) = json.loads(result.stdout)
+    assert Decimal(one["amount"]) > Decimal(one["cited_amount"])
+
+
+def test_a_vendor_that_does_not_answer(vendor: Vendor) -> None:
+    vendor.point_to(vendor.start())  # each path is 404
+
+    result = vendor.recheck("--json")
+
+    assert answer(result) == ("UNREACHABLE", "live", 2)
+
+
+def test_the_dataset_is_left_as_it_is(vendor: Vendor) -> None:
+    before = {path: path.stat().st_mtime_ns for path in vendor.root.rglob("*") if path.is_file()}
+    vendor.serve("0.5")
+
+    vendor.recheck()
+
+    after = {path: path.stat().st_mtime_ns for path in vendor.root.rglob("*") if path.is_file()}
+    assert after == before
+
+
+@pytest.mark.parametrize("vendor", ["scaleway"], indirect=True)
+def test_a_machine_that_is_no_longer_sold_is_gone(vendor: Vendor) -> None:
+    vendor.serve(without="H100-1-80G")
+
+    assert answer(vendor.recheck("--json")) == ("GONE", "live", 1)
+
+
+@pytest.mark.parametrize("vendor", ["azure"], indirect=True)
+def test_azure_is_asked_for_one_machine(vendor: Vendor) -> None:
+    server = vendor.serve()
+
+    vendor.recheck()
+
+    asked = [one.query["$filter"] for one in server.requests if one.path == RETAIL]
+    assert len(asked) == 1
+    assert "armSkuName eq 'Standard_D8s_v3'" in asked[0]
+
+
+@pytest.mark.parametrize("vendor", ["gcp"], indirect=True)
+def test_pages_that_are_gone_are_fetched_too(vendor: Vendor) -> None:
+    """Without the landed machine types a composed price needs them from the vendor."""
+    for page in (vendor.root / "raw" / "gcp").rglob("*.zst"):
+        page.unlink()
+    vendor.serve("0.5")
+
+    assert answer(vendor.recheck("--json")) == ("MOVED", "live", 1)
