@@ -5,7 +5,7 @@ the machine, or not at all.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -75,7 +75,7 @@ def vendor(
     stub: Callable[[], StubServer],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Vendor]:
+) -> Vendor:
     """A vendor with one release."""
     name = request.param
     folder = tmp_path / "empty"
@@ -94,7 +94,7 @@ def vendor(
     made.serve()
     vendors.collect(name, root=str(made.root))
     release.publish(Store(made.root))
-    yield made
+    return made
 
 
 def answer(result: Result) -> tuple[object, ...]:
