@@ -527,6 +527,8 @@ INTERVAL_STARTS = Vocabulary(
     {
         "first_release": "The provider is in a release for the first time.",
         "first_collected": "Its unit was collected for the first time; it may be older.",
+        "backfilled": "The first of the vendor's own past lists that were read has it; it may be"
+        " older.",
         "added": "The vendor began to sell it.",
         "returned": "The vendor sells it again: an earlier interval had ended.",
         "price_changed": "The vendor changed the price.",
@@ -543,6 +545,8 @@ INTERVAL_ENDS = Vocabulary(
         "price_changed": "The vendor changed the price.",
         "restated": "Our reading of the vendor's data changed, and not the price.",
         "changed_and_restated": "The vendor changed the price, and our reading changed as well.",
+        "observed": "From here on releases observed the price; before, the vendor's own past lists"
+        " have it.",
         "removed": "It was collected without this price: the vendor no longer lists it.",
         "unclear": "Vendor's data and our reading both changed; which of them made the difference"
         " is not known.",

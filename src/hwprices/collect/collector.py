@@ -191,7 +191,7 @@ class Collector:
         if self.settings.source == "sample":
             units = self._sample.plan(regions)
         else:
-            units = self.provider.plan(self._context_of(f"the plan of {name}"), regions)
+            units = self.provider.plan(self.context_of(f"the plan of {name}"), regions)
         chosen = [unit for unit in units if kinds is None or unit.kind in kinds]
         if not chosen and kinds and self._needs_account(units, kinds):
             raise SkippedError(
@@ -234,14 +234,14 @@ class Collector:
             if self.settings.source == "sample":
                 return self._sample.replay(unit, self.landing)
             with self._slots, stop_after(self.stuck_after(), unit.name):
-                context = self._context_of(unit.name)
+                context = self.context_of(unit.name)
                 return UnitResult(unit, "ok", tuple(self.provider.fetch(context, unit)))
         except SkippedError as skipped:
             return UnitResult(unit, "skipped", reason=str(skipped), cause=skipped.cause)
         except HwpricesError as error:
             return UnitResult(unit, "failed", reason=str(error))
 
-    def _context_of(self, name: str) -> Context:
+    def context_of(self, name: str) -> Context:
         """Make the context of one unit, with limits (deadline, bytes, stalls) that begin now."""
         return replace(self._context, http=self._http.for_unit(name))
 

@@ -8,6 +8,7 @@ No list needs an edit: a new folder is found by its name. A provider is a folder
   unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by
   side, ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only, and
   ``narrowed(unit, instance_type)`` returns the unit for one machine where the vendor can filter;
+  where it publishes its past, ``past_lists(context)`` and ``past_unit(context, past, region)``;
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
 - ``settings.py``, where it needs settings of its own: a class ``Settings``;
 - ``access.py``, where an account adds something: ``check_access(context)`` asks the vendor what the
@@ -218,6 +219,22 @@ class Context:
         return pages
 
 
+@dataclass(frozen=True, kw_only=True)
+class PastList:
+    """A price list of the past, as the vendor still publishes it.
+
+    ``version`` is the vendor's name of it, of letters and digits. Its prices held from ``begin`` to
+    ``end``; None for the list that holds now. ``published`` is when the vendor wrote it,
+    ``index_url`` where its regions are listed.
+    """
+
+    version: str
+    begin: datetime
+    end: datetime | None
+    published: datetime
+    index_url: str
+
+
 @dataclass(frozen=True)
 class Pages:
     """What normalising needs: a run's manifest and the pages behind it. No network, no clock."""
@@ -409,6 +426,30 @@ class Provider:
         """Return the least that can be fetched in place of a unit for the prices of one machine."""
         narrow = getattr(self._module("fetch"), "narrowed", None)
         return narrow(unit, instance_type) if narrow else unit
+
+    @property
+    def publishes_its_past(self) -> bool:
+        """Return whether the vendor still has price lists of the past."""
+        return hasattr(self._module("fetch"), "past_lists")
+
+    def past_lists(self, context: Context) -> list[PastList]:
+        """List the price lists of the past, oldest first; only if ``publishes_its_past``.
+
+        Raises:
+            FetchError: the vendor's index is unavailable.
+        """
+        lists: list[PastList] = self._module("fetch").past_lists(context)
+        return lists
+
+    def past_unit(self, context: Context, past: PastList, region: str) -> Unit:
+        """Return the unit of a region in a price list of the past; ``fetch`` fetches it.
+
+        Raises:
+            FetchError: the vendor's index is unavailable.
+            SkippedError: the list has no such region.
+        """
+        unit: Unit = self._module("fetch").past_unit(context, past, region)
+        return unit
 
     def check_access(self, context: Context) -> Iterator[Check]:
         """Ask the vendor what the account may do. Nothing is yielded where no account is needed.

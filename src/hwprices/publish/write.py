@@ -17,6 +17,7 @@ from hwprices.errors import HwpricesError
 from hwprices.publish import choose
 from hwprices.publish.choose import Source
 from hwprices.publish.descriptions import croissant, datapackage
+from hwprices.publish.history import backfill
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
 from hwprices.publish.notes import as_markdown
@@ -93,7 +94,10 @@ def _split(table: str, tables: Mapping[str, pl.DataFrame]) -> list[JoinedFile]:
 
 
 def content_digest(store: Store, content: Content) -> str:
-    """Hash the rows of all files. With an equal digest there is nothing new to publish."""
+    """Hash the rows of all files, and what was backfilled.
+
+    With an equal digest there is nothing new to publish.
+    """
     digests = {
         file.key: parquet.content_digest(_all_columns(store, source, file))
         if content.is_outdated(source, file)
@@ -103,6 +107,7 @@ def content_digest(store: Store, content: Content) -> str:
     for file in content.joined_files:
         key = layout.table_file(file.table, file.provider)
         digests[key] = parquet.content_digest(file.rows)
+    digests |= backfill.digests(store)
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 

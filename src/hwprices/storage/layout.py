@@ -33,7 +33,7 @@ class Key:
         return match[field] if match else None
 
 
-RAW, STAGED, RELEASES = "raw", "staged", "releases"
+RAW, STAGED, RELEASES, BACKFILLED = "raw", "staged", "releases", "backfilled"
 
 # At the root
 LATEST_RELEASE = "latest.json"  # the current release
@@ -55,6 +55,10 @@ staged_latest = Key("staged/{provider}/latest.json")
 staged_directory = Key("staged/{provider}/{run_id}")
 staged_manifest = Key("staged/{provider}/{run_id}/manifest.json")
 _staged_file = Key("staged/{provider}/{run_id}/{file}")
+
+# The vendors' own past: a landing root of its own, and what is read from its pages
+backfilled_rows = Key("backfilled/{provider}/rows/{region}/{version}.parquet")
+backfilled_intervals = Key("backfilled/{provider}/intervals/{region}.parquet")
 
 # Releases
 DATABASE: Final = "hwprices.duckdb"
@@ -81,6 +85,11 @@ _FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]*")
 def landing_root(root: str) -> str:
     """Return the landing root below a root: ``data`` → ``data/raw``."""
     return f"{root.rstrip('/')}/{RAW}"
+
+
+def backfilled_root(root: str) -> str:
+    """Return the landing root of past lists: ``data`` → ``data/backfilled``."""
+    return f"{root.rstrip('/')}/{BACKFILLED}"
 
 
 def page(provider: str, kind: str, region: str, sha256: str, suffix: str, packing: Packing) -> str:

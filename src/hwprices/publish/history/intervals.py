@@ -112,7 +112,7 @@ def step(
     seen = _mark_seen(open_rows, origins, moment)
     back = _back(seen, open_rows, is_same)
     kept = _with_others(seen, [waiting.drop("was_state"), _ended(others, moves, moment)])
-    parts = [_with_accelerators(rows, after) for rows in (ended, kept, _begin(moves, moment))]
+    parts = [with_accelerators(rows, after) for rows in (ended, kept, _begin(moves, moment))]
     carried = _in_order(parts, is_open, moves.filter("new_exists")[ROW])
     return Step(history, carried, moves, waiting.drop(ROW), back)
 
@@ -132,7 +132,7 @@ def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> St
     begun = begun.rechunk()  # else each step below would copy it into chunks that match
     none_back = _back(no_history, no_history, pl.Series(dtype=pl.Boolean))
     waiting = _without_provider(no_history)
-    rows = validate.sort_by_key(_with_accelerators(begun, after), PriceHistory)
+    rows = validate.sort_by_key(with_accelerators(begun, after), PriceHistory)
     return Step(no_history, rows, _no_moves(), waiting, none_back)
 
 
@@ -418,7 +418,7 @@ def _new_intervals(prices: pl.LazyFrame, moment: Moment) -> pl.DataFrame:
     return frames.conform(rows, PriceHistory).collect()
 
 
-def _with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
+def with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
     """Return the accelerator of each machine type that the release has; others keep theirs."""
     first = pl.col("accelerators").list.first()
     is_one = pl.col("accelerators").list.len() == 1

@@ -13,7 +13,7 @@ from hwprices.landing.pages import Landing
 from hwprices.publish import choose
 from hwprices.publish.batches import in_parallel, packed
 from hwprices.publish.choose import Source
-from hwprices.publish.history import changes, intervals
+from hwprices.publish.history import backfill, changes, intervals
 from hwprices.publish.history.changes import Outcome, added_up, outcome_of
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot, snapshot
 from hwprices.release.manifest import ReleaseManifest, TableFile
@@ -119,7 +119,15 @@ def record(
     }
     past = history_of(store, previous) if previous else {}
     sheets = (_accelerators(store, previous), accelerators)
-    return advance(past, before, after, moment, again, sheets, was_checked=previous is not None)
+    nothing = frames.empty(PriceHistory).lazy()
+    backfilled = {
+        name: backfill.intervals_of(store, name, past.get(name, nothing))
+        for name in {*past, *backfill.providers_of(store)}
+    }
+    was_checked = previous is not None
+    return advance(
+        past, before, after, moment, again, sheets, backfilled=backfilled, was_checked=was_checked
+    )
 
 
 def advance(
@@ -130,23 +138,31 @@ def advance(
     again: Mapping[str, ReRead],
     sheets: tuple[pl.DataFrame | None, pl.DataFrame],
     *,
+    backfilled: Mapping[str, pl.LazyFrame] | None = None,
     was_checked: bool = False,
 ) -> Record:
     """Carry the intervals of all providers to the next release, and list the changes.
 
-    ``sheets`` are the accelerators of the release before, None for none, and of this one. With
-    ``was_checked`` only intervals of prices that moved are checked: those of ``past`` were before.
+    ``backfilled`` are the intervals to fit in before the observed ones; without it those of
+    ``past``. ``sheets`` are the accelerators of the release before, None for none, and of this
+    one. With ``was_checked`` only intervals of prices that moved are checked: those of ``past``
+    were before.
     """
     folder = scratch_directory()
     files: list[TableFile] = []
     listed = [frames.empty(Changes)]
-    for name in sorted({*past, *after}):
+    nothing = frames.empty(PriceHistory).lazy()
+    older = past if backfilled is None else backfilled
+    for name in sorted({*past, *after, *older}):
         read = again.get(name, ReRead())
         then, now = before.get(name), after.get(name)
-        rows = past.get(name, frames.empty(PriceHistory).lazy())
+        rows = past.get(name, nothing).filter(~backfill.IS_BACKFILLED)
+        fill = older.get(name, nothing).filter(backfill.IS_BACKFILLED)
         outcomes: list[Outcome] = []
         unchecked = frames.empty(PriceHistory)
-        carry = _Carry(name, rows, then, now, moment, read.prices, Store(folder.name), was_checked)
+        carry = _Carry(
+            name, rows, fill, then, now, moment, read.prices, Store(folder.name), was_checked
+        )
         for piece in carry.pieces():
             files += piece.files
             if unchecked.height + piece.unchecked.height > BATCH_ROWS:
@@ -179,6 +195,7 @@ class _Carry:
 
     provider: str
     rows: pl.LazyFrame
+    backfilled: pl.LazyFrame
     then: Snapshot | None
     now: Snapshot | None
     moment: Moment
@@ -190,7 +207,8 @@ class _Carry:
         """Carry all of them at once, or some regions at a time where there are many."""
         past = intervals.past_of(self.rows)
         now = [self.now.prices.select("region")] if self.now else []
-        regions = pl.concat([self.rows.select("region"), *now])
+        older = self.backfilled.select("region")
+        regions = pl.concat([self.rows.select("region"), older, *now])
         counted = regions.group_by("region").len().collect(engine="streaming")
         counts: dict[str, int] = dict(counted.iter_rows())
         if sum(counts.values()) <= BATCH_ROWS:
@@ -205,15 +223,23 @@ class _Carry:
 
     def _piece(self, regions: list[str] | None, past: intervals.Past) -> _Piece:
         """Carry the intervals of these regions, None for all, and write their files."""
-        rows, now = self.rows, self.now
+        rows, now, older = self.rows, self.now, self.backfilled
         if regions is not None:
             is_in = pl.col("region").is_in(regions)
-            rows, now = rows.filter(is_in), now and replace(now, prices=now.prices.filter(is_in))
+            rows, older = rows.filter(is_in), older.filter(is_in)
+            now = now and replace(now, prices=now.prices.filter(is_in))
         before = rows.collect()
         if regions is None or len(regions) > 1:  # else they are of one file, which is sorted
             before = validate.sort_by_key(before, PriceHistory)
         step = intervals.step(before, self.then, now, self.moment, self.read, past)
-        files = _write(self.store, step.history, self.provider, is_whole=regions is None)
+        history = step.history
+        fitted = backfill.fit_in(older.collect(), history)
+        if fitted.height:
+            if now is not None:
+                fitted = intervals.with_accelerators(fitted, now)
+            history = validate.sort_by_key(pl.concat([history, fitted], rechunk=True), PriceHistory)
+            _checked(history, PriceHistory)
+        files = _write(self.store, history, self.provider, is_whole=regions is None)
         if not self.was_checked:
             _checked(step.history, PriceHistory)
         unchecked = step.affected if self.was_checked else step.history.clear()
@@ -265,7 +291,9 @@ def from_release(
     listed = _table(store, release, CHANGES)
     again = {name: from_changes(listed, name) for name in after}
     sheets = (_accelerators(store, previous), _table(store, release, ACCELERATORS))
-    return advance(past, _last_snapshots(store, previous), after, moment, again, sheets)
+    before = _last_snapshots(store, previous)
+    own = history_of(store, release)
+    return advance(past, before, after, moment, again, sheets, backfilled=own)
 
 
 def _of_source(store: Store, source: Source, version: str, *, prices: bool = True) -> Snapshot:

@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -15,7 +16,7 @@ from hwprices.landing.download import Expect, FetchError, check_link, check_same
 from hwprices.landing.json_bodies import read_json
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Context
+from hwprices.providers import Context, PastList, SkippedError
 from hwprices.providers.aws.kinds import PRICE_LIST
 from hwprices.storage.scratch import scratch_directory
 
@@ -23,6 +24,9 @@ OFFER = "AmazonEC2"
 SERVICE_INDEX = {"aws": "/offers/v1.0/aws/index.json", "cn": "/offers/v1.0/cn/index.json"}
 CHINA_REGIONS = ("cn-north-1", "cn-northwest-1")
 
+
+VERSION_NAME = re.compile(r"\d{14}", re.ASCII)
+"""The name of a version of a price list: the time at which AWS published it."""
 
 REGION_NAME = re.compile(r"[a-z0-9-]{1,64}")
 """What can be the code of a region, a local zone or a Wavelength zone: it becomes a folder."""
@@ -58,6 +62,77 @@ def read_index(context: Context, host: str, partition: str) -> Files:
         csv = {"url": _csv(source["url"])} if "url" in source else source
         price_lists[_region_name(code)] = csv
     return Files(price_lists, _savings_plans(context, host, offer, price_lists))
+
+
+def read_versions(context: Context, host: str, partition: str) -> list[PastList]:
+    """List the versions of the price list that AWS keeps, one a month, oldest first.
+
+    Source: offers/v1.0/aws/AmazonEC2/index.json, the ``versionIndexUrl`` of the service index.
+
+    Raises:
+        FetchError: an index is unavailable or has another format.
+    """
+    offer = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers", OFFER)
+    url = _link(host, _at(offer, host, "versionIndexUrl"))
+    entries = _at(_json(context, url), url, "versions")
+    if not isinstance(entries, dict):
+        raise _other_format(url, "versions")
+    versions = [
+        PastList(
+            version=_version(name, url),
+            begin=_day(_at(entry, url, "versionEffectiveBeginDate"), url),
+            end=_day(end, url) if (end := entry.get("versionEffectiveEndDate")) else None,
+            published=_published(name, url),
+            index_url=_link(host, _region_index(_at(entry, url, "offerVersionUrl"), url)),
+        )
+        for name, entry in entries.items()
+    ]
+    return sorted(versions, key=lambda one: (one.begin, one.version))
+
+
+def past_unit(context: Context, host: str, past: PastList, region: str) -> Unit:
+    """Return the unit of a region's price list in a version.
+
+    Raises:
+        FetchError: the version's region index is unavailable or has another format.
+        SkippedError: the version has no such region: it opened later.
+    """
+    regions = _at(_json(context, past.index_url), past.index_url, "regions")
+    if not isinstance(regions, dict):
+        raise _other_format(past.index_url, "regions")
+    if region not in regions:
+        raise SkippedError(f"AWS had no price list of {region} in version {past.version}")
+    source = _source(host, past.index_url, regions[region], "currentVersionUrl")
+    params = {"url": _csv(source["url"])} if "url" in source else source
+    return Unit("aws", PRICE_LIST, region, params)
+
+
+def _region_index(offer_url: object, url: str) -> str:
+    """Return the path of a version's region index, beside its list of all regions."""
+    if not isinstance(offer_url, str) or not offer_url.endswith("/index.json"):
+        raise _other_format(url, "offerVersionUrl")
+    return offer_url.removesuffix("index.json") + "region_index.json"
+
+
+def _version(name: str, url: str) -> str:
+    if not VERSION_NAME.fullmatch(name):
+        raise _other_format(url, f"versions.{name[:20]}")
+    return name
+
+
+def _published(name: str, url: str) -> datetime:
+    """Read the time in the name of a version."""
+    try:
+        return datetime.strptime(name, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        raise _other_format(url, f"versions.{name[:20]}") from None
+
+
+def _day(text: object, url: str) -> datetime:
+    try:
+        return datetime.fromisoformat(str(text)).astimezone(UTC)
+    except ValueError:
+        raise _other_format(url, "versionEffectiveBeginDate") from None
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:

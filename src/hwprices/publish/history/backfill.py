@@ -1,0 +1,174 @@
+"""Make intervals of the vendor's own past lists, and fit them in before what releases observed.
+
+A backfilled interval has a ``collection_unit`` that begins with MARK. Its ``first_release`` and
+``last_release`` are the times of the vendor's lists, written as versions are; ``observed_first``
+and ``observed_last`` are those times too. The price may have moved at any time between the last
+list with one value and the first with the next, so a list that was not read is no removal.
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+import polars as pl
+
+from hwprices.publish.history.snapshot import VALUE
+from hwprices.rows import frames
+from hwprices.schemas.history import PriceHistory
+from hwprices.schemas.keys import PRICE_KEY
+from hwprices.stage import validate
+from hwprices.storage import layout
+from hwprices.storage.bucket_options import scan_options
+from hwprices.storage.store import Store
+from hwprices.units import Timestamp
+
+MARK = "past_"
+"""How the unit of a backfilled interval begins: past_prices/us-east-1."""
+
+IS_BACKFILLED = pl.col("collection_unit").str.starts_with(MARK).fill_null(False)
+
+ROW_COLUMNS = ("price_id", *PRICE_KEY, *VALUE, "basis", "raw_sha256", "reading")
+"""What is kept of each price in a past list. Beside it, the same in each row: ``unit`` (kind/region
+that fetched it), and ``begin`` and ``published`` of the list."""
+
+
+def fold(lists: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Make the intervals of one region from its past lists, oldest first.
+
+    Memory is bounded by one list and the intervals, whatever the number of lists.
+
+    Args:
+        lists: frames of ROW_COLUMNS, unit, begin and published.
+
+    Returns:
+        The columns of price_history, sorted by key. The last interval of a price is open if the
+        last list has it.
+    """
+    open_rows = frames.empty(PriceHistory)
+    ended = [open_rows]
+    known: pl.Series = open_rows["price_id"]
+    is_first = True
+    for rows in lists:
+        listed = _as_intervals(rows)
+        at = rows["begin"][0]
+        both = open_rows.join(listed, on="price_id", how="inner", suffix=":now")
+        same = both.filter(
+            ~pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}:now")) for name in VALUE)
+        )
+        is_same = pl.col("price_id").is_in(same["price_id"].implode())
+        over = open_rows.filter(~is_same).with_columns(
+            valid_to=pl.lit(at, dtype=Timestamp),
+            state=pl.lit("ended"),
+            end_reason=pl.when(pl.col("price_id").is_in(listed["price_id"].implode()))
+            .then(pl.lit("price_changed"))
+            .otherwise(pl.lit("removed")),
+        )
+        ended.append(over)
+        newer = ("observed_last", "last_release", "raw_sha256", "reading")
+        kept = same.with_columns(pl.col(f"{name}:now").alias(name) for name in newer)
+        begun = listed.filter(~is_same).with_columns(
+            start_reason=pl.when(is_first)
+            .then(pl.lit("backfilled"))
+            .when(pl.col("price_id").is_in(open_rows["price_id"].implode()))
+            .then(pl.lit("price_changed"))
+            .when(pl.col("price_id").is_in(known.implode()))
+            .then(pl.lit("returned"))
+            .otherwise(pl.lit("added"))
+        )
+        open_rows = pl.concat([kept.select(begun.columns), begun])
+        known = pl.concat([known, begun["price_id"]]).unique()
+        is_first = False
+    return validate.sort_by_key(pl.concat([*ended, open_rows], rechunk=True), PriceHistory)
+
+
+def _as_intervals(rows: pl.DataFrame) -> pl.DataFrame:
+    """Write each row of a list as an interval that begins with it."""
+    version = pl.col("published").dt.strftime("%Y%m%dT%H%M%SZ")
+    made = rows.lazy().with_columns(
+        valid_from="begin",
+        state=pl.lit("current"),
+        start_reason=pl.lit("backfilled"),
+        first_release=version,
+        last_release=version,
+        observed_first="published",
+        observed_last="published",
+        collection_unit=pl.lit(MARK) + pl.col("unit"),
+    )
+    return frames.conform(made.drop("unit", "begin", "published"), PriceHistory).collect()
+
+
+def fit_in(backfilled: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
+    """Cut backfilled intervals off where observed ones begin, which stay as they are.
+
+    A price that releases observed is backfilled until its first interval. Another one ends as
+    removed when its unit was first observed, as it was not there; while its unit never was, its
+    last interval stays open as not_collected.
+
+    Args:
+        backfilled: intervals of some regions, as ``fold`` or an earlier ``fit_in`` gave them.
+        observed: the intervals of these regions that releases observed.
+    """
+    firsts = observed.group_by("price_id").agg(_first=pl.col("valid_from").min())
+    units = observed.group_by("collection_unit").agg(_unit=pl.col("valid_from").min())
+    joined = (
+        backfilled.with_columns(_of=pl.col("collection_unit").str.strip_prefix(MARK))
+        .join(firsts, on="price_id", how="left")
+        .join(units.drop_nulls(), left_on="_of", right_on="collection_unit", how="left")
+        .with_columns(_limit=pl.coalesce("_first", "_unit"))
+        .filter((pl.col("valid_from") < pl.col("_limit")).fill_null(True))
+    )
+    was_open = pl.col("valid_to").is_null()
+    is_cut = pl.col("_limit").is_not_null() & (
+        was_open | (pl.col("valid_to") > pl.col("_limit")).fill_null(False)
+    )
+    waits = was_open & ~is_cut
+    reason = pl.when(pl.col("_first").is_not_null()).then(pl.lit("observed"))
+    fitted = joined.with_columns(
+        valid_to=pl.when(is_cut).then("_limit").otherwise("valid_to"),
+        end_reason=pl.when(is_cut)
+        .then(reason.otherwise(pl.lit("removed")))
+        .otherwise("end_reason"),
+        state=pl.when(waits).then(pl.lit("not_collected")).otherwise(pl.lit("ended")),
+        waits_for=pl.when(waits).then("_of"),
+    )
+    return fitted.select(backfilled.columns)
+
+
+def regions_of(store: Store, provider: str) -> dict[str, str]:
+    """List the regions that have backfilled intervals, each with the URI of their file."""
+    prefix = layout.backfilled_intervals(provider, "x").rpartition("/")[0]
+    keys = {layout.backfilled_intervals.parse(key, "region"): key for key in store.keys(prefix)}
+    return {region: store.uri(key) for region, key in sorted(keys.items(), key=str) if region}
+
+
+def providers_of(store: Store) -> list[str]:
+    """List the providers that have backfilled intervals."""
+    names = {
+        layout.backfilled_intervals.parse(key, "provider") for key in store.keys(layout.BACKFILLED)
+    }
+    return sorted(name for name in names if name)
+
+
+def intervals_of(store: Store, provider: str, published: pl.LazyFrame) -> pl.LazyFrame:
+    """Scan the backfilled intervals of a provider.
+
+    ``published`` are its intervals in the release before: those of regions without a file of their
+    own stay as they are there.
+    """
+    files = regions_of(store, provider)
+    kept = published.filter(IS_BACKFILLED, ~pl.col("region").is_in(list(files)))
+    if not files:
+        return kept
+    scanned = pl.scan_parquet(
+        list(files.values()), hive_partitioning=False, **scan_options(store.root)
+    )
+    return pl.concat([kept, scanned])
+
+
+def digests(store: Store) -> dict[str, str]:
+    """Return the SHA-256 of each file with backfilled intervals; none without any."""
+    keys = [
+        key
+        for key in store.keys(layout.BACKFILLED)
+        if layout.backfilled_intervals.parse(key, "region")
+    ]
+    return {key: hashlib.sha256(store.get(key) or b"").hexdigest() for key in sorted(keys)}

@@ -1,0 +1,355 @@
+"""The vendor's own past in the history: as the lists have it, and never over what was observed."""
+
+import gzip
+import random
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.helpers import aws_pages, make, vendors
+from tests.helpers.stub_server import Reply, StubServer
+from typer.testing import CliRunner
+
+import hwprices
+from hwprices.cli import app
+from hwprices.publish import release
+from hwprices.publish.backfill import Backfill
+from hwprices.publish.history import record
+from hwprices.publish.history.backfill import IS_BACKFILLED, ROW_COLUMNS, fit_in, fold
+from hwprices.publish.reproduce import reproduce
+from hwprices.schemas.history import PriceHistory
+from hwprices.settings import load
+from hwprices.stage import validate
+from hwprices.storage.store import Store
+
+pytestmark = pytest.mark.timeout(900)
+
+REGION = "us-east-1"
+EC2 = "/offers/v1.0/aws/AmazonEC2"
+
+Listed = Mapping[str, int]
+"""Machine type to cents an hour."""
+
+PAST: dict[int, Listed] = {
+    1: {"m7.large": 20, "p2.xlarge": 90},
+    2: {"m7.large": 18, "p2.xlarge": 90},
+    3: {"m7.large": 18, "p2.xlarge": 90, "m8.large": 11},
+    4: {"m7.large": 18, "m8.large": 11},
+    5: {"m7.large": 17, "m8.large": 11},
+}
+"""The lists of January to May 2026. Today m7.large costs 9.7 cents, and m8.large 9.8."""
+
+
+def begin(month: int) -> datetime:
+    return datetime(2026, month, 1, tzinfo=UTC)
+
+
+def rows(month: int, listed: Listed) -> pl.DataFrame:
+    """What is kept of a list."""
+    prices = make.prices(
+        *({"instance_type": name, "hourly": Decimal(c) / 100} for name, c in listed.items())
+    )
+    return prices.with_columns(
+        reading=pl.lit("reading"),
+        unit=pl.lit(f"prices/{REGION}"),
+        begin=pl.lit(begin(month), dtype=pl.Datetime("us", "UTC")),
+        published=pl.lit(begin(month).replace(day=28), dtype=pl.Datetime("us", "UTC")),
+    ).select(*ROW_COLUMNS, "unit", "begin", "published")
+
+
+def told(history: pl.DataFrame) -> list[tuple[object, ...]]:
+    """Write intervals as machine, cents, months, and why they began and ended."""
+    return [
+        (name, int(hourly * 100), start.month, end.month if end else None, began, ended)
+        for name, hourly, start, end, began, ended in history.sort("instance_type", "valid_from")
+        .select("instance_type", "hourly", "valid_from", "valid_to", "start_reason", "end_reason")
+        .iter_rows()
+    ]
+
+
+def test_intervals_are_those_of_the_lists() -> None:
+    history = fold(rows(month, listed) for month, listed in PAST.items())
+
+    assert told(history) == [
+        ("m7.large", 20, 1, 2, "backfilled", "price_changed"),
+        ("m7.large", 18, 2, 5, "price_changed", "price_changed"),
+        ("m7.large", 17, 5, None, "price_changed", None),
+        ("m8.large", 11, 3, None, "added", None),
+        ("p2.xlarge", 90, 1, 4, "backfilled", "removed"),
+    ]
+
+
+def test_a_list_that_was_not_read_is_no_removal() -> None:
+    history = fold(rows(month, PAST[month]) for month in (1, 3, 5))
+
+    assert told(history.filter(instance_type="m8.large")) == [
+        ("m8.large", 11, 3, None, "added", None)
+    ]
+    assert told(history.filter(instance_type="p2.xlarge")) == [
+        ("p2.xlarge", 90, 1, 5, "backfilled", "removed")
+    ]
+
+
+LISTS = st.lists(
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(1, 3), min_size=1),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(LISTS, st.data())
+def test_at_each_list_that_was_read_the_history_has_its_prices(
+    lists: list[Listed], data: st.DataObject
+) -> None:
+    months = data.draw(st.sets(st.integers(1, len(lists)), min_size=1))
+
+    history = fold(rows(month, lists[month - 1]) for month in sorted(months))
+
+    for month in months:
+        at = begin(month)
+        holds = history.filter(
+            pl.col("valid_from") <= at, (pl.col("valid_to") > at).fill_null(True)
+        )
+        found = {
+            name: int(hourly * 100)
+            for name, hourly in holds.select("instance_type", "hourly").rows()
+        }
+        assert found == lists[month - 1]
+    following = pl.col("valid_from").shift(-1).over("price_id", order_by="valid_from")
+    value = pl.col("hourly").shift(-1).over("price_id", order_by="valid_from")
+    is_split = (following == pl.col("valid_to")) & (value == pl.col("hourly"))
+    assert history.filter(is_split).is_empty()
+    validate.check(fit_in(history, history.clear()), PriceHistory)
+
+
+@settings(max_examples=40, deadline=None)
+@given(LISTS, LISTS, st.integers(1, 6))
+def test_no_backfilled_interval_reaches_into_what_was_observed(
+    lists: list[Listed], observed_lists: list[Listed], first: int
+) -> None:
+    past = fold(rows(month, listed) for month, listed in enumerate(lists, 1))
+    seen = fold(rows(first + n, listed) for n, listed in enumerate(observed_lists))
+    observed = seen.with_columns(collection_unit=pl.lit(f"prices/{REGION}"))
+
+    fitted = fit_in(past, observed)
+
+    known = observed.group_by("price_id").agg(first=pl.col("valid_from").min())
+    both = fitted.join(known, on="price_id")
+    assert both.filter(
+        pl.col("valid_to").is_null() | (pl.col("valid_to") > pl.col("first"))
+    ).is_empty()
+    ends = fitted["valid_to"].drop_nulls()
+    assert fitted.height == ends.len()  # the unit was observed, so none stays open
+    assert fit_in(fitted, observed).equals(fitted)
+
+
+class Aws:
+    """AWS on loopback with one release, and price lists of the past."""
+
+    def __init__(self, root: Path, server: StubServer) -> None:
+        self.root, self.server = root, server
+        vendors.serve("aws", server)
+        offer = {
+            "offerCode": "AmazonEC2",
+            "versionIndexUrl": f"{EC2}/index.json",
+            "currentRegionIndexUrl": f"{EC2}/current/region_index.json",
+        }
+        server.on("/offers/v1.0/aws/index.json", Reply.json({"offers": {"AmazonEC2": offer}}))
+        names = {month: f"2026{month:02}28123456" for month in PAST}
+        versions = {
+            names[month]: {
+                "versionEffectiveBeginDate": f"{begin(month):%Y-%m-%dT%H:%M:%SZ}",
+                "versionEffectiveEndDate": f"{begin(month + 1):%Y-%m-%dT%H:%M:%SZ}",
+                "offerVersionUrl": f"{EC2}/{names[month]}/index.json",
+            }
+            for month in reversed(PAST)
+        }
+        server.on(f"{EC2}/index.json", Reply.json({"versions": versions}))
+        for month, listed in PAST.items():
+            folder = f"{EC2}/{names[month]}"
+            at = {REGION: {"currentVersionUrl": f"{folder}/{REGION}/index.json"}}
+            server.on(f"{folder}/region_index.json", Reply.json({"regions": at}))
+            server.on(f"{folder}/{REGION}/index.csv", self.list_of(listed))
+        self.names = names
+
+    @staticmethod
+    def list_of(listed: Listed) -> Reply:
+        where = {"Region Code": REGION}
+        lines = [
+            aws_pages.line(str(Decimal(c) / 100), SKU=name, **where, **{"Instance Type": name})
+            for name, c in listed.items()
+        ]
+        return Reply(aws_pages.price_list(lines), content_type="text/csv")
+
+    def fetched(self) -> list[int]:
+        """The months whose lists were fetched, in that order."""
+        months = {f"{EC2}/{name}/{REGION}/index.csv": month for month, name in self.names.items()}
+        return [months[one.path] for one in self.server.requests if one.path in months]
+
+    def run(self, *options: str) -> Result:
+        at = ["--root", str(self.root), "--region", REGION]
+        return CliRunner().invoke(app, ["backfill", "aws", *options, *at])
+
+    def backfill(self, months: Sequence[int]) -> None:
+        """Backfill these months, one command each."""
+        for month in months:
+            since, until = f"2026-{month:02}-02", f"2026-{month:02}-20"
+            result = self.run("--since", since, "--until", until)
+            assert result.exit_code == 0, result.output
+
+    def history(self) -> pl.DataFrame:
+        release.publish(Store(self.root))
+        every = hwprices.open(self.root).scan("price_history").collect()
+        return every.filter(provider="aws", region=REGION)
+
+
+@pytest.fixture
+def aws(stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Aws:
+    server = stub()
+    for name, value in vendors.environment("aws", server.url, tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
+    made = Aws(tmp_path / "data", server)
+    vendors.collect("aws", root=str(made.root))
+    release.publish(Store(made.root))
+    return made
+
+
+def test_the_past_comes_before_what_was_observed(aws: Aws) -> None:
+    before = aws.history()
+
+    aws.backfill([1, 2, 3, 4, 5])
+    after = aws.history()
+
+    observed = after.filter(~IS_BACKFILLED)
+    same = [name for name in before.columns if name not in ("last_release",)]
+    assert observed.select(same).equals(before.select(same))
+    now = observed["valid_from"].min().month
+    assert told(after.filter(IS_BACKFILLED)) == [
+        ("m7.large", 20, 1, 2, "backfilled", "price_changed"),
+        ("m7.large", 18, 2, 5, "price_changed", "price_changed"),
+        ("m7.large", 17, 5, now, "price_changed", "observed"),
+        ("m8.large", 11, 3, now, "added", "observed"),
+        ("p2.xlarge", 90, 1, 4, "backfilled", "removed"),
+    ]
+    first = after.filter(IS_BACKFILLED, instance_type="p2.xlarge").row(0, named=True)
+    assert (first["collection_unit"], first["first_release"], first["last_release"]) == (
+        f"past_prices/{REGION}",
+        "20260128T123456Z",
+        "20260328T123456Z",
+    )
+    assert first["accelerator_id"] is None
+
+
+def test_any_order_gives_the_same_history(aws: Aws) -> None:
+    months = [1, 3, 4, 5]
+    random.Random(7).shuffle(months)
+
+    aws.backfill(months)
+
+    file = aws.root / "backfilled" / "aws" / "intervals" / f"{REGION}.parquet"
+    assert told(pl.read_parquet(file)) == told(fold(rows(m, PAST[m]) for m in sorted(months)))
+    made_once = aws.history().filter(IS_BACKFILLED)
+    aws.backfill([5, 1])
+    assert aws.history().filter(IS_BACKFILLED).equals(made_once)
+
+
+def test_later_releases_and_a_copy_without_the_lists_keep_it(aws: Aws) -> None:
+    aws.backfill([1, 2, 3])
+    told_once = told(aws.history().filter(IS_BACKFILLED))
+
+    for file in (aws.root / "backfilled").rglob("*"):
+        if file.is_file():
+            file.unlink()
+    vendors.serve("aws", aws.server, Decimal("0.01"))
+    vendors.collect("aws", root=str(aws.root))
+    after = aws.history()
+
+    assert told(after.filter(IS_BACKFILLED)) == told_once
+    assert after.filter(~IS_BACKFILLED, instance_type="m7.large")["valid_to"].null_count() > 0
+
+
+def test_the_history_is_made_again_byte_for_byte(aws: Aws) -> None:
+    aws.history()
+    aws.backfill([1, 2])
+    aws.history()
+    store = Store(aws.root)
+
+    for one in record.rebuild(store):
+        assert record.differences(store, one) == []
+    assert reproduce(store, hwprices.open(aws.root).version).exit_status == 0
+
+
+def test_an_interrupted_backfill_goes_on(aws: Aws) -> None:
+    page = f"{EC2}/{aws.names[3]}/{REGION}/index.csv"
+    aws.server.on(page, Reply(status=503))
+    first = aws.run("--since", "2026-01-01", "--until", "2026-06-01")
+    aws.server.on(page, aws.list_of(PAST[3]))
+    second = aws.run("--since", "2026-01-01", "--until", "2026-06-01")
+
+    assert (first.exit_code, second.exit_code) == (1, 0)
+    assert "2026-03-01" in first.stderr
+    assert aws.fetched() == [1, 2, 3, 4, 5, 3]
+    assert told(aws.history().filter(IS_BACKFILLED))[1][:4] == ("m7.large", 18, 2, 5)
+
+
+def test_a_kept_list_is_read_again_by_another_program(aws: Aws) -> None:
+    aws.backfill([1, 2])
+    for file in (aws.root / "backfilled" / "aws" / "rows").rglob("*.parquet"):
+        older = pl.read_parquet(file).with_columns(
+            reading=pl.lit("older"), hourly=pl.col("hourly") * 2
+        )
+        older.write_parquet(file)
+    requests = len(aws.fetched())
+
+    aws.backfill([1])
+
+    assert len(aws.fetched()) == requests
+    assert told(aws.history().filter(IS_BACKFILLED))[0][:4] == ("m7.large", 20, 1, 2)
+
+
+def test_the_estimate_downloads_nothing(aws: Aws) -> None:
+    result = aws.run("--since", "2026-02-01", "--until", "2026-06-01", "--dry-run")
+
+    assert (result.exit_code, aws.fetched()) == (0, [])
+    assert result.stdout.startswith("4 lists, 4 to fetch: 0.00 GB, 0 minutes")
+    assert not (aws.root / "backfilled").exists()
+
+
+@pytest.mark.parametrize(("every", "months"), [("quarter", [1, 4]), ("year", [1])])
+def test_fewer_lists_are_the_first_of_each_period(aws: Aws, every: str, months: list[int]) -> None:
+    aws.run("--since", "2026-01-01", "--until", "2026-06-01", "--every", every)
+
+    assert aws.fetched() == months
+
+
+def test_a_vendor_without_a_past_says_so(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        app, ["backfill", "azure", "--since", "2024-01-01", "--root", str(tmp_path)]
+    )
+
+    assert result.exit_code == 2
+    assert "azure publishes no price lists of the past" in " ".join(result.stderr.split())
+
+
+def test_the_recorded_index_of_aws_is_read(aws: Aws, shared: Path) -> None:
+    """110 versions as AWS served them in September 2025, one a month from December 2015."""
+    recorded = shared / "recordings" / "aws" / "index_2025-09"
+    index = gzip.decompress((recorded / "2-versionIndexUrl-file.json.gz").read_bytes())
+    aws.server.on(f"{EC2}/index.json", Reply(index))
+
+    with Backfill(Store(aws.root), "aws", load()) as made:
+        every = made.choose([REGION], datetime(2015, 1, 1, tzinfo=UTC), begin(12), "month")
+        june = made.choose([REGION], datetime(2025, 6, 1, tzinfo=UTC), begin(1), "year")
+
+    assert len(every) == 110
+    assert (every[0].past.begin, every[-1].past.end) == (datetime(2015, 12, 1, tzinfo=UTC), None)
+    assert june[0].past.version == "20250703204906"
+    assert june[0].past.index_url.endswith(f"{EC2}/20250703204906/region_index.json")
