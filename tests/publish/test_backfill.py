@@ -336,7 +336,7 @@ def test_a_vendor_without_a_past_says_so(tmp_path: Path) -> None:
     )
 
     assert result.exit_code == 2
-    assert "azure publishes no price lists of the past" in " ".join(result.stderr.split())
+    assert "no price lists of the past to fetch from azure" in " ".join(result.stderr.split())
 
 
 def test_the_recorded_index_of_aws_is_read(aws: Aws, shared: Path) -> None:

@@ -20,7 +20,7 @@ def reproduce(version: Version = LATEST, root: Root = "", as_json: AsJson = Fals
 
     Example:
 
-        hwprices reproduce 20261125T120817Z
+        hwprices reproduce
     """
     from hwprices.hidden_characters import escaped
     from hwprices.publish.reproduce import reproduce as rebuild

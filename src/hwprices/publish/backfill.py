@@ -87,12 +87,12 @@ class Backfill:
         """Prepare a backfill.
 
         Raises:
-            HwpricesError: there is no such provider, or it publishes no past.
+            HwpricesError: there is no such provider, or none of its past lists are read.
         """
         self.provider = providers.get(provider)
         if not self.provider.publishes_its_past:
             raise HwpricesError(
-                f"{provider} publishes no price lists of the past",
+                f"there are no price lists of the past to fetch from {provider}",
                 "Its history begins with the first release that has it.",
             )
         self.store = store
