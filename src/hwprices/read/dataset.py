@@ -333,7 +333,6 @@ class Dataset(Release):
         )
         return explain.explain(self, price_id)
 
-    @named_options(Options)
     def cite(self, text: str, **options: Unpack[Options]) -> "Citation":
         """Cite one price: a line to paste that names the vendor's page and can be rechecked.
 
