@@ -68,6 +68,14 @@ def test_pages_follow_until_one_is_not_full(server: StubServer, tmp_path: Path) 
     assert prices.lazy().collect().height == 136
 
 
+def test_stock_is_another_list(server: StubServer) -> None:
+    words = {"servers": {"L4-1-24G": {"availability": "scarce"}}}
+    server.on(f"{PATH}/availability", Reply.json(words))
+    with Collector("scaleway", settings.load()) as collector:
+        result = collector.fetch(Unit("scaleway", "stock", "fr-par-2"))
+    assert (result.status, len(result.pages)) == ("ok", 1)
+
+
 def test_a_last_page_that_is_empty_is_the_end(server: StubServer) -> None:
     replies = {"1": servers(100), "2": {"servers": {}}}
     server.on(PATH, lambda request: Reply.json(replies[request.query["page"]]))
