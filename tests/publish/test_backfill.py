@@ -276,6 +276,20 @@ def test_later_releases_and_a_copy_without_the_lists_keep_it(aws: Aws) -> None:
     assert after.filter(~IS_BACKFILLED, instance_type="m7.large")["valid_to"].null_count() > 0
 
 
+def test_the_difference_to_a_backfilled_price_is_the_vendors(aws: Aws) -> None:
+    aws.backfill([1, 2, 5])
+    aws.history()
+
+    moves = hwprices.open(aws.root).diff("2026-01-15").filter(region=REGION, os="linux")
+
+    shown = moves.filter(pl.col("change") != "first_collected")
+    assert shown.select("instance_type", "change", "old_hourly", "new_hourly").rows() == [
+        ("m7.large", "price_down", Decimal("0.2"), Decimal("0.097")),
+        ("m8.large", "added", None, Decimal("0.098")),
+        ("p2.xlarge", "removed", Decimal("0.9"), None),
+    ]
+
+
 def test_the_history_is_made_again_byte_for_byte(aws: Aws) -> None:
     aws.history()
     aws.backfill([1, 2])

@@ -31,6 +31,10 @@ ROW_COLUMNS = ("price_id", *PRICE_KEY, *VALUE, "basis", "raw_sha256", "reading")
 that fetched it), and ``begin`` and ``published`` of the list."""
 
 
+LAST_SEEN = ("observed_last", "last_release", "raw_sha256", "reading")
+"""Columns of an interval that say where its value was last seen."""
+
+
 def fold(lists: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Make the intervals of one region from its past lists, oldest first.
 
@@ -45,39 +49,55 @@ def fold(lists: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """
     open_rows = frames.empty(PriceHistory)
     ended = [open_rows]
-    known: pl.Series = open_rows["price_id"]
-    is_first = True
+    known = open_rows["price_id"]
     for rows in lists:
-        listed = _as_intervals(rows)
-        at = rows["begin"][0]
-        both = open_rows.join(listed, on="price_id", how="inner", suffix=":now")
-        same = both.filter(
-            ~pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}:now")) for name in VALUE)
-        )
-        is_same = pl.col("price_id").is_in(same["price_id"].implode())
-        over = open_rows.filter(~is_same).with_columns(
-            valid_to=pl.lit(at, dtype=Timestamp),
-            state=pl.lit("ended"),
-            end_reason=pl.when(pl.col("price_id").is_in(listed["price_id"].implode()))
-            .then(pl.lit("price_changed"))
-            .otherwise(pl.lit("removed")),
-        )
+        over, open_rows = _next(open_rows, known, rows)
         ended.append(over)
-        newer = ("observed_last", "last_release", "raw_sha256", "reading")
-        kept = same.with_columns(pl.col(f"{name}:now").alias(name) for name in newer)
-        begun = listed.filter(~is_same).with_columns(
-            start_reason=pl.when(is_first)
-            .then(pl.lit("backfilled"))
-            .when(pl.col("price_id").is_in(open_rows["price_id"].implode()))
-            .then(pl.lit("price_changed"))
-            .when(pl.col("price_id").is_in(known.implode()))
-            .then(pl.lit("returned"))
-            .otherwise(pl.lit("added"))
-        )
-        open_rows = pl.concat([kept.select(begun.columns), begun])
-        known = pl.concat([known, begun["price_id"]]).unique()
-        is_first = False
-    return validate.sort_by_key(pl.concat([*ended, open_rows], rechunk=True), PriceHistory)
+        known = pl.concat([known, open_rows["price_id"]]).unique()
+    every = pl.concat([*ended, open_rows], rechunk=True)
+    del ended, open_rows, known
+    return validate.sort_by_key(every, PriceHistory)
+
+
+def _next(
+    open_rows: pl.DataFrame, known: pl.Series, rows: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Carry open intervals to the next list; returns those that ended and those that are open.
+
+    ``known`` are the price_ids of all lists before.
+    """
+    listed = _as_intervals(rows)
+    now = listed.select("price_id", *VALUE, *LAST_SEEN, is_listed=pl.lit(True))
+    both = open_rows.join(now, on="price_id", how="left", suffix=":now")
+    is_listed = pl.col("is_listed").fill_null(False)
+    differs = [pl.col(name).ne_missing(pl.col(f"{name}:now")) for name in VALUE]
+    is_same = both.select(is_listed & ~pl.any_horizontal(differs)).to_series()
+    over = both.filter(~is_same).with_columns(
+        valid_to=pl.lit(rows["begin"][0], dtype=Timestamp),
+        state=pl.lit("ended"),
+        end_reason=pl.when(is_listed).then(pl.lit("price_changed")).otherwise(pl.lit("removed")),
+    )
+    kept = both.filter(is_same).with_columns(
+        pl.col(f"{name}:now").alias(name) for name in LAST_SEEN
+    )
+    begun = listed.join(kept.select("price_id"), on="price_id", how="anti")
+    if known.len():
+        begun = begun.with_columns(start_reason=_start_reason(open_rows["price_id"], known))
+    # else a few rows would hold the texts of the list that they are from
+    begun = frames.independent(begun)
+    over = frames.independent(over.select(begun.columns))
+    return over, pl.concat([kept.select(begun.columns), begun])
+
+
+def _start_reason(open_ids: pl.Series, known: pl.Series) -> pl.Expr:
+    """Say why an interval begins with a list that is not the first."""
+    return (
+        pl.when(pl.col("price_id").is_in(open_ids.implode()))
+        .then(pl.lit("price_changed"))
+        .when(pl.col("price_id").is_in(known.implode()))
+        .then(pl.lit("returned"))
+        .otherwise(pl.lit("added"))
+    )
 
 
 def _as_intervals(rows: pl.DataFrame) -> pl.DataFrame:
