@@ -12,6 +12,7 @@ import pkgutil
 from pathlib import Path
 
 from hwprices.schemas.columns import Table, table_name
+from hwprices.schemas.held import Held
 from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.inventory import (
     Availability,
@@ -73,6 +74,7 @@ TABLES = _by_name(
     Stock,
     Quarantine,
     NewWords,
+    Held,
     Offers,
     SoldAccelerators,
     Cpus,

@@ -166,6 +166,7 @@ FLAGS = Vocabulary(
         "availability_unknown": "The vendor's lists do not say whether the machine is offered.",
         "effective_date_unreadable": "The vendor's start date of the price could not be read.",
         "grid_place_unknown": "The vendor names no place: the grid is the continent's or world's.",
+        "held_back": "The value last published: the newer one is implausible, see the table held.",
         "higher_of_two_skus": "Several SKUs price a part differently: the highest price is taken.",
         "machine_unknown": "Priced, but no list of the vendor describes the machine.",
         "per_gpu_rate": "A price per GPU where the size of a machine is not said: one GPU.",

@@ -15,8 +15,7 @@ import pytest
 
 from hwprices import providers
 from hwprices.publish import gate
-from hwprices.publish.gate import comparisons, invariants
-from hwprices.publish.gate.thresholds import LIMITS
+from hwprices.publish.gate.limits import REASONS
 from hwprices.rows.prices import price_id
 from hwprices.stage import stage
 from hwprices.storage.store import Store
@@ -180,88 +179,88 @@ class Case:
 
 MISTAKES = [
     Case(
-        "accelerator at a tenth", "gcp", scale("0.1", where(instance_type="a3-*")), "family_level"
+        "accelerator at a tenth", "gcp", scale("0.1", where(instance_type="a3-*")), "factor"
     ),
     Case(
         "Azure H100 at a tenth",
         "azure",
         scale("0.1", where(instance_type=H100["azure"])),
-        "family_level",
+        "factor",
     ),
     Case(
-        "accelerator at three times", "gcp", scale("3", where(instance_type="a2-*")), "family_level"
+        "accelerator at three times", "gcp", scale("3", where(instance_type="a2-*")), "license"
     ),
-    Case("all prices up 30 %", "aws", scale("1.3", ALL), "level_shift"),
-    Case("all prices up 30 %, Azure", "azure", scale("1.3", ALL), "level_shift"),
-    Case("all prices down 20 %", "gcp", scale("0.8", ALL), "level_shift"),
-    Case("all on-demand prices up 10 %", "azure", scale("1.1", ON_DEMAND), "level_shift"),
-    Case("one region up 25 %", "gcp", scale("1.25", where(region="us-east4")), "level_shift"),
-    Case("one system up 40 %", "azure", scale("1.4", where(os="windows")), "level_shift"),
+    Case("all prices up 30 %", "aws", scale("1.3", ALL), "common"),
+    Case("all prices up 30 %, Azure", "azure", scale("1.3", ALL), "common"),
+    Case("all prices down 20 %", "gcp", scale("0.8", ALL), "common"),
+    Case("all on-demand prices up 10 %", "azure", scale("1.1", ON_DEMAND), "common"),
+    Case("one region up 25 %", "gcp", scale("1.25", where(region="us-east4")), "alone"),
+    Case("one system up 40 %", "azure", scale("1.4", where(os="windows")), "common"),
     Case(
         "committed use up 12 %",
         "gcp",
         scale("1.12", where(purchase_option="committed_use")),
-        "level_shift",
+        "common",
     ),
-    Case("all on-demand null", "aws", nullify(ON_DEMAND), "rows_lost"),
-    Case("all on-demand null, GCP", "gcp", nullify(ON_DEMAND), "rows_lost"),
-    Case("one series null", "gcp", nullify(where(instance_type="n2-standard*")), "group_lost"),
-    Case("one small series null", "aws", nullify(where(instance_type="m5.*")), "group_lost"),
+    Case("all on-demand null", "aws", nullify(ON_DEMAND), "lost"),
+    Case("all on-demand null, GCP", "gcp", nullify(ON_DEMAND), "lost"),
+    Case("one series null", "gcp", nullify(where(instance_type="n2-standard*")), "lost"),
+    Case("one small series null", "aws", nullify(where(instance_type="m5.*")), "lost"),
     Case(
         "one series without rows",
         "azure",
         drop(where(instance_type="Standard_E*as_v5")),
-        "group_lost",
+        "offered",
     ),
-    Case("H100 machines gone but offered", "gcp", drop(where(instance_type="a3-*")), "type_gone"),
-    Case("a price of zero", "aws", scale("0", where(instance_type="g6.*")), "price_above_zero"),
-    Case("90 % of spot gone", "gcp", drop(SPOT & some(0.9)), "spot_lost"),
-    Case("90 % of spot gone, Azure", "azure", drop(SPOT & some(0.9)), "spot_lost"),
-    Case("spot x 100", "gcp", scale("100", SPOT), "spot_below_on_demand"),
-    Case("spot x 100, Azure", "azure", scale("100", SPOT), "spot_level"),
-    Case("spot at a hundredth", "gcp", scale("0.01", SPOT), "spot_level"),
+    Case("H100 machines gone but offered", "gcp", drop(where(instance_type="a3-*")), "lost"),
+    Case("a price of zero", "aws", scale("0", where(instance_type="g6.*")), "sum"),
+    Case("90 % of spot gone", "gcp", drop(SPOT & some(0.9)), "lost"),
+    Case("90 % of spot gone, Azure", "azure", drop(SPOT & some(0.9)), "lost"),
+    Case("spot x 100", "gcp", scale("100", SPOT), "factor"),
+    Case("spot x 100, Azure", "azure", scale("100", SPOT), "factor"),
+    Case("spot at a hundredth", "gcp", scale("0.01", SPOT), "factor"),
     Case(
         "spot of one region x 10",
         "azure",
         scale("10", SPOT & where(region="westeurope")),
-        "spot_level",
+        "factor",
     ),
     Case(
         "spot above on-demand, unflagged",
         "gcp",
         scale("5", SPOT & where(instance_type="n2-standard-2")),
-        "spot_below_on_demand",
+        "order",
     ),
     Case(
         "a third of a small region gone",
         "aws",
         drop(where(region="cn-north-1") & some(0.33)),
-        "group_lost",
+        "lost",
     ),
     Case(
         "a fifth of the largest region gone",
         "azure",
         drop(where(region="westeurope") & some(0.2)),
-        "rows_lost",
+        "lost",
     ),
-    Case("a region gone", "aws", drop(where(region="us-gov-west-1")), "region_gone"),
-    Case("all Windows gone", "azure", drop(where(os="windows")), "os_gone"),
-    Case("all SLES gone", "gcp", drop(where(os="sles")), "os_gone"),
-    Case("all reservations gone", "azure", drop(where(purchase_option="reserved")), "option_gone"),
-    Case("1 % of all rows gone", "azure", drop(some(0.01)), "rows_lost"),
-    Case("x 2 on 0.9 % of the rows", "azure", scale("2", some(0.009) & ~SPOT), "price_doubled"),
-    Case("x 1.46 on 2 % of the rows", "gcp", scale("1.46", some(0.02) & ~SPOT), "price_jump"),
+    Case("a region gone", "aws", drop(where(region="us-gov-west-1")), "lost"),
+    Case("all Windows gone", "azure", drop(where(os="windows")), "lost"),
+    Case("all SLES gone", "gcp", drop(where(os="sles")), "lost"),
+    Case("all reservations gone", "azure", drop(where(purchase_option="reserved")), "lost"),
+    Case("1 % of all rows gone", "azure", drop(some(0.01)), "lost"),
+    Case("x 2 on 0.9 % of the rows", "azure", scale("2", some(0.009) & ~SPOT), "jump"),
+    Case("x 1.46 on 2 % of the rows", "gcp", scale("1.46", some(0.02) & ~SPOT), "alone"),
     Case(
         "half of the offers gone",
         "azure",
         lambda t: {**t, "availability": t["availability"].gather_every(2)},
-        "availability_lost",
+        "emptied",
     ),
     Case(
         "offers of one region gone",
         "gcp",
         drop(where(region="us-east4"), "availability"),
-        "availability_lost",
+        "emptied",
     ),
     Case(
         "accelerators 8 to 1",
@@ -269,7 +268,7 @@ MISTAKES = [
         set_column(
             "instance_types", where(instance_type="p5.48xlarge"), accelerator_count=pl.lit(1.0)
         ),
-        "spec_changed",
+        "fact",
     ),
     Case(
         "accelerators vanish",
@@ -291,13 +290,13 @@ MISTAKES = [
             ),
             accelerator_count=pl.lit(0.0),
         ),
-        "spec_changed",
+        "fact",
     ),
     Case(
         "memory x 1024",
         "aws",
         set_column("instance_types", ALL, memory_gib=pl.col("memory_gib") * 1024),
-        "spec_changed",
+        "factor",
     ),
     Case(
         "memory in MB of one type",
@@ -307,67 +306,67 @@ MISTAKES = [
             where(instance_type="Standard_D4s_v5"),
             memory_gib=pl.col("memory_gib") * 1024,
         ),
-        "spec_changed",
+        "factor",
     ),
     Case(
         "vCPUs become cores",
         "gcp",
         set_column("instance_types", where(instance_type="n2-*"), vcpus=pl.col("vcpus") / 2),
-        "spec_changed",
+        "facts",
     ),
     Case(
         "x86 becomes Arm",
         "aws",
         set_column("instance_types", where(instance_type="m5.*"), arch=pl.lit("arm64")),
-        "spec_changed",
+        "fact",
     ),
     Case(
         "local disks become unknown",
         "azure",
         set_column("instance_types", ALL, local_disk_gib=pl.lit(None)),
-        "values_lost",
+        "emptied",
     ),
     Case(
         "the network of some families becomes unknown",
         "aws",
         set_column("instance_types", where(instance_type="m*"), network_gbps_max=pl.lit(None)),
-        "values_lost",
+        "emptied",
     ),
     Case(
         "regions lose their country",
         "azure",
         set_column("regions", ALL, country=pl.lit(None)),
-        "values_lost",
+        "emptied",
     ),
     Case(
         "prices lose their SKU",
         "azure",
         set_column("prices", ALL, sku_id=pl.lit(None)),
-        "values_lost",
+        "basis",
     ),
     Case(
         "currency flips, ids stay",
         "aws",
         set_column("prices", where(region="us-east-1"), currency=pl.lit("CNY")),
-        "currency_changed",
+        "unit",
     ),
     Case(
         "currency flips with the ids",
         "azure",
         with_ids(set_column("prices", ALL, currency=pl.lit("EUR"))),
-        "rows_lost",
+        "lost",
     ),
     Case(
         "billing unit flips",
         "gcp",
         set_column("prices", ALL, billing_unit=pl.lit("hour")),
-        "unit_changed",
+        "unit",
     ),
     Case(
         "price of a month in the hour",
         "azure",
         scale("730", where(instance_type="Standard_D4s_v5")),
-        "family_level",
+        "factor",
     ),
     Case(
         "term fee taken for the hour",
@@ -377,16 +376,16 @@ MISTAKES = [
             where(purchase_option="reserved", payment_option="all_upfront"),
             effective_hourly=pl.col("upfront"),
         ),
-        "family_level",
+        "sum",
     ),
-    Case("Windows price on Linux rows", "azure", swap_systems, "level_shift"),
-    Case("another region's prices", "gcp", region_prices_elsewhere, "level_shift"),
-    Case("rows that are out of scope come in", "azure", double_rows, "rows_added"),
+    Case("Windows price on Linux rows", "azure", swap_systems, "sum"),
+    Case("another region's prices", "gcp", region_prices_elsewhere, "sum"),
+    Case("rows that are out of scope come in", "azure", double_rows, "added"),
     Case(
         "metal at the dedicated price",
         "aws",
         scale("1.1", where(instance_type="*.metal*")),
-        "metal_equals_twin",
+        "twin",
     ),
 ]
 
@@ -432,7 +431,10 @@ def spot_by_the_hour(tables: Tables) -> Tables:
     """Every spot price moves by up to 12 %, a tenth of the markets close."""
     noise = 0.88 + pl.col("price_id").str.slice(6, 4).str.to_integer(base=16) / 65536 * 0.12
     rate = (pl.col("effective_hourly").cast(pl.Float64) * noise).cast(Money)
-    moved = pl.when(SPOT).then(rate).otherwise("effective_hourly").alias("effective_hourly")
+    moved = [
+        pl.when(SPOT).then(rate).otherwise(name).alias(name)
+        for name in ("hourly", "effective_hourly")
+    ]
     prices = tables["prices"].with_columns(moved).filter(~(SPOT & some(0.1)))
     return {**tables, "prices": prices}
 
@@ -441,16 +443,16 @@ def without_columns(table: str, *names: str) -> Change:
     return lambda tables: {**tables, table: tables[table].drop(names)}
 
 
-def disks_unknown_and_types_renamed(tables: Tables) -> Tables:
-    """No machine of the new tables is in the old ones, whose disks are known."""
-    renamed = tables["instance_types"].with_columns(
+def new_types_with_unknown_disks(tables: Tables) -> Tables:
+    """As many machines again that the old tables do not have, whose disks are not known."""
+    added = tables["instance_types"].with_columns(
         pl.col("instance_type") + "-2", local_disk_gib=pl.lit(None, dtype=pl.Float64)
     )
-    return {**tables, "instance_types": renamed}
+    return {**tables, "instance_types": pl.concat([tables["instance_types"], added])}
 
 
 EVENTS = [
-    Case("the disks of new machines are not known", "azure", disks_unknown_and_types_renamed, ""),
+    Case("the disks of new machines are not known", "azure", new_types_with_unknown_disks, ""),
     Case(
         "a column is gone from the table",
         "aws",
@@ -467,7 +469,7 @@ EVENTS = [
     ),
     Case("nothing changed", "gcp", lambda tables: tables, ""),
     Case("P5 cut by 44 %", "aws", scale("0.56", where(instance_type="p5.*")), ""),
-    Case("A2 cut by 15 %", "gcp", scale("0.85", where(instance_type="a2-*")), ""),
+    Case("A2 cut by 15 %", "gcp", scale("0.85", where(instance_type="a2-*", os="linux")), ""),
     Case(
         "capacity blocks up 15 %", "aws", scale("1.15", where(purchase_option="capacity_block")), ""
     ),
@@ -482,22 +484,24 @@ EVENTS = [
         "a region's prices raised by 10 %",
         "gcp",
         scale("1.1", where(region="europe-west4") & ~SPOT),
-        "level_shift",
+        "alone",
     ),
-    Case("reservations withdrawn", "azure", drop(where(purchase_option="dev_test")), "option_gone"),
+    Case("reservations withdrawn", "azure", drop(where(purchase_option="dev_test")), ""),
     Case(
         "memory of a type corrected",
         "aws",
         set_column("instance_types", where(instance_type="m5.large"), memory_gib=pl.lit(16.0)),
-        "spec_changed",
+        "fact",
     ),
 ]
 
 
-def results(sample: dict[str, Tables], case: Case, accepted: tuple[str, ...] = ()):
+def judged(
+    sample: dict[str, Tables], case: Case, accepted: tuple[str, ...] = ()
+) -> gate.Judgement:
     old = sample[case.provider]
     new = case.change(old)
-    return gate.check(candidate(case.provider, new), candidate(case.provider, old), accepted)
+    return gate.judge(candidate(case.provider, new), candidate(case.provider, old), accepted)
 
 
 def test_there_are_enough_mistakes_and_genuine_events():
@@ -505,85 +509,17 @@ def test_there_are_enough_mistakes_and_genuine_events():
     assert len({case.name for case in EVENTS}) >= 10
 
 
+def reasons(judgement: gate.Judgement) -> set[str]:
+    return {r.check for r in judgement.results if r.outcome in ("held", "stop")}
+
+
 @pytest.mark.parametrize("case", MISTAKES, ids=lambda case: case.name)
-def test_a_mistake_is_stopped(sample, case):
-    stopped = {result.check for result in gate.stopped(results(sample, case))}
-    assert case.check in stopped, stopped
+def test_a_mistake_is_held(sample, case):
+    assert case.check in reasons(judged(sample, case))
 
 
 @pytest.mark.parametrize("case", EVENTS, ids=lambda case: case.name)
 def test_a_genuine_event_is_published(sample, case):
-    stopped = {result.check for result in gate.stopped(results(sample, case))}
-    assert stopped == ({case.check} if case.check else set())
-    accepted = (f"{case.provider}:{case.check}",)
-    assert gate.stopped(results(sample, case, accepted)) == []
-
-
-def test_a_slow_loss_is_seen_against_the_release_of_a_month_ago(sample):
-    """0.4 % a day passes each day's check; after 30 days 11 % of the rows are gone."""
-    old = sample["azure"]
-    today = {**old, "prices": old["prices"].filter(~some(0.11))}
-    yesterday = {**old, "prices": old["prices"].filter(~some(0.1075))}
-    results = gate.check(
-        candidate("azure", today),
-        candidate("azure", yesterday),
-        month_ago=candidate("azure", old),
-    )
-    assert {r.check for r in gate.stopped(results)} == {"drift_rows"}
-
-
-def test_a_creeping_price_is_seen_against_the_release_of_a_month_ago(sample):
-    """0.5 % a day is no move on any day; over 30 days it is 16 %."""
-    old = sample["gcp"]
-    today, yesterday = (scale(f, ALL)(old) for f in ("1.161", "1.155"))
-    results = gate.check(
-        candidate("gcp", today), candidate("gcp", yesterday), month_ago=candidate("gcp", old)
-    )
-    assert {r.check for r in gate.stopped(results)} == {"drift_level"}
-
-
-def test_a_slow_loss_of_values_is_seen_against_the_release_of_a_month_ago(sample):
-    """3 % of the disks in each release pass each check; in seven releases that is a fifth."""
-    old = sample["azure"]
-
-    def without_disks(percent):
-        disks = pl.when(pl.int_range(pl.len()) % 100 >= percent).then("local_disk_gib")
-        machines = old["instance_types"].with_columns(local_disk_gib=disks)
-        return candidate("azure", {**old, "instance_types": machines})
-
-    yesterday = without_disks(17)
-    results = gate.check(without_disks(20), yesterday, month_ago=candidate("azure", old))
-    (stopped,) = gate.stopped(results)
-    assert stopped.check == "drift_values"
-    assert stopped.detail.startswith("instance_types.local_disk_gib: ")
-    assert gate.stopped(gate.check(without_disks(20), yesterday, month_ago=yesterday)) == []
-
-
-def test_values_lost_at_once_are_accepted_once(sample):
-    old = sample["azure"]
-    machines = old["instance_types"].with_columns(local_disk_gib=pl.lit(None, dtype=pl.Float64))
-    new = candidate("azure", {**old, "instance_types": machines})
-    before, month_ago = candidate("azure", old), candidate("azure", old)
-    (stopped,) = gate.stopped(gate.check(new, before, month_ago=month_ago))
-    assert stopped.check == "values_lost"
-    assert gate.stopped(gate.check(new, before, ("azure:values_lost",), month_ago=month_ago)) == []
-
-
-def test_limits_follow_what_a_provider_usually_shows():
-    limit = LIMITS["rows_lost"]
-    assert limit.for_history([0.0] * 4) == limit.default
-    assert limit.for_history([0.0] * 30) == limit.lowest
-    assert limit.for_history([0.003] * 30) == pytest.approx(0.009)
-    assert limit.for_history([0.5] * 30) == limit.highest
-
-
-def test_every_check_is_documented_with_its_limit(project):
-    """docs/gates.md lists each check; the numbers there are those of the code."""
-    page = (project / "docs/gates.md").read_text()
-    names = [*comparisons.COMPARISONS, *comparisons.DRIFT, *invariants.INVARIANTS]
-    for name in [*names, "sample_over_live"]:
-        assert f"| `{name}` |" in page, name
-    for name, limit in LIMITS.items():
-        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
-        shown = f"{limit.default:g} ({limit.lowest:g} to {limit.highest:g})"
-        assert shown in row, f"{name}: {shown}"
+    judgement = judged(sample, case)
+    assert reasons(judgement) == ({case.check} if case.check else set())
+    assert gate.stopped(judgement.results) == []

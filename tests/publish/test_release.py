@@ -107,7 +107,7 @@ def test_the_manifest_lists_rows_origin_and_checks(store, tmp_path):
     aws = manifest["providers"]["aws"]
     assert (aws["origin"], aws["status"], aws["rows"]["prices"]) == ("live", "fresh", 300)
     assert aws["observed_from"] == aws["observed_to"] == make.AT.isoformat()
-    assert {r["check"] for r in aws["gate"]} >= {"baseline", "spot_below_on_demand"}
+    assert {r["check"] for r in aws["gate"]} >= {"baseline", "order"}
     package = json.loads((tmp_path / "releases/20260801T041700Z/datapackage.json").read_text())
     prices = next(r for r in package["resources"] if r["name"] == "prices")
     assert prices["path"] == "prices/aws/all.parquet"
@@ -168,7 +168,7 @@ def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path):
     ]  # the kept provider's regions too
     assert data.regions.filter(pl.col("provider") == "aws").collect()["country"].to_list() == ["US"]
     # the types have left every list of the provider: too many to have been retired in a day
-    assert {r.check for r in outcome.results if r.outcome == "stop"} == {"types_retired"}
+    assert {r.check for r in outcome.results if r.outcome == "stop"} == {"retired"}
     publish(store, minutes=10, accepted=["aws:types_retired"])
     assert (
         hwprices.open(tmp_path).prices.filter(pl.col("provider") == "aws").collect().height == 100

@@ -2,16 +2,13 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.publish import gate, join
-from hwprices.publish.gate.comparisons import COMPARISONS, DRIFT
-from hwprices.publish.gate.invariants import INVARIANTS
-from hwprices.publish.gate.thresholds import HISTORY_LENGTH
 from hwprices.release.manifest import (
     CheckResult,
     CollectionReport,
@@ -20,47 +17,20 @@ from hwprices.release.manifest import (
     ReleaseManifest,
     TableFile,
 )
-from hwprices.release.versions import read_manifest, versions
-from hwprices.rows import frames
+from hwprices.release.versions import read_manifest, version_time, versions
+from hwprices.rows import frames, parquet
+from hwprices.schemas.held import Held
 from hwprices.schemas.tables import TABLES
-from hwprices.stage import inputs, stage
+from hwprices.stage import inputs, stage, validate
 from hwprices.stage.stage import Staged
-from hwprices.storage import layout, manifests
+from hwprices.storage import layout
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
 MONTH = timedelta(days=31)
 
-Figures = dict[str, dict[str, list[float]]]
-"""Provider, then check, to the figures of its last releases, oldest first."""
-
-
-def read_figures(store: Store) -> Figures:
-    """Read the figures of past releases; none where nothing was published yet.
-
-    Raises:
-        HwpricesError: the file is damaged; the line names it.
-    """
-    data = store.get(layout.GATE_HISTORY)
-    if data is None:
-        return {}
-    file = store.uri(layout.GATE_HISTORY)
-    remedy = "Delete it: the default limits hold until there is history again."
-    return manifests.decode(data, Figures, file=file, remedy=remedy)
-
-
-def append_figures(store: Store, figures: Figures, results: Collection[CheckResult]) -> None:
-    """Add the figures of a release that was published.
-
-    Only those of checks that passed: what somebody let through says nothing about the usual.
-    """
-    for result in results:
-        if result.value is not None and result.outcome in ("pass", "warn"):
-            values = figures.setdefault(result.provider, {}).setdefault(result.check, [])
-            values.append(round(result.value, 6))
-            del values[:-HISTORY_LENGTH]
-    store.put(layout.GATE_HISTORY, manifests.encode(figures))
+WEEK = timedelta(days=7)
 
 
 def of_last_month(store: Store, now: datetime) -> list[ReleaseManifest]:
@@ -69,29 +39,33 @@ def of_last_month(store: Store, now: datetime) -> list[ReleaseManifest]:
     return [read_manifest(store, version) for version in versions(store) if version >= first]
 
 
-def comparable(releases: Collection[ReleaseManifest], provider: str) -> ReleaseManifest | None:
-    """Choose the oldest of these releases that a provider can be compared with, or None.
+def past_prices(
+    store: Store, releases: Collection[ReleaseManifest], provider: str, now: datetime
+) -> list[pl.LazyFrame]:
+    """Scan a provider's prices of a week ago and of a month ago; none where releases are younger.
 
-    Not older than the last release in which somebody let one of the provider's results through:
-    what was accepted then must not stop the provider for a month.
+    No release is older than the last in which somebody accepted a part of the provider: what was
+    accepted then must not be held for a month.
     """
     usable: list[ReleaseManifest] = []
     for release in releases:
         entry = release.providers.get(provider)
-        if entry is None:
-            continue
-        if any(result.outcome == "accepted" for result in entry.gate):
-            usable.clear()
-        usable.append(release)
-    return usable[0] if usable else None
+        if entry is not None:
+            if any(result.outcome == "accepted" for result in entry.gate):
+                usable.clear()
+            usable.append(release)
+    old = [release for release in usable if version_time(release.version) <= now - WEEK]
+    chosen = (from_release(provider, release) for release in (old[-1:] + old[:1]))
+    return [scan(store, [source])[gate.PRICES] for source in chosen if source is not None]
 
 
 @dataclass(frozen=True)
 class Source:
     """Where one provider's tables of the coming release are taken from.
 
-    ``directory`` is where ``files`` are, below the root. ``results`` are those of the gate, empty
-    where nothing new was staged.
+    ``directory`` is where ``files`` are, below the root; those named in ``rewritten``, of which
+    some rows are held, are below ``HELD`` there. ``results`` are those of the gate, empty where
+    nothing new was staged.
     """
 
     provider: str
@@ -104,15 +78,26 @@ class Source:
     report: CollectionReport
     inputs: Inputs
     results: tuple[CheckResult, ...] = ()
+    rewritten: frozenset[str] = frozenset()
+
+    def path(self, file: TableFile) -> str:
+        """Return the key of a file, below the root."""
+        folder = f"{self.directory}/{HELD}" if file.key in self.rewritten else self.directory
+        return f"{folder}/{file.key}"
+
+
+HELD = "held"
+"""Folder of a staging directory with the files of which some rows are held."""
 
 
 @dataclass(frozen=True)
 class Past:
-    """What was published before: the current release, those of a month, and the gate's figures."""
+    """What was published before: the current release, its table held, and those of a month."""
 
     previous: ReleaseManifest | None
     month: tuple[ReleaseManifest, ...] = ()
-    figures: Figures = field(default_factory=dict)
+    held: pl.DataFrame = field(default_factory=lambda: frames.empty(Held))
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 @dataclass(frozen=True)
@@ -120,19 +105,21 @@ class Choice:
     """The tables of the coming release, sorted by provider, and how every check came out.
 
     A provider that was never published and is stopped has results and no tables. ``staged`` is what
-    was put to the gate.
+    was put to the gate, ``held`` is the table of the coming release.
     """
 
     sources: tuple[Source, ...]
     results: tuple[CheckResult, ...]
     staged: tuple[Staged, ...] = ()
+    held: pl.DataFrame = field(default_factory=lambda: frames.empty(Held))
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """One provider: the tables chosen, how its checks came out, and what is staged of it."""
+    """One provider: the tables chosen, how its checks came out, what is held and staged of it."""
 
     source: Source | None
+    held: pl.DataFrame
     results: tuple[CheckResult, ...] = ()
     staged: Staged | None = None
 
@@ -148,6 +135,9 @@ def choose(store: Store, past: Past, accepted: Collection[str], footprint: pl.Da
         tuple(one.source for one in apart if one.source is not None),
         tuple(result for one in apart for result in one.results),
         tuple(one.staged for one in apart if one.staged is not None),
+        validate.sort_by_key(pl.concat([one.held for one in apart if one.source]), Held)
+        if any(one.source for one in apart)
+        else frames.empty(Held),
     )
 
 
@@ -157,27 +147,52 @@ def _choose_one(
     """Choose the staged tables if the gate lets them through, else the previous release's."""
     staged = stage.latest(store, provider)
     old = from_release(provider, past.previous)
+    held_before = past.held.filter(provider=provider)
     if staged is None:
-        return _Judged(old)
-    new = from_staging(staged)
-    baseline = from_release(provider, comparable(past.month, provider))
-    published = _candidate(store, old) if old else None
-    is_same = old is not None and baseline is not None and old.directory == baseline.directory
-    month_ago = published if is_same else None
-    if baseline is not None and not is_same:
-        month_ago = _candidate(store, baseline)
-    results = tuple(
-        gate.check(
-            _completed(_candidate(store, new), footprint),
-            published,
-            accepted,
-            month_ago=month_ago,
-            history=past.figures.get(provider, {}),
-        )
+        return _Judged(old, held_before)
+    new = _from_staging(staged)
+    judgement = gate.judge(
+        _completed(_candidate(store, new), footprint),
+        _candidate(store, old) if old else None,
+        accepted,
+        past=past_prices(store, past.month, provider, past.now),
+        held_before=held_before,
     )
+    results = judgement.results
     if gate.stopped(results):
-        return _Judged(replace(old, results=results) if old else None, results, staged)
-    return _Judged(replace(new, results=results), results, staged)
+        kept = replace(old, results=results) if old else None
+        return _Judged(kept, held_before, results, staged)
+    published = replace(_without_held(store, new, judgement), results=results)
+    return _Judged(published, judgement.held, results, staged)
+
+
+def _without_held(store: Store, source: Source, judgement: gate.Judgement) -> Source:
+    """Write the files of which rows are held again, with the rows that were published before."""
+    files = {file.key: file for file in source.files}
+    rewritten: set[str] = set()
+    regions = judgement.held["region"].drop_nulls().unique().sort()
+    for replacement in judgement.replacements:
+        table = replacement.table
+        own = [file for file in source.files if file.table == table]
+        is_split = own and layout.table_file(table, source.provider) not in files
+        for region in regions if is_split else [None]:
+            key = layout.table_file(table, source.provider, region)
+            rows = frames.empty(TABLES[table])
+            if key in files:
+                rows = scan(store, [replace(source, files=(files[key],))])[table].collect()
+            if region is None:
+                published = replacement.publish(rows)
+            else:
+                published = replace(
+                    replacement, rows=replacement.rows.filter(region=region)
+                ).publish(rows)
+            if key in files or published.height:
+                folder = f"{source.directory}/{HELD}"
+                files[key] = parquet.write(
+                    store, folder, table, published, provider=source.provider, region=region
+                )
+                rewritten.add(key)
+    return replace(source, files=tuple(files.values()), rewritten=frozenset(rewritten))
 
 
 def _keep_sample_apart(chosen: list[_Judged], accepted: Collection[str]) -> list[_Judged]:
@@ -264,7 +279,7 @@ def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
     uris: dict[str, list[str]] = {}
     for source in sources:
         for file in _by_region(source.files):
-            uri = store.uri(f"{source.directory}/{file.key}")
+            uri = store.uri(source.path(file))
             uris.setdefault(file.table, []).append(uri)
     options = scan_options(store.root)
     return {
@@ -279,9 +294,11 @@ def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
     }
 
 
-def new_words(store: Store, release: ReleaseManifest | None) -> pl.LazyFrame | None:
-    """Open the table new_words of a release; None if it has none."""
-    table = release.tables.get("new_words") if release else None
+def published_table(
+    store: Store, release: ReleaseManifest | None, name: str
+) -> pl.LazyFrame | None:
+    """Open a table of a release that has one file; None if the release has none of it."""
+    table = release.tables.get(name) if release else None
     if release is None or table is None:
         return None
     uris = [store.uri(layout.release_file(release.version, file.key)) for file in table.files]
@@ -299,7 +316,7 @@ def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, 
         if source.inputs.reading.code == inputs.reading(source.provider).code:
             continue
         for file in {file.table: file for file in source.files}.values():
-            uri = store.uri(f"{source.directory}/{file.key}")
+            uri = store.uri(source.path(file))
             rows = pl.scan_parquet(uri, hive_partitioning=False, **scan_options(store.root))
             if set(frames.dtypes(TABLES[file.table])) - set(rows.collect_schema()):
                 pairs.add((source.provider, file.table))
@@ -314,29 +331,21 @@ def _by_region(files: Collection[TableFile]) -> list[TableFile]:
 BESIDE_LIVE = "sample_beside_live"
 """The one check that looks at more than one provider. See ``choose``."""
 
-CHECKS = tuple(sorted({*COMPARISONS, *DRIFT, *INVARIANTS, "sample_over_live", BESIDE_LIVE}))
-"""Every check that can stop a provider."""
-
-EXAMPLE = "Write provider:check, such as aws:type_gone, or aws:* for all of its checks."
+EXAMPLE = "Write provider:part, such as aws:p5.48xlarge or aws:us-east-1, or aws:* for all of it."
 
 
 def check_names(accepted: Collection[str]) -> None:
-    """Check that each name is a provider and one of the gate's checks.
+    """Check that each name is a provider and a part of it.
 
     Raises:
-        HwpricesError: one is not; the line lists those there are.
+        HwpricesError: one is not; the line says how to write it.
     """
     for name in accepted:
-        provider, colon, check = name.partition(":")
-        if not colon:
-            raise HwpricesError(f"--accept {name}: it names no check", EXAMPLE)
+        provider, _, part = name.partition(":")
+        if not part:
+            raise HwpricesError(f"--accept {name}: it names no part", EXAMPLE)
         if provider not in providers.names():
             names = ", ".join(providers.names())
             raise HwpricesError(
                 f"--accept {name}: no provider {provider!r}", f"There are: {names}."
-            )
-        if check not in (*CHECKS, "*"):
-            names = ", ".join(CHECKS)
-            raise HwpricesError(
-                f"--accept {name}: the gate has no check {check!r}", f"It has: {names}."
             )

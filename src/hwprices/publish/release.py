@@ -8,7 +8,7 @@ publisher leaves has no manifest; ``prune`` removes it.
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +24,8 @@ from hwprices.publish.notes import make_notes, update_changelog
 from hwprices.publish.status import Publication
 from hwprices.release.manifest import CheckResult, LatestRelease, ReleaseManifest, Status
 from hwprices.release.versions import read_manifest
+from hwprices.rows import frames
+from hwprices.schemas.held import Held
 from hwprices.specs import sheets
 from hwprices.stage.stage import Progress
 from hwprices.storage import layout, manifests
@@ -77,25 +79,28 @@ def publish(
         NothingStagedError: nothing is staged, and no release exists.
         HwpricesError: another publisher is at work or was faster, the root cannot be written, the
             gate stopped the first release, or an accepted name is not one of a provider and a
-            check.
+            part of it.
     """
     check_names(accepted)
     with locks.lock(store), _readable(store):
         current = _current(store)
         previous = read_manifest(store, current.version) if current.version else None
         progress("gate")
-        figures = choose.read_figures(store)
         month = tuple(choose.of_last_month(store, now()))
         specs = sheets.load_all()
-        past = choose.Past(previous, month, figures)
+        held = choose.published_table(store, previous, "held")
+        past = choose.Past(
+            previous, month, frames.empty(Held) if held is None else held.collect(), now()
+        )
         choice = choose.choose(store, past, accepted, specs["region_footprint"])
         sources, results = choice.sources, choice.results
         if not sources:
             status.record_publication(store, Publication(choice, previous, previous, now()))
             raise _nothing_to_publish(store, results)
         progress("join")
-        known_words = choose.new_words(store, previous)
+        known_words = choose.published_table(store, previous, "new_words")
         joined = join.build(choose.scan(store, sources), specs, known_words)
+        joined = replace(joined, tables={**joined.tables, "held": choice.held})
         content = write.Content(sources, joined, choose.outdated(store, sources))
         digest = write.content_digest(store, content)
         if previous is not None and previous.content_sha256 == digest:
@@ -105,7 +110,6 @@ def publish(
             store, content, choice, current, previous, now(), digest, progress, with_database
         )
         with _published(manifest.version):
-            choose.append_figures(store, figures, results)
             update_changelog(store)
             known = status.record_publication(store, Publication(choice, previous, manifest, now()))
         appeared = unknown_before(joined.tables["new_words"], known_words)

@@ -213,7 +213,7 @@ def _copy_vendor_files(store: Store, content: Content, version: str) -> Iterable
             yield replace(written, provider=file.provider)
         else:
             key = layout.release_file(version, file.key)
-            store.copy(store, f"{source.directory}/{file.key}", key)
+            store.copy(store, source.path(file), key)
             yield file
 
 

@@ -97,7 +97,7 @@ class DerivedFile:
     sha256: str
 
 
-Outcome = Literal["pass", "warn", "stop", "accepted"]
+Outcome = Literal["pass", "warn", "stop", "held", "accepted", "released"]
 
 
 @dataclass(frozen=True)

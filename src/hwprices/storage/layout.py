@@ -37,7 +37,6 @@ RAW, STAGED, RELEASES, BACKFILLED = "raw", "staged", "releases", "backfilled"
 
 # At the root
 LATEST_RELEASE = "latest.json"  # the current release
-GATE_HISTORY = "gate-history.json"  # what the gate saw in past releases
 STATUS = "status.json"  # the status of each provider
 PUBLISH_LOCK, STATUS_LOCK = ".publish.lock", ".status.lock"
 CHANGELOG = "releases/CHANGELOG.md"  # the notes of all releases, newest first

@@ -1,59 +1,109 @@
-"""The gate: what must hold before a provider's new tables replace those published.
+"""The gate: hold what is implausible of a provider's new tables, and publish the rest.
 
-Checks compare the new tables with the last release, with the release of a month ago, and with
-themselves. A check that stops a provider leaves its last good tables in place, with their age; the
-other providers publish. A person who has looked and agrees lets it through by name:
-``--accept aws:type_gone``. docs/gates.md lists every check.
+Every price and figure that came, changed or went is compared with what should be near it (its
+references). What breaks a limit is held: the value published last stays, a row that is new stays
+out, and the table held lists both. The whole provider keeps its last tables only if most of its
+prices are held. A person who has looked publishes a part by name: ``--accept aws:p5.48xlarge``.
+docs/gates.md lists references, limits and reasons.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from hwprices.publish.gate import comparisons, invariants
-from hwprices.publish.gate.candidate import PRICES, Candidate, Finding, PriceFile, Tables
-from hwprices.publish.gate.invariants import Exceptions
-from hwprices.publish.gate.thresholds import LEAST_EXCEPTIONS, LIMITS
+import polars as pl
+
+from hwprices.publish.gate import facts, held, limits, lost, prices
+from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile, Tables
+from hwprices.publish.gate.differences import differences
+from hwprices.publish.gate.held import Replacement
+from hwprices.publish.gate.prices import Releases
 from hwprices.release.manifest import CheckResult, Outcome
+from hwprices.rows import frames
+from hwprices.schemas.held import Held
 
-__all__ = ["PRICES", "Candidate", "History", "PriceFile", "Tables", "check", "stopped"]
-
-History = Mapping[str, Sequence[float]]
-"""Check's name to the values that the provider's last releases showed."""
+__all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "Tables", "check", "judge", "stopped"]
 
 
-def check(
+@dataclass(frozen=True)
+class Judgement:
+    """What the gate decided about one provider.
+
+    ``held`` are rows of the table held. ``results`` has one for each reason, and for what was
+    accepted or released. If one of them is a stop, nothing of the candidate is published.
+    """
+
+    new: Candidate
+    old: Candidate | None
+    results: tuple[CheckResult, ...]
+    held: pl.DataFrame
+
+    @cached_property
+    def replacements(self) -> list[Replacement]:
+        """The tables of which some published rows are not those of the candidate."""
+        old = self.old or Candidate(self.new.provider, self.new.origin, {})
+        return held.replacements(old, self.held)
+
+    def published(self, table: str) -> pl.DataFrame:
+        """Return the rows of a table that are published."""
+        if stopped(self.results):
+            old = self.old or Candidate(self.new.provider, self.new.origin, {})
+            return old.table(table).collect()
+        rows = self.new.table(table).collect()
+        for replacement in self.replacements:
+            if replacement.table == table:
+                rows = replacement.publish(rows)
+        return rows
+
+
+def judge(
     new: Candidate,
     old: Candidate | None,
     accepted: Collection[str] = (),
     *,
-    month_ago: Candidate | None = None,
-    history: History | None = None,
-) -> list[CheckResult]:
-    """Run all checks of one provider.
+    past: Sequence[pl.LazyFrame] = (),
+    held_before: pl.DataFrame | None = None,
+) -> Judgement:
+    """Judge one provider's new tables.
 
-    ``old`` is its tables in the last release, None for a first one. ``month_ago`` are its tables in
-    a release about a month old, where there is one. ``history`` sets the limits. ``accepted`` names
-    checks (``aws:type_gone``, ``aws:*``) that somebody has looked at and lets through.
+    ``old`` is its tables in the last release, None for a first one; ``past`` its prices of about a
+    week and of a month ago, where there are any; ``held_before`` is held of the last release.
+    ``accepted`` names parts (``aws:p5.48xlarge``, ``aws:us-east-1``, ``aws:*``) that somebody has
+    looked at and lets through.
     """
-    limits = {
-        name: limit.for_history((history or {}).get(name, ())) for name, limit in LIMITS.items()
-    }
-    comparable = old is not None and old.origin == new.origin
-    findings = _invariants(new, old if comparable else None, limits)
-    if old is None:
-        findings["baseline"] = Finding()
-    elif not comparable:
-        findings |= _origins(new)
-    else:
-        compared = comparisons.comparison(new, old, limits)
-        findings |= {name: look(compared) for name, look in comparisons.COMPARISONS.items()}
-        if month_ago is not None and month_ago.origin == new.origin:
-            with_month_ago = (
-                compared if month_ago is old else comparisons.comparison(new, month_ago, limits)
-            )
-            drift = replace(with_month_ago, last=compared)
-            findings |= {name: look(drift) for name, look in comparisons.DRIFT.items()}
-    return [_result(new.provider, name, finding, accepted) for name, finding in findings.items()]
+    provider = new.provider
+    parts = [name.partition(":")[2] for name in accepted if name.startswith(f"{provider}:")]
+    if old is not None and old.origin == "live" and new.origin != "live":
+        words = "the published figures are live and would be replaced by the sample: use another"
+        let_through = {"sample_over_live", held.ALL} & set(parts)
+        outcome: Outcome = "accepted" if let_through else "stop"
+        result = CheckResult(provider, "sample_over_live", outcome, f"{words} --root")
+        return Judgement(new, old, (result,), frames.empty(Held))
+    comparable = old if old is not None and old.origin == new.origin else None
+    found = _found(new, comparable, past)
+    rows = held.with_past(found, provider, held_before)
+    is_accepted, is_released = held.is_accepted(parts), held.is_released()
+    let_through, rest = rows.filter(is_accepted), rows.filter(~is_accepted)
+    released, kept = rest.filter(is_released), rest.filter(~is_released)
+    stops = _is_implausible(kept, comparable or new)
+    results = [
+        *_results(provider, kept, "stop" if stops else "held"),
+        *_results(provider, let_through, "accepted"),
+        *_results(provider, released, "released"),
+    ]
+    if comparable is None:
+        results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
+    known = {result.check for result in results}
+    passed = (CheckResult(provider, n, "pass", "holds") for n in limits.REASONS if n not in known)
+    columns = list(frames.dtypes(Held))
+    return Judgement(new, old if comparable else None, (*results, *passed), kept.select(columns))
+
+
+def check(
+    new: Candidate, old: Candidate | None, accepted: Collection[str] = ()
+) -> list[CheckResult]:
+    """Return the results of ``judge``."""
+    return list(judge(new, old, accepted).results)
 
 
 def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
@@ -61,56 +111,47 @@ def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
     return [r for r in results if r.outcome == "stop"]
 
 
-def _result(provider: str, name: str, finding: Finding, accepted: Collection[str]) -> CheckResult:
-    outcome: Outcome = "pass"
-    if finding.detail:
-        let_through = f"{provider}:{name}" in accepted or f"{provider}:*" in accepted
-        stopping: Outcome = "accepted" if let_through else "stop"
-        outcome = stopping if finding.stops else "warn"
-    return CheckResult(
-        provider, name, outcome, finding.detail or "holds", finding.value, finding.limit
-    )
+def _found(new: Candidate, old: Candidate | None, past: Sequence[pl.LazyFrame]) -> pl.DataFrame:
+    """List what breaks a limit. A first release has only itself to be compared with."""
+    releases = Releases(new, old or Candidate(new.provider, new.origin, {}), past)
+    rows = differences(new, releases.old)
+    refused = prices.refused(releases, rows)
+    if old is None:
+        refused = refused.filter(pl.col("reason").is_in(limits.WITHOUT_PAST))
+    else:
+        refused = pl.concat([refused, lost.refused(releases, rows)])
+    families = releases.types.select("instance_type", "family").collect()
+    described = rows.join(families, on="instance_type", how="left")
+    found = [held.price_rows(refused, described, new)]
+    if old is not None:
+        cells = facts.found(releases).join(families, on="instance_type", how="left")
+        found.append(cells.with_columns(pl.col("family").fill_null(""), seen=pl.lit(new.seen)))
+    return pl.concat(found, how="diagonal_relaxed")
 
 
-def _invariants(
-    new: Candidate, old: Candidate | None, limits: Mapping[str, float]
-) -> dict[str, Finding]:
-    """Report exceptions; stop where they are many more than in the last release."""
-    after = invariants.exceptions(new, invariants.INVARIANTS)
-    # The old release is read only for checks that have exceptions in the new one.
-    may_have_grown = [
-        name
-        for name, exceptions in after.items()
-        if exceptions.count and name not in invariants.NEVER
-    ]
-    before = invariants.exceptions(old, may_have_grown) if old is not None else {}
-    return {
-        name: _invariant(name, exceptions, old, before.get(name), limits)
-        for name, exceptions in after.items()
-    }
+def _is_implausible(kept: pl.DataFrame, base: Candidate) -> bool:
+    """Return whether most of the prices are held, so that the provider is stopped."""
+    count = kept.filter(table=PRICES).height
+    if not count:
+        return False
+    total = base.table(PRICES).filter(pl.col("effective_hourly").is_not_null()).select(pl.len())
+    return count > limits.IMPLAUSIBLE * total.collect(engine="streaming").item()
 
 
-def _invariant(
-    name: str,
-    exceptions: Exceptions,
-    old: Candidate | None,
-    before: Exceptions | None,
-    limits: Mapping[str, float],
-) -> Finding:
-    """Judge the exceptions of one check; ``before`` are those of the last release, if looked at."""
-    if name in invariants.NEVER:
-        return Finding(exceptions.detail, exceptions.share, 0.0)
-    growth, limit = exceptions.share - (before.share if before else 0.0), limits[name]
-    stops = old is not None and growth > limit and exceptions.count >= LEAST_EXCEPTIONS
-    return Finding(exceptions.detail, max(0.0, growth), limit, stops=stops)
+SHOWN = 3
+"""Parts that a message names."""
 
 
-def _origins(new: Candidate) -> dict[str, Finding]:
-    """Stop sample figures that would replace live ones; live ones may replace the sample's.
-
-    Those published are of the other origin.
-    """
-    if new.origin == "live":
-        return {"sample_over_live": Finding()}
-    words = "the published figures are live and would be replaced by the sample: use another --root"
-    return {"sample_over_live": Finding(words)}
+def _results(provider: str, rows: pl.DataFrame, outcome: Outcome) -> list[CheckResult]:
+    """Describe rows of held, one result for each reason, with the parts that have most rows."""
+    results = []
+    for reason in limits.REASONS:
+        own = rows.filter(reason=reason)
+        if own.height:
+            parts = own.group_by("part").agg(rows=pl.len(), first=pl.col("reference").first())
+            parts = parts.sort("rows", "part", descending=[True, False])
+            named = [f"{part}: {first}" for part, _, first in parts.head(SHOWN).rows()]
+            more = f"; and {parts.height - SHOWN:,} more parts" if parts.height > SHOWN else ""
+            detail = f"{own.height:,} rows, {'; '.join(named)}{more}"
+            results.append(CheckResult(provider, reason, outcome, detail, float(own.height)))
+    return results

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 
 import polars as pl
@@ -45,12 +46,22 @@ class Candidate:
     """A provider's tables by name, and where their figures come from (sample or live).
 
     ``price_files`` are the files of its prices, where they may be read one after the other.
+    ``observed_at`` is when its last page was fetched; by default, when that of its prices was.
     """
 
     provider: str
     origin: Origin
     tables: Tables
     price_files: Sequence[PriceFile] = ()
+    observed_at: datetime | None = None
+
+    @cached_property
+    def seen(self) -> datetime:
+        """When its last page was fetched."""
+        if self.observed_at is not None:
+            return self.observed_at
+        times = self.table(PRICES).select(pl.col("observed_at").max()).collect(engine="streaming")
+        return times.item() or datetime.now(UTC)
 
     def table(self, name: str) -> pl.LazyFrame:
         """Return a table's rows; empty where the provider has none."""
@@ -85,17 +96,3 @@ def batches(one: Candidate, other: Candidate) -> Iterator[tuple[Candidate, Candi
         return
     for regions in packed(counts, BATCH_ROWS):
         yield one.only(regions), other.only(regions)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a check found.
-
-    ``value`` is the largest share it saw, ``detail`` says which rows in words, ``stops`` whether it
-    keeps the provider from being replaced. A finding without detail means that all is well.
-    """
-
-    detail: str = ""
-    value: float | None = None
-    limit: float | None = None
-    stops: bool = True

@@ -1,0 +1,178 @@
+"""Hold rows: list them, release those that come again, and put the published rows in their place."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+import polars as pl
+
+from hwprices.publish.gate import facts, limits
+from hwprices.publish.gate.candidate import PRICES, Candidate
+from hwprices.rows import frames
+from hwprices.schemas.columns import key
+from hwprices.schemas.held import Held
+from hwprices.schemas.tables import TABLES
+
+FLAG = "held_back"
+ALL = "*"
+"""The column of a row that is held with all its columns."""
+
+PARTS_OF_PRICES = "price_components"
+
+PARTS = 3
+"""Types or families of one reason that are parts of their own; more are the part of a region."""
+
+_ORDER = {name: number for number, name in enumerate(limits.REASONS)}
+_LASTING = [name for name, reason in limits.REASONS.items() if reason.lasting]
+
+_FOUND = ("table", "row", "field", "region", "instance_type", "family", "published_value",
+          "new_value", "reason", "reference", "seen")  # fmt: skip
+
+
+def price_rows(refused: pl.DataFrame, rows: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
+    """List the refused prices, one row each under the first of its reasons, with _FOUND."""
+    order = pl.col("reason").replace_strict(_ORDER, return_dtype=pl.Int32)
+    first = refused.sort(order, "price_id", maintain_order=True).unique(
+        "price_id", keep="first", maintain_order=True
+    )
+    published, value = (
+        pl.concat_str(
+            pl.col(f"{side}effective_hourly").cast(pl.String).str.strip_suffix("0000"),
+            pl.lit(" "),
+            f"{side}currency",
+        )
+        for side in ("old_", "")
+    )
+    return first.join(rows, on="price_id", how="inner").select(
+        table=pl.lit(PRICES),
+        row="price_id",
+        field=pl.lit(ALL),
+        region="region",
+        instance_type="instance_type",
+        family=pl.col("family").fill_null(""),
+        published_value=pl.when("is_old").then(published),
+        new_value=pl.when("is_new").then(value),
+        reason="reason",
+        reference="reference",
+        seen=pl.when("is_new").then("observed_at").otherwise(pl.lit(candidate.seen)),
+    )
+
+
+def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame | None) -> pl.DataFrame:
+    """Make rows of the table held from rows of _FOUND and the table of the last release.
+
+    A value that was held before keeps its date, and has been seen once more if the collection is
+    newer.
+    """
+    on = ["table", "row", "field"]
+    known = frames.empty(Held) if before is None else before.filter(provider=provider)
+    past = known.select(*on, "new_value", was_since="since", was_seen="last_seen", was="times_seen")
+    joined = found.join(past, on=on, how="left", suffix="_before", maintain_order="left")
+    same = pl.col("was").is_not_null() & pl.col("new_value").eq_missing("new_value_before")
+    newer = pl.col("seen") > pl.col("was_seen")
+    rows = joined.with_columns(
+        provider=pl.lit(provider),
+        part=_part(),
+        since=pl.when(same).then("was_since").otherwise("seen"),
+        last_seen=pl.when(same & ~newer).then("was_seen").otherwise("seen"),
+        times_seen=pl.when(same).then(pl.col("was") + newer.cast(pl.Int32)).otherwise(1),
+    )
+    return rows.select(
+        *(pl.col(name).cast(dtype) for name, dtype in frames.dtypes(Held).items()), "family"
+    )
+
+
+def _part() -> pl.Expr:
+    """Name the smallest part: the type, else the family, else the region, else the column."""
+    family = pl.col("family").replace("", None)
+    types = pl.col("instance_type").n_unique().over("reason", "region")
+    families = family.n_unique().over("reason", "region")
+    of_family = pl.col("instance_type").n_unique().over("reason", "family")
+    return (
+        pl.when(pl.col("table") != PRICES)
+        .then(pl.coalesce(pl.when(pl.col("field") != ALL).then(
+            pl.format("{}.{}", "table", "field")), "table"))
+        .when((types > PARTS) & (families > PARTS))
+        .then("region")
+        .when((of_family > PARTS) & family.is_not_null())
+        .then("family")
+        .otherwise("instance_type")
+    )  # fmt: skip
+
+
+def is_accepted(names: Collection[str]) -> pl.Expr:
+    """Return whether a row is of one of these parts: a type, family, region, column or reason."""
+    named = ("part", "instance_type", "family", "region", "table", "reason")
+    parts = list(names)
+    return pl.any_horizontal(
+        pl.lit(ALL in parts), *(pl.col(name).is_in(parts).fill_null(False) for name in named)
+    )
+
+
+def is_released() -> pl.Expr:
+    """Return whether a row came again unchanged as often, and for as long, as makes it news."""
+    age = pl.col("last_seen") - pl.col("since")
+    return (
+        ~pl.col("reason").is_in(_LASTING)
+        & (pl.col("times_seen") >= limits.RELEASED_AFTER)
+        & (age >= timedelta(hours=limits.RELEASED_HOURS))
+    )
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """What replaces new rows of one table: rows and values that were published before.
+
+    ``rows`` are old rows, and ``dropped`` the keys of the rows that they replace or that stay out.
+    ``cells`` are, by column, the keys with the value that stays. A key is the column ``row``.
+    """
+
+    table: str
+    dropped: pl.DataFrame
+    rows: pl.DataFrame
+    cells: Mapping[str, pl.DataFrame]
+
+    def publish(self, new: pl.DataFrame) -> pl.DataFrame:
+        """Return the published rows, sorted by key: the new ones but for what is held."""
+        made = new.with_columns(row=_row_of(self.table))
+        made = made.join(self.dropped, on="row", how="anti", maintain_order="left")
+        for name, values in self.cells.items():
+            made = made.join(values, on="row", how="left", maintain_order="left")
+            value = pl.when("is_held").then("published").otherwise(name).alias(name)
+            made = made.with_columns(value).drop("published", "is_held")
+        both = pl.concat([made.select(new.columns), self.rows.select(new.columns)])
+        return both.sort(key(TABLES[self.table]), nulls_last=False, maintain_order=True)
+
+
+def _row_of(table: str) -> pl.Expr:
+    """Return the key of a row as held names it; the parts of a price go with the price."""
+    return pl.col("price_id") if table in (PRICES, PARTS_OF_PRICES) else facts.row_of(table)
+
+
+def replacements(old: Candidate, held: pl.DataFrame) -> list[Replacement]:
+    """List the tables whose published rows differ from the new ones, with what was published."""
+    made = []
+    for table in held["table"].unique().sort():
+        rows = held.filter(table=table)
+        made.append(_replacement(table, old, rows))
+        if table == PRICES:
+            made.append(_replacement(PARTS_OF_PRICES, old, rows))
+    return made
+
+
+def _replacement(table: str, old: Candidate, held: pl.DataFrame) -> Replacement:
+    wanted = held.select("row").unique()
+    before = old.table(table).with_columns(row=_row_of(table))
+    before = before.join(wanted.lazy(), on="row", how="semi").collect(engine="streaming")
+    dropped = held.filter(field=ALL).select("row")
+    rows = before.join(dropped, on="row", how="semi")
+    if table == PRICES:
+        flags = pl.col("flags").list.concat(pl.lit([FLAG])).list.unique().list.sort()
+        rows = rows.with_columns(flags=flags)
+    cells = {
+        str(name): before.join(held.filter(field=name), on="row", how="semi").select(
+            "row", published=name, is_held=pl.lit(True)
+        )
+        for name in held.filter(pl.col("field") != ALL)["field"].unique().sort()
+    }
+    return Replacement(table, dropped, rows, cells)

@@ -1,0 +1,154 @@
+"""Every reason for holding a row, its limit, and every limit of the gate, in one place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a row is held.
+
+    ``limit`` is what a row may do, ``reference`` what it is compared with. A row that is held for a
+    ``lasting`` reason is never released by itself, because only a mistake of ours explains it.
+    """
+
+    limit: str
+    reference: str
+    lasting: bool = False
+
+
+MOVED = 0.005
+"""Relative change below which a price has not moved for the purpose of a common move."""
+
+FACTORS = (10, 12, 24, 60, 100, 720, 730, 744, 1000, 1024, 3600, 8760, 10_000)
+"""What a mistaken unit multiplies or divides a figure by: cents, months, days, hours, bytes."""
+
+FACTOR_TOLERANCE = 0.002
+"""Relative distance to one of FACTORS that rounded prices keep."""
+
+SHARED_CUT, SHARED_RISE = 0.5, 1.5
+"""A price that moves by a larger factor is news until it has been seen three times: AWS cut P5 by
+44 % in June 2025,
+https://aws.amazon.com/blogs/aws/announcing-up-to-45-price-reduction-for-amazon-ec2-nvidia-gpu-accelerated-instances/
+"""
+
+SPOT_RANGE = 5.0
+"""A spot price moves by a smaller factor in a day."""
+
+ALONE = 1.2
+"""A price whose siblings in other regions stay moves by a smaller factor."""
+
+SIBLINGS_SHARE = 0.5
+"""So many of a type's prices in other regions move the same way when the vendor changes them."""
+
+COMMON_SHARE = 0.3
+"""More prices of a region, system, option, currency or provider do not move by one factor: vendors
+change families."""
+
+COMMON_SPREAD = 0.02
+"""Moves that differ by less, relatively, are by one factor."""
+
+COMMON_ROWS, COMMON_FAMILIES = 20, 3
+"""Fewer prices or families say nothing about a common move."""
+
+LICENSE_SHARE = 0.9
+"""So much of a family moves by one factor, Windows and Linux alike, only if its currency does."""
+
+REGION_RANGE = (0.7, 1.4)
+"""A type costs between these times its cheapest and most expensive other region."""
+
+SERIES_RANGE = (0.5, 2.0)
+"""A vCPU costs between these times the least and the most in its family and region."""
+
+PROVIDER_RANGE = (0.5, 2.0)
+"""A vCPU of a new family, or a GiB of a new accelerator, against all others of the provider."""
+
+DEVICE_RANGE = (0.5, 1.7)
+"""An accelerator costs between these times the least and the most in other types that have it."""
+
+TWIN_TOLERANCE = 0.01
+"""Bare metal and its virtual twin may differ by rounding only."""
+
+LEAST_SIBLINGS = 2
+"""Fewer others say nothing about a range."""
+
+CREEP = 0.1
+"""A price that moved the same way today, within the last week and before may have moved so far."""
+
+SUM_TOLERANCE = 0.005
+"""Relative difference of a price and what it is composed of: vendors round."""
+
+GROUP_LOST = ((200, 0.05), (20, 0.20), (3, 0.30))
+"""(rows in a group, share that may be lost): chance can take a larger share of few rows."""
+
+LOST = 0.005
+"""More of a provider's fixed prices are not gone in a day."""
+
+SPOT_LOST, SPOT_ROWS = 0.7, 20
+"""More of a market's prices are not gone in a day; a market with fewer prices says nothing."""
+
+ADDED = 0.2
+"""So many new prices, as a share of the old, do not come where nothing else is new."""
+
+RETIRED, LEAST_RETIRED = 0.02, 2
+"""More types than this share and number do not retire in a day."""
+
+REWORDED = 0.5
+"""A larger share of a provider's prices is not taken by new words in a day: an estimate."""
+
+IMPLAUSIBLE = 0.5
+"""If more of a provider's prices are held, the provider is stopped."""
+
+FACTS_CHANGED, FACTS_LEAST = 0.05, 3
+"""More values of a column are not corrected in a day."""
+
+RELEASED_AFTER, RELEASED_HOURS = 3, 24
+"""Collections and hours in which a held row must come again unchanged to be released."""
+
+REASONS: Mapping[str, Reason] = {
+    "unit": Reason("the same", "the currency and billing unit published under the same id", True),
+    "sum": Reason("0.5 %", "the row's hourly and upfront price, and its price_components", True),
+    "factor": Reason("none of ×10, ×24, ×730, ×1000 …", "the value last published", True),
+    "older": Reason("not earlier", "the start date last published", True),
+    "basis": Reason("the same", "the basis and SKU last published", True),
+    "order": Reason(
+        "spot ≤ on-demand, Linux < Windows, 3 years ≤ 1 year",
+        "the other prices of the machine",
+        True,
+    ),
+    "series": Reason(
+        "×0.5 to ×2 of the range", "per vCPU: the family, else the provider in the region", True
+    ),
+    "device": Reason(
+        "×0.5 to ×1.7 of the range", "per accelerator, or per GiB of a new one, within the provider",
+        True,
+    ),
+    "twin": Reason("1 %", "the virtual machine of the size of a bare-metal one", True),
+    "regions": Reason("×0.7 to ×1.4 of the range", "the same type in other regions", True),
+    "on_demand": Reason("published", "the plain on-demand price of a new machine, which is held", True),
+    "common": Reason(
+        "30 % of the prices", "the other prices of the provider, system, option, currency", True
+    ),
+    "license": Reason("not by one factor", "Windows and Linux prices of the family", True),
+    "creep": Reason("10 % in steps", "the prices of last week and of last month", True),
+    "jump": Reason("×0.5 to ×1.5; spot ×0.2 to ×5", "the price last published"),
+    "alone": Reason("×1.2, and 30 % of a region", "the moves of the type in other regions"),
+    "added": Reason("20 %", "the number of prices where nothing else is new"),
+    "lost": Reason(
+        "0.5 %; of a group 30 % from 3 rows, 20 % from 20, 5 % from 200; spot 70 %",
+        "the prices last published of the provider, region, family, accelerator, system, option",
+    ),
+    "reworded": Reason(
+        "50 % of the prices", "lines that are refused for a word that is not known", True
+    ),
+    "offered": Reason("none", "types without a price that the vendor still offers", True),
+    "retired": Reason("2 % of the types", "the types last published"),
+    "emptied": Reason("as lost", "the filled values of a column, the rows of a table", True),
+    "fact": Reason("the same", "the figure last published"),
+    "facts": Reason("5 % of a column", "the column last published", True),
+}
+"""Why a row is held. A row that breaks several limits is listed under the first."""
+
+WITHOUT_PAST = ("sum", "order")
+"""Reasons for which a row of a first release stays out: vendors break the others for single types,
+and a range of which the rows are part says little."""

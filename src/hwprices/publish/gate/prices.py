@@ -1,0 +1,468 @@
+"""Judge prices that came or changed by what should be near them.
+
+A reference is a set of rows that a price is compared with: its own past, the same type in other
+regions, the other types of its family or accelerator, and the prices that it is composed of or
+ordered with. Each reference returns the rows that it refuses: price_id, reason and reference.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from hwprices.publish.gate import limits
+from hwprices.publish.gate.candidate import PRICES, Candidate
+from hwprices.publish.gate.differences import MOVING_OPTIONS, machines
+from hwprices.release.real_prices import is_private_host
+from hwprices.units import HOURS_PER_YEAR
+
+MACHINE = ("region", "instance_type", "os", "software", "license_model", "tenancy", "currency")
+PLAN = (*MACHINE, "purchase_option", "commitment_plan", "payment_option")
+GROUP = ("region", "instance_type", "os", "purchase_option", "term_months", "currency")
+
+SAYS_NOT_BELOW = ("spot_equals_on_demand", "spot_above_on_demand", "placeholder")
+"""Flags that say why a spot price is not below on-demand. Others, such as availability_unknown on
+every price of Oracle and OVHcloud, say nothing about the price."""
+
+PRICE = pl.col("effective_hourly").cast(pl.Float64)
+
+IS_PLAIN = pl.all_horizontal(
+    pl.col("os") == "linux",
+    pl.col("purchase_option") == "on_demand",
+    pl.col("tenancy") == "shared",
+    pl.col("software") == "none",
+    pl.col("license_model") == "included",
+)
+"""The price that represents a machine; the others are ordered with it."""
+
+REFUSED = {"price_id": pl.String, "reason": pl.String, "reference": pl.String}
+
+
+@dataclass(frozen=True)
+class Releases:
+    """What prices are judged with: the tables now and before, and older price tables.
+
+    ``past`` are the provider's prices of about a week and a month ago, the later first. ``types``
+    has the columns of ``machines``, those last published where there are any.
+    """
+
+    new: Candidate
+    old: Candidate
+    past: Sequence[pl.LazyFrame] = ()
+
+    @property
+    def types(self) -> pl.LazyFrame:
+        """The machines of both, as last published."""
+        both = pl.concat([machines(self.old), machines(self.new)])
+        return both.unique("instance_type", keep="first")
+
+
+def refused(releases: Releases, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return price_id, reason and reference of the rows of ``differences`` that are refused.
+
+    A row that several references refuse is returned once for each.
+    """
+    judged = (
+        rows.lazy()
+        .filter("is_new", pl.col("price").is_not_null())
+        .with_columns(provider=pl.lit(releases.new.provider))
+        .join(releases.types, on="instance_type", how="left")
+        .with_columns(
+            pl.col("family").fill_null(""),
+            pl.col("moving") | is_private_host(),
+            move=(pl.col("price") / pl.col("old_price")).log(),
+        )
+        .collect()
+    )
+    if judged.is_empty():
+        return pl.DataFrame(schema=REFUSED)
+    found = [
+        *_itself(judged),
+        *_components(judged, releases),
+        *_order(judged, releases),
+        *_levels(judged, releases),
+        *_moves(judged, releases),
+        *_creep(judged, releases),
+    ]
+    return pl.concat([pl.DataFrame(schema=REFUSED), *found])
+
+
+def _refuse(rows: pl.DataFrame, reason: str, broken: pl.Expr, reference: pl.Expr) -> pl.DataFrame:
+    return rows.filter(broken.fill_null(False)).select(
+        "price_id", reason=pl.lit(reason), reference=reference
+    )
+
+
+def _times(move: pl.Expr) -> pl.Expr:
+    """Write a factor, given as a logarithm: ×0.56."""
+    return pl.format("×{}", move.exp().round_sig_figs(3))
+
+
+def is_factor(ratio: pl.Expr) -> pl.Expr:
+    """Return whether a ratio is one that a mistaken unit makes."""
+    logs = (math.log(factor) for factor in limits.FACTORS)
+    near = ((ratio.log().abs() - log).abs() < limits.FACTOR_TOLERANCE for log in logs)
+    return pl.any_horizontal(*near)
+
+
+def _itself(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Compare a price with its parts, its own past, and the factors that units make."""
+    known = rows.filter("is_old")
+    hours = pl.col("term_months").cast(pl.Float64) * (HOURS_PER_YEAR / 12)
+    hourly, upfront = (pl.col(name).cast(pl.Float64) for name in ("hourly", "upfront"))
+    total = hourly.fill_null(0) + pl.when(upfront.is_not_null()).then(upfront / hours).otherwise(0)
+    stated = hourly.is_not_null() | upfront.is_not_null()
+    was = pl.format("{} {}", "old_currency", "old_billing_unit")
+    unit = pl.any_horizontal(
+        pl.col("currency") != pl.col("old_currency"),
+        pl.col("billing_unit") != pl.col("old_billing_unit"),
+    )
+    ids = ("sku_id", "sku_price_id", "hourly")
+    lost = pl.any_horizontal(
+        pl.col(n).is_null() & pl.col(f"old_{n}").is_not_null() for n in ids
+    ) & (pl.col("price") == pl.col("old_price"))
+    earlier = pl.col("effective_from") < pl.col("old_effective_from")
+    low, high = math.log(limits.SHARED_CUT), math.log(limits.SHARED_RISE)
+    spot = math.log(limits.SPOT_RANGE)
+    far = pl.when("moving").then(~pl.col("move").is_between(-spot, spot))
+    jump = far.otherwise(~pl.col("move").is_between(low, high))
+    return [
+        _refuse(known, "unit", unit, pl.format("was {}", was)),
+        _refuse(
+            rows,
+            "sum",
+            stated & ((total / pl.col("price") - 1).abs() > limits.SUM_TOLERANCE),
+            pl.format("hourly and upfront make {}", total.round_sig_figs(4)),
+        ),
+        _refuse(known, "factor", is_factor(pl.col("move").exp()), _times(pl.col("move"))),
+        _refuse(known, "older", earlier, pl.format("began {}", "old_effective_from")),
+        _refuse(
+            known,
+            "basis",
+            lost | (pl.col("basis") != pl.col("old_basis")),
+            pl.format("was {}", "old_basis"),
+        ),
+        _refuse(known, "jump", jump, _times(pl.col("move"))),
+    ]
+
+
+def _components(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
+    """Compare composed prices with the sum of their parts."""
+    composed = rows.filter(pl.col("basis") != "listed")
+    if composed.is_empty():
+        return []
+    parts = releases.new.table("price_components").join(
+        composed.lazy().select("price_id"), on="price_id", how="semi"
+    )
+    part = pl.col("quantity").cast(pl.Float64) * pl.col("unit_price").cast(pl.Float64)
+    sums = parts.group_by("price_id").agg(total=part.sum()).collect(engine="streaming")
+    both = composed.join(sums, on="price_id", how="inner")
+    hourly = pl.col("hourly").cast(pl.Float64)
+    apart = (hourly / pl.col("total") - 1).abs() > limits.SUM_TOLERANCE
+    text = pl.format("its parts make {}", pl.col("total").round_sig_figs(4))
+    return [_refuse(both, "sum", apart, text)]
+
+
+def _order(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
+    """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
+    option, months = pl.col("purchase_option"), pl.col("term_months")
+    included = pl.col("license_model") == "included"
+    excused = pl.col("flags").list.set_intersection(SAYS_NOT_BELOW).list.len().fill_null(0) > 0
+    without_os = [name for name in (*PLAN, "term_months", "zone") if name != "os"]
+    fixed = included & ~option.is_in(MOVING_OPTIONS)
+    relations = (
+        ("spot", option == "spot", option == "on_demand", [*MACHINE]),
+        ("linux", fixed & (pl.col("os") == "linux"), fixed & (pl.col("os") == "windows"),
+         without_os),
+        ("36 months", months == 36, months == 12, [*PLAN, "zone"]),
+    )  # fmt: skip
+    found = []
+    for name, lower, upper, on in relations:
+        involved = rows.filter(lower | upper)
+        if involved.is_empty():
+            continue
+        published = involved.lazy().select("price_id", "old_price", judged=pl.lit(True))
+        places = involved.lazy().select("region", "instance_type").unique()
+        prices = (
+            releases.new.table(PRICES)
+            .filter(lower | upper, pl.col("effective_hourly").is_not_null())
+            .select("price_id", *dict.fromkeys((*on, *PLAN, "term_months", "zone")),
+                    price=PRICE, excused=excused)
+            .join(places, on=["region", "instance_type"], how="semi")
+            .join(published, on="price_id", how="left")
+            .with_columns(
+                pl.col("judged").fill_null(False),
+                was=pl.when("judged").then("old_price").otherwise("price"),
+            )
+            .collect(engine="streaming")
+        )  # fmt: skip
+        pairs = prices.filter(lower).join(
+            prices.filter(upper), on=on, how="inner", nulls_equal=True, suffix="_above"
+        )
+        touched = pl.col("judged") | pl.col("judged_above")
+        was_below = (pl.col("was") < pl.col("was_above")).fill_null(True)
+        if name == "spot":  # never published, whatever was before
+            broken = (pl.col("price") >= pl.col("price_above")) & ~pl.col("excused")
+        else:
+            broken = (pl.col("price") > pl.col("price_above")) & (
+                pl.col("was") <= pl.col("was_above")
+            ).fill_null(True)
+        equal = (pl.col("price") == pl.col("price_above")) & was_below & touched
+        if name == "36 months":
+            equal = pl.lit(False)
+        family = pl.col("instance_type").replace_strict(_families(rows), default="")
+        many = (equal.sum() >= limits.COMMON_ROWS) & (equal.mean() > limits.SIBLINGS_SHARE)
+        wrong = pairs.filter(touched & (broken | (equal & many.over(family))))
+        words = pl.format(f"{name} {{}}, above it {{}}", pl.col("price"), pl.col("price_above"))
+        for side in ("", "_above"):
+            found.append(
+                wrong.filter(f"judged{side}").select(
+                    price_id=f"price_id{side}", reason=pl.lit("order"), reference=words
+                )
+            )
+    return found
+
+
+def _families(rows: pl.DataFrame) -> dict[str, str]:
+    return dict(rows.select("instance_type", "family").unique("instance_type").iter_rows())
+
+
+def _levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
+    """Compare plain prices with other regions, and per vCPU and accelerator with other types.
+
+    Prices of a new machine whose plain price is refused are refused with it.
+    """
+    plain = rows.filter(IS_PLAIN, ~pl.col("moving"))
+    if plain.is_empty():
+        return []
+    now, before = (
+        side.table(PRICES)
+        .filter(IS_PLAIN, pl.col("effective_hourly").is_not_null())
+        .select("region", "instance_type", "currency", price=PRICE)
+        .join(releases.types, on="instance_type", how="left")
+        .collect(engine="streaming")
+        for side in (releases.new, releases.old)
+    )
+    price, currency = pl.col("price"), "currency"
+    is_cpu = (pl.col("devices") == 0) & ~pl.col("burstable").fill_null(False)
+    per_vcpu = pl.when(is_cpu & (pl.col("vcpus") > 1)).then(price / pl.col("vcpus"))
+    per_device = pl.when(pl.col("devices") > 0).then(price / pl.col("devices"))
+    per_gib = price / pl.col("accelerator_memory_gib")
+    is_known = pl.col("accelerator").is_in(before["accelerator"].drop_nulls().unique().implode())
+    is_same_family = pl.col("family").is_in(before["family"].unique().implode())
+    levels = (
+        ("regions", now, price, ("instance_type", currency), "region", limits.REGION_RANGE),
+        ("series", before, per_vcpu, ("region", currency, "family"), "instance_type",
+         limits.SERIES_RANGE),
+        ("series", before, pl.when(~is_same_family).then(per_vcpu), ("region", currency), "family",
+         limits.PROVIDER_RANGE),
+        ("device", before, per_device, ("accelerator", currency), "instance_type",
+         limits.DEVICE_RANGE),
+        ("device", before, pl.when(~is_known).then(per_gib), (currency,), "accelerator",
+         limits.PROVIDER_RANGE),
+    )  # fmt: skip
+    found = [_level(plain, *level) for level in levels]
+    found += [_twins(plain, now, before)]
+    ids = pl.concat(found).select("price_id")
+    machine = ["region", "instance_type", "currency"]
+    unpublished = plain.filter(~pl.col("is_old")).join(ids, on="price_id", how="semi")
+    others = rows.filter(~pl.col("is_old"), ~IS_PLAIN)
+    dependent = others.join(unpublished.select(machine), on=machine, how="semi")
+    text = pl.lit("its on-demand price is held")
+    return [*found, _refuse(dependent, "on_demand", pl.lit(True), text)]
+
+
+def _level(
+    rows: pl.DataFrame,
+    reason: str,
+    base: pl.DataFrame,
+    value: pl.Expr,
+    group: tuple[str, ...],
+    apart: str,
+    allowed: tuple[float, float],
+) -> pl.DataFrame:
+    """Compare a value with its range among the rows of a group that differ in column ``apart``."""
+    by_member = (
+        base.with_columns(value=value)
+        .filter(pl.col("value").is_not_null(), *(pl.col(name).is_not_null() for name in group))
+        .group_by(*group, apart)
+        .agg(low=pl.col("value").min(), high=pl.col("value").max())
+    )
+    ranges = by_member.group_by(group).agg(
+        lows=pl.col("low").bottom_k(2).sort(),
+        highs=pl.col("high").top_k(2).sort(descending=True),
+        members=pl.len(),
+    )
+    judged = (
+        rows.with_columns(value=value)
+        .filter(pl.col("value").is_not_null())
+        .join(ranges, on=group, how="inner")
+        .join(by_member, on=[*group, apart], how="left")
+        .with_columns(
+            _without("lows", "low").alias("least"), _without("highs", "high").alias("most")
+        )
+    )
+    others = pl.col("members") - pl.col("low").is_not_null().cast(pl.Int32)
+    low, high = allowed
+    broken = (pl.col("value") < pl.col("least") * low) | (pl.col("value") > pl.col("most") * high)
+    figures = (pl.col(name).round_sig_figs(3) for name in ("value", "least", "most"))
+    of = " ".join(name for name in group if name != "currency") or "the provider"
+    text = pl.format(f"{{}}, others of {of} {{}} to {{}}", *figures)
+    return _refuse(judged, reason, broken & (others >= limits.LEAST_SIBLINGS), text)
+
+
+def _without(ends: str, own: str) -> pl.Expr:
+    """Take the end of a range without the row's own member, which may be that end."""
+    first, second = (pl.col(ends).list.get(n, null_on_oob=True) for n in (0, 1))
+    return pl.when(first == pl.col(own)).then(second).otherwise(first)
+
+
+def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+    """Compare shared bare metal with the virtual machine of its size, as the type usually does.
+
+    Another widely used table has the dedicated-tenancy price there, 6 to 10 % above
+    (docs/known-wrong-numbers.md, A13).
+    """
+    on = ["region", "currency", "family", "vcpus", "local_disk_gib"]
+    usual, current = (_metal_ratios(machines, on) for machines in (before, now))
+    usual = usual.group_by("instance_type").agg(usual=pl.col("ratio").median())
+    ids = rows.filter("bare_metal").select("price_id", "region", "currency", "instance_type")
+    metal = ids.join(current, on=["region", "currency", "instance_type"], how="inner").join(
+        usual, on="instance_type", how="left"
+    )
+    ratio, expected = pl.col("ratio"), pl.col("usual").fill_null(1.0)
+    apart = (ratio / expected - 1).abs() > limits.TWIN_TOLERANCE
+    text = pl.format("{} of its virtual twin", ratio.round_sig_figs(3))
+    return _refuse(metal, "twin", apart, text)
+
+
+def _metal_ratios(machines: pl.DataFrame, on: list[str]) -> pl.DataFrame:
+    """Divide the prices of bare-metal machines by those of their virtual twins."""
+    virtual = machines.filter(~pl.col("bare_metal")).group_by(on).agg(twin=pl.col("price").max())
+    metal = machines.filter("bare_metal").join(virtual, on=on, how="inner", nulls_equal=True)
+    return metal.with_columns(ratio=pl.col("price") / pl.col("twin"))
+
+
+def _moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
+    """Compare the move of a fixed price with those of its type elsewhere and of its surroundings."""
+    moved = rows.filter(~pl.col("moving"), pl.col("move").abs() > 1e-9)
+    if moved.is_empty():
+        return []
+    fixed = ~pl.col("purchase_option").is_in(MOVING_OPTIONS)
+    totals = (
+        releases.old.table(PRICES)
+        .filter(fixed, pl.col("effective_hourly").is_not_null())
+        .group_by(GROUP)
+        .agg(total=pl.len())
+        .join(releases.types.select("instance_type", "family"), on="instance_type", how="left")
+        .with_columns(pl.col("family").fill_null(""))
+        .collect(engine="streaming")
+    )
+    moved = moved.with_columns(up=pl.col("move") > 0)
+    context = ("purchase_option", "term_months")
+    for name, by in (
+        ("own", ("region", "instance_type", *context)),
+        ("around", ("region", *context)),
+        ("type", ("instance_type", *context)),
+    ):
+        moved = _with_share(moved, totals, by, name)
+    others, same = pl.col("type_total") - pl.col("own_total"), pl.col("type") - pl.col("own")
+    median = pl.col("type_median")
+    near = (pl.col("move") - median).abs() <= pl.max_horizontal(0.1, 0.3 * median.abs())
+    is_shared = (others == 0) | ((same / others >= limits.SIBLINGS_SHARE) & near)
+    in_region = (
+        (pl.col("around") >= limits.COMMON_ROWS / 2)
+        & (pl.col("around") / pl.col("around_total") > limits.COMMON_SHARE)
+        & (pl.col("around_families") >= limits.COMMON_FAMILIES)
+    )
+    far = pl.col("move").abs() > math.log(limits.ALONE)
+    text = pl.format(
+        "{}; {} of {} prices in other regions moved so", _times(pl.col("move")), same, others
+    )
+    found = [_refuse(moved, "alone", ~is_shared & (far | in_region), text)]
+    for by in ((), ("os",), ("purchase_option",), ("currency",)):
+        group = _with_share(moved, totals, by, "all")
+        is_common = (
+            (pl.col("all") >= limits.COMMON_ROWS)
+            & (pl.col("all") / pl.col("all_total") > limits.COMMON_SHARE)
+            & (pl.col("all_families") >= limits.COMMON_FAMILIES)
+            & (pl.col("all_spread") < limits.COMMON_SPREAD)
+            & (pl.col("move").abs() > limits.MOVED)
+        )
+        name = pl.concat_str(*by, separator=" ") if by else pl.lit("all prices")
+        text = pl.format(
+            "{}: {} of {} prices moved by {}",
+            *(name, "all", "all_total", _times(pl.col("all_median"))),
+        )
+        found.append(_refuse(group, "common", is_common, text))
+    return [*found, _license(moved, totals)]
+
+
+def _with_share(
+    moved: pl.DataFrame, totals: pl.DataFrame, by: tuple[str, ...], name: str
+) -> pl.DataFrame:
+    """Add what the group of each row did.
+
+    ``name`` is how many prices moved its way; <name>_total is how many there are; <name>_median,
+    _spread and _families describe those that moved.
+    """
+    on = [*by, "up"]
+    stats = moved.group_by(on).agg(
+        pl.len().cast(pl.Int64).alias(name),
+        pl.col("move").median().alias(f"{name}_median"),
+        (pl.col("move").quantile(0.9) - pl.col("move").quantile(0.1)).alias(f"{name}_spread"),
+        pl.col("family").n_unique().alias(f"{name}_families"),
+    )
+    joined = moved.join(stats, on=on, how="left", maintain_order="left")
+    total = pl.col("total").sum().cast(pl.Int64).alias(f"{name}_total")
+    if not by:
+        return joined.with_columns(pl.lit(totals["total"].sum()).alias(f"{name}_total"))
+    counts = totals.group_by(by).agg(total)
+    return joined.join(counts, on=list(by), how="left", maintain_order="left", nulls_equal=True)
+
+
+def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
+    """Find families of which Linux and Windows move by one factor in all options.
+
+    A vendor that changes the price of a machine leaves that of the license; a mistaken currency
+    changes both.
+    """
+    stats = moved.group_by("family").agg(
+        low=pl.col("move").quantile(0.05),
+        high=pl.col("move").quantile(0.95),
+        systems=(pl.col("os") == "windows").any() & (pl.col("os") == "linux").any(),
+        moved=pl.len(),
+    )
+    of_family = totals.filter(~pl.col("purchase_option").is_in(MOVING_OPTIONS)).group_by("family")
+    both = moved.join(stats, on="family").join(
+        of_family.agg(pl.col("total").sum()), on="family", how="left"
+    )
+    by_one_factor = (
+        pl.col("systems")
+        & (pl.col("moved") >= limits.COMMON_ROWS)
+        & (pl.col("moved") > limits.LICENSE_SHARE * pl.col("total"))
+        & (pl.col("high") - pl.col("low") < limits.COMMON_SPREAD / 4)
+        & (pl.col("move").abs() > limits.COMMON_SPREAD)
+    )
+    text = pl.format("{}: all systems and options moved by {}", "family", _times(pl.col("move")))
+    return _refuse(both, "license", by_one_factor, text)
+
+
+def _creep(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
+    """Compare a fixed price with those of last week and last month: it moves in one direction."""
+    moved = rows.filter(~pl.col("moving"), pl.col("move").abs() > 1e-9)
+    if moved.is_empty() or len(releases.past) < 2:
+        return []
+    for number, prices in enumerate(releases.past[:2]):
+        then = prices.select("price_id", (PRICE.log()).alias(f"log_{number}"))
+        wanted = moved.lazy().select("price_id")
+        found = then.join(wanted, on="price_id", how="semi").collect(engine="streaming")
+        moved = moved.join(found, on="price_id", how="left")
+    last = pl.col("old_price").log()
+    week, month = last - pl.col("log_0"), pl.col("log_0") - pl.col("log_1")
+    one_way = (week.sign() == pl.col("move").sign()) & (month.sign() == week.sign())
+    total = pl.col("price").log() - pl.col("log_1")
+    is_far = total.abs() > math.log(1 + limits.CREEP)
+    text = pl.format("{} within a month, in steps", _times(total))
+    return [_refuse(moved, "creep", one_way & is_far, text)]
