@@ -108,6 +108,12 @@ def headline(outcome: Published | None, failed: Mapping[str, str] | None = None)
     ]
     if held:
         parts.append(f"held back: {', '.join(held)}")
+    rows: Counter[str] = Counter()
+    for result in outcome.held:
+        rows[title(result.provider)] += int(result.value or 0)
+    if rows:
+        named = [f"{name} ({counted(count, 'row')})" for name, count in rows.items()]
+        parts.append(f"held: {', '.join(named)}")
     partial = [
         title(name)
         for name, entry in outcome.status.providers.items()
@@ -189,9 +195,12 @@ def _changes(news: ReleaseNotes, root: str) -> list[str]:
 
 def _gate(outcome: Published) -> list[str]:
     """List the gate's checks that did not pass, those that stopped first."""
-    order = ("stop", "accepted", "warn")
+    order = ("stop", "held", "released", "accepted", "warn")
     rows = [
-        [title(result.provider), result.check, result.outcome, escaped(result.detail)]
+        [
+            title(result.provider),
+            *(result.check, result.outcome, escaped(result.detail), escaped(result.accept)),
+        ]
         for verdict in order
         for result in outcome.results
         if result.outcome == verdict
@@ -200,7 +209,7 @@ def _gate(outcome: Published) -> list[str]:
         return ["", f"All {len(outcome.results):,} checks of the gate passed."]
     passed = len(outcome.results) - len(rows)
     heading = f"## The gate: {counted(len(rows), 'check')} did not pass, {passed:,} did"
-    return ["", heading, *_table(["provider", "check", "outcome", "what it saw"], rows)]
+    return ["", heading, *_table(["provider", "reason", "outcome", "what it saw", "part to accept"], rows)]
 
 
 def published(outcome: Published) -> str:

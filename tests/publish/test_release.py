@@ -75,7 +75,7 @@ def test_regions_whose_place_is_the_sheets_have_lost_no_values(store):
     )
     make.stage_frames(store, "r2", {**world, "prices": world["prices"].head(299)})
     outcome = publish(store, minutes=5)
-    assert {r.check: r.detail for r in outcome.results}["values_lost"] == "holds"
+    assert {r.check: r.detail for r in outcome.results}["emptied"] == "holds"
 
 
 @pytest.mark.parametrize("left", ["staged", "releases"])
@@ -169,7 +169,7 @@ def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path):
     assert data.regions.filter(pl.col("provider") == "aws").collect()["country"].to_list() == ["US"]
     # the types have left every list of the provider: too many to have been retired in a day
     assert {r.check for r in outcome.results if r.outcome == "stop"} == {"retired"}
-    publish(store, minutes=10, accepted=["aws:types_retired"])
+    publish(store, minutes=10, accepted=["aws:retired"])
     assert (
         hwprices.open(tmp_path).prices.filter(pl.col("provider") == "aws").collect().height == 100
     )

@@ -366,6 +366,10 @@ def print_summary(
         f"held back: {name} ({published.status.providers[name].reason})"
         for name in published.held_back
     ]
+    held += [
+        f"held: {r.provider}, {r.check}: {r.detail} (publish with --accept {r.accept})"
+        for r in published.held
+    ]
     lines = [*held, *notices]
     words = overview.new_words(dataset)
     if words.height:
@@ -405,7 +409,7 @@ def print_warnings(lines: Iterable[str]) -> None:
 def _remedies(published: "Published") -> list[str]:
     return [
         f"{result.provider}: {_state(published, result.provider)}, {result.check}: {result.detail}"
-        f" (let it through with --accept {result.provider}:{result.check})"
+        f" (let it through with --accept {result.accept})"
         for stops in published.held_back.values()
         for result in stops
     ]

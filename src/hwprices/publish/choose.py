@@ -214,7 +214,8 @@ def _without_sample(one: _Judged, accepted: Collection[str]) -> _Judged:
     let_through = {f"{source.provider}:{BESIDE_LIVE}", f"{source.provider}:*"} & set(accepted)
     detail = "these figures are the sample's, those of other providers live: use another root"
     result = CheckResult(
-        source.provider, BESIDE_LIVE, "accepted" if let_through else "stop", detail
+        *(source.provider, BESIDE_LIVE, "accepted" if let_through else "stop", detail),
+        accept=f"{source.provider}:{BESIDE_LIVE}",
     )
     results = (*one.results, result)
     kept = replace(source, results=(*source.results, result)) if let_through else None

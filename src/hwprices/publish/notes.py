@@ -59,7 +59,7 @@ def make_notes(
         spec_changes=changes.filter(change="spec_changed").height,
         new_words=_new_words(new_words),
         gate=tuple(
-            GateNote(result.provider, result.check, result.outcome, result.detail)
+            GateNote(result.provider, result.check, result.outcome, result.detail, result.accept)
             for result in results
             if result.outcome != "pass"
         ),
@@ -387,11 +387,17 @@ def _gate(release: ReleaseNotes) -> list[str]:
     others = f", {len(release.gate)} did not" if release.gate else ""
     lines = [f"{passed} checks passed{others}.", ""]
     rows = [
-        [_title(release, row.provider), escaped(row.check), row.outcome, escaped(row.detail)]
+        [
+            _title(release, row.provider),
+            escaped(row.check),
+            row.outcome,
+            escaped(row.detail),
+            escaped(row.accept),
+        ]
         for row in release.gate
     ]
     if rows:
-        lines += _table(["provider", "check", "outcome", "detail"], rows)
+        lines += _table(["provider", "reason", "outcome", "detail", "part to accept"], rows)
     return ["## Gate", "", *lines]
 
 

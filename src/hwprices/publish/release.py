@@ -60,6 +60,11 @@ class Published:
         return stopped
 
     @property
+    def held(self) -> list[CheckResult]:
+        """The reasons for which rows of a provider are held; the rest of it is published."""
+        return [result for result in self.results if result.outcome == "held"]
+
+    @property
     def manifest(self) -> dict[str, Any]:
         """Its manifest as JSON values."""
         return manifests.to_mapping(self.release)

@@ -40,7 +40,7 @@ TRIES = 20
 """So many others may be faster in a row. There are four or five writers at most."""
 
 REASONS = 2
-"""Checks that are written out in the reason for holding a provider back; the rest is counted."""
+"""Results that are written out in the reason for holding rows back; the rest is counted."""
 
 Entries = Mapping[str, ProviderStatus]
 
@@ -128,7 +128,10 @@ def _updated_entries(entries: Entries, publication: Publication) -> Entries:
             title=provider_title(name),
             release=version,
             sheet_seen_on=_sheet_seen_on(published.get(name)),
-            new_words=published[name].rows.get("new_words", 0) if name in published else 0,
+            **{
+                table: published[name].rows.get(table, 0) if name in published else 0
+                for table in ("new_words", "held")
+            },
         )
     return changed
 
@@ -141,7 +144,9 @@ def _judged(
     entry: ProviderStatus | None, staged: Staged, publication: Publication
 ) -> ProviderStatus:
     began = _start_time(entry, staged, publication.at)
-    stops = gate.stopped([r for r in publication.choice.results if r.provider == staged.provider])
+    own = [r for r in publication.choice.results if r.provider == staged.provider]
+    stops = gate.stopped(own)
+    held = [r for r in own if r.outcome == "held"]
     missing = shortfall_line(staged)
     entry = entry or ProviderStatus(outcome="unchanged")
     if not stops:
@@ -156,7 +161,7 @@ def _judged(
         outcome=(
             "held_back" if stops else "partial" if missing else _outcome(entry, staged, publication)
         ),
-        reason="; ".join(filter(None, [reason_of(stops), missing])),
+        reason="; ".join(filter(None, [reason_of(stops or held), missing])),
         checks=tuple(result.check for result in stops),
         last_try=began,
         origin=staged.origin,
@@ -199,8 +204,10 @@ def _digests(release: ReleaseManifest | None, provider: str) -> dict[str, str]:
 
 
 def reason_of(stops: Collection[CheckResult]) -> str:
-    """Return the first checks that stopped, in one line."""
-    written = [f"{result.check}: {result.detail}" for result in stops][:REASONS]
+    """Return the first results that stopped or held rows, in one line."""
+    written = [
+        f"{'held, ' if r.outcome == 'held' else ''}{r.check}: {r.detail}" for r in stops
+    ][:REASONS]
     rest = len(stops) - len(written)
     return "; ".join(written) + (f"; and {rest} more" if rest else "")
 

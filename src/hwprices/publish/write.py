@@ -167,7 +167,7 @@ def write(
         content_sha256=digest,
         tables=_table_entries(files),
         providers={
-            source.provider: _provider_entry(source, content.joined.tables["new_words"])
+            source.provider: _provider_entry(source, content.joined.tables)
             for source in content.sources
         },
         unmatched_accelerators=tuple(
@@ -251,12 +251,13 @@ def provider_title(provider: str) -> str:
     return providers.get(provider).about.title if provider in providers.names() else ""
 
 
-def _provider_entry(source: Source, new_words: pl.DataFrame) -> ProviderEntry:
+def _provider_entry(source: Source, joined: Mapping[str, pl.DataFrame]) -> ProviderEntry:
     rows: dict[str, int] = {}
     for file in sorted(source.files, key=lambda file: file.table):
         rows[file.table] = rows.get(file.table, 0) + file.rows
-    if words := new_words.filter(provider=source.provider).height:
-        rows["new_words"] = words
+    for table in ("new_words", "held"):
+        if count := joined[table].filter(provider=source.provider).height:
+            rows[table] = count
     starts = [file.observed_from for file in source.files if file.observed_from]
     ends = [file.observed_to for file in source.files if file.observed_to]
     return ProviderEntry(

@@ -104,8 +104,8 @@ Outcome = Literal["pass", "warn", "stop", "held", "accepted", "released"]
 class CheckResult:
     """How one check of the gate came out for one provider. ``detail`` is a sentence.
 
-    ``value`` is the figure the check looked at and ``limit`` what it may be; both are None for
-    checks that count no share.
+    ``value`` is the number of rows; None where no row was held. ``accept`` is what --accept has to
+    name to publish them.
     """
 
     provider: str
@@ -113,7 +113,7 @@ class CheckResult:
     outcome: Outcome
     detail: str
     value: float | None = None
-    limit: float | None = None
+    accept: str = ""
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,8 @@ class ProviderStatus:
     Attributes:
         title: its display name.
         outcome: how the last try ended.
-        reason: why it failed, is partial, skipped or held back, in one line; otherwise empty.
+        reason: why it failed, is partial, skipped or held back, or which rows are held, in one
+            line; otherwise empty.
         checks: the gate's checks that stopped it.
         last_try: when the last collection began.
         last_success: when the last collection began that fetched all its units and came through the
@@ -349,6 +350,7 @@ class ProviderStatus:
         units: the units of the last try.
         troubles: those that failed, were carried over or skipped, with the reason.
         new_words: how many words of the vendor are not known yet, in the current release.
+        held: how many rows of the current release keep an older value, or are left out.
         prices_fetched: False if the last try requested prices and got none.
     """
 
@@ -367,6 +369,7 @@ class ProviderStatus:
     troubles: tuple[Trouble, ...] = ()
     prices_fetched: bool = True
     new_words: Count = 0
+    held: Count = 0
 
     def __post_init__(self) -> None:
         """Refuse times that are none."""

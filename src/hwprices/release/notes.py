@@ -66,6 +66,7 @@ class GateNote:
     check: str
     outcome: str
     detail: str
+    accept: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,7 @@ def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]
         *_prices(notes),
         *_types_and_regions(notes),
         *_kept_providers(notes, text),
+        *_held(notes, text),
     ]
     if notes.spec_changes:
         sentences.append(f"Figures of machine types that the vendor changed: {notes.spec_changes}.")
@@ -234,3 +236,16 @@ def _kept_providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Itera
                 f"{text(note.title)} is as in release {text(note.kept_from)}: nothing newer came"
                 " through the gate."
             )
+
+
+def _held(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
+    """Describe what the gate held, and what it published of that, with how to publish it."""
+    sentences = {
+        "held": "as published before ({}): {}. Publish it with --accept {}.",
+        "released": "published after three collections ({}): {}.",
+    }
+    for row in notes.gate:
+        if row.outcome in sentences:
+            note = notes.providers.get(row.provider)
+            sentence = sentences[row.outcome].format(row.check, text(row.detail), text(row.accept))
+            yield f"{text(note.title if note else row.provider)}, {sentence}"

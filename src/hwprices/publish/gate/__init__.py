@@ -19,6 +19,7 @@ from hwprices.publish.gate.differences import differences
 from hwprices.publish.gate.held import Replacement
 from hwprices.publish.gate.prices import Releases
 from hwprices.release.manifest import CheckResult, Outcome
+from hwprices.release.wording import counted
 from hwprices.rows import frames
 from hwprices.schemas.held import Held
 
@@ -77,7 +78,10 @@ def judge(
         words = "the published figures are live and would be replaced by the sample: use another"
         let_through = {"sample_over_live", held.ALL} & set(parts)
         outcome: Outcome = "accepted" if let_through else "stop"
-        result = CheckResult(provider, "sample_over_live", outcome, f"{words} --root")
+        result = CheckResult(
+            *(provider, "sample_over_live", outcome, f"{words} --root"),
+            accept=f"{provider}:sample_over_live",
+        )
         return Judgement(new, old, (result,), frames.empty(Held))
     comparable = old if old is not None and old.origin == new.origin else None
     found = _found(new, comparable, past)
@@ -91,6 +95,11 @@ def judge(
         *_results(provider, let_through, "accepted"),
         *_results(provider, released, "released"),
     ]
+    unused = [part for part in parts if part != held.ALL
+              and rows.filter(held.is_accepted([part])).is_empty()]  # fmt: skip
+    for part in unused:
+        text = f"nothing is held under {provider}:{part}"
+        results.append(CheckResult(provider, "accept", "warn", text))
     if comparable is None:
         results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
     known = {result.check for result in results}
@@ -152,6 +161,9 @@ def _results(provider: str, rows: pl.DataFrame, outcome: Outcome) -> list[CheckR
             parts = parts.sort("rows", "part", descending=[True, False])
             named = [f"{part}: {first}" for part, _, first in parts.head(SHOWN).rows()]
             more = f"; and {parts.height - SHOWN:,} more parts" if parts.height > SHOWN else ""
-            detail = f"{own.height:,} rows, {'; '.join(named)}{more}"
-            results.append(CheckResult(provider, reason, outcome, detail, float(own.height)))
+            detail = f"{counted(own.height, 'row')}, {'; '.join(named)}{more}"
+            name = parts["part"][0] if parts.height == 1 else reason
+            results.append(
+                CheckResult(provider, reason, outcome, detail, own.height, f"{provider}:{name}")
+            )
     return results

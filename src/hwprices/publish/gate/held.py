@@ -68,7 +68,7 @@ def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame | None) -
     known = frames.empty(Held) if before is None else before.filter(provider=provider)
     past = known.select(*on, "new_value", was_since="since", was_seen="last_seen", was="times_seen")
     joined = found.join(past, on=on, how="left", suffix="_before", maintain_order="left")
-    same = pl.col("was").is_not_null() & pl.col("new_value").eq_missing("new_value_before")
+    same = pl.col("was").is_not_null() & pl.col("new_value").eq_missing(pl.col("new_value_before"))
     newer = pl.col("seen") > pl.col("was_seen")
     rows = joined.with_columns(
         provider=pl.lit(provider),

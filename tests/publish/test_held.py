@@ -1,0 +1,201 @@
+"""Rows that the gate holds: what is published instead, who is told, and when they are published."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from tests.helpers import make
+
+import hwprices
+from hwprices.publish import release
+from hwprices.storage.store import Store
+
+START = datetime(2026, 8, 1, 4, tzinfo=UTC)
+TYPES = ("m5.large", "m5.xlarge", "m5.2xlarge", "m5.4xlarge")
+REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+def world(**changed: str) -> dict[str, pl.DataFrame]:
+    """On-demand prices of four types in three regions, 0.1 a vCPU-pair; ``changed`` by m5_large."""
+    names = {name: 2**power for power, name in enumerate(TYPES, start=1)}
+    rows = [
+        {
+            "region": region,
+            "instance_type": name,
+            "hourly": Decimal(changed.get(name.replace(".", "_"), f"{vcpus * 0.05:.2f}")),
+        }
+        for region in REGIONS
+        for name, vcpus in names.items()
+    ]
+    types = [
+        {**make.TYPE, "instance_type": name, "vcpus": vcpus, "memory_gib": 4.0 * vcpus}
+        for name, vcpus in names.items()
+    ]
+    return {
+        "regions": make.table("regions", [{**make.REGION, "region": name} for name in REGIONS]),
+        "instance_types": make.table("instance_types", types),
+        "prices": make.prices(*rows),
+    }
+
+
+def collect(store: Store, day: int, tables: dict[str, pl.DataFrame]) -> None:
+    """Stage tables whose pages were fetched on a day."""
+    seen = pl.lit(START + timedelta(days=day)).dt.cast_time_unit("us")
+    dated = {
+        name: rows.with_columns(seen.cast(rows.schema["observed_at"]).alias("observed_at"))
+        for name, rows in tables.items()
+    }
+    make.stage_frames(store, f"r{day}", dated)
+
+
+def publish(store: Store, day: int, accepted: tuple[str, ...] = ()) -> release.Published:
+    at = START + timedelta(days=day, hours=1)
+    return release.publish(store, now=lambda: at, accepted=accepted)
+
+
+def day(store: Store, number: int, accepted: tuple[str, ...] = (), **changed: str):
+    collect(store, number, world(**changed))
+    return publish(store, number, accepted)
+
+
+def rates(store: Store, name: str) -> list[tuple[str, list[str]]]:
+    """The price of a type and its flags, by region."""
+    rows = hwprices.open(store.path).prices.filter(pl.col("instance_type") == name).sort("region")
+    return [
+        (f"{row['effective_hourly']:.4f}".rstrip("0"), row["flags"])
+        for row in rows.collect().iter_rows(named=True)
+    ]
+
+
+def held(store: Store) -> pl.DataFrame:
+    return hwprices.open(store.path).scan("held").collect()
+
+
+def test_a_wrong_type_is_held_and_the_rest_is_published(store, tmp_path):
+    day(store, 0)
+    published = day(store, 1, m5_large="0.01", m5_xlarge="0.19")
+    assert rates(store, "m5.large") == [("0.1", ["held_back"])] * 3
+    assert rates(store, "m5.xlarge") == [("0.19", [])] * 3
+    assert published.held_back == {}
+    (result,) = published.held
+    assert (result.check, result.value, result.accept) == ("factor", 3, "aws:m5.large")
+    rows = held(store)
+    assert rows["part"].unique().to_list() == ["m5.large"]
+    assert rows["region"].to_list() != []
+    columns = ("published_value", "new_value", "reason", "since", "times_seen")
+    assert set(rows.select(columns).iter_rows()) == {
+        ("0.100000 USD", "0.010000 USD", "factor", START + timedelta(days=1), 1)
+    }
+    entry = json.loads((tmp_path / "status.json").read_text())["providers"]["aws"]
+    assert (entry["outcome"], entry["held"]) == ("published", 3)
+    assert entry["reason"].startswith("held, factor: 3 rows, m5.large: ")
+    notes = (tmp_path / f"releases/{published.version}/notes.md").read_text()
+    assert "Publish it with --accept aws:m5.large." in notes
+
+
+def test_an_accepted_part_is_published(store):
+    day(store, 0)
+    day(store, 1, m5_large="0.01")
+    published = publish(store, 2, accepted=("aws:m5.large", "aws:m5.metal"))
+    assert rates(store, "m5.large") == [("0.01", [])] * 3
+    assert held(store).is_empty()
+    told = {(r.check, r.outcome) for r in published.results if r.outcome != "pass"}
+    assert told == {("factor", "accepted"), ("accept", "warn")}
+
+
+def test_a_new_row_stays_out(store):
+    day(store, 0)
+    new = {"region": "sa-east-1", "instance_type": "m5.large", "hourly": Decimal("0.01")}
+    tables = world()
+    tables["prices"] = pl.concat([tables["prices"], make.prices(new)])
+    collect(store, 1, tables)
+    publish(store, 1)
+    assert rates(store, "m5.large") == [("0.1", [])] * 3
+    assert held(store).select("region", "published_value", "reason").row(0) == (
+        *("sa-east-1", None, "regions"),
+    )
+
+
+def test_what_comes_again_in_three_collections_is_released(store):
+    day(store, 0)
+    for number in (1, 2):
+        day(store, number, m5_large="0.155")
+        assert rates(store, "m5.large") == [("0.1", ["held_back"])] * 3
+        assert not publish(store, number).new  # the same collection again is not counted
+        assert held(store)["times_seen"].to_list() == [number] * 3
+    published = day(store, 3, m5_large="0.155")
+    assert rates(store, "m5.large") == [("0.155", [])] * 3
+    assert held(store).is_empty()
+    (result,) = (r for r in published.results if r.outcome == "released")
+    assert (result.check, result.value) == ("jump", 3)
+    assert day(store, 4, m5_large="0.155").held == []
+
+
+def test_another_value_is_counted_anew(store):
+    day(store, 0)
+    for number, price in ((1, "0.155"), (2, "0.156"), (3, "0.157")):
+        day(store, number, m5_large=price)
+    assert rates(store, "m5.large") == [("0.1", ["held_back"])] * 3
+
+
+def test_what_only_a_mistake_explains_is_never_released(store):
+    day(store, 0)
+    for number in range(1, 6):
+        day(store, number, m5_large="73")
+    assert rates(store, "m5.large") == [("0.1", ["held_back"])] * 3
+    assert held(store)["times_seen"].to_list() == [5] * 3
+
+
+def test_a_held_row_that_is_right_again_is_published_without_the_flag(store):
+    day(store, 0)
+    day(store, 1, m5_large="0.01")
+    day(store, 2, m5_large="0.11")
+    assert rates(store, "m5.large") == [("0.11", [])] * 3
+    assert held(store).is_empty()
+
+
+def test_a_figure_of_a_machine_is_held_alone(store):
+    day(store, 0)
+    for number in (1, 2, 3):
+        tables = world(m5_large="0.11")
+        memory = pl.when(pl.col("instance_type") == "m5.large").then(16.0).otherwise("memory_gib")
+        types = tables["instance_types"].with_columns(memory_gib=memory, family=pl.lit("m5n"))
+        collect(store, number, {**tables, "instance_types": types})
+        publish(store, number)
+        rows = hwprices.open(store.path).scan("instance_types").collect()
+        kept = rows.filter(instance_type="m5.large").select("memory_gib", "family").row(0)
+        assert kept == (16.0 if number == 3 else 8.0, "m5n")
+        assert rates(store, "m5.large") == [("0.11", [])] * 3
+
+
+def test_a_table_that_became_empty_stays(store):
+    zone = {"provider": "aws", "kind": "availability_zone", "observed_at": make.AT}
+    zones = make.table(
+        "zones",
+        [
+            {**zone, "region": region, "zone": f"{region}{letter}", "raw_sha256": "0" * 64}
+            for region in REGIONS
+            for letter in "abc"
+        ],
+    )
+    collect(store, 0, {**world(), "zones": zones})
+    publish(store, 0)
+    published = day(store, 1, m5_large="0.11")
+    assert hwprices.open(store.path).scan("zones").collect().height == 9
+    (result,) = published.held
+    assert (result.check, result.accept) == ("emptied", "aws:zones")
+
+
+def test_a_provider_that_is_mostly_wrong_keeps_its_tables(store):
+    day(store, 0)
+    wrong = {name.replace(".", "_"): "7" for name in TYPES}
+    published = day(store, 1, **wrong)
+    assert list(published.held_back) == ["aws"]
+    assert rates(store, "m5.large") == [("0.1", [])] * 3
