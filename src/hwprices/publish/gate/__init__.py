@@ -84,6 +84,10 @@ def judge(
         )
         return Judgement(new, old, (result,), frames.empty(Held))
     comparable = old if old is not None and old.origin == new.origin else None
+    if comparable and new.seen < comparable.seen - limits.CLOCK and not {"older", held.ALL} & set(parts):
+        text = f"fetched at {new.seen:%Y-%m-%d}, and published are pages of {comparable.seen:%Y-%m-%d}"
+        result = CheckResult(provider, "older", "stop", text, accept=f"{provider}:older")
+        return Judgement(new, old, (result,), frames.empty(Held))
     found = _found(new, comparable, past)
     rows = held.with_past(found, provider, held_before)
     is_accepted, is_released = held.is_accepted(parts), held.is_released()
@@ -122,12 +126,11 @@ def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
 
 def _found(new: Candidate, old: Candidate | None, past: Sequence[pl.LazyFrame]) -> pl.DataFrame:
     """List what breaks a limit. A first release has only itself to be compared with."""
-    releases = Releases(new, old or Candidate(new.provider, new.origin, {}), past)
+    nothing = Candidate(new.provider, new.origin, {})
+    releases = Releases(new, old or nothing, past, is_first=old is None)
     rows = differences(new, releases.old)
     refused = prices.refused(releases, rows)
-    if old is None:
-        refused = refused.filter(pl.col("reason").is_in(limits.WITHOUT_PAST))
-    else:
+    if old is not None:
         refused = pl.concat([refused, lost.refused(releases, rows)])
     families = releases.types.select("instance_type", "family").collect()
     described = rows.join(families, on="instance_type", how="left")
@@ -140,7 +143,7 @@ def _found(new: Candidate, old: Candidate | None, past: Sequence[pl.LazyFrame]) 
 
 def _is_implausible(kept: pl.DataFrame, base: Candidate) -> bool:
     """Return whether most of the prices are held, so that the provider is stopped."""
-    count = kept.filter(table=PRICES).height
+    count = kept.filter(pl.col("published_value").is_not_null(), table=PRICES).height
     if not count:
         return False
     total = base.table(PRICES).filter(pl.col("effective_hourly").is_not_null()).select(pl.len())

@@ -62,7 +62,7 @@ def row_of(table: str) -> pl.Expr:
 
 def found(releases: Releases) -> pl.DataFrame:
     """Return the values of all tables but prices that are held: FOUND and table."""
-    parts = [pl.DataFrame(schema={**FOUND, "table": pl.String})]
+    parts = [pl.DataFrame(schema={**FOUND, "table": pl.String}), *_parts_lost(releases)]
     for table in TABLES_JUDGED:
         parts += [part.with_columns(table=pl.lit(table)) for part in _of(table, releases)]
     return pl.concat(parts, how="diagonal")
@@ -132,8 +132,31 @@ def _rows_lost(
             field=pl.lit("*"),
             published_value=pl.lit("listed"),
             new_value=pl.lit(None, pl.String),
-            reason=pl.lit("emptied"),
+            reason=pl.lit("lost" if part is not counts else "emptied"),
             reference=pl.format("{} of {} rows are gone", "lost", "total"),
+        )
+
+
+def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
+    """Refuse that composed prices lose their parts in numbers."""
+    table = "price_components"
+    old, new = (side.table(table).select("price_id") for side in (releases.old, releases.new))
+    total, now = (side.select(pl.len()).collect().item() for side in (old, new))
+    if now >= total * (1 - limits.LOST):
+        return
+    priced = releases.new.table(PRICES).filter(pl.col("basis") != "listed").select("price_id")
+    gone = old.unique().join(new, on="price_id", how="anti").join(priced, on="price_id", how="semi")
+    lost = gone.select(row="price_id").collect(engine="streaming")
+    text = pl.lit(f"{total - now:,} of {total:,} rows are gone")
+    if lost.height >= limits.FACTS_LEAST:
+        none = pl.lit(None, pl.String)
+        yield lost.with_columns(
+            *(none.alias(name) for name in ("region", "instance_type", "new_value")),
+            table=pl.lit(table),
+            field=pl.lit("*"),
+            published_value=pl.lit("listed"),
+            reason=pl.lit("emptied"),
+            reference=text,
         )
 
 

@@ -1,7 +1,9 @@
 """Every reason for holding a row, its limit, and every limit of the gate, in one place."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ FACTORS = (10, 12, 24, 60, 100, 720, 730, 744, 1000, 1024, 3600, 8760, 10_000)
 FACTOR_TOLERANCE = 0.002
 """Relative distance to one of FACTORS that rounded prices keep."""
 
-SHARED_CUT, SHARED_RISE = 0.5, 1.5
+SHARED_CUT, SHARED_RISE = 0.5, 1.25
 """A price that moves by a larger factor is news until it has been seen three times: AWS cut P5 by
 44 % in June 2025,
 https://aws.amazon.com/blogs/aws/announcing-up-to-45-price-reduction-for-amazon-ec2-nvidia-gpu-accelerated-instances/
@@ -63,6 +65,10 @@ SERIES_RANGE = (0.5, 2.0)
 PROVIDER_RANGE = (0.5, 2.0)
 """A vCPU of a new family, or a GiB of a new accelerator, against all others of the provider."""
 
+FLOOR_RANGE = (0.7, math.inf)
+"""A new machine costs at least this per vCPU, times the least of the machines without accelerators:
+with a tenth of its price one with accelerators is below it."""
+
 DEVICE_RANGE = (0.5, 1.7)
 """An accelerator costs between these times the least and the most in other types that have it."""
 
@@ -77,6 +83,9 @@ CREEP = 0.1
 
 SUM_TOLERANCE = 0.005
 """Relative difference of a price and what it is composed of: vendors round."""
+
+CLOCK = timedelta(days=1)
+"""Pages that are older than those published by more than this are an older list."""
 
 GROUP_LOST = ((200, 0.05), (20, 0.20), (3, 0.30))
 """(rows in a group, share that may be lost): chance can take a larger share of few rows."""
@@ -107,7 +116,8 @@ RELEASED_AFTER, RELEASED_HOURS = 3, 24
 
 REASONS: Mapping[str, Reason] = {
     "unit": Reason("the same", "the currency and billing unit published under the same id", True),
-    "sum": Reason("0.5 %", "the row's hourly and upfront price, and its price_components", True),
+    "sum": Reason("0.5 %", "the hourly and upfront price of the row", True),
+    "parts": Reason("0.5 %", "the sum of the price's parts in price_components"),
     "factor": Reason("none of ×10, ×24, ×730, ×1000 …", "the value last published", True),
     "older": Reason("not earlier", "the start date last published", True),
     "basis": Reason("the same", "the basis and SKU last published", True),
@@ -131,13 +141,14 @@ REASONS: Mapping[str, Reason] = {
     ),
     "license": Reason("not by one factor", "Windows and Linux prices of the family", True),
     "creep": Reason("10 % in steps", "the prices of last week and of last month", True),
-    "jump": Reason("×0.5 to ×1.5; spot ×0.2 to ×5", "the price last published"),
+    "jump": Reason("×0.5 to ×1.25; spot ×0.2 to ×5", "the price last published"),
     "alone": Reason("×1.2, and 30 % of a region", "the moves of the type in other regions"),
     "added": Reason("20 %", "the number of prices where nothing else is new"),
     "lost": Reason(
-        "0.5 %; of a group 30 % from 3 rows, 20 % from 20, 5 % from 200; spot 70 %",
+        "0.5 %; of a group 30 % from 3 rows, 20 % from 20, 5 % from 200",
         "the prices last published of the provider, region, family, accelerator, system, option",
     ),
+    "market": Reason("70 %", "the spot prices last published of all, or of the region", True),
     "reworded": Reason(
         "50 % of the prices", "lines that are refused for a word that is not known", True
     ),
@@ -148,7 +159,3 @@ REASONS: Mapping[str, Reason] = {
     "facts": Reason("5 % of a column", "the column last published", True),
 }
 """Why a row is held. A row that breaks several limits is listed under the first."""
-
-WITHOUT_PAST = ("sum", "order")
-"""Reasons for which a row of a first release stays out: vendors break the others for single types,
-and a range of which the rows are part says little."""

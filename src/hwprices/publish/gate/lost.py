@@ -114,10 +114,11 @@ def _lost(lost: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]:
         allowed = pl.when(pl.col("total") >= rows).then(share).otherwise(allowed)
     for dimensions in DIMENSIONS:
         yield _group(fixed, totals.filter(~pl.col("moving")), dimensions, allowed)
+    gone = lost.filter("moving")
     market = pl.when(pl.col("total") < limits.SPOT_ROWS).then(1.0).otherwise(limits.SPOT_LOST)
     for dimensions in (("purchase_option",), ("region", "purchase_option")):
         moving = totals.filter("moving")
-        yield _group(lost.filter("moving"), moving, dimensions, market)
+        yield _group(gone, moving, dimensions, market).with_columns(reason=pl.lit("market"))
 
 
 def _group(

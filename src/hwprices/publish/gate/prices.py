@@ -44,12 +44,15 @@ class Releases:
     """What prices are judged with: the tables now and before, and older price tables.
 
     ``past`` are the provider's prices of about a week and a month ago, the later first. ``types``
-    has the columns of ``machines``, those last published where there are any.
+    has the columns of ``machines``, those last published where there are any. A provider's first
+    release is compared with itself alone: vendors break most orders for single types, and a range
+    of which the rows are part says little.
     """
 
     new: Candidate
     old: Candidate
     past: Sequence[pl.LazyFrame] = ()
+    is_first: bool = False
 
     @property
     def types(self) -> pl.LazyFrame:
@@ -77,14 +80,10 @@ def refused(releases: Releases, rows: pl.DataFrame) -> pl.DataFrame:
     )
     if judged.is_empty():
         return pl.DataFrame(schema=REFUSED)
-    found = [
-        *_itself(judged),
-        *_components(judged, releases),
-        *_order(judged, releases),
-        *_levels(judged, releases),
-        *_moves(judged, releases),
-        *_creep(judged, releases),
-    ]
+    found = [*_itself(judged), *_order(judged, releases)]
+    if not releases.is_first:
+        for reference in (_components, _levels, _moves, _creep):
+            found += reference(judged, releases)
     return pl.concat([pl.DataFrame(schema=REFUSED), *found])
 
 
@@ -161,7 +160,7 @@ def _components(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     hourly = pl.col("hourly").cast(pl.Float64)
     apart = (hourly / pl.col("total") - 1).abs() > limits.SUM_TOLERANCE
     text = pl.format("its parts make {}", pl.col("total").round_sig_figs(4))
-    return [_refuse(both, "sum", apart, text)]
+    return [_refuse(both, "parts", apart, text)]
 
 
 def _order(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
@@ -246,31 +245,43 @@ def _levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     )
     price, currency = pl.col("price"), "currency"
     is_cpu = (pl.col("devices") == 0) & ~pl.col("burstable").fill_null(False)
-    per_vcpu = pl.when(is_cpu & (pl.col("vcpus") > 1)).then(price / pl.col("vcpus"))
-    per_device = pl.when(pl.col("devices") > 0).then(price / pl.col("devices"))
-    per_gib = price / pl.col("accelerator_memory_gib")
-    is_known = pl.col("accelerator").is_in(before["accelerator"].drop_nulls().unique().implode())
-    is_same_family = pl.col("family").is_in(before["family"].unique().implode())
+    cpus = before.filter(is_cpu, pl.col("vcpus") > 1)
+    known = {n: pl.col(n).is_in(before[n].drop_nulls().unique().implode())
+             for n in ("instance_type", "family", "accelerator")}  # fmt: skip
+    is_new_type = ~known["instance_type"]
+    per_vcpu, per_gib = price / pl.col("vcpus"), price / pl.col("memory_gib")
+    place = ("region", currency)
     levels = (
-        ("regions", now, price, ("instance_type", currency), "region", limits.REGION_RANGE),
-        ("series", before, per_vcpu, ("region", currency, "family"), "instance_type",
+        ("series", cpus, is_cpu, per_vcpu, (*place, "family"), "instance_type",
          limits.SERIES_RANGE),
-        ("series", before, pl.when(~is_same_family).then(per_vcpu), ("region", currency), "family",
+        ("series", cpus, is_cpu & ~known["family"], per_vcpu, place, "family",
          limits.PROVIDER_RANGE),
-        ("device", before, per_device, ("accelerator", currency), "instance_type",
+        ("series", cpus, is_new_type, per_vcpu, place, "family", limits.FLOOR_RANGE),
+        ("series", cpus, is_new_type, per_gib, place, "family", limits.FLOOR_RANGE),
+        ("device", before.filter(pl.col("devices") > 0), pl.col("devices") > 0,
+         price / pl.col("devices"), ("accelerator", currency), "instance_type",
          limits.DEVICE_RANGE),
-        ("device", before, pl.when(~is_known).then(per_gib), (currency,), "accelerator",
-         limits.PROVIDER_RANGE),
+        ("device", before, ~known["accelerator"], price / pl.col("accelerator_memory_gib"),
+         (currency,), "accelerator", limits.PROVIDER_RANGE),
     )  # fmt: skip
-    found = [_level(plain, *level) for level in levels]
+    found = [_level(plain, "regions", now, price, ("instance_type", currency), "region",
+                    limits.REGION_RANGE)]  # fmt: skip
+    for reason, base, applies, value, group, apart, allowed in levels:
+        judged = plain.filter(pl.col("is_old") | is_new_type, applies)
+        found.append(_level(judged, reason, base, value, group, apart, allowed))
     found += [_twins(plain, now, before)]
-    ids = pl.concat(found).select("price_id")
-    machine = ["region", "instance_type", "currency"]
-    unpublished = plain.filter(~pl.col("is_old")).join(ids, on="price_id", how="semi")
-    others = rows.filter(~pl.col("is_old"), ~IS_PLAIN)
-    dependent = others.join(unpublished.select(machine), on=machine, how="semi")
-    text = pl.lit("its on-demand price is held")
-    return [*found, _refuse(dependent, "on_demand", pl.lit(True), text)]
+    new = rows.filter(~pl.col("is_old")).with_columns(
+        is_plain=IS_PLAIN, is_refused=pl.col("price_id").is_in(pl.concat(found)["price_id"].implode())
+    )
+    machine = ("region", "instance_type", "currency")
+    is_new_region = ~pl.col("region").is_in(before["region"].unique().implode())
+    plain_prices = pl.col("is_plain").sum().over("region")
+    share = pl.col("is_refused").sum().over("region") / pl.max_horizontal(1, plain_prices)
+    depends = pl.col("is_refused").any().over(machine) | (
+        is_new_region & (share > limits.COMMON_SHARE)
+    )
+    text = pl.lit("its on-demand price, or those of its region, are held")
+    return [*found, _refuse(new, "on_demand", depends & ~pl.col("is_refused"), text)]
 
 
 def _level(
@@ -305,7 +316,10 @@ def _level(
     )
     others = pl.col("members") - pl.col("low").is_not_null().cast(pl.Int32)
     low, high = allowed
-    broken = (pl.col("value") < pl.col("least") * low) | (pl.col("value") > pl.col("most") * high)
+    value, least, most = (pl.col(name) for name in ("value", "least", "most"))
+    published = value * (pl.col("old_price") / pl.col("price")).fill_null(1.0)
+    was_within = ~pl.col("is_old") | published.is_between(least * low, most * high)
+    broken = ~value.is_between(least * low, most * high) & was_within
     figures = (pl.col(name).round_sig_figs(3) for name in ("value", "least", "most"))
     of = " ".join(name for name in group if name != "currency") or "the provider"
     text = pl.format(f"{{}}, others of {of} {{}} to {{}}", *figures)
@@ -352,7 +366,7 @@ def _moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     fixed = ~pl.col("purchase_option").is_in(MOVING_OPTIONS)
     totals = (
         releases.old.table(PRICES)
-        .filter(fixed, pl.col("effective_hourly").is_not_null())
+        .filter(fixed, ~is_private_host(), pl.col("effective_hourly").is_not_null())
         .group_by(GROUP)
         .agg(total=pl.len())
         .join(releases.types.select("instance_type", "family"), on="instance_type", how="left")
