@@ -178,18 +178,14 @@ class Case:
 
 
 MISTAKES = [
-    Case(
-        "accelerator at a tenth", "gcp", scale("0.1", where(instance_type="a3-*")), "factor"
-    ),
+    Case("accelerator at a tenth", "gcp", scale("0.1", where(instance_type="a3-*")), "factor"),
     Case(
         "Azure H100 at a tenth",
         "azure",
         scale("0.1", where(instance_type=H100["azure"])),
         "factor",
     ),
-    Case(
-        "accelerator at three times", "gcp", scale("3", where(instance_type="a2-*")), "license"
-    ),
+    Case("accelerator at three times", "gcp", scale("3", where(instance_type="a2-*")), "license"),
     Case("all prices up 30 %", "aws", scale("1.3", ALL), "common"),
     Case("all prices up 30 %, Azure", "azure", scale("1.3", ALL), "common"),
     Case("all prices down 20 %", "gcp", scale("0.8", ALL), "common"),
@@ -496,9 +492,7 @@ EVENTS = [
 ]
 
 
-def judged(
-    sample: dict[str, Tables], case: Case, accepted: tuple[str, ...] = ()
-) -> gate.Judgement:
+def judged(sample: dict[str, Tables], case: Case, accepted: tuple[str, ...] = ()) -> gate.Judgement:
     old = sample[case.provider]
     new = case.change(old)
     return gate.judge(candidate(case.provider, new), candidate(case.provider, old), accepted)

@@ -205,9 +205,9 @@ def _digests(release: ReleaseManifest | None, provider: str) -> dict[str, str]:
 
 def reason_of(stops: Collection[CheckResult]) -> str:
     """Return the first results that stopped or held rows, in one line."""
-    written = [
-        f"{'held, ' if r.outcome == 'held' else ''}{r.check}: {r.detail}" for r in stops
-    ][:REASONS]
+    written = [f"{'held, ' if r.outcome == 'held' else ''}{r.check}: {r.detail}" for r in stops][
+        :REASONS
+    ]
     rest = len(stops) - len(written)
     return "; ".join(written) + (f"; and {rest} more" if rest else "")
 

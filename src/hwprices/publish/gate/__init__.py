@@ -15,9 +15,8 @@ import polars as pl
 
 from hwprices.publish.gate import facts, held, limits, lost, prices
 from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile, Tables
-from hwprices.publish.gate.differences import differences
+from hwprices.publish.gate.differences import Releases
 from hwprices.publish.gate.held import Replacement
-from hwprices.publish.gate.prices import Releases
 from hwprices.release.manifest import CheckResult, Outcome
 from hwprices.release.wording import counted
 from hwprices.rows import frames
@@ -84,8 +83,14 @@ def judge(
         )
         return Judgement(new, old, (result,), frames.empty(Held))
     comparable = old if old is not None and old.origin == new.origin else None
-    if comparable and new.seen < comparable.seen - limits.CLOCK and not {"older", held.ALL} & set(parts):
-        text = f"fetched at {new.seen:%Y-%m-%d}, and published are pages of {comparable.seen:%Y-%m-%d}"
+    if (
+        comparable
+        and new.seen < comparable.seen - limits.CLOCK
+        and not {"older", held.ALL} & set(parts)
+    ):
+        text = (
+            f"fetched at {new.seen:%Y-%m-%d}, and published are pages of {comparable.seen:%Y-%m-%d}"
+        )
         result = CheckResult(provider, "older", "stop", text, accept=f"{provider}:older")
         return Judgement(new, old, (result,), frames.empty(Held))
     found = _found(new, comparable, past)
@@ -128,14 +133,13 @@ def _found(new: Candidate, old: Candidate | None, past: Sequence[pl.LazyFrame]) 
     """List what breaks a limit. A first release has only itself to be compared with."""
     nothing = Candidate(new.provider, new.origin, {})
     releases = Releases(new, old or nothing, past, is_first=old is None)
-    rows = differences(new, releases.old)
-    refused = prices.refused(releases, rows)
+    rows, refused = releases.differences(prices.refused_in_a_region)
     if old is not None:
-        refused = pl.concat([refused, lost.refused(releases, rows)])
-    families = releases.types.select("instance_type", "family").collect()
-    described = rows.join(families, on="instance_type", how="left")
-    found = [held.price_rows(refused, described, new)]
+        others = prices.refused_everywhere(rows, releases)
+        refused = pl.concat([refused, others, lost.refused(releases, rows)])
+    found = [held.price_rows(refused, rows, new)]
     if old is not None:
+        families = releases.types.select("instance_type", "family")
         cells = facts.found(releases).join(families, on="instance_type", how="left")
         found.append(cells.with_columns(pl.col("family").fill_null(""), seen=pl.lit(new.seen)))
     return pl.concat(found, how="diagonal_relaxed")

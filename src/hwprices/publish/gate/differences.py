@@ -1,9 +1,14 @@
 """Find the prices in which two releases of a provider differ; no check looks at any other row."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
 import polars as pl
 
 from hwprices.publish.batches import in_parallel
 from hwprices.publish.gate.candidate import PRICES, Candidate, batches
+from hwprices.release.real_prices import is_private_host
 from hwprices.rows import frames
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.tables import TABLES
@@ -16,6 +21,8 @@ COMPARED = ("effective_hourly", "hourly", "upfront", "billing_unit", "basis", "c
 
 IDS = ("sku_id", "sku_price_id")
 """Columns that a price has or has not; their values may change."""
+
+PURCHASE = ("purchase_option", "term_months")
 
 VALUES = (*COMPARED, "effective_from", *IDS)
 
@@ -36,37 +43,117 @@ def machines(candidate: Candidate) -> pl.LazyFrame:
     )
 
 
-def differences(new: Candidate, old: Candidate) -> pl.DataFrame:
-    """Return the prices that came, went or changed, one row each.
+Judge = Callable[[pl.DataFrame, "Releases"], pl.DataFrame]
+"""Returns price_id, reason and reference of the rows of ``differences`` that are refused."""
 
-    The columns are those of _ROW, as they are now or were before; ``old_`` and the names of VALUES;
-    is_new and is_old (the release has the row); price and old_price (floats; null if unknown).
-    A start date that is later than before makes no difference.
+
+@dataclass(frozen=True)
+class Releases:
+    """What a provider is judged with: its tables now and before, and older price tables.
+
+    ``past`` are its prices of about a week and a month ago, the later first. A provider's first
+    release is compared with itself alone: vendors break most orders for single types, and a range
+    of which the rows are part says little.
     """
-    parts = [*in_parallel(lambda pair: _differences(*pair), batches(new, old))]
-    rows = pl.concat(parts)
-    return rows.with_columns(
-        price=pl.col("effective_hourly").cast(pl.Float64),
-        old_price=pl.col("old_effective_hourly").cast(pl.Float64),
-        moving=pl.col("purchase_option").is_in(MOVING_OPTIONS),
-    )
+
+    new: Candidate
+    old: Candidate
+    past: Sequence[pl.LazyFrame] = ()
+    is_first: bool = False
+
+    @cached_property
+    def types(self) -> pl.DataFrame:
+        """The machines of both, as last published: the columns of ``machines``."""
+        both = pl.concat([machines(self.old), machines(self.new)])
+        return both.unique("instance_type", keep="first").collect()
+
+    @cached_property
+    def by_place(self) -> pl.DataFrame:
+        """The number of old prices by region, system, option, term, currency and moving."""
+        return self._count("region", "os", *PURCHASE, "currency").collect(engine="streaming")
+
+    @cached_property
+    def by_type(self) -> pl.DataFrame:
+        """The number of old prices by type, family, accelerator, option, term and moving."""
+        counts = self._count("instance_type", *PURCHASE).collect(engine="streaming")
+        named = self.types.select("instance_type", "family", "accelerator")
+        return counts.join(named, on="instance_type", how="left").with_columns(
+            pl.col("family", "accelerator").fill_null("")
+        )
+
+    def by_place_and_type(self, types: pl.Series) -> pl.DataFrame:
+        """Count the old prices of some types by region, type, option, term and moving."""
+        own = pl.col("instance_type").is_in(types.implode())
+        counts = self._count("region", "instance_type", *PURCHASE, where=own)
+        return counts.collect(engine="streaming")
+
+    def _count(self, *by: str, where: pl.Expr | None = None) -> pl.LazyFrame:
+        prices = self.old.table(PRICES).filter(pl.col("effective_hourly").is_not_null())
+        if where is not None:
+            prices = prices.filter(where)
+        return prices.with_columns(moving=is_moving()).group_by(*by, "moving").agg(total=pl.len())
+
+    def differences(self, judge: Judge) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Find the prices that came, went or changed, and those that ``judge`` refuses.
+
+        The first frame has one row for each, with the columns of _ROW, as they are now or were
+        before; ``old_`` and the names of VALUES; is_new and is_old (the release has the row); price
+        and old_price (floats, null if unknown); moving; and the columns of ``machines``. A start
+        date that is later than before makes no difference. Prices that change by the hour are left
+        out if they only moved and were not refused. The second frame is what ``judge`` returns for
+        the rows of a region and the tables of which they are.
+        """
+        parts = list(
+            in_parallel(lambda pair: self._batch(*pair, judge), batches(self.new, self.old))
+        )
+        rows, refused = zip(*parts, strict=True)
+        return pl.concat(rows), pl.concat(refused)
+
+    def _batch(self, new: Candidate, old: Candidate, judge: Judge) -> tuple[pl.DataFrame, ...]:
+        rows = (
+            _differences(new, old)
+            .join(self.types, on="instance_type", how="left")
+            .with_columns(
+                pl.col("family").fill_null(""),
+                provider=pl.lit(new.provider),
+                price=pl.col("effective_hourly").cast(pl.Float64),
+                old_price=pl.col("old_effective_hourly").cast(pl.Float64),
+            )
+            .with_columns(
+                move=(pl.col("price") / pl.col("old_price")).log(),
+                moving=is_moving(),
+            )
+        )
+        refused = judge(rows, replace(self, new=new, old=old))
+        is_refused = pl.col("price_id").is_in(refused["price_id"].implode())
+        only_moved = pl.col("moving") & pl.col("is_new") & ~is_refused
+        return rows.filter(~only_moved), refused
+
+
+
+
+def is_moving() -> pl.Expr:
+    """Return whether a price changes by the hour."""
+    return pl.col("purchase_option").is_in(MOVING_OPTIONS) | is_private_host()
 
 
 def _differences(new: Candidate, old: Candidate) -> pl.DataFrame:
-    before, after = (_values(side).collect(engine="streaming") for side in (old, new))
+    before, after = (_values(side).collect() for side in (old, new))
     now = after.rename({name: f"new_{name}" for name in after.columns})
     if before["price_id"].equals(after["price_id"]):
         ids = before.hstack(now.drop("new_price_id")).filter(_differs())["price_id"]
-    else:
-        both = before.join(
-            now, left_on="price_id", right_on="new_price_id", how="full", coalesce=False
+    else:  # joined by a hash: a quarter of the time
+        before, now = (
+            before.with_columns(id=pl.col("price_id").hash()),
+            now.with_columns(id=pl.col("new_price_id").hash()),
         )
+        both = before.join(now, on="id", how="full", coalesce=True)
         absent = pl.col("price_id").is_null() | pl.col("new_price_id").is_null()
         rows = both.filter(absent | _differs())
         ids = rows.select(pl.coalesce("price_id", "new_price_id"))["price_id"]
-    wanted = ids.to_frame().lazy()
+    is_different = pl.col("price_id").is_in(ids.implode())
     then, now = (
-        _rows(side).join(wanted, on="price_id", how="semi") if ids.len() else _rows(side).clear()
+        (_rows(side).filter(is_different) if ids.len() else _rows(side).clear()).collect()
         for side in (old, new)
     )
     return _side_by_side(then, now)
@@ -94,9 +181,8 @@ def _rows(candidate: Candidate) -> pl.LazyFrame:
     )
 
 
-def _side_by_side(old: pl.LazyFrame, new: pl.LazyFrame) -> pl.DataFrame:
+def _side_by_side(then: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
     """Join the rows of two releases; what identifies a price is the newer's, else the older's."""
-    then, now = old.collect(engine="streaming"), new.collect(engine="streaming")
     then = then.rename({name: f"old_{name}" for name in _ROW if name != "price_id"})
     both = now.with_columns(is_new=pl.lit(True)).join(
         then.with_columns(is_old=pl.lit(True)), on="price_id", how="full", coalesce=True

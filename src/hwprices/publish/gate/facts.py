@@ -7,7 +7,8 @@ import polars as pl
 
 from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES
-from hwprices.publish.gate.prices import Releases, is_factor
+from hwprices.publish.gate.differences import Releases
+from hwprices.publish.gate.prices import is_factor
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 
@@ -24,8 +25,13 @@ SINGLE: Mapping[str, tuple[str, ...]] = {
 """Columns of which every single change is held until it has been seen three times."""
 
 COMMON: Mapping[str, tuple[str, ...]] = {
-    "instance_types": ("local_disk_count", "local_disk_kind", "boost_ghz", "vcpus_billed",
-                       "retirement_date"),
+    "instance_types": (
+        "local_disk_count",
+        "local_disk_kind",
+        "boost_ghz",
+        "vcpus_billed",
+        "retirement_date",
+    ),
     "availability": ("offered",),
     "component_prices": ("unit",),
 }
@@ -124,7 +130,7 @@ def _rows_lost(
         parts.append(gone.join(totals, on=by).with_columns(lost=pl.len().over(by)))
     share = pl.col("lost") / pl.col("total")
     for part in parts:
-        worst = part.filter((share > limits.SPOT_LOST) if table == "spot_advice" else _too_many())
+        worst = part.filter((share > limits.SPOT_LOST) if table == "spot_advice" else limits.too_many())
         yield worst.select(
             "row",
             "region",
@@ -160,13 +166,6 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
         )
 
 
-def _too_many() -> pl.Expr:
-    allowed = pl.lit(1.0)
-    for rows, share in reversed(limits.GROUP_LOST):
-        allowed = pl.when(pl.col("total") >= rows).then(share).otherwise(allowed)
-    return pl.col("lost") / pl.col("total") > allowed
-
-
 def _column(table: str, name: str, both: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Refuse values of one column that changed, or that are gone in numbers."""
     now = f"{name}_new"
@@ -176,7 +175,7 @@ def _column(table: str, name: str, both: pl.DataFrame) -> Iterator[pl.DataFrame]
     changed = had.filter(pl.col(now).is_not_null() & pl.col(name).ne_missing(pl.col(now)))
     lost = had.filter(pl.col(now).is_null()).with_columns(
         total=pl.lit(had.height), lost=pl.len()
-    ).filter(_too_many())  # fmt: skip
+    ).filter(limits.too_many())  # fmt: skip
     yield _cells(lost, name, pl.lit("emptied"),
                  pl.format("{} of {} values are gone", "lost", "total"))  # fmt: skip
     single = name in SINGLE.get(table, ())

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+import polars as pl
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -90,6 +92,15 @@ CLOCK = timedelta(days=1)
 GROUP_LOST = ((200, 0.05), (20, 0.20), (3, 0.30))
 """(rows in a group, share that may be lost): chance can take a larger share of few rows."""
 
+
+def too_many() -> pl.Expr:
+    """Return whether a group of ``total`` rows has ``lost`` a larger share than GROUP_LOST allows."""
+    allowed = pl.lit(1.0)
+    for rows, share in reversed(GROUP_LOST):
+        allowed = pl.when(pl.col("total") >= rows).then(share).otherwise(allowed)
+    return pl.col("lost") / pl.col("total") > allowed
+
+
 LOST = 0.005
 """More of a provider's fixed prices are not gone in a day."""
 
@@ -130,12 +141,15 @@ REASONS: Mapping[str, Reason] = {
         "×0.5 to ×2 of the range", "per vCPU: the family, else the provider in the region", True
     ),
     "device": Reason(
-        "×0.5 to ×1.7 of the range", "per accelerator, or per GiB of a new one, within the provider",
+        "×0.5 to ×1.7 of the range",
+        "per accelerator, or per GiB of a new one, within the provider",
         True,
     ),
     "twin": Reason("1 %", "the virtual machine of the size of a bare-metal one", True),
     "regions": Reason("×0.7 to ×1.4 of the range", "the same type in other regions", True),
-    "on_demand": Reason("published", "the plain on-demand price of a new machine, which is held", True),
+    "on_demand": Reason(
+        "published", "the plain on-demand price of a new machine, which is held", True
+    ),
     "common": Reason(
         "30 % of the prices", "the other prices of the provider, system, option, currency", True
     ),

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from hwprices.publish.gate import limits
-from hwprices.publish.gate.candidate import PRICES
-from hwprices.publish.gate.differences import MOVING_OPTIONS
-from hwprices.publish.gate.prices import GROUP, REFUSED, Releases
+from hwprices.publish.gate.differences import Releases
+from hwprices.publish.gate.prices import REFUSED
 
 DIMENSIONS = (
     *(("region",), ("family",), ("accelerator",), ("os",), ("purchase_option",), ("currency",)),
@@ -23,38 +22,21 @@ def refused(releases: Releases, rows: pl.DataFrame) -> pl.DataFrame:
 
     Prices that are gone for a word that is new are refused only if they are most of the provider's.
     """
-    described = rows.join(
-        releases.types.select("instance_type", "family", "accelerator").collect(),
-        on="instance_type",
-        how="left",
-    ).with_columns(pl.col("family", "accelerator").fill_null(""))
+    described = rows.with_columns(pl.col("accelerator").fill_null(""))
     gone = described.filter(pl.col("old_price").is_not_null(), pl.col("price").is_null())
     added = described.filter("is_new", ~pl.col("is_old"), pl.col("price").is_not_null())
     found = [pl.DataFrame(schema=REFUSED)]
     if gone.height or added.height:
-        totals = _totals(releases)
         taken = _taken_by_words(releases, gone)
-        total = int(totals["total"].sum() or 0)
+        total = int(releases.by_type["total"].sum() or 0)
         lost = gone.join(taken, on="price_id", how="anti")
         if taken.height > limits.REWORDED * total:
             text = pl.lit(f"{taken.height:,} of {total:,} prices are gone for words that are new")
             found.append(_refuse(taken, "reworded", text))
         of_types, retired = _types(releases, lost, taken)
-        found += [*of_types, *_lost(lost.join(retired, on="instance_type", how="anti"), totals)]
-        found += _added(added, totals)
+        lost = lost.join(retired, on="instance_type", how="anti")
+        found += [*of_types, *_lost(lost, releases), *_added(added, releases)]
     return pl.concat(found)
-
-
-def _totals(releases: Releases) -> pl.DataFrame:
-    """Count the old prices by GROUP, family and accelerator."""
-    types = releases.types.select("instance_type", "family", "accelerator")
-    priced = releases.old.table(PRICES).filter(pl.col("effective_hourly").is_not_null())
-    counts = priced.group_by(GROUP).agg(total=pl.len())
-    named = counts.join(types, on="instance_type", how="left").collect(engine="streaming")
-    return named.with_columns(
-        pl.col("family", "accelerator").fill_null(""),
-        moving=pl.col("purchase_option").is_in(MOVING_OPTIONS),
-    )
 
 
 def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:
@@ -102,43 +84,41 @@ def _refuse(rows: pl.DataFrame, reason: str, reference: pl.Expr) -> pl.DataFrame
     return rows.select("price_id", reason=pl.lit(reason), reference=reference)
 
 
-def _lost(lost: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _lost(lost: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Refuse what a group lost, where it is more than chance takes."""
-    fixed = lost.filter(~pl.col("moving"))
-    total = int(totals.filter(~pl.col("moving"))["total"].sum() or 0)
+    fixed, market = lost.filter(~pl.col("moving")), lost.filter("moving")
+    total = int(releases.by_type.filter(~pl.col("moving"))["total"].sum() or 0)
     if fixed.height > limits.LOST * total:
         text = pl.lit(f"{fixed.height:,} of {total:,} prices are gone")
         yield _refuse(fixed, "lost", text)
-    allowed = pl.lit(1.0)
-    for rows, share in reversed(limits.GROUP_LOST):
-        allowed = pl.when(pl.col("total") >= rows).then(share).otherwise(allowed)
-    for dimensions in DIMENSIONS:
-        yield _group(fixed, totals.filter(~pl.col("moving")), dimensions, allowed)
-    gone = lost.filter("moving")
-    market = pl.when(pl.col("total") < limits.SPOT_ROWS).then(1.0).otherwise(limits.SPOT_LOST)
-    for dimensions in (("purchase_option",), ("region", "purchase_option")):
-        moving = totals.filter("moving")
-        yield _group(gone, moving, dimensions, market).with_columns(reason=pl.lit("market"))
+    for by in DIMENSIONS:
+        yield _group("lost", fixed, releases, by, limits.too_many())
+    of_market = pl.when(pl.col("total") < limits.SPOT_ROWS).then(1.0).otherwise(limits.SPOT_LOST)
+    for by in (("purchase_option",), ("region", "purchase_option")):
+        yield _group("market", market, releases, by, pl.col("lost") / pl.col("total") > of_market)
 
 
 def _group(
-    lost: pl.DataFrame, totals: pl.DataFrame, dimensions: tuple[str, ...], allowed: pl.Expr
+    reason: str, lost: pl.DataFrame, releases: Releases, by: tuple[str, ...], broken: pl.Expr
 ) -> pl.DataFrame:
-    named = [pl.col(name) != "" for name in dimensions]
-    by = list(dimensions)
-    counts = totals.filter(named).group_by(by).agg(pl.col("total").sum())
+    is_of_type = by[0] in ("family", "accelerator")
+    totals = releases.by_type if is_of_type else releases.by_place
+    same_kind = totals.filter(pl.col("moving") == (reason == "market"))
+    named = (pl.col(name) != "" for name in by)
+    counts = same_kind.filter(*named).group_by(by).agg(pl.col("total").sum())
     judged = lost.join(counts, on=by, how="inner").with_columns(lost=pl.len().over(by))
-    too_many = judged.filter(pl.col("lost") / pl.col("total") > allowed)
-    name = pl.concat_str(by, separator=" ")
-    return _refuse(too_many, "lost", pl.format("{}: {} of {} are gone", name, "lost", "total"))
+    text = pl.format("{}: {} of {} are gone", pl.concat_str(by, separator=" "), "lost", "total")
+    return _refuse(judged.filter(broken), reason, text)
 
 
-def _added(added: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _added(added: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Refuse many new prices where region, family, system, option, term and currency are old."""
-    fixed, old = added.filter(~pl.col("moving")), totals.filter(~pl.col("moving"))
+    fixed = added.filter(~pl.col("moving"))
+    types = releases.by_type.filter(~pl.col("moving"))
     for name in ("region", "family", "os", "purchase_option", "term_months", "currency"):
-        fixed = fixed.join(old.select(name).unique(), on=name, how="semi")
-    total = int(old["total"].sum() or 0)
+        known = types if name == "family" else releases.by_place.filter(~pl.col("moving"))
+        fixed = fixed.join(known.select(name).unique(), on=name, how="semi")
+    total = int(types["total"].sum() or 0)
     if fixed.height > limits.ADDED * total and total:
         text = pl.lit(f"{fixed.height:,} prices are new beside {total:,} where nothing else is")
         yield _refuse(fixed, "added", text)

@@ -6,20 +6,16 @@ ordered with. Each reference returns the rows that it refuses: price_id, reason 
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
 from hwprices.publish.gate import limits
-from hwprices.publish.gate.candidate import PRICES, Candidate
-from hwprices.publish.gate.differences import MOVING_OPTIONS, machines
-from hwprices.release.real_prices import is_private_host
+from hwprices.publish.gate.candidate import PRICES
+from hwprices.publish.gate.differences import MOVING_OPTIONS, PURCHASE, Releases
 from hwprices.units import HOURS_PER_YEAR
 
 MACHINE = ("region", "instance_type", "os", "software", "license_model", "tenancy", "currency")
 PLAN = (*MACHINE, "purchase_option", "commitment_plan", "payment_option")
-GROUP = ("region", "instance_type", "os", "purchase_option", "term_months", "currency")
 
 SAYS_NOT_BELOW = ("spot_equals_on_demand", "spot_above_on_demand", "placeholder")
 """Flags that say why a spot price is not below on-demand. Others, such as availability_unknown on
@@ -39,52 +35,28 @@ IS_PLAIN = pl.all_horizontal(
 REFUSED = {"price_id": pl.String, "reason": pl.String, "reference": pl.String}
 
 
-@dataclass(frozen=True)
-class Releases:
-    """What prices are judged with: the tables now and before, and older price tables.
+def refused_in_a_region(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Judge the prices of some regions by themselves and by the others of their machine.
 
-    ``past`` are the provider's prices of about a week and a month ago, the later first. ``types``
-    has the columns of ``machines``, those last published where there are any. A provider's first
-    release is compared with itself alone: vendors break most orders for single types, and a range
-    of which the rows are part says little.
+    ``rows`` are those of ``Releases.differences``. Returns price_id, reason and reference; a row
+    that several references refuse is returned once for each.
     """
-
-    new: Candidate
-    old: Candidate
-    past: Sequence[pl.LazyFrame] = ()
-    is_first: bool = False
-
-    @property
-    def types(self) -> pl.LazyFrame:
-        """The machines of both, as last published."""
-        both = pl.concat([machines(self.old), machines(self.new)])
-        return both.unique("instance_type", keep="first")
-
-
-def refused(releases: Releases, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return price_id, reason and reference of the rows of ``differences`` that are refused.
-
-    A row that several references refuse is returned once for each.
-    """
-    judged = (
-        rows.lazy()
-        .filter("is_new", pl.col("price").is_not_null())
-        .with_columns(provider=pl.lit(releases.new.provider))
-        .join(releases.types, on="instance_type", how="left")
-        .with_columns(
-            pl.col("family").fill_null(""),
-            pl.col("moving") | is_private_host(),
-            move=(pl.col("price") / pl.col("old_price")).log(),
-        )
-        .collect()
-    )
+    judged = rows.filter("is_new", pl.col("price").is_not_null())
     if judged.is_empty():
         return pl.DataFrame(schema=REFUSED)
     found = [*_itself(judged), *_order(judged, releases)]
     if not releases.is_first:
-        for reference in (_components, _levels, _moves, _creep):
-            found += reference(judged, releases)
+        found += _components(judged, releases)
     return pl.concat([pl.DataFrame(schema=REFUSED), *found])
+
+
+def refused_everywhere(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Judge fixed prices by other regions, other types and older releases."""
+    judged = rows.filter("is_new", ~pl.col("moving"), pl.col("price").is_not_null())
+    found = [pl.DataFrame(schema=REFUSED)]
+    for reference in (_levels, _moves, _creep):
+        found += reference(judged, releases)
+    return pl.concat(found)
 
 
 def _refuse(rows: pl.DataFrame, reason: str, broken: pl.Expr, reference: pl.Expr) -> pl.DataFrame:
@@ -167,7 +139,7 @@ def _order(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
     option, months = pl.col("purchase_option"), pl.col("term_months")
     included = pl.col("license_model") == "included"
-    excused = pl.col("flags").list.set_intersection(SAYS_NOT_BELOW).list.len().fill_null(0) > 0
+    excused = pl.col("flags").list.eval(pl.element().is_in(SAYS_NOT_BELOW)).list.any()
     without_os = [name for name in (*PLAN, "term_months", "zone") if name != "os"]
     fixed = included & ~option.is_in(MOVING_OPTIONS)
     relations = (
@@ -182,23 +154,29 @@ def _order(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
         if involved.is_empty():
             continue
         published = involved.lazy().select("price_id", "old_price", judged=pl.lit(True))
-        places = involved.lazy().select("region", "instance_type").unique()
+        types = involved["instance_type"].unique().implode()
         prices = (
             releases.new.table(PRICES)
-            .filter(lower | upper, pl.col("effective_hourly").is_not_null())
+            .filter(
+                lower | upper,
+                pl.col("effective_hourly").is_not_null(),
+                pl.col("instance_type").is_in(types),
+            )
             .select("price_id", *dict.fromkeys((*on, *PLAN, "term_months", "zone")),
                     price=PRICE, excused=excused)
-            .join(places, on=["region", "instance_type"], how="semi")
             .join(published, on="price_id", how="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
                 was=pl.when("judged").then("old_price").otherwise("price"),
             )
-            .collect(engine="streaming")
+            .with_columns(key=pl.struct(on).hash())
+            .collect()
         )  # fmt: skip
-        pairs = prices.filter(lower).join(
-            prices.filter(upper), on=on, how="inner", nulls_equal=True, suffix="_above"
+        below, above = (
+            prices.filter(side).select("key", "price_id", "price", "was", "judged", *more)
+            for side, more in ((lower, ["instance_type", "excused"]), (upper, []))
         )
+        pairs = below.join(above, on="key", how="inner", suffix="_above")
         touched = pl.col("judged") | pl.col("judged_above")
         was_below = (pl.col("was") < pl.col("was_above")).fill_null(True)
         if name == "spot":  # never published, whatever was before
@@ -232,15 +210,15 @@ def _levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
 
     Prices of a new machine whose plain price is refused are refused with it.
     """
-    plain = rows.filter(IS_PLAIN, ~pl.col("moving"))
+    plain = rows.filter(IS_PLAIN)
     if plain.is_empty():
         return []
     now, before = (
         side.table(PRICES)
         .filter(IS_PLAIN, pl.col("effective_hourly").is_not_null())
         .select("region", "instance_type", "currency", price=PRICE)
-        .join(releases.types, on="instance_type", how="left")
         .collect(engine="streaming")
+        .join(releases.types, on="instance_type", how="left")
         for side in (releases.new, releases.old)
     )
     price, currency = pl.col("price"), "currency"
@@ -271,7 +249,8 @@ def _levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
         found.append(_level(judged, reason, base, value, group, apart, allowed))
     found += [_twins(plain, now, before)]
     new = rows.filter(~pl.col("is_old")).with_columns(
-        is_plain=IS_PLAIN, is_refused=pl.col("price_id").is_in(pl.concat(found)["price_id"].implode())
+        is_plain=IS_PLAIN,
+        is_refused=pl.col("price_id").is_in(pl.concat(found)["price_id"].implode()),
     )
     machine = ("region", "instance_type", "currency")
     is_new_region = ~pl.col("region").is_in(before["region"].unique().implode())
@@ -360,25 +339,15 @@ def _metal_ratios(machines: pl.DataFrame, on: list[str]) -> pl.DataFrame:
 
 def _moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare the move of a fixed price with those of its type elsewhere and of its surroundings."""
-    moved = rows.filter(~pl.col("moving"), pl.col("move").abs() > 1e-9)
+    moved = rows.filter(pl.col("move").abs() > 1e-9).with_columns(up=pl.col("move") > 0)
     if moved.is_empty():
         return []
-    fixed = ~pl.col("purchase_option").is_in(MOVING_OPTIONS)
-    totals = (
-        releases.old.table(PRICES)
-        .filter(fixed, ~is_private_host(), pl.col("effective_hourly").is_not_null())
-        .group_by(GROUP)
-        .agg(total=pl.len())
-        .join(releases.types.select("instance_type", "family"), on="instance_type", how="left")
-        .with_columns(pl.col("family").fill_null(""))
-        .collect(engine="streaming")
-    )
-    moved = moved.with_columns(up=pl.col("move") > 0)
-    context = ("purchase_option", "term_months")
-    for name, by in (
-        ("own", ("region", "instance_type", *context)),
-        ("around", ("region", *context)),
-        ("type", ("instance_type", *context)),
+    places, types = (t.filter(~pl.col("moving")) for t in (releases.by_place, releases.by_type))
+    own = releases.by_place_and_type(moved["instance_type"].unique())
+    for name, totals, by in (
+        ("own", own, ("region", "instance_type", *PURCHASE)),
+        ("around", places, ("region", *PURCHASE)),
+        ("type", types, ("instance_type", *PURCHASE)),
     ):
         moved = _with_share(moved, totals, by, name)
     others, same = pl.col("type_total") - pl.col("own_total"), pl.col("type") - pl.col("own")
@@ -396,7 +365,7 @@ def _moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     )
     found = [_refuse(moved, "alone", ~is_shared & (far | in_region), text)]
     for by in ((), ("os",), ("purchase_option",), ("currency",)):
-        group = _with_share(moved, totals, by, "all")
+        group = _with_share(moved, places, by, "all")
         is_common = (
             (pl.col("all") >= limits.COMMON_ROWS)
             & (pl.col("all") / pl.col("all_total") > limits.COMMON_SHARE)
@@ -410,7 +379,7 @@ def _moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
             *(name, "all", "all_total", _times(pl.col("all_median"))),
         )
         found.append(_refuse(group, "common", is_common, text))
-    return [*found, _license(moved, totals)]
+    return [*found, _license(moved, types)]
 
 
 def _with_share(
@@ -448,10 +417,8 @@ def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
         systems=(pl.col("os") == "windows").any() & (pl.col("os") == "linux").any(),
         moved=pl.len(),
     )
-    of_family = totals.filter(~pl.col("purchase_option").is_in(MOVING_OPTIONS)).group_by("family")
-    both = moved.join(stats, on="family").join(
-        of_family.agg(pl.col("total").sum()), on="family", how="left"
-    )
+    counts = totals.group_by("family").agg(pl.col("total").sum())
+    both = moved.join(stats, on="family").join(counts, on="family", how="left")
     by_one_factor = (
         pl.col("systems")
         & (pl.col("moved") >= limits.COMMON_ROWS)
@@ -465,7 +432,7 @@ def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
 
 def _creep(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare a fixed price with those of last week and last month: it moves in one direction."""
-    moved = rows.filter(~pl.col("moving"), pl.col("move").abs() > 1e-9)
+    moved = rows.filter(pl.col("move").abs() > 1e-9)
     if moved.is_empty() or len(releases.past) < 2:
         return []
     for number, prices in enumerate(releases.past[:2]):
