@@ -15,7 +15,6 @@ import pytest
 
 from hwprices import providers
 from hwprices.publish import gate
-from hwprices.publish.gate.limits import REASONS
 from hwprices.rows.prices import price_id
 from hwprices.stage import stage
 from hwprices.storage.store import Store

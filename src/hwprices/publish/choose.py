@@ -263,7 +263,10 @@ def _candidate(store: Store, source: Source) -> gate.Candidate:
         source.provider,
         source.origin,
         scan(store, [source]),
-        [gate.PriceFile(rows, file.rows) for rows, file in zip(prices, files, strict=True)],
+        [
+            gate.PriceFile(rows, file.rows, layout.region_of(file.key))
+            for rows, file in zip(prices, files, strict=True)
+        ],
     )
 
 

@@ -128,12 +128,14 @@ def _updated_entries(entries: Entries, publication: Publication) -> Entries:
             title=provider_title(name),
             release=version,
             sheet_seen_on=_sheet_seen_on(published.get(name)),
-            **{
-                table: published[name].rows.get(table, 0) if name in published else 0
-                for table in ("new_words", "held")
-            },
+            new_words=_rows(published.get(name), "new_words"),
+            held=_rows(published.get(name), "held"),
         )
     return changed
+
+
+def _rows(entry: ProviderEntry | None, table: str) -> int:
+    return entry.rows.get(table, 0) if entry else 0
 
 
 def _sheet_seen_on(entry: ProviderEntry | None) -> str | None:

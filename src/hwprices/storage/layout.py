@@ -81,6 +81,12 @@ _VERSION = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?Z", re.ASCII)
 _FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]*")
 
 
+def region_of(key: str) -> str | None:
+    """Parse the region of a table's file; None if it holds those of all."""
+    region = _table_file.parse(key, "region")
+    return None if region == _WHOLE_PROVIDER else region
+
+
 def landing_root(root: str) -> str:
     """Return the landing root below a root: ``data`` → ``data/raw``."""
     return f"{root.rstrip('/')}/{RAW}"

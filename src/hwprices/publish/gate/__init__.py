@@ -83,25 +83,23 @@ def judge(
         )
         return Judgement(new, old, (result,), frames.empty(Held))
     comparable = old if old is not None and old.origin == new.origin else None
-    if (
-        comparable
-        and new.seen < comparable.seen - limits.CLOCK
-        and not {"older", held.ALL} & set(parts)
-    ):
-        text = (
-            f"fetched at {new.seen:%Y-%m-%d}, and published are pages of {comparable.seen:%Y-%m-%d}"
-        )
+    is_older = comparable is not None and new.seen < comparable.seen - limits.CLOCK
+    if comparable and is_older and not {"older", held.ALL} & set(parts):
+        days = (f"{side.seen:%Y-%m-%d}" for side in (new, comparable))
+        text = "the pages are of {}, those published of {}".format(*days)
         result = CheckResult(provider, "older", "stop", text, accept=f"{provider}:older")
         return Judgement(new, old, (result,), frames.empty(Held))
-    found = _found(new, comparable, past)
+    nothing = Candidate(provider, new.origin, {})
+    releases = Releases(new, comparable or nothing, past, comparable is None, held_before)
+    found = _found(releases)
     rows = held.with_past(found, provider, held_before)
     is_accepted, is_released = held.is_accepted(parts), held.is_released()
-    let_through, rest = rows.filter(is_accepted), rows.filter(~is_accepted)
+    passed_on, rest = rows.filter(is_accepted), rows.filter(~is_accepted)
     released, kept = rest.filter(is_released), rest.filter(~is_released)
     stops = _is_implausible(kept, comparable or new)
     results = [
         *_results(provider, kept, "stop" if stops else "held"),
-        *_results(provider, let_through, "accepted"),
+        *_results(provider, passed_on, "accepted"),
         *_results(provider, released, "released"),
     ]
     unused = [part for part in parts if part != held.ALL
@@ -129,16 +127,15 @@ def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
     return [r for r in results if r.outcome == "stop"]
 
 
-def _found(new: Candidate, old: Candidate | None, past: Sequence[pl.LazyFrame]) -> pl.DataFrame:
+def _found(releases: Releases) -> pl.DataFrame:
     """List what breaks a limit. A first release has only itself to be compared with."""
-    nothing = Candidate(new.provider, new.origin, {})
-    releases = Releases(new, old or nothing, past, is_first=old is None)
+    new = releases.new
     rows, refused = releases.differences(prices.refused_in_a_region)
-    if old is not None:
+    if not releases.is_first:
         others = prices.refused_everywhere(rows, releases)
         refused = pl.concat([refused, others, lost.refused(releases, rows)])
     found = [held.price_rows(refused, rows, new)]
-    if old is not None:
+    if not releases.is_first:
         families = releases.types.select("instance_type", "family")
         cells = facts.found(releases).join(families, on="instance_type", how="left")
         found.append(cells.with_columns(pl.col("family").fill_null(""), seen=pl.lit(new.seen)))
@@ -151,7 +148,7 @@ def _is_implausible(kept: pl.DataFrame, base: Candidate) -> bool:
     if not count:
         return False
     total = base.table(PRICES).filter(pl.col("effective_hourly").is_not_null()).select(pl.len())
-    return count > limits.IMPLAUSIBLE * total.collect(engine="streaming").item()
+    return bool(count > limits.IMPLAUSIBLE * total.collect(engine="streaming").item())
 
 
 SHOWN = 3

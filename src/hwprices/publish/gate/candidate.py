@@ -24,14 +24,17 @@ region that has more is a batch of its own."""
 
 @dataclass(frozen=True)
 class PriceFile:
-    """One file of a provider's prices, and the number of its rows."""
+    """One file of a provider's prices, and the number of its rows. ``region`` is that of all."""
 
     rows: pl.LazyFrame
     count: int
+    region: str | None = None
 
     @cached_property
     def regions(self) -> frozenset[str]:
         """The regions of its rows. A file has those of one region or of all."""
+        if self.region is not None:
+            return frozenset([self.region])
         return frozenset(self.rows.select(pl.col("region").unique()).collect()["region"])
 
     def only(self, regions: Collection[str]) -> pl.LazyFrame:

@@ -51,7 +51,8 @@ Judge = Callable[[pl.DataFrame, "Releases"], pl.DataFrame]
 class Releases:
     """What a provider is judged with: its tables now and before, and older price tables.
 
-    ``past`` are its prices of about a week and a month ago, the later first. A provider's first
+    ``past`` are its prices of about a week and a month ago, the later first; ``held`` is the table
+    of the last release. A provider's first
     release is compared with itself alone: vendors break most orders for single types, and a range
     of which the rows are part says little.
     """
@@ -60,6 +61,7 @@ class Releases:
     old: Candidate
     past: Sequence[pl.LazyFrame] = ()
     is_first: bool = False
+    held: pl.DataFrame | None = None
 
     @cached_property
     def types(self) -> pl.DataFrame:
@@ -128,8 +130,6 @@ class Releases:
         is_refused = pl.col("price_id").is_in(refused["price_id"].implode())
         only_moved = pl.col("moving") & pl.col("is_new") & ~is_refused
         return rows.filter(~only_moved), refused
-
-
 
 
 def is_moving() -> pl.Expr:

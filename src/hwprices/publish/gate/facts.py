@@ -130,7 +130,9 @@ def _rows_lost(
         parts.append(gone.join(totals, on=by).with_columns(lost=pl.len().over(by)))
     share = pl.col("lost") / pl.col("total")
     for part in parts:
-        worst = part.filter((share > limits.SPOT_LOST) if table == "spot_advice" else limits.too_many())
+        worst = part.filter(
+            (share > limits.SPOT_LOST) if table == "spot_advice" else limits.too_many()
+        )
         yield worst.select(
             "row",
             "region",

@@ -1,4 +1,4 @@
-"""Hold rows: list them, release those that come again, and put the published rows in their place."""
+"""Hold rows: list them, release those that come again, publish the old rows in their place."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -162,8 +162,8 @@ def replacements(old: Candidate, held: pl.DataFrame) -> list[Replacement]:
 
 def _replacement(table: str, old: Candidate, held: pl.DataFrame) -> Replacement:
     wanted = held.select("row").unique()
-    before = old.table(table).with_columns(row=_row_of(table))
-    before = before.join(wanted.lazy(), on="row", how="semi").collect(engine="streaming")
+    rows_of = old.table(table).with_columns(row=_row_of(table))
+    before = rows_of.join(wanted.lazy(), on="row", how="semi").collect(engine="streaming")
     dropped = held.filter(field=ALL).select("row")
     rows = before.join(dropped, on="row", how="semi")
     if table == PRICES:

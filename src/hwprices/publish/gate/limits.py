@@ -94,7 +94,7 @@ GROUP_LOST = ((200, 0.05), (20, 0.20), (3, 0.30))
 
 
 def too_many() -> pl.Expr:
-    """Return whether a group of ``total`` rows has ``lost`` a larger share than GROUP_LOST allows."""
+    """Return whether of ``total`` rows a larger share than GROUP_LOST allows is ``lost``."""
     allowed = pl.lit(1.0)
     for rows, share in reversed(GROUP_LOST):
         allowed = pl.when(pl.col("total") >= rows).then(share).otherwise(allowed)

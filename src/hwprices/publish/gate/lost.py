@@ -49,8 +49,8 @@ def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:
     ids = words.select(id=texts).explode("id", empty_as_null=False).unique().collect()
     if ids.is_empty() or gone.is_empty():
         return gone.clear()
-    parts = releases.old.table("price_components").select("price_id", "sku_id")
-    parts = parts.join(ids.lazy(), left_on="sku_id", right_on="id", how="semi").collect()
+    components = releases.old.table("price_components").select("price_id", "sku_id")
+    parts = components.join(ids.lazy(), left_on="sku_id", right_on="id", how="semi").collect()
     named = pl.any_horizontal(
         pl.col("price_id").is_in(ids["id"].implode()),
         pl.col("old_sku_id").is_in(ids["id"].implode()),

@@ -338,18 +338,18 @@ def _metal_ratios(machines: pl.DataFrame, on: list[str]) -> pl.DataFrame:
 
 
 def _moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
-    """Compare the move of a fixed price with those of its type elsewhere and of its surroundings."""
+    """Compare the move of a price with those of its type elsewhere and of its surroundings."""
     moved = rows.filter(pl.col("move").abs() > 1e-9).with_columns(up=pl.col("move") > 0)
     if moved.is_empty():
         return []
     places, types = (t.filter(~pl.col("moving")) for t in (releases.by_place, releases.by_type))
     own = releases.by_place_and_type(moved["instance_type"].unique())
-    for name, totals, by in (
+    for level, totals, keys in (
         ("own", own, ("region", "instance_type", *PURCHASE)),
         ("around", places, ("region", *PURCHASE)),
         ("type", types, ("instance_type", *PURCHASE)),
     ):
-        moved = _with_share(moved, totals, by, name)
+        moved = _with_share(moved, totals, keys, level)
     others, same = pl.col("type_total") - pl.col("own_total"), pl.col("type") - pl.col("own")
     median = pl.col("type_median")
     near = (pl.col("move") - median).abs() <= pl.max_horizontal(0.1, 0.3 * median.abs())
@@ -373,10 +373,10 @@ def _moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
             & (pl.col("all_spread") < limits.COMMON_SPREAD)
             & (pl.col("move").abs() > limits.MOVED)
         )
-        name = pl.concat_str(*by, separator=" ") if by else pl.lit("all prices")
+        group_name = pl.concat_str(*by, separator=" ") if by else pl.lit("all prices")
         text = pl.format(
             "{}: {} of {} prices moved by {}",
-            *(name, "all", "all_total", _times(pl.col("all_median"))),
+            *(group_name, "all", "all_total", _times(pl.col("all_median"))),
         )
         found.append(_refuse(group, "common", is_common, text))
     return [*found, _license(moved, types)]
@@ -431,19 +431,28 @@ def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
 
 
 def _creep(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
-    """Compare a fixed price with those of last week and last month: it moves in one direction."""
+    """Compare a fixed price with those of last week and last month: it moves in one direction.
+
+    What was held for that before is held until it is back, or accepted.
+    """
     moved = rows.filter(pl.col("move").abs() > 1e-9)
-    if moved.is_empty() or len(releases.past) < 2:
+    if moved.is_empty():
         return []
-    for number, prices in enumerate(releases.past[:2]):
+    found = []
+    if releases.held is not None:
+        known = releases.held.filter(reason="creep")["row"].implode()
+        text = pl.format("{} since it was held", _times(pl.col("move")))
+        found.append(_refuse(moved, "creep", pl.col("price_id").is_in(known), text))
+    if len(releases.past) < 2:
+        return found
+    for number, prices in enumerate(releases.past):
         then = prices.select("price_id", (PRICE.log()).alias(f"log_{number}"))
-        wanted = moved.lazy().select("price_id")
-        found = then.join(wanted, on="price_id", how="semi").collect(engine="streaming")
-        moved = moved.join(found, on="price_id", how="left")
+        is_moved = pl.col("price_id").is_in(moved["price_id"].implode())
+        moved = moved.join(then.filter(is_moved).collect(), on="price_id", how="left")
     last = pl.col("old_price").log()
     week, month = last - pl.col("log_0"), pl.col("log_0") - pl.col("log_1")
     one_way = (week.sign() == pl.col("move").sign()) & (month.sign() == week.sign())
     total = pl.col("price").log() - pl.col("log_1")
     is_far = total.abs() > math.log(1 + limits.CREEP)
     text = pl.format("{} within a month, in steps", _times(total))
-    return [_refuse(moved, "creep", one_way & is_far, text)]
+    return [*found, _refuse(moved, "creep", one_way & is_far, text)]
