@@ -81,7 +81,7 @@ def refresh(
         providers: only these; default HWPRICES_PROVIDERS, else all.
         regions: only these; default all.
         kinds: only these kinds of page, such as spot; default all.
-        accept: gate results that somebody has looked at and lets through, such as aws:type_gone.
+        accept: parts held by the gate that somebody has looked at, such as aws:p5.48xlarge.
 
     Raises:
         ProvidersFailedError: at the end, if a provider failed. The others are published; the failed

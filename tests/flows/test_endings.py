@@ -9,7 +9,7 @@ import pytest
 
 import hwprices
 from hwprices.errors import FetchError, HwpricesError
-from hwprices.release.manifest import ProviderOutcome, ProviderStatus, Trouble
+from hwprices.release.manifest import CheckResult, ProviderOutcome, ProviderStatus, Trouble
 from hwprices.stage.stage import Staged
 
 ENGINE = "Engine execution exited with unexpected exception"
@@ -84,12 +84,16 @@ def test_a_collection_in_one_line(troubles: tuple[Trouble, ...], line: str) -> N
 
 def outcome(*, new: bool) -> Any:
     """What publishing gave, where the gate held two providers back."""
-    stop = SimpleNamespace(check="sample_over_live", detail="the figures are live")
+    stop = CheckResult("aws", "sample_over_live", "stop", "the figures are live")
     entries = {"gcp": ProviderStatus(outcome="partial"), "ovh": ProviderStatus(outcome="partial")}
     return SimpleNamespace(
         version="V",
         new=new,
         held_back={"aws": [stop], "ovh": [stop, stop]},
+        held=[
+            CheckResult("azure", "jump", "held", "", 2),
+            CheckResult("azure", "fact", "held", "", 1),
+        ],
         new_words=[],
         status=SimpleNamespace(providers=entries),
     )
@@ -101,12 +105,12 @@ def test_the_headline_is_short_and_names_each_provider_once() -> None:
 
     line = reports.headline(outcome(new=False), {"ovh": "ovh: no answer"})
     assert line == (
-        "failed: OVHcloud; held back: AWS (sample_over_live); partial: Google Cloud;"
-        " release V stays"
+        "failed: OVHcloud; held back: AWS (sample_over_live); held: Azure (3 rows);"
+        " partial: Google Cloud; release V stays"
     )
     assert reports.headline(outcome(new=True)) == (
         "held back: AWS (sample_over_live), OVHcloud (sample_over_live, sample_over_live);"
-        " partial: Google Cloud, OVHcloud; new release V"
+        " held: Azure (3 rows); partial: Google Cloud, OVHcloud; new release V"
     )
 
 

@@ -132,7 +132,7 @@ def named_files(root: Path) -> set[str]:
         *(f"{release}/{name}" for name in ("manifest.json", "datapackage.json", "croissant.json")),
         *(f"{release}/{name}" for name in layout.NOTES),
         layout.CHANGELOG,
-        *("latest.json", "status.json", "gate-history.json", ".publish.lock", ".status.lock"),
+        *("latest.json", "status.json", ".publish.lock", ".status.lock"),
         "staged/aws/latest.json",
         *(key for path in staged for key in files_beside(root, path)),
         *(f"raw/aws/runs/{run.run_id}.json" for run in runs),

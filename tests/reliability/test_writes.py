@@ -45,10 +45,9 @@ KEYS = {
     "release manifest": r"releases/.*/manifest\.json",
     "pointer": r"latest\.json",
     "changelog": r"releases/CHANGELOG\.md",
-    "gate history": r"gate-history\.json",
     "status": r"status\.json",
 }
-AFTER_THE_POINTER = ("changelog", "gate history", "status")
+AFTER_THE_POINTER = ("changelog", "status")
 
 
 @pytest.fixture

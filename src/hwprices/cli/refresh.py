@@ -143,7 +143,7 @@ Root = Annotated[
 
 Accept = Annotated[
     list[str] | None,
-    typer.Option(help="Let a gate result through after looking at it, such as aws:type_gone."),
+    typer.Option(help="Publish a part that the gate holds, after looking at it: aws:p5.48xlarge."),
 ]
 
 Strict = Annotated[
