@@ -6,10 +6,13 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers import make
+from tests.helpers import make, manifests
 
 import hwprices
 from hwprices.publish import release
+from hwprices.rows import parquet
+from hwprices.stage.stage import Staged, put_in_force
+from hwprices.storage import layout
 from hwprices.storage.store import Store
 
 START = datetime(2026, 8, 1, 4, tzinfo=UTC)
@@ -199,3 +202,82 @@ def test_a_provider_that_is_mostly_wrong_keeps_its_tables(store):
     published = day(store, 1, **wrong)
     assert list(published.held_back) == ["aws"]
     assert rates(store, "m5.large") == [("0.1", [])] * 3
+
+
+def stage_by_region(store: Store, number: int, tables: dict[str, pl.DataFrame]) -> None:
+    """Stage tables with one file of prices for each region."""
+    folder = layout.staged_directory("aws", f"r{number}")
+    parts = tables["prices"].partition_by("region", as_dict=True)
+    files = [
+        parquet.write(store, folder, "prices", rows, provider="aws", region=str(region))
+        for (region,), rows in parts.items()
+    ]
+    for name in ("regions", "instance_types"):
+        files.append(parquet.write(store, folder, name, tables[name], provider="aws"))
+    units = {"ok": 1}
+    inputs = manifests.inputs(f"r{number}")
+    put_in_force(store, Staged("aws", f"r{number}", "live", tuple(files), units, inputs=inputs))
+
+
+def test_only_the_files_with_held_rows_are_written_again(store):
+    stage_by_region(store, 0, world())
+    publish(store, 0)
+    wrong = world(m5_large="0.01", m5_xlarge="0.21")
+    is_lost = pl.col("region") == "eu-west-1"
+    stage_by_region(store, 1, {**wrong, "prices": wrong["prices"].filter(~is_lost)})
+    published = publish(store, 1)
+    assert rates(store, "m5.large") == [("0.1", ["held_back"])] * 3
+    assert rates(store, "m5.xlarge") == [("0.2", ["held_back"]), ("0.21", []), ("0.21", [])]
+    assert {r.check: (r.value, r.accept) for r in published.held} == {
+        "factor": (2, "aws:m5.large"),
+        "lost": (4, "aws:m5"),
+    }
+    data = hwprices.open(store.path)
+    assert [f["key"] for f in data.manifest["tables"]["prices"]["files"]] == [
+        f"prices/aws/{region}.parquet" for region in sorted(REGIONS)
+    ]
+    assert data.verify() == []
+    stage_by_region(store, 2, world())
+    assert publish(store, 2).held == []
+    assert rates(store, "m5.large") == [("0.1", [])] * 3
+
+
+def test_the_parts_of_a_held_price_are_those_of_the_price_published(store):
+    def tables(ram: str) -> dict[str, pl.DataFrame]:
+        made = world(m5_large=f"{Decimal(ram) * 8 + Decimal('0.02')}")
+        prices = made["prices"].with_columns(
+            basis=pl.when(pl.col("instance_type") == "m5.large")
+            .then(pl.lit("composed"))
+            .otherwise("basis")
+        )
+        composed = prices.filter(basis="composed")
+        parts = [
+            {
+                "provider": "aws",
+                "component": component,
+                "purchase_option": "on_demand",
+                "currency": "USD",
+                "sku_id": component,
+                "unit": unit,
+                "quantity": Decimal(quantity),
+                "unit_price": Decimal(price),
+                "observed_at": make.AT,
+                "raw_sha256": "0" * 64,
+                **row,
+            }
+            for row in composed.select("price_id", "region", "instance_type").iter_rows(named=True)
+            for component, unit, quantity, price in (
+                ("core", "vcpu", 2, "0.01"),
+                ("ram", "gib", 8, ram),
+            )
+        ]
+        return {**made, "prices": prices, "price_components": make.table("price_components", parts)}
+
+    collect(store, 0, tables("0.01"))
+    publish(store, 0)
+    collect(store, 1, tables("0.1"))
+    publish(store, 1)
+    data = hwprices.open(store.path)
+    parts = data.scan("price_components").filter(component="ram").collect()
+    assert set(parts["unit_price"]) == {Decimal("0.01")}
+    assert rates(store, "m5.large") == [("0.1", ["held_back"])] * 3

@@ -30,11 +30,7 @@ _FOUND = ("table", "row", "field", "region", "instance_type", "family", "publish
 
 
 def price_rows(refused: pl.DataFrame, rows: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
-    """List the refused prices, one row each under the first of its reasons, with _FOUND."""
-    order = pl.col("reason").replace_strict(_ORDER, return_dtype=pl.Int32)
-    first = refused.sort(order, "price_id", maintain_order=True).unique(
-        "price_id", keep="first", maintain_order=True
-    )
+    """List the refused prices with _FOUND, one row for each reason."""
     published, value = (
         pl.concat_str(
             pl.col(f"{side}effective_hourly").cast(pl.String).str.strip_suffix("0000"),
@@ -43,7 +39,7 @@ def price_rows(refused: pl.DataFrame, rows: pl.DataFrame, candidate: Candidate) 
         )
         for side in ("old_", "")
     )
-    return first.join(rows, on="price_id", how="inner").select(
+    return refused.join(rows, on="price_id", how="inner").select(
         table=pl.lit(PRICES),
         row="price_id",
         field=pl.lit(ALL),
@@ -61,10 +57,12 @@ def price_rows(refused: pl.DataFrame, rows: pl.DataFrame, candidate: Candidate) 
 def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame | None) -> pl.DataFrame:
     """Make rows of the table held from rows of _FOUND and the table of the last release.
 
-    A value that was held before keeps its date, and has been seen once more if the collection is
-    newer.
+    A row that is refused for several reasons is held for the first of REASONS. A value
+    that was held before keeps its date, and has been seen once more if the collection is newer.
     """
     on = ["table", "row", "field"]
+    order = pl.col("reason").replace_strict(_ORDER, return_dtype=pl.Int32)
+    found = found.sort(*on, order).unique(on, keep="first", maintain_order=True)
     known = frames.empty(Held) if before is None else before.filter(provider=provider)
     past = known.select(*on, "new_value", was_since="since", was_seen="last_seen", was="times_seen")
     joined = found.join(past, on=on, how="left", suffix="_before", maintain_order="left")

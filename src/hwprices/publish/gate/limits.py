@@ -89,6 +89,9 @@ SUM_TOLERANCE = 0.005
 CLOCK = timedelta(days=1)
 """Pages that are older than those published by more than this are an older list."""
 
+PARTS_TOLERANCE = 0.2
+"""Relative difference of a composed price and its parts; smaller ones are left to its siblings."""
+
 GROUP_LOST = ((200, 0.05), (20, 0.20), (3, 0.30))
 """(rows in a group, share that may be lost): chance can take a larger share of few rows."""
 
@@ -128,7 +131,7 @@ RELEASED_AFTER, RELEASED_HOURS = 3, 24
 REASONS: Mapping[str, Reason] = {
     "unit": Reason("the same", "the currency and billing unit published under the same id", True),
     "sum": Reason("0.5 %", "the hourly and upfront price of the row", True),
-    "parts": Reason("0.5 %", "the sum of the price's parts in price_components"),
+    "parts": Reason("20 %", "the sum of the price's parts in price_components"),
     "factor": Reason("none of ×10, ×24, ×730, ×1000 …", "the value last published", True),
     "older": Reason("not earlier", "the start date last published", True),
     "basis": Reason("the same", "the basis and SKU last published", True),
@@ -158,6 +161,7 @@ REASONS: Mapping[str, Reason] = {
     "jump": Reason("×0.5 to ×1.25; spot ×0.2 to ×5", "the price last published"),
     "alone": Reason("×1.2, and 30 % of a region", "the moves of the type in other regions"),
     "added": Reason("20 %", "the number of prices where nothing else is new"),
+    "emptied": Reason("as lost", "the filled values of a column, the rows of a table", True),
     "lost": Reason(
         "0.5 %; of a group 30 % from 3 rows, 20 % from 20, 5 % from 200",
         "the prices last published of the provider, region, family, accelerator, system, option",
@@ -168,7 +172,6 @@ REASONS: Mapping[str, Reason] = {
     ),
     "offered": Reason("none", "types without a price that the vendor still offers", True),
     "retired": Reason("2 % of the types", "the types last published"),
-    "emptied": Reason("as lost", "the filled values of a column, the rows of a table", True),
     "fact": Reason("the same", "the figure last published"),
     "facts": Reason("5 % of a column", "the column last published", True),
 }

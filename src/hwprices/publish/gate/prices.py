@@ -120,7 +120,7 @@ def _itself(rows: pl.DataFrame) -> list[pl.DataFrame]:
 
 def _components(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare composed prices with the sum of their parts."""
-    composed = rows.filter(pl.col("basis") != "listed")
+    composed = rows.filter(pl.col("basis") != "listed", ~pl.col("moving"))
     if composed.is_empty():
         return []
     parts = releases.new.table("price_components").join(
@@ -130,7 +130,7 @@ def _components(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     sums = parts.group_by("price_id").agg(total=part.sum()).collect(engine="streaming")
     both = composed.join(sums, on="price_id", how="inner")
     hourly = pl.col("hourly").cast(pl.Float64)
-    apart = (hourly / pl.col("total") - 1).abs() > limits.SUM_TOLERANCE
+    apart = (hourly / pl.col("total") - 1).abs() > limits.PARTS_TOLERANCE
     text = pl.format("its parts make {}", pl.col("total").round_sig_figs(4))
     return [_refuse(both, "parts", apart, text)]
 
