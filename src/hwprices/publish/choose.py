@@ -259,6 +259,7 @@ def _candidate(store: Store, source: Source) -> gate.Candidate:
     files = [file for file in _by_region(source.files) if file.table == gate.PRICES]
     one_file = (replace(source, files=(file,)) for file in files)
     prices = (scan(store, [only])[gate.PRICES] for only in one_file)
+    times = [datetime.fromisoformat(file.observed_to) for file in files if file.observed_to]
     return gate.Candidate(
         source.provider,
         source.origin,
@@ -267,6 +268,7 @@ def _candidate(store: Store, source: Source) -> gate.Candidate:
             gate.PriceFile(rows, file.rows, layout.region_of(file.key))
             for rows, file in zip(prices, files, strict=True)
         ],
+        observed_at=max(times, default=None),
     )
 
 

@@ -49,9 +49,6 @@ TOLERANCE: Mapping[str, float] = {
 }
 """Relative change of a single figure that is published; that of others is held."""
 
-BYTES = (8.0, 1.024, 1.048576, 1.073741824, 1.0995)
-"""What bits, and decimal units read as binary ones, multiply a figure by."""
-
 FOUND = {"row": pl.String, "field": pl.String, "region": pl.String, "instance_type": pl.String,
          "published_value": pl.String, "new_value": pl.String, "reason": pl.String,
          "reference": pl.String}  # fmt: skip

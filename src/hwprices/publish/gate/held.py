@@ -23,7 +23,6 @@ PARTS = 3
 """Types or families of one reason that are parts of their own; more are the part of a region."""
 
 _ORDER = {name: number for number, name in enumerate(limits.REASONS)}
-_LASTING = [name for name, reason in limits.REASONS.items() if reason.lasting]
 
 _FOUND = ("table", "row", "field", "region", "instance_type", "family", "published_value",
           "new_value", "reason", "reference", "seen")  # fmt: skip
@@ -111,7 +110,7 @@ def is_released() -> pl.Expr:
     """Return whether a row came again unchanged as often, and for as long, as makes it news."""
     age = pl.col("last_seen") - pl.col("since")
     return (
-        ~pl.col("reason").is_in(_LASTING)
+        pl.col("reason").is_in(limits.RELEASED)
         & (pl.col("times_seen") >= limits.RELEASED_AFTER)
         & (age >= timedelta(hours=limits.RELEASED_HOURS))
     )
@@ -149,13 +148,11 @@ def _row_of(table: str) -> pl.Expr:
 
 def replacements(old: Candidate, held: pl.DataFrame) -> list[Replacement]:
     """List the tables whose published rows differ from the new ones, with what was published."""
-    made = []
-    for table in held["table"].unique().sort():
-        rows = held.filter(table=table)
-        made.append(_replacement(table, old, rows))
-        if table == PRICES:
-            made.append(_replacement(PARTS_OF_PRICES, old, rows))
-    return made
+    of_parts = held.filter(pl.col("table").is_in([PRICES, PARTS_OF_PRICES]))
+    by_table = {str(table): held.filter(table=table) for table in held["table"].unique().sort()}
+    if of_parts.height:
+        by_table[PARTS_OF_PRICES] = of_parts
+    return [_replacement(table, old, rows) for table, rows in by_table.items()]
 
 
 def _replacement(table: str, old: Candidate, held: pl.DataFrame) -> Replacement:

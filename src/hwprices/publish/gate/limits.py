@@ -1,25 +1,9 @@
-"""Every reason for holding a row, its limit, and every limit of the gate, in one place."""
+"""Every limit of the gate, and every reason for holding a row, in one place."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 
 import polars as pl
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a row is held.
-
-    ``limit`` is what a row may do, ``reference`` what it is compared with. A row that is held for a
-    ``lasting`` reason is never released by itself, because only a mistake of ours explains it.
-    """
-
-    limit: str
-    reference: str
-    lasting: bool = False
-
 
 MOVED = 0.005
 """Relative change below which a price has not moved for the purpose of a common move."""
@@ -128,51 +112,13 @@ FACTS_CHANGED, FACTS_LEAST = 0.05, 3
 RELEASED_AFTER, RELEASED_HOURS = 3, 24
 """Collections and hours in which a held row must come again unchanged to be released."""
 
-REASONS: Mapping[str, Reason] = {
-    "unit": Reason("the same", "the currency and billing unit published under the same id", True),
-    "sum": Reason("0.5 %", "the hourly and upfront price of the row", True),
-    "parts": Reason("20 %", "the sum of the price's parts in price_components"),
-    "factor": Reason("none of ×10, ×24, ×730, ×1000 …", "the value last published", True),
-    "older": Reason("not earlier", "the start date last published", True),
-    "basis": Reason("the same", "the basis and SKU last published", True),
-    "order": Reason(
-        "spot ≤ on-demand, Linux < Windows, 3 years ≤ 1 year",
-        "the other prices of the machine",
-        True,
-    ),
-    "series": Reason(
-        "×0.5 to ×2 of the range", "per vCPU: the family, else the provider in the region", True
-    ),
-    "device": Reason(
-        "×0.5 to ×1.7 of the range",
-        "per accelerator, or per GiB of a new one, within the provider",
-        True,
-    ),
-    "twin": Reason("1 %", "the virtual machine of the size of a bare-metal one", True),
-    "regions": Reason("×0.7 to ×1.4 of the range", "the same type in other regions", True),
-    "on_demand": Reason(
-        "published", "the plain on-demand price of a new machine, which is held", True
-    ),
-    "common": Reason(
-        "30 % of the prices", "the other prices of the provider, system, option, currency", True
-    ),
-    "license": Reason("not by one factor", "Windows and Linux prices of the family", True),
-    "creep": Reason("10 % in steps", "the prices of last week and of last month", True),
-    "jump": Reason("×0.5 to ×1.25; spot ×0.2 to ×5", "the price last published"),
-    "alone": Reason("×1.2, and 30 % of a region", "the moves of the type in other regions"),
-    "added": Reason("20 %", "the number of prices where nothing else is new"),
-    "emptied": Reason("as lost", "the filled values of a column, the rows of a table", True),
-    "lost": Reason(
-        "0.5 %; of a group 30 % from 3 rows, 20 % from 20, 5 % from 200",
-        "the prices last published of the provider, region, family, accelerator, system, option",
-    ),
-    "market": Reason("70 %", "the spot prices last published of all, or of the region", True),
-    "reworded": Reason(
-        "50 % of the prices", "lines that are refused for a word that is not known", True
-    ),
-    "offered": Reason("none", "types without a price that the vendor still offers", True),
-    "retired": Reason("2 % of the types", "the types last published"),
-    "fact": Reason("the same", "the figure last published"),
-    "facts": Reason("5 % of a column", "the column last published", True),
-}
-"""Why a row is held. A row that breaks several limits is listed under the first."""
+REASONS = (
+    *("unit", "sum", "parts", "factor", "older", "basis", "order", "series", "device", "twin"),
+    *("regions", "on_demand", "common", "license", "creep", "jump", "alone", "added", "emptied"),
+    *("lost", "market", "reworded", "offered", "retired", "fact", "facts"),
+)
+"""Why a row is held; docs/gates.md says what each means. Of several the first is listed."""
+
+RELEASED = ("parts", "jump", "alone", "added", "lost", "retired", "fact")
+"""Reasons for which a row that comes again unchanged is released. Only a mistake of ours explains
+the others."""

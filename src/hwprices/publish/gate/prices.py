@@ -84,10 +84,8 @@ def _itself(rows: pl.DataFrame) -> list[pl.DataFrame]:
     hourly, upfront = (pl.col(name).cast(pl.Float64) for name in ("hourly", "upfront"))
     total = hourly.fill_null(0) + pl.when(upfront.is_not_null()).then(upfront / hours).otherwise(0)
     stated = hourly.is_not_null() | upfront.is_not_null()
-    was = pl.format("{} {}", "old_currency", "old_billing_unit")
     unit = pl.any_horizontal(
-        pl.col("currency") != pl.col("old_currency"),
-        pl.col("billing_unit") != pl.col("old_billing_unit"),
+        pl.col(name) != pl.col(f"old_{name}") for name in ("currency", "billing_unit")
     )
     ids = ("sku_id", "sku_price_id", "hourly")
     lost = pl.any_horizontal(
@@ -99,7 +97,7 @@ def _itself(rows: pl.DataFrame) -> list[pl.DataFrame]:
     far = pl.when("moving").then(~pl.col("move").is_between(-spot, spot))
     jump = far.otherwise(~pl.col("move").is_between(low, high))
     return [
-        _refuse(known, "unit", unit, pl.format("was {}", was)),
+        _refuse(known, "unit", unit, pl.format("was {} {}", "old_currency", "old_billing_unit")),
         _refuse(
             rows,
             "sum",
@@ -154,6 +152,7 @@ def _order(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
         if involved.is_empty():
             continue
         published = involved.lazy().select("price_id", "old_price", judged=pl.lit(True))
+        families = releases.types.lazy().select("instance_type", "family")
         types = involved["instance_type"].unique().implode()
         prices = (
             releases.new.table(PRICES)
@@ -165,6 +164,7 @@ def _order(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
             .select("price_id", *dict.fromkeys((*on, *PLAN, "term_months", "zone")),
                     price=PRICE, excused=excused)
             .join(published, on="price_id", how="left")
+            .join(families, on="instance_type", how="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
                 was=pl.when("judged").then("old_price").otherwise("price"),
@@ -174,7 +174,7 @@ def _order(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
         )  # fmt: skip
         below, above = (
             prices.filter(side).select("key", "price_id", "price", "was", "judged", *more)
-            for side, more in ((lower, ["instance_type", "excused"]), (upper, []))
+            for side, more in ((lower, ["family", "excused"]), (upper, []))
         )
         pairs = below.join(above, on="key", how="inner", suffix="_above")
         touched = pl.col("judged") | pl.col("judged_above")
@@ -188,9 +188,8 @@ def _order(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
         equal = (pl.col("price") == pl.col("price_above")) & was_below & touched
         if name == "36 months":
             equal = pl.lit(False)
-        family = pl.col("instance_type").replace_strict(_families(rows), default="")
         many = (equal.sum() >= limits.COMMON_ROWS) & (equal.mean() > limits.SIBLINGS_SHARE)
-        wrong = pairs.filter(touched & (broken | (equal & many.over(family))))
+        wrong = pairs.filter(touched & (broken | (equal & many.over("family"))))
         words = pl.format(f"{name} {{}}, above it {{}}", pl.col("price"), pl.col("price_above"))
         for side in ("", "_above"):
             found.append(
@@ -199,10 +198,6 @@ def _order(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
                 )
             )
     return found
-
-
-def _families(rows: pl.DataFrame) -> dict[str, str]:
-    return dict(rows.select("instance_type", "family").unique("instance_type").iter_rows())
 
 
 def _levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
