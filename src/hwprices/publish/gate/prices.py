@@ -147,7 +147,7 @@ def _order(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
         ("36 months", months == 36, months == 12, [*PLAN, "zone"]),
     )  # fmt: skip
     found = []
-    for name, lower, upper, on in relations:
+    for name, lower, upper, on in relations[: 1 if releases.is_first else None]:
         involved = rows.filter(lower | upper)
         if involved.is_empty():
             continue
