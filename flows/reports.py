@@ -209,7 +209,8 @@ def _gate(outcome: Published) -> list[str]:
         return ["", f"All {len(outcome.results):,} checks of the gate passed."]
     passed = len(outcome.results) - len(rows)
     heading = f"## The gate: {counted(len(rows), 'check')} did not pass, {passed:,} did"
-    return ["", heading, *_table(["provider", "reason", "outcome", "what it saw", "part to accept"], rows)]
+    headings = ["provider", "reason", "outcome", "what it saw", "part to accept"]
+    return ["", heading, *_table(headings, rows)]
 
 
 def published(outcome: Published) -> str:

@@ -150,7 +150,7 @@ def _choose_one(
     held_before = past.held.filter(provider=provider)
     if staged is None:
         return _Judged(old, held_before)
-    new = _from_staging(staged)
+    new = from_staging(staged)
     judgement = gate.judge(
         _completed(_candidate(store, new), footprint),
         _candidate(store, old) if old else None,

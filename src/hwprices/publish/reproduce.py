@@ -264,7 +264,7 @@ def _compare_joined(
     previous = _previous(store, release)
     if release.previous and previous is None:
         found.problems.append(f"new_words: not compared, release {release.previous} is not kept")
-    known_words = choose.new_words(store, previous)
+    known_words = choose.published_table(store, previous, "new_words")
     try:
         joined = join.build(choose.scan(scratch, sources), sheets.load_all(), known_words)
     except HwpricesError as error:
