@@ -1,0 +1,348 @@
+"""Mistakes and genuine events that the gate is measured by, as changes of a release's tables.
+
+Their authors did not write the gate, and they name no check of it. ``mistakes`` and ``events`` are
+tables of cases; this module has the changes that they are made of and the comparison of tables
+that says which cells a change altered and which of them were published.
+
+They are applied to a release of any size: to the sample in the tests, to one of millions of rows
+elsewhere. A case that alters no row of a release is refused there.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+import polars as pl
+
+from hwprices.rows.prices import price_id
+from hwprices.schemas.columns import key
+from hwprices.schemas.keys import PRICE_KEY
+from hwprices.schemas.tables import TABLES
+from hwprices.units import Money
+
+Tables = dict[str, pl.DataFrame]
+"""The tables of one provider by name."""
+
+Change = Callable[[Tables, int], Tables]
+"""What a collection has in place of these tables, on the nth day of the case (from 1)."""
+
+Value = pl.Expr | str | float | bool | None
+"""What a column becomes: an expression, or a value (text is a value, not a column)."""
+
+MONEY = ("hourly", "upfront", "effective_hourly")
+
+EVERY = pl.lit(True)
+
+ROUNDING = 1e-12
+"""A sum of parts that differs by less, as a share of it, is the same sum."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something that happened to one provider, and what a collection has after it.
+
+    ``days`` is how many daily collections have it: a fault of a parser stays until somebody
+    repairs it, and so does what a vendor really did. ``slack`` is for what creeps: on the last day
+    a published price may be so far from the right one, as a share of it.
+    """
+
+    id: str
+    happened: str
+    provider: str
+    change: Change
+    days: int = 3
+    slack: float = 0.0
+
+    def apply(self, frames: Tables, day: int = 1) -> Tables:
+        """Return the tables that are collected on a day; ``frames`` are those without the case."""
+        return self.change(frames, day)
+
+    def wrong(self, frames: Tables, day: int = 1) -> pl.DataFrame:
+        """List the cells that the case alters on a day, as ``differences`` does.
+
+        Of a mistake they are wrong, of an event its own.
+        """
+        return differences(frames, self.apply(frames, day))
+
+
+# -- comparison -------------------------------------------------------------------------------
+
+CELLS = {"table": pl.String, "key": pl.String, "column": pl.String, "value": pl.String}
+
+
+def differences(before: Tables, after: Tables) -> pl.DataFrame:
+    """List the cells of ``after`` that are not as in ``before``: table, key, column, value as text.
+
+    A row that is new or gone is one cell, of the column ``row``, which is ``new`` or ``gone``.
+    """
+    empty = pl.DataFrame(schema=CELLS)
+    cells = [
+        _differences(table, before.get(table), after.get(table))
+        for table in sorted(before.keys() | after.keys())
+        if before.get(table) is not after.get(table)
+    ]
+    return pl.concat([empty, *cells])
+
+
+def _differences(
+    table: str, before: pl.DataFrame | None, after: pl.DataFrame | None
+) -> pl.DataFrame:
+    known = before if before is not None else after
+    before, after = (known.clear() if frame is None else frame for frame in (before, after))
+    on = ["price_id"] if table == "prices" else key(TABLES[table])
+    pairs = before.with_columns(is_old=True).join(
+        after.with_columns(is_new=True), on=on, how="full", suffix="_after", nulls_equal=True
+    )
+    in_both = pl.col("is_old", "is_new").is_not_null()
+    row_key = pl.concat_str(
+        (pl.coalesce(name, f"{name}_after").cast(pl.String).fill_null("-") for name in on),
+        separator=" ",
+    ).alias("key")
+    row = pl.when(pl.col("is_old").is_null()).then(pl.lit("new")).otherwise(pl.lit("gone"))
+    parts = [
+        pairs.filter(~pl.all_horizontal(in_both)).select(row_key, column=pl.lit("row"), value=row)
+    ]
+    pairs = pairs.filter(pl.all_horizontal(in_both))
+    for name in after.columns:
+        if name in on or name not in before.columns:
+            continue
+        differs = pl.col(name).ne_missing(pl.col(f"{name}_after"))
+        cells = pairs.filter(differs).select(row_key, column=pl.lit(name), value=f"{name}_after")
+        text = pl.Series([str(value) for value in cells["value"].to_list()], dtype=pl.String)
+        parts.append(cells.with_columns(value=text))
+    cells = pl.concat([part.cast({"value": pl.String}) for part in parts])
+    return cells.select(pl.lit(table).alias("table"), "key", "column", "value")
+
+
+def advanced(frames: Tables, days: int) -> Tables:
+    """Return the tables of an ordinary day some days later: everything was seen again."""
+    later = (pl.col("observed_at") + timedelta(days=days)).alias("observed_at")
+    return {name: frame.with_columns(later) for name, frame in frames.items()}
+
+
+# -- selections -------------------------------------------------------------------------------
+
+
+def where(**values: object) -> pl.Expr:
+    """Select rows by their columns: a value, a list of values, or text in which * is any text."""
+    return pl.all_horizontal(EVERY, *(_matches(name, value) for name, value in values.items()))
+
+
+def _matches(name: str, value: object) -> pl.Expr:
+    if isinstance(value, list):
+        return pl.any_horizontal(_matches(name, one) for one in value)
+    if isinstance(value, str) and "*" in value:
+        pattern = ".*".join(re.escape(part) for part in value.split("*"))
+        return pl.col(name).str.contains(f"^{pattern}$")
+    return pl.col(name).is_null() if value is None else pl.col(name) == value
+
+
+def one_in(count: int) -> pl.Expr:
+    """Select a fixed share of the prices, scattered over all of them."""
+    return pl.col("price_id").str.slice(0, 8).str.to_integer(base=16) % count == 0
+
+
+# -- changes ----------------------------------------------------------------------------------
+
+
+def together(*changes: Change) -> Change:
+    """Make several changes, one after the other."""
+
+    def change(tables: Tables, day: int) -> Tables:
+        for one in changes:
+            tables = one(tables, day)
+        return tables
+
+    return change
+
+
+def edit(table: str, rows: pl.Expr, **columns: Value) -> Change:
+    """Set columns of some rows. Prices whose key changes get the id of the new key."""
+
+    def change(tables: Tables, _: int) -> Tables:
+        frame = tables[table]
+        values = [
+            pl.when(rows.fill_null(False))
+            .then(_expression(value).cast(frame.schema[name]))
+            .otherwise(name)
+            .alias(name)
+            for name, value in columns.items()
+        ]
+        edited = frame.with_columns(values)
+        if table == "prices" and columns.keys() & set(PRICE_KEY):
+            edited = edited.with_columns(price_id()).unique("price_id", maintain_order=True)
+        return {**tables, table: edited}
+
+    return change
+
+
+def _expression(value: Value) -> pl.Expr:
+    return value if isinstance(value, pl.Expr) else pl.lit(value)
+
+
+def scale(factor: str, rows: pl.Expr = EVERY, *columns: str) -> Change:
+    """Multiply the money of some prices: all of its columns, or those that are named."""
+    return edit("prices", rows, **{c: _times(c, factor) for c in columns or MONEY})
+
+
+def _times(column: str, factor: str) -> pl.Expr:
+    return (pl.col(column) * Decimal(factor)).cast(Money)
+
+
+def drop(rows: pl.Expr = EVERY, *tables: str) -> Change:
+    """Leave rows out of some tables, of prices if none is named."""
+
+    def change(frames: Tables, _: int) -> Tables:
+        left = {name: frames[name].filter(~rows.fill_null(False)) for name in tables or ("prices",)}
+        return {**frames, **left}
+
+    return change
+
+
+def creeping(percent: str, rows: pl.Expr) -> Change:
+    """Move the money of some prices by a percentage a day, compounded since the first day."""
+
+    def change(tables: Tables, day: int) -> Tables:
+        factor = (1 + Decimal(percent) / 100) ** day
+        return scale(str(round(factor, 9)), rows)(tables, day)
+
+    return change
+
+
+def by_figure(column: str, rows: pl.Expr, *, divide: bool = False) -> Change:
+    """Multiply or divide the money of some prices by a figure of their machine type."""
+
+    def change(tables: Tables, day: int) -> Tables:
+        figure = tables["instance_types"].select("instance_type", figure=pl.col(column))
+        prices = tables["prices"].join(
+            figure, on="instance_type", how="left", maintain_order="left"
+        )
+        number = pl.col("figure") ** (-1 if divide else 1)
+        money = {c: (pl.col(c).cast(pl.Float64) * number).cast(Money) for c in MONEY}
+        edited = edit("prices", rows & pl.col("figure").is_not_null(), **money)
+        return {**tables, "prices": edited({"prices": prices}, day)["prices"].drop("figure")}
+
+    return change
+
+
+def take(to: pl.Expr, other: pl.Expr, *on: str) -> Change:
+    """Put the money of other prices in the place of these, where the columns ``on`` agree."""
+
+    def change(tables: Tables, _: int) -> Tables:
+        prices = tables["prices"]
+        donors = prices.filter(other, pl.col("effective_hourly").is_not_null())
+        donors = donors.select(*on, *(pl.col(c).alias(f"{c}_other") for c in MONEY))
+        donors = donors.unique(list(on), keep="first", maintain_order=True).with_columns(has=True)
+        pairs = prices.join(donors, on=on, how="left", nulls_equal=True, maintain_order="left")
+        taken = to & pl.col("has").is_not_null()
+        money = [pl.when(taken).then(f"{c}_other").otherwise(c).alias(c) for c in MONEY]
+        return {**tables, "prices": pairs.with_columns(money).select(prices.columns)}
+
+    return change
+
+
+def exchange(column: str, first: str, second: str, rows: pl.Expr = EVERY) -> Change:
+    """Exchange the money of prices that differ in one column only: each has the other's."""
+    on = [name for name in PRICE_KEY if name != column]
+    both = pl.col(column).cast(pl.String)
+
+    def change(tables: Tables, day: int) -> Tables:
+        one, two = rows & (both == first), rows & (both == second)
+        forth = take(one, two, *on)(tables, day)["prices"]
+        back = take(two, one, *on)(tables, day)["prices"]
+        prices = pl.concat([back.filter(two), forth.filter(~two)])
+        return {**tables, "prices": prices}
+
+    return change
+
+
+def launch(rows: pl.Expr, only: Sequence[str] = (), **columns: Value) -> Change:
+    """Add copies of rows under another name, in every table that has the columns concerned.
+
+    ``rows`` and ``columns`` say what is copied and what the copies have instead: a region under
+    another name brings its prices, zones, offers and parts. ``only`` names the tables instead.
+    """
+
+    def change(tables: Tables, _: int) -> Tables:
+        concerned = set(rows.meta.root_names())
+        values = {name: _expression(value) for name, value in columns.items()}
+        added = dict(tables)
+        for name, frame in tables.items():
+            has = [c for c in values if c in frame.columns]
+            if name == "price_components" or not concerned <= set(frame.columns) or not has:
+                continue
+            if only and name not in only:
+                continue
+            copies = frame.filter(rows).with_columns(
+                values[c].cast(frame.schema[c]).alias(c) for c in has
+            )
+            if name == "prices":
+                copies = copies.with_columns(old_id="price_id").with_columns(price_id())
+                ids = copies.select(price_id="old_id", new_id="price_id")
+                copies = copies.drop("old_id")
+                if "price_components" in tables:
+                    added["price_components"] = _parts(tables["price_components"], ids, values)
+            added[name] = pl.concat([frame, copies])
+        return added
+
+    return change
+
+
+def _parts(parts: pl.DataFrame, ids: pl.DataFrame, values: dict[str, pl.Expr]) -> pl.DataFrame:
+    """Add the parts of copied prices under the ids of the copies."""
+    copies = parts.join(ids, on="price_id").with_columns(price_id="new_id").select(parts.columns)
+    has = ("region", "instance_type", "purchase_option", "currency")
+    return pl.concat([parts, copies.with_columns(values[c].alias(c) for c in has if c in values)])
+
+
+def reprice(factor: str, rows: pl.Expr, *, listed: bool = True) -> Change:
+    """Multiply the prices of SKUs and of all machines that have them as a part.
+
+    ``rows`` select component prices, of clouds that sell parts. The parts of each machine add up
+    to its price before and after. ``listed=False`` leaves the list of SKUs as it is.
+    """
+
+    def change(tables: Tables, day: int) -> Tables:
+        skus = tables["component_prices"].filter(rows)["sku_id"].unique()
+        of_sku = pl.col("sku_id").is_in(skus.implode())
+        after = edit("price_components", of_sku, unit_price=_times("unit_price", factor))
+        tables_after = after(tables, day)
+        if listed:
+            list_price = edit("component_prices", rows, hourly=_times("hourly", factor))
+            tables_after = list_price(tables_after, day)
+        return summed_up(tables_after, tables)
+
+    return change
+
+
+def repart(rows: pl.Expr, **columns: Value) -> Change:
+    """Edit the parts of machines, and their prices with them."""
+
+    def change(tables: Tables, day: int) -> Tables:
+        return summed_up(edit("price_components", rows, **columns)(tables, day), tables)
+
+    return change
+
+
+def summed_up(after: Tables, before: Tables) -> Tables:
+    """Make the price of each machine follow its parts where they have changed."""
+
+    def total(tables: Tables) -> pl.LazyFrame:
+        amount = pl.col("quantity").cast(pl.Float64) * pl.col("unit_price").cast(pl.Float64)
+        return tables["price_components"].lazy().group_by("price_id").agg(total=amount.sum())
+
+    ratio = pl.col("total") / pl.col("total_before")
+    ratios = total(after).join(total(before), on="price_id", suffix="_before")
+    ratios = ratios.select("price_id", ratio=ratio).collect()
+    ratios = ratios.filter((pl.col("ratio") - 1).abs() > ROUNDING)
+    prices = after["prices"].join(ratios, on="price_id", how="left", maintain_order="left")
+    money = [
+        pl.when(pl.col("ratio").is_not_null())
+        .then((pl.col(c).cast(pl.Float64) * pl.col("ratio")).cast(Money))
+        .otherwise(c)
+        .alias(c)
+        for c in ("hourly", "effective_hourly")
+    ]
+    return {**after, "prices": prices.with_columns(money).drop("ratio")}
