@@ -98,7 +98,9 @@ def _differences(
     row = pl.when(is_gone).then(pl.lit("gone")).otherwise(pl.lit("new"))
     parts = [pairs.filter(~is_pair).select(_text_of(on), column=pl.lit("row"), value=row)]
     pairs = pairs.filter(is_pair)
-    for name in [c for c in after.columns if c not in on and c in before.columns]:
+    compared = [name for name in after.columns if name in before.columns and name not in on]
+    differs = pairs.select(pl.col(c).ne_missing(pl.col(f"{c}_after")).any() for c in compared)
+    for name in [c for c in compared if differs[c].item()]:
         value = pl.col(f"{name}_after")
         cells = pairs.filter(pl.col(name).ne_missing(value))
         parts.append(cells.select(_text_of(on), column=pl.lit(name), value=value))
@@ -325,26 +327,23 @@ def launch(rows: pl.Expr, only: Sequence[str] = (), **columns: Value) -> Change:
 def _parts(parts: pl.DataFrame, ids: pl.DataFrame, values: dict[str, pl.Expr]) -> pl.DataFrame:
     """Add the parts of copied prices under the ids of the copies."""
     copies = parts.join(ids, on="price_id").with_columns(price_id="new_id").select(parts.columns)
-    has = ("region", "instance_type", "purchase_option", "currency")
+    has = ("region", "instance_type", "purchase_option", "currency", "sku_id")
     return pl.concat([parts, copies.with_columns(values[c].alias(c) for c in has if c in values)])
 
 
-def reprice(factor: str, rows: pl.Expr, *, listed: bool = True) -> Change:
+def reprice(factor: str, rows: pl.Expr) -> Change:
     """Multiply the prices of SKUs and of all machines that have them as a part.
 
     ``rows`` select component prices, of clouds that sell parts. The parts of each machine add up
-    to its price before and after. ``listed=False`` leaves the list of SKUs as it is.
+    to its price before and after.
     """
 
     def change(tables: Tables, day: int) -> Tables:
         skus = tables["component_prices"].filter(rows)["sku_id"].unique()
         of_sku = pl.col("sku_id").is_in(skus.implode())
-        after = edit("price_components", of_sku, unit_price=_times("unit_price", factor))
-        tables_after = after(tables, day)
-        if listed:
-            list_price = edit("component_prices", rows, hourly=_times("hourly", factor))
-            tables_after = list_price(tables_after, day)
-        return summed_up(tables_after, tables)
+        parts = edit("price_components", of_sku, unit_price=_times("unit_price", factor))
+        listed = edit("component_prices", rows, hourly=_times("hourly", factor))
+        return summed_up(together(parts, listed)(tables, day), tables)
 
     return change
 

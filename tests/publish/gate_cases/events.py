@@ -57,7 +57,7 @@ def market(rows: pl.Expr, low: float, high: float) -> Change:
     factor = low + share * (high - low)
 
     def moved(column: str) -> pl.Expr:
-        return (pl.col(column).cast(pl.Float64) * factor).round(4)
+        return (pl.col(column).cast(pl.Float64) * factor).round(6)
 
     return together(
         edit("prices", rows, hourly=moved("hourly"), effective_hourly=moved("effective_hourly")),
@@ -210,11 +210,11 @@ LAUNCHES = [
         "A machine with the next GPU arrived, 40 % above the H200's.",
         "azure",
         together(
-            launch(H200, instance_type="Standard_ND96isr_GB300_v6", family="standardNDv6Family"),
-            scale("1.4", where(instance_type="Standard_ND96isr_GB300_v6")),
+            launch(H200, instance_type="Standard_ND96isr_B300_v6", family="standardNDv6Family"),
+            scale("1.4", where(instance_type="Standard_ND96isr_B300_v6")),
             edit(
                 "instance_types",
-                where(instance_type="Standard_ND96isr_GB300_v6"),
+                where(instance_type="Standard_ND96isr_B300_v6"),
                 accelerators=pl.col("accelerators").list.eval(
                     pl.element().struct.with_fields(
                         accelerator_id=pl.lit("nvidia-b300"), memory_gib=pl.lit(288.0)

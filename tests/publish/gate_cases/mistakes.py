@@ -488,7 +488,7 @@ NEW_THINGS = [
         "gcp",
         together(
             launch(where(region="us-east4"), region="us-south9", sku_id=pl.col("sku_id") + "-S9"),
-            scale("2", where(region="us-south9")),
+            reprice("2", where(region="us-south9")),
         ),
     ),
     Case(
@@ -502,7 +502,7 @@ NEW_THINGS = [
     ),
     Case(
         "new-family-tenth-gcp",
-        "A new family arrived at a tenth.",
+        "A new family arrived at a tenth, and its parts with it.",
         "gcp",
         together(
             launch(
@@ -511,7 +511,7 @@ NEW_THINGS = [
                 family="n9-standard",
                 series="n9",
             ),
-            scale("0.1", where(instance_type="n9-standard-*")),
+            repart(where(instance_type="n9-standard-*"), unit_price=pl.col("unit_price") / 10),
         ),
     ),
     Case(
@@ -569,16 +569,16 @@ TIME = [
         "P5 prices lose 1.9 % a day: a conversion is applied to its own result.",
         "aws",
         creeping("-1.9", P5),
-        days=20,
-        slack=0.2,
+        days=12,
+        slack=0.15,
     ),
     Case(
         "drift-commitments-gcp",
         "One-year prices lose 1 % a day; their parts stay.",
         "gcp",
         creeping("-1", where(term_months=12)),
-        days=25,
-        slack=0.2,
+        days=20,
+        slack=0.15,
     ),
     Case(
         "drift-family-azure",
@@ -586,7 +586,7 @@ TIME = [
         "azure",
         creeping("1", where(instance_type="Standard_E*as_v5")),
         days=20,
-        slack=0.2,
+        slack=0.15,
     ),
     Case(
         "stale-list-azure",
