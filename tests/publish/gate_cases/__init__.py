@@ -45,7 +45,8 @@ class Case:
 
     ``days`` is how many daily collections have it: a fault of a parser stays until somebody
     repairs it, and so does what a vendor really did. ``slack`` is for what creeps: on the last day
-    a published price may be so far from the right one, as a share of it.
+    a published price may be so far from the right one, as a share of it. ``tables`` names those of
+    which the altered rows are wrong, if it is not so of all: a new type at a wrong price is a type.
     """
 
     id: str
@@ -54,17 +55,17 @@ class Case:
     change: Change
     days: int = 3
     slack: float = 0.0
+    tables: tuple[str, ...] = ()
 
     def apply(self, frames: Tables, day: int = 1) -> Tables:
         """Return the tables that are collected on a day; ``frames`` are those without the case."""
         return self.change(frames, day)
 
     def wrong(self, frames: Tables, day: int = 1) -> pl.DataFrame:
-        """List the cells that the case alters on a day, as ``differences`` does.
-
-        Of a mistake they are wrong, of an event its own.
-        """
-        return differences(frames, self.apply(frames, day))
+        """List the ``differences`` of a day that are wrong, or an event's own."""
+        after = self.apply(frames, day)
+        names = self.tables or after.keys()
+        return differences(frames, {**frames, **{name: after[name] for name in names}})
 
 
 # -- comparison -------------------------------------------------------------------------------

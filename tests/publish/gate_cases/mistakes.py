@@ -44,8 +44,12 @@ def renamed(old: str, new: str) -> pl.Expr:
 
 
 def rounded(places: int, rows: pl.Expr = EVERY) -> Change:
-    """Prices that lost their decimals on the way."""
-    return edit("prices", rows, **{c: pl.col(c).cast(pl.Float64).round(places) for c in MONEY})
+    """Prices that lost their decimals on the way; none is zero."""
+
+    def shortened(column: str) -> pl.Expr:
+        return pl.col(column).cast(pl.Float64).round(places).clip(10.0**-places)
+
+    return edit("prices", rows, **{column: shortened(column) for column in MONEY})
 
 
 def next_line(rows: pl.Expr) -> Change:
@@ -341,7 +345,12 @@ OPTIONS = [
         "upfront-hourly-aws",
         "Columns of fee and hour were exchanged.",
         "aws",
-        trade("prices", "hourly", "upfront", RESERVED),
+        edit(
+            "prices",
+            RESERVED,
+            hourly=pl.col("upfront").fill_null(0),
+            upfront=pl.when(pl.col("hourly") > 0).then("hourly"),
+        ),
     ),
     Case(
         "effective-only-aws",
@@ -469,6 +478,7 @@ NEW_THINGS = [
             launch(where(instance_type="m7i.large"), instance_type="m7i.3xlarge"),
             scale("0.001", where(instance_type="m7i.3xlarge")),
         ),
+        tables=("prices",),
     ),
     Case(
         "new-gpu-tenth-azure",
@@ -481,6 +491,7 @@ NEW_THINGS = [
             ),
             scale("0.1", where(instance_type="Standard_ND96is_H200_v6")),
         ),
+        tables=("prices",),
     ),
     Case(
         "new-region-doubled-gcp",
@@ -490,6 +501,7 @@ NEW_THINGS = [
             launch(where(region="us-east4"), region="us-south9", sku_id=pl.col("sku_id") + "-S9"),
             reprice("2", where(region="us-south9")),
         ),
+        tables=("prices", "price_components", "component_prices"),
     ),
     Case(
         "new-region-half-aws",
@@ -499,6 +511,7 @@ NEW_THINGS = [
             launch(where(region="us-east-1"), region="us-south-9"),
             scale("0.5", where(region="us-south-9")),
         ),
+        tables=("prices",),
     ),
     Case(
         "new-family-tenth-gcp",
@@ -513,6 +526,7 @@ NEW_THINGS = [
             ),
             repart(where(instance_type="n9-standard-*"), unit_price=pl.col("unit_price") / 10),
         ),
+        tables=("prices", "price_components"),
     ),
     Case(
         "new-gpu-half-devices-aws",
@@ -522,6 +536,7 @@ NEW_THINGS = [
             launch(where(instance_type="p5en.48xlarge"), instance_type="p5es.48xlarge"),
             halved_devices(where(instance_type="p5es.48xlarge")),
         ),
+        tables=("instance_types",),
     ),
     Case(
         "new-memory-mb-azure",
@@ -535,6 +550,7 @@ NEW_THINGS = [
                 memory_gib=pl.col("memory_gib") * 1024,
             ),
         ),
+        tables=("instance_types",),
     ),
     Case(
         "new-option-above-aws",
@@ -554,11 +570,11 @@ NEW_THINGS = [
     ),
     Case(
         "new-currency-azure",
-        "Prices in pounds arrived with the dollar amounts times a hundred.",
+        "Prices in pounds arrived with ten times the dollar amounts.",
         "azure",
         together(
             launch(where(region="westeurope"), ["prices"], currency="GBP"),
-            scale("100", where(currency="GBP")),
+            scale("10", where(currency="GBP")),
         ),
     ),
 ]
@@ -725,9 +741,9 @@ FACTS = [
     ),
     Case(
         "coordinates-azure",
-        "Latitude and longitude changed places.",
+        "Latitude and longitude changed places where both are possible.",
         "azure",
-        trade("regions", "latitude", "longitude"),
+        trade("regions", "latitude", "longitude", pl.col("longitude").abs() <= 90),
     ),
     Case(
         "longitude-sign-azure",
