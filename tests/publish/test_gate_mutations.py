@@ -158,6 +158,13 @@ def region_prices_elsewhere(tables: Tables) -> Tables:
     return {**tables, "prices": joined.with_columns(rate).drop("other")}
 
 
+def with_too_few_devices(tables: Tables) -> Tables:
+    """A new size of P5 that has a quarter of the accelerators of the one that it is like."""
+    types = tables["instance_types"].filter(where(instance_type="p5.48xlarge"))
+    half = types.with_columns(instance_type=pl.lit("p5.47xlarge"), accelerator_count=pl.lit(2.0))
+    return {**tables, "instance_types": pl.concat([tables["instance_types"], half])}
+
+
 H100 = {"aws": "p5.*", "azure": "Standard_ND96is*", "gcp": "a3-*"}
 ON_DEMAND = where(purchase_option="on_demand")
 SPOT = where(purchase_option="spot")
@@ -177,6 +184,7 @@ class Case:
 
 
 MISTAKES = [
+    Case("a new size with a quarter of the devices", "aws", with_too_few_devices, "family"),
     Case("accelerator at a tenth", "gcp", scale("0.1", where(instance_type="a3-*")), "factor"),
     Case(
         "Azure H100 at a tenth",

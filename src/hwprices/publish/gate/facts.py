@@ -7,8 +7,8 @@ import polars as pl
 
 from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES
-from hwprices.publish.gate.differences import Releases
-from hwprices.publish.gate.prices import is_factor
+from hwprices.publish.gate.differences import Releases, machines
+from hwprices.publish.gate.prices import is_factor, out_of_range
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 
@@ -65,7 +65,8 @@ def row_of(table: str) -> pl.Expr:
 
 def found(releases: Releases) -> pl.DataFrame:
     """Return the values of all tables but prices that are held: FOUND and table."""
-    parts = [pl.DataFrame(schema={**FOUND, "table": pl.String}), *_parts_lost(releases)]
+    parts = [pl.DataFrame(schema={**FOUND, "table": pl.String})]
+    parts += [*_parts_lost(releases), *_new_types(releases)]
     for table in TABLES_JUDGED:
         parts += [part.with_columns(table=pl.lit(table)) for part in _of(table, releases)]
     return pl.concat(parts, how="diagonal")
@@ -162,6 +163,35 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
             published_value=pl.lit("listed"),
             reason=pl.lit("emptied"),
             reference=text,
+        )
+
+
+def _new_types(releases: Releases) -> Iterator[pl.DataFrame]:
+    """Refuse new machine types whose figures are out of the range of their family or device."""
+    old = machines(releases.old).collect()
+    new = machines(releases.new).collect().join(old, on="instance_type", how="anti")
+    rows = new.with_columns(
+        price_id="instance_type",
+        is_old=pl.lit(False),
+        price=1.0,
+        old_price=pl.lit(None, pl.Float64),
+    )
+    devices, apart = pl.when(pl.col("devices") > 0).then("devices"), "instance_type"
+    levels = (
+        (pl.col("memory_gib") / pl.col("vcpus"), ("family",), limits.FAMILY_MEMORY),
+        (devices / pl.col("vcpus"), ("family",), limits.FAMILY_DEVICES),
+        (pl.col("accelerator_memory_gib") / devices, ("accelerator",), limits.DEVICE_MEMORY),
+    )
+    for value, group, allowed in levels:
+        refused = out_of_range(rows, "family", old, value, group, apart, allowed)
+        yield refused.select(
+            row="price_id",
+            instance_type="price_id",
+            table=pl.lit("instance_types"),
+            field=pl.lit("*"),
+            new_value=pl.lit("new"),
+            reason="reason",
+            reference="reference",
         )
 
 

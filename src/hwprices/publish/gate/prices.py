@@ -237,11 +237,11 @@ def _levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
         ("device", before, ~known["accelerator"], price / pl.col("accelerator_memory_gib"),
          (currency,), "accelerator", limits.PROVIDER_RANGE),
     )  # fmt: skip
-    found = [_level(plain, "regions", now, price, ("instance_type", currency), "region",
+    found = [out_of_range(plain, "regions", now, price, ("instance_type", currency), "region",
                     limits.REGION_RANGE)]  # fmt: skip
     for reason, base, applies, value, group, apart, allowed in levels:
         judged = plain.filter(pl.col("is_old") | is_new_type, applies)
-        found.append(_level(judged, reason, base, value, group, apart, allowed))
+        found.append(out_of_range(judged, reason, base, value, group, apart, allowed))
     found += [_twins(plain, now, before)]
     new = rows.filter(~pl.col("is_old")).with_columns(
         is_plain=IS_PLAIN,
@@ -258,7 +258,7 @@ def _levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     return [*found, _refuse(new, "on_demand", depends & ~pl.col("is_refused"), text)]
 
 
-def _level(
+def out_of_range(
     rows: pl.DataFrame,
     reason: str,
     base: pl.DataFrame,
@@ -267,7 +267,11 @@ def _level(
     apart: str,
     allowed: tuple[float, float],
 ) -> pl.DataFrame:
-    """Compare a value with its range among the rows of a group that differ in column ``apart``."""
+    """Compare a value with its range among the rows of a group that differ in column ``apart``.
+
+    ``rows`` have price_id, is_old, price and old_price, with which a value that was out of the
+    range before passes. Returns the columns of REFUSED.
+    """
     by_member = (
         base.with_columns(value=value)
         .filter(pl.col("value").is_not_null(), *(pl.col(name).is_not_null() for name in group))
