@@ -42,6 +42,8 @@ class Day:
     """What was published of it: before the case, and on each day until yesterday."""
     clouds: Mapping[str, Tables]
     """The published tables of all providers before the case."""
+    memory: dict[str, pl.DataFrame]
+    """What the gate has kept since the case began: the table held."""
 
 
 def published(day: Day) -> Tables:
@@ -51,19 +53,17 @@ def published(day: Day) -> Tables:
         lazy = {name: frame.lazy() for name, frame in tables.items()}
         return gate.Candidate(day.provider, "live", lazy)
 
-    last, month_ago = day.published[-1], day.published[-30:][0]
-    if len(day.collected) > 1 and last is day.published[-2] and _is_same(*day.collected[-2:]):
-        return last  # this gate has no memory: what it held yesterday it holds again
-    old = candidate(last)
-    older = old if month_ago is last else candidate(month_ago)
-    results = gate.check(candidate(day.collected[-1]), old, month_ago=older)
-    return day.published[-1] if gate.stopped(results) else day.collected[-1]
-
-
-def _is_same(one: Tables, other: Tables) -> bool:
-    return one.keys() == other.keys() and all(
-        one[name].drop("observed_at").equals(other[name].drop("observed_at")) for name in one
+    collected, last = day.collected[-1], day.published[-1]
+    past = [day.published[-days:][0]["prices"].lazy() for days in (7, 30)]
+    held_before = day.memory.get("held")
+    judgement = gate.judge(
+        candidate(collected), candidate(last), past=past, held_before=held_before
     )
+    if gate.stopped(judgement.results):
+        return last
+    day.memory["held"] = judgement.held
+    touched = {replacement.table for replacement in judgement.replacements}
+    return {**collected, **{name: judgement.published(name) for name in sorted(touched)}}
 
 
 Adapter = Callable[[Day], Tables]
@@ -99,11 +99,14 @@ def run(case: Case, clouds: Mapping[str, Tables], adapter: Adapter) -> Iterator[
     before = clouds[case.provider]
     collected: list[Tables] = []
     shown = [before]
+    memory: dict[str, pl.DataFrame] = {}
     for day in range(1, case.days + 1):
         right = advanced(before, day)
         collected.append(case.apply(right, day))
         at = COLLECTED_AT + timedelta(days=day)
-        shown.append(adapter(Day(case.provider, at, tuple(collected), tuple(shown), clouds)))
+        shown.append(
+            adapter(Day(case.provider, at, tuple(collected), tuple(shown), clouds, memory))
+        )
         if not case.slack or day == case.days:
             yield Shown(right, collected[-1], shown[-1], case.wrong(right, day))
 
@@ -153,7 +156,7 @@ def clouds(sample_root: Path) -> dict[str, Tables]:
 def test_there_are_a_hundred_mistakes_and_thirty_events_of_all_clouds(clouds):
     assert len({case.id for case in MISTAKES}) == len(MISTAKES) == 100
     assert len({case.id for case in EVENTS}) == len(EVENTS) == 30
-    assert {case.provider for case in MISTAKES} == clouds.keys()
+    assert {case.provider for case in MISTAKES} <= clouds.keys()
     assert {case.days for case in EVENTS} == {COLLECTIONS}
 
 
