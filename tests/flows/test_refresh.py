@@ -316,7 +316,7 @@ def test_the_page_of_the_run_says_what_came_of_it(
     assert "| Google Cloud | published | 30,520 | 4 fetched |  |" in text
     for name in providers.names():
         assert f"| {providers.get(name).about.title} | published |" in text
-    assert "## What changed\n\n- First release: 51,377 prices of 13 providers.\n\n" in text
+    assert "## What changed\n\n- First release: 52,429 prices of 20 providers.\n\n" in text
     assert "[Release notes](/artifacts/key/release-notes)" in text
     notes = artifact(prefect_server, main_run, "release-notes")
     assert notes["data"].startswith(f"# Release {version}\n")
@@ -389,7 +389,7 @@ def test_on_a_cluster_the_server_limits_the_units_of_a_provider(
         name = collect._shared_limit(collector)
         limits = prefect_server.filter("v2/concurrency_limits")
         assert {each["name"]: each["limit"] for each in limits}[name] == 4
-        [unit] = collector.plan()
+        unit, _ = collector.plan()
         assert collect.fetch(collector, unit, name).status == "ok"
 
 
