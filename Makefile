@@ -11,7 +11,7 @@ unexport VIRTUAL_ENV
 
 # What runs and builds write. .gitignore has the same list.
 OUTPUTS := data/raw data/staged data/releases data/latest.json data/gate-history.json data/status.json \
-           data/.prefect data/.publish.lock data/.status.lock data/live site dist \
+           data/.leases data/.prefect data/.publish.lock data/.status.lock data/live site dist \
            docs/cli.md docs/providers.md docs/answers.md docs/devices.md
 
 # Files go to the workers in their order: the slow ones of tests/flows begin early, not last.
