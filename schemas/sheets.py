@@ -159,29 +159,80 @@ class CpuSpeeds(Table):
         metadata = {"key": ["provider", "instance_type", "model_id", "kind", "precision"]}
 
 
-class Efficiencies(Table):
-    """Shares of the peak rates that programs reach, fitted by tools/calibration.py."""
+class ServingSpeeds(Table):
+    """How fast accelerators served a language model, as published."""
 
-    family: pl.String = column(
-        "Family of devices (read/recommend/devices.py); experts and flops_per_byte are figures of"
-        " all families.",
-        str_matches=r"^[a-z_]+$",
+    accelerator_id: pl.String = columns.accelerator_id()
+    accelerators: pl.Int32 = column("Accelerators of the machine.", gt=0)
+    model_id: pl.String = column("Key of models.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
+    precision: pl.String = column("Number format of the stored weights.")
+    input_tokens: pl.Float64 = column("Tokens of a prompt.", unit="tokens", gt=0)
+    output_tokens: pl.Float64 = column("Tokens of an answer.", unit="tokens", gt=0)
+    users: pl.Float64 = column(
+        "Requests served together; null: as many as fit.", nullable=True, gt=0
     )
-    compute: pl.Float64 = column("Share of the peak rate, or the figure.", gt=0)
-    bandwidth: pl.Float64 = column("Share of the memory bandwidth.", nullable=True, gt=0, le=1)
-    single_user_bandwidth: pl.Float64 = column(
-        "The same of programs for one user, such as llama.cpp.", nullable=True, gt=0, le=1
+    tokens_per_second: pl.Float64 = column(
+        "Output of all users of the machine.", unit="tokens/s", gt=0
     )
-    serving_measurements: pl.Int32 = column(
-        "Measurements of filled machines it was fitted on; 0: the lowest of the other families.",
-        ge=0,
+    source: pl.String = column(
+        "Who measured: rows of one source are left out together when the error of recommend is"
+        " computed."
     )
-    single_user_measurements: pl.Int32 = column("The same of one user.", ge=0)
-    devices: pl.Int32 = column("Accelerators they are of.", ge=0)
+    software: pl.String = column("Program, with its version where the source states it.")
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    notes: pl.String = columns.notes()
 
     class Config:
-        name = "efficiencies"
-        metadata = {"key": ["family"]}
+        name = "serving_speeds"
+        metadata = {
+            "key": [
+                *("accelerator_id", "model_id", "accelerators", "precision", "input_tokens"),
+                *("output_tokens", "users", "source_url"),
+            ]
+        }
+
+
+class SpareCoresSpeeds(ServingSpeeds):
+    """The same, measured by Spare Cores; CC BY-SA 4.0."""
+
+    class Config:
+        name = "spare_cores_speeds"
+        metadata = ServingSpeeds.Config.metadata
+
+
+class SpeedModels(Table):
+    """What recommend estimates speeds with, fitted by tools/calibration.py."""
+
+    kind: pl.String = column(
+        "constant (seconds of a part of the roofline), factor (of the speed of a family) or range"
+        " (factors of an estimate that contain measurements it was not fitted on)."
+    )
+    name: pl.String = column("The part, the family, or the basis of the estimate.")
+    load: pl.String = column(
+        "few or full, for a factor; p05, p25, p75 or p95, for a range.", nullable=True
+    )
+    value: pl.Float64 = column("The constant or factor.", gt=0)
+    measurements: pl.Int32 = column("Measurements it is fitted on.", ge=0)
+
+    class Config:
+        name = "speed_model"
+        metadata = {"key": ["kind", "name", "load"]}
+
+
+class MeasuredSpeeds(Table):
+    """How much faster a network was on an accelerator than modeled, by tools/calibration.py."""
+
+    accelerator_id: pl.String = columns.accelerator_id()
+    load: pl.String = column("few (below 8 users) or full.")
+    model_id: pl.String = column("Key of models: one of the models with that network.")
+    factor: pl.Float64 = column("Measured over modeled speed, as far as it is believed.", gt=0)
+    measurements: pl.Int32 = column("Measurements it is the middle of.", gt=0)
+    measurement: pl.String = column("The one in the middle.")
+
+    class Config:
+        name = "measured_speeds"
+        metadata = {"key": ["accelerator_id", "load", "model_id"]}
 
 
 class Utilisations(Table):
@@ -195,22 +246,6 @@ class Utilisations(Table):
     class Config:
         name = "utilisations"
         metadata = {"key": ["accelerator_id", "precision"]}
-
-
-class CalibrationErrors(Table):
-    """How far answers are from measurements that they were not fitted on."""
-
-    basis: pl.String = column("measured, scaled, modelled, or unmeasured_family.")
-    kind: pl.String = column(
-        "serving, single_user or training; cpu_serving and cpu_single_user without accelerators."
-    )
-    measurements: pl.Int32 = column("Measurements compared.", ge=0)
-    median_error: pl.Float64 = column("Median of |answer / measured - 1|.", ge=0)
-    p90_error: pl.Float64 = column("90th percentile of the same.", ge=0)
-
-    class Config:
-        name = "calibration"
-        metadata = {"key": ["basis", "kind"]}
 
 
 class AcceleratorNames(Table):

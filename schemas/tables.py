@@ -29,16 +29,18 @@ from hwprices.schemas.sheets import (
     AcceleratorNames,
     Benchmarks,
     BenchmarkWorkloads,
-    CalibrationErrors,
     CpuSpeeds,
-    Efficiencies,
     InterconnectLinks,
     LanguageModels,
+    MeasuredSpeeds,
     PowerCoefficients,
     RatioExceptions,
     RegionFootprint,
     SecondSources,
+    ServingSpeeds,
+    SpareCoresSpeeds,
     SparseFigures,
+    SpeedModels,
     TrainingSpeeds,
     Utilisations,
 )
@@ -104,7 +106,8 @@ CHECK_SHEETS = _by_name(SecondSources, SparseFigures, RatioExceptions, Interconn
 RULE_SHEETS = {
     **_by_name(
         *(LanguageModels, BenchmarkWorkloads, TrainingSpeeds, CpuSpeeds),
-        *(Efficiencies, Utilisations, CalibrationErrors),
+        *(ServingSpeeds, SpareCoresSpeeds, SpeedModels, Utilisations),
+        MeasuredSpeeds,
     ),
     **_provider_sheets(),
 }

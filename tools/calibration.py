@@ -1,438 +1,425 @@
-"""Fit the efficiencies of recommend on the measurements, and show how far it is from them.
+"""Fit the speed model of recommend, and show how far it is from measurements left out.
 
-Writes the sheets efficiencies, utilisations and calibration, docs/calibration.svg and the tables
+Writes the sheets speed_model, measured_speeds and utilisations, docs/calibration.svg and the table
 between the marks in docs/method.md. ``--check`` fails when one of them is out of date.
 """
 
+import hashlib
 import io
 import math
-import statistics
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
-from hwprices.formulas.serving import Efficiency
-from hwprices.read.recommend import roofline, throughput
-from hwprices.read.recommend.calibration import Calibration, calibration_from
-from hwprices.read.recommend.cpu_speeds import load_cpu_speeds
-from hwprices.read.recommend.devices import Device, device
-from hwprices.read.recommend.machines import USABLE, USABLE_UNIFIED
-from hwprices.read.recommend.measurements import Measurement, measurements
-from hwprices.read.recommend.model_shape import model_shape
+from hwprices.read.recommend.cpu_speeds import CPU_CONSTANTS, CpuSpeed, cpu_host, cpu_speeds
+from hwprices.read.recommend.speed import (
+    PARTS,
+    RANGE,
+    Host,
+    divisions,
+    largest_batch,
+    parts,
+    same_network,
+    speed,
+)
 from hwprices.specs import sheets
-from tools import cpu_calibration, training_calibration
 from tools.generated import PROJECT, write_or_check
-from tools.training_calibration import training_speeds, tuning_spread, utilisations_sheet
-
-SHEETS = PROJECT / "data" / "specs"
-METHOD = PROJECT / "docs" / "method.md"
-PLOT = PROJECT / "docs" / "calibration.svg"
+from tools.measurements import TUNED, Measurement, hosts, measurements
+from tools.training_calibration import training_errors, training_speeds, utilisations_sheet
 
 BEGIN = "<!-- calibration: written by tools/calibration.py -->"
 END = "<!-- end of calibration -->"
 
-COMPUTE = [round(0.05 * 1.16**step, 4) for step in range(20)]
-BANDWIDTH = [0.4, 0.5, 0.6, 0.7, 0.8]
-SINGLE_USER_BANDWIDTH = [round(0.2 + 0.03 * step, 2) for step in range(27)]
-"""Efficiencies that are tried."""
+START = (2.0, 3.0, 1.2, 1.5, 75e-6, 15e-6, 10e-6)
+STEPS = (1.3, 1.1, 1.03, 1.01)
+"""Constants are moved by these factors, one after the other, as long as the error falls."""
 
-EXPERTS = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+SHRINK_FAMILY, SHRINK_LOCAL = 2.0, 1.0
+"""n measurements are believed n / (n + shrink). Chosen by the error on sources left out."""
 
-USUAL = Efficiency(0.35, 0.65)
-"""Where the measurements of a family do not tell two efficiencies apart, the nearer to these is
-taken: PULL of the distance is added to the error."""
-
-PULL = 0.03
-
-KIND_NAMES = {"serving": "filled machine", "single_user": "one user"}
-NAMES = KIND_NAMES | {
-    "training": "training",
-    "cpu_serving": "filled machine without accelerators",
-    "cpu_single_user": "one user, without accelerators",
-}
+LARGEST_ERROR = 1.5
+"""Of the logarithm; what is farther off does not pull more."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """A measurement, and what it was measured on."""
+class Points:
+    """The measurements as arrays: what the constants multiply, for each division of a machine."""
 
-    measurement: Measurement
-    device: Device
-    usable_bytes: float
+    def __init__(self, listed: Sequence[Measurement], one: dict[str, Host]) -> None:
+        self.rows: list[Measurement] = []
+        features, index, rates = [], [], []
+        for row in listed:
+            of_row = _features(row, one)
+            if of_row:
+                features += [part for part, _ in of_row]
+                rates += [answered for _, answered in of_row]
+                index += [len(self.rows)] * len(of_row)
+                self.rows.append(row)
+        self._features, self._index = np.array(features), np.array(index)
+        self._answered = np.array(rates)
+        self.measured = np.log([row.tokens_per_second for row in self.rows])
+        self.source = np.array([row.source for row in self.rows])
+        self.accelerator = np.array([row.accelerator_id for row in self.rows])
+        self.cell = np.array(
+            [f"{one[r.accelerator_id].device.family}/{r.work.load}" for r in self.rows]
+        )
+        self.alike = [
+            np.array([j for j, other in enumerate(self.rows) if _alike(row, other)])
+            for row in self.rows
+        ]
+        # halves that are the same in every process
+        digests = [hashlib.sha256(repr(row).encode()).digest()[0] for row in self.rows]
+        self.half = np.array([str(digest % 2) for digest in digests])
 
-    @property
-    def has_experts(self) -> bool:
-        """Whether the model is a mixture of experts."""
-        return model_shape(self.measurement.workload.model_id).active_expert_share < 1
+    def divide_tuned(self) -> float:
+        """Divide the speeds of the tuned source by how much faster they are; return that factor.
 
-    def error(self, fitted: Calibration) -> float | None:
-        """Return the natural logarithm of predicted over measured."""
-        value = roofline.predicted(self.measurement, self.device, self.usable_bytes, fitted)
-        return None if not value else math.log(value / self.measurement.per_device)
+        It is the middle error of the tuned source where everything is fitted on the others.
+        """
+        tuned = self.source == TUNED
+        found, _ = errors(self, fit(self, ~tuned), ~tuned)
+        middle = float(np.median(found[tuned]))
+        self.measured = self.measured - middle * tuned
+        return middle
+
+    def residuals(self, constants: Sequence[float]) -> np.ndarray:
+        """Return ln(measured / roofline) of every measurement."""
+        speeds = self._answered / (self._features @ np.array([*constants, 1.0]))
+        best = np.zeros(len(self.rows))
+        np.maximum.at(best, self._index, speeds)
+        return self.measured - np.log(best)
 
 
-def usable_memory(row: dict[str, object]) -> float:
-    """Return the usable bytes of one accelerator of the sheet."""
-    share = USABLE_UNIFIED if row["kind"] == "soc" else USABLE
-    return float(str(row["memory_gb"])) * 2**30 * share
+def _alike(one: Measurement, other: Measurement) -> bool:
+    return (
+        one.accelerator_id == other.accelerator_id
+        and one.work.load == other.work.load
+        and same_network(one.work.model, other.work.model)
+    )
 
 
-def points(accelerators: pl.DataFrame, benchmarks: pl.DataFrame) -> list[Point]:
-    """List the measurements of accelerators with a memory and a bandwidth."""
-    rows = {row["accelerator_id"]: row for row in accelerators.iter_rows(named=True)}
+def _features(row: Measurement, one: dict[str, Host]) -> list[tuple[np.ndarray, float]]:
+    """Return for each division of the machine what the constants multiply, and tokens answered."""
+    if row.accelerator_id not in one:
+        return []
+    single = one[row.accelerator_id]
+    host = Host(single.device, row.accelerators, single.usable_bytes)
+    if host.device.compute_format(row.work.precision) is None:
+        return []
     listed = []
-    for measurement in measurements(benchmarks):
-        row = rows[measurement.accelerator_id]
-        if row["memory_gb"] and row["memory_bandwidth_gbs"]:
-            listed.append(Point(measurement, device(row), usable_memory(row)))
+    for devices in divisions(host.count, row.work.model):
+        copies = host.count // devices
+        batch = largest_batch(host, row.work, devices)
+        if row.work.users is not None:
+            batch = min(batch, math.ceil(row.work.users / copies))
+        if batch < 1:
+            continue
+        busy = copies if row.work.users is None else min(copies, row.work.users)
+        prompt, answer = parts(host, row.work, devices, batch)
+        listed.append((np.array(prompt) + answer, busy * batch * row.work.output_tokens))
     return listed
 
 
-class Grid:
-    """The error of every point for every efficiency that is tried, computed once."""
+@dataclass(frozen=True)
+class Fit:
+    """Constants, and the factor of each family and load as a logarithm."""
 
-    def __init__(self, listed: list[Point], kind: str, flops_per_byte: float) -> None:
-        self.flops_per_byte = flops_per_byte
-        self.points = [p for p in listed if p.measurement.kind == kind]
-        self.cells = serving_cells() if kind == "serving" else single_user_cells()
-        self._errors: dict[tuple[int, float], list[float | None]] = {}
-
-    def errors(self, index: int, experts: float) -> list[float | None]:
-        """Return the errors of one point, cell by cell."""
-        share = experts if self.points[index].has_experts else 1.0
-        if (index, share) not in self._errors:
-            self._errors[index, share] = [
-                self.points[index].error(single(cell, share, self.flops_per_byte))
-                for cell in self.cells
-            ]
-        return self._errors[index, share]
-
-    def fit(self, indices: list[int], experts: float) -> tuple[Efficiency, float]:
-        """Choose the efficiency with the smallest mean error on those points."""
-        listed = [self.errors(index, experts) for index in indices]
-        best, cost = self.cells[0], math.inf
-        for number, cell in enumerate(self.cells):
-            values = [abs(errors[number] or 0.0) for errors in listed]
-            distance = abs(math.log(cell.compute / USUAL.compute))
-            distance += abs(math.log(cell.bandwidth / USUAL.bandwidth))
-            total = statistics.fmean(values) + PULL * distance
-            if total < cost:
-                best, cost = cell, total
-        return best, cost
+    constants: tuple[float, ...]
+    factors: dict[str, float]
 
 
-def serving_cells() -> list[Efficiency]:
-    """List the efficiencies that are tried for a filled machine."""
-    return [Efficiency(compute, bandwidth) for compute in COMPUTE for bandwidth in BANDWIDTH]
+def fit(points: Points, kept: np.ndarray) -> Fit:
+    """Fit on the kept measurements; a source with four times as many weighs twice as much."""
+    counts = {source: (points.source[kept] == source).sum() for source in points.source[kept]}
+    weights = np.array([counts.get(source, 1) ** -0.5 for source in points.source]) * kept
+
+    def loss(constants: Sequence[float]) -> float:
+        error = np.minimum(np.abs(points.residuals(constants)), LARGEST_ERROR)
+        return float((weights * error).sum() / weights.sum())
+
+    best = list(START)
+    error = loss(best)
+    for step in STEPS:
+        moved = True
+        while moved:
+            moved = False
+            for part in range(len(best)):
+                for factor in (step, 1 / step):
+                    tried = [*best[:part], best[part] * factor, *best[part + 1 :]]
+                    if (found := loss(tried)) < error - 1e-5:
+                        best, error, moved = tried, found, True
+    constants = tuple(float(f"{value:.3g}") for value in best)
+    residuals = points.residuals(constants)
+    factors = {}
+    for cell in sorted(set(points.cell[kept])):
+        of_cell = residuals[kept & (points.cell == cell)]
+        factors[cell] = float(np.median(of_cell)) * len(of_cell) / (len(of_cell) + SHRINK_FAMILY)
+    return Fit(constants, factors)
 
 
-def single_user_cells() -> list[Efficiency]:
-    """List those tried for one user, whose tokens wait for the memory alone."""
-    return [Efficiency(1.0, bandwidth) for bandwidth in SINGLE_USER_BANDWIDTH]
+def errors(points: Points, fitted: Fit, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ln(measured / estimate) of every measurement, and whether its basis is measured.
 
-
-def single(cell: Efficiency, experts: float, flops_per_byte: float) -> Calibration:
-    """Make a calibration with one efficiency for every family and kind."""
-    return Calibration(
-        {"other": cell}, {"other": cell.bandwidth}, frozenset(), experts, flops_per_byte, {}, {}
-    )
-
-
-def fit_flops_per_byte(listed: list[Point]) -> float:
-    """Fit the operations per byte of devices without a published rate, on their prompts."""
-    ratios = []
-    for point in listed:
-        if point.measurement.kind == "prompt" and not point.device.rates:
-            model = model_shape(point.measurement.workload.model_id)
-            rate = point.measurement.per_device * 2 * model.active_parameters
-            ratios.append(rate / (point.device.bytes_per_second or math.inf))
-    return round(statistics.median(ratios), 1)
-
-
-def by_family(grid: Grid, leave_out: str | None = None) -> dict[str, list[int]]:
-    """List the points of each family, without those of one accelerator."""
-    families: dict[str, list[int]] = {}
-    for index, point in enumerate(grid.points):
-        if point.device.accelerator_id != leave_out:
-            families.setdefault(point.device.family, []).append(index)
-    return families
-
-
-def fit_experts(grid: Grid) -> float:
-    """Fit the share of the efficiency that a mixture of experts keeps, over all families."""
-    families = by_family(grid)
-
-    def cost(experts: float) -> float:
-        return sum(grid.fit(indices, experts)[1] * len(indices) for indices in families.values())
-
-    return min(EXPERTS, key=cost)
-
-
-def fit_families(grid: Grid, experts: float) -> dict[str, Efficiency]:
-    """Fit every family on all its points; ``other`` is the lowest of the families."""
-    fitted = {
-        name: grid.fit(indices, experts)[0]
-        for name, indices in by_family(grid).items()
-        if name != "other"
-    }
-    return fitted | {"other": pooled(grid, fitted)}
-
-
-def pooled(grid: Grid, fitted: dict[str, Efficiency]) -> Efficiency:
-    """Return the efficiency of a family that nobody measured: the lowest of the others.
-
-    So a device that nobody measured does not go before one that was. A family of which one
-    accelerator was measured says too little to count: a card in a Raspberry Pi reached a third of
-    what the others did.
+    An estimate is corrected by the kept measurements of the same network on the same accelerator.
     """
-    families = by_family(grid)
-    broad = [
-        cell
-        for name, cell in fitted.items()
-        if len({grid.points[index].device.accelerator_id for index in families[name]}) > 1
-    ]
-    return Efficiency(min(cell.compute for cell in broad), min(cell.bandwidth for cell in broad))
-
-
-def efficiencies_sheet(serving: Grid, single_user: Grid, experts: float) -> pl.DataFrame:
-    """Fit every family. One that was measured for one kind alone has the lowest for the other."""
-    filled, alone = fit_families(serving, experts), fit_families(single_user, experts)
-    rows: list[tuple[str, float, float | None, float | None, int, int, int]] = []
-    for name in sorted({*filled, *alone}):
-        both = filled.get(name, filled["other"])
-        bandwidth = alone.get(name, alone["other"]).bandwidth
-        used = [
-            [p for p in grid.points if p.device.family == name] for grid in (serving, single_user)
-        ]
-        devices = len({p.device.accelerator_id for of_kind in used for p in of_kind})
-        filled_count, alone_count = map(len, used)
-        efficiencies = (name, both.compute, both.bandwidth, bandwidth)
-        rows.append((*efficiencies, filled_count, alone_count, devices))
-    mixtures = [p for p in serving.points if p.has_experts]
-    devices = len({p.device.accelerator_id for p in mixtures})
-    rows.append(("experts", experts, None, None, len(mixtures), 0, devices))
-    rows.append(("flops_per_byte", serving.flops_per_byte, None, None, 0, 0, 0))
-    return pl.DataFrame(
-        rows,
-        schema=[
-            "family",
-            "compute",
-            "bandwidth",
-            "single_user_bandwidth",
-            "serving_measurements",
-            "single_user_measurements",
-            "devices",
-        ],
-        orient="row",
-    )
-
-
-Predictions = dict[str, list[tuple[Point, float]]]
-"""Basis: measurements, and the logarithm of predicted over measured."""
-
-
-def left_out(grid: Grid, experts: float, fitted: Calibration) -> Predictions:
-    """Predict every point without itself: scaled, modelled, and as of a family never measured."""
-    answers: Predictions = {"scaled": [], "modelled": [], "unmeasured_family": []}
-    complete = fit_families(grid, experts)
-    for index, point in enumerate(grid.points):
-        scaled = _scaled(grid, index, fitted)
-        if scaled is not None:
-            answers["scaled"].append((point, scaled))
-        family = by_family(grid, point.device.accelerator_id).get(point.device.family)
-        if family and point.device.family != "other":
-            cell, _ = grid.fit(family, experts)
-            answers["modelled"].append((point, _at(grid, index, cell, experts)))
-        others = {
-            name: cell
-            for name, cell in complete.items()
-            if name not in (point.device.family, "other")
-        }
-        nearest = _nearest_cell(grid, pooled(grid, others))
-        answers["unmeasured_family"].append((point, _at(grid, index, nearest, experts)))
-    return answers
-
-
-def _scaled(grid: Grid, index: int, fitted: Calibration) -> float | None:
-    """Predict a point from the other models that were measured on its accelerator."""
-    point = grid.points[index]
-    others = [
-        p.measurement
-        for number, p in enumerate(grid.points)
-        if number != index
-        and p.device.accelerator_id == point.device.accelerator_id
-        and p.measurement.kind == point.measurement.kind
-        and p.measurement.workload.model_id != point.measurement.workload.model_id
-    ]
-    if not others:
-        return None
-    memory = {point.device.accelerator_id: point.usable_bytes}
-    estimator = throughput.Estimator(others, memory, fitted)
-    factor = estimator.nearest_factor(
-        roofline.Host(point.device, point.measurement.devices, point.usable_bytes),
-        model_shape(point.measurement.workload.model_id),
-        point.measurement.kind,
-        throughput.measured_format(point.device, point.measurement),
-    )
-    error = point.error(fitted)
-    return None if error is None else error + math.log(factor)
-
-
-def _at(grid: Grid, index: int, cell: Efficiency, experts: float) -> float:
-    return grid.errors(index, experts)[grid.cells.index(cell)] or 0.0
-
-
-def _nearest_cell(grid: Grid, wanted: Efficiency) -> Efficiency:
-    """Find the tried efficiency that is nearest."""
-    return min(
-        grid.cells,
-        key=lambda cell: (
-            abs(math.log(cell.compute / wanted.compute))
-            + abs(math.log(cell.bandwidth / wanted.bandwidth))
-        ),
-    )
-
-
-def spread(benchmarks: pl.DataFrame) -> dict[str, list[float]]:
-    """List how far each system is from the one that represents its accelerator and benchmark."""
-    spreads: dict[str, list[float]] = {"serving": [], "single_user": []}
-    for chosen in measurements(benchmarks):
-        if chosen.kind == "prompt":
-            continue
-        scenario = "Offline" if chosen.kind == "serving" else "SingleUser"
-        label_round = chosen.label.split("/")[1]
-        same = benchmarks.filter(
-            accelerator_id=chosen.accelerator_id,
-            model=chosen.label.split("/")[0],
-            scenario=scenario,
-            round=label_round,
-        )
-        if chosen.precision is not None:
-            same = same.filter(precision=chosen.precision)
-        rates = same["per_accelerator"].drop_nulls().to_list()
-        if len(rates) > 1:
-            spreads[chosen.kind] += [abs(chosen.per_device / rate - 1) for rate in rates]
-    return spreads
-
-
-def errors_sheet(
-    answers: dict[str, Predictions],
-    spreads: dict[str, list[float]],
-    others: dict[str, dict[str, list[float]]],
-) -> pl.DataFrame:
-    """Summarise the errors by basis and kind; ``others`` are those of further kinds."""
-    rows = []
-    for kind, of_kind in answers.items():
-        by_basis = {"measured": spreads[kind]} | {
-            basis: [abs(math.exp(error) - 1) for _, error in listed]
-            for basis, listed in of_kind.items()
-        }
-        for basis, values in by_basis.items():
-            rows.append((basis, kind, len(values), *_quantiles(values)))
-    for kind, by_basis in others.items():
-        for basis, values in by_basis.items():
-            rows.append((basis, kind, len(values), *_quantiles(values)))
-    return pl.DataFrame(
-        rows,
-        schema=["basis", "kind", "measurements", "median_error", "p90_error"],
-        orient="row",
-    ).sort("basis", "kind")
-
-
-def _quantiles(values: list[float]) -> tuple[float, float]:
-    """Return the median and the 90th percentile; 0.1 and 0.2 where nothing was repeated."""
-    if len(values) < 3:
-        return 0.1, 0.2
-    ordered = sorted(values)
-    at = min(len(ordered) - 1, math.ceil(0.9 * len(ordered)) - 1)
-    return round(statistics.median(ordered), 3), round(ordered[at], 3)
+    residuals = points.residuals(fitted.constants)
+    residuals = residuals - np.array([fitted.factors.get(cell, 0.0) for cell in points.cell])
+    corrected = residuals.copy()
+    measured = np.zeros(len(points.rows), dtype=bool)
+    for number, alike in enumerate(points.alike):
+        used = alike[kept[alike]]
+        if len(used):
+            share = len(used) / (len(used) + SHRINK_LOCAL)
+            corrected[number] -= np.median(residuals[used]) * share
+            measured[number] = True
+    return corrected, measured
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """What is written: three sheets, and the predictions behind them by kind."""
+class LeftOut:
+    """Errors of measurements that were left out, with the group they were left out in."""
 
-    efficiencies: pl.DataFrame
-    utilisations: pl.DataFrame
-    errors: pl.DataFrame
-    answers: dict[str, Predictions]
+    error: np.ndarray
+    measured: np.ndarray
+
+    @staticmethod
+    def by(points: Points, groups: np.ndarray) -> "LeftOut":
+        """Leave out one group after the other; everything is fitted on the rest."""
+        error = np.zeros(len(points.rows))
+        measured = np.zeros(len(points.rows), dtype=bool)
+        for group in sorted(set(groups)):
+            kept = groups != group
+            found, corrected = errors(points, fit(points, kept), kept)
+            error[~kept], measured[~kept] = found[~kept], corrected[~kept]
+        return LeftOut(error, measured)
 
 
-def build() -> Fitted:
-    """Fit everything."""
-    benchmarks = sheets.load("benchmarks")
-    accelerators = sheets.load("accelerators")
-    listed = points(accelerators, benchmarks)
-    flops_per_byte = fit_flops_per_byte(listed)
-    grids = {kind: Grid(listed, kind, flops_per_byte) for kind in KIND_NAMES}
-    experts = fit_experts(grids["serving"])
-    efficiencies = efficiencies_sheet(grids["serving"], grids["single_user"], experts)
-    fitted = calibration_from(efficiencies)
-    answers = {kind: left_out(grid, experts, fitted) for kind, grid in grids.items()}
-    speeds = training_speeds(sheets.load("training_speeds"), accelerators)
-    tuning = {
-        "measured": tuning_spread(benchmarks),
-        **training_calibration.errors(speeds, accelerators, benchmarks),
+QUANTILES = (0.05, 0.25, 0.75, 0.95)
+
+
+def ranges(schemes: Sequence[LeftOut], chosen: np.ndarray) -> dict[str, tuple[np.ndarray, int]]:
+    """Return the quantiles of the errors by basis, of the chosen measurements in all schemes."""
+    found = {}
+    for basis, flag in (("measured", True), ("modeled", False)):
+        pooled = np.concatenate([s.error[chosen & (s.measured == flag)] for s in schemes])
+        found[basis] = (np.quantile(pooled, QUANTILES), len(pooled))
+    return found
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many measurements of a source the ranges contain that all other sources give."""
+
+    source: str
+    count: int
+    inner: float
+    outer: float
+    middle: float
+    """Middle of estimate / measured - 1."""
+    median_error: float
+    p90_error: float
+
+
+def coverage(
+    points: Points, schemes: Sequence[LeftOut], tested: LeftOut, source: str | None
+) -> Coverage:
+    """Count the errors of a source within the ranges of the other sources; None: of all."""
+    everything = np.ones(len(points.rows), dtype=bool)
+    chosen = everything if source is None else points.source == source
+    inner = np.zeros(len(points.rows), dtype=bool)
+    outer = inner.copy()
+    for name in sorted(set(points.source[chosen])):
+        of_source = points.source == name
+        for basis, (ends, _) in ranges(schemes, ~of_source).items():
+            mine = of_source & (tested.measured == (basis == "measured"))
+            inner[mine] = (ends[1] <= tested.error[mine]) & (tested.error[mine] <= ends[2])
+            outer[mine] = (ends[0] <= tested.error[mine]) & (tested.error[mine] <= ends[3])
+    off = np.abs(np.expm1(-tested.error[chosen]))
+    return Coverage(
+        source or "all",
+        int(chosen.sum()),
+        float(inner[chosen].mean()),
+        float(outer[chosen].mean()),
+        float(np.expm1(-np.median(tested.error[chosen]))),
+        float(np.median(off)),
+        float(np.quantile(off, 0.9)),
+    )
+
+
+def cpu_errors() -> dict[str, list[float]]:
+    """Return ln(measured / estimate) by load, of machine types whose CPU others have."""
+    found: dict[str, list[float]] = {"few": [], "full": []}
+    for rows in cpu_speeds().values():
+        for row in rows:
+            if row.kind == "prompt":
+                continue
+            others = [other for other in rows if other.instance_type != row.instance_type]
+            machine = (row.provider, row.instance_type, row.vcpus)
+            host = cpu_host(others, machine, math.inf, row.model)
+            if host is not None:
+                rate = _cpu_rate(host[0], row)
+                found[row.work.load].append(math.log(row.tokens_per_second / rate))
+    return found
+
+
+def _cpu_rate(host: Host, row: CpuSpeed) -> float:
+    return speed(host, row.work, 1, row.users, CPU_CONSTANTS).tokens_per_second
+
+
+Row = tuple[str, str, str | None, float, int]
+
+
+def sheet(
+    fitted: Fit, points: Points, found: dict[str, tuple[np.ndarray, int]], tuned: float
+) -> pl.DataFrame:
+    """Return the sheet speed_model."""
+    count = len(points.rows)
+    rows: list[Row] = [
+        ("constant", name, None, value, count)
+        for name, value in zip(PARTS, fitted.constants, strict=True)
+    ]
+    of_tuned = int((points.source == TUNED).sum())
+    rows.append(("constant", TUNED, None, round(math.exp(tuned), 3), of_tuned))
+    for cell, factor in fitted.factors.items():
+        family, load = cell.split("/")
+        of_cell = int((points.cell == cell).sum())
+        rows.append(("factor", family, load, round(math.exp(factor), 3), of_cell))
+    cpu = []
+    for load, listed in cpu_errors().items():
+        middle = float(np.median(listed))
+        rows.append(("factor", "cpu", load, round(math.exp(middle), 3), len(listed)))
+        cpu += [error - middle for error in listed]
+    others = {"cpu": cpu} | {
+        f"training {basis}": listed for basis, listed in training_errors().items()
     }
-    others = {"training": tuning, **cpu_calibration.errors(load_cpu_speeds())}
-    errors = errors_sheet(answers, spread(benchmarks), others)
-    return Fitted(efficiencies, utilisations_sheet(speeds), errors, answers)
+    all_ranges = found | {
+        basis: (np.quantile(listed, QUANTILES), len(listed)) for basis, listed in others.items()
+    }
+    for basis, (ends, size) in all_ranges.items():
+        for name, end in zip(RANGE, ends, strict=True):
+            rows.append(("range", basis, name, round(float(np.exp(end)), 3), size))
+    schema = ["kind", "name", "load", "value", "measurements"]
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def table(errors: pl.DataFrame) -> str:
+def measured_sheet(fitted: Fit, points: Points) -> pl.DataFrame:
+    """Return the sheet measured_speeds: by how much each network was faster when measured."""
+    residuals = points.residuals(fitted.constants)
+    residuals = residuals - np.array([fitted.factors.get(cell, 0.0) for cell in points.cell])
+    rows = []
+    for number, alike in enumerate(points.alike):
+        if number != alike[0]:
+            continue  # one row for all of them
+        errors_of = residuals[alike]
+        middle = float(np.median(errors_of))
+        nearest = points.rows[alike[int(np.abs(errors_of - middle).argmin())]]
+        factor = round(math.exp(middle * len(alike) / (len(alike) + SHRINK_LOCAL)), 3)
+        of = points.rows[number]
+        key = (of.accelerator_id, of.work.load, of.model_id)
+        rows.append((*key, factor, len(alike), nearest.label))
+    schema = ["accelerator_id", "load", "model_id", "factor", "measurements", "measurement"]
+    return pl.DataFrame(rows, schema=schema, orient="row").sort(schema[:3])
+
+
+def load_points() -> Points:
+    """Load every measurement of the sheets."""
+    one = hosts(sheets.load("accelerators"))
+    families = {name: host.device.family for name, host in one.items()}
+    return Points(measurements(families), one)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The sheet, and the errors of measurements left out."""
+
+    sheet: pl.DataFrame
+    measured: pl.DataFrame
+    points: Points
+    schemes: dict[str, LeftOut]
+    """By what is left out: source, accelerator, half."""
+
+    @property
+    def weighted(self) -> list[LeftOut]:
+        """Errors that ranges are taken from: those of another source count twice."""
+        return [self.schemes["source"], *self.schemes.values()]
+
+
+def build() -> Calibration:
+    """Fit everything."""
+    points = load_points()
+    tuned = points.divide_tuned()
+    schemes = {
+        "source": LeftOut.by(points, points.source),
+        "accelerator": LeftOut.by(points, points.accelerator),
+        "half": LeftOut.by(points, points.half),
+    }
+    calibration = Calibration(pl.DataFrame(), pl.DataFrame(), points, schemes)
+    everything = np.ones(len(points.rows), dtype=bool)
+    found = ranges(calibration.weighted, everything)
+    fitted = fit(points, everything)
+    written = sheet(fitted, points, found, tuned)
+    return Calibration(written, measured_sheet(fitted, points), points, schemes)
+
+
+def table(calibration: Calibration) -> str:
     """Write the table of docs/method.md."""
     lines = [
-        "| basis | kind | measurements | median error | 90th percentile |",
-        "|---|---|---|---|---|",
+        "| left out | measurements | estimate / measured, middle | median error |"
+        " 90th percentile | in the inner range | in the outer range |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for row in errors.iter_rows(named=True):
+    sources = sorted(set(calibration.points.source))
+    listed = [("source", source) for source in [*sources, None]]
+    for scheme, source in [*listed, ("accelerator", None), ("half", None)]:
+        tested = calibration.schemes[scheme]
+        row = coverage(calibration.points, calibration.weighted, tested, source)
+        name = f"{scheme} {row.source}" if source else f"each {scheme} in turn"
         lines.append(
-            f"| {row['basis']} | {NAMES[row['kind']]} | {row['measurements']}"
-            f" | {row['median_error']:.0%} | {row['p90_error']:.0%} |"
+            f"| {name} | {row.count} | {row.middle:+.0%} | {row.median_error:.0%} |"
+            f" {row.p90_error:.0%} | {row.inner:.0%} | {row.outer:.0%} |"
         )
     return "\n".join(lines)
 
 
 SIZE, MARGIN = 420, 50
-LOW, HIGH = 0.0, 5.0  # powers of ten of tokens/s
+LOW, HIGH = 0.0, 6.0  # powers of ten of tokens/s
+COLORS = ("#1f6feb", "#d29922", "#2da44e", "#cf222e", "#8250df", "#57606a", "#bf3989")
 
 
-def plot(answers: list[tuple[Point, float]]) -> str:
-    """Draw predicted against measured tokens/s of one accelerator, both in powers of ten."""
+def plot(calibration: Calibration) -> str:
+    """Draw estimates of the sources left out against measured tokens/s, in powers of ten."""
 
     def at(value: float) -> float:
-        return round(MARGIN + (math.log10(value) - LOW) / (HIGH - LOW) * (SIZE - 2 * MARGIN), 1)
+        return round(MARGIN + (value / math.log(10) - LOW) / (HIGH - LOW) * (SIZE - 2 * MARGIN), 1)
 
-    dots = []
-    for point, error in answers:
-        measured = point.measurement.per_device
-        colour = "#1f6feb" if point.measurement.kind == "serving" else "#d29922"
-        name = f"{point.device.accelerator_id}: {point.measurement.benchmark}"
-        dots.append(
-            f'<circle cx="{at(measured)}" cy="{SIZE - at(measured * math.exp(error))}" r="3"'
-            f' fill="{colour}" fill-opacity="0.7"><title>{name}</title></circle>'
-        )
-    ticks = []
-    for power in range(int(LOW), int(HIGH) + 1):
-        place = at(10**power)
-        ticks.append(f'<text x="{place}" y="{SIZE - 30}" text-anchor="middle">{10**power}</text>')
-        ticks.append(f'<text x="45" y="{SIZE - place + 4}" text-anchor="end">{10**power}</text>')
-    low, high = at(10**LOW), at(10**HIGH)
-    lines = [
-        f'<line x1="{low}" y1="{SIZE - low}" x2="{high}" y2="{SIZE - high}" stroke="#888"/>',
-        f'<text x="{SIZE / 2}" y="{SIZE - 10}" text-anchor="middle">measured, tokens/s of one'
-        " accelerator</text>",
-        '<text x="12" y="20">modelled without that accelerator; blue: filled, yellow: one user'
-        "</text>",
+    points, errors_left = calibration.points, calibration.schemes["source"].error
+    sources = sorted(set(points.source))
+    dots = [
+        f'<circle cx="{at(measured)}" cy="{round(SIZE - at(measured - error), 1)}" r="2"'
+        f' fill="{COLORS[sources.index(source)]}" fill-opacity="0.6"/>'
+        for measured, error, source in zip(points.measured, errors_left, points.source, strict=True)
     ]
+    labels = []
+    for power in range(int(LOW), int(HIGH) + 1):
+        place = at(power * math.log(10))
+        labels.append(f'<text x="{place}" y="{SIZE - 30}" text-anchor="middle">1e{power}</text>')
+        labels.append(f'<text x="45" y="{SIZE - place + 4}" text-anchor="end">1e{power}</text>')
+    for number, source in enumerate(sources):
+        labels.append(
+            f'<text x="60" y="{40 + 14 * number}" fill="{COLORS[number]}">{source}</text>'
+        )
+    low, high = at(LOW * math.log(10)), at(HIGH * math.log(10))
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}"'
             ' font-family="sans-serif" font-size="11">',
             '<rect width="100%" height="100%" fill="#fff"/>',
-            *lines,
-            *ticks,
+            f'<line x1="{low}" y1="{SIZE - low}" x2="{high}" y2="{SIZE - high}" stroke="#888"/>',
+            f'<text x="{SIZE / 2}" y="{SIZE - 10}" text-anchor="middle">measured tokens/s</text>',
+            '<text x="12" y="20">estimated tokens/s, fitted without that source</text>',
+            *labels,
             *dots,
             "</svg>\n",
         ]
@@ -453,20 +440,19 @@ def csv_text(frame: pl.DataFrame) -> str:
     return buffer.getvalue()
 
 
-def main(arguments: list[str]) -> int:
+def written(calibration: Calibration, arguments: list[str]) -> int:
     """Write or check every file; returns the exit status."""
-    fitted = build()
-    modelled = [pair for of_kind in fitted.answers.values() for pair in of_kind["modelled"]]
-    method = with_table(METHOD.read_text(encoding="utf-8"), table(fitted.errors))
+    speeds = training_speeds(sheets.load("training_speeds"), sheets.load("accelerators"))
+    folder, method = PROJECT / "data" / "specs", PROJECT / "docs" / "method.md"
     files = {
-        SHEETS / "efficiencies.csv": csv_text(fitted.efficiencies),
-        SHEETS / "utilisations.csv": csv_text(fitted.utilisations),
-        SHEETS / "calibration.csv": csv_text(fitted.errors),
-        PLOT: plot(modelled),
-        METHOD: method,
+        folder / "speed_model.csv": csv_text(calibration.sheet),
+        folder / "measured_speeds.csv": csv_text(calibration.measured),
+        folder / "utilisations.csv": csv_text(utilisations_sheet(speeds)),
+        PROJECT / "docs" / "calibration.svg": plot(calibration),
+        method: with_table(method.read_text(encoding="utf-8"), table(calibration)),
     }
     return max(write_or_check(target, text, arguments) for target, text in files.items())
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(written(build(), sys.argv[1:]))

@@ -1,9 +1,10 @@
 """Compute which share of its peak rate an accelerator reaches in training, and how sure that is.
 
-``tools.calibration`` writes the results: data/specs/utilisations.csv, and the rows "fine-tuning and
-training" of the table in docs/method.md.
+``tools.calibration`` writes the results: data/specs/utilisations.csv, and the ranges of trainings
+in data/specs/speed_model.csv.
 """
 
+import math
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,18 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.formulas import language_model, training
-from hwprices.formulas.training import EXPERTS_SHARE, Cluster
+from hwprices.formulas import language_model
+from hwprices.formulas.training import EXPERTS_SHARE
 from hwprices.read.recommend.devices import Device, device
-from hwprices.read.recommend.measurements import (
-    TUNING_BENCHMARK,
-    TUNING_CONTEXT,
-    TUNING_TOKENS,
-    tunings,
-)
 from hwprices.read.recommend.model_shape import model_shape
-
-ONE_MACHINE = 8  # accelerators; larger systems of MLPerf's fine-tuning take more steps
+from hwprices.specs import sheets
 
 FEWEST = 3
 """Measured trainings whose middle represents an accelerator."""
@@ -114,68 +108,25 @@ def utilisations_sheet(speeds: list[TrainingSpeed]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row").sort("accelerator_id", "precision")
 
 
-def errors(
-    speeds: list[TrainingSpeed], accelerators: pl.DataFrame, benchmarks: pl.DataFrame
-) -> dict[str, list[float]]:
-    """List how far answers are from trainings that they are not based on, by basis.
+def training_errors() -> dict[str, list[float]]:
+    """List ln(measured / estimate) of published trainings, by basis.
 
-    scaled: an accelerator's other trainings, and all of them for MLPerf's fine-tuning. modelled:
-    the trainings of other accelerators of its kind (TPU or not, FP8 or not), and for MLPerf's
-    fine-tuning the assumed share.
+    measured: from an accelerator's other trainings. modeled: from those of other accelerators of
+    its kind (TPU or not, FP8 or not).
     """
-    scaled = []
-    modelled = []
+    speeds = training_speeds(sheets.load("training_speeds"), sheets.load("accelerators"))
+    found: dict[str, list[float]] = {"measured": [], "modeled": []}
     for speed in speeds:
         others = [other for other in speeds if other is not speed]
         own = utilisations(others).get(speed.key)
         if own is not None:
-            scaled.append(abs(own[0] * speed.experts_share / speed.mfu - 1))
+            found["measured"].append(math.log(speed.mfu / (own[0] * speed.experts_share)))
         kin = [
             other.dense_mfu
             for other in others
             if (other.is_tpu, other.narrow) == (speed.is_tpu, speed.narrow)
             and other.device.accelerator_id != speed.device.accelerator_id
         ]
-        modelled.append(abs(statistics.median(kin) * speed.experts_share / speed.mfu - 1))
-    known = utilisations(speeds)
-    rows = {row["accelerator_id"]: row for row in accelerators.iter_rows(named=True)}
-    for accelerator_id, count, minutes in _measured_tunings(benchmarks):
-        accelerator = device(rows[accelerator_id])
-        own = known.get((accelerator_id, True))
-        if own is not None:
-            scaled.append(_tuning_error(accelerator, count, minutes, own[0]))
-        modelled.append(_tuning_error(accelerator, count, minutes, None))
-    return {"scaled": scaled, "modelled": modelled}
-
-
-def _measured_tunings(benchmarks: pl.DataFrame) -> list[tuple[str, float, float]]:
-    """List MLPerf's fine-tuning on one machine: accelerator, how many, minutes."""
-    return [
-        (accelerator_id, count, tuning.minutes)
-        for (accelerator_id, count), tuning in tunings(benchmarks).items()
-        if count <= ONE_MACHINE
-    ]
-
-
-def _tuning_error(
-    accelerator: Device, count: float, minutes: float, measured: float | None
-) -> float:
-    """Compare MLPerf's fine-tuning with the time that an MFU gives."""
-    model = model_shape("llama-2-70b")
-    flops = language_model.training_flops(model, "lora", TUNING_TOKENS, TUNING_CONTEXT)
-    rate = accelerator.rate("fp8") or 0.0
-    cluster = Cluster(1, count, rate, accelerator.link_bytes_per_second, None)
-    mfu = training.utilisation(
-        cluster, narrow=True, unpacked=False, has_experts=False, measured=measured
-    )
-    return abs(training.hours(flops, cluster, mfu) * 60 / minutes - 1)
-
-
-def tuning_spread(benchmarks: pl.DataFrame) -> list[float]:
-    """List how far each system's fine-tuning is from the one that represents its size."""
-    chosen = tunings(benchmarks)
-    rows = benchmarks.filter(model=TUNING_BENCHMARK).drop_nulls(["accelerator_count", "result"])
-    return [
-        abs(chosen[row["accelerator_id"], row["accelerator_count"]].minutes / row["result"] - 1)
-        for row in rows.iter_rows(named=True)
-    ]
+        expected = statistics.median(kin) * speed.experts_share
+        found["modeled"].append(math.log(speed.mfu / expected))
+    return found

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
     from hwprices.read.recheck import Recheck
-    from hwprices.read.recommend.job import Limits, Question, Serving
+    from hwprices.read.recommend.question import Limits, Question, Serving
     from hwprices.read.recommend.recommend import recommend
     from hwprices.release.versions import releases
 
@@ -51,12 +51,12 @@ _MODULES = {
     "Explanation": "hwprices.read.explain",
     "HwpricesError": "hwprices.errors",
     "HwpricesWarning": "hwprices.errors",
-    "Limits": "hwprices.read.recommend.job",
+    "Limits": "hwprices.read.recommend.question",
     "Overlays": "hwprices.read.overlays.rules",
     "Ownership": "hwprices.read.ownership",
-    "Question": "hwprices.read.recommend.job",
+    "Question": "hwprices.read.recommend.question",
     "Recheck": "hwprices.read.recheck",
-    "Serving": "hwprices.read.recommend.job",
+    "Serving": "hwprices.read.recommend.question",
     "Trace": "hwprices.read.landed",
     "device": "hwprices.read.device.device",
     "open": "hwprices.read.dataset",

@@ -7,18 +7,11 @@ import pytest
 from tests.helpers.small_release import Release
 
 from hwprices.errors import HwpricesError
-from hwprices.read.recommend.cpu_speeds import (
-    CpuMachine,
-    MeasuredCpus,
-    at_size,
-    cpu_speeds,
-    filled_speed,
-    load_cpu_speeds,
-    machine_of,
-)
-from hwprices.read.recommend.job import Limits, Serving
+from hwprices.read.recommend.cpu_speeds import CPU_CONSTANTS, at_size, cpu_host, cpu_speeds
 from hwprices.read.recommend.model_shape import model_shape
+from hwprices.read.recommend.question import Limits, Serving
 from hwprices.read.recommend.recommend import recommend
+from hwprices.read.recommend.speed import speed
 from hwprices.specs import sheets
 
 LLAMA = model_shape("llama-2-7b")
@@ -32,30 +25,32 @@ def test_every_cpu_and_model_of_the_sheet_is_known() -> None:
 
 
 def test_a_machine_has_the_speed_that_was_measured_on_it() -> None:
-    """Its own rates give back the speed for one user of c7g.4xlarge: 16.09 tokens/s."""
+    """Its own rates give back the speed for one user of m7g.4xlarge, 15.98 tokens/s."""
+    rows = cpu_speeds()["aws-graviton3"]
     row = next(
         row
-        for row in load_cpu_speeds()
-        if (row.cpu_id, row.vcpus, row.model_id) == ("aws-graviton3", 16, "llama-2-7b")
-        and row.kind == "single_user"
+        for row in rows
+        if (row.vcpus, row.model_id, row.kind) == (16, "llama-2-7b", "single_user")
     )
-    rates = cpu_speeds().rates(machine_of(row), LLAMA)
-    assert rates is not None
-    assert rates.basis == "scaled"
-    speed = filled_speed(rates, LLAMA, row.request, 1)
-    assert speed.tokens_per_second == pytest.approx(row.tokens_per_second, rel=0.01)
+    found = cpu_host(rows, (row.provider, row.instance_type, 16), math.inf, LLAMA)
+    assert found is not None
+    host, label = found
+    assert label.instance_type == row.instance_type
+    alone = speed(host, row.work, 1, 1, CPU_CONSTANTS)
+    assert row.tokens_per_second == 15.98
+    assert alone.tokens_per_second == pytest.approx(15.98, rel=0.01)
 
 
 def test_another_machine_with_the_cpu_has_its_rates_by_size() -> None:
-    """Between 16 and 32 vCPUs lie the rates of 24; the type is not measured, so it is modelled."""
-    speeds = cpu_speeds()
-    rates = [
-        speeds.rates(CpuMachine("aws", "", "aws-graviton4", vcpus, math.inf), LLAMA)
-        for vcpus in (16, 20, 32)
-    ]
-    assert all(rate is not None and rate.basis == "modelled" for rate in rates)
-    bytes_read = [rate.bytes_per_second for rate in rates if rate]
-    assert bytes_read == sorted(bytes_read)
+    """Between 16 and 32 vCPUs lie the rates of 20."""
+    rows = cpu_speeds()["aws-graviton4"]
+    read = []
+    for vcpus in (16, 20, 32):
+        found = cpu_host(rows, ("aws", "", vcpus), math.inf, LLAMA)
+        assert found is not None
+        read.append(found[0].device.bytes_per_second)
+    assert read == sorted(read)
+    assert read[0] < read[1] < read[2]
 
 
 def test_a_rate_outside_the_measured_sizes() -> None:
@@ -67,9 +62,8 @@ def test_a_rate_outside_the_measured_sizes() -> None:
 
 def test_a_cpu_that_nobody_measured_has_no_rates() -> None:
     """Nothing is guessed from other CPUs."""
-    machine = CpuMachine("oracle", "", "nvidia-grace", 8, math.inf)
-    assert cpu_speeds().rates(machine, LLAMA) is None
-    assert MeasuredCpus([]).rates(machine, LLAMA) is None
+    assert "nvidia-grace" not in cpu_speeds()
+    assert cpu_host([], ("oracle", "", 8), math.inf, LLAMA) is None
 
 
 def cpus(release: Release, model: str = "llama-3.1-8b", **serving: float) -> pl.DataFrame:
@@ -83,10 +77,9 @@ def test_machines_without_accelerators_are_ranked_when_asked_for(release: Releas
     fits = cpus(release, concurrency=1).filter(pl.col("excluded").is_null())
     assert fits.height
     assert fits["accelerator_id"].null_count() == fits.height
-    measured = {row.cpu_id for row in load_cpu_speeds()}
-    assert set(fits["cpu_id"]) <= measured
-    assert set(fits["basis"]) <= {"scaled", "modelled"}
-    assert set(fits["precision"]) == {"int4"}
+    assert set(fits["cpu_id"]) <= set(cpu_speeds())
+    assert set(fits["basis"]) <= {"measured", "modeled"}
+    assert set(fits["precision"]) == {"int8"}
     assert fits["usd_per_million_tokens"].null_count() == 0
 
 

@@ -21,9 +21,9 @@ from hwprices.read.overlays import rules
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import media
 from hwprices.read.recommend.exclusions import sentences
-from hwprices.read.recommend.job import Limits, Question, Serving, make_job
-from hwprices.read.recommend.ranking import OUTPUT
-from hwprices.read.recommend.recommend import recommend
+from hwprices.read.recommend.job import make_job
+from hwprices.read.recommend.question import Limits, Question, Serving
+from hwprices.read.recommend.recommend import OUTPUT, recommend
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
 
@@ -108,120 +108,18 @@ def test_full_fine_tuning_of_7b_does_not_fit_one_24_gb_gpu(release: Release) -> 
 
 def test_70b_inference_in_16_bits_needs_more_than_one_80_gb_gpu(release: Release) -> None:
     fit, out = ranked(release, "llama-3.1-70b", "inference", precision="bf16")
-    assert {"g6e.12xlarge", "p4d.24xlarge"} | HOPPER_8 <= set(fit["machine"])
+    assert {"p4d.24xlarge"} | HOPPER_8 <= set(fit["machine"])
     assert "24.0 GiB can be used" in out["g6.xlarge"]
     assert "24.0 GiB can be used" in out["pc-rtx-4090"]
-    assert fit.filter(machine="g6e.12xlarge")["memory_needed_gib"].item() > 131
-
-
-def test_a_measurement_is_the_answer(release: Release) -> None:
-    """Llama 2 70B on eight H100 in MLPerf v4.1: the same price as the measured column of offers."""
-    fit, _ = ranked(release, "llama-2-70b", "inference")
-    offers = release.tables["offers"]
-    for machine in ("p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5"):
-        row = fit.filter(machine=machine).row(0, named=True)
-        measured = offers.filter(instance_type=machine)["usd_per_million_tokens_llama2_70b"]
-        assert row["basis"] == "measured"
-        assert row["measurement"].startswith("llama2-70b-99/v4.1/Supermicro")
-        assert row["tokens_per_second"] == pytest.approx(24_180.6)
-        assert row["usd_per_million_tokens"] == pytest.approx(measured.item(), rel=Decimal("1e-6"))
-        parts = row["usd_per_million_input_tokens"] + row["usd_per_million_output_tokens"]
-        assert parts == pytest.approx(row["usd_per_million_tokens"], rel=Decimal("0.001"))
-
-
-def test_s11_a_measured_cost_goes_before_that_of_a_small_batch(release: Release) -> None:
-    """55.04 USD × 10^6 / (24,180.6 tokens/s × 3600) is 0.632 USD; a batch of 8 costs many times it.
-
-    Where nothing was measured, a machine is filled too.
-    """
-    fit, _ = ranked(release, "llama-2-70b")
-    few, _ = ranked(release, "llama-2-70b", serving=Serving(concurrency=8))
-    cost, cost_of_eight = (
-        {row["machine"]: (row["usd_per_million_tokens"], row["basis"]) for row in rows.to_dicts()}
-        for rows in (fit, few)
-    )
-    assert cost["p5.48xlarge"] == (
-        pytest.approx(Decimal("0.63228"), rel=Decimal("1e-4")),
-        "measured",
-    )
-    assert cost_of_eight["p5.48xlarge"][0] > 5 * cost["p5.48xlarge"][0]
-    assert cost["g6e.12xlarge"][1] == "modelled"
-    assert cost_of_eight["g6e.12xlarge"][0] > 5 * cost["g6e.12xlarge"][0]
-
-
-H200_TUNING = 23.193 / 60 * 1e8 / (3072 * 8192)
-"""Hours of 10^8 tokens: Cisco's eight H200 took 23.193 minutes for 3,072 sequences of 8,192."""
-
-
-@pytest.mark.parametrize(
-    ("days", "nodes", "hours"),
-    [
-        (None, 1, H200_TUNING),
-        (0.0645, 1, H200_TUNING),  # 1.548 hours; the model without the measurement has 1.9
-        (0.06, 2, H200_TUNING / 2 * (1 + 0.25 / 24)),  # 1.44 hours; checkpoints take 0.25 h a day
-    ],
-)
-def test_machines_are_counted_with_the_measured_time_of_a_training(
-    release: Release, days: float | None, nodes: int, hours: float
-) -> None:
-    assert pytest.approx(1.536, abs=1e-3) == H200_TUNING
-    fit, _ = ranked(release, "llama-2-70b", "lora", days=days)
-    p5en = fit.filter(machine="p5en.48xlarge").row(0, named=True)
-    assert (p5en["nodes"], p5en["hours"]) == (nodes, pytest.approx(hours))
-    assert p5en["basis"] == ("measured" if nodes == 1 else "scaled")
-    assert "Cisco" in p5en["measurement"]
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"precision": "int4"},
-        {"context": 512},
-        {"mfu": 0.1},
-        {"batch": 2},
-        {"optimizer": "sgd"},
-        {"checkpointing": False},
-    ],
-)
-def test_a_measured_training_does_not_replace_what_is_asked(
-    release: Release, asked: dict[str, Any]
-) -> None:
-    fit, _ = ranked(release, "llama-2-70b", "lora", **asked)
-    p5en = fit.filter(machine="p5en.48xlarge").row(0, named=True)
-    assert (p5en["basis"], p5en["measurement"]) == ("modelled", None)
-    assert p5en["precision"] == asked.get("precision", "bf16")
-
-
-def test_an_owned_machine_is_measured_too(release: Release) -> None:
-    fit, _ = ranked(release, "llama-2-70b", "inference", where="local")
-    dgx = fit.filter(machine="dgx-h100").row(0, named=True)
-    assert dgx["basis"] == "measured"
-    assert dgx["usd_per_million_tokens"] == pytest.approx(Decimal("0.165"), abs=Decimal("0.001"))
-
-
-def test_another_question_is_scaled_from_the_measurement(release: Release) -> None:
-    fit, _ = ranked(release, "llama-2-70b", serving=Serving(input_tokens=294, output_tokens=600))
-    row = fit.filter(machine="p5.48xlarge").row(0, named=True)
-    assert row["basis"] == "scaled"
-    assert 0 < row["tokens_per_second"] < 24_180.6 * 1.3
-    assert fit.filter(machine="g6e.12xlarge")["basis"].item() == "modelled"
-    assert row["error"] < row["error_p90"]
-
-
-def test_nothing_is_faster_than_the_fastest_measurement(release: Release) -> None:
-    """The same work was measured: whatever is asked, no more of it is promised."""
-    for serving in (Serving(concurrency=100_000), Serving(min_tokens_per_second=0.1)):
-        fit, _ = ranked(release, "llama-2-70b", serving=serving)
-        h100 = fit.filter(pl.col("machine").is_in(list(HOPPER_8)))
-        per_machine = h100["tokens_per_second"] / h100["nodes"]
-        assert per_machine.max() <= 24_180.6 * 1.001  # type: ignore[operator]
+    assert fit.filter(machine="p4d.24xlarge")["memory_needed_gib"].item() > 131
+    assert out["g6e.12xlarge"].startswith("it does not reach the speed per user")
 
 
 def test_each_user_gets_the_speed_that_is_asked_for(release: Release) -> None:
     slow, _ = ranked(release, "llama-3.1-8b", serving=Serving(min_tokens_per_second=10))
     fast, out = ranked(release, "llama-3.1-8b", serving=Serving(min_tokens_per_second=100))
     assert fast["tokens_per_second_per_user"].min() >= 99.9  # type: ignore[operator]
-    assert "it does not reach the requested speed" in out.values()
+    assert any("does not reach the speed per user" in reason for reason in out.values())
     both = slow.join(fast, on="machine", suffix="_fast")
     assert (both["usd_per_million_tokens_fast"] >= both["usd_per_million_tokens"]).all()
 
@@ -260,38 +158,28 @@ def test_no_ranked_machine_breaks_a_limit(
     assert (fit["seconds_to_first_token"] <= latest * (1 + 1e-9)).all()
 
 
-def test_the_floor_of_speeds_is_said_where_it_holds(release: Release) -> None:
-    """What was measured had no floor: MLPerf's full queue."""
-    floor = "at least 5 tokens/s each"
-    vague = recommend("llama-2-70b", dataset=release)["assumed"][0]
-    assert f"{floor} (measured speeds have no such floor);" in vague
-    asked = recommend("llama-2-70b", dataset=release, serving=Serving(output_tokens=300))
-    assert f"{floor};" in asked["assumed"][0]
-    cpus = Limits(machines="cpus")
-    assert f"{floor};" in recommend("llama-2-70b", dataset=release, limits=cpus)["assumed"][0]
-
-
 def test_more_requests_take_more_machines(release: Release) -> None:
     few, _ = ranked(release, "llama-3.1-8b", serving=Serving(requests_per_second=1))
     many, _ = ranked(release, "llama-3.1-8b", serving=Serving(requests_per_second=1000))
     assert few.filter(machine="p5.48xlarge")["nodes"].item() == 1
-    assert many.filter(machine="g6.xlarge")["nodes"].item() > 10
+    assert many.filter(machine="p5.48xlarge")["nodes"].item() >= 4
 
 
 def test_costs_are_of_the_requests_asked_for_not_of_all_that_a_machine_could_do(
     release: Release,
 ) -> None:
-    """2 requests/s of 300 tokens are 600 tokens/s: 55.04 × 10^6 / (600 × 3600) is 25.48 USD."""
+    """2 requests/s of 2,000 and 300 tokens: 55.04 × 10^6 / (4,600 × 3600) is 3.3237 USD."""
     serving = Serving(input_tokens=2000, output_tokens=300, requests_per_second=2)
     fit, _ = ranked(release, "llama-3.1-8b", serving=serving)
     p5 = fit.filter(machine="p5.48xlarge").row(0, named=True)
-    assert p5["tokens_per_second"] > 10_000
-    assert float(p5["usd_per_million_tokens"]) == pytest.approx(25.4815, abs=1e-4)
-    grams = p5["operational_gco2e"] * 1e6 / (600 * 3600)
+    assert p5["tokens_per_second_low"] > 10_000
+    assert float(p5["usd_per_million_tokens"]) == pytest.approx(3.3237, abs=1e-4)
+    assert p5["usd_per_million_tokens_low"] == p5["usd_per_million_tokens"]
+    grams = p5["operational_gco2e"] * 1e6 / (4600 * 3600)
     assert p5["gco2e_per_million_tokens"] == pytest.approx(grams)
     rented = fit.filter(where="cloud")
     assert rented["usd_per_hour"].to_list() == rented["usd_per_hour"].sort().to_list()
-    assert "2 requests/s are 600 tokens/s, which costs are divided by" in p5["assumed"]
+    assert "600 tokens/s of output, which costs are divided by" in p5["assumed"]
     pc = fit.filter(machine="pc-rtx-4090").row(0, named=True)
     saved = float(rented["usd_per_hour"][0]) - 0.65 * 1.56 * 0.13 * pc["nodes"]
     assert pc["payback_hours"] == pytest.approx(float(pc["purchase_price_usd"]) / saved)
@@ -317,10 +205,12 @@ def test_what_is_too_small_has_the_memory_of_one_machine(release: Release, workl
 
 
 def test_405b_in_fp8_fits_eight_80_gb_gpus_also_those_without_fp8(release: Release) -> None:
-    """Ampere and TPU v6e unpack 8-bit weights and compute in 16 bits."""
-    fit, _ = ranked(release, "llama-3.1-405b", "inference", precision="fp8")
-    assert set(fit["machine"]) >= HOPPER_8 | {"p5en.48xlarge", "p4de.24xlarge"}
-    formats = dict(fit.select("machine", "compute_format").iter_rows())
+    """Ampere unpacks 8-bit weights and computes in 16 bits."""
+    serving = Serving(concurrency=1)
+    frame = recommend("llama-3.1-405b", precision="fp8", dataset=release, serving=serving)
+    runs = frame.filter(pl.col("tokens_per_second").is_not_null())
+    assert set(runs["machine"]) >= HOPPER_8 | {"p5en.48xlarge", "p4de.24xlarge"}
+    formats = dict(runs.select("machine", "compute_format").iter_rows())
     assert (formats["p5.48xlarge"], formats["p4de.24xlarge"]) == ("fp8", "bf16")
 
 
@@ -328,14 +218,14 @@ def test_a_model_published_in_four_bits_is_served_in_them(release: Release) -> N
     """OpenAI's gpt-oss-120b takes 60.8 GiB and runs on one GPU of 80 GB; here 61.2 GiB."""
     fit, _ = ranked(release, "gpt-oss-120b")
     assert set(fit["precision"]) == {"fp4"}
-    assert "weights as measured, else 4 bits as released" in fit["assumed"][0]
+    assert "4-bit weights as released" in fit["assumed"][0]
     p5 = fit.filter(machine="p5.48xlarge").row(0, named=True)
     assert p5["compute_format"] == "bf16"
-    assert p5["memory_needed_gib"] == pytest.approx(116.8 * 4.5 / 8 / 2**30 * 1e9 + 0.4, abs=0.1)
+    assert p5["memory_needed_gib"] == pytest.approx(116.8 * 4.5 / 8 / 2**30 * 1e9 + 0.8, abs=0.1)
     asked, _ = ranked(release, "gpt-oss-120b", precision="fp8")
     assert asked.filter(machine="p5.48xlarge")["memory_needed_gib"].item() > 108
     other = recommend("llama-3.1-70b", dataset=release)
-    assert "weights as measured, else 8 bits" in other["assumed"][0]
+    assert "8-bit weights" in other["assumed"][0]
     trained = recommend("gpt-oss-20b", "lora", dataset=release)
     assert set(trained["precision"].drop_nulls()) == {"bf16"}
 
@@ -363,8 +253,8 @@ def test_70b_pretraining_takes_many_machines_with_rdma(release: Release) -> None
     assert gpus["nodes"].min() > 50  # type: ignore[operator]
     best = gpus.row(0, named=True)
     assert best["machine"] == "p5.48xlarge"
-    # 6 × 70e9 × 1.4e12 operations / (989.4e12 × 0.4) = 412,700 GPU-hours, and attention
-    assert best["hours"] * best["total_accelerators"] == pytest.approx(412_700, rel=0.07)
+    # 6 × 70e9 × 1.4e12 operations / (989.4e12 × 0.4 × 0.911) = 453,000 GPU-hours, and attention
+    assert best["hours"] * best["total_accelerators"] == pytest.approx(453_000, rel=0.07)
     assert best["hours"] <= 30 * 24
 
 
@@ -465,24 +355,24 @@ def test_the_figure_that_is_over_the_budget_is_named(release: Release) -> None:
     """0.8048 USD/h × 730 are 587.50; a month of g6e.12xlarge costs 7,659.63."""
     limits = Limits(budget=14, budget_per_month=600, budget_to_buy=2000, where=None)
     fit, out = ranked(release, "llama-3.1-8b", limits=limits)
-    assert "g6.xlarge" in set(fit["machine"])
+    assert fit["machine"].to_list() == ["g4dn.xlarge", "g6.xlarge"]
     assert out["p5.48xlarge"] == "costs 55.04 USD an hour, the budget is 14"
     assert out["g6e.12xlarge"] == "costs 7,659.63 USD in a month, the budget is 600"
     assert out["pc-rtx-4090"] == "costs 3,000 USD to buy, the budget is 2,000"
 
 
 def test_a_training_costs_in_a_month_what_its_hours_cost(release: Release) -> None:
-    """LoRA of 10^8 tokens costs 14.80 USD on g6.xlarge; 7 × 10^9 take 53 days, 730 hours of one.
+    """LoRA of 10^8 tokens costs 18.18 USD on g6.xlarge; 7 × 10^9 take 65 days, 730 hours of one.
 
     Those cost 0.8048 × 730 = 587.50 USD.
     """
-    limits = Limits(budget_per_month=15)
+    limits = Limits(budget_per_month=19)
     fit, out = ranked(release, "7B", "lora", limits=limits)
     l4 = fit.filter(machine="g6.xlarge").row(0, named=True)
-    assert float(l4["usd_per_month"]) == pytest.approx(14.80, abs=0.01)
+    assert float(l4["usd_per_month"]) == pytest.approx(18.18, abs=0.01)
     assert l4["usd_per_month"] == l4["usd"]
-    assert out["p5.48xlarge"] == "costs 28.61 USD in a month, the budget is 15"
-    fit, _ = ranked(release, "7B", "lora", tokens=7e9, days=60, where="cloud")
+    assert out["p5.48xlarge"] == "costs 30.07 USD in a month, the budget is 19"
+    fit, _ = ranked(release, "7B", "lora", tokens=7e9, days=70, where="cloud")
     l4 = fit.filter(machine="g6.xlarge").row(0, named=True)
     assert l4["hours"] > 730
     assert float(l4["usd_per_month"]) == pytest.approx(587.504)
@@ -566,15 +456,15 @@ def test_a_narrow_terminal_keeps_what_machines_are_ranked_by(release: Release) -
     console.print(render_recommendation(frame, top=2))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     headings = next(line.split() for line in lines if line.startswith("   machine"))
-    assert headings[:2] == ["machine", "where"]
-    assert headings[-2:] == ["USD/M", "tok"], headings
+    assert headings == ["machine", "$/1M", "tokens"], headings
 
 
 def test_the_assumptions_come_first(release: Release) -> None:
     frame = recommend("671B", dataset=release)
     assert "ask for deepseek-v3" in frame["assumed"][0]
-    frame = recommend("llama-2-70b", dataset=release)
-    assert "294 tokens in, 294 out (as in llama2-70b-99)" in frame["assumed"][0]
+    for model in ("llama-2-70b", "llama-3.1-8b", "deepseek-r1"):
+        assumed = recommend(model, dataset=release)["assumed"][0]
+        assert assumed.startswith("1,024 tokens in and 256 out; at least 20 tok/s per user; first")
 
 
 def with_images(release: Release) -> Release:
@@ -592,7 +482,6 @@ def with_images(release: Release) -> Release:
 def test_images_are_priced_where_they_were_measured(release: Release) -> None:
     frame = recommend("SDXL", dataset=with_images(release))
     assert frame.columns == OUTPUT
-    assert frame.equals(media.recommend("SDXL", with_images(release), Limits()))
     p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
     assert p5["basis"] == "measured"
     assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (18 * 3.6))
@@ -604,7 +493,7 @@ def test_samples_are_ranked_by_grams_which_are_shown(release: Release) -> None:
 
     A release takes the watts of its own CPU: 2,475 to 2,545 g.
     """
-    frame = media.recommend("SDXL", with_images(release), Limits(objective="carbon"))
+    frame = recommend("SDXL", dataset=with_images(release), limits=Limits(objective="carbon"))
     fit = frame.filter(where="cloud").drop_nulls("rank")
     grams = fit["gco2e_per_thousand_samples"].to_list()
     assert grams == sorted(grams)
@@ -622,7 +511,7 @@ def test_equally_fast_machines_are_ranked_by_their_price(release: Release) -> No
     )
     both = pl.concat([offers, dear], how="vertical_relaxed")
     measured = with_images(Release({**release.tables, "offers": both}))
-    frame = media.recommend("SDXL", measured, Limits(objective="speed", where="cloud"))
+    frame = recommend("SDXL", dataset=measured, limits=Limits(objective="speed", where="cloud"))
     assert frame.drop_nulls("rank").select("machine", "region").rows() == [
         ("p5.48xlarge", "us-east-1"),  # 55.04 USD/h
         ("a3-highgpu-8g", "us-central1"),  # 88.49
@@ -647,7 +536,7 @@ def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> Non
     )
     speech = Release({**release.tables, "benchmarks": pl.concat([tuned, untuned])})
     assert media.benchmark("FLUX.1-dev") is media.FLUX
-    frame = media.recommend("whisper-large-v3", speech, Limits())
+    frame = recommend("whisper-large-v3", dataset=speech, limits=Limits())
     p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
     assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (348 * 3.6))
     assert "1,000 samples are 6.6 hours of speech" in p5["assumed"]
@@ -752,13 +641,13 @@ def test_setup_counts_for_the_owner_of_a_training_as_for_the_rent(release: Relea
     """DGX H100 has the GPUs of p5.48xlarge: an hour of its work costs 55.04 USD there.
 
     So it pays as in ``tco``, after 269,000 / (55.04 - 2.0686) = 5,078.2 hours, however short the
-    training is: 0.27 hours and 0.25 of setup on both.
+    training is: 0.30 hours and 0.25 of setup on both.
     """
     offers = release.tables["offers"].filter(instance_type="p5.48xlarge")
     one = Release({**release.tables, "offers": offers})
     fit, _ = ranked(one, "7B", "lora")
     alike = fit.filter(accelerator_id="nvidia-h100-sxm5-80gb")
-    assert alike["hours"].to_list() == [pytest.approx(0.2699, abs=1e-4)] * 2
+    assert alike["hours"].to_list() == [pytest.approx(0.2963, abs=1e-4)] * 2
     dgx = fit.filter(machine="dgx-h100").row(0, named=True)
     assert float(dgx["rent_usd_per_hour"]) == pytest.approx(55.04)
     assert dgx["payback_hours"] == pytest.approx(5078.2, abs=0.5)
@@ -766,9 +655,11 @@ def test_setup_counts_for_the_owner_of_a_training_as_for_the_rent(release: Relea
 
 def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: Release) -> None:
     measured = with_images(release)
-    frame = media.recommend("SDXL", measured, Limits(where="local"))
+    frame = recommend("SDXL", dataset=measured, limits=Limits(where="local"))
     dgx = frame.filter(machine="dgx-h100").row(0, named=True)
-    left_out = media.recommend("SDXL", measured, Limits(budget_per_month=50_000, budget_to_buy=9))
+    left_out = recommend(
+        "SDXL", dataset=measured, limits=Limits(budget_per_month=50_000, budget_to_buy=9)
+    )
     reasons = dict(left_out.select("machine", "excluded").iter_rows())
     assert (reasons["a3-highgpu-8g"], reasons["p5.48xlarge"]) == (
         "costs 64,597.70 USD in a month, the budget is 50,000",
@@ -782,9 +673,9 @@ def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: 
 
 
 def test_never_is_only_where_the_electricity_costs_more_than_renting(release: Release) -> None:
-    """10.2 kW × 1.56 × 4 USD are 63.65 USD/h, more than the 55.04 of renting; 0.13 are 2.07."""
+    """10.2 kW × 1.56 × 4 USD are 63.65 USD/h, more than renting; 0.13 are 2.07."""
     frame = recommend("llama-2-70b", dataset=release, where="local")
-    assert "5,078 h" in drawn(frame)
+    assert "9,397 h" in drawn(frame)
     dear = Ownership(usd_per_kwh=4)
     frame = recommend("llama-2-70b", dataset=release, where="local", ownership=dear)
     assert frame["payback_hours"].null_count() == frame.height
@@ -799,10 +690,10 @@ def test_never_is_only_where_the_electricity_costs_more_than_renting(release: Re
 
 
 def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
-    """5,078 hours are more than 5 years at a tenth of all hours, which are 4,380."""
+    """9,397 hours are more than 5 years at a tenth of all hours, which are 4,380."""
     seldom = Ownership(utilisation=0.1)
     frame = recommend("llama-2-70b", dataset=release, where="local", ownership=seldom)
-    assert frame["payback_hours"][0] == pytest.approx(5078.2, abs=0.5)
+    assert frame["payback_hours"][0] == pytest.approx(9397.5, abs=0.5)
     assert "not within 5 years" in drawn(frame, seldom)
     assert "not within" not in drawn(frame)
 
@@ -821,10 +712,10 @@ def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
         ({"limits": Limits(option="gift")}, "unknown option 'gift'"),
         (
             {"workload": "lora", "serving": Serving(concurrency=5, input_tokens=9)},
-            r"input tokens, concurrency \(users\): only for inference, and the workload is lora",
+            r"input tokens, concurrency: not for the workload lora",
         ),
-        ({"tokens": 1e9, "days": 2}, "tokens, days: only for trainings, and the workload is inf"),
-        ({"optimizer": "sgd"}, "optimizer: only for trainings"),
+        ({"tokens": 1e9, "days": 2}, "tokens, days: not for the workload inference"),
+        ({"optimizer": "sgd"}, "optimizer: not for the workload inference"),
         ({"batch": 2, "serving": Serving(concurrency=3)}, "batch and concurrency say the same"),
         ({"serving": Serving(concurrency=math.inf)}, "lengths, concurrency, requests and speeds"),
         (
@@ -869,7 +760,6 @@ def test_a_context_changes_no_length_that_is_asked(
 ) -> None:
     job = make_job(Question("70B", context=context, serving=Serving(*asked)))
     assert (job.input_tokens, job.output_tokens) == expected
-    assert not job.is_vague
 
 
 @pytest.mark.parametrize(
@@ -891,12 +781,14 @@ def test_a_precision_is_known_by_its_other_names(asked: str, expected: str) -> N
 
 
 def test_the_defaults_are_the_documented_ones() -> None:
-    pretrain, inference = make_job(Question("70B", "pretrain")), make_job(Question("70B"))
-    assert pretrain.training is not None
-    training = pretrain.training
-    assert (training.tokens, training.days, training.batch) == (1.4e12, 30, 1)
-    assert (inference.training, inference.serving) == (None, Serving())
-    assert (inference.input_tokens, inference.output_tokens) == (512, 256)
+    pretrain, service = make_job(Question("70B", "pretrain")), make_job(Question("70B"))
+    assert (pretrain.tokens, pretrain.days, pretrain.precision) == (1.4e12, 30, "bf16")
+    assert (service.input_tokens, service.output_tokens) == (1024, 256)
+    assert (service.min_per_user, service.max_first_token, service.users) == (20, 2, None)
+    batch = make_job(Question("70B", "batch"))
+    assert (batch.tokens, batch.days, batch.min_per_user) == (1e9, 1, 0)
+    alone = make_job(Question("70B", serving=Serving(concurrency=1)))
+    assert (alone.min_per_user, alone.max_first_token) == (0, None)
 
 
 def test_excluded_machines_have_a_code_and_a_sentence(release: Release) -> None:
@@ -907,7 +799,7 @@ def test_excluded_machines_have_a_code_and_a_sentence(release: Release) -> None:
     assert reasons["rtx-4090-card"] == "needs_host"
     assert reasons["p5.48xlarge"] == "over_budget"
     assert set(frame["excluded_reason"].drop_nulls()) <= set(
-        sentences(make_job(Question("7B", "lora")))
+        sentences(Limits(), make_job(Question("7B", "lora")))
     )
 
 
@@ -954,7 +846,7 @@ def test_why_no_machine_fits_is_counted_with_the_nearest_of_each_reason(release:
 def test_prices_of_an_hour_are_headed_so(release: Release) -> None:
     of_gcp = Limits(provider="gcp", where="cloud")
     lines = drawn(recommend("llama-3.1-8b", "lora", dataset=release, limits=of_gcp)).splitlines()
-    assert "spot/h" in lines[2]
+    assert "spot/h" in lines[3]
 
 
 def test_how_many_machines_the_price_to_buy_is_for_is_shown(release: Release) -> None:
@@ -970,11 +862,12 @@ def test_how_many_machines_the_price_to_buy_is_for_is_shown(release: Release) ->
 
 def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
     lines = drawn(recommend("70B", dataset=release)).splitlines()
-    assert lines[0].startswith("Assumed: 512 tokens in, 256 out")
-    assert "machines fit" in lines[1]
+    assert lines[0].startswith("Serve it on 1 × ")
+    assert re.search(r"[0-9.]+-[0-9.]+ USD per 1M tokens at 20 tok/s per user", lines[0])
+    assert lines[1].startswith("Assumed: 1,024 tokens in and 256 out")
+    assert "machines fit" in lines[2]
     assert any(line.startswith("To buy") for line in lines)
-    assert "hours" not in lines[1], "inference has no hours"
-    assert len(lines) == 11, "assumptions, twice title, headings and two machines, units, grams"
+    assert "hours" not in lines[3], "a service has no hours"
 
 
 def test_a_question_is_asked_whole(release: Release) -> None:

@@ -9,11 +9,11 @@ from tools import data_dictionary
 
 from hwprices.formulas import TOKEN_MODELS
 from hwprices.publish.descriptions import datapackage
-from hwprices.read.recommend.measurements import workloads
 from hwprices.release.manifest import ReleaseManifest, TableEntry, TableFile
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
+from hwprices.specs.sheets import load
 from hwprices.stage import validate
 
 SEVERAL_MEANINGS = {"kind", "unit", "notes", "source_url", "component", "provider"}
@@ -83,7 +83,8 @@ def test_a_price_of_tokens_says_the_lengths_it_is_for(name, benchmark):
     """A token of Llama 3.1 405B has 14 tokens of prompt, one of Llama 2 70B has one."""
     described = TABLES["offers"].to_schema().columns[f"usd_per_million_tokens_{name}"].description
     lengths = "lengths not known"
-    if benchmark in workloads():
-        workload = workloads()[benchmark]
-        lengths = f"{workload.input_tokens:,} tokens in, {workload.output_tokens:,} out"
+    for workload in load("benchmark_workloads").filter(benchmark=benchmark).iter_rows(named=True):
+        lengths = (
+            f"{workload['input_tokens']:,.10g} tokens in, {workload['output_tokens']:,.10g} out"
+        )
     assert lengths in described

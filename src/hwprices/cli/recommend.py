@@ -29,7 +29,7 @@ from hwprices.read.ownership import (
 )
 from hwprices.read.recommend import places
 from hwprices.read.recommend.exclusions import PRIVATE_HOST
-from hwprices.read.recommend.job import Limits, Question, Serving
+from hwprices.read.recommend.question import Limits, Question, Serving
 
 SETTINGS = {"cls": GroupedHelp}
 
@@ -62,15 +62,20 @@ Model = Annotated[
     ),
 ]
 
-Workload = Annotated[str, question_option("inference, lora, full_finetune or pretrain.")]
+Workload = Annotated[
+    str,
+    question_option(
+        "inference (a service), batch (answers until a deadline), lora, full_finetune or pretrain."
+    ),
+]
 
 Precision = Annotated[
     str | None,
     question_option(
         "Number format of the stored weights: bf16, fp8, int8, fp4, int4 (or its other names:"
         " 4bit, nf4, q4_k_m) … A device without"
-        " that format computes in 16 bits. Inference: as measured, else 8 bits, or 4 where the"
-        " model is published in 4; training: bf16."
+        " that format computes in 16 bits. Without it 8 bits, or 4 where the model is published in"
+        " 4; training: bf16."
     ),
 ]
 
@@ -117,7 +122,7 @@ Requests = Annotated[
 MinSpeed = Annotated[
     float | None,
     serving_option(
-        "Tokens/s that each user must get, at least. Without it: 5, reading speed.",
+        "Tokens/s that each user must get, at least. Without it: 20; for one user any.",
         "--min-tokens-per-second",
     ),
 ]
@@ -125,7 +130,8 @@ MinSpeed = Annotated[
 FirstToken = Annotated[
     float | None,
     serving_option(
-        "Seconds in which an answer must begin on a free machine.", "--max-seconds-to-first-token"
+        "Seconds in which an answer must begin on a free machine. Without it: 2; for one user any.",
+        "--max-seconds-to-first-token",
     ),
 ]
 
@@ -138,11 +144,15 @@ Cache = Annotated[
     ),
 ]
 
-Tokens = Annotated[float | None, training_option("Tokens to train on.", min=0)]
+Tokens = Annotated[
+    float | None, training_option("Tokens to train on, or for a batch to generate.", min=0)
+]
 
 Days = Annotated[
     float | None,
-    training_option("Deadline, which sets the number of machines. Without it: 30.", min=0),
+    training_option(
+        "Deadline, which sets the number of machines. Without it: 30, of a batch 1.", min=0
+    ),
 ]
 
 Batch = Annotated[
@@ -283,9 +293,10 @@ def recommend(
 
     Those to rent are ranked by the work done, those to buy by their price.
 
-    The first line says what the answer assumes; every option replaces an assumption. "basis"
-    says how the speed is known: measured (this model on this accelerator), scaled (from another
-    measurement of it) or modelled, each with the error to expect.
+    The first lines say the answer and what it assumes; every option replaces an assumption.
+    "basis" says how the speed is known: measured (this model on this accelerator) or modeled. Half
+    of the measurements that the estimate did not know are within the range of a price, whose upper
+    end ranks; of a cloud's machines with the same accelerator the best size is shown.
 
     "pays after" counts the hours of this work after which a machine has cost as much as the
     cheapest rent for it: "not within 5 years" where it is not used that long, "never" where its
@@ -303,6 +314,8 @@ def recommend(
         hwprices recommend --model deepseek-r1 --requests-per-second 20 --input 2000 --output 500
 
         hwprices recommend --model qwen3-32b --where local --precision int4 --users 1
+
+        hwprices recommend --model llama-3.1-70b --workload batch --tokens 1e9 --days 0.5
 
         hwprices recommend --model llama-3.1-70b --workload pretrain --tokens 2e12 --days 60
 
@@ -362,17 +375,17 @@ class Figure:
 
 
 FIGURES = [
-    Figure("USD/M tok", "usd_per_million_tokens", money),
-    Figure("in", "usd_per_million_input_tokens", money),
-    Figure("out", "usd_per_million_output_tokens", money),
+    Figure("$/1M tokens", "usd_per_million_tokens", money),
+    Figure("input", "usd_per_million_input_tokens", money),
+    Figure("output", "usd_per_million_output_tokens", money),
     Figure("USD/1000", "usd_per_thousand_samples", money),
     Figure("USD in total", "usd", money),
     Figure("hours", "hours", number),
-    Figure("tokens/s", "tokens_per_second", number),
+    Figure("tok/s", "tokens_per_second_low", number),
     Figure("samples/s", "samples_per_second", number),
     Figure("users", "concurrency", number),
-    Figure("each", "tokens_per_second_per_user", number),
-    Figure("first s", "seconds_to_first_token", number),
+    Figure("tok/s per user", "tokens_per_second_per_user", number),
+    Figure("TTFT s", "seconds_to_first_token", number),
     Figure("gCO2e/M", "gco2e_per_million_tokens", number),
     Figure("gCO2e/1000", "gco2e_per_thousand_samples", number),
     Figure("gCO2e", "operational_gco2e", number),
@@ -390,11 +403,15 @@ NOT_FOR_SERVING = ("usd", "operational_gco2e", "spot_usd_per_hour", "best_1y_usd
 NOT_TO_BUY = ("usd_per_million_input_tokens", "usd_per_million_output_tokens")
 """Figures left out so that a row fits a line."""
 
+RANGES = {
+    "usd_per_million_tokens": "usd_per_million_tokens_low",
+    "usd": "usd_low",
+}
+"""Figures at the cautious end of a range: the column of the other end."""
+
 BASES = {
     "measured": "measured",
-    "scaled": "scaled",
-    "modelled": "modelled",
-    "unmeasured_family": "modelled, family not measured",
+    "modeled": "modeled",
     "reference": "measured, untuned software",
 }
 
@@ -426,11 +443,11 @@ def render_recommendation(
         f"{row['machine']}: {row['excluded']}"
         for row in left_out.head(excluded).iter_rows(named=True)
     ]
-    parts: list[RenderableType] = []
-    if frame.height:
-        parts.append(f"Assumed: {frame['assumed'][0]}.")
     rented = recommended.filter(where="cloud")
     bought = recommended.filter(where="local")
+    parts: list[RenderableType] = [*_headline(rented)]
+    if frame.height:
+        parts.append(f"Assumed: {frame['assumed'][0]}.")
     counts = {where: _count(frame.filter(where=where)) for where in ("cloud", "local")}
     if rented.height:
         parts.append(_rented(rented, top, counts["cloud"]))
@@ -448,10 +465,41 @@ def render_recommendation(
     if not frame.height:
         parts.append(f"{_count(frame)}.")
     elif recommended["usd_per_million_output_tokens"].count():
-        parts.append("USD/M tok: a million tokens of output with their input; in, out: each alone")
+        parts.append(
+            "$/1M tokens: input and output together, for the users shown; half of all measurements"
+            " are within the range, whose upper end ranks; tok/s: its cautious end, output"
+        )
     if any(recommended[name].count() for name in GRAMS if name in recommended.columns):
         parts.append(OPERATIONAL)
     return Group(*parts, *notes, *reasons)
+
+
+def _headline(rented: pl.DataFrame) -> Iterator[str]:
+    """Say in one sentence which machine to rent, for what; nothing where none fits."""
+    for row in rented.head(1).iter_rows(named=True):
+        machine = f"{row['nodes']} × {row['machine']} at {place(row, 'provider', 'region')}"
+        per_user = row["tokens_per_second_per_user"]
+        if row["hours"] is not None:
+            yield f"Run it on {machine}: {_range(row, 'usd')} USD, up to {number(row['hours'])} h."
+        elif per_user is not None:
+            price = _range(row, "usd_per_million_tokens")
+            speed = f"{number(float(f'{per_user:.2g}'))} tok/s per user"
+            yield f"Serve it on {machine}: {price} USD per 1M tokens at {speed}."
+
+
+def _range(row: dict[str, Any], column: str) -> str:
+    """Write a figure, from the other end of its range where it has one."""
+    low, high = row.get(RANGES.get(column, "")), row[column]
+    if low is None or money(low) == money(high):
+        return money(high)
+    return f"{money(low)}-{money(high)}"
+
+
+def _cell(figure: Figure, row: dict[str, Any]) -> str:
+    """Write a figure of a row."""
+    if figure.column in RANGES:
+        return _range(row, figure.column)
+    return figure.formatted(row[figure.column])
 
 
 def _count(machines: pl.DataFrame) -> str:
@@ -492,7 +540,7 @@ def _why_none_fits(heading: str, left_out: pl.DataFrame) -> Iterator[str]:
 
 
 WORK_PRICES = [
-    ("usd_per_million_tokens", "USD/M tok"),
+    ("usd_per_million_tokens", "USD/1M tokens"),
     ("usd_per_thousand_samples", "USD/1000"),
     ("usd", "USD in total"),
 ]
@@ -545,7 +593,7 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
                 place(row, "provider", "region") + (" ?" if row["availability_unknown"] else ""),
                 str(row["nodes"]),
                 with_option(row),
-                *(figure.formatted(row[figure.column]) for figure in figures),
+                *(_cell(figure, row) for figure in figures),
                 basis(row),
             ]
             for row in shown.iter_rows(named=True)
@@ -591,7 +639,7 @@ def _machines_to_buy(
                 money(row["purchase_price_usd"]),
                 year(row["purchase_price_usd"], row["purchase_price_date"]),
                 *([payback(row, ownership)] if has_rent else []),
-                *(figure.formatted(row[figure.column]) for figure in figures),
+                *(_cell(figure, row) for figure in figures),
                 basis(row),
             ]
             for row in shown.iter_rows(named=True)
@@ -613,13 +661,12 @@ def with_option(row: dict[str, Any]) -> str:
 
 
 def basis(row: dict[str, Any]) -> str:
-    """Write how a speed is known, and the error to expect."""
+    """Write how a speed is known, and the format of the weights."""
     if row["basis"] is None:
         return ""
     text = BASES[row["basis"]]
     precision = f" {row['precision']}" if row["precision"] else ""
-    error = "" if row["error"] is None else f" ±{row['error']:.0%}"
-    return f"{text}{precision}{error}"
+    return f"{text}{precision}"
 
 
 def payback(row: dict[str, Any], ownership: Ownership) -> str:

@@ -6,8 +6,12 @@ rate (Chowdhery et al., PaLM, appendix B, https://arxiv.org/abs/2204.02311).
 
 from dataclasses import dataclass
 
+from hwprices.formulas import language_model
 from hwprices.formulas.language_model import ModelShape, Workload
-from hwprices.formulas.serving import FAST_LINK
+
+FAST_LINK = 100e9
+"""Bytes/s in one direction. Above it, devices are joined by a link of their own (NVLink, Infinity
+Fabric, ICI); below, by the host's PCIe bus."""
 
 MFU_FAST_LINK = 0.40
 """Devices with a link of their own, or one alone: the middle of H100 with dense models in bf16 in
@@ -95,32 +99,29 @@ def _dense(cluster: Cluster, *, narrow: bool) -> float:
     return MFU_FAST_LINK
 
 
-def network_share(
+def job_hours(
     model: ModelShape,
     workload: Workload,
     cluster: Cluster,
+    *,
+    tokens: float,
+    context: float,
+    batch: float,
     mfu: float,
-    flops_per_token: float,
-    tokens_per_device: float,
 ) -> float:
-    """Compute the share of the speed that the network between machines leaves.
+    """Compute operations / (rate × MFU × devices): hours of a training.
 
-    The weights cross it while the machine computes; where they take longer, it waits. LoRA sends
-    only its adapters. 1 for one machine, for TPU (whose own links join the slice), and where no
-    network is known.
+    The weights cross the network while the machine computes; where they take longer, it waits. LoRA
+    sends only its adapters; TPU have links of their own; an unknown network is taken as fast.
+    ``batch``: sequences on each device.
     """
-    alone = cluster.nodes == 1 or cluster.is_tpu or workload == "lora"
-    if alone or cluster.network_bytes_per_second is None:
-        return 1.0
+    flops = language_model.training_flops(model, workload, tokens, context)
     rate = cluster.flops_per_second * cluster.devices_per_node * mfu
-    compute = flops_per_token * tokens_per_device * cluster.devices_per_node / rate
-    sent = WEIGHT_PASSES * model.parameters * 2 * (cluster.nodes - 1) / cluster.nodes
-    return min(1.0, compute / (sent / cluster.network_bytes_per_second))
-
-
-def hours(flops: float, cluster: Cluster, mfu: float) -> float:
-    """Compute operations / (rate × MFU × devices): hours of a training."""
-    rate = cluster.flops_per_second * cluster.devices_per_node * cluster.nodes * mfu
-    steps = flops / rate / 3600
-    saving = steps / 24 * CHECKPOINT_HOURS_PER_DAY if cluster.nodes > 1 else 0.0
-    return steps + saving
+    share = 1.0
+    alone = cluster.nodes == 1 or cluster.is_tpu or workload == "lora"
+    if not alone and cluster.network_bytes_per_second is not None:
+        compute = flops / tokens * context * batch * cluster.devices_per_node / rate
+        sent = WEIGHT_PASSES * model.parameters * 2 * (cluster.nodes - 1) / cluster.nodes
+        share = min(1.0, compute / (sent / cluster.network_bytes_per_second))
+    steps = flops / (rate * cluster.nodes * share) / 3600
+    return steps + (steps / 24 * CHECKPOINT_HOURS_PER_DAY if cluster.nodes > 1 else 0.0)

@@ -402,7 +402,7 @@ class Dataset(Release):
         """Rank machines for a model, to rent and to buy: one row a machine, the best first.
 
         Those that are left out come last, with the reason in ``excluded``; ``assumed`` says what
-        the answer assumes beyond the question. Columns: ``read.recommend.ranking.OUTPUT``.
+        the answer assumes beyond the question. Columns: ``read.recommend.recommend.OUTPUT``.
 
         >>> import hwprices
         >>> machines = open("sample").recommend(
@@ -411,7 +411,7 @@ class Dataset(Release):
         ...     limits=hwprices.Limits(country="netherlands", where="cloud"),
         ... )
         >>> machines.select("rank", "region").row(0)
-        (1, 'europe-west4')
+        (1, 'westeurope')
 
         Args:
             asked: a ``hwprices.Question``, or its fields in their order. The first is the model: a

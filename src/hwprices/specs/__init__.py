@@ -4,7 +4,10 @@ Importing this package is cheap (no pandera), because the reader of the dataset 
 """
 
 import importlib.resources
+from functools import cache
 from pathlib import Path
+
+import polars as pl
 
 from hwprices.errors import HwpricesError
 
@@ -25,3 +28,9 @@ def data_directory() -> Path:
 def sheet_directory() -> Path:
     """Return the folder of the curated sheets."""
     return data_directory() / "specs"
+
+
+@cache
+def packaged_sheet(name: str) -> pl.DataFrame:
+    """Read a curated sheet without checking it. Cached: it is part of the package."""
+    return pl.read_csv((sheet_directory() / f"{name}.csv").read_bytes(), infer_schema_length=None)

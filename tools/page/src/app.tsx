@@ -7,7 +7,7 @@ import { Compare } from "./compare";
 import { day } from "./format";
 import { Offers } from "./offers";
 import { About } from "./about";
-import { WhichMachine } from "./recommend/view";
+import { WhichMachine } from "./answers";
 import type { Release } from "./release";
 import { addressOf, format, parse, remember, type State, type View } from "./state";
 

@@ -3,7 +3,6 @@
 import { render } from "preact";
 import { App } from "./app";
 import { unpack } from "./payload";
-import { recommend } from "./recommend/answer";
 import { Release, type Facts } from "./release";
 
 async function start(): Promise<void> {
@@ -14,8 +13,6 @@ async function start(): Promise<void> {
   const page = document.getElementById("page")!;
   page.replaceChildren();
   render(<App release={release} />, page);
-  // for the console, and for the test that compares the answers with those of the package
-  Object.assign(globalThis, { hwprices: { recommend: (question: Record<string, string>) => recommend(release, question) } });
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }
 

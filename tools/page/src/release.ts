@@ -3,7 +3,7 @@
 import { money } from "./format";
 import type { Table } from "./payload";
 import type { Region } from "./map/places";
-import { Knowledge, type RecommendFacts } from "./recommend/facts";
+import type { AnsweredModel } from "./answers";
 
 export interface ColumnInfo {
   name: string;
@@ -66,7 +66,10 @@ export interface Facts {
   benchmarks: Row[];
   machines_to_buy: Row[];
   ownership: Ownership;
-  recommend: RecommendFacts;
+  /** Models that the page answers about; the table answers has their machines. */
+  recommend: AnsweredModel[];
+  /** Provider and region whose machines are of private people. */
+  private_hosts: [string, string][];
   /** Regions with a position. */
   regions: Region[];
 }
@@ -88,8 +91,8 @@ export class Release {
   readonly offers: Table;
   /** On-demand prices with the time they were valid; null while there is one release only. */
   readonly history: Table | null;
-  /** What the view "Which machine" computes with. */
-  readonly knowledge: Knowledge;
+  /** The machines of the view "Which machine". */
+  readonly answers: Table;
 
   constructor(
     readonly facts: Facts,
@@ -97,7 +100,7 @@ export class Release {
   ) {
     this.offers = tables.get("offers")!;
     this.history = tables.get("history") ?? null;
-    this.knowledge = new Knowledge(facts.recommend, tables.get("nearest")!, tables.get("measured")!);
+    this.answers = tables.get("answers")!;
     this.columns = new Map(facts.columns.map((column) => [column.name, column]));
     this.options = facts.columns.filter((column) => column.option);
     this.providers = new Map(facts.about.providers.map((provider) => [provider.id, provider]));
@@ -114,7 +117,7 @@ export class Release {
   }
 
   private isPrivatePlace(provider: string, region: string): boolean {
-    return this.knowledge.facts.constants.private_hosts.some(([host, place]) => host === provider && place === region);
+    return this.facts.private_hosts.some(([host, place]) => host === provider && place === region);
   }
 
   /** Who rents out machines in a region: a provider, or private people by way of it. */

@@ -216,9 +216,7 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> DeviceAnsw
         ),
         rent=rent,
         purchase=Purchase(),
-        performance=Performance(
-            measured=figures.cpu_measurements(cpu_speeds().by_cpu.get(cpu_id, []))
-        ),
+        performance=Performance(measured=figures.cpu_measurements(cpu_speeds().get(cpu_id, []))),
         power=Power(
             power_w=row["tdp_w"],
             power_basis=None if row["tdp_w"] is None else "TDP of the socket",

@@ -7,9 +7,10 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device.price_dates import OFFER_KEY
-from hwprices.read.recommend.measurements import representative, workloads
+from hwprices.read.systems import representative
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Tables
+from hwprices.specs import packaged_sheet
 
 SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
 """Benchmarks of images, speech and video that have a price."""
@@ -157,9 +158,10 @@ def _unit() -> pl.Expr:
 def _lengths() -> list[pl.Expr]:
     """Return the mean lengths of a benchmark's requests; null where they are not known."""
     has_requests = pl.col("scenario").is_in(WITH_REQUESTS)
+    workloads = packaged_sheet("benchmark_workloads")
     lengths = {
-        "input_tokens": {name: workload.input_tokens for name, workload in workloads().items()},
-        "output_tokens": {name: workload.output_tokens for name, workload in workloads().items()},
+        name: dict(zip(workloads["benchmark"], workloads[name], strict=True))
+        for name in ("input_tokens", "output_tokens")
     }
     return [
         pl.when(has_requests)

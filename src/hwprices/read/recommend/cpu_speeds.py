@@ -1,23 +1,22 @@
-"""Describe how fast a machine without accelerators serves a language model, from measured CPUs.
+"""Describe machines without accelerators by the rates that they reached with language models.
 
 Two rates decide: the bytes of weights that a machine reads in a second while it generates for one
-user, and the operations that it does in a second while it reads a prompt. Both are measured on
-machines of each CPU, and are taken from the machine type itself, or from others with its CPU.
+user, and the operations that it does in a second while it reads a prompt. They are those of the
+machine type, or of others with its CPU.
 """
 
 import math
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache
 
-import polars as pl
-
-from hwprices.formulas import language_model, serving
-from hwprices.formulas.language_model import BITS_PER_WEIGHT, KV_BYTES, ModelShape
-from hwprices.formulas.serving import Efficiency, Replica, Request, Speed
+from hwprices.formulas import language_model
+from hwprices.formulas.language_model import BITS_PER_WEIGHT, ModelShape
+from hwprices.read.recommend.devices import Device
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.specs import sheet_directory
+from hwprices.read.recommend.speed import Host, Work
+from hwprices.specs import packaged_sheet
 
 LARGEST_MODEL = 15e9
 """Parameters at work for a token. Phi-4 with 14.7 billion is the largest model that was measured on
@@ -26,13 +25,15 @@ most of the machines; one user of a larger one gets 5 tokens/s from the fastest 
 FORMATS = ("int4", "int8", "bf16", "fp16")
 """Stored formats that programs for CPUs run: llama.cpp's and vLLM's."""
 
-ALONE_FORMAT, FILLED_FORMAT = "int4", "bf16"
-"""As measured unless the question says so: llama.cpp for one user, vLLM for many."""
-
 CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-data, CC BY-SA 4.0"
 """Where the sheet cpu_speeds is from, and its license."""
 
-PEAKS = Efficiency(1.0, 1.0)  # measured rates are what programs reach
+LEAST_READING = 0.2
+"""Share of the time of a token, at least, that reading weights takes. Prompts are read by other
+kernels, so that computing alone may seem to take longer than a token does."""
+
+CPU_CONSTANTS = (1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+"""Constants of speed.PARTS: measured rates are what programs reach."""
 
 
 @dataclass(frozen=True)
@@ -60,81 +61,79 @@ class CpuSpeed:
         return model_shape(self.model_id)
 
     @property
-    def label(self) -> str:
-        """Return the measurement, as those of accelerators are named."""
-        return f"{self.model_id}/{self.software}/{self.instance_type}"
+    def work(self) -> Work:
+        """What was run."""
+        return Work(self.model, self.precision, self.input_tokens, self.output_tokens, self.users)
 
     @property
-    def request(self) -> Request:
-        """What each user sent and got."""
-        weight = BITS_PER_WEIGHT[self.precision] / 8
-        return Request(self.input_tokens, self.output_tokens, weight, KV_BYTES)
-
-
-@dataclass(frozen=True)
-class CpuMachine:
-    """A machine type without accelerators."""
-
-    provider: str
-    instance_type: str
-    cpu_id: str
-    vcpus: int
-    usable_bytes: float
-
-
-@dataclass(frozen=True)
-class CpuRates:
-    """What a machine reaches."""
-
-    bytes_per_second: float
-    """Weights read while generating for one user."""
-    flops_per_second: float
-    """Operations while reading a prompt."""
-    basis: str
-    """scaled (measured on this machine type) or modelled (on others with its CPU)."""
-    label: str
-    """A measurement behind them."""
-
-
-def load_cpu_speeds() -> list[CpuSpeed]:
-    """Read the sheet cpu_speeds."""
-    columns = list(CpuSpeed.__dataclass_fields__)
-    content = (sheet_directory() / "cpu_speeds.csv").read_bytes()
-    sheet = pl.read_csv(content, infer_schema_length=None)
-    return [CpuSpeed(**row) for row in sheet.select(columns).iter_rows(named=True)]
+    def rate(self) -> float:
+        """Bytes read per second, for a single user; operations per second, for a prompt."""
+        if self.kind == "prompt":
+            flops = language_model.prompt_flops(self.model, self.input_tokens)
+            return flops / self.input_tokens * self.tokens_per_second
+        weights = language_model.parameters_read(self.model, 1) * BITS_PER_WEIGHT[self.precision]
+        context = self.input_tokens + self.output_tokens / 2
+        cached = language_model.kv_cache_bytes(self.model, context, 1)
+        return (weights / 8 + cached) * self.tokens_per_second
 
 
 @cache
-def cpu_speeds() -> "MeasuredCpus":
-    """Return the measured speeds. Cached: the sheet is part of the package."""
-    return MeasuredCpus(load_cpu_speeds())
+def cpu_speeds() -> dict[str, list[CpuSpeed]]:
+    """Read the sheet cpu_speeds by CPU. Cached: the sheet is part of the package."""
+    columns = list(CpuSpeed.__dataclass_fields__)
+    by_cpu: dict[str, list[CpuSpeed]] = {}
+    for row in packaged_sheet("cpu_speeds").select(columns).iter_rows(named=True):
+        by_cpu.setdefault(row["cpu_id"], []).append(CpuSpeed(**row))
+    return by_cpu
 
 
-def bytes_rate(measured: CpuSpeed) -> float:
-    """Compute the bytes that a machine reads per second, from its speed for one user."""
-    model, request = measured.model, measured.request
-    context = request.input_tokens + request.output_tokens / 2
-    weights = language_model.parameters_read(model, 1) * request.bytes_per_weight
-    cache_bytes = language_model.kv_cache_bytes(model, context, 1, request.bytes_per_kv)
-    seconds = 1 / measured.tokens_per_second - model.layers * serving.LAYER_SECONDS
-    return (weights + cache_bytes) / seconds
+def cpu_host(
+    rows: Iterable[CpuSpeed], machine: tuple[str, str, int], usable_bytes: float, model: ModelShape
+) -> tuple[Host, CpuSpeed] | None:
+    """Describe a machine as one device with the rates that it reaches, with a measurement of them.
+
+    ``rows``: measurements of its CPU. ``machine``: provider, type and vCPUs; its own measurements
+    count, else those of its cloud, else all. Of several models the nearest in size counts. None
+    where a rate was not measured.
+    """
+    provider, instance_type, vcpus = machine
+    listed = [row for row in rows if row.precision == "q4_k_m"]
+    own = [row for row in listed if row.instance_type == instance_type]
+    same_cloud = [row for row in listed if row.provider == provider]
+    rates, label = [], None
+    for kind in ("single_user", "prompt"):
+        chosen = next(
+            (kept for group in (own, same_cloud, listed) if (kept := _of(group, kind, model))), None
+        )
+        if not chosen:
+            return None
+        sizes: dict[int, list[float]] = {}
+        for row in chosen:
+            sizes.setdefault(row.vcpus, []).append(row.rate)
+        middle = {size: statistics.median_low(values) for size, values in sizes.items()}
+        rates.append(at_size(middle, vcpus))
+        label = label or min(chosen, key=lambda row: (abs(row.vcpus - vcpus), row.instance_type))
+    assert label is not None
+    # the time of a token is that of reading and computing together: take computing out of it
+    flops = language_model.token_flops(label.model, label.input_tokens + label.output_tokens / 2)
+    computing = flops / rates[1] / (label.rate / label.tokens_per_second / rates[0])
+    rates[0] /= max(LEAST_READING, 1 - computing)
+    supported = dict.fromkeys(("int8", "bf16", "fp16"), "supported")
+    device = Device(
+        label.cpu_id, "cpu", dict.fromkeys(supported, rates[1]), supported, rates[0], math.inf
+    )
+    return Host(device, 1, usable_bytes), label
 
 
-def flops_rate(measured: CpuSpeed) -> float:
-    """Compute the operations per second of a machine, from the speed at which it reads prompts."""
-    tokens = measured.input_tokens
-    work = language_model.prompt_flops(measured.model, tokens)
-    return work / tokens * measured.tokens_per_second
+def _of(rows: list[CpuSpeed], kind: str, model: ModelShape) -> list[CpuSpeed]:
+    """Keep the rows of a kind whose model has the nearest number of parameters at work."""
+    listed = [row for row in rows if row.kind == kind]
 
+    def distance(row: CpuSpeed) -> float:
+        return abs(math.log(row.model.active_parameters / model.active_parameters))
 
-def nearest(candidates: Iterable[CpuSpeed], model: ModelShape) -> CpuSpeed | None:
-    """Find the measurement whose model has the nearest number of parameters at work."""
-
-    def distance(measured: CpuSpeed) -> tuple[float, str]:
-        ratio = measured.model.active_parameters / model.active_parameters
-        return max(ratio, 1 / ratio), measured.instance_type
-
-    return min(candidates, key=distance, default=None)
+    nearest = min(map(distance, listed), default=0.0)
+    return [row for row in listed if distance(row) == nearest]
 
 
 def at_size(points: dict[int, float], vcpus: int) -> float:
@@ -154,111 +153,3 @@ def at_size(points: dict[int, float], vcpus: int) -> float:
         return points[below]
     share = math.log(vcpus / below) / math.log(above / below)
     return float(points[below] ** (1 - share) * points[above] ** share)
-
-
-@dataclass
-class MeasuredCpus:
-    """Answers how fast machines without accelerators serve models, from measurements."""
-
-    measured: list[CpuSpeed]
-    by_cpu: dict[str, list[CpuSpeed]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.by_cpu = {}
-        for row in self.measured:
-            self.by_cpu.setdefault(row.cpu_id, []).append(row)
-
-    @cached_property
-    def filled_ratios(self) -> list[tuple[CpuSpeed, float]]:
-        """Measured over modelled speed of every filled machine, with its own rates.
-
-        vLLM computes in 16 bits where llama.cpp expands weights of four bits; with models below a
-        billion parameters it waits for other work than the model's.
-        """
-        ratios = []
-        for row in self.measured:
-            if row.kind != "serving":
-                continue
-            machine = machine_of(row)
-            rates = self.rates(machine, row.model)
-            if rates is not None:
-                modelled = filled_speed(rates, row.model, row.request, row.users)
-                ratios.append((row, row.tokens_per_second / modelled.tokens_per_second))
-        return ratios
-
-    def rates(self, machine: CpuMachine, model: ModelShape) -> CpuRates | None:
-        """Return the rates of a machine; None where no machine with its CPU was measured."""
-        of_cpu = [row for row in self.by_cpu.get(machine.cpu_id, []) if row.precision == "q4_k_m"]
-        own = [row for row in of_cpu if row.instance_type == machine.instance_type]
-        alone, prompt = (
-            nearest((row for row in own if row.kind == kind), model)
-            for kind in ("single_user", "prompt")
-        )
-        if alone and prompt:
-            return CpuRates(bytes_rate(alone), flops_rate(prompt), "scaled", alone.label)
-        same_cloud = [row for row in of_cpu if row.provider == machine.provider] or of_cpu
-        return _modelled(same_cloud, machine, model)
-
-    def measurement(self, machine: CpuMachine, model: ModelShape, kind: str) -> CpuSpeed | None:
-        """Find the measurement of that model on that machine type, in the usual format."""
-        usual = "q4_k_m" if kind == "single_user" else "bf16"
-        for row in self.by_cpu.get(machine.cpu_id, []):
-            same = row.instance_type == machine.instance_type and row.model.name == model.name
-            if same and row.kind == kind and row.precision == usual:
-                return row
-        return None
-
-
-def middle_ratio(ratios: Iterable[tuple[CpuSpeed, float]], cpu_id: str, model: ModelShape) -> float:
-    """Return the middle ratio of the nearest model, on this CPU if it was measured there.
-
-    Of two middle ones the lower: llama.cpp is slow on several sockets, where vLLM divides the work,
-    and such a machine's ratio is not that of a smaller one.
-    """
-    listed = list(ratios)
-    candidates = [pair for pair in listed if pair[0].cpu_id == cpu_id] or listed
-    closest = nearest((row for row, _ in candidates), model)
-    if closest is None:
-        return 1.0
-    return statistics.median_low(
-        ratio for row, ratio in candidates if row.model_id == closest.model_id
-    )
-
-
-def machine_of(row: CpuSpeed) -> CpuMachine:
-    """Return the machine that a row was measured on."""
-    return CpuMachine(row.provider, row.instance_type, row.cpu_id, row.vcpus, math.inf)
-
-
-def _modelled(rows: list[CpuSpeed], machine: CpuMachine, model: ModelShape) -> CpuRates | None:
-    """Read both rates at the machine's size from other machines with its CPU."""
-    groups: dict[tuple[str, int], list[CpuSpeed]] = {}
-    for row in rows:
-        groups.setdefault((row.kind, row.vcpus), []).append(row)
-    chosen = {key: nearest(group, model) for key, group in groups.items()}
-    rates = []
-    for kind, rate in (("single_user", bytes_rate), ("prompt", flops_rate)):
-        points = {size: rate(row) for (k, size), row in chosen.items() if k == kind and row}
-        if not points:
-            return None
-        rates.append(at_size(points, machine.vcpus))
-    sizes = [size for kind, size in chosen if kind == "single_user"]
-    closest = min(sizes, key=lambda size: (abs(size - machine.vcpus), size))
-    label = chosen["single_user", closest]
-    return CpuRates(rates[0], rates[1], "modelled", label.label if label else "")
-
-
-def replica(rates: CpuRates, usable_bytes: float) -> Replica:
-    """Describe the machine as one device with the rates that it reaches."""
-    return Replica(
-        devices=1,
-        flops_per_second=rates.flops_per_second,
-        bytes_per_second=rates.bytes_per_second,
-        link_bytes_per_second=math.inf,
-        usable_bytes=usable_bytes,
-    )
-
-
-def filled_speed(rates: CpuRates, model: ModelShape, request: Request, users: float) -> Speed:
-    """Compute how fast a machine serves that many users at once."""
-    return serving.speed(model, replica(rates, math.inf), PEAKS, request, users)

@@ -52,6 +52,7 @@ COMPUTE_FORMATS = {
     "int8": ("int8", *SIXTEEN_BITS),
     "fp4": ("fp4", *SIXTEEN_BITS),
     "int4": SIXTEEN_BITS,
+    **dict.fromkeys(("q8_0", "q4_k_m", "q4_0", "mxfp4"), SIXTEEN_BITS),  # llama.cpp's
 }
 """Stored format: formats to compute in, the first that the device supports. Weights of 8 and 4 bits
 run on devices with 16-bit arithmetic alone, which decompress them as they are read: vLLM's table of

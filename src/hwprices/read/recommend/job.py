@@ -1,366 +1,159 @@
-"""Describe a job: a language model, how it is to be trained or served, and what it may cost."""
+"""Fill in the defaults of a question, and say in words what is assumed."""
 
-import math
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas import language_model
-from hwprices.formulas.language_model import WORKLOADS, Memory, ModelShape, Workload
-from hwprices.read.currency import Rates, read_rates
-from hwprices.read.recommend import measurements
-from hwprices.read.recommend.model_shape import model_shape
+from hwprices.formulas.language_model import Memory, ModelShape, Workload
+from hwprices.read.recommend.model_shape import look_alike, model_shape
+from hwprices.read.recommend.question import Limits, Question, Serving
 
-if TYPE_CHECKING:
-    from hwprices.read.overlays.rules import Overlays
-
-MAX_NODES: dict[Workload, int] = {
-    "pretrain": 2048,
-    "full_finetune": 32,
-    "lora": 4,
-    "inference": 1,
-}
-"""Most machines used together by default. Llama 3.1 405B was trained on 2,048 machines of 8.
+MAX_NODES = {"pretrain": 2048, "full_finetune": 32, "lora": 4, "inference": 1, "batch": 1}
+"""Most machines that share one model by default. Llama 3.1 405B was trained on 2,048 machines of 8.
 Serving one model from several machines is possible and slow, so it must be requested."""
 
-INPUT_TOKENS, OUTPUT_TOKENS = 512, 256
-"""Of a request, where neither the question nor a benchmark of the model says: a question with some
-context, and an answer of a paragraph or two."""
+INPUT_TOKENS, OUTPUT_TOKENS = 1024, 256
+"""Of a request, for every model: near the means of 1,155 and 211 tokens of Azure's conversations,
+https://github.com/Azure/AzurePublicDataset/blob/master/AzureLLMInferenceDataset2023.md"""
+
+TOKENS_PER_SECOND = 20.0
+"""Default for each user: what buyers of a chat service ask for, four times reading speed (240
+words a minute, Brysbaert 2019, https://doi.org/10.1016/j.jml.2019.104047)."""
+
+SECONDS_TO_FIRST_TOKEN = 2.0
+"""Default: MLPerf Inference's limit for Llama 2 70B under Server,
+https://github.com/mlcommons/inference_policies/blob/master/inference_rules.adoc"""
 
 FINE_TUNING_TOKENS = 1e8  # by default: about 100,000 examples of 1,000 tokens
+
+BATCH_TOKENS = 1e9  # by default: four million answers of OUTPUT_TOKENS
 
 TOKENS_PER_PARAMETER = 20
 """Compute-optimal pre-training. Hoffmann et al., Chinchilla, https://arxiv.org/abs/2203.15556"""
 
-TRAINING_DAYS = 30  # deadline by default
+DAYS = {"batch": 1.0}
+TRAINING_DAYS = 30.0  # deadline by default
 
 TRAINING_CONTEXT = 4096  # tokens of a sequence by default
-
-STORAGE_FORMATS = ("int4", "int8", "fp4")
-"""Formats in which a whole model is not trained."""
-
-PRECISION_NAMES = {
-    "float32": "fp32",
-    "bfloat16": "bf16",
-    "float16": "fp16",
-    "half": "fp16",
-    "float8": "fp8",
-    "8bit": "int8",
-    "q8": "int8",
-    "q80": "int8",
-    "nvfp4": "fp4",
-    "mxfp4": "fp4",
-    "4bit": "int4",
-    "nf4": "int4",
-    "q4": "int4",
-    "q40": "int4",
-    "q4km": "int4",
-    "awq": "int4",
-    "gptq": "int4",
-}
-"""Other names of formats, without case and signs: q4_k_m has 4.85 bits, q8_0 8.5, int4 here 4.5."""
-
-SERVED_FORMAT = "fp8"
-"""Default weights of a served model: 8 bits lose next to nothing, and computing is
-in 16 bits where the device has no FP8."""
-
-READING_SPEED = 5.0
-"""Default tokens/s for each user: nobody waits for a text that comes faster than it
-is read, 240 words a minute (Brysbaert 2019, https://doi.org/10.1016/j.jml.2019.104047)."""
-
-OBJECTIVES = ("cost", "carbon", "speed", "throughput", "hourly")
-PLACES = ("cloud", "local")
-MACHINES = ("accelerators", "cpus", "all")
-"""Machines that are ranked: those with accelerators, those to rent without any, or both."""
-
-OPTIONS: Final = {
-    "on_demand": ("on_demand",),
-    "spot": ("spot",),
-    "commit_1y": ("best_1y",),
-    "commit_3y": ("best_3y",),
-    "block": ("capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration"),
-    "any": (
-        "on_demand",
-        "spot",
-        "best_1y",
-        "best_3y",
-        "capacity_block",
-        "dws_calendar",
-        "dws_flex_start",
-        "dws_defined_duration",
-    ),
-}
-"""Name of an option: columns of offers, without the ending _usd_per_hour. The cheapest counts."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What an answer must keep to. None: no limit."""
-
-    budget: float | None = None
-    """USD: of the whole job for a training, of one hour for inference."""
-    budget_per_month: float | None = None
-    """USD for 730 hours of a machine to rent, or for a training that takes less."""
-    budget_to_buy: float | None = None
-    """USD that a machine may cost to buy."""
-    where: str | None = None
-    """cloud (to rent) or local (to buy); None: both."""
-    machines: str = "accelerators"
-    """Which machines are ranked: one of MACHINES."""
-    provider: str | None = None
-    """Clouds by id or name; several with commas, as in the next two."""
-    region: str | None = None
-    """Regions, or directions such as us-east."""
-    country: str | None = None
-    """Countries by code or English name."""
-    option: str = "on_demand"
-    """How rented machines are bought: one of OPTIONS."""
-    objective: str = "cost"
-    """What machines are ranked by: one of OBJECTIVES."""
-    community: bool = False
-    """Whether community hosts are ranked with the others (see private_hosts)."""
-    usd_per: Mapping[str, Decimal | str | float] = field(default_factory=dict)
-    """Exchange rates of prices to rent, such as {"EUR": "1.08"}; those of machines to buy are in
-    Ownership."""
-    overlays: "str | Path | Overlays | None" = None
-    """Own discounts: a file of rules, or what ``overlays.rules.load`` gave; None for list prices.
-    """
-
-    def __post_init__(self) -> None:
-        read_rates(self.usd_per)  # refuses what is not a rate
-
-    @property
-    def rates(self) -> Rates:
-        """The exchange rates of ``usd_per`` as Decimals, by currency code."""
-        return read_rates(self.usd_per)
-
-
-@dataclass(frozen=True)
-class Serving:
-    """How a model is served. None: not asked."""
-
-    input_tokens: float | None = None
-    """Tokens of a prompt."""
-    output_tokens: float | None = None
-    """Tokens of an answer."""
-    concurrency: float | None = None
-    """Users served at once; None: as many as a machine holds."""
-    requests_per_second: float | None = None
-    """Requests that arrive in a second: machines are counted for these."""
-    min_tokens_per_second: float | None = None
-    """Tokens/s that each user must get; None: READING_SPEED."""
-    max_seconds_to_first_token: float | None = None
-    """In which an answer must begin on a free machine."""
-    kv_precision: str | None = None
-    """Number format of the cache, fp8 or fp16; None: fp8 where weights and device have 8 bits."""
-
-
-OF_TRAINING = ("tokens", "days", "mfu", "optimizer", "checkpointing")
-"""Fields of a question that belong to trainings alone."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of ``recommend``. None: the default of the workload."""
-
-    model_parameters: float | str
-    """A name (llama-3.1-70b, sdxl, whisper), or a number: 70e9, "70B"."""
-    workload: str = "inference"
-    """inference, lora, full_finetune or pretrain."""
-    precision: str | None = None
-    """Number format of the stored weights, such as bf16, fp8, int4."""
-    context: int | None = None
-    """Tokens of a sequence, prompt and answer together."""
-    batch: int | None = None
-    """Sequences at once: on each device in training, in total for inference."""
-    tokens: float | None = None
-    """Tokens to train on."""
-    days: float | None = None
-    """Deadline of a training, which sets the number of machines."""
-    max_nodes: int | None = None
-    """Most machines that share one model."""
-    mfu: float | None = None
-    """Share of the peak rate that training reaches, 0 to 1."""
-    optimizer: str = "adam"
-    """adam, adam8bit or sgd."""
-    checkpointing: bool = True
-    """Compute activations again instead of keeping them all."""
-    serving: Serving = field(default_factory=Serving)
-    limits: Limits = field(default_factory=Limits)
-
-    def changed(self) -> list[str]:
-        """List the fields, but serving and limits, that are not the default."""
-        usual = Question(self.model_parameters)
-        names = [name for name in vars(self) if name not in ("serving", "limits")]
-        return [name for name in names if getattr(self, name) != getattr(usual, name)]
-
-
-@dataclass(frozen=True)
-class Training:
-    """How a model is trained."""
-
-    tokens: float
-    days: float | None
-    batch: int = 1
-    """Sequences at once on a device."""
-    optimizer: str = "adam"
-    checkpointing: bool = True
-    mfu: float | None = None
-    """Share of the peak rate; None: by fabric."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job with its defaults filled in."""
+    """A question with its defaults filled in."""
 
+    question: Question
     model: ModelShape
-    workload: Workload
     precision: str | None
-    """Stored weights; None: as measured, else as released in 4 bits, else SERVED_FORMAT."""
+    """Stored weights; None: 8 bits as the device computes them, or 4 if released so."""
     context: int
-    """Tokens of a sequence."""
-    max_nodes: int
-    serving: Serving
-    training: Training | None
-    limits: Limits
     input_tokens: float
     output_tokens: float
-    lengths_from: str | None
-    """Benchmark of the model that the lengths are of; None if they are requested or assumed."""
+    users: float | None
+    """Together; None: as many as a machine holds."""
+    min_per_user: float
+    """Tokens/s."""
+    max_first_token: float | None
+    """Seconds."""
+    tokens: float | None
+    """To train on or to generate; None for a service."""
+    days: float | None
+    max_nodes: int
 
     @property
     def is_training(self) -> bool:
-        """Whether the model is trained; if not, it is served."""
-        return self.training is not None
+        """Whether the model is trained; if not, it generates."""
+        return self.question.workload not in ("inference", "batch")
 
     @property
-    def is_vague(self) -> bool:
-        """Whether the question names the model alone: then a measurement of it is the answer."""
-        return self.serving == Serving() and self.precision is None and self.max_nodes == 1
+    def has_end(self) -> bool:
+        """Whether the job ends: a training or a batch."""
+        return self.tokens is not None
 
     @property
-    def asked_tokens_per_second(self) -> float | None:
+    def limits(self) -> Limits:
+        """What the answer must keep to."""
+        return self.question.limits
+
+    @property
+    def requested_tokens_per_second(self) -> float | None:
         """Tokens/s that the requests generate; None without requests per second."""
-        requests = self.serving.requests_per_second
+        requests = self.question.serving.requests_per_second
         return None if requests is None else requests * self.output_tokens
+
+    @property
+    def workload(self) -> Workload:
+        """The kind of training, or inference."""
+        name = self.question.workload
+        return "inference" if name in ("inference", "batch") else name  # type: ignore[return-value]
 
     def memory(self, precision: str) -> Memory:
         """Return the bytes that a training needs."""
-        training = self.training or Training(1, None)
         return language_model.memory(
             self.model,
             self.workload,
             precision,
             self.context,
-            training.batch,
-            optimizer=training.optimizer,
-            checkpointing=training.checkpointing,
-        )
-
-    @property
-    def flops(self) -> float:
-        """Operations of a training; 0 for inference."""
-        if self.training is None:
-            return 0.0
-        return language_model.training_flops(
-            self.model, self.workload, self.training.tokens, self.context
+            self.question.batch or 1,
+            optimizer=self.question.optimizer,
+            checkpointing=self.question.checkpointing,
         )
 
 
 def make_job(question: Question) -> Job:
-    """Check the values and fill in the defaults.
-
-    Pre-training: 20 tokens a parameter. Fine-tuning: 10^8 tokens. Both in 30 days. Inference:
-    requests as long as those of a benchmark of the model, as many at once as a machine holds; one
-    where the objective is the speed of one user.
+    """Check a question and fill in its defaults.
 
     Raises:
         HwpricesError: a value is out of range; the line says which, and what is allowed.
     """
-    checked = _workload(question.workload)
-    precision = _precision(question.precision, checked)
-    serving, context = question.serving, question.context
-    _check_belongs(checked, question)
-    if question.batch is not None and checked == "inference":
-        if serving.concurrency is not None:
-            raise HwpricesError(
-                "for inference batch and concurrency say the same thing", "Give one of them."
-            )
-        serving = replace(serving, concurrency=question.batch)
-    _check_quantities(question)
-    _check_serving(serving)
-    check_limits(question.limits)
-    if checked == "inference" and question.limits.objective == "speed":
-        serving = _of_one_user(serving)
+    question.check()
     model = model_shape(question.model_parameters)
-    training = None
-    if checked != "inference":
-        training = Training(
-            tokens=question.tokens or _default_tokens(model, checked),
-            days=question.days or TRAINING_DAYS,
-            batch=question.batch or 1,
-            optimizer=question.optimizer,
-            checkpointing=question.checkpointing,
-            mfu=question.mfu,
+    serving, name = question.serving, question.workload
+    training = name not in ("inference", "batch")
+    input_tokens, output_tokens = _lengths(serving, question.context)
+    context = question.context or int(input_tokens + output_tokens)
+    if training and question.context is None:
+        context = min(TRAINING_CONTEXT, model.context_limit or TRAINING_CONTEXT)
+    if model.context_limit is not None and context > model.context_limit:
+        raise HwpricesError(
+            f"{model.name} reads at most {model.context_limit:,} tokens, not {context:,}",
+            "Give shorter requests, or a model with a longer context.",
         )
-    input_tokens, output_tokens, benchmark = _lengths(model, serving, context)
-    length = context or (TRAINING_CONTEXT if training else int(input_tokens + output_tokens))
-    if training and context is None and model.context_limit:
-        length = min(length, model.context_limit)
-    _check_context(model, length)
-    if context is not None and training is None:
-        serving = replace(serving, input_tokens=input_tokens)
+    users = serving.concurrency or (None if training else question.batch)
+    if name == "inference" and question.limits.objective == "speed" and not users:
+        users = 1.0 if serving.requests_per_second is None else None
+    served = name == "inference" and users != 1
     return Job(
+        question=question,
         model=model,
-        workload=checked,
-        precision=precision or ("bf16" if training else None),
-        context=length,
-        max_nodes=question.max_nodes or MAX_NODES[checked],
-        serving=serving,
-        training=training,
-        limits=question.limits,
+        precision=question.stored or ("bf16" if training else None),
+        context=context,
         input_tokens=input_tokens,
         output_tokens=output_tokens,
-        lengths_from=benchmark,
+        users=users,
+        min_per_user=serving.min_tokens_per_second or (TOKENS_PER_SECOND if served else 0.0),
+        max_first_token=serving.max_seconds_to_first_token
+        or (SECONDS_TO_FIRST_TOKEN if served else None),
+        tokens=None if name == "inference" else question.tokens or _default_tokens(model, name),
+        days=None if name == "inference" else question.days or DAYS.get(name, TRAINING_DAYS),
+        max_nodes=question.max_nodes or MAX_NODES[name],
     )
 
 
-def _lengths(
-    model: ModelShape, serving: Serving, context: int | None
-) -> tuple[float, float, str | None]:
-    """Return input and output tokens: as asked, else those of a benchmark, else the usual ones.
+def _default_tokens(model: ModelShape, workload: str) -> float:
+    if workload == "pretrain":
+        return TOKENS_PER_PARAMETER * model.active_parameters
+    return BATCH_TOKENS if workload == "batch" else FINE_TUNING_TOKENS
 
-    With a context, one length is what the other leaves of it; with neither, half of it is the
-    output, at most the usual one.
+
+def _lengths(serving: Serving, context: int | None) -> tuple[float, float]:
+    """Return input and output tokens; with a context, one length is what the other leaves of it.
 
     Raises:
         HwpricesError: the lengths that are requested do not fit the context.
     """
-    if context is not None:
-        return *_lengths_of(context, serving.input_tokens, serving.output_tokens), None
-    benchmark = None
-    usual = (float(INPUT_TOKENS), float(OUTPUT_TOKENS))
-    if serving.input_tokens is None and serving.output_tokens is None:
-        for name, workload in measurements.workloads().items():
-            if workload.input_tokens > 1 and model_shape(workload.model_id).name == model.name:
-                benchmark = name
-                usual = (workload.input_tokens, workload.output_tokens)
-                break
-    return serving.input_tokens or usual[0], serving.output_tokens or usual[1], benchmark
-
-
-def _lengths_of(
-    context: int, asked_input: float | None, asked_output: float | None
-) -> tuple[float, float]:
-    """Return input and output tokens that fit a context.
-
-    Raises:
-        HwpricesError: those that are requested do not.
-    """
+    asked_input, asked_output = serving.input_tokens, serving.output_tokens
+    if context is None:
+        return asked_input or float(INPUT_TOKENS), asked_output or float(OUTPUT_TOKENS)
     if asked_input is None and asked_output is None:
         output = min(float(OUTPUT_TOKENS), max(1.0, context / 2))
         return max(1.0, context - output), output
@@ -375,129 +168,35 @@ def _lengths_of(
     return asked_input or rest, asked_output or rest
 
 
-def _workload(name: str) -> Workload:
-    """Check the name of a workload."""
-    for workload in WORKLOADS:
-        if workload == name:
-            return workload
-    raise HwpricesError(f"unknown workload {name!r}", f"Choose one of {', '.join(WORKLOADS)}.")
+def assumptions(job: Job) -> str:
+    """Describe in one line what the answer assumes beyond the question."""
+    parts = []
+    if not job.is_training:
+        parts.append(f"{job.input_tokens:,.10g} tokens in and {job.output_tokens:,.10g} out")
+        if (wanted := job.requested_tokens_per_second) is not None:
+            parts.append(f"{wanted:,.10g} tokens/s of output, which costs are divided by")
+        if job.min_per_user:
+            parts.append(f"at least {job.min_per_user:g} tok/s per user")
+        if job.max_first_token:
+            parts.append(f"first token within {job.max_first_token:g} s")
+        if job.precision is None:
+            bits = "4-bit weights as released" if job.model.released_format else "8-bit weights"
+            parts.append(bits)
+    if job.has_end:
+        parts.append(f"{short(job.tokens or 0)} tokens in {job.days:g} days")
+    if job.is_training:
+        parts.append(f"sequences of {job.context:,}, {job.precision}, {job.question.optimizer}")
+    parts.append(f"{job.limits.option.replace('_', ' ')} prices")
+    if job.model.basis == "estimate":
+        twin = look_alike(job.model)
+        hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
+        parts.append(f"a dense model with the proportions of Llama 3{hint}")
+    return "; ".join(parts)
 
 
-def _precision(asked: str | None, workload: Workload) -> str | None:
-    """Return the format of the weights by its name here, and check that the workload can use it."""
-    if asked is None:
-        return None
-    squeezed = re.sub(r"[^a-z0-9]+", "", asked.lower())
-    precision = PRECISION_NAMES.get(squeezed, squeezed)
-    if precision not in language_model.PRECISIONS:
-        raise HwpricesError(
-            f"unknown precision {asked!r}",
-            f"Choose one of {', '.join(language_model.PRECISIONS)}.",
-        )
-    if precision in STORAGE_FORMATS and workload in ("pretrain", "full_finetune"):
-        raise HwpricesError(
-            f"{workload} in {precision} is not reckoned here",
-            "Choose bf16, fp16, fp8 or fp32, or workload lora.",
-        )
-    return precision
-
-
-def _check_belongs(workload: Workload, question: Question) -> None:
-    """Raise HwpricesError for values of serving in a training, and of training in inference."""
-    of_training = [name for name in question.changed() if name in OF_TRAINING]
-    of_serving = [name for name, value in vars(question.serving).items() if value is not None]
-    foreign = of_training if workload == "inference" else of_serving
-    if foreign:
-        names = ", ".join(foreign).replace("_", " ").replace("concurrency", "concurrency (users)")
-        others = "trainings" if workload == "inference" else "inference"
-        raise HwpricesError(
-            f"{names}: only for {others}, and the workload is {workload}",
-            "Leave it out, or choose another workload.",
-        )
-
-
-def _check_quantities(question: Question) -> None:
-    """Raise HwpricesError if a quantity is out of range."""
-    mfu, optimizer = question.mfu, question.optimizer
-    quantities = (
-        *(question.context, question.batch, question.tokens),
-        *(question.days, question.max_nodes, mfu),
-    )
-    positive = all(value is None or 0 < value < math.inf for value in quantities)
-    if not positive or (mfu or 0) > 1:
-        raise HwpricesError(
-            "context, batch, tokens and days are above 0 and finite, mfu above 0 and at most 1",
-            "Correct the value.",
-        )
-    if optimizer not in language_model.OPTIMIZER_BYTES:
-        raise HwpricesError(
-            f"unknown optimizer {optimizer!r}",
-            f"Choose one of {', '.join(language_model.OPTIMIZER_BYTES)}.",
-        )
-
-
-def _check_serving(serving: Serving) -> None:
-    """Raise HwpricesError if a demand on serving is out of range."""
-    numbers = [value for name, value in vars(serving).items() if name != "kv_precision"]
-    if any(value is not None and not 0 < value < math.inf for value in numbers):
-        raise HwpricesError(
-            "lengths, concurrency, requests and speeds are above 0 and finite",
-            "Correct the value.",
-        )
-    if serving.concurrency is not None and serving.requests_per_second is not None:
-        raise HwpricesError(
-            "concurrency and requests per second say the same thing", "Give one of them."
-        )
-    if serving.kv_precision not in (None, "fp8", "fp16"):
-        raise HwpricesError(f"there is no cache in {serving.kv_precision!r}", "Choose fp8 or fp16.")
-
-
-def _of_one_user(serving: Serving) -> Serving:
-    """Serve one user, where the speed of one is ranked and nothing says how many there are."""
-    if serving.requests_per_second is not None or serving.concurrency is not None:
-        return serving
-    return replace(serving, concurrency=1.0)
-
-
-def check_limits(limits: Limits) -> None:
-    """Raise HwpricesError for a limit that is out of range."""
-    if limits.objective not in OBJECTIVES:
-        raise HwpricesError(
-            f"unknown objective {limits.objective!r}",
-            f"Choose one of {', '.join(OBJECTIVES)}.",
-        )
-    if limits.where is not None and limits.where not in PLACES:
-        raise HwpricesError(
-            f"unknown place {limits.where!r}", "Choose cloud or local, or leave it out."
-        )
-    if limits.machines not in MACHINES:
-        raise HwpricesError(
-            f"unknown machines {limits.machines!r}", f"Choose one of {', '.join(MACHINES)}."
-        )
-    if limits.where == "local" and limits.machines == "cpus":
-        raise HwpricesError(
-            "no machine to buy without an accelerator was measured",
-            "Ask for machines to rent, or for those with accelerators.",
-        )
-    if limits.option not in OPTIONS:
-        raise HwpricesError(
-            f"unknown option {limits.option!r}", f"Choose one of {', '.join(OPTIONS)}."
-        )
-    budgets = (limits.budget, limits.budget_per_month, limits.budget_to_buy)
-    if any(budget is not None and not budget > 0 for budget in budgets):
-        raise HwpricesError("a budget is above 0 USD", "Correct it, or leave it out.")
-
-
-def _check_context(model: ModelShape, context: int) -> None:
-    """Raise HwpricesError if sequences are longer than the model was trained for."""
-    if model.context_limit is not None and context > model.context_limit:
-        raise HwpricesError(
-            f"{model.name} reads at most {model.context_limit:,} tokens, not {context:,}",
-            "Give shorter requests, or a model with a longer context.",
-        )
-
-
-def _default_tokens(model: ModelShape, workload: Workload) -> float:
-    if workload == "pretrain":
-        return TOKENS_PER_PARAMETER * model.active_parameters
-    return FINE_TUNING_TOKENS
+def short(number: float) -> str:
+    """Write a large number with three digits: 100M, 1.5B, 2T."""
+    for unit, size in (("T", 1e12), ("B", 1e9), ("M", 1e6)):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return f"{number:,.3g}"

@@ -7,11 +7,11 @@ from hwprices.read.find.search import machine_types
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, owned
 from hwprices.read.recommend import places
-from hwprices.read.recommend.job import OPTIONS, Limits
+from hwprices.read.recommend.question import OPTIONS, Limits
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
-from hwprices.units import NUMBER_FORMATS, Money
+from hwprices.units import NUMBER_FORMATS
 
 USABLE = 0.9
 """Share of a device's memory that a job may fill; the driver and fragmentation take the rest. It is
@@ -22,17 +22,11 @@ USABLE_UNIFIED = 0.75
 three quarters of the memory of large Macs:
 https://developer.apple.com/documentation/metal/mtldevice/recommendedmaxworkingsetsize"""
 
-NOT_FOR_MODELS = ("fpga", "media")  # kinds of accelerators that do not run language models
-
 FORMATS = ("fp32", "fp16", "bf16", "fp8", "fp4", "int8")
 """Number formats in which a language model computes."""
 
 SHEET_COLUMNS = [
-    "kind",
-    "product_line",
-    "architecture",
-    "interconnect_gbs",
-    "memory_bandwidth_gbs",
+    *("kind", "product_line", "architecture", "interconnect_gbs", "memory_bandwidth_gbs"),
     *(NUMBER_FORMATS[number_format] for number_format in FORMATS),
     *(f"{number_format}_support" for number_format in FORMATS),
 ]
@@ -43,38 +37,27 @@ COLUMNS = [
     "provider",  # for a local machine its vendor
     "region",
     "machine",  # instance_type or device_id
-    "private_host",  # is a community host: see private_hosts
+    "private_host",  # is a community host: see real_prices
+    "government",  # is in a region for governments
     "availability_unknown",  # the vendor does not say whether it can be had
-    "accelerator_id",
-    "accelerator_count",
-    "cpu_id",  # of a machine without accelerators
-    "vcpus",
+    *("accelerator_id", "accelerator_count"),
+    *("cpu_id", "vcpus"),  # of a machine without accelerators
     "devices",  # that the job can be divided over
     "usable_bytes",  # of one device
     "machine_memory_gib",
     "clusters",  # a fast network joins several machines
     "network_gbps",
     "inference_only",
-    "purchase_option",
-    "usd_per_hour",
-    "spot_usd_per_hour",
-    "best_1y_usd_per_hour",
-    "best_3y_usd_per_hour",
-    "best_1y_option",
-    "best_3y_option",
-    "purchase_price_usd",
-    "purchase_price_date",
-    "energy_usd_per_hour",
-    "energy_kwh_per_hour",
-    "operational_gco2e_per_hour",
+    *("purchase_option", "usd_per_hour", "spot_usd_per_hour"),
+    *("best_1y_usd_per_hour", "best_3y_usd_per_hour", "best_1y_option", "best_3y_option"),
+    *("purchase_price_usd", "purchase_price_date"),
+    *("energy_usd_per_hour", "energy_kwh_per_hour", "operational_gco2e_per_hour"),
     "obstacle",  # code of what rules the machine out for every job; see exclusions.sentences
     "no_price",  # code of why a machine without usd_per_hour has none
-    "currency",
-    "on_demand_reason",
+    *("currency", "on_demand_reason"),
     *SHEET_COLUMNS,
 ]
-"""Columns of ``cloud``, ``cpus`` and ``local``."""
-
+"""Columns of ``rented`` and ``to_buy``."""
 
 TPU_SLICE = {
     "google-tpu-v4": 4096,
@@ -85,84 +68,134 @@ TPU_SLICE = {
 }
 """Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
 
-SINGLE_HOST_TPU = r"^ct5l-|-(1|8)t$"
-"""TPU machines that cannot be joined to a slice: those for serving, and of one and eight chips.
-https://cloud.google.com/tpu/docs/v5e#tpu-v5e-config"""
-
-SERVING_TPU = r"^ct5l-"
-"""TPU v5e machines that are sold for serving."""
+SINGLE_HOST_TPU, SERVING_TPU = r"^ct5l-|-(1|8)t$", r"^ct5l-"
+"""TPU machines that cannot be joined to a slice (those for serving, and of one and eight chips),
+and those sold for serving. https://cloud.google.com/tpu/docs/v5e#tpu-v5e-config"""
 
 FLEX = r"-flex\."
 """AWS machines that keep their full speed for a part of the time, as burstable ones do:
 https://www.vantage.sh/blog/m7i-flex-vs-t-series-cost"""
+
+NOT_FOR_MODELS = ("fpga", "media")  # kinds of accelerators that do not run language models
 
 NO_LLM_SOFTWARE = ("aws-inferentia1", "google-coral-edge-tpu", "hailo-8")
 """Accelerators without software for language models: AWS' NxD Inference begins with Inferentia2,
 https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/"""
 
 
-def cloud(dataset: Tables, limits: Limits) -> pl.DataFrame:
-    """List every offer with accelerators in the requested places. Columns: COLUMNS.
+def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.DataFrame:
+    """List every offer in the requested places, and every machine to buy. Columns: COLUMNS.
+
+    Those to rent are listed also where only those to buy are requested: what renting costs decides
+    when owning pays.
 
     Raises:
         HwpricesError: the release has no such place.
     """
-    col = pl.col
-    # an eighth of a device counts as one device with an eighth of its memory
-    devices = pl.max_horizontal(col.accelerator_count, 1.0)
-    single_host = col.instance_type.str.contains(SINGLE_HOST_TPU)
-    is_slice = (col.kind == "tpu") & ~single_host
-    gib = "accelerator_memory_gib"
+    frames = [_rented(dataset, limits)]
+    if limits.where != "cloud" and limits.machines != "cpus":
+        frames.append(_to_buy(dataset, ownership))
+    both = pl.concat([frame.collect() for frame in frames], how="diagonal_relaxed")
+    missing = [name for name in COLUMNS if name not in both.columns]
+    flags = ("private_host", "government", "availability_unknown", "clusters")
     return (
-        _own_prices(places.offers(dataset, limits), limits)
-        .filter(col.accelerator_count > 0)
-        .join(machine_types(dataset).select(*KEY, type_gib=gib), on=KEY, how="left")
-        .with_columns(pl.coalesce(gib, "type_gib").alias(gib))
-        .join(_sheet(dataset), on="accelerator_id", how="left")
-        .with_columns(
-            *_cost_columns(limits),
-            cpu_id=pl.lit(None, dtype=pl.String),
-            devices=devices,
-            usable_bytes=col.accelerator_memory_gib * 2**30 * USABLE / devices,
-            machine_memory_gib=col.accelerator_memory_gib,
-            clusters=((col.rdma != "none") | is_slice).fill_null(False),
-            network_gbps=col.network_gbps_max,
-            inference_only=_inference_only() | col.instance_type.str.contains(SERVING_TPU),
-            obstacle=_cloud_obstacle(),
-        )
+        both.with_columns(pl.lit(None).alias(name) for name in missing)
+        .with_columns(pl.col(name).cast(pl.Boolean).fill_null(False) for name in flags)
         .select(COLUMNS)
-        .collect()
     )
 
 
-def cpus(dataset: Tables, limits: Limits) -> pl.DataFrame:
-    """List every offer without accelerators in the requested places. Columns: COLUMNS.
-
-    Raises:
-        HwpricesError: the release has no such place.
-    """
+def _rented(dataset: Tables, limits: Limits) -> pl.LazyFrame:
+    """List offers, with accelerators or without any as the limits say."""
     col = pl.col
-    nothing = {name: pl.lit(None, dtype=dtype) for name, dtype in _sheet_dtypes(dataset).items()}
+    has_accelerators = (col.accelerator_count > 0).fill_null(False)
+    is_cpu = (col.accelerator_kind == "none").fill_null(False)
+    wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
+    offers = places.offers(dataset, limits)
+    overlays = rules.given(limits.overlays)
+    priced = (
+        offers_in_usd(offers, limits.rates)
+        if overlays is None
+        else apply.apply_to_offers(offers, overlays, limits.rates)
+    )
+    kinds = dataset.scan("regions").select("provider", "region", region_kind="kind")
+    # an eighth of a device counts as one device with an eighth of its memory
+    devices = pl.max_horizontal(col.accelerator_count, 1.0)
+    gib = pl.when(is_cpu).then("memory_gib").otherwise(
+        pl.coalesce("accelerator_memory_gib", "type_gib")
+    )  # fmt: skip
+    usable = pl.when(is_cpu).then(USABLE_UNIFIED).otherwise(USABLE)
+    is_slice = (col.kind == "tpu") & ~col.instance_type.str.contains(SINGLE_HOST_TPU)
     return (
-        _own_prices(places.offers(dataset, limits), limits)
-        .filter(col.accelerator_kind == "none")
-        .join(_cpu_ids(dataset).lazy(), on=KEY, how="left")
-        .join(dataset.scan("instance_types").select(*KEY, "burstable"), on=KEY, how="left")
+        priced.filter(wanted[limits.machines])
+        .join(machine_types(dataset).select(*KEY, type_gib="accelerator_memory_gib"), KEY, "left")
+        .join(_cpus(dataset), KEY, "left")
+        .join(kinds, ["provider", "region"], "left")
+        .join(_sheet(dataset), "accelerator_id", "left")
         .with_columns(
-            *_cost_columns(limits),
-            **nothing,
-            accelerator_id=pl.lit(None, dtype=pl.String),
-            accelerator_count=pl.lit(0.0),
-            devices=pl.lit(1.0),
-            usable_bytes=col.memory_gib * 2**30 * USABLE_UNIFIED,
-            machine_memory_gib=col.memory_gib,
-            clusters=pl.lit(False),
+            *_prices(limits),
+            where=pl.lit("cloud"),
+            machine=col.instance_type,
+            private_host=is_private_host(),
+            government=col.region_kind == "gov",
+            availability_unknown=col.flags.list.contains("availability_unknown"),
+            cpu_id=pl.when(is_cpu).then("cpu_id"),
+            devices=devices,
+            usable_bytes=gib * 2**30 * usable / devices,
+            machine_memory_gib=gib,
+            clusters=(col.rdma != "none") | is_slice,
             network_gbps=col.network_gbps_max,
-            inference_only=pl.lit(True),
-            obstacle=_cpu_obstacle(),
+            inference_only=_inference_only() | col.instance_type.str.contains(SERVING_TPU),
+            obstacle=pl.when(is_cpu).then(_cpu_obstacle()).otherwise(_obstacle(gib)),
         )
-        .select(COLUMNS)
-        .collect()
+        .select(name for name in COLUMNS if name not in _TO_BUY)
+    )  # fmt: skip
+
+
+_TO_BUY = ("purchase_price_usd", "purchase_price_date", "energy_usd_per_hour")
+
+
+def _cpus(dataset: Tables) -> pl.LazyFrame:
+    """Return KEY, cpu_id and whether it is burstable, of the machine types."""
+    types = dataset.scan("instance_types")
+    named = types.select(*KEY, "family", "series", "cpu_models").collect()
+    sheet, families = (dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
+    known = machine_cpus(named, sheet, families, "cpu_id").lazy()
+    return types.select(*KEY, "burstable").join(known, KEY, "left")
+
+
+def _prices(limits: Limits) -> list[pl.Expr]:
+    """Return what an offer costs under the option, and the code of why it has no price."""
+    col, lit = pl.col, pl.lit
+    options = OPTIONS[limits.option]
+    prices = {option: f"{option}_usd_per_hour" for option in options}
+    cheapest = pl.min_horizontal(prices.values())
+    others = [f"{option}_usd_per_hour" for option in OPTIONS["any"] if option not in options]
+    has_other = pl.any_horizontal(col(price).is_not_null() for price in others) if others else False
+    return [
+        pl.coalesce(
+            pl.when(col(price) == cheapest).then(lit(option)) for option, price in prices.items()
+        ).alias("purchase_option"),
+        cheapest.alias("usd_per_hour"),
+        pl.when((col.currency != "USD") & ~col.currency.is_in(list(limits.rates)))
+        .then(lit("other_currency"))
+        .when(has_other)
+        .then(lit("other_option"))
+        .otherwise(lit("no_on_demand_price"))
+        .alias("no_price"),
+    ]
+
+
+def _obstacle(gib: pl.Expr) -> pl.Expr:
+    """Return the code of what rules out accelerators for every job; null if nothing does."""
+    col = pl.col
+    return (
+        pl.when(col.accelerator_id.is_null())
+        .then(pl.lit("accelerators_unclear"))
+        .when(col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE))
+        .then(pl.lit("not_for_models"))
+        .when(gib.is_null())
+        .then(pl.lit("memory_unknown"))
     )
 
 
@@ -179,153 +212,48 @@ def _cpu_obstacle() -> pl.Expr:
     )
 
 
-def _cpu_ids(dataset: Tables) -> pl.DataFrame:
-    """Return KEY and cpu_id of the machine types whose CPU is known."""
-    types = dataset.scan("instance_types").select(*KEY, "family", "series", "cpu_models").collect()
-    sheet, families = (dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
-    return machine_cpus(types, sheet, families, "cpu_id")
-
-
-def _cost_columns(limits: Limits) -> list[pl.Expr]:
-    """Return the columns of an offer that say what it costs under the option."""
-    col = pl.col
-    options = OPTIONS[limits.option]
-    prices = [f"{option}_usd_per_hour" for option in options]
-    cheapest = pl.min_horizontal(prices)
-    cheapest_option = pl.coalesce(
-        pl.when(col(price) == cheapest).then(pl.lit(option))
-        for option, price in zip(options, prices, strict=True)
-    )
-    return [
-        col.instance_type.alias("machine"),
-        pl.lit("cloud").alias("where"),
-        is_private_host().alias("private_host"),
-        col.flags.list.contains("availability_unknown").alias("availability_unknown"),
-        cheapest_option.alias("purchase_option"),
-        cheapest.alias("usd_per_hour"),
-        pl.lit(None, dtype=Money).alias("purchase_price_usd"),
-        pl.lit(None, dtype=pl.Date).alias("purchase_price_date"),
-        pl.lit(None, dtype=Money).alias("energy_usd_per_hour"),
-        _cloud_no_price(limits).alias("no_price"),
-    ]
-
-
-def _own_prices(offers: pl.LazyFrame, limits: Limits) -> pl.LazyFrame:
-    """Convert the prices of other currencies that have a rate, and apply own discounts."""
-    overlays = rules.given(limits.overlays)
-    if overlays is None:
-        return offers_in_usd(offers, limits.rates)
-    return apply.apply_to_offers(offers, overlays, limits.rates)
-
-
-def _cloud_no_price(limits: Limits) -> pl.Expr:
-    """Return the code of why an offer has no price under the option."""
-    col = pl.col
-    other = [
-        f"{option}_usd_per_hour"
-        for option in OPTIONS["any"]
-        if option not in OPTIONS[limits.option]
-    ]
-    has_other = pl.any_horizontal(col(price).is_not_null() for price in other) if other else False
-    return (
-        pl.when((col.currency != "USD") & ~col.currency.is_in(list(limits.rates)))
-        .then(pl.lit("other_currency"))
-        .when(has_other)
-        .then(pl.lit("other_option"))
-        .otherwise(pl.lit("no_on_demand_price"))
-    )
-
-
-def _cloud_obstacle() -> pl.Expr:
-    """Return the code of what rules out an offer for every job; null if nothing does."""
-    col = pl.col
-    return (
-        pl.when(col.accelerator_id.is_null())
-        .then(pl.lit("accelerators_unclear"))
-        .when(col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE))
-        .then(pl.lit("not_for_models"))
-        .when(col.accelerator_memory_gib.is_null())
-        .then(pl.lit("memory_unknown"))
-    )
-
-
-def local(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
-    """List every machine that one can buy. Columns: COLUMNS.
-
-    Its price is what owning it costs for an hour of use.
-    """
-    col = pl.col
-    no_money = pl.lit(None, dtype=Money)
+def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
+    """List machines to buy; their price is what owning them costs for an hour of use."""
+    col, lit = pl.col, pl.lit
+    devices = pl.max_horizontal(col.accelerator_count, 1.0)
     usable = pl.when(col.unified_memory).then(USABLE_UNIFIED).otherwise(USABLE)
     return (
         owned(dataset, ownership)
         .drop("kind")  # the kind of machine; the sheet has the kind of accelerator
         .lazy()
-        .join(_sheet(dataset), on="accelerator_id", how="left")
-        .with_columns(
-            where=pl.lit("local"),
+        .join(_sheet(dataset), "accelerator_id", "left")
+        .select(
+            "accelerator_id",
+            "accelerator_count",
+            "network_gbps",
+            "purchase_price_usd",
+            "energy_usd_per_hour",
+            "energy_kwh_per_hour",
+            "operational_gco2e_per_hour",
+            *SHEET_COLUMNS,
+            where=lit("local"),
             provider=col.vendor,
-            region=pl.lit(None, dtype=pl.String),
             machine=col.device_id,
-            private_host=pl.lit(False),
-            availability_unknown=pl.lit(False),
-            purchase_option=pl.lit("tco"),
+            purchase_option=lit("tco"),
             usd_per_hour=col.tco_usd_per_hour,
             purchase_price_date=col.price_date,
-            spot_usd_per_hour=no_money,
-            best_1y_usd_per_hour=no_money,
-            best_3y_usd_per_hour=no_money,
-            best_1y_option=pl.lit(None, dtype=pl.String),
-            best_3y_option=pl.lit(None, dtype=pl.String),
-            cpu_id=pl.lit(None, dtype=pl.String),
-            vcpus=pl.lit(None, dtype=pl.Int32),
-            devices=pl.max_horizontal(col.accelerator_count, 1.0),
+            devices=devices,
+            usable_bytes=col.accelerator_memory_gb * 2**30 * usable / devices,
             machine_memory_gib=col.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
-            clusters=pl.lit(False),
-            network_gbps=col.network_gbps,
             inference_only=_inference_only(),
-            obstacle=_local_obstacle(),
-            no_price=_local_no_price(),
+            obstacle=pl.when((col.accelerator_count < 1) | has_cpus_alone())
+            .then(lit("no_accelerator"))
+            .when(~col.complete)
+            .then(lit("needs_host"))
+            .otherwise(_obstacle(col.accelerator_memory_gb)),
+            no_price=pl.when(col.price.is_null())
+            .then(lit("no_price"))
+            .when(col.purchase_price_usd.is_null())
+            .then(lit("other_currency"))
+            .otherwise(lit("power_unknown")),
             currency=col.price_currency,
-            on_demand_reason=pl.lit(None, dtype=pl.String),
         )
-        .with_columns(usable_bytes=col.machine_memory_gib * 2**30 * usable / col.devices)
-        .select(COLUMNS)
-        .collect()
     )
-
-
-def _local_obstacle() -> pl.Expr:
-    """Return the code of what rules out a machine for every job; null if nothing does."""
-    col = pl.col
-    return (
-        pl.when((col.accelerator_count < 1) | has_cpus_alone())
-        .then(pl.lit("no_accelerator"))
-        .when(col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE))
-        .then(pl.lit("not_for_models"))
-        .when(~col.complete)
-        .then(pl.lit("needs_host"))
-        .when(col.accelerator_memory_gb.is_null())
-        .then(pl.lit("memory_unknown"))
-    )
-
-
-def _local_no_price() -> pl.Expr:
-    """Return the code of why a machine has no cost per hour of use."""
-    col = pl.col
-    return (
-        pl.when(col.price.is_null())
-        .then(pl.lit("no_price"))
-        .when(col.purchase_price_usd.is_null())
-        .then(pl.lit("other_currency"))
-        .otherwise(pl.lit("power_unknown"))
-    )
-
-
-def _sheet_dtypes(dataset: Tables) -> dict[str, pl.DataType]:
-    """Return the dtypes of SHEET_COLUMNS."""
-    schema = _sheet(dataset).collect_schema()
-    return {name: schema[name] for name in SHEET_COLUMNS}
 
 
 def _sheet(dataset: Tables) -> pl.LazyFrame:
@@ -333,6 +261,5 @@ def _sheet(dataset: Tables) -> pl.LazyFrame:
 
 
 def _inference_only() -> pl.Expr:
-    col = pl.col
-    is_inference = (col.kind == "inference") | (col.product_line == "Inferentia")
+    is_inference = (pl.col.kind == "inference") | (pl.col.product_line == "Inferentia")
     return is_inference.fill_null(False)

@@ -5,19 +5,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.ownership import DEFAULTS, Ownership
-from hwprices.read.recommend import machines
-from hwprices.read.recommend.exclusions import (
-    HOURS_PER_MONTH,
-    best_regions,
-    of_any_model,
-    reason_code,
-    sentence,
-)
-from hwprices.read.recommend.job import Limits, check_limits
-from hwprices.read.recommend.measurements import representative
+from hwprices.errors import HwpricesError
+from hwprices.read.recommend.exclusions import HOURS_PER_MONTH
 from hwprices.read.recommend.model_shape import squeeze
-from hwprices.read.recommend.ranking import OUTPUT, only_where, with_payback
+from hwprices.read.recommend.question import Limits, Question
+from hwprices.read.systems import representative
 from hwprices.release.release import Tables
 from hwprices.units import WideMoney
 
@@ -54,22 +46,15 @@ FLUX = Medium(
 """MLPerf measures FLUX.1 in training alone. The two programs' own pages have the rest."""
 
 MEDIA = {
-    "flux": FLUX,
-    "flux.1": FLUX,
-    "flux.1dev": FLUX,
-    "sdxl": IMAGE,
-    "stablediffusionxl": IMAGE,
-    "whisper": SPEECH,
-    "whisperlargev3": SPEECH,
-    "wan2.2": VIDEO,
-    "wan2.2t2va14b": VIDEO,
+    **dict.fromkeys(("flux", "flux.1", "flux.1dev"), FLUX),
+    **dict.fromkeys(("sdxl", "stablediffusionxl"), IMAGE),
+    **dict.fromkeys(("whisper", "whisperlargev3"), SPEECH),
+    **dict.fromkeys(("wan2.2", "wan2.2t2va14b"), VIDEO),
 }
 """Name, squeezed: the benchmark."""
 
 REFERENCE = "-reference-"
 """In the name of a system that ran MLCommons' reference implementation, which nobody tuned."""
-
-NOT_MEASURED = "this model was not measured on its accelerator"
 
 
 def benchmark(name: str) -> Medium | None:
@@ -77,34 +62,32 @@ def benchmark(name: str) -> Medium | None:
     return MEDIA.get(squeeze(name))
 
 
-def recommend(
-    name: str, dataset: Tables, limits: Limits, ownership: Ownership = DEFAULTS
-) -> pl.DataFrame:
-    """List machines whose accelerator was measured with the model, best first, then the others.
-
-    Columns: those of ``ranking.OUTPUT``; the speed is in samples_per_second. A machine with
-    another number of accelerators than the measured system has its share of it.
-
-    Raises:
-        HwpricesError: a limit is out of range, or the release has no such place.
-    """
-    check_limits(limits)
-    medium = MEDIA[squeeze(name)]
-    frames = [machines.cloud(dataset, limits)]
-    if limits.where != "cloud":
-        frames.append(machines.local(dataset, ownership))
-    rates = measured(dataset.scan("benchmarks").collect(), medium.benchmark)
-    frame = pl.concat(frames, how="vertical_relaxed").join(rates, on="accelerator_id", how="left")
-    frame = _with_figures(frame, limits)
-    assumed = (
+def assumed(medium: Medium, limits: Limits) -> str:
+    """Say what the answer assumes."""
+    return (
         f"{medium.sample} is a sample, {medium.setting}; {limits.option.replace('_', ' ')} prices"
     )
-    ranked = only_where(_ranked(frame, limits), limits)
-    return ranked.with_columns(assumed=pl.lit(assumed)).select(OUTPUT)
+
+
+def check(question: Question) -> None:
+    """Refuse what only language models have; media are answered as measured.
+
+    Raises:
+        HwpricesError: something of that kind is given, or a limit is out of range.
+    """
+    question.limits.check()
+    given = question.changed()
+    given += [name for name, value in vars(question.serving).items() if value is not None]
+    given += ["machines"] if question.limits.machines != Limits().machines else []
+    if given:
+        raise HwpricesError(
+            f"{', '.join(given).replace('_', ' ')}: only for language models",
+            "Leave it out: models of images, speech and video are answered as they were measured.",
+        )
 
 
 def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Choose the rate that represents each accelerator, as for language models.
+    """Choose the system that represents each accelerator.
 
     Returns accelerator_id, per_accelerator, measured_count and measurement.
     """
@@ -124,56 +107,35 @@ def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
     )
 
 
-def _with_figures(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
-    """Add every column of the answer; those of language models are null."""
+def with_rates(machines: pl.DataFrame, dataset: Tables, medium: Medium) -> pl.DataFrame:
+    """Add samples/s and costs; a machine with another number of accelerators has its share."""
     col, lit = pl.col, pl.lit
-    same_size = col.accelerator_count == col.measured_count
-    samples = col.per_accelerator * col.accelerator_count
-    thousand = formulas.divide(
-        col.usd_per_hour.cast(WideMoney) * 1000, samples * formulas.SECONDS_PER_HOUR
+    rates = measured(dataset.scan("benchmarks").collect(), medium.benchmark)
+    thousands = col.samples_per_second * formulas.SECONDS_PER_HOUR / 1000
+    cost = formulas.divide(col.usd_per_hour.cast(WideMoney), thousands)
+    grams = col.operational_gco2e_per_hour / thousands
+    nothing = ("precision", "memory_needed_gib", "memory_usable_gib", "nodes_needed")
+    return (
+        machines.join(rates, on="accelerator_id", how="left")
+        .with_columns(samples_per_second=col.per_accelerator * col.accelerator_count)
+        .with_columns(
+            *(lit(None).alias(name) for name in nothing),
+            *(lit(None, pl.Float64).alias(f"tokens_per_second{end}") for end in ("", "_low")),
+            tokens_per_second_per_user=lit(None, pl.Float64),
+            reason=pl.when(col.per_accelerator.is_null()).then(lit("not_measured")),
+            usd=col.usd_per_hour,
+            usd_per_thousand_samples=cost,
+            gco2e_per_thousand_samples=grams,
+            basis=pl.when(col.measurement.str.contains(REFERENCE, literal=True))
+            .then(lit("reference"))
+            .otherwise(lit("measured")),
+            nodes=lit(1, dtype=pl.Int64),
+            total_accelerators=col.accelerator_count,
+            usd_per_month=col.usd_per_hour * HOURS_PER_MONTH,
+            energy_kwh=col.energy_kwh_per_hour,
+            operational_gco2e=col.operational_gco2e_per_hour,
+            work_usd=cost,
+            work_grams=grams,
+            work_per_hour=thousands,
+        )
     )
-    frame = frame.with_columns(
-        reason=pl.when(col.per_accelerator.is_null()).then(lit("not_measured")),
-        samples_per_second=samples,
-        usd=col.usd_per_hour,
-        usd_per_thousand_samples=thousand,
-        gco2e_per_thousand_samples=col.operational_gco2e_per_hour
-        * 1000
-        / (samples * formulas.SECONDS_PER_HOUR),
-        basis=pl.when(col.measurement.str.contains(REFERENCE, literal=True))
-        .then(lit("reference"))
-        .when(same_size)
-        .then(lit("measured"))
-        .otherwise(lit("scaled")),
-        nodes=lit(1, dtype=pl.Int64),
-        total_accelerators=col.accelerator_count,
-        usd_per_month=col.usd_per_hour * HOURS_PER_MONTH,
-        energy_kwh=col.energy_kwh_per_hour,
-        operational_gco2e=col.operational_gco2e_per_hour,
-    )
-    frame = frame.with_columns(excluded_reason=reason_code(limits))
-    reasons = of_any_model(limits) | {"not_measured": lit(NOT_MEASURED)}
-    frame = frame.with_columns(excluded=sentence(reasons))
-    thousands_per_hour = pl.col("samples_per_second") * formulas.SECONDS_PER_HOUR / 1000
-    frame = with_payback(frame, "usd_per_thousand_samples", thousands_per_hour)
-    missing = [name for name in OUTPUT if name not in frame.columns]
-    return frame.with_columns(lit(None).alias(name) for name in missing)
-
-
-def _ranked(frame: pl.DataFrame, limits: Limits) -> pl.DataFrame:
-    """Keep the best region of each machine, ranked apart for renting and buying."""
-    col = pl.col
-    fits = col.excluded_reason.is_null()
-    figures = {
-        "cost": pl.when(col.where == "local")
-        .then("purchase_price_usd")
-        .otherwise("usd_per_thousand_samples")
-        .cast(pl.Float64),
-        "carbon": col.gco2e_per_thousand_samples,
-        "speed": -col.samples_per_second,
-        "throughput": -col.samples_per_second,
-        "hourly": col.usd_per_hour.cast(pl.Float64),
-    }
-    ties = ["usd_per_hour", "provider", "machine", "region"]
-    best = best_regions(frame, [figures[limits.objective], *ties])
-    return best.sort(~fits, "where", "rank", "machine", nulls_last=True)

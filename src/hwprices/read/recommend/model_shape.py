@@ -2,14 +2,14 @@
 
 import re
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import ModelShape
-from hwprices.specs import sheet_directory
+from hwprices.specs import packaged_sheet
 
 ASPECT = 112
 """hidden size / layers of an estimated shape: Llama 3.1 has 128, 102 and 130
@@ -26,7 +26,7 @@ SMALLEST, LARGEST = 1e7, 1e14
 """Parameters. Below 10 million no language model needs a choice of machine; the largest
 published models have about 10^12."""
 
-RELEASED_IN_4_BITS = {"mxfp4": "fp4", "nvfp4": "fp4"}
+RELEASED_IN_4_BITS = {"mxfp4": "fp4", "nvfp4": "fp4", "int4": "int4"}
 """release_precision of the sheet: the format to serve the weights in by default. OpenAI
 names 60.8 GiB for gpt-oss-120b (https://arxiv.org/abs/2508.10925, table 1), whose experts have 4.25
 bits and the rest 16: 116.8e9 × 4.5 / 8 bytes are 61.2 GiB."""
@@ -50,10 +50,9 @@ SAME_SIZE = 0.02
 the answer says so: 671B is DeepSeek-R1's."""
 
 
-@cache
 def published_models() -> pl.DataFrame:
-    """Load data/specs/models.csv. Cached: the sheet is part of the package and does not change."""
-    return pl.read_csv((sheet_directory() / "models.csv").read_bytes())
+    """Load data/specs/models.csv."""
+    return packaged_sheet("models")
 
 
 def squeeze(name: str) -> str:

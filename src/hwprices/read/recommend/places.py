@@ -8,7 +8,7 @@ import polars as pl
 from hwprices.read.find import absence, request
 from hwprices.read.find.search import Search, pairs
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.read.recommend.job import Limits
+from hwprices.read.recommend.question import Limits
 from hwprices.release.release import Release, Tables
 
 

@@ -1,7 +1,8 @@
 """Recommend machines for a model: where it fits, what it costs, why others are left out.
 
-Cloud machines come from offers, machines to buy from local_hardware; the two are ranked apart. A
-figure that no sheet holds is never invented: a machine that lacks it is left out, with that reason.
+Cloud machines come from offers, machines to buy from local_hardware; the two are ranked apart, both
+by the cautious end of the range of their speed. A figure that no sheet holds is never invented: a
+machine that lacks it is left out, with that reason.
 """
 
 from dataclasses import fields, replace
@@ -17,43 +18,81 @@ from hwprices.read.overlays import rules
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media
-from hwprices.read.recommend.assumptions import assumptions
-from hwprices.read.recommend.calibration import calibration
-from hwprices.read.recommend.cpu_estimates import with_cpu_estimates
-from hwprices.read.recommend.cpu_speeds import cpu_speeds
 from hwprices.read.recommend.estimates import with_estimates
 from hwprices.read.recommend.exclusions import (
     HOURS_PER_MONTH,
-    OVER_BUDGET,
-    PRIVATE_HOST,
-    TOO_DEAR_TO_BUY,
-    best_regions,
-    with_exclusions,
+    OTHER_SIZE,
+    SHOWN_REASONS,
+    reason_code,
+    sentence,
+    sentences,
 )
-from hwprices.read.recommend.job import Job, Limits, Question, Serving, make_job
-from hwprices.read.recommend.measurements import measurements, tunings
-from hwprices.read.recommend.ranking import (
-    HOURLY_PRICES,
-    JOB_FIGURES,
-    OUTPUT,
-    only_where,
-    with_payback,
-)
-from hwprices.read.recommend.throughput import Estimator
+from hwprices.read.recommend.job import Job, assumptions, make_job
+from hwprices.read.recommend.question import Limits, Question, Serving
 from hwprices.release.release import Tables
-from hwprices.units import Money, WideMoney
+from hwprices.units import WideMoney
 
 SHORT_LIMITS = ("budget", "objective", "where")
 """Fields of Limits that may be given without it."""
 
+HOURLY_PRICES = [
+    *("usd_per_hour", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour")
+]
+
+JOB_FIGURES = [
+    *("hours", "tokens_per_second", "tokens_per_second_p05", "tokens_per_second_low"),
+    *("tokens_per_second_high", "tokens_per_second_p95", "tokens_per_second_per_user"),
+    *("seconds_to_first_token", "concurrency", "usd", "usd_low", "spot_usd", "usd_per_month"),
+    *("usd_per_million_tokens", "usd_per_million_tokens_low"),
+    *("usd_per_million_input_tokens", "usd_per_million_output_tokens"),
+    *("energy_kwh", "operational_gco2e", "gco2e_per_million_tokens"),
+    *("rent_usd_per_hour", "payback_hours"),
+    *("samples_per_second", "usd_per_thousand_samples", "gco2e_per_thousand_samples"),
+    *("basis", "measurement"),
+]
+
+OUTPUT = [
+    *("rank", "where", "provider", "region", "machine", "availability_unknown", "nodes"),
+    *("total_accelerators", "accelerator_id", "cpu_id", "precision", "compute_format"),
+    *("memory_needed_gib", "memory_usable_gib", "purchase_option", *HOURLY_PRICES),
+    *("best_1y_option", "best_3y_option", "purchase_price_usd", "purchase_price_date"),
+    *JOB_FIGURES,
+    *("assumed", "excluded_reason", "excluded"),
+]
+"""Columns of an answer.
+
+- rank: among the machines to rent (where is cloud), and apart from them among those to buy (local).
+- nodes: machines used together; total_accelerators, memory and prices are of all of them.
+- precision, compute_format: how the weights are stored, and in which format they are computed.
+- purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
+- best_1y_option, best_3y_option: which commitment the best price of 1 and 3 years is of.
+- tokens_per_second: the estimate of generated tokens/s of all users, in a training of those it
+  learns from. Half of measurements that the estimate did not know are between _low and _high, nine
+  in ten between _p05 and _p95.
+- usd, hours, energy_kwh, operational_gco2e: of the whole job with its setup, at the cautious speed
+  (_low); of one hour for a service. usd_low: at the speed _high.
+- usd_per_month: of 730 hours; of a job that takes less, of its hours.
+- usd_per_million_tokens: blended, a million tokens of input and output in the lengths of the
+  question, at the cautious speed; _low at the speed _high. Of the requests per second where those
+  are requested. The columns of input and output divide the money by the time that each takes, as
+  API prices do. gco2e_per_million_tokens: the same in grams, of electricity alone.
+- samples_per_second, and USD and grams per thousand samples: of models of images, video and
+  speech (media.py).
+- rent_usd_per_hour: of a machine to buy: what its work of an hour costs on the cheapest machine to
+  rent; null where none fits. payback_hours: hours of this work after which the machine has cost as
+  much; null also where electricity costs more than the rent.
+- basis: measured (this network on this accelerator) or modeled; measurement: one of those behind.
+- assumed: what the answer assumes beyond the question, and offers left out for their currency.
+- excluded_reason, excluded: code and sentence of why the machine is left out; null if it is in.
+"""
+
 
 def recommend(
-    *asked: Any,
-    dataset: Tables,
-    ownership: Ownership = DEFAULTS,
-    **named: Any,
+    *asked: Any, dataset: Tables, ownership: Ownership = DEFAULTS, **named: Any
 ) -> pl.DataFrame:
     """List machines for a job: one row a machine (its best region), best first, then the others.
+
+    Of a cloud's machines with the same accelerator the best size is ranked.
 
     Args:
         asked: a ``Question``, or its fields in their order. The first is the model: 70e9, "70B" or
@@ -65,10 +104,10 @@ def recommend(
             by purchase price when the objective is cost: an hour of a machine that one owns is
             cheap only if other work fills the rest of the time.
 
-    Objectives: cost (USD per million tokens, USD of a training), carbon (grams of the same), speed
+    Objectives: cost (USD per million tokens, USD of a job), carbon (grams of the same), speed
     (of one user; of a training), throughput (of all users), hourly (USD an hour).
 
-    Columns: ``ranking.OUTPUT``.
+    Columns: OUTPUT.
 
     >>> import hwprices
     >>> machines = recommend("7B", dataset=hwprices.open("sample"), where="cloud")
@@ -83,11 +122,19 @@ def recommend(
     if (overlays := rules.given(question.limits.overlays)) is not None:
         question = replace(question, limits=replace(question.limits, overlays=overlays))
         warn_unmatched(dataset, overlays)
-    model = question.model_parameters
-    if isinstance(model, str) and media.benchmark(model):
-        _check_medium(question)
-        return media.recommend(model, dataset, question.limits, ownership)
-    return answer(make_job(question), dataset, ownership)
+    medium = media.benchmark(str(question.model_parameters))
+    job = None if medium else make_job(question)
+    if medium:
+        media.check(question)
+    listed = machines.candidates(dataset, question.limits, ownership)
+    if medium:
+        frame = media.with_rates(listed, dataset, medium)
+        assumed = media.assumed(medium, question.limits)
+    else:
+        assert job is not None
+        frame = _with_token_costs(with_estimates(listed, job), job)
+        assumed = assumptions(job)
+    return _ranked(frame, question, job, assumed)
 
 
 def _question(
@@ -112,209 +159,176 @@ def _question(
             f"unknown option {unknown[0]!r}",
             did_you_mean(unknown[0], known) or f"There are: {', '.join(known)}.",
         )
-    both = _limits(limits or Limits(), **alone)
-    return replace(Question(*values, **named), serving=serving or Serving(), limits=both)
-
-
-def _limits(limits: Limits, **given: object) -> Limits:
-    """Add limits that are given alone to others.
-
-    Raises:
-        HwpricesError: both say something else about the same.
-    """
-    usual = Limits()
-    changes = {name: value for name, value in given.items() if value != getattr(usual, name)}
-    for name, value in changes.items():
+    limits, usual = limits or Limits(), Limits()
+    for name, value in alone.items():
         if getattr(limits, name) not in (getattr(usual, name), value):
             raise HwpricesError(
                 f"{name} is {value}, and {getattr(limits, name)} in limits", "Give one of them."
             )
-    return replace(limits, **changes)  # type: ignore[arg-type]
+    both = replace(limits, **alone)
+    return replace(Question(*values, **named), serving=serving or Serving(), limits=both)
 
 
-def _check_medium(question: Question) -> None:
-    """Refuse what only language models have; media are answered as measured.
-
-    Raises:
-        HwpricesError: something of that kind is given.
-    """
-    given = question.changed()
-    given += [name for name, value in vars(question.serving).items() if value is not None]
-    given += ["machines"] if question.limits.machines != Limits().machines else []
-    if given:
-        raise HwpricesError(
-            f"{', '.join(given).replace('_', ' ')}: only for language models",
-            "Leave it out: models of images, speech and video are answered as they were measured.",
-        )
-
-
-def answer(job: Job, dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
-    """List machines for a job; see ``recommend``.
-
-    Machines to rent are estimated also where only those to buy are requested: what renting costs
-    decides when owning pays.
-    """
-    frames = []
-    if job.limits.machines != "cpus":
-        frames.append(_on_accelerators(job, dataset, ownership))
-    if job.limits.machines != "accelerators":
-        rented = machines.cpus(dataset, job.limits)
-        frames.append(with_cpu_estimates(rented, job, cpu_speeds(), calibration()))
-    frame = pl.concat(frames, how="vertical_relaxed")
-    frame = with_exclusions(_with_figures(frame, job), job)
-    frame = only_where(_with_payback(_best_regions(frame, job), job), job.limits)
-    frame = frame.with_columns(
-        assumed=pl.lit(assumptions(job)),
-        samples_per_second=pl.lit(None, dtype=pl.Float64),
-        usd_per_thousand_samples=pl.lit(None, dtype=Money),
-        gco2e_per_thousand_samples=pl.lit(None, dtype=pl.Float64),
-    )
-    return _in_order(_hide_figures(frame, job)).select(OUTPUT)
-
-
-def _on_accelerators(job: Job, dataset: Tables, ownership: Ownership) -> pl.DataFrame:
-    """Estimate the job on machines with accelerators, to rent and to buy."""
-    frames = [machines.cloud(dataset, job.limits)]
-    if job.limits.where != "cloud":
-        frames.append(machines.local(dataset, ownership))
-    frame = pl.concat(frames, how="vertical_relaxed")
-    return with_estimates(frame, job, estimator(dataset))
-
-
-def estimator(dataset: Tables) -> Estimator:
-    """Make the estimator of a dataset: from its measurements and the memory of its accelerators."""
-    sheet = dataset.scan("accelerators").select("accelerator_id", "kind", "memory_gb").collect()
-    share = {True: machines.USABLE_UNIFIED, False: machines.USABLE}
-    memory = {
-        row["accelerator_id"]: row["memory_gb"] * 2**30 * share[row["kind"] == "soc"]
-        for row in sheet.drop_nulls("memory_gb").iter_rows(named=True)
-    }
-    benchmarks = dataset.scan("benchmarks").collect()
-    return Estimator(
-        measurements(benchmarks),
-        memory,
-        by_size=measurements(benchmarks, by_size=True),
-        tunings=tunings(benchmarks),
-    )
-
-
-def _with_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
+def _with_token_costs(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Add the figures that follow from speed, price and power, of all machines together."""
-    col = pl.col
+    col, lit = pl.col, pl.lit
     nodes = col.nodes.cast(WideMoney)
     frame = frame.with_columns(
         *(col(price).cast(WideMoney) * nodes for price in HOURLY_PRICES),
         purchase_price_usd=col.purchase_price_usd.cast(WideMoney) * nodes.fill_null(1),
         total_accelerators=col.nodes * col.accelerator_count,
+        hours=lit(job.tokens, dtype=pl.Float64) / col.tokens_per_second_low / 3600,
+        in_use=lit(1.0),
+        in_use_low=lit(1.0),
+        samples_per_second=lit(None, dtype=pl.Float64),
     )
-    paid = _hours_in_use(job)
-    paid_hours = paid.cast(WideMoney)
+    if job.has_end:
+        least = lit(job.tokens) / col.tokens_per_second_high / 3600
+        frame = frame.with_columns(
+            in_use=col.hours + training.SETUP_HOURS, in_use_low=least + training.SETUP_HOURS
+        )
+    paid, paid_low = col.in_use.cast(WideMoney), col.in_use_low.cast(WideMoney)
+    monthly = (
+        pl.min_horizontal(lit(float(HOURS_PER_MONTH)), "in_use") if job.has_end else lit(730.0)
+    )
     frame = frame.with_columns(
-        usd=col.usd_per_hour * paid_hours,
-        spot_usd=col.spot_usd_per_hour * paid_hours,
-        usd_per_month=pl.when(pl.lit(job.is_training) & (paid < HOURS_PER_MONTH))
-        .then(col.usd_per_hour * paid_hours)
-        .otherwise(col.usd_per_hour * HOURS_PER_MONTH),
-        energy_kwh=col.energy_kwh_per_hour * col.nodes * paid,
-        operational_gco2e=col.operational_gco2e_per_hour * col.nodes * paid,
+        usd=col.usd_per_hour * paid,
+        usd_low=col.usd_per_hour * paid_low,
+        spot_usd=col.spot_usd_per_hour * paid,
+        usd_per_month=col.usd_per_hour * monthly.cast(WideMoney),
+        energy_kwh=col.energy_kwh_per_hour * col.nodes * col.in_use,
+        operational_gco2e=col.operational_gco2e_per_hour * col.nodes * col.in_use,
     )
-    return frame.with_columns(*_figures_per_token(job))
+    if job.is_training:
+        # a machine that one owns is in use during the setup as one that is rented
+        cost = {"work_usd": col.usd, "work_grams": col.operational_gco2e}
+        return frame.with_columns(**cost, work_per_hour=1 / col.in_use)
+    wanted = job.requested_tokens_per_second
 
+    def blended(output_rate: str) -> pl.Expr:
+        """Return tokens/s of input and output that costs are divided by."""
+        rate = col(output_rate) if wanted is None else pl.min_horizontal(output_rate, lit(wanted))
+        return rate * (1 + job.input_tokens / job.output_tokens)
 
-def _hours_in_use(job: Job) -> pl.Expr:
-    """Return the hours that machines are in use: of a training with its setup, else one."""
-    return pl.col("hours") + training.SETUP_HOURS if job.is_training else pl.lit(1.0)
-
-
-def _figures_per_token(job: Job) -> list[pl.Expr]:
-    """Return USD and grams per million tokens; null for a training."""
-    col = pl.col
-    served = pl.when(pl.lit(not job.is_training))
-    rate = _tokens_per_second(job)
-    per_million = formulas.usd_per_million_tokens(col.usd_per_hour, rate)
+    per_million = formulas.usd_per_million_tokens(
+        col.usd_per_hour, blended("tokens_per_second_low")
+    )
+    inputs = job.input_tokens / (job.input_tokens + job.output_tokens)
     prompts = col.prompt_share.cast(WideMoney)
-    inputs_per_output = pl.lit(job.input_tokens / job.output_tokens)
-    grams = col.operational_gco2e_per_hour * col.nodes
-    return [
-        served.then(per_million).alias("usd_per_million_tokens"),
-        served.then(formulas.divide(per_million * prompts, inputs_per_output)).alias(
-            "usd_per_million_input_tokens"
+    grams = formulas.per_million_tokens(
+        col.operational_gco2e_per_hour * col.nodes, blended("tokens_per_second_low")
+    )
+    return frame.with_columns(
+        usd_per_million_tokens=per_million,
+        usd_per_million_tokens_low=formulas.usd_per_million_tokens(
+            col.usd_per_hour, blended("tokens_per_second_high")
         ),
-        served.then(per_million * (1 - prompts)).alias("usd_per_million_output_tokens"),
-        served.then(formulas.per_million_tokens(grams, rate)).alias("gco2e_per_million_tokens"),
-    ]
-
-
-def _tokens_per_second(job: Job) -> pl.Expr:
-    """Return the tokens/s that costs are divided by: the requested, else all possible ones.
-
-    A machine that could do more is paid for all the same.
-    """
-    possible = pl.col("tokens_per_second")
-    if job.asked_tokens_per_second is None:
-        return possible
-    return (
-        pl.when(possible > job.asked_tokens_per_second)
-        .then(pl.lit(job.asked_tokens_per_second))
-        .otherwise(possible)
+        usd_per_million_input_tokens=formulas.divide(per_million * prompts, lit(inputs)),
+        usd_per_million_output_tokens=formulas.divide(per_million * (1 - prompts), lit(1 - inputs)),
+        gco2e_per_million_tokens=grams,
+        work_usd=col.usd if job.has_end else per_million,
+        work_grams=col.operational_gco2e if job.has_end else grams,
+        work_per_hour=1 / col.in_use
+        if job.has_end
+        else blended("tokens_per_second_low") * formulas.SECONDS_PER_HOUR / 1e6,
     )
 
 
-def _figure(job: Job) -> pl.Expr:
+def _ranked(frame: pl.DataFrame, question: Question, job: Job | None, assumed: str) -> pl.DataFrame:
+    """Rank the machines that the job fits on, say why the others are left out, and sort all.
+
+    ``frame`` has work_usd, work_grams and work_per_hour: what a piece of the work costs and emits,
+    and how much of it a machine does in an hour, all at the cautious speed.
+    """
+    col, lit, limits = pl.col, pl.lit, question.limits
+    missing = [name for name in OUTPUT if name not in frame.columns]
+    frame = frame.with_columns(
+        *(lit(None).alias(name) for name in missing if name != "excluded_reason"),
+        excluded_reason=reason_code(limits),
+    )
+    fits = col.excluded_reason.is_null()
+    frame = frame.sort(
+        "where",
+        ~fits,
+        _figure(job, limits),
+        col.basis != "measured",
+        "usd",
+        *PLACE,
+        nulls_last=True,
+    )
+    apart = (col.excluded_reason == "private_host").fill_null(False)
+    frame = frame.with_columns(apart=apart).unique(
+        ["where", "provider", "machine", "apart"], keep="first", maintain_order=True
+    )
+    # of the sizes of one accelerator in one cloud, the first is the best
+    size = ["where", "provider", "private_host", pl.coalesce("accelerator_id", "cpu_id")]
+    is_other = fits & (col.where == "cloud") & (fits.cum_sum().over(size) > 1)
+    frame = frame.with_columns(
+        excluded_reason=pl.when(is_other).then(lit(OTHER_SIZE)).otherwise("excluded_reason")
+    )
+    frame = frame.with_columns(
+        rank=pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32),
+        excluded=sentence(sentences(limits, job)),
+    )
+    frame = _with_payback(frame)
+    left_out = frame.filter(excluded_reason="other_currency", where="cloud")
+    currencies = left_out["currency"].unique().sort().drop_nulls()
+    if len(currencies):
+        rates = " ".join(f"--usd-per {name}=…" for name in currencies)
+        assumed += f"; left out: {left_out.height} priced in {', '.join(currencies)} ({rates})"
+    if limits.where is not None:
+        frame = frame.filter(where=limits.where)
+    kept = fits | col.excluded_reason.is_in(SHOWN_REASONS)
+    runs = col.usd.is_not_null() & kept
+    return (
+        frame.with_columns(
+            *(pl.when(runs).then(name).alias(name) for name in JOB_FIGURES),
+            assumed=lit(assumed),
+        )
+        .sort(~fits, pl.when(~fits).then(col.obstacle.is_not_null()), "where", "rank", "provider",
+              "machine", nulls_last=True)
+        .select(OUTPUT)
+    )  # fmt: skip
+
+
+PLACE = ["provider", "machine", "region"]
+
+
+def _figure(job: Job | None, limits: Limits) -> pl.Expr:
     """Return the figure to rank by, smallest first."""
     col = pl.col
-    cost = "usd" if job.is_training else "usd_per_million_tokens"
-    grams = "operational_gco2e" if job.is_training else "gco2e_per_million_tokens"
-    speed = "tokens_per_second" if job.is_training else "tokens_per_second_per_user"
+    cautious = col.tokens_per_second_low / col.tokens_per_second
+    speed = (
+        -col.samples_per_second
+        if job is None
+        else -col.tokens_per_second_low
+        if job.is_training
+        else -col.tokens_per_second_per_user * cautious
+    )
     figures = {
-        "cost": pl.when(col.where == "local").then("purchase_price_usd").otherwise(cost),
-        "carbon": col(grams),
-        "speed": -col(speed),
-        "throughput": -col.tokens_per_second,
+        "cost": pl.when(col.where == "local").then("purchase_price_usd").otherwise("work_usd"),
+        "carbon": col.work_grams,
+        "speed": speed,
+        "throughput": -(col.samples_per_second if job is None else col.tokens_per_second_low),
         "hourly": col.usd_per_hour,
     }
-    return figures[job.limits.objective].cast(pl.Float64)
+    return figures[limits.objective].cast(pl.Float64)
 
 
-def _best_regions(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Keep the best region of each machine, and add its rank; null for a machine left out."""
-    ties = ["usd", "where", "provider", "machine", "region"]
-    return best_regions(frame, [_figure(job), *ties])
+def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add rent_usd_per_hour, and payback_hours: purchase price / (rent - electricity).
 
-
-def _with_payback(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Add rent_usd_per_hour and payback_hours, counted in the work of this job."""
-    if job.is_training:
-        # one is in use during its setup as one that is rented is paid for it
-        return with_payback(frame, "usd", 1 / _hours_in_use(job))
-    millions_per_hour = _tokens_per_second(job) * formulas.SECONDS_PER_HOUR / 1e6
-    return with_payback(frame, "usd_per_million_tokens", millions_per_hour)
-
-
-def _hide_figures(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Drop the figures of a job that does not run: no fit, or no price.
-
-    A machine that is only over the budget, or a private person's, keeps them. Inference has no
-    hours.
+    The rent is that of the work which the machine to buy does in an hour.
     """
-    reason = pl.col("excluded_reason")
-    kept = reason.is_null() | reason.is_in([OVER_BUDGET, TOO_DEAR_TO_BUY, PRIVATE_HOST])
-    runs = pl.col("usd").is_not_null() & kept
-    shown = dict.fromkeys(JOB_FIGURES, runs)
-    shown["hours"] = runs & pl.lit(job.is_training)
+    col = pl.col
+    rented = frame.filter(col.where == "cloud", col.excluded_reason.is_null())
+    cheapest = rented["work_usd"].cast(pl.Float64).min() if rented.height else None
+    rent = pl.when(col.where == "local").then(
+        pl.lit(cheapest, dtype=pl.Float64) * col.work_per_hour
+    )
+    saved = rent - col.energy_usd_per_hour.cast(pl.Float64) * col.nodes
+    price = col.purchase_price_usd.cast(pl.Float64)
     return frame.with_columns(
-        pl.when(condition).then(figure).alias(figure) for figure, condition in shown.items()
+        rent_usd_per_hour=rent.cast(WideMoney),
+        payback_hours=price / formulas.known_positive(saved),
     )
-
-
-def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
-    """Sort rented machines first, then those to buy, then the others by name.
-
-    Last come the machines that no job fits on.
-    """
-    fits = pl.col("excluded_reason").is_null()
-    ranked = frame.filter(fits).sort("where", "rank")
-    excluded = frame.filter(~fits).sort(
-        pl.col("obstacle").is_not_null(), "where", "provider", "machine"
-    )
-    return pl.concat([ranked, excluded])

@@ -14,10 +14,11 @@ from hwprices.read.device import measured
 from hwprices.read.ownership import DEFAULTS
 from hwprices.read.report import columns, payload
 from hwprices.read.report.about import about
+from hwprices.read.report.answers import answers
 from hwprices.read.report.pages import Machines
 from hwprices.read.report.past import changes, history
-from hwprices.read.report.questions import Questions
 from hwprices.read.report.templates import render
+from hwprices.release.real_prices import PRIVATE_HOSTS
 from hwprices.release.release import Release
 
 ROW_ORDER = ("provider", "instance_type", "region")
@@ -65,7 +66,7 @@ def index(dataset: Release, offers: pl.DataFrame, machines: Machines = "all") ->
 def packed(dataset: Release, offers: pl.DataFrame, machines: Machines) -> str:
     """Pack the figures of a release for the page."""
     names = columns.sent(offers)
-    questions = Questions(dataset, offers)
+    models, answered = answers(dataset)
     described = columns.describe(dataset, names, offers.schema)
     whole = payload.Payload(
         facts={
@@ -83,16 +84,16 @@ def packed(dataset: Release, offers: pl.DataFrame, machines: Machines) -> str:
                 "usd_per_kwh": DEFAULTS.usd_per_kwh,
                 "pue": DEFAULTS.pue,
             },
-            "recommend": questions.facts(),
+            "recommend": models,
+            "private_hosts": PRIVATE_HOSTS,
             "regions": regions(dataset),
         }
     )
     lists = pl.selectors.list()
     derived = derived_columns(dataset, offers)
-    table = offers.select(*names, *derived, machine_kind=questions.kind_numbers()).sort(ROW_ORDER)
+    table = offers.select(*names, *derived).sort(ROW_ORDER)
     whole.add_table("offers", table.with_columns(lists.list.join(", ")))
-    whole.add_table("nearest", questions.nearest())
-    whole.add_table("measured", questions.measured())
+    whole.add_table("answers", answered)
     intervals = history(dataset)
     if intervals.height:
         whole.add_table("history", intervals)

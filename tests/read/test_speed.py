@@ -1,0 +1,260 @@
+"""How fast machines serve: against published figures, and what the ranges promise."""
+
+from itertools import pairwise
+
+import polars as pl
+import pytest
+from tests.helpers.small_release import Release
+from tools.measurements import hosts
+
+import hwprices
+from hwprices.read.recommend.estimates import usual_precision
+from hwprices.read.recommend.job import make_job
+from hwprices.read.recommend.model_shape import model_shape
+from hwprices.read.recommend.question import Limits, Question
+from hwprices.read.recommend.recommend import recommend
+from hwprices.read.recommend.speed import (
+    FEW_USERS,
+    Host,
+    Work,
+    divisions,
+    estimate,
+    fastest,
+    same_network,
+    speed_model,
+)
+from hwprices.specs import sheets
+
+
+def host(accelerator_id: str, count: int) -> Host:
+    """Return a machine with so many accelerators of the sheet."""
+    one = hosts(sheets.load("accelerators"))[accelerator_id]
+    return Host(one.device, count, one.usable_bytes)
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "count", "work", "published"),
+    [
+        # TensorRT-LLM 1.0's performance overview, a filled machine
+        ("nvidia-h200-sxm", 1, ("llama-3.3-70b", "fp8", 1000, 1000, None), 2909),
+        # SemiAnalysis InferenceX, 2025-12-13: eight MI325X, SGLang
+        ("amd-mi325x", 8, ("deepseek-r1", "fp8", 922, 922, 16), 621.5),
+        # ROCm's vLLM on eight MI300X, a batch of 128
+        ("amd-mi300x", 8, ("llama-3.1-70b", "fp8", 128, 2048, 128), 5639.4),
+        # llama.cpp discussion 4167: M2 Ultra
+        ("apple-m2-ultra", 1, ("llama-2-7b", "q4_0", 1, 512, 1), 94.27),
+        # Spare Cores: phi-4 with llama.cpp on an A100 of a2-highgpu-1g
+        ("nvidia-a100-sxm4-40gb", 1, ("phi-4", "q4_k_m", 1, 128, 1), 86.95),
+    ],
+)
+def test_a_published_figure_is_within_the_outer_range(
+    accelerator: str,
+    count: int,
+    work: tuple[str, str, float, float, float | None],
+    published: float,
+) -> None:
+    model, *rest = work
+    answer = estimate(host(accelerator, count), Work(model_shape(model), *rest))
+    assert answer is not None
+    assert answer.basis == "measured"
+    assert answer.label is not None
+    rate = answer.speed.tokens_per_second
+    assert rate * answer.range.p05 < published < rate * answer.range.p95
+
+
+def test_the_roofline_of_one_user_is_the_time_to_read_the_weights() -> None:
+    """8.03 × 10^9 bytes and a cache of 151 MB over 3.35 TB/s, by 1.17, and 32 layers of 75 µs."""
+    one = hosts(sheets.load("accelerators"))["nvidia-h100-sxm5-80gb"]
+    constants = speed_model().constants
+    work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256, users=1)
+    found = fastest(one, work, constants)
+    assert found is not None
+    read = (8.03e9 + 1152 * 32 * 2048) / 3.35e12 * constants[2]
+    computed = (2 * 8.03e9 + 4 * 4096 * 32 * 1152) / 1978.9e12 * constants[0]
+    step = read + computed + 32 * constants[4] + constants[6]
+    prompt = 1024 * (2 * 8.03e9 + 4 * 4096 * 32 * 512) / 1978.9e12 * constants[0]
+    assert found.tokens_per_second == pytest.approx(256 / (256 * step + prompt), rel=0.001)
+
+
+def test_more_users_get_more_tokens_in_total_and_fewer_each() -> None:
+    speeds = []
+    for users in (8, 32, 128, 512):
+        work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256, users=users)
+        answer = estimate(host("nvidia-h100-sxm5-80gb", 1), work)
+        assert answer is not None
+        speeds.append(answer.speed)
+    totals = [speed.tokens_per_second for speed in speeds]
+    each = [speed.tokens_per_second_per_user for speed in speeds]
+    assert totals == sorted(totals)
+    assert each == sorted(each, reverse=True)
+
+
+def test_a_machine_is_filled_as_far_as_each_user_gets_the_speed() -> None:
+    h100 = host("nvidia-h100-sxm5-80gb", 1)
+    work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256)
+    answer = estimate(h100, work, min_per_user=50)
+    assert answer is not None
+    users = answer.speed.users
+    assert users > FEW_USERS
+    assert answer.speed.tokens_per_second_per_user >= 50
+    more = estimate(h100, Work(work.model, "fp8", 1024, 256, users=users + 1))
+    assert more is not None
+    assert more.speed.tokens_per_second_per_user < 50
+
+
+def test_a_slow_card_serves_a_few_users() -> None:
+    """One L4 reads 8 GB 37 times a second, which is enough for several users of 20 tokens/s."""
+    work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256)
+    answer = estimate(host("nvidia-l4", 1), work, min_per_user=20)
+    assert answer is not None
+    assert 1 < answer.speed.users < FEW_USERS
+
+
+def test_twins_are_equally_fast() -> None:
+    """Llama 2 70B had 69,144 tokens/s on a machine where Llama 3.3 70B had 33,674."""
+    two, three = (model_shape(name) for name in ("llama-2-70b", "llama-3.3-70b"))
+    assert same_network(two, three)
+    assert not same_network(two, model_shape("qwen2.5-72b"))
+    rates = []
+    for model in (two, three):
+        for accelerator in ("nvidia-b200", "nvidia-h100-sxm5-80gb", "amd-mi300x"):
+            work = Work(model, "fp8", 1024, 256)
+            answer = estimate(host(accelerator, 8), work)
+            assert answer is not None
+            rates.append(answer.speed.tokens_per_second)
+    assert rates[:3] == pytest.approx(rates[3:], rel=0.05)
+
+
+def test_a_copy_is_divided_as_its_heads_allow() -> None:
+    """28 heads of Qwen2.5 7B divide over 4 devices and not over 8."""
+    assert list(divisions(8, model_shape("qwen2.5-7b"))) == [1, 2, 4]
+    assert list(divisions(8, model_shape("llama-3.1-70b"))) == [1, 2, 4, 8]
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "model", "expected"),
+    [
+        ("nvidia-h100-sxm5-80gb", "llama-3.3-70b", "fp8"),
+        ("nvidia-b200", "llama-3.3-70b", "fp8"),
+        ("nvidia-a100-sxm4-80gb", "llama-3.3-70b", "int8"),
+        ("nvidia-a100-sxm4-80gb", "gpt-oss-120b", "fp4"),
+    ],
+)
+def test_weights_have_the_format_that_the_hardware_computes(
+    accelerator: str, model: str, expected: str
+) -> None:
+    one = hosts(sheets.load("accelerators"))[accelerator]
+    assert usual_precision(make_job(Question(model)), one.device) == expected
+
+
+def test_s11_the_cautious_end_ranks_and_is_filled(release: Release) -> None:
+    """A batch of 8 costs many times what a filled machine does; each row is ranked by what it
+    costs at the lower end of its speed."""
+    frame = recommend("llama-2-70b", dataset=release, where="cloud")
+    few = recommend("llama-2-70b", dataset=release, where="cloud", batch=8)
+    p5, p5_of_eight = (
+        rows.filter(machine="p5.48xlarge").row(0, named=True) for rows in (frame, few)
+    )
+    assert p5_of_eight["usd_per_million_tokens"] > 5 * p5["usd_per_million_tokens"]
+    # 1,024 + 256 tokens are 5 for each of output
+    promised = p5["tokens_per_second_low"] * 5 * 3600 / 1e6
+    assert float(p5["usd_per_million_tokens"]) == pytest.approx(55.04 / promised, rel=1e-6)
+    ranked = frame.drop_nulls("rank")
+    cost = ranked["usd_per_million_tokens"].to_list()
+    assert cost == sorted(cost)
+    assert (ranked["usd_per_million_tokens_low"] < ranked["usd_per_million_tokens"]).all()
+    bounds = [f"tokens_per_second{end}" for end in ("_p05", "_low", "", "_high", "_p95")]
+    for lower, upper in pairwise(bounds):
+        assert (ranked[lower] < ranked[upper]).all()
+
+
+def test_prices_of_input_and_output_make_up_the_blended_one(release: Release) -> None:
+    frame = recommend("llama-3.1-8b", dataset=release, where="cloud").drop_nulls("rank")
+    for row in frame.iter_rows(named=True):
+        blended = 0.8 * float(row["usd_per_million_input_tokens"]) + 0.2 * float(
+            row["usd_per_million_output_tokens"]
+        )
+        assert blended == pytest.approx(float(row["usd_per_million_tokens"]), rel=1e-6)
+
+
+def test_a_batch_ends_before_its_deadline_at_the_cautious_speed(release: Release) -> None:
+    frame = recommend("llama-3.1-8b", "batch", tokens=1e9, days=0.5, dataset=release)
+    ranked = frame.drop_nulls("rank").filter(where="cloud")
+    assert ranked.height
+    for row in ranked.iter_rows(named=True):
+        assert row["hours"] <= 12
+        assert row["hours"] * 3600 * row["tokens_per_second_low"] == pytest.approx(1e9)
+        paid = float(row["usd_per_hour"]) * (row["hours"] + 0.25)
+        assert float(row["usd"]) == pytest.approx(paid, rel=1e-6)
+    costs = ranked["usd"].to_list()
+    assert costs == sorted(costs)
+    longer = recommend("llama-3.1-8b", "batch", tokens=1e9, days=5, dataset=release)
+    nodes = (rows.filter(machine="g6.xlarge")["nodes"].item() for rows in (frame, longer))
+    assert next(nodes) > next(nodes)
+
+
+def test_one_size_of_an_accelerator_is_ranked_in_each_cloud(release: Release) -> None:
+    frame = recommend("7B", "lora", dataset=release, where="cloud")
+    ranked = frame.drop_nulls("rank")
+    assert ranked.select("provider", "accelerator_id").is_unique().all()
+    others = frame.filter(excluded_reason="other_size")
+    assert others["usd"].null_count() == 0, "their figures are kept"
+
+
+@pytest.fixture(scope="module")
+def sample() -> hwprices.Dataset:
+    """The bundled sample: offers of thirteen providers, some in EUR."""
+    return hwprices.open("sample")
+
+
+def test_regions_for_governments_are_recommended_when_asked_for(release: Release) -> None:
+    regions = release.tables["regions"].with_columns(
+        kind=pl.when(region="us-east-1").then(pl.lit("gov")).otherwise("kind")
+    )
+    gov = Release({**release.tables, "regions": regions})
+    frame = recommend("llama-3.1-8b", dataset=gov, where="cloud")
+    assert "us-east-1" not in set(frame.drop_nulls("rank")["region"])
+    p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
+    assert (p5["rank"], p5["excluded_reason"]) == (None, "government")
+    limits = Limits(region="us-east-1", where="cloud")
+    named = recommend("llama-3.1-8b", dataset=gov, limits=limits).drop_nulls("rank")
+    assert "p5.48xlarge" in set(named["machine"])
+
+
+def test_offers_in_another_currency_are_counted_or_converted(sample: hwprices.Dataset) -> None:
+    left = recommend("llama-3.1-8b", dataset=sample, where="cloud")
+    in_euro = left.filter(excluded_reason="other_currency")
+    assert in_euro.height
+    assert f"left out: {in_euro.height} priced in EUR (--usd-per EUR=…)" in left["assumed"][0]
+    limits = Limits(where="cloud", usd_per={"EUR": "1.16"})
+    converted = recommend("llama-3.1-8b", dataset=sample, limits=limits)
+    assert "left out" not in converted["assumed"][0]
+    assert "scaleway" in set(converted.drop_nulls("rank")["provider"])
+
+
+def test_a_modeled_machine_precedes_a_measured_one_by_its_cautious_figure_alone(
+    sample: hwprices.Dataset,
+) -> None:
+    ranked = recommend("llama-3.1-8b", dataset=sample, where="cloud").drop_nulls("rank")
+    assert set(ranked["basis"]) == {"measured", "modeled"}
+    costs = ranked["usd_per_million_tokens"].to_list()
+    assert costs == sorted(costs)
+    widths = (
+        (ranked["tokens_per_second_high"] / ranked["tokens_per_second_low"])
+        .round(3)
+        .to_frame("width")
+        .with_columns(basis=ranked["basis"])
+        .unique()
+    )
+    width = {basis: value for value, basis in widths.iter_rows()}
+    assert width["modeled"] > width["measured"]
+
+
+def test_models_of_2026_are_answered(sample: hwprices.Dataset) -> None:
+    """Eight MI325X hold 1.56 TB of Kimi K3's weights in four bits; eight H200 do not."""
+    frame = recommend("kimi-k3", dataset=sample, where="cloud")
+    fits = set(frame.drop_nulls("rank")["accelerator_id"])
+    assert "amd-mi325x" in fits
+    assert "nvidia-h200-sxm" not in fits
+    for name in ("deepseek-v3.2", "kimi-k2.5", "glm-5", "qwen3.5-27b", "gemma-4-31b"):
+        assert recommend(name, dataset=sample, where="cloud")["rank"].count() > 0

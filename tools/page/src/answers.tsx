@@ -1,0 +1,197 @@
+/** The view "Which machine": what `hwprices recommend` answers about models that many ask for. */
+
+import type { ViewProps } from "./app";
+import { integer, money, number, usd } from "./format";
+import { acceleratorPage, machinePage } from "./links";
+import { hoursOfUse } from "./ownership";
+import type { Release } from "./release";
+
+export interface AnsweredModel {
+  model_id: string;
+  name: string;
+  assumed: string;
+}
+
+interface Column {
+  heading: string;
+  unit: string;
+  text: (release: Release, row: number) => string;
+}
+
+const figure = (heading: string, unit: string, column: string, text: (value: number) => string): Column => ({
+  heading,
+  unit,
+  text: ({ answers }, row) => {
+    const value = answers.column(column).number(row);
+    return value === null ? "" : text(value);
+  },
+});
+
+const PRICE: Column = {
+  heading: "$/1M tokens",
+  unit: "input and output",
+  text: ({ answers }, row) => {
+    const [low, high] = ["_low", ""].map((end) => answers.column(`usd_per_million_tokens${end}`).number(row));
+    return low == null || high == null ? "" : `${usd(low)}–${money(high)}`;
+  },
+};
+
+const SERVING: Column[] = [
+  PRICE,
+  figure("Input", "$/1M", "usd_per_million_input_tokens", usd),
+  figure("Output", "$/1M", "usd_per_million_output_tokens", usd),
+  figure("$/h", "all", "usd_per_hour", usd),
+  figure("tok/s", "cautious", "tokens_per_second_low", number),
+  figure("Users", "together", "concurrency", number),
+  figure("TTFT", "seconds", "seconds_to_first_token", number),
+  figure("gCO₂e", "1M tokens", "gco2e_per_million_tokens", number),
+];
+
+const BUYING: Column[] = [
+  figure("USD", "to buy", "purchase_price_usd", (value) => `$${money(value)}`),
+  { heading: "Price of", unit: "year", text: ({ answers }, row) => answers.column("purchase_price_date").text(row).slice(0, 4) },
+  {
+    heading: "Payback",
+    unit: "hours of this work",
+    text: ({ answers, facts }, row) => {
+      if (answers.column("rent_usd_per_hour").number(row) === null) return "";
+      const hours = answers.column("payback_hours").number(row);
+      if (hours === null) return "never";
+      return hours > hoursOfUse(facts.ownership) ? `not within ${facts.ownership.lifetime_years} years` : number(hours);
+    },
+  },
+];
+
+export function WhichMachine({ release, parameters, change }: ViewProps) {
+  const models = release.facts.recommend;
+  const model = models.find(({ model_id: id }) => id === parameters.model) ?? models[0]!;
+  const ofModel = rows(release, "model_id", model.model_id);
+  const of = (where: string) => ofModel.filter((row) => release.answers.column("where").text(row) === where);
+  return (
+    <section class="answer" aria-label="The answer">
+      <h1>Which machine</h1>
+      <label>
+        Model{" "}
+        <select value={model.model_id} onChange={({ currentTarget }) => change({ model: currentTarget.value })}>
+          {models.map(({ model_id: id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p class="words" role="status">
+        {headline(release, of("cloud")[0])}
+      </p>
+      <p class="hint">
+        Assumed: {model.assumed}. A speed is <b>measured</b> (this model on this accelerator) or <b>modeled</b>; half of all
+        measurements are within the range of a price, and its upper end ranks.
+      </p>
+      <List release={release} title="To rent" rows={of("cloud")} columns={SERVING} />
+      <List release={release} title="To buy" rows={of("local")} columns={[...BUYING, ...SERVING]} />
+      <h2>In a terminal</h2>
+      <pre>hwprices recommend --model {model.model_id}</pre>
+      <p class="hint">
+        It answers about other models, users, places, budgets, batches and trainings (<code>hwprices recommend --help</code>).
+      </p>
+    </section>
+  );
+}
+
+function rows({ answers }: Release, column: string, value: string): number[] {
+  const { codes } = answers.column(column);
+  const code = answers.column(column).code(value);
+  return [...codes.keys()].filter((row) => codes[row] === code);
+}
+
+function headline(release: Release, row: number | undefined): string {
+  if (row === undefined) return "No machine of this release serves it as assumed.";
+  const { answers } = release;
+  const nodes = integer(answers.column("nodes").number(row)!);
+  const place = `${release.providerTitle(answers.column("provider").text(row))} in ${answers.column("region").text(row)}`;
+  const speed = number(answers.column("tokens_per_second_per_user").number(row)!);
+  return `Serve it on ${nodes} × ${answers.column("machine").text(row)} at ${place}: ${PRICE.text(release, row)} per 1M tokens at ${speed} tok/s per user.`;
+}
+
+interface ListProps {
+  release: Release;
+  title: string;
+  rows: number[];
+  columns: Column[];
+}
+
+function List({ release, title, rows: shown, columns }: ListProps) {
+  if (shown.length === 0) return null;
+  const { answers } = release;
+  const filled = columns.filter(({ text }) => shown.some((row) => text(release, row) !== ""));
+  return (
+    <>
+      <h2>{title}</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label={`${title}, scrollable`}>
+        <table>
+          <caption class="hidden">Machines {title.toLowerCase()}, best first</caption>
+          <thead>
+            <tr>
+              <th class="figure">#</th>
+              <th>Machine</th>
+              {filled.map(({ heading, unit }) => (
+                <th class="figure" key={heading}>
+                  {heading}
+                  <small>{unit}</small>
+                </th>
+              ))}
+              <th>Basis</th>
+              <th>Accelerators</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row) => (
+              <tr key={row}>
+                <td class="figure muted">{answers.column("rank").number(row)}</td>
+                <th scope="row" class="machine">
+                  <Name release={release} row={row} />
+                </th>
+                {filled.map(({ heading, text }) => (
+                  <td class="figure" key={heading}>
+                    {text(release, row)}
+                  </td>
+                ))}
+                <td title={answers.column("measurement").text(row) || undefined}>
+                  {answers.column("basis").text(row)}
+                  <small class="muted">{answers.column("precision").text(row).toUpperCase()} weights</small>
+                </td>
+                <td>
+                  <Accelerators release={release} row={row} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function Name({ release, row }: { release: Release; row: number }) {
+  const text = (column: string) => release.answers.column(column).text(row);
+  const nodes = release.answers.column("nodes").number(row)!;
+  const local = text("where") === "local";
+  return (
+    <>
+      {nodes > 1 && <b>{integer(nodes)} × </b>}
+      {local ? release.localName(text("machine")) : <a href={machinePage(text("provider"), text("machine"))}>{text("machine")}</a>}{" "}
+      <small class="muted">{local ? text("provider") : `${release.providerTitle(text("provider"))}, ${text("region")}`}</small>
+    </>
+  );
+}
+
+function Accelerators({ release, row }: { release: Release; row: number }) {
+  const id = release.answers.column("accelerator_id").text(row);
+  const count = release.answers.column("total_accelerators").number(row);
+  return (
+    <>
+      {count !== null && `${number(count)} × `}
+      <a href={acceleratorPage(id)}>{String(release.accelerators.get(id)?.name ?? id)}</a>
+    </>
+  );
+}
