@@ -209,8 +209,8 @@ def _gate(outcome: Published) -> list[str]:
         return ["", f"All {len(outcome.results):,} checks of the gate passed."]
     passed = len(outcome.results) - len(rows)
     heading = f"## The gate: {counted(len(rows), 'check')} did not pass, {passed:,} did"
-    headings = ["provider", "reason", "outcome", "what it saw", "part to accept"]
-    return ["", heading, *_table(headings, rows)]
+    head = ["provider", "reason", "outcome", "what it saw", "part to accept"]
+    return ["", heading, *_table(head, rows)]
 
 
 def published(outcome: Published) -> str:

@@ -66,6 +66,7 @@ def test_a_publication_writes_every_provider(store):
         "troubles": [],
         "prices_fetched": True,
         "new_words": 0,
+        "held": 0,
     }
 
 

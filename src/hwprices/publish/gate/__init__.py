@@ -96,7 +96,7 @@ def judge(
     is_accepted, is_released = held.is_accepted(parts), held.is_released()
     passed_on, rest = rows.filter(is_accepted), rows.filter(~is_accepted)
     released, kept = rest.filter(is_released), rest.filter(~is_released)
-    stops = _is_implausible(kept, comparable or new)
+    stops = _is_implausible(kept, releases)
     results = [
         *_results(provider, kept, "stop" if stops else "held"),
         *_results(provider, passed_on, "accepted"),
@@ -142,9 +142,14 @@ def _found(releases: Releases) -> pl.DataFrame:
     return pl.concat(found, how="diagonal_relaxed")
 
 
-def _is_implausible(kept: pl.DataFrame, base: Candidate) -> bool:
-    """Return whether most of the prices are held, so that the provider is stopped."""
-    count = kept.filter(pl.col("published_value").is_not_null(), table=PRICES).height
+def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:
+    """Return whether most of the prices are held, so that the provider is stopped.
+
+    New prices that stay out count only in a first release.
+    """
+    base = releases.new if releases.is_first else releases.old
+    is_counted = pl.col("published_value").is_not_null() | pl.lit(releases.is_first)
+    count = kept.filter(is_counted, table=PRICES).height
     if not count:
         return False
     total = base.table(PRICES).filter(pl.col("effective_hourly").is_not_null()).select(pl.len())
