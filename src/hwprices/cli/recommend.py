@@ -602,7 +602,7 @@ def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
         right=["", "×", "USD/h", *headings],
         wrap=["machine"],
         # the first figure is the price of the work, by which machines are ranked
-        least=["basis", *reversed(headings[1:]), "×", "USD/h", "where"],
+        least=[*reversed(headings[1:]), "USD/h", "×"],
     )
 
 

@@ -116,6 +116,10 @@ FACTS_CHANGED, FACTS_LEAST = 0.05, 3
 RELEASED_AFTER, RELEASED_HOURS = 3, 24
 """Collections and hours in which a held row must come again unchanged to be released."""
 
+RELEASED_WITHIN = 2
+"""A value that is so many times, or such a part of, the published one stays held until a person
+accepts it: the largest cut of a list price on record is that of P5 in June 2025, to 0.56."""
+
 LASTING = (
     *("unit", "sum", "factor", "older", "basis", "order", "series", "device", "twin", "regions"),
     *("on_demand", "common", "license", "creep", "emptied", "market", "reworded", "offered"),
