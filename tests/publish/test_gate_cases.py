@@ -1,7 +1,7 @@
 """The gate, measured by a hundred mistakes and thirty genuine events: see ``gate_cases``.
 
 ``run`` runs a case, ``published`` is the only place that knows the gate. Which cases come out
-wrong is the message of a failure; ``pytest --runxfail`` shows it while failures are expected.
+wrong is the message of a failure.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,11 +20,9 @@ from hwprices.publish import choose, gate
 from hwprices.release.versions import latest_version, read_manifest
 from hwprices.storage.store import Store
 
-MOST_MISTAKES_PUBLISHED = 5
-MOST_EVENTS_HELD = 2
-UNTIL_REDESIGNED = pytest.mark.xfail(
-    strict=False, raises=AssertionError, reason="issue 41: the gate judges by shares of a provider"
-)
+MOST_MISTAKES_PUBLISHED = 43
+MOST_EVENTS_HELD = 3
+"""How many come out wrong today: it may not become more. The goals are 5 and 2 (docs/gates.md)."""
 
 COLLECTIONS = 3
 """An event is published within so many daily collections."""
@@ -174,14 +172,12 @@ def test_without_a_gate_every_mistake_is_published(clouds):
         assert leaked(case, clouds, lambda day: day.collected[-1]), case.id
 
 
-@UNTIL_REDESIGNED
 def test_mistakes_are_not_published(clouds):
     counts = {case.id: leaked(case, clouds) for case in MISTAKES}
     wrong = [f"{name}: {count:,} cells" for name, count in counts.items() if count]
     assert len(wrong) <= MOST_MISTAKES_PUBLISHED, _report("mistakes are published", wrong)
 
 
-@UNTIL_REDESIGNED
 def test_events_are_published_and_hold_nothing_else(clouds):
     counts = {case.id: held(case, clouds) for case in EVENTS}
     wrong = [

@@ -134,6 +134,7 @@ def _found(releases: Releases) -> pl.DataFrame:
     if not releases.is_first:
         others = prices.refused_everywhere(rows, releases)
         refused = pl.concat([refused, others, lost.refused(releases, rows)])
+    refused = pl.concat([refused, prices.beside(refused, rows)])
     found = [held.price_rows(refused, rows, new)]
     if not releases.is_first:
         families = releases.types.select("instance_type", "family")

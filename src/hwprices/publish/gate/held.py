@@ -109,7 +109,10 @@ def is_accepted(names: Collection[str]) -> pl.Expr:
 def is_released() -> pl.Expr:
     """Return whether a row came again unchanged as often, and for as long, as makes it news."""
     age = pl.col("last_seen") - pl.col("since")
-    new, old = (pl.col(name).cast(float, strict=False) for name in ("new_value", "published_value"))
+    new, old = (  # a price has its currency behind it
+        pl.col(name).str.split(" ").list.first().cast(float, strict=False)
+        for name in ("new_value", "published_value")
+    )
     most = limits.RELEASED_WITHIN
     return (
         pl.col("reason").is_in(limits.RELEASED)

@@ -116,6 +116,17 @@ FACTS_CHANGED, FACTS_LEAST = 0.05, 3
 RELEASED_AFTER, RELEASED_HOURS = 3, 24
 """Collections and hours in which a held row must come again unchanged to be released."""
 
+BESIDE, BESIDE_ROWS = 0.3, 3
+"""Share and number of held rows among those that changed in a group, from which all are held."""
+
+GROUPS = (
+    ("family", "region"),
+    ("family", "purchase_option", "os"),
+    ("region", "purchase_option", "os"),
+    ("purchase_option", "term_months", "os", "software", "license_model"),
+)
+"""Groups of prices that one mistake changes together."""
+
 RELEASED_WITHIN = 2
 """A value that is so many times, or such a part of, the published one stays held until a person
 accepts it: the largest cut of a list price on record is that of P5 in June 2025, to 0.56."""
@@ -123,7 +134,7 @@ accepts it: the largest cut of a list price on record is that of P5 in June 2025
 LASTING = (
     *("unit", "sum", "factor", "older", "basis", "order", "series", "device", "twin", "regions"),
     *("on_demand", "common", "license", "creep", "emptied", "market", "reworded", "offered"),
-    *("facts", "family"),
+    *("facts", "family", "beside"),
 )
 """Reasons that only a mistake of ours explains: such a row stays held until it changes or is
 accepted. docs/gates.md says what each means."""

@@ -59,6 +59,24 @@ def refused_everywhere(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     return pl.concat(found)
 
 
+def beside(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Refuse what came or changed together with rows of which many are refused.
+
+    A mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
+    is a small move of a machine that has little of it.
+    """
+    hit = refused.select("price_id").unique().with_columns(hit=pl.lit(True))
+    changed = rows.filter("is_new").join(hit, on="price_id", how="left")
+    changed = changed.with_columns(pl.col("hit").fill_null(False), pl.col("family").fill_null(""))
+    many = pl.any_horizontal(
+        (pl.col("hit").mean().over(*group) >= limits.BESIDE)
+        & (pl.col("hit").sum().over(*group) >= limits.BESIDE_ROWS)
+        for group in limits.GROUPS
+    )
+    broken = ~pl.col("hit") & many
+    return _refuse(changed, "beside", broken, pl.lit("most of what changed with it is held"))
+
+
 def _refuse(rows: pl.DataFrame, reason: str, broken: pl.Expr, reference: pl.Expr) -> pl.DataFrame:
     return rows.filter(broken.fill_null(False)).select(
         "price_id", reason=pl.lit(reason), reference=reference
