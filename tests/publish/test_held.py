@@ -164,17 +164,25 @@ def test_a_held_row_that_is_right_again_is_published_without_the_flag(store):
     assert held(store).is_empty()
 
 
+def test_twice_the_value_is_not_released(store):
+    """Only a person can tell such a move from a mistake: P5's cut of 2025 was to 0.56."""
+    day(store, 0)
+    for number in range(1, 5):
+        day(store, number, m5_large="0.2")
+    assert rates(store, "m5.large") == [("0.1", ["held_back"])] * 3
+
+
 def test_a_figure_of_a_machine_is_held_alone(store):
     day(store, 0)
     for number in (1, 2, 3):
         tables = world(m5_large="0.11")
-        memory = pl.when(pl.col("instance_type") == "m5.large").then(16.0).otherwise("memory_gib")
+        memory = pl.when(pl.col("instance_type") == "m5.large").then(12.0).otherwise("memory_gib")
         types = tables["instance_types"].with_columns(memory_gib=memory, family=pl.lit("m5n"))
         collect(store, number, {**tables, "instance_types": types})
         publish(store, number)
         rows = hwprices.open(store.path).scan("instance_types").collect()
         kept = rows.filter(instance_type="m5.large").select("memory_gib", "family").row(0)
-        assert kept == (16.0 if number == 3 else 8.0, "m5n")
+        assert kept == (12.0 if number == 3 else 8.0, "m5n")
         assert rates(store, "m5.large") == [("0.11", [])] * 3
 
 

@@ -116,8 +116,8 @@ FACTS_CHANGED, FACTS_LEAST = 0.05, 3
 RELEASED_AFTER, RELEASED_HOURS = 3, 24
 """Collections and hours in which a held row must come again unchanged to be released."""
 
-BESIDE, BESIDE_ROWS = 0.3, 3
-"""Share and number of held rows among those that changed in a group, from which all are held."""
+BESIDE, BESIDE_ROWS = 0.5, 3
+"""Share, exceeded, and number of held rows among those that changed in a group: all are held."""
 
 GROUPS = (
     ("family", "region"),

@@ -69,7 +69,7 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     changed = rows.filter("is_new").join(hit, on="price_id", how="left")
     changed = changed.with_columns(pl.col("hit").fill_null(False), pl.col("family").fill_null(""))
     many = pl.any_horizontal(
-        (pl.col("hit").mean().over(*group) >= limits.BESIDE)
+        (pl.col("hit").mean().over(*group) > limits.BESIDE)
         & (pl.col("hit").sum().over(*group) >= limits.BESIDE_ROWS)
         for group in limits.GROUPS
     )
