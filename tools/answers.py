@@ -108,7 +108,7 @@ def cost_of_lora(answers: Answers) -> str:
     """Return the range of what the shown machines cost."""
     costs = [
         float(row["usd"])
-        for row in answers("recommend --model 7B --workload lora --top 3 --where cloud")
+        for row in answers("recommend 7B --workload lora --top 3 --where cloud")
     ]
     return (
         f"One GPU for some hours and {min(costs):.2f} to {max(costs):.2f} USD; machines to buy are"
@@ -131,7 +131,7 @@ SLOW = "--min-tokens-per-second 5 --max-seconds-to-first-token 60"
 
 def price_on_cpus(answers: Answers) -> str:
     """Compare the cheapest CPU with the cheapest accelerator, both filled."""
-    model = f"recommend --model llama-3.1-8b --where cloud {SLOW} --top 1"
+    model = f"recommend llama-3.1-8b --where cloud {SLOW} --top 1"
     cpu, gpu = of_cpu_and_gpu(answers, model, "usd_per_million_tokens")
     return (
         f"{cpu:.2f} USD per million tokens on the cheapest, from runs of vLLM and llama.cpp on"
@@ -142,7 +142,7 @@ def price_on_cpus(answers: Answers) -> str:
 def small_model_on_cpus(answers: Answers) -> str:
     """Compare the hourly price of the cheapest CPU with that of the cheapest accelerator."""
     model = (
-        "recommend --model llama-3.2-3b --where cloud --users 1 --min-tokens-per-second 5"
+        "recommend llama-3.2-3b --where cloud --users 1 --min-tokens-per-second 5"
         " --objective hourly --top 1"
     )
     cpu, gpu = of_cpu_and_gpu(answers, model, "usd_per_hour")
@@ -217,155 +217,155 @@ QUESTIONS = [
     ),
     ask(
         "Which machine for LoRA of a 7B model?",
-        "recommend --model 7B --workload lora --top 3",
+        "recommend 7B --workload lora --top 3",
         cost_of_lora,
     ),
     ask(
         "And with 5 USD?",
-        "recommend --model 7B --workload lora --budget 5 --option any --where cloud --top 3",
+        "recommend 7B --workload lora --budget 5 --option any --where cloud --top 3",
         "Spot prices and commitments where on-demand prices come to more; nothing to buy.",
     ),
     ask(
         "LoRA of 70B?",
-        "recommend --model llama-3.1-70b --workload lora --where cloud --top 3",
+        "recommend llama-3.1-70b --workload lora --where cloud --top 3",
         "141 GB of weights fit one GPU of 192 GB with the adapters and activations.",
     ),
     ask(
         "Full fine-tuning of 8B with 128k tokens?",
-        "recommend --model llama-3.1-8b --workload full_finetune --context 131072 --where cloud"
+        "recommend llama-3.1-8b --workload full_finetune --context 131072 --where cloud"
         " --top 3",
         "Attention is two thirds of the operations at that length: three times the hours of 4,096.",
     ),
     ask(
         "What serves Llama 2 70B for the least per token?",
-        "recommend --model llama-2-70b --where cloud --provider aws --top 6",
+        "recommend llama-2-70b --where cloud --provider aws --top 6",
         "Ranked by the upper end of the range; of each accelerator the size with the lowest price.",
     ),
     ask(
         "The same in any cloud?",
-        "recommend --model llama-2-70b --where cloud --top 3",
+        "recommend llama-2-70b --where cloud --top 3",
         "The same speeds at a lower price of an hour.",
     ),
     ask(
         "Llama 3.1 8B with at least 50 tokens/s for every user?",
-        "recommend --model llama-3.1-8b --min-tokens-per-second 50 --where cloud --top 3",
+        "recommend llama-3.1-8b --min-tokens-per-second 50 --where cloud --top 3",
         "The batch is as large as keeps 50 tokens/s for each, and the price of a token rises with"
         " it.",
     ),
     ask(
         "Llama 3.1 8B on a machine at home?",
-        "recommend --model llama-3.1-8b --where local --precision int4 --users 1 --top 3",
+        "recommend llama-3.1-8b --where local --precision int4 --users 1 --top 3",
         "4-bit weights of 4.5 GB; what counts is the memory bandwidth, and the price to buy.",
     ),
     ask(
         "How fast can Llama 3.1 70B be for one user?",
-        "recommend --model llama-3.1-70b --objective speed --where cloud --top 3",
+        "recommend llama-3.1-70b --objective speed --where cloud --top 3",
         "No rack: layers are divided over 64 devices at most, and each division waits for its"
         " links twice a layer.",
     ),
     ask(
         "Which machine emits the least for it?",
-        "recommend --model llama-3.1-70b --objective carbon --where cloud --top 3",
+        "recommend llama-3.1-70b --objective carbon --where cloud --top 3",
         "By grams per million tokens, not per hour.",
     ),
     ask(
         "Llama 3.1 70B with 128k tokens for four users?",
-        "recommend --model llama-3.1-70b --context 131072 --users 4 --where cloud --top 3",
+        "recommend llama-3.1-70b --context 131072 --users 4 --where cloud --top 3",
         "Reading the prompt takes seconds before the first token, and that is shown.",
     ),
     ask(
         "Llama 3.1 405B?",
-        "recommend --model llama-3.1-405b --where cloud --top 3",
+        "recommend llama-3.1-405b --where cloud --top 3",
         "Eight GPUs hold 406 GB of weights in 8 bits; fewer users fit beside them than of 70B.",
     ),
     ask(
         "In 16 bits, over two machines if need be?",
-        "recommend --model llama-3.1-405b --precision bf16 --max-nodes 2 --where cloud --provider"
+        "recommend llama-3.1-405b --precision bf16 --max-nodes 2 --where cloud --provider"
         " aws --top 3",
         "812 GB fit eight H200; eight H100 need a second machine, no faster for one user.",
     ),
     ask(
         "DeepSeek-R1?",
-        "recommend --model deepseek-r1 --where cloud --top 3",
+        "recommend deepseek-r1 --where cloud --top 3",
         "A filled machine reads nearly all experts in every step, and serves hundreds of users from"
         " it.",
     ),
     ask(
         "DeepSeek-R1 for one user?",
-        "recommend --model deepseek-r1 --users 1 --where cloud --top 3",
+        "recommend deepseek-r1 --users 1 --where cloud --top 3",
         "One user reads 37 of 671 billion parameters a token, and pays for the whole machine.",
     ),
     ask(
         "A model of 671B?",
-        "recommend --model 671B --where cloud --top 3",
+        "recommend 671B --where cloud --top 3",
         "A dense one is meant by that, and the answer says what to ask for DeepSeek.",
     ),
     ask(
         "gpt-oss-120b at home?",
-        "recommend --model gpt-oss-120b --users 1 --where local --precision int4 --top 3",
+        "recommend gpt-oss-120b --users 1 --where local --precision int4 --top 3",
         "63 GB of 4-bit weights, 5 of 117 billion parameters a token: fast on a slow memory.",
     ),
     ask(
         "Llama 2 7B with 128k tokens?",
-        "recommend --model llama-2-7b --context 131072",
+        "recommend llama-2-7b --context 131072",
         "It was trained for 4,096 tokens.",
     ),
     ask(
         "10 requests a second of 2,000 tokens in and 300 out, in the US?",
-        "recommend --model llama-3.3-70b --requests-per-second 10 --input 2000 --output 300 --where"
+        "recommend llama-3.3-70b --requests-per-second 10 --input 2000 --output 300 --where"
         " cloud --country US --top 3",
         "3,000 tokens/s are required: as many machines as reach them are counted, and their price"
         " is divided by these tokens, not by those that they could do.",
     ),
     ask(
         "Qwen3 32B for 2,000 USD a month?",
-        "recommend --model qwen3-32b --budget-per-month 2000 --where cloud --top 3",
+        "recommend qwen3-32b --budget-per-month 2000 --where cloud --top 3",
         "730 hours of a machine at 2.74 USD at most.",
     ),
     ask(
         "Pre-training 70B on 2 T tokens in 60 days?",
-        "recommend --model llama-3.1-70b --workload pretrain --tokens 2e12 --days 60 --where cloud"
+        "recommend llama-3.1-70b --workload pretrain --tokens 2e12 --days 60 --where cloud"
         " --top 3",
         "8.8e23 operations at 40 % of the peak on machines with an RDMA network; 41 % is what was"
         " measured on H100.",
     ),
     ask(
         "Pre-training 405B as Meta did?",
-        "recommend --model llama-3.1-405b --workload pretrain --tokens 15.6e12 --days 54"
+        "recommend llama-3.1-405b --workload pretrain --tokens 15.6e12 --days 54"
         " --max-nodes 4096 --where cloud --top 3",
         "Meta used 2,048 machines of eight H100.",
     ),
     ask(
         "What does Llama 3.1 8B cost on CPUs?",
-        f"recommend --model llama-3.1-8b --machines cpus {SLOW} --top 3",
+        f"recommend llama-3.1-8b --machines cpus {SLOW} --top 3",
         price_on_cpus,
     ),
     ask(
         "And for one user: is a small GPU cheaper?",
-        "recommend --model llama-3.1-8b --machines all --where cloud --users 1"
+        "recommend llama-3.1-8b --machines all --where cloud --users 1"
         " --min-tokens-per-second 5 --objective hourly --top 3",
         "Yes, by the hour too: a CPU with 5 tokens/s costs more, because the prompt takes it half"
         " a minute.",
     ),
     ask(
         "And a model of 3B?",
-        "recommend --model llama-3.2-3b --machines all --where cloud --users 1"
+        "recommend llama-3.2-3b --machines all --where cloud --users 1"
         " --min-tokens-per-second 5 --objective hourly --top 3",
         small_model_on_cpus,
     ),
     ask(
         "Images of SDXL?",
-        "recommend --model sdxl --where cloud --top 3",
+        "recommend sdxl --where cloud --top 3",
         "Measured images a second, at the price of an hour.",
     ),
     ask(
         "Images of FLUX.1?",
-        "recommend --model flux --where cloud --top 3",
+        "recommend flux --where cloud --top 3",
         "MLPerf has it in training alone; two programs publish what three accelerators do.",
     ),
     ask(
         "Speech to text with Whisper?",
-        "recommend --model whisper --where cloud --top 3",
+        "recommend whisper --where cloud --top 3",
         "MLPerf's samples of up to 30 s: 1,000 of them are 6.6 hours of speech, so that an hour"
         " costs less than a cent.",
     ),

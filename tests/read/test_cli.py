@@ -154,7 +154,7 @@ def test_show_summarises_a_release(root: Path) -> None:
 
 
 def test_show_suggests_commands_that_are_not_broken_into_lines(root: Path) -> None:
-    assert "recommend --model-parameters 70e9 --workload inference" in run("show", root=root).stdout
+    assert "recommend llama-3.3-70b" in run("show", root=root).stdout
 
 
 def test_verify_accepts_a_complete_release(root: Path) -> None:
@@ -360,18 +360,25 @@ def test_an_unknown_device_is_an_error_in_one_line(root: Path) -> None:
     assert len(result.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("flag", ["--model-parameters", "--parameters"])
-def test_recommend_ranks_machines(root: Path, flag: str) -> None:
-    """Both the flag of today and the former one are accepted."""
-    arguments = ["recommend", flag, "7B", "--workload", "lora", "--where", "local"]
+@pytest.mark.parametrize("model", [["--model", "7B"], ["7B"]])
+def test_recommend_ranks_machines(root: Path, model: list[str]) -> None:
+    """The model is an argument, or an option."""
+    arguments = ["recommend", *model, "--workload", "lora", "--where", "local"]
     machines = json.loads(run(*arguments, "--json", root=root).stdout)
     first = machines[0]
     assert (first["rank"], first["excluded_reason"], first["purchase_option"]) == (1, None, "tco")
     assert {machine["where"] for machine in machines} == {"local"}
 
 
+def test_recommend_needs_one_model(root: Path) -> None:
+    for named in ([], ["7B", "--model", "8B"]):
+        answer = run("recommend", *named, root=root)
+        assert answer.exit_code == 2
+        assert "Write: hwprices recommend llama-3.3-70b" in answer.stderr
+
+
 def test_recommend_shows_excluded_machines_with_the_reason(root: Path) -> None:
-    arguments = ["recommend", "--model-parameters", "7B", "--where", "local"]
+    arguments = ["recommend", "7B", "--where", "local"]
     plain, with_excluded = (
         run(*arguments, *more, root=root).stdout for more in ([], ["--excluded", "3"])
     )
@@ -458,7 +465,7 @@ def test_tco_compares_owning_with_renting(root: Path) -> None:
         ["query", "select 1"],
         ["device", "l4"],
         ["explain", "m5.large"],
-        ["recommend", "--model-parameters", "7B"],
+        ["recommend", "7B"],
         ["tco"],
     ],
 )

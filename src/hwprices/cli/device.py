@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from hwprices.cli import filters
 from hwprices.cli.common import (
     AsCsv,
     AsJson,
@@ -28,7 +29,8 @@ from hwprices.read.recommend.cpu_speeds import CPU_SPEEDS_SOURCE
 DeviceName = Annotated[
     str,
     typer.Argument(
-        help="An id, a name or enough words of one: nvidia-l4, 'H100 SXM', 'Raspberry Pi 5'."
+        help="An id, a name or enough words of one: nvidia-l4, 'H100 SXM', 'Raspberry Pi 5'.",
+        autocompletion=filters.devices,
     ),
 ]
 

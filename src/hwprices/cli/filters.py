@@ -16,6 +16,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find.options import OPTIONS
 from hwprices.read.overlays import rules
 from hwprices.schemas.vocabulary import PURCHASE_OPTIONS
+from hwprices.specs import packaged_sheet
 
 MAX_OFFERED = 50  # a longer list does not help
 
@@ -49,9 +50,16 @@ def _accelerator_words(dataset: Dataset) -> Iterable[str]:
     return [*ids, *(name.partition("-")[2] for name in ids)]
 
 
+def _device_ids(dataset: Dataset) -> Iterable[str]:
+    tables = {"accelerators": "accelerator_id", "cpus": "cpu_id", "local_hardware": "device_id"}
+    return [name for table, column in tables.items() for name in _column(table, column)(dataset)]
+
+
 machines = _completer(_column("instance_types", "instance_type"))
 regions = _completer(_column("regions", "region"))
 providers = _completer(lambda dataset: dataset.release.providers)
+models = _completer(lambda _: packaged_sheet("models")["model_id"])
+devices = _completer(_device_ids)
 
 COMPLETERS = {
     "accelerator": _completer(_accelerator_words),

@@ -21,6 +21,7 @@ from hwprices.cli.common import (
 )
 from hwprices.cli.tables import money, number, place, table
 from hwprices.cli.tco import NEVER, in_its_life, year
+from hwprices.errors import HwpricesError
 from hwprices.read.currency import parse_rates
 from hwprices.read.find.offers import sheet_notes
 from hwprices.read.ownership import (
@@ -51,17 +52,16 @@ training_option = _panel("Training")
 
 limit_option = _panel("Places, prices and budgets")
 
-Model = Annotated[
+ModelName = Annotated[
     str,
-    question_option(
-        "The model: its name (llama-3.1-70b, meta-llama/Llama-3.1-70B-Instruct, sdxl, whisper) or"
-        " number of parameters (70B).",
-        "--model-parameters",
-        "--parameters",
-        "--model",
+    typer.Argument(
+        metavar="MODEL",
+        help="The model: its name (llama-3.3-70b, meta-llama/Llama-3.1-70B-Instruct, sdxl, whisper)"
+        " or number of parameters (70B).",
+        autocompletion=filters.models,
     ),
 ]
-
+ModelOption = Annotated[str, question_option("The model, as an option.", "--model")]
 Workload = Annotated[
     str,
     question_option(
@@ -246,7 +246,8 @@ Excluded = Annotated[
 
 def recommend(
     invoked: typer.Context,
-    model_parameters: Model,
+    model: ModelName = "",
+    model_option: ModelOption = "",
     workload: Workload = "inference",
     precision: Precision = None,
     objective: Objective = "cost",
@@ -305,26 +306,30 @@ def recommend(
 
     Examples:
 
-        hwprices recommend --model llama-3.1-70b
+        hwprices recommend llama-3.1-70b
 
-        hwprices recommend --model llama-3.1-8b --min-tokens-per-second 50 --country DE
+        hwprices recommend llama-3.1-8b --min-tokens-per-second 50 --country DE
 
-        hwprices recommend --model 7B --workload lora --budget 20 --option spot
+        hwprices recommend 7B --workload lora --budget 20 --option spot
 
-        hwprices recommend --model deepseek-r1 --requests-per-second 20 --input 2000 --output 500
+        hwprices recommend deepseek-r1 --requests-per-second 20 --input 2000 --output 500
 
-        hwprices recommend --model qwen3-32b --where local --precision int4 --users 1
+        hwprices recommend qwen3-32b --where local --precision int4 --users 1
 
-        hwprices recommend --model llama-3.1-70b --workload batch --tokens 1e9 --days 0.5
+        hwprices recommend llama-3.1-70b --workload batch --tokens 1e9 --days 0.5
 
-        hwprices recommend --model llama-3.1-70b --workload pretrain --tokens 2e12 --days 60
+        hwprices recommend llama-3.1-70b --workload pretrain --tokens 2e12 --days 60
 
-        hwprices recommend --model llama-3.1-8b --users 1 --machines all
+        hwprices recommend llama-3.1-8b --users 1 --machines all
 
-        hwprices recommend --model sdxl
+        hwprices recommend sdxl
     """
     rates = dict(parse_rates(usd_per))
-    given = invoked.params | {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
+    given = invoked.params | {
+        "model_parameters": _one_model(model, model_option),
+        "usd_per": rates,
+        "overlays": filters.load_overlays(overlays),
+    }
     question = _question(given)
     dataset = open_dataset(root, version)
     ownership = Ownership(
@@ -348,6 +353,21 @@ def recommend(
         as_csv=as_csv,
         notes=notes,
     )
+
+
+def _one_model(argument: str, option: str) -> str:
+    """Return the model that is named as an argument or as an option.
+
+    Raises:
+        HwpricesError: none is named, or two are.
+    """
+    names = {name for name in (argument, option) if name}
+    if len(names) != 1:
+        raise HwpricesError(
+            f"two models are named: {argument} and {option}" if names else "no model is named",
+            "Write: hwprices recommend llama-3.3-70b, or a number of parameters: 70B.",
+        )
+    return names.pop()
 
 
 def _first(machines: "pl.DataFrame", top: int | None) -> "pl.DataFrame":

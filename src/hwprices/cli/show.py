@@ -261,7 +261,7 @@ def render_next_steps(dataset: OpenRelease, gpus: pl.DataFrame) -> RenderableTyp
         steps["one price"] = f"{command} explain {where}{at}   (back to the vendor's line)"
     steps |= {
         "one device": f"{command} device h100-sxm{at}",
-        "which machine": f"{command} recommend --model-parameters 70e9 --workload inference{at}",
+        "which machine": f"{command} recommend llama-3.3-70b{at}",
         "what is in it": f"{command} coverage{at}",
     }
     if example := _example(dataset, gpus, WELL_KNOWN_COMPOSED):
