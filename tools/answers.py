@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 from typer.testing import CliRunner, Result
 
@@ -107,8 +108,7 @@ def image_on_l4(answers: Answers) -> str:
 def cost_of_lora(answers: Answers) -> str:
     """Return the range of what the shown machines cost."""
     costs = [
-        float(row["usd"])
-        for row in answers("recommend 7B --workload lora --top 3 --where cloud")
+        float(row["usd"]) for row in answers("recommend 7B --workload lora --top 3 --where cloud")
     ]
     return (
         f"One GPU for some hours and {min(costs):.2f} to {max(costs):.2f} USD; machines to buy are"
@@ -232,8 +232,7 @@ QUESTIONS = [
     ),
     ask(
         "Full fine-tuning of 8B with 128k tokens?",
-        "recommend llama-3.1-8b --workload full_finetune --context 131072 --where cloud"
-        " --top 3",
+        "recommend llama-3.1-8b --workload full_finetune --context 131072 --where cloud --top 3",
         "Attention is two thirds of the operations at that length: three times the hours of 4,096.",
     ),
     ask(
@@ -324,8 +323,7 @@ QUESTIONS = [
     ),
     ask(
         "Pre-training 70B on 2 T tokens in 60 days?",
-        "recommend llama-3.1-70b --workload pretrain --tokens 2e12 --days 60 --where cloud"
-        " --top 3",
+        "recommend llama-3.1-70b --workload pretrain --tokens 2e12 --days 60 --where cloud --top 3",
         "8.8e23 operations at 40 % of the peak on machines with an RDMA network; 41 % is what was"
         " measured on H100.",
     ),
@@ -477,8 +475,9 @@ def section(question: Question, root: str) -> str:
 def _run(arguments: list[str]) -> Result:
     from hwprices.cli import app, tables
 
-    tables.PIPE_WIDTH = NARROW if arguments[0] in KEPT.keys() - WIDE else WIDTH
-    result = CliRunner(env={"COLUMNS": str(WIDTH)}).invoke(app, arguments)
+    width = NARROW if arguments[0] in KEPT.keys() - WIDE else WIDTH
+    with patch.object(tables, "PIPE_WIDTH", width):
+        result = CliRunner(env={"COLUMNS": str(WIDTH)}).invoke(app, arguments)
     if result.exit_code not in (0, 2):
         raise RuntimeError(f"{arguments}: {result.exception!r}")
     return result

@@ -353,8 +353,17 @@ def test_recommend_takes_the_same_as_function_and_method() -> None:
             assert parameter.default == function[name].default
 
 
-OF_PROGRAMS = {"show", "demo", "report", "releases", "quarantine", "prune", "check-sheet"}
-OF_PIPELINE = {"refresh", "preflight", "serve", "deploy", "worker"}
+OF_PROGRAMS = {
+    "show",
+    "demo",
+    "report",
+    "releases",
+    "quarantine",
+    "prune",
+    "check-sheet",
+    "recheck",
+}
+OF_PIPELINE = {"refresh", "preflight", "serve", "deploy", "worker", "reproduce", "backfill"}
 
 
 def test_what_commands_answer_methods_answer() -> None:

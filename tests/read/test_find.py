@@ -29,6 +29,7 @@ from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
 from hwprices.read.find import offers, places, request, search, words
 from hwprices.read.find.machines import NamedMachine
+from hwprices.read.find.places import NamedPlace, by_region
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.storage.store import Store
@@ -913,6 +914,20 @@ def test_phrases_that_people_write_are_understood(data: Dataset, text: str, same
     expected = data.find(words, **({"max_price": limit} if limit else {}))
     assert expected.height
     assert data.find(text).equals(expected)
+
+
+def test_a_direction_is_none_of_one_cloud_only() -> None:
+    """Akamai has a region named us-east: it hid AWS's us-east-1."""
+    found = hwprices.open("sample").find(provider="aws", region="us-east")
+    assert set(found["region"]) == {"us-east-1"}
+    linode, aws, azure = (
+        NamedPlace(*name, "region", "US", "north_america", "")
+        for name in (("linode", "us-east"), ("aws", "us-east-1"), ("azure", "eastus"))
+    )
+    assert {p.provider for p in by_region([linode, aws, azure], "us-east")} == {
+        *("linode", "aws", "azure")
+    }
+    assert by_region([linode, aws], "us-east-1") == [aws]
 
 
 def test_a_limit_of_memory_is_none_of_the_price(data: Dataset) -> None:

@@ -450,13 +450,13 @@ def test_the_commitments_beside_a_price_are_named(release: Release) -> None:
 
 
 def test_a_narrow_terminal_keeps_what_machines_are_ranked_by(release: Release) -> None:
-    """The price of the work was left out before the number of machines."""
+    """The price of the work was left out before the number of machines; so was the evidence."""
     frame = recommend("llama-3.1-70b", dataset=release, where="cloud")
     console = Console(file=io.StringIO(), width=50)
     console.print(render_recommendation(frame, top=2))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     headings = next(line.split() for line in lines if line.startswith("   machine"))
-    assert headings == ["machine", "$/1M", "tokens"], headings
+    assert headings == ["machine", "where", "$/1M", "tokens", "basis"], headings
 
 
 def test_the_assumptions_come_first(release: Release) -> None:

@@ -121,6 +121,7 @@ class Dataset(Release):
         stock: pl.LazyFrame
         quarantine: pl.LazyFrame
         new_words: pl.LazyFrame
+        held: pl.LazyFrame
         offers: pl.LazyFrame
         accelerators: pl.LazyFrame
         cpus: pl.LazyFrame

@@ -6,10 +6,12 @@ Importing this package is cheap (no pandera), because the reader of the dataset 
 import importlib.resources
 from functools import cache
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from hwprices.errors import HwpricesError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def data_directory() -> Path:
@@ -31,6 +33,8 @@ def sheet_directory() -> Path:
 
 
 @cache
-def packaged_sheet(name: str) -> pl.DataFrame:
+def packaged_sheet(name: str) -> "pl.DataFrame":
     """Read a curated sheet without checking it. Cached: it is part of the package."""
+    import polars as pl  # the settings import this package, and flows set what polars reads
+
     return pl.read_csv((sheet_directory() / f"{name}.csv").read_bytes(), infer_schema_length=None)

@@ -22,6 +22,7 @@ from hwprices.providers import Pages, Part, get
 from hwprices.schemas.tables import TABLES
 from hwprices.specs import sheets
 from hwprices.stage import corrections, validate
+from hwprices.storage import packed
 
 PROJECT = Path(__file__).resolve().parents[3]
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -270,4 +271,5 @@ def sampled(provider: str, kind: str, region: str = "global") -> bytes:
     """The smallest page of a kind in the bundled sample, unpacked."""
     folder = PROJECT / "data/sample" / provider / kind / region
     smallest = min(folder.iterdir(), key=lambda path: (path.stat().st_size, path.name))
-    return gzip.decompress(smallest.read_bytes())
+    with packed.open_packed(smallest, packed.packing_of(smallest.name)) as page:
+        return page.read()

@@ -46,20 +46,20 @@ def by_region(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
     """Find regions by name, by the beginning of a name, or by direction.
 
     "us-east-1" is that region, and so is "us east 1". "us-east" is every region in the east of the
-    US, however its vendor spells it: us-east-1, us-east4, eastus2.
+    US, however its vendor spells it: us-east-1, us-east4, eastus2, and a region named us-east.
     """
     choices = list(all_places)
     text = word.lower()
-    exact = [place for place in choices if normal(place.region) == normal(text)]
-    if exact:
-        return exact
     parts, number = direction(text)
+    exact = [place for place in choices if normal(place.region) == normal(text)]
+    if exact and (number or len(parts) < 2 or "-" not in text):
+        return exact
     common = [place for place in choices if place.kind not in SPECIAL_KINDS]
     if len(parts) > 1:
         same = [p for p in common if direction(p.region)[0] == parts]
         matches = [p for p in same if not number or direction(p.region)[1] == number]
         if matches:
-            return matches
+            return [*exact, *(place for place in matches if place not in exact)]
     begins = re.compile(re.escape(text) + r"([-_.]|$)")
     return [place for place in choices if "-" in text and begins.match(place.region.lower())]
 
