@@ -16,7 +16,10 @@ PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared"
 
 # Examples of one test may differ in time on a busy machine. pytest has a limit for each test.
-hypothesis.settings.register_profile("hwprices", deadline=None)
+# By day the examples are the same in every run; at night they are new ones.
+hypothesis.settings.register_profile(
+    "hwprices", deadline=None, derandomize="HWPRICES_NIGHTLY" not in os.environ
+)
 hypothesis.settings.load_profile("hwprices")
 
 

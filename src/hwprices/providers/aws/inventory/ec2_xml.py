@@ -99,6 +99,11 @@ def number(value: Any) -> float | None:
     return figure
 
 
+def text(value: Any) -> str | None:
+    """Return a text; None where it is empty, absent or a structure."""
+    return value if isinstance(value, str) and value else None
+
+
 def boolean(value: Any) -> bool | None:
     """Read ``true`` or ``false``; None for anything else."""
     return {"true": True, "false": False}.get(value) if isinstance(value, str) else None

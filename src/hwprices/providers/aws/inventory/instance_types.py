@@ -169,11 +169,11 @@ def _from_api(info: Mapping[str, Any], page: Page) -> Description:
     columns = {
         "status": _status(ec2_xml.boolean(info.get("currentGeneration"))),
         "arch": archs[0] if archs else None,
-        "cpu_vendor": processor.get("manufacturer") or None,
+        "cpu_vendor": ec2_xml.text(processor.get("manufacturer")),
         "boost_ghz": ec2_xml.number(processor.get("sustainedClockSpeedInGhz")),
         "burstable": ec2_xml.boolean(info.get("burstablePerformanceSupported")),
         "bare_metal": is_metal,
-        "hypervisor": info.get("hypervisor") or ("none" if is_metal else None),
+        "hypervisor": ec2_xml.text(info.get("hypervisor")) or ("none" if is_metal else None),
         "confidential_computing": _confidential(info, processor),
         "spec_source": "api",
         **_cpu_and_memory(info),
@@ -229,7 +229,7 @@ def _from_attributes(row: Mapping[str, Any], page: Page) -> Description:
 def _confidential(info: Mapping[str, Any], processor: Mapping[str, Any]) -> list[str] | None:
     """List sev_snp and nitro_enclaves; None where the response mentions neither."""
     features = ec2_xml.strings(processor.get("supportedFeatures"))
-    enclaves = info.get("nitroEnclavesSupport")
+    enclaves = ec2_xml.text(info.get("nitroEnclavesSupport"))
     supported = ["sev_snp"] if "amd-sev-snp" in features else []
     if enclaves == "supported":
         supported.append("nitro_enclaves")
@@ -253,7 +253,9 @@ def _disks(info: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "local_disk_gib": sum(known) * spec_words.GIB_PER_GB if len(known) == len(disks) else None,
         "local_disk_count": int(sum(filter(None, counts))) if all(counts) else None,
-        "local_disk_kind": _disk_kind(disks[0].get("type"), storage.get("nvmeSupport")),
+        "local_disk_kind": _disk_kind(
+            ec2_xml.text(disks[0].get("type")), ec2_xml.text(storage.get("nvmeSupport"))
+        ),
     }
 
 
@@ -272,7 +274,7 @@ def _network(network: Mapping[str, Any]) -> dict[str, Any]:
     """
     cards = ec2_xml.entries(network.get("networkCards"))
     baseline = sum(ec2_xml.number(card.get("baselineBandwidthInGbps")) or 0 for card in cards)
-    stated = spec_words.network_gbps(network.get("networkPerformance"))
+    stated = spec_words.network_gbps(ec2_xml.text(network.get("networkPerformance")))
     highest = stated or sum(_peak_gbps(card) for card in cards) or None
     has_efa = ec2_xml.boolean(network.get("efaSupported"))
     return {
@@ -284,7 +286,7 @@ def _network(network: Mapping[str, Any]) -> dict[str, Any]:
 
 def _peak_gbps(card: Mapping[str, Any]) -> float:
     stated = ec2_xml.number(card.get("peakBandwidthInGbps"))
-    return stated or spec_words.network_gbps(card.get("networkPerformance")) or 0
+    return stated or spec_words.network_gbps(ec2_xml.text(card.get("networkPerformance"))) or 0
 
 
 def _block_storage(ebs: Mapping[str, Any]) -> dict[str, Any]:
