@@ -353,6 +353,7 @@ def test_a_vendor_without_a_past_says_so(tmp_path: Path) -> None:
     assert "no price lists of the past to fetch from azure" in " ".join(result.stderr.split())
 
 
+@pytest.mark.shared
 def test_the_recorded_index_of_aws_is_read(aws: Aws, shared: Path) -> None:
     """110 versions as AWS served them in September 2025, one a month from December 2015."""
     recorded = shared / "recordings" / "aws" / "index_2025-09"
