@@ -422,7 +422,7 @@ QUESTIONS = [
     ask(
         "What does D4s_v5 cost by month and year?",
         "price d4s_v5",
-        "Linux on shared hardware, unless another system is asked for.",
+        "Linux on shared hardware, unless another system is requested.",
     ),
     ask(
         "What does an A3 with eight H100s cost under each commitment?",

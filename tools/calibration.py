@@ -200,7 +200,7 @@ QUANTILES = (0.05, 0.25, 0.75, 0.95)
 
 
 def ranges(schemes: Sequence[LeftOut], chosen: np.ndarray) -> dict[str, tuple[np.ndarray, int]]:
-    """Return the quantiles of the errors by basis, of the chosen measurements in all schemes."""
+    """Return the quantiles of the errors by basis, of the chosen measurements in every scheme."""
     found = {}
     for basis, flag in (("measured", True), ("modeled", False)):
         pooled = np.concatenate([s.error[chosen & (s.measured == flag)] for s in schemes])

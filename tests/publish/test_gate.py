@@ -18,7 +18,9 @@ def candidate(frames, origin="live"):
 
 
 def outcomes(new, old, accepted=()):
-    return {r.check: r.outcome for r in gate.check(candidate(new), candidate(old), accepted)}
+    return {
+        r.check: r.outcome for r in gate.judge(candidate(new), candidate(old), accepted).results
+    }
 
 
 def held_by(new, old):
@@ -166,16 +168,17 @@ def files_of(rows):
 
 def test_the_sample_does_not_replace_live_figures():
     sample, live = candidate(OLD, "sample"), candidate(OLD, "live")
-    assert [r.check for r in gate.stopped(gate.check(sample, live))] == ["sample_over_live"]
-    assert gate.stopped(gate.check(sample, live, ("aws:sample_over_live",))) == []
-    assert gate.stopped(gate.check(live, sample)) == []
+    assert [r.check for r in gate.stopped(gate.judge(sample, live).results)] == ["sample_over_live"]
+    assert gate.stopped(gate.judge(sample, live, ("aws:sample_over_live",)).results) == []
+    assert gate.stopped(gate.judge(live, sample).results) == []
 
 
 def test_older_pages_than_those_published_stop():
     earlier = OLD["prices"].with_columns(pl.col("observed_at") - timedelta(days=2))
     assert held_by(with_prices(earlier), OLD) == {"older": "stop"}
     assert (
-        gate.stopped(gate.check(candidate(with_prices(earlier)), candidate(OLD), ["aws:*"])) == []
+        gate.stopped(gate.judge(candidate(with_prices(earlier)), candidate(OLD), ["aws:*"]).results)
+        == []
     )
 
 

@@ -154,6 +154,6 @@ def _note(row: Mapping[str, Any]) -> str:
 
 
 def _amount(row: Mapping[str, Any], when: str) -> str:
-    """Write an amount, or the reason why there is none; a dash where there is no price at all."""
+    """Write an amount, or the reason why there is none; a dash without a price."""
     reason = row[f"{when}_price_reason"]
     return money(row[f"{when}_effective_hourly"]) or (cut(reason, MAX_REASON) if reason else "-")

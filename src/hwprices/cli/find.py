@@ -96,7 +96,7 @@ def find(
 
 FIRST_HEADINGS = ["GPUs", "machine", "cloud", "how", "region", "vCPU", "GiB"]
 LEAST_OF_OFFER = ["GiB", "vCPU", "rule", "list", "region"]
-"""Headings left out where there is no room, unless the offers are sorted by one of them."""
+"""Headings left out in a narrow terminal, unless the offers are sorted by one of them."""
 
 SIZE = re.compile(r"-\d+gb$")
 """The memory at the end of an accelerator's id."""

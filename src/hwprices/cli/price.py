@@ -228,7 +228,7 @@ def _group(row: Mapping[str, Any]) -> str:
 
 
 def _price_ranges(known: pl.DataFrame, limit: int | None, per: str) -> Table:
-    """Draw every way to buy it, by groups: on demand, spot, 1 year, 3 years, others."""
+    """Draw the purchase options by groups: on demand, spot, 1 year, 3 years, others."""
     overlaid = (
         known.filter(pl.col("overlay").is_not_null()).height if "overlay" in known.columns else 0
     )

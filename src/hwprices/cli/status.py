@@ -1,4 +1,4 @@
-"""The command ``hwprices status``: the status of each provider, for people and monitors."""
+"""The command ``hwprices status``: the status of each provider."""
 
 from collections.abc import Iterator
 from dataclasses import asdict

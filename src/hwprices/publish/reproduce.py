@@ -100,7 +100,7 @@ class Reproduction:
         return {**asdict(self), "exit_status": self.exit_status}
 
     def lines(self) -> Iterator[str]:
-        """Write it for people, the result last."""
+        """Write the report as lines, the result last."""
         for page in self.pages:
             yield f"{page.provider}: page {page.key} is {page.state}"
         yield from self.problems

@@ -20,7 +20,7 @@ from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 PLACE = {"region": "global", "display_name": "All locations", "kind": "anywhere"}
-"""Of presets, which have one price in all locations."""
+"""Of presets: each has the same price in every location."""
 
 RATES = {"instance": "compute_rate_hourly", "local_ssd": "storage_rate_hourly"}
 """Component of a preset's price: the member with its rate."""

@@ -22,7 +22,7 @@ from hwprices.release.wording import counted
 from hwprices.rows import frames
 from hwprices.schemas.held import Held
 
-__all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "Tables", "check", "judge", "stopped"]
+__all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "Tables", "judge", "stopped"]
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,6 @@ def judge(
     passed = (CheckResult(provider, n, "pass", "holds") for n in limits.REASONS if n not in known)
     columns = list(frames.dtypes(Held))
     return Judgement(new, old if comparable else None, (*results, *passed), kept.select(columns))
-
-
-def check(
-    new: Candidate, old: Candidate | None, accepted: Collection[str] = ()
-) -> list[CheckResult]:
-    """Return the results of ``judge``."""
-    return list(judge(new, old, accepted).results)
 
 
 def stopped(results: Collection[CheckResult]) -> list[CheckResult]:

@@ -3,6 +3,7 @@
 A reference is a set of rows that a price is compared with: its own past, the same type in other
 regions, the other types of its family or accelerator, and the prices that it is composed of or
 ordered with. Each reference returns the rows that it refuses: price_id, reason and reference.
+Prices are floats here: they are compared, and never published.
 """
 
 import math
@@ -60,7 +61,7 @@ def refused_everywhere(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
 
 
 def beside(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Refuse what came or changed together with rows of which many are refused.
+    """Refuse the other rows of a group of which more than half of what changed is refused.
 
     A mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
     is a small move of a machine that has little of it.
@@ -423,7 +424,7 @@ def _with_share(
 
 
 def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
-    """Find families of which Linux and Windows move by one factor in all options.
+    """Find families of which Linux and Windows move by the same factor in every option.
 
     A vendor that changes the price of a machine leaves that of the license; a mistaken currency
     changes both.

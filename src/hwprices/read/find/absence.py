@@ -244,7 +244,7 @@ def _wider(dataset: Tables, search: Search, without: str) -> Iterator[str]:
 
 
 def _kind(search: Search) -> str:
-    """Name the purchase option that is asked for, where it is one."""
+    """Return the requested purchase option, if there is exactly one."""
     (option,) = search.purchase_options if len(search.purchase_options) == 1 else ("",)
     return f"{option.replace('_', ' ')} " if option else ""
 

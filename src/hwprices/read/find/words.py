@@ -96,7 +96,7 @@ _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 _LIMIT = re.compile(
     r"(?:\b(?:under|below|less than|at most|up to|max)|<=?)\s*"
     r"\$?\s*(\d+(?:\.\d+)?)(?![\d.])\s*(?:\$|usd\b|dollars?\b)?"
-    r"(?:\s*(?:/|per|an?)\s*h(?:ou)?r?\b)?(?!\s*(?:gi?b|v?cpus?|cores?|gpus?)\b)",
+    r"(?:\s*(?:/|per|an?)\s*h(?:ou)?r?\b)?(?!\s*(?:gi?b|v?cpus?|cores?|gpus?|y(?:ea)?rs?|months?)\b)",
     re.IGNORECASE,
 )
 """A limit of the price for an hour: "under 30$/h", "below 3 usd", "< 3"."""

@@ -1,4 +1,4 @@
-"""What is asked of ``recommend``: a language model, how it is to be used, and what it may cost."""
+"""A question to ``recommend``: a language model, how it is to be used, and what it may cost."""
 
 import math
 import re
@@ -149,7 +149,7 @@ OF_TRAINING = ("mfu", "optimizer", "checkpointing")
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of ``recommend``. None: the default of the workload."""
+    """A question to ``recommend``. None: the default of the workload."""
 
     model_parameters: float | str
     """A name (llama-3.1-70b, sdxl, whisper), or a number: 70e9, "70B"."""
