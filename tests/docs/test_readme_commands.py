@@ -41,7 +41,7 @@ NOT_RUN = {
     "hwprices report": "writes thousands of pages: tests/read/report writes some",
     "hwprices serve": "runs until Ctrl-C: tests/flows starts its parts",
     "hwprices worker": "runs until Ctrl-C: tests/flows/test_worker.py has one",
-    "hwprices check-sheet": "tests/providers checks the sheets",
+    "hwprices admin sheets": "tests/providers checks the sheets",
     "--root s3://": "needs a bucket: tests/publish has one",
     "--root /tmp/prices": "tests/providers/test_new_provider.py does it in a copy of the tree",
 }

@@ -55,8 +55,8 @@ SINGLE = {
 """Commands whose answer is of one thing, or as long as the question: they have no --limit."""
 
 NO_ANSWERS = [
-    *("demo", "deploy", "export", "report", "prune", "refresh", "serve", "worker"),
-    *("check-sheet", "preflight"),
+    *("deploy", "export", "report", "prune", "refresh", "serve", "worker"),
+    *("sheets", "preflight"),
     *("cite", "recheck", "reproduce", "backfill"),
 ]
 """Commands that make or show something else, and two that check what is not a dataset."""

@@ -545,18 +545,35 @@ def test_prune_does_not_ask_where_there_is_nothing_to_delete(copy: Path) -> None
     assert done.stdout.splitlines()[0] == "nothing to delete"
 
 
-def test_help_lists_every_command_with_a_complete_sentence() -> None:
-    lines = run("--help").stdout.split("Commands:\n")[1].splitlines()
-    described = {line.split()[0]: line for line in lines}
-    assert set(described) == {*COMMANDS, *PIPELINE_COMMANDS}
-    assert {"show", "find", "price", "compare", "query", "explain", "coverage"} <= set(described)
-    assert all(line.endswith(".") and "..." not in line for line in lines)
+@pytest.mark.parametrize(
+    ("group", "listed"),
+    [
+        ((), {name for section in cli.SECTIONS.values() for name in section}),
+        (("admin",), set(cli.ADMIN)),
+    ],
+    ids=["all", "admin"],
+)
+def test_help_lists_commands_with_a_complete_sentence(
+    group: tuple[str, ...], listed: set[str]
+) -> None:
+    pages = run(*group, "--help").stdout.split("Options:\n")[1].split("\n\n", 1)[1]
+    described = {line.split()[0]: line for line in pages.splitlines() if line.startswith("  ")}
+    assert set(described) == listed
+    assert all(line.endswith(".") and "..." not in line for line in described.values())
+
+
+def test_admin_is_a_word_that_may_be_left_out_and_show_takes_two_more() -> None:
+    assert run("admin", "verify", "--help").stdout.startswith("Usage: hwprices admin verify ")
+    assert run("verify", "--help").stdout.startswith("Usage: hwprices verify ")
+    assert run("show", "releases", "--help").stdout.startswith("Usage: hwprices show releases ")
+    assert run("admin", "price").exit_code == 2
+    assert run("admin", "admin").exit_code == 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_a_command_has_an_example(command: str) -> None:
     text = run(command, "--help").stdout
-    assert re.search(rf"Examples?:\n\n +hwprices {command}", text)
+    assert re.search(rf"Examples?:\n\n +hwprices (admin |show )?{command}", text)
     assert "<bool>" not in text
 
 

@@ -36,7 +36,7 @@ import importlib, pkgutil, sys
 import hwprices.cli, hwprices.read
 for package in (hwprices.cli, hwprices.read):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if module.name not in {"hwprices.cli.refresh", "hwprices.cli.check_sheet"}:
+        if module.name not in {"hwprices.cli.refresh", "hwprices.cli.sheets"}:
             importlib.import_module(module.name)
 print(*sorted(sys.modules), sep="\\n")
 """
@@ -355,12 +355,11 @@ def test_recommend_takes_the_same_as_function_and_method() -> None:
 
 OF_PROGRAMS = {
     "show",
-    "demo",
     "report",
     "releases",
     "quarantine",
     "prune",
-    "check-sheet",
+    "sheets",
     "recheck",
 }
 OF_PIPELINE = {"refresh", "preflight", "serve", "deploy", "worker", "reproduce", "backfill"}

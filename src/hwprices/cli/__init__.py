@@ -12,7 +12,7 @@ import io
 import os
 import sys
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -20,57 +20,94 @@ from typer.core import TyperCommand, TyperGroup
 from hwprices.cli.common import missing_part, one_line_errors, print_error
 from hwprices.errors import HwpricesError
 
-COMMANDS = {
-    "show": "Summarize a release in a screenful.",
-    "demo": "Show the small release that comes with the program.",
-    "find": "Find offers by words or options.",
-    "price": "Show what a machine type has and costs.",
-    "compare": "Compare machine types side by side.",
-    "query": "Ask the dataset in SQL.",
-    "explain": "Trace a price back to the vendor's line.",
-    "cite": "Cite a price in one line, with SKU, page and release.",
-    "recheck": "Check whether cited prices still hold.",
-    "export": "Write tables as CSV, JSON, Parquet, Excel or DuckDB.",
-    "device": "Describe an accelerator, CPU or machine.",
-    "recommend": "Rank machines for a model, to rent and to buy.",
-    "tco": "Compare owning a machine with renting one.",
-    "history": "Show what a machine type or accelerator cost, and when.",
-    "diff": "Show how the prices of two releases differ.",
-    "report": "Write a release as pages for a browser.",
-    "releases": "List the releases of a dataset, newest last.",
-    "coverage": "State which regions have prices, and how old they are.",
+SECTIONS = {
+    "Find and compare": {
+        "show": "Summarize a release, list releases or coverage.",
+        "find": "Find offers by words or options.",
+        "price": "Show what a machine type has and costs.",
+        "compare": "Compare machine types side by side.",
+        "device": "Describe an accelerator, CPU or machine.",
+        "history": "Show what a machine type or accelerator cost, and when.",
+        "diff": "Show how the prices of two releases differ.",
+    },
+    "Decide": {
+        "recommend": "Rank machines for a model, to rent and to buy.",
+        "tco": "Compare owning a machine with renting one.",
+    },
+    "Prove": {
+        "explain": "Trace a price back to the vendor's line.",
+        "cite": "Cite a price in one line, with SKU, page and release.",
+        "recheck": "Check whether cited prices still hold.",
+    },
+    "Use elsewhere": {
+        "query": "Ask the dataset in SQL.",
+        "export": "Write tables as CSV, JSON, Parquet, Excel or DuckDB.",
+        "report": "Write a release as pages for a browser.",
+    },
+    "Run it yourself": {
+        "admin": "Collect, publish, schedule and check a dataset of your own.",
+    },
+}
+"""The commands by what a person wants, each with the first line of its help."""
+
+ADMIN = {
+    "refresh": "Collect prices and publish a release.",
+    "status": "Describe the status of each provider.",
+    "preflight": "Check what a live run will need, before it starts.",
     "quarantine": "List what was refused, grouped by reason.",
+    "sheets": "List price sheets by age, or check one.",
+    "backfill": "Fetch past prices from the vendor itself.",
     "verify": "Check a release against its checksums.",
     "reproduce": "Rebuild a release from its landed pages.",
-    "status": "Describe the status of each provider.",
     "prune": "Delete old releases and what only they were made of.",
-    "check-sheet": "Check a price sheet and show what changed.",
-    "refresh": "Collect prices and publish a release.",
-    "backfill": "Fetch past prices from the vendor itself.",
-    "preflight": "Check what a live run will need, before it starts.",
     "serve": "Run the pipeline by its schedules, until Ctrl-C.",
     "deploy": "Make the schedules on your own Prefect server.",
     "worker": "Run the scheduled flows of your own Prefect server.",
 }
-"""Each command with the first line of its help, in the order of the help."""
+"""The commands of ``hwprices admin``. They can be called without that word too."""
+
+SHOWN = {
+    "releases": "List the releases of a dataset, newest last.",
+    "coverage": "State which regions have prices, and how old they are.",
+}
+"""What ``hwprices show`` shows besides a release."""
+
+COMMANDS = {
+    name: text
+    for group in (*SECTIONS.values(), SHOWN, ADMIN)
+    for name, text in group.items()
+    if name != "admin"
+}
+"""Every command that has a file here."""
+
+ADMIN_HELP = """Collect, publish, schedule and check a dataset of your own.
+
+What collects and schedules needs the extra hwprices[pipeline].
+"""
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """What a file gives that takes no more: disk full, quota, longest file, hardware."""
 
 
 class Commands(TyperGroup):
-    """The commands of the files in this folder."""
+    """Commands of the files in this folder, listed in sections."""
+
+    sections: ClassVar[dict[str, dict[str, str]]] = SECTIONS
+    callable: ClassVar[dict[str, str]] = COMMANDS
+    shown: ClassVar[dict[str, str]] = SHOWN
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """List the names of the commands."""
-        return list(COMMANDS)
+        """List the names of the commands, for completion and the reference."""
+        return [name for section in (*self.sections.values(), self.shown) for name in section]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command; None if there is none of this name.
 
         A file may have ``SETTINGS``: those of ``typer.Typer.command``.
         """
-        if cmd_name not in COMMANDS:
+        if cmd_name == "admin" and type(self) is Commands:
+            return Admin(name="admin", help=ADMIN_HELP, no_args_is_help=True, rich_markup_mode=None)
+        if cmd_name not in self.callable:
             return None
         name = cmd_name.replace("-", "_")
         with missing_part():
@@ -80,10 +117,27 @@ class Commands(TyperGroup):
         one.command(cmd_name, **settings)(one_line_errors(getattr(module, name)))
         return typer.main.get_command(one)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command of a call; ``show releases`` and ``show coverage`` are two words."""
+        if args[0] == "show" and len(args) > 1 and args[1] in SHOWN:
+            name, command, rest = super().resolve_command(ctx, args[1:])
+            return f"show {name}", command, rest
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the names with their help, without an import of their files."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, self.list_commands(ctx)))
+        for title, section in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", text) for name, text in section.items()])
+
+
+class Admin(Commands):
+    """The commands of those who run the pipeline."""
+
+    sections: ClassVar[dict[str, dict[str, str]]] = {"Commands": ADMIN}
+    callable = ADMIN
+    shown: ClassVar[dict[str, str]] = {}
 
 
 app = typer.Typer(

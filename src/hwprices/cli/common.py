@@ -30,11 +30,11 @@ Root = Annotated[
 ]
 Release = Annotated[
     str,
-    typer.Option("--version", help="Which release; `hwprices releases` lists them."),
+    typer.Option("--version", help="Which release; `hwprices show releases` lists them."),
 ]
 ReleaseArgument = Annotated[
     str,
-    typer.Argument(help="Which release; `hwprices releases` lists them."),
+    typer.Argument(help="Which release; `hwprices show releases` lists them."),
 ]
 ReleaseOption = Annotated[
     str,

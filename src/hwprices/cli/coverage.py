@@ -46,11 +46,11 @@ def coverage(
 
     Examples:
 
-        hwprices coverage --provider aws
+        hwprices show coverage --provider aws
 
-        hwprices coverage --unknown
+        hwprices show coverage --unknown
 
-        hwprices coverage --columns
+        hwprices show coverage --columns
     """
     dataset = open_dataset(root, version)
     provider = options["provider"]

@@ -33,7 +33,7 @@ def releases(
 
     Example:
 
-        hwprices releases --root s3://bucket/hwprices
+        hwprices show releases --root s3://bucket/hwprices
     """
     check_one_format(as_json, as_csv)
     place = root or default_root()

@@ -48,11 +48,16 @@ def show(
     """Summarize a release in a screenful.
 
     Prints the rows of each table by provider, the cheapest hour of an H100 in each cloud, when the
-    figures were fetched, and commands to try next. --csv gives a line for each provider.
+    figures were fetched, and commands to try next. --csv gives a line for each provider. `hwprices
+    show releases` lists the releases and `hwprices show coverage` the regions with prices.
+    `--root sample` is the small release that comes with the program: real prices, but old ones and
+    of a few regions.
 
-    Example:
+    Examples:
 
         hwprices show
+
+        hwprices show --root sample
     """
     check_one_format(as_json, as_csv)
     dataset = open_dataset(root, either(version, version_option))
@@ -96,6 +101,8 @@ def render_summary(
         *_notes(dataset.release),
         render_next_steps(dataset, gpus),
     ]
+    if _shown_root(dataset.store.root) == SAMPLE:
+        parts.append("\nThis is a sample: real prices, but old ones and of a few regions.")
     return Group(*parts)
 
 
@@ -262,7 +269,7 @@ def render_next_steps(dataset: OpenRelease, gpus: pl.DataFrame) -> RenderableTyp
     steps |= {
         "one device": f"{command} device h100-sxm{at}",
         "which machine": f"{command} recommend llama-3.3-70b{at}",
-        "what is in it": f"{command} coverage{at}",
+        "what is in it": f"{command} show coverage{at}",
     }
     if example := _example(dataset, gpus, WELL_KNOWN_COMPOSED):
         sql = "select region, min(effective_hourly) as usd from prices "

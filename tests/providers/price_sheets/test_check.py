@@ -1,4 +1,4 @@
-"""``hwprices check-sheet``: what is refused, what is worth knowing, and what changed."""
+"""``hwprices admin sheets``: what is refused, what is worth knowing, and what changed."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def edited(tmp_path: Path):
 
 
 def check(file: Path, *options: str) -> tuple[int, str]:
-    done = runner.invoke(app, ["check-sheet", str(file), "--root", str(file.parent), *options])
+    done = runner.invoke(app, ["sheets", str(file), "--root", str(file.parent), *options])
     return done.exit_code, done.output
 
 
@@ -96,3 +96,13 @@ def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     status, output = check(tmp_path / "nothing.csv")
     assert status == 2
     assert "cannot be read" in output
+
+
+def test_pages_read_long_ago_are_listed_with_their_figures() -> None:
+    done = runner.invoke(app, ["admin", "sheets", "--json"])
+    pages = {(page["provider"], page["page"]): page for page in json.loads(done.output)}
+    page = pages["lambda", "https://lambda.ai/pricing"]
+    assert page["due"] == (page["days"] > 60)
+    assert "8 NVIDIA H100 SXM: 3.99 USD per gpu" in page["figures"]
+    drawn = runner.invoke(app, ["admin", "sheets"]).output
+    assert all((page["page"] in drawn) == page["due"] for page in pages.values())

@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
-from hwprices.providers.price_sheets import folder
+from hwprices.providers.price_sheets import folder, names, sheet_file
 from hwprices.providers.price_sheets.fetch import SHEET, future_days
 from hwprices.providers.price_sheets.sheet import Sheet, SheetLine, parse
 from hwprices.release.age import STALE_AFTER
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.specs.sheets import load
+
+READ_AGAIN = timedelta(days=60)
+"""A month before a sheet is stale (``STALE_AFTER``), so that there is time to read its page."""
 
 Key = tuple[str, str, str]
 """Region, machine type and purchase option of a price."""
@@ -44,6 +47,40 @@ class Report:
     last: str
     changes: list[Change]
     unchanged: int
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of a sheet: when its oldest line was read, and the figures to confirm on it."""
+
+    provider: str
+    page: str
+    read_on: date
+    days: int
+    due: bool
+    figures: list[str]
+
+
+def pages(now: datetime) -> list[Page]:
+    """List the pages of all sheets, the oldest first; ``due`` are those older than READ_AGAIN."""
+    listed = []
+    for name in names():
+        lines = parse(sheet_file(name).read_bytes()).lines
+        for url in sorted({line.source_url for line in lines}):
+            of_page = [line for line in lines if line.source_url == url]
+            read_on = min(line.seen_on for line in of_page)
+            days = (now.date() - read_on).days
+            figures = [_figure(line) for line in of_page]
+            listed.append(Page(name, url, read_on, days, days > READ_AGAIN.days, figures))
+    return sorted(listed, key=lambda page: (page.read_on, page.provider, page.page))
+
+
+def _figure(line: SheetLine) -> str:
+    """Write a figure as a person looks for it: ``8 NVIDIA H100 SXM, spot: 3.99 USD per gpu``."""
+    count = f"{line.gpus} " if line.gpus and line.gpus > 1 else ""
+    spot = ", spot" if line.purchase_option == "spot" else ""
+    place = f" in {line.page_region}" if line.page_region else ""
+    return f"{count}{line.page_label}{place}{spot}: {_price(line)}"
 
 
 def check(file: Path, landings: Iterable[Landing], now: datetime) -> Report:
@@ -91,12 +128,13 @@ def _last(name: str, landings: Iterable[Landing]) -> tuple[str, list[SheetLine]]
 
 def _prices(lines: Iterable[SheetLine]) -> dict[Key, str]:
     """Write each price with its unit, or the reason why there is none."""
-    return {
-        line.key[:3]: str(line.price_reason)
-        if line.price is None
-        else f"{line.price} {line.currency} per {line.unit}"
-        for line in lines
-    }
+    return {line.key[:3]: _price(line) for line in lines}
+
+
+def _price(line: SheetLine) -> str:
+    if line.price is None:
+        return str(line.price_reason)
+    return f"{line.price} {line.currency} per {line.unit}"
 
 
 def _stale(sheet: Sheet, now: datetime) -> list[str]:

@@ -12,7 +12,7 @@ from hwprices.providers.price_sheets.sheet import Sheet, parse
 SHEET = "sheet"
 
 SHOWN_PROBLEMS = 3
-"""Refused lines that an error names; ``hwprices check-sheet`` lists them all."""
+"""Refused lines that an error names; ``hwprices admin sheets`` lists them all."""
 
 
 def plan(name: str) -> list[Unit]:
@@ -45,7 +45,7 @@ def land(landing: Landing, unit: Unit, sheet: Sheet, *, today: date) -> list[Pag
         raise FetchError(
             f"price sheet {unit.provider}: {'; '.join(problems[:SHOWN_PROBLEMS])}"
             + (f"; and {len(problems) - SHOWN_PROBLEMS} more" if problems[SHOWN_PROBLEMS:] else ""),
-            f"Correct it; hwprices check-sheet {unit.provider}.csv lists all.",
+            f"Correct it; hwprices admin sheets {unit.provider}.csv lists all.",
         )
     pages: defaultdict[tuple[date, str], list[str]] = defaultdict(lambda: [sheet.text[1]])
     for line in sheet.lines:
