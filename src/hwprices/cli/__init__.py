@@ -15,9 +15,16 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
-from hwprices.cli.common import missing_part, one_line_errors, print_error
+from hwprices.cli.common import (
+    SHARED,
+    Command,
+    missing_part,
+    one_line_errors,
+    print_error,
+    shared_options,
+)
 from hwprices.errors import HwpricesError
 
 SECTIONS = {
@@ -103,7 +110,8 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command; None if there is none of this name.
 
-        A file may have ``SETTINGS``: those of ``typer.Typer.command``.
+        A file may have ``SETTINGS``, those of ``typer.Typer.command``, and ``SHARED``, the names of
+        the shared options that the command takes.
         """
         if cmd_name == "admin" and type(self) is Commands:
             return Admin(name="admin", help=ADMIN_HELP, no_args_is_help=True, rich_markup_mode=None)
@@ -113,9 +121,11 @@ class Commands(TyperGroup):
         with missing_part():
             module = import_module(f"hwprices.cli.{name}")
         one = typer.Typer(rich_markup_mode=None, add_completion=False)
-        settings = {"cls": TyperCommand, **getattr(module, "SETTINGS", {})}
+        settings = {"cls": Command, **getattr(module, "SETTINGS", {})}
         one.command(cmd_name, **settings)(one_line_errors(getattr(module, name)))
-        return typer.main.get_command(one)
+        command: Any = typer.main.get_command(one)
+        command.shared = getattr(module, "SHARED", SHARED)
+        return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command of a call; ``show releases`` and ``show coverage`` are two words."""
@@ -130,6 +140,8 @@ class Commands(TyperGroup):
         for title, section in self.sections.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<{width}}", text) for name, text in section.items()])
+        with formatter.section("Options of commands"):
+            formatter.write_dl([option.get_help_record(ctx) for option in shared_options()])
 
 
 class Admin(Commands):

@@ -4,8 +4,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from hwprices.cli.common import Root, default_root
+from hwprices.cli.common import (
+    call,
+)
 from hwprices.errors import HwpricesError
+
+SHARED = ("root",)
 
 Vendor = Annotated[str, typer.Argument(metavar="PROVIDER", help="A provider: aws.")]
 Since = Annotated[str, typer.Option(help="From this day on: 2024-01-01.")]
@@ -30,7 +34,6 @@ def backfill(
     every: Every = "month",
     region: Region = None,
     dry_run: DryRun = False,
-    root: Root = "",
 ) -> None:
     """Fetch past prices from the vendor itself.
 
@@ -56,7 +59,7 @@ def backfill(
     end = instant(until) if until else datetime.now(UTC)
     if begin >= end:
         raise HwpricesError(f"{since} is not before {until or 'today'}", "Name an earlier day.")
-    store = Store(resolve(root or default_root()))
+    store = Store(resolve(call().place))
     with Backfill(store, provider, load()) as made:
         chosen = made.choose(region or made.regions(), begin, end, every)
         plan = made.estimate(chosen)

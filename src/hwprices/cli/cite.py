@@ -5,7 +5,12 @@ from typing import Annotated, Literal
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import AsJson, Release, Root, open_dataset
+from hwprices.cli.common import (
+    call,
+    open_dataset,
+)
+
+SHARED = ("root", "version", "json")
 
 Words = Annotated[
     list[str],
@@ -27,9 +32,6 @@ def cite(
     words: Words,
     options: filters.Options,
     as_: Format = "text",
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
 ) -> None:
     """Cite a price in one line, with SKU, page and release.
 
@@ -44,5 +46,5 @@ def cite(
     """
     from hwprices.read.citation import FORMATS
 
-    citation = open_dataset(root, version).cite(" ".join(words), **options)
-    typer.echo(FORMATS["json" if as_json else as_](citation))
+    citation = open_dataset().cite(" ".join(words), **options)
+    typer.echo(FORMATS["json" if call().as_json else as_](citation))

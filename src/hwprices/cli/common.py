@@ -5,6 +5,8 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -21,38 +23,12 @@ if TYPE_CHECKING:
 
     from hwprices.read.dataset import Dataset
 
-Root = Annotated[
-    str,
-    typer.Option(
-        envvar="HWPRICES_ROOT",
-        help="The dataset: a folder, or s3://, gs://, az://. Without it: the folder data.",
-    ),
-]
-Release = Annotated[
-    str,
-    typer.Option("--version", help="Which release; `hwprices show releases` lists them."),
-]
-ReleaseArgument = Annotated[
-    str,
-    typer.Argument(help="Which release; `hwprices show releases` lists them."),
-]
-ReleaseOption = Annotated[
-    str,
-    typer.Option("--version", help="Which release, as an option.", show_default=False),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 UsdPer = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CURRENCY=USD",
         help="Exchange rate, to compare prices in another currency: EUR=1.08. May be repeated.",
     ),
-]
-
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets and programs.")]
-Limit = Annotated[
-    int | None,
-    typer.Option(min=1, help="How many rows; without it a screenful, and all with --csv, --json."),
 ]
 
 
@@ -68,62 +44,165 @@ Per = Annotated[
     Period, typer.Option(help="Print prices for this time: a month is 730 hours, a year 8,760.")
 ]
 
-LATEST = "latest"
-
 TRACEBACK = "HWPRICES_TRACEBACK"
 """Set to 1, an error that is not expected is raised with its traceback."""
 
 GENERAL = "Options"  # heading of those without a panel
 
+LATEST = "latest"
 
-class GroupedHelp(TyperCommand):
-    """A command whose plain help lists its options by panel, and last those without one."""
+
+@dataclass(frozen=True)
+class Call:
+    """What a call says in the options that all commands share.
+
+    Attributes:
+        root: the dataset; "" for that of HWPRICES_ROOT, or the folder data here or above.
+        release: the version of a release.
+        limit: how many rows; None for a screenful, and for all with ``as_json`` and ``as_csv``.
+    """
+
+    root: str = ""
+    release: str = LATEST
+    limit: int | None = None
+    as_json: bool = False
+    as_csv: bool = False
+
+    @property
+    def for_programs(self) -> bool:
+        """Whether JSON or CSV is requested."""
+        return self.as_json or self.as_csv
+
+    @property
+    def place(self) -> str:
+        """The root; without one the folder ``data`` with releases, here or above; else ./data."""
+        from hwprices.release.root import default_root
+
+        return self.root or default_root()
+
+
+_call: ContextVar[Call] = ContextVar("call")
+
+
+def call() -> Call:
+    """Return the shared options of the command that runs."""
+    return _call.get(Call())
+
+
+ReleaseArgument = Annotated[
+    str, typer.Argument(help="Which release; `hwprices show releases` lists them.")
+]
+
+SHARED = ("root", "version", "limit", "json", "csv")
+"""Names of the shared options. A file of a command that takes fewer has a ``SHARED`` of its own."""
+
+
+def shared_options(names: Sequence[str] = SHARED) -> list[Any]:
+    """Make the shared options of these names, for typer."""
+
+    def options(
+        root: Annotated[
+            str,
+            typer.Option(
+                envvar="HWPRICES_ROOT",
+                help="The dataset: a folder, or s3://, gs://, az://. Without it: the folder data.",
+            ),
+        ] = "",
+        release: Annotated[
+            str,
+            typer.Option(
+                "--version",
+                help="Which release; `hwprices show releases` lists them.",
+                show_default=False,
+            ),
+        ] = "",
+        limit: Annotated[
+            int | None,
+            typer.Option(
+                min=1, help="How many rows; without it a screenful, and all with --csv, --json."
+            ),
+        ] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+        as_csv: Annotated[
+            bool, typer.Option("--csv", help="Print CSV, for spreadsheets and programs.")
+        ] = False,
+    ) -> None:
+        """Have the options that typer makes of this signature."""
+
+    app = typer.Typer(add_completion=False)
+    app.command()(options)
+    chosen = {f"--{name}" for name in names}
+    return [option for option in typer.main.get_command(app).params if chosen & {*option.opts}]
+
+
+class Command(TyperCommand):
+    """A command with shared options. Its help lists its own by panel, and names the shared."""
+
+    shared: Sequence[str] = SHARED
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return its own options and the shared ones."""
+        own = super().get_params(ctx)
+        return [*own[:-1], *self._shared_options(), *own[-1:]]
+
+    def _shared_options(self) -> list[Any]:
+        if not hasattr(self, "_made"):
+            self._made = shared_options(self.shared)
+        return self._made
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; it finds the values of shared options in ``call``.
+
+        Raises:
+            HwpricesError: JSON and CSV are requested at once.
+        """
+        names = [option.name for option in self._shared_options()]
+        values = {name: ctx.params.pop(name) for name in names}
+        asked = Call(**{name: value for name, value in values.items() if value})
+        _call.set(asked)
+        if asked.as_json and asked.as_csv:
+            _fail(HwpricesError("--json and --csv are two formats", "Give one of them."))
+        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options below the name of their panel."""
+        """Write the options below the name of their panel, and a line that names the shared."""
         panels: dict[str, list[tuple[str, str]]] = {}
+        shared = [option.opts[0] for option in self._shared_options()]
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if record is not None:
+            if record is not None and param.opts[0] not in shared:
                 panel = getattr(param, "rich_help_panel", None) or GENERAL
                 panels.setdefault(panel, []).append(record)
         general = panels.pop(GENERAL, [])
         for panel, records in [*panels.items(), (GENERAL, general)]:
             with formatter.section(panel):
                 formatter.write_dl(records)
-
-
-def default_root() -> str:
-    """Return the folder ``data`` with releases, here or in a parent folder; else ./data."""
-    from hwprices.release.root import default_root as find_root
-
-    return find_root()
+        if shared:
+            formatter.write_paragraph()
+            formatter.write_text(f"Also {', '.join(shared)}: see hwprices --help.")
 
 
 _opened: "list[Dataset]" = []
 """The releases that the command has opened, to say which file is damaged where one is."""
 
 
-def open_dataset(root: str, version: str) -> "Dataset":
-    """Open a release; without a root that of ``default_root``."""
+def open_dataset(version: str = LATEST) -> "Dataset":
+    """Open the release of the call, which may be named as an argument of the command too.
+
+    Raises:
+        HwpricesError: the argument and --version are not the same.
+    """
     from hwprices.read.dataset import Dataset
     from hwprices.release.root import resolve
     from hwprices.storage.store import Store
 
+    asked = call().release
+    if LATEST not in (version, asked) and version != asked:
+        raise HwpricesError(f"two releases are named: {version} and {asked}", "Name one.")
     # dataset.open makes the root absolute; the command's hints and errors name it as given
-    _opened.append(Dataset(Store(resolve(root or default_root())), version))
+    release = asked if version == LATEST else version
+    _opened.append(Dataset(Store(resolve(call().place)), release))
     return _opened[-1]
-
-
-def either(argument: str, option: str) -> str:
-    """Return the release that is named as an argument or as an option; the latest without either.
-
-    Raises:
-        HwpricesError: both are given, and are not the same.
-    """
-    if option and argument not in (LATEST, option):
-        raise HwpricesError(f"two releases are named: {argument} and {option}", "Name one.")
-    return option or argument
 
 
 def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -248,38 +327,24 @@ def print_csv(rows: "pl.DataFrame") -> None:
     typer.echo(to_csv(rows), nl=False)
 
 
-def check_one_format(as_json: bool, as_csv: bool) -> None:
-    """Refuse both formats at once.
-
-    Raises:
-        HwpricesError: both are requested.
-    """
-    if as_json and as_csv:
-        raise HwpricesError("--json and --csv are two formats", "Give one of them.")
-
-
 def print_frame(
     frame: "pl.DataFrame",
-    as_json: bool,
     render: "Callable[[pl.DataFrame], RenderableType]",
-    *,
-    as_csv: bool = False,
-    limit: int | None = None,
     notes: Sequence[str] = (),
 ) -> None:
     """Print an answer as JSON or CSV, or as the table that ``render`` makes of it.
 
-    ``limit``: how many rows JSON and CSV have; None for all. ``render`` gets all rows. ``notes`` go
-    to stderr beside JSON and CSV.
+    ``--limit`` is how many rows JSON and CSV have; ``render`` gets all rows. ``notes`` go to stderr
+    beside JSON and CSV.
     """
-    check_one_format(as_json, as_csv)
-    rows = frame if limit is None else frame.head(limit)
-    if as_json or as_csv:
-        for note in notes:
-            typer.echo(note, err=True)
-    if as_json:
-        print_json(rows.to_dicts())
-    elif as_csv:
-        print_csv(rows)
-    else:
+    asked = call()
+    if not asked.for_programs:
         print_table(render(frame))
+        return
+    for note in notes:
+        typer.echo(note, err=True)
+    rows = frame.head(asked.limit) if asked.limit else frame
+    if asked.as_json:
+        print_json(rows.to_dicts())
+    else:
+        print_csv(rows)

@@ -10,7 +10,10 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import AsCsv, AsJson, Release, Root, open_dataset, print_frame
+from hwprices.cli.common import (
+    open_dataset,
+    print_frame,
+)
 from hwprices.cli.tables import (
     PAYS_FROM,
     PAYS_FROM_CAPTION,
@@ -26,6 +29,8 @@ from hwprices.read.find import compare as comparing
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
 from hwprices.release.wording import purchase
+
+SHARED = ("root", "version", "json", "csv")
 
 MachineTypes = Annotated[
     list[str],
@@ -50,10 +55,6 @@ def compare(
     equals: Equals = False,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Compare machine types side by side.
 
@@ -67,7 +68,7 @@ def compare(
 
         hwprices compare g6.xlarge --equals
     """
-    dataset = open_dataset(root, version)
+    dataset = open_dataset()
     comparison = comparing.compare(
         dataset,
         *machine_types,
@@ -77,9 +78,7 @@ def compare(
     )
     print_frame(
         comparison.rows,
-        as_json,
         lambda rows: render_comparison(rows, comparison.notes, comparison.sheets),
-        as_csv=as_csv,
         notes=comparison.notes,
     )
 

@@ -12,7 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import AsCsv, AsJson, Limit, Release, Root, open_dataset, print_frame
+from hwprices.cli.common import (
+    call,
+    open_dataset,
+    print_frame,
+)
 from hwprices.cli.tables import listing, table
 from hwprices.errors import HwpricesError
 from hwprices.read.find import overview, request
@@ -30,11 +34,6 @@ def coverage(
     unknown: Annotated[
         bool, typer.Option("--unknown", help="List the vendors' words that are not known yet.")
     ] = False,
-    limit: Limit = None,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """State which regions have prices, and how old they are.
 
@@ -52,7 +51,7 @@ def coverage(
 
         hwprices show coverage --columns
     """
-    dataset = open_dataset(root, version)
+    dataset = open_dataset()
     provider = options["provider"]
     chosen = request.providers(ReleaseWords.of(dataset), provider) if provider else ()
     if columns and unknown:
@@ -61,24 +60,17 @@ def coverage(
         words = overview.new_words(dataset, chosen)
         print_frame(
             words,
-            as_json,
-            lambda rows: render_new_words(rows.head(limit or rows.height)),
-            as_csv=as_csv,
-            limit=limit,
+            lambda rows: render_new_words(rows.head(call().limit or rows.height)),
         )
         return
     if columns:
         counts = overview.columns(dataset, chosen)
-        print_frame(
-            counts, as_json, lambda rows: render_columns(rows, limit), as_csv=as_csv, limit=limit
-        )
+        print_frame(counts, lambda rows: render_columns(rows, call().limit))
         return
     regions = overview.coverage(dataset)
     if chosen:
         regions = regions.filter(regions["provider"].is_in(sorted(chosen)))
-    print_frame(
-        regions, as_json, lambda rows: render_coverage(rows, limit), as_csv=as_csv, limit=limit
-    )
+    print_frame(regions, lambda rows: render_coverage(rows, call().limit))
 
 
 def render_coverage(

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+SHARED = ()
+
 
 class SetupName(StrEnum):
     """The set-ups in the project's folder deploy/."""

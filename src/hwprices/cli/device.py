@@ -11,10 +11,6 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import (
-    AsCsv,
-    AsJson,
-    Release,
-    Root,
     UsdPer,
     open_dataset,
     print_frame,
@@ -25,6 +21,8 @@ from hwprices.read.device.figures import CPU_RUN
 from hwprices.read.device.lookup import SeveralDevicesError
 from hwprices.read.device.measured import ALONE, TIMES, label
 from hwprices.read.recommend.cpu_speeds import CPU_SPEEDS_SOURCE
+
+SHARED = ("root", "version", "json", "csv")
 
 DeviceName = Annotated[
     str,
@@ -38,10 +36,6 @@ DeviceName = Annotated[
 def device(
     name: DeviceName,
     usd_per: UsdPer = None,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Describe an accelerator, CPU or machine.
 
@@ -54,13 +48,13 @@ def device(
         hwprices device "H100 SXM"
     """
     rates = parse_rates(usd_per)
-    dataset = open_dataset(root, version)
+    dataset = open_dataset()
     try:
         answer = dataset.device(name, usd_per=rates)
     except SeveralDevicesError as several:
         answer = pl.concat(dataset.device(each, usd_per=rates) for each in several.devices)
     draw = render_device if answer.height == 1 else render_devices
-    print_frame(answer, as_json, draw, as_csv=as_csv)
+    print_frame(answer, draw)
 
 
 SIDE_BY_SIDE = {

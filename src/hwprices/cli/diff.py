@@ -9,10 +9,17 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import AsCsv, AsJson, Limit, Root, open_dataset, print_frame, print_table
+from hwprices.cli.common import (
+    call,
+    open_dataset,
+    print_frame,
+    print_table,
+)
 from hwprices.cli.tables import cut, money, rest, table
 from hwprices.read.history.diff import OF_PRICES
 from hwprices.release.wording import counted, purchase, system
+
+SHARED = ("root", "limit", "json", "csv")
 
 Older = Annotated[
     str,
@@ -32,10 +39,6 @@ def diff(
     older: Older = "",
     newer: Newer = "latest",
     options: filters.Options,
-    limit: Limit = None,
-    root: Root = "",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Show how the prices of two releases differ.
 
@@ -50,13 +53,13 @@ def diff(
 
         hwprices diff 2026-10-01 --provider aws --os linux --csv
     """
-    dataset = open_dataset(root, newer)
+    dataset = open_dataset(newer)
     rows = dataset.diff(older or None, **options)
-    if as_json or as_csv:
-        print_frame(rows, as_json, lambda _: "", as_csv=as_csv, limit=limit)
+    if call().for_programs:
+        print_frame(rows, lambda _: "")
         return
     before = older or dataset.release.previous or ""
-    shown = limit or SHOWN
+    shown = call().limit or SHOWN
     print_table(of_diff(rows, before, dataset.version, shown))
 
 

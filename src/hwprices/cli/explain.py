@@ -11,12 +11,7 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import (
-    AsCsv,
-    AsJson,
-    Limit,
-    Release,
-    Root,
-    check_one_format,
+    call,
     open_dataset,
     print_frame,
     print_json,
@@ -60,11 +55,6 @@ def explain(
     os: System = None,
     purchase_option: PurchaseOption = None,
     raw: Raw = False,
-    limit: Limit = None,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Trace a price back to the vendor's line.
 
@@ -76,8 +66,7 @@ def explain(
 
         hwprices explain p5.48xlarge --region us-east-1 --os linux
     """
-    check_one_format(as_json, as_csv)
-    dataset = open_dataset(root, version)
+    dataset = open_dataset()
     prices = tracing.find_prices(
         dataset,
         price,
@@ -89,18 +78,15 @@ def explain(
     if prices.height > 1:
         print_frame(
             prices,
-            as_json,
-            lambda rows: render_prices(rows, limit or SHOWN),
-            as_csv=as_csv,
-            limit=limit,
+            lambda rows: render_prices(rows, call().limit or SHOWN),
         )
         return
     explanation = tracing.explain(dataset, prices["price_id"][0])
-    if as_json:
+    if call().as_json:
         print_json(explanation.to_dict())
         return
     parts = explanation.components if explanation.components.height else prices
-    print_frame(parts, as_json, lambda _: render_explanation(explanation, raw=raw), as_csv=as_csv)
+    print_frame(parts, lambda _: render_explanation(explanation, raw=raw))
 
 
 PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]

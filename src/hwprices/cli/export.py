@@ -6,8 +6,12 @@ from typing import Annotated
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import Release, Root, open_dataset
+from hwprices.cli.common import (
+    open_dataset,
+)
 from hwprices.hidden_characters import escaped
+
+SHARED = ("root", "version")
 
 Target = Annotated[
     Path,
@@ -32,8 +36,6 @@ def export(
     target: Target,
     table: Tables = None,
     overlays: filters.OverlayFile = None,
-    root: Root = "",
-    version: Release = "latest",
 ) -> None:
     """Write tables as CSV, JSON, Parquet, Excel or DuckDB.
 
@@ -50,7 +52,7 @@ def export(
 
         hwprices export everything.duckdb
     """
-    dataset = open_dataset(root, version)
+    dataset = open_dataset()
     rules = filters.load_overlays(overlays)
     dataset.export(target, table or (), overlays=rules)
     if rules is not None and target.suffix.lower() == ".duckdb":

@@ -9,14 +9,16 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from hwprices.cli.common import open_dataset
+from hwprices.cli.common import LATEST
 from hwprices.errors import HwpricesError
 from hwprices.read.currency import parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find.options import OPTIONS
 from hwprices.read.overlays import rules
+from hwprices.release.root import default_root, resolve
 from hwprices.schemas.vocabulary import PURCHASE_OPTIONS
 from hwprices.specs import packaged_sheet
+from hwprices.storage.store import Store
 
 MAX_OFFERED = 50  # a longer list does not help
 
@@ -30,7 +32,8 @@ def _completer(names: Callable[[Dataset], Iterable[str]]) -> Completer:
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
         with contextlib.suppress(HwpricesError, OSError):
             start = incomplete.lower()
-            dataset = open_dataset(str(ctx.params.get("root") or ""), "latest")
+            root = ctx.params.get("root") or default_root()
+            dataset = Dataset(Store(resolve(root)), LATEST)
             return sorted({n for n in names(dataset) if n.lower().startswith(start)})[:MAX_OFFERED]
         return []
 

@@ -14,13 +14,9 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import (
-    AsCsv,
-    AsJson,
-    Limit,
     Per,
     Period,
-    Release,
-    Root,
+    call,
     open_dataset,
     print_frame,
 )
@@ -53,11 +49,6 @@ def find(
     sort: Sort = "price",
     descending: Descending = False,
     per: Per = Period.HOUR,
-    limit: Limit = None,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Find offers by words or options.
 
@@ -73,7 +64,7 @@ def find(
 
         hwprices find 16vcpu 64gb arm64 --sort price_per_vcpu
     """
-    dataset = open_dataset(root, version)
+    dataset = open_dataset()
     answer = offers.answer(
         dataset,
         " ".join(words or []),
@@ -86,10 +77,7 @@ def find(
     hint = f"hwprices explain {first}{root_option(dataset.store.root)}"
     print_frame(
         answer.rows,
-        as_json,
-        lambda _: render_offers(answer, limit, hint, sort=sort, per=per),
-        as_csv=as_csv,
-        limit=limit,
+        lambda _: render_offers(answer, call().limit, hint, sort=sort, per=per),
         notes=answer.notes,
     )
 

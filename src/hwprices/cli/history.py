@@ -13,11 +13,7 @@ import typer
 
 from hwprices.cli import filters
 from hwprices.cli.common import (
-    AsCsv,
-    AsJson,
-    Release,
-    Root,
-    default_root,
+    call,
     open_dataset,
     print_frame,
 )
@@ -30,13 +26,6 @@ from hwprices.read.history import intervals
 from hwprices.read.history.cheapest import BY, cheapest
 from hwprices.read.history.intervals import PastAnswer
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
-
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="How many purchase options, else 10; of --json and --csv how many rows."
-    ),
-]
 
 Rebuild = Annotated[
     bool,
@@ -54,12 +43,7 @@ def history(
     *,
     words: filters.Words = None,
     options: filters.Options,
-    limit: Limit = None,
     rebuild: Rebuild = False,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Show what a machine type or accelerator cost, and when.
 
@@ -76,19 +60,21 @@ def history(
         hwprices history h100 europe --option on_demand --csv
     """
     if rebuild:
-        _rebuild(root or default_root())
+        _rebuild(call().place)
         return
-    usual = replace(EVERY_WAY, os=USUAL.os) if as_json or as_csv else USUAL
-    answer = intervals.answer(open_dataset(root, version), " ".join(words or []), usual, **options)
-    if as_json or as_csv:
-        print_frame(answer.rows, as_json, lambda _: "", as_csv=as_csv, limit=limit)
+    usual = replace(EVERY_WAY, os=USUAL.os) if call().for_programs else USUAL
+    answer = intervals.answer(open_dataset(), " ".join(words or []), usual, **options)
+    if call().for_programs:
+        print_frame(answer.rows, lambda _: "")
         return
     if answer.rows.is_empty():
         raise HwpricesError(
             "no price that a release has had fits",
             "Leave out a word or an option, or ask --json for every tenancy and license.",
         )
-    print_lines(of_answer(answer, width=screen_width(), chart=is_screen(), limit=limit or SHOWN))
+    print_lines(
+        of_answer(answer, width=screen_width(), chart=is_screen(), limit=call().limit or SHOWN)
+    )
 
 
 def is_screen() -> bool:

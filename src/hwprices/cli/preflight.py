@@ -4,7 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hwprices.cli.common import AsJson, Root, print_json, print_table
+from hwprices.cli.common import (
+    call,
+    print_json,
+    print_table,
+)
+
+SHARED = ("root", "json")
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -21,7 +27,7 @@ MARKS = {"ok": "ok", "absent": "missing", "failed": "FAILED"}
 STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
 
 
-def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = False) -> None:
+def preflight(provider: Providers = None) -> None:
     """Check what a live run will need, before it starts.
 
     Looks for misspelled settings, at the root (rights, free space), at the folder for temporary
@@ -44,13 +50,13 @@ def preflight(root: Root = "", provider: Providers = None, as_json: AsJson = Fal
     from hwprices.collect import preflight as checks
     from hwprices.settings import load
 
-    settings = load(root=root or None)
+    settings = load(root=call().root or None)
     subjects = []
     for subject in checks.check_all(settings, provider or providers.chosen(settings)):
         subjects.append(subject)
-        if not as_json:
+        if not call().as_json:
             print_table(_render(subject))
-    if as_json:
+    if call().as_json:
         print_json([asdict(subject) for subject in subjects])
     else:
         print_table(_summary(subjects))

@@ -13,13 +13,9 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import (
-    AsCsv,
-    AsJson,
-    Limit,
     Per,
     Period,
-    Release,
-    Root,
+    call,
     open_dataset,
     print_frame,
 )
@@ -65,11 +61,6 @@ def price(
     options: filters.Options,
     overlays: filters.OverlayFile = None,
     per: Per = Period.HOUR,
-    limit: Limit = None,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Show what a machine type has and costs.
 
@@ -85,7 +76,7 @@ def price(
         hwprices price p5.48xlarge --option on_demand --os linux
     """
     _check_one_type([machine_type, *context.args])
-    dataset = open_dataset(root, version)
+    dataset = open_dataset()
     answer = machine.answer(
         dataset, machine_type, overlays=filters.load_overlays(overlays), **options
     )
@@ -95,12 +86,9 @@ def price(
     hint = f"hwprices explain {name}{cloud}{root_option(dataset.store.root)}"
     print_frame(
         answer.rows,
-        as_json,
         lambda _: render_machine(
-            answer, limit, hint, every_system=any(options[name] for name in SYSTEM), per=per
+            answer, call().limit, hint, every_system=any(options[name] for name in SYSTEM), per=per
         ),
-        as_csv=as_csv,
-        limit=limit,
         notes=answer.notes,
     )
 

@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hwprices.cli.common import Root, default_root
+from hwprices.cli.common import (
+    call,
+)
 from hwprices.errors import HwpricesError
+
+SHARED = ("root",)
 
 if TYPE_CHECKING:
     from hwprices.publish.prune import Pruned
@@ -39,7 +43,6 @@ DryRun = Annotated[
 def prune(
     keep: Keep = None,
     thin: Thinned = True,
-    root: Root = "",
     yes: Yes = False,
     dry_run: DryRun = False,
 ) -> None:
@@ -66,7 +69,7 @@ def prune(
     from hwprices.settings import load
     from hwprices.storage.store import Store
 
-    place, settings = root or default_root(), load()
+    place, settings = call().place, load()
     store = Store(place)
     count = keep or settings.keep_releases or RELEASES
     policy = Policy(count, is_thinned=thin, runs=settings.keep_runs)

@@ -4,18 +4,16 @@ import polars as pl
 from rich.console import RenderableType
 from rich.text import Text
 
-from hwprices.cli.common import AsCsv, AsJson, Limit, Release, Root, open_dataset, print_frame
+from hwprices.cli.common import (
+    call,
+    open_dataset,
+    print_frame,
+)
 from hwprices.cli.tables import SCREENFUL, listing, table
 from hwprices.read.find import overview
 
 
-def quarantine(
-    limit: Limit = None,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-) -> None:
+def quarantine() -> None:
     """List what was refused, grouped by reason.
 
     Prints how many rows of each table were refused, why, in which regions, and the message of one
@@ -25,10 +23,8 @@ def quarantine(
 
         hwprices quarantine
     """
-    groups = overview.quarantine(open_dataset(root, version))
-    print_frame(
-        groups, as_json, lambda rows: render_quarantine(rows, limit), as_csv=as_csv, limit=limit
-    )
+    groups = overview.quarantine(open_dataset())
+    print_frame(groups, lambda rows: render_quarantine(rows, call().limit))
 
 
 def render_quarantine(groups: pl.DataFrame, limit: int | None) -> RenderableType:

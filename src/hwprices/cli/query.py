@@ -12,12 +12,7 @@ from duckdb import DuckDBPyConnection
 from rich.console import RenderableType
 
 from hwprices.cli.common import (
-    AsCsv,
-    AsJson,
-    Limit,
-    Release,
-    Root,
-    check_one_format,
+    call,
     open_dataset,
     print_table,
 )
@@ -57,11 +52,6 @@ ROWS_AT_ONCE = 10_000
 
 def query(
     sql: Sql,
-    root: Root = "",
-    version: Release = "latest",
-    limit: Limit = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
     max_seconds: Seconds = 300,  # 100 times the slowest example of the documentation
     max_memory: Memory = "50%",
     unsafe: Unsafe = False,
@@ -77,8 +67,7 @@ def query(
 
         hwprices query "select count(*) from offers where region = 'us-east-1'"
     """
-    check_one_format(as_json, as_csv)
-    dataset = open_dataset(root, version)
+    dataset = open_dataset()
     open_duckdb = dataset.unsafe_duckdb if unsafe else dataset.locked_duckdb
     with (
         open_duckdb(max_memory) as connection,
@@ -89,10 +78,10 @@ def query(
         if not unsafe:
             check(connection, sql)
         result = connection.execute(sql)
-        if as_json or as_csv:
-            _print_pieces(result, limit, as_json=as_json)
+        if call().for_programs:
+            _print_pieces(result)
         else:
-            shown = limit or MAX_ROWS
+            shown = call().limit or MAX_ROWS
             rows = result.fetchmany(shown + 1)
             print_table(render_result(_columns(result), rows, shown))
 
@@ -101,7 +90,7 @@ def _columns(result: "DuckDBPyConnection") -> list[str]:
     return [column[0] for column in result.description or ()]
 
 
-def _print_pieces(result: "DuckDBPyConnection", limit: int | None, *, as_json: bool) -> None:
+def _print_pieces(result: "DuckDBPyConnection") -> None:
     """Print the rows of a query as JSON or CSV, some at a time: there may be any number of them.
 
     Raises:
@@ -109,10 +98,10 @@ def _print_pieces(result: "DuckDBPyConnection", limit: int | None, *, as_json: b
     """
     columns = _columns(result)
     query_rows.check_names(columns)
-    most, printed = limit or sys.maxsize, 0
+    most, printed = call().limit or sys.maxsize, 0
     while True:
         rows = result.fetchmany(min(most - printed, ROWS_AT_ONCE))
-        if as_json:
+        if call().as_json:
             array = to_json(
                 [dict(zip(columns, row, strict=True)) for row in rows], indent=1, ascii_only=True
             )
@@ -123,7 +112,7 @@ def _print_pieces(result: "DuckDBPyConnection", limit: int | None, *, as_json: b
         printed += len(rows)
         if not rows or printed == most:
             break
-    if as_json:
+    if call().as_json:
         typer.echo("\n]" if printed else "]")
 
 

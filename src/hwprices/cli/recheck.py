@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hwprices.cli.common import AsJson, Release, Root, open_dataset, print_json
+from hwprices.cli.common import (
+    call,
+    open_dataset,
+    print_json,
+)
 from hwprices.errors import HwpricesError
+
+SHARED = ("root", "version", "json")
 
 if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
@@ -36,10 +42,7 @@ MOST_BYTES = 16 << 20
 
 def recheck(
     citations: Citations,
-    root: Root = "",
-    version: Release = "latest",
     live: Live = False,
-    as_json: AsJson = False,
 ) -> None:
     """Check whether cited prices still hold.
 
@@ -56,11 +59,11 @@ def recheck(
     from hwprices.hidden_characters import escaped
     from hwprices.read.recheck import EXIT_STATUS
 
-    dataset = open_dataset(root, version)
+    dataset = open_dataset()
     answers = dataset.recheck(*map(_text, citations))
     if live:
         answers = [_of_vendor(dataset, answer) for answer in answers]
-    if as_json:
+    if call().as_json:
         print_json([answer.to_dict() for answer in answers])
     else:
         for answer in answers:

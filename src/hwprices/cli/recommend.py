@@ -10,12 +10,8 @@ from rich.console import Group, RenderableType
 
 from hwprices.cli import filters
 from hwprices.cli.common import (
-    AsCsv,
-    AsJson,
-    GroupedHelp,
-    Release,
-    Root,
     UsdPer,
+    call,
     open_dataset,
     print_frame,
 )
@@ -32,7 +28,7 @@ from hwprices.read.recommend import places
 from hwprices.read.recommend.exclusions import PRIVATE_HOST
 from hwprices.read.recommend.question import Limits, Question, Serving
 
-SETTINGS = {"cls": GroupedHelp}
+SHARED = ("root", "version", "json", "csv")
 
 
 def _panel(panel: str) -> Callable[..., Any]:
@@ -285,10 +281,6 @@ def recommend(
     grid: filters.Grid = None,
     top: Top = None,
     excluded: Excluded = 0,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Rank machines for a model, to rent and to buy.
 
@@ -331,7 +323,7 @@ def recommend(
         "overlays": filters.load_overlays(overlays),
     }
     question = _question(given)
-    dataset = open_dataset(root, version)
+    dataset = open_dataset()
     ownership = Ownership(
         lifetime_years=lifetime_years,
         utilisation=utilisation,
@@ -347,10 +339,8 @@ def recommend(
         missing = places.why_nothing_to_rent(dataset, question.limits)
         notes += [missing] if missing else []
     print_frame(
-        _first(frame, top) if as_json or as_csv else frame,
-        as_json,
+        _first(frame, top) if call().for_programs else frame,
         lambda ranked: render_recommendation(ranked, shown, excluded, notes, ownership, top),
-        as_csv=as_csv,
         notes=notes,
     )
 

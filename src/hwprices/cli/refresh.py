@@ -22,6 +22,7 @@ from hwprices.flows import environment, prefect_server
 # isort: split
 # The line above sets what polars reads when it is imported.
 from hwprices import providers
+from hwprices.cli.common import call
 from hwprices.cli.coverage import render_new_words
 from hwprices.cli.show import render_summary
 from hwprices.cli.tables import listing, show
@@ -39,6 +40,8 @@ from hwprices.storage.store import Store
 
 if TYPE_CHECKING:  # importing it takes as long as the rest of this module
     from hwprices.publish.release import Published
+
+SHARED = ("root",)
 
 SHOWN_WORDS = 5
 """New words of a provider that are listed."""
@@ -132,15 +135,6 @@ Kinds = Annotated[
     ),
 ]
 
-Root = Annotated[
-    str | None,
-    typer.Option(
-        help="Where the data is kept: a folder or s3://, gs://, az://.",
-        envvar="HWPRICES_ROOT",
-        show_default="data",
-    ),
-]
-
 Accept = Annotated[
     list[str] | None,
     typer.Option(help="Publish a part that the gate holds, after looking at it: aws:p5.48xlarge."),
@@ -161,7 +155,6 @@ def refresh(
     provider: Providers = None,
     region: Regions = None,
     kind: Kinds = None,
-    root: Root = None,
     accept: Accept = None,
     strict: Strict = False,
 ) -> None:
@@ -180,7 +173,7 @@ def refresh(
         hwprices refresh --source sample
     """
     try:
-        settings = _checked_settings(source, root, provider, accept)
+        settings = _checked_settings(source, call().root or None, provider, accept)
         print_warnings(
             f"the variable {name} is not known. {remedy}" for name, remedy in unknown_variables()
         )

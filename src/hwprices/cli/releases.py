@@ -8,11 +8,7 @@ import typer
 from rich.table import Table
 
 from hwprices.cli.common import (
-    AsCsv,
-    AsJson,
-    Root,
-    check_one_format,
-    default_root,
+    call,
     print_frame,
     print_json,
 )
@@ -20,12 +16,12 @@ from hwprices.cli.tables import table
 from hwprices.errors import HwpricesError
 from hwprices.release import versions as reading
 
+SHARED = ("root", "limit", "json", "csv")
+
 Newest = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many, the newest.")]
 
 
-def releases(
-    limit: Newest = None, root: Root = "", as_json: AsJson = False, as_csv: AsCsv = False
-) -> None:
+def releases() -> None:
     """List the releases of a dataset, newest last.
 
     Prints for each its version, how many prices and offers it has, and for each provider whether
@@ -35,18 +31,18 @@ def releases(
 
         hwprices show releases --root s3://bucket/hwprices
     """
-    check_one_format(as_json, as_csv)
-    place = root or default_root()
+    place = call().place
     entries = reading.releases(place)
-    if not entries and not as_json:
+    if not entries and not call().as_json:
         raise HwpricesError(
             f"no release in {place}", "Run the refresh flow (make run), or give --root."
         )
+    limit = call().limit
     newest = entries[-limit:] if limit else entries
-    if as_json:
+    if call().as_json:
         print_json(newest)
         return
-    print_frame(as_frame(newest), as_json, lambda _: render_releases(newest), as_csv=as_csv)
+    print_frame(as_frame(newest), lambda _: render_releases(newest))
 
 
 Entry = Mapping[str, Any]

@@ -5,13 +5,17 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import Release, Root, open_dataset
+from hwprices.cli.common import (
+    open_dataset,
+)
 from hwprices.read.report import report as pages
+
+SHARED = ("root", "version")
 
 Out = Annotated[Path, typer.Option(help="The folder to write into.")]
 
 
-def report(out: Out = Path("report"), root: Root = "", version: Release = "latest") -> None:
+def report(out: Out = Path("report")) -> None:
     """Write a release as pages for a browser.
 
     They need no server and no network. Open index.html in the folder: offers to filter and compare,
@@ -22,5 +26,5 @@ def report(out: Out = Path("report"), root: Root = "", version: Release = "lates
 
         hwprices report --out report
     """
-    written = pages.write(open_dataset(root, version), out)
+    written = pages.write(open_dataset(), out)
     typer.echo(f"{written.index}  ({written.files:,} files, {written.bytes / 1e6:.1f} MB)")

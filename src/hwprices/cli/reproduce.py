@@ -4,14 +4,20 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import LATEST, AsJson, Root, default_root, print_json
+from hwprices.cli.common import (
+    LATEST,
+    call,
+    print_json,
+)
+
+SHARED = ("root", "json")
 
 Version = Annotated[
     str, typer.Argument(help="Which release; `hwprices releases` lists them.", metavar="VERSION")
 ]
 
 
-def reproduce(version: Version = LATEST, root: Root = "", as_json: AsJson = False) -> None:
+def reproduce(version: Version = LATEST) -> None:
     """Rebuild a release from its landed pages.
 
     Reads the pages again with the installed program and compares every table with the published
@@ -28,11 +34,11 @@ def reproduce(version: Version = LATEST, root: Root = "", as_json: AsJson = Fals
     from hwprices.release.root import resolve
     from hwprices.storage.store import Store
 
-    store = Store(resolve(root or default_root()))
+    store = Store(resolve(call().place))
     made = rebuild(
         store, Release(store, version).version, lambda step: typer.echo(f"{step} …", err=True)
     )
-    if as_json:
+    if call().as_json:
         print_json(made.to_dict())
     else:
         for line in made.lines():

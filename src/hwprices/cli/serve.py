@@ -1,5 +1,7 @@
 """The command ``hwprices serve``. It needs the extra ``hwprices[pipeline]``."""
 
+SHARED = ()
+
 
 def serve() -> None:
     """Run the pipeline by its schedules, until Ctrl-C.

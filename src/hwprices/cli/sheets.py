@@ -11,13 +11,19 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from hwprices.cli.common import AsJson, Root, default_root, print_json, print_table
+from hwprices.cli.common import (
+    call,
+    print_json,
+    print_table,
+)
 from hwprices.cli.tables import table
 from hwprices.landing.pages import Landing
 from hwprices.providers.price_sheets.check import READ_AGAIN, Page, check, pages
 from hwprices.release.wording import counted
 from hwprices.settings import load
 from hwprices.storage import layout
+
+SHARED = ("root", "json")
 
 SheetFile = Annotated[
     Path | None,
@@ -27,7 +33,7 @@ SheetFile = Annotated[
 ]
 
 
-def sheets(file: SheetFile = None, root: Root = "", as_json: AsJson = False) -> None:
+def sheets(file: SheetFile = None) -> None:
     """List price sheets by age, or check one.
 
     A price sheet (data/price_sheets) holds the prices of a cloud that has them on a web page only.
@@ -45,14 +51,14 @@ def sheets(file: SheetFile = None, root: Root = "", as_json: AsJson = False) -> 
     now = datetime.now(UTC)
     if file is None:
         listed = pages(now)
-        if as_json:
+        if call().as_json:
             print_json([asdict(page) for page in listed])
         else:
             print_table(render_pages(listed))
         return
-    landings = [Landing(layout.landing_root(root or default_root())), Landing(load().sample)]
+    landings = [Landing(layout.landing_root(call().place)), Landing(load().sample)]
     report = check(file, landings, now)
-    if as_json:
+    if call().as_json:
         print_json(asdict(report))
     else:
         print_table(render_report(asdict(report)))

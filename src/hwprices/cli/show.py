@@ -16,13 +16,8 @@ from rich.text import Text
 
 from hwprices.cli.common import (
     LATEST,
-    AsCsv,
-    AsJson,
     ReleaseArgument,
-    ReleaseOption,
-    Root,
-    check_one_format,
-    either,
+    call,
     open_dataset,
     print_frame,
     print_json,
@@ -37,14 +32,10 @@ from hwprices.release.manifest import ReleaseManifest, UnmatchedAccelerator
 from hwprices.release.release import Release as OpenRelease
 from hwprices.release.root import SAMPLE, root_option
 
+SHARED = ("root", "version", "json", "csv")
 
-def show(
-    version: ReleaseArgument = LATEST,
-    version_option: ReleaseOption = "",
-    root: Root = "",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-) -> None:
+
+def show(version: ReleaseArgument = LATEST) -> None:
     """Summarize a release in a screenful.
 
     Prints the rows of each table by provider, the cheapest hour of an H100 in each cloud, when the
@@ -59,14 +50,11 @@ def show(
 
         hwprices show --root sample
     """
-    check_one_format(as_json, as_csv)
-    dataset = open_dataset(root, either(version, version_option))
-    if as_json:
+    dataset = open_dataset(version)
+    if call().as_json:
         print_json(summary.to_json(dataset))
         return
-    print_frame(
-        summary.providers(dataset), as_json, lambda _: render_summary(dataset), as_csv=as_csv
-    )
+    print_frame(summary.providers(dataset), lambda _: render_summary(dataset))
 
 
 MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest has all of them

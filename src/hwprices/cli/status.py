@@ -10,11 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli.common import (
-    AsCsv,
-    AsJson,
-    Root,
-    check_one_format,
-    default_root,
+    call,
     print_csv,
     print_json,
     print_table,
@@ -25,14 +21,14 @@ from hwprices.read.status import WELL, Verdict
 from hwprices.release.manifest import UnitCounts
 from hwprices.release.wording import ago, counted
 
+SHARED = ("root", "json", "csv")
+
 MaxAge = Annotated[
     str, typer.Option(help="Tables older than this are too old: 90m, 36h, 2d. Default: any age.")
 ]
 
 
-def status(
-    root: Root = "", max_age: MaxAge = "", as_json: AsJson = False, as_csv: AsCsv = False
-) -> None:
+def status(max_age: MaxAge = "") -> None:
     """Describe the status of each provider.
 
     Prints when each provider was last collected with success, how its last try ended and why, the
@@ -44,14 +40,13 @@ def status(
 
         hwprices status --max-age 36h
     """
-    check_one_format(as_json, as_csv)
     limit = read_status.parse_age(max_age) if max_age else None
-    status = read_status.read(root or default_root())
+    status = read_status.read(call().place)
     now = datetime.now(UTC)
     verdicts = read_status.judge(status, now, limit)
-    if as_json:
+    if call().as_json:
         print_json(read_status.to_json(status, verdicts))
-    elif as_csv:
+    elif call().as_csv:
         print_csv(read_status.frame(status, now, limit))
     else:
         print_table(render_status(verdicts))

@@ -11,12 +11,8 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import (
-    AsCsv,
-    AsJson,
-    Limit,
-    Release,
-    Root,
     UsdPer,
+    call,
     open_dataset,
     print_frame,
 )
@@ -39,11 +35,6 @@ def tco(
     grid: filters.Grid = None,
     usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
-    limit: Limit = None,
-    root: Root = "",
-    version: Release = "latest",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
 ) -> None:
     """Compare owning a machine with renting one.
 
@@ -72,9 +63,9 @@ def tco(
         usd_per=parse_rates(usd_per),
     )
     own = filters.load_overlays(overlays)
-    machines = open_dataset(root, version).tco(ownership, overlays=own)
-    shown = machines if limit is None else machines.head(limit)
-    print_frame(shown, as_json, lambda rows: render_break_even(rows, ownership), as_csv=as_csv)
+    machines = open_dataset().tco(ownership, overlays=own)
+    shown = machines.head(call().limit or machines.height)
+    print_frame(shown, lambda rows: render_break_even(rows, ownership))
 
 
 OWNED_HEADINGS = ["machine", "USD", "price of", "USD/h owned"]

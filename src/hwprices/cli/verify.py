@@ -5,27 +5,18 @@ import typer
 
 from hwprices.cli.common import (
     LATEST,
-    AsCsv,
-    AsJson,
     ReleaseArgument,
-    ReleaseOption,
-    Root,
-    check_one_format,
-    either,
+    call,
     open_dataset,
     print_csv,
     print_json,
 )
 from hwprices.hidden_characters import escaped
 
+SHARED = ("root", "version", "json", "csv")
 
-def verify(
-    version: ReleaseArgument = LATEST,
-    version_option: ReleaseOption = "",
-    root: Root = "",
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-) -> None:
+
+def verify(version: ReleaseArgument = LATEST) -> None:
     """Check a release against its checksums.
 
     Prints one line for each file that is missing, altered, or not in the manifest, and ends with
@@ -35,18 +26,17 @@ def verify(
 
         hwprices verify
     """
-    check_one_format(as_json, as_csv)
-    dataset = open_dataset(root, either(version, version_option))
+    dataset = open_dataset(version)
     faults = dataset.verify()
     count = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
-    if as_json:
+    if call().as_json:
         print_json({"version": dataset.version, "files": count, "faults": faults})
-    elif as_csv:
+    elif call().as_csv:
         print_csv(polars.DataFrame({"fault": faults}, schema={"fault": polars.String}))
     else:
         for fault in faults:
             typer.echo(escaped(fault), err=True)
     if faults:
         raise typer.Exit(1)
-    if not (as_json or as_csv):
+    if not call().for_programs:
         typer.echo(f"release {dataset.version} is whole: {count} files match their checksums")

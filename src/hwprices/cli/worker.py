@@ -1,5 +1,7 @@
 """The command ``hwprices worker``. It needs the extra ``hwprices[pipeline]``."""
 
+SHARED = ()
+
 
 def worker() -> None:
     """Run the scheduled flows of your own Prefect server.
