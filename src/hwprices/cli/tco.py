@@ -98,6 +98,7 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
 
     ``ownership`` is that of the answer: it says how long a machine is used.
     """
+    everything, frame = frame, frame.filter(pl.col("not_compared").is_null())
     emissions = frame["operational_gco2e_per_hour"].count() > 0
     grams = ["gCO2e/h"] if emissions else []
     rows = [
@@ -124,7 +125,21 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
     )
     private = (Text(line, "dim") for line in _of_private_hosts(frame))
     own = (Text(line, "dim") for line in _own_discounts(frame))
-    return Group(drawn, *_against_commitments(frame, ownership), *private, *own)
+    left_out = (Text(line, "dim") for line in _left_out(everything))
+    return Group(drawn, *left_out, *_against_commitments(frame, ownership), *private, *own)
+
+
+def _left_out(frame: pl.DataFrame) -> Iterator[str]:
+    """Count the machines that are not compared, by reason, in one line."""
+    others = frame.drop_nulls("not_compared")
+    if others.is_empty():
+        return
+    counts = others.group_by("not_compared").agg(pl.len())
+    reasons = "; ".join(
+        f"{row['len']} {NOT_COMPARED[row['not_compared']]}"
+        for row in counts.sort("len", "not_compared", descending=[True, False]).to_dicts()
+    )
+    yield f"{others.height} machines have no answer: {reasons}. --json lists them."
 
 
 def _own_discounts(frame: pl.DataFrame) -> Iterator[str]:
@@ -146,7 +161,7 @@ def _break_even(row: dict[str, Any], ownership: Ownership) -> tuple[str, str]:
     """Write after how many hours of use, and years, owning is cheaper; else why that is unknown."""
     hours = row["break_even_hours"]
     if hours is None:
-        return (NEVER, "") if row["not_compared"] is None else ("", _not_compared(row))
+        return NEVER, ""
     return in_its_life(hours, ownership), _years(hours, row["break_even_years"], ownership)
 
 
@@ -186,13 +201,6 @@ def _against_commitments(frame: pl.DataFrame, ownership: Ownership) -> Iterator[
             wrap=["machine"],
             least=["cheapest offer", "", "commitment"],
         )
-
-
-def _not_compared(row: dict[str, Any]) -> str:
-    """Write why a machine has no break-even."""
-    named = {"other_currency": row["price_currency"], "not_rented": row["accelerator_id"]}
-    code = row["not_compared"]
-    return NOT_COMPARED[code].format(named.get(code) or "an unknown currency")
 
 
 def _of_private_hosts(frame: pl.DataFrame) -> Iterator[str]:

@@ -137,6 +137,10 @@ def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
     )
 
 
+OLD_PRICE = "4y"
+"""Age of a price to buy, on the day when its row was last read, after which it answers nothing. A
+choice of this project: two generations of accelerators, of about two years each."""
+
 COMMITTED_YEARS = (1, 3)
 """Terms of the commitments that owning is compared with: those of which offers name the best."""
 
@@ -173,14 +177,15 @@ BREAK_EVEN_COLUMNS = [
 ]
 
 NOT_COMPARED = {
-    "needs_host": "a part that needs a host",
-    "no_price": "its price is not known",
-    "other_currency": "priced in {}; give --usd-per",
-    "power_unknown": "its power is not known",
-    "not_rented": "no cloud has a price of {}",
-    "no_accelerator": "it has no accelerator",
+    "needs_host": "are parts that need a host",
+    "no_price": "have no known price",
+    "other_currency": "are priced in another currency (--usd-per)",
+    "old_price": "have no price of the last 4 years",
+    "power_unknown": "have no known power",
+    "not_rented": "have an accelerator that no cloud prices",
+    "no_accelerator": "have no accelerator",
 }
-"""Code of not_compared: why the break-even is missing, with the currency or accelerator."""
+"""Code of not_compared: why machines have no break-even."""
 
 
 OVERLAY_COLUMNS = [
@@ -206,9 +211,10 @@ def break_even(
     people's machines is in private_host_usd_per_hour and private_host_offer. break_even_hours
     counts hours of use, break_even_years the calendar at that utilisation; they may be more than
     the machine's life. Both are null where no cloud sells the accelerator, where the electricity
-    alone costs more than the cloud, and for a part that needs a host (``complete`` is false): it is
-    shown and never ranked. not_compared is the code of why there is none, a key of NOT_COMPARED;
-    null where there is one, or where the electricity alone costs more.
+    alone costs more than the cloud, for a part that needs a host (``complete`` is false) and where
+    the price to buy is older than OLD_PRICE: these are never ranked. not_compared is the code of
+    why there is none, a key of NOT_COMPARED; null where there is one, or where the electricity
+    alone costs more.
 
     The same of the cheapest commitment of one and of three years in a data center is in
     cloud_1y_usd_per_hour, cloud_1y_offer, break_even_1y_hours and break_even_1y_years, and in those
@@ -265,7 +271,7 @@ def _hours_to_break_even(ownership: Ownership) -> Mapping[str, pl.Expr]:
         price = pl.col(f"cloud_{years}y_usd_per_hour")
         costs[f"break_even_{years}y_hours"] = formulas.divide(price, utilisation)
     return {
-        name: pl.when("complete").then(
+        name: pl.when(c.complete & ~has_old_price()).then(
             formulas.break_even_hours(c.purchase_price_usd, c.energy_usd_per_hour, cost)
         )
         for name, cost in costs.items()
@@ -290,6 +296,8 @@ def _not_compared() -> pl.Expr:
         .then(pl.lit("no_price"))
         .when(c.purchase_price_usd.is_null())
         .then(pl.lit("other_currency"))
+        .when(has_old_price())
+        .then(pl.lit("old_price"))
         .when(c.power_w.is_null())
         .then(pl.lit("power_unknown"))
         .when(c.cloud_usd_per_hour.is_null() & has_cpus_alone())
@@ -297,6 +305,16 @@ def _not_compared() -> pl.Expr:
         .when(c.cloud_usd_per_hour.is_null())
         .then(pl.lit("not_rented"))
     )
+
+
+def has_old_price() -> pl.Expr:
+    """Return whether a machine has a price to buy, and none of the last OLD_PRICE or without day.
+
+    It is what the machine cost when it was new: nobody sells it at that price.
+    """
+    c = pl.col
+    is_recent = c.price_date >= c.as_of.dt.offset_by(f"-{OLD_PRICE}")
+    return c.price.is_not_null() & ~is_recent.fill_null(False)
 
 
 def has_cpus_alone() -> pl.Expr:

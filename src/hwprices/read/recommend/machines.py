@@ -5,7 +5,7 @@ import polars as pl
 from hwprices.read.currency import offers_in_usd
 from hwprices.read.find.search import machine_types
 from hwprices.read.overlays import apply, rules
-from hwprices.read.ownership import Ownership, has_cpus_alone, owned
+from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
 from hwprices.read.recommend import places
 from hwprices.read.recommend.question import OPTIONS, Limits
 from hwprices.release.real_prices import is_private_host
@@ -245,6 +245,8 @@ def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
             .then(lit("no_accelerator"))
             .when(~col.complete)
             .then(lit("needs_host"))
+            .when(has_old_price())
+            .then(lit("old_price"))
             .otherwise(_obstacle(col.accelerator_memory_gb)),
             no_price=pl.when(col.price.is_null())
             .then(lit("no_price"))
