@@ -862,8 +862,8 @@ def test_how_many_machines_the_price_to_buy_is_for_is_shown(release: Release) ->
 
 def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
     lines = drawn(recommend("70B", dataset=release)).splitlines()
-    assert lines[0].startswith("Serve it on 1 × ")
-    assert re.search(r"[0-9.]+-[0-9.]+ USD per 1M tokens at 20 tok/s per user", lines[0])
+    assert lines[0].startswith("Serve it on ct6e-standard-4t at gcp/us-central1: ")
+    assert re.search(r"\$[0-9.]+-[0-9.]+ per 1M tokens at 20 tok/s per user", lines[0])
     assert lines[1].startswith("Assumed: 1,024 tokens in and 256 out")
     assert "machines fit" in lines[2]
     assert any(line.startswith("To buy") for line in lines)
@@ -878,3 +878,27 @@ def test_a_question_is_asked_whole(release: Release) -> None:
         recommend(question, budget=5, dataset=release)
     with pytest.raises(HwpricesError, match="unknown option 'budgte'"):
         recommend("7B", budgte=5, dataset=release)
+
+
+@pytest.mark.parametrize(
+    ("model", "machine", "command"),
+    [
+        ("llama-3.3-70b", "p5.48xlarge", r"vllm serve meta-llama/Llama-3.3-70B-Instruct .*fp8"),
+        ("llama-3.1-70b", "p5.48xlarge", r"vllm serve \S+ --tensor-parallel-size [248] "),
+        ("gpt-oss-120b", "p5.48xlarge", r"vllm serve MODEL (?!.*--quantization)"),
+        ("llama-3.1-8b", "ct6e-standard-4t", None),
+    ],
+)
+def test_a_command_of_vllm_fits_the_machine(
+    release: Release, model: str, machine: str, command: str | None
+) -> None:
+    """All accelerators work, the lengths are the question's, and others than GPUs have none."""
+    answer = recommend(model, dataset=release, limits=Limits(region=None)).filter(machine=machine)
+    written = answer["serve_command"][0]
+    if command is None:
+        assert written is None
+        return
+    assert re.match(command, written)
+    sizes = re.findall(r"--(?:tensor|data)-parallel-size (\d+)", written)
+    assert math.prod(map(int, sizes)) == 8
+    assert "--max-model-len 1280" in written

@@ -1,12 +1,14 @@
 """The command ``hwprices recommend``: machines for a model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import polars as pl
 import typer
 from rich.console import Group, RenderableType
+from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import (
@@ -17,15 +19,17 @@ from hwprices.cli.common import (
 )
 from hwprices.cli.tables import money, number, place, table
 from hwprices.cli.tco import NEVER, in_its_life, year
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, install_command
 from hwprices.read.currency import parse_rates
+from hwprices.read.dataset import Dataset
 from hwprices.read.find.offers import sheet_notes
 from hwprices.read.ownership import (
     DEFAULTS,
     Ownership,
 )
-from hwprices.read.recommend import places
+from hwprices.read.recommend import media, places, tokens
 from hwprices.read.recommend.exclusions import PRIVATE_HOST
+from hwprices.read.recommend.job import Job, make_job
 from hwprices.read.recommend.question import Limits, Question, Serving
 
 SHARED = ("root", "version", "json", "csv")
@@ -340,9 +344,34 @@ def recommend(
         notes += [missing] if missing else []
     print_frame(
         _first(frame, top) if call().for_programs else frame,
-        lambda ranked: render_recommendation(ranked, shown, excluded, notes, ownership, top),
+        lambda ranked: render_recommendation(
+            ranked, shown, excluded, notes, ownership, top, _beside(dataset, question)
+        ),
         notes=notes,
     )
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What stands beside the ranking of machines for a service.
+
+    ``alone``: the machines to rent for one user, the fastest first.
+    """
+
+    alone: pl.DataFrame
+    job: Job
+
+
+def _beside(dataset: Dataset, question: Question) -> Beside | None:
+    """Answer what is asked beside; None where the question is not of a service of a model."""
+    if question.workload != "inference" or media.benchmark(str(question.model_parameters)):
+        return None
+    one = replace(
+        question.serving, concurrency=1, requests_per_second=None, min_tokens_per_second=None
+    )
+    limits = replace(question.limits, objective="speed", where="cloud")
+    alone = dataset.recommend(replace(question, batch=None, serving=one, limits=limits))
+    return Beside(alone, make_job(question))
 
 
 def _one_model(argument: str, option: str) -> str:
@@ -365,7 +394,7 @@ def _first(machines: "pl.DataFrame", top: int | None) -> "pl.DataFrame":
     return machines if top is None else machines.filter(pl.int_range(pl.len()).over("where") < top)
 
 
-def _question(values: Mapping[str, Any]) -> "Question":
+def _question(values: Mapping[str, Any]) -> Question:
     """Return the question that the options ask; ``values`` has them by name."""
     names = [field.name for field in fields(Question) if field.name not in ("serving", "limits")]
     return Question(
@@ -439,13 +468,15 @@ def render_recommendation(
     notes: Sequence[str] = (),
     ownership: Ownership = DEFAULTS,
     top_to_buy: int | None = None,
+    beside: Beside | None = None,
 ) -> RenderableType:
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
     Without ``top_to_buy`` at most five of the latter are beside those to rent.
     Above them stands what the answer assumes; below them ``notes``, and ``excluded`` of those left
     out, with the reason. A figure that no machine has (hours, for inference) gets no column.
-    ``ownership`` is that of the answer: it says how long a machine to buy is used.
+    ``ownership`` is that of the answer: it says how long a machine to buy is used. ``beside``: what
+    stands beside the ranking.
     """
     recommended = frame.filter(pl.col("excluded").is_null())
     left_out = frame.drop_nulls("excluded")
@@ -458,6 +489,8 @@ def render_recommendation(
     parts: list[RenderableType] = [*_headline(rented)]
     if frame.height:
         parts.append(f"Assumed: {frame['assumed'][0]}.")
+    if beside:
+        parts += _three_ways(rented, beside.alone)
     counts = {where: _count(frame.filter(where=where)) for where in ("cloud", "local")}
     if rented.height:
         parts.append(_rented(rented, top, counts["cloud"]))
@@ -472,6 +505,8 @@ def render_recommendation(
             parts.append("After how many hours one pays is not known: no machine to rent fits.")
     elif frame.filter(where="local").height:
         parts += _why_none_fits("To buy", frame.filter(where="local"))
+    if beside:
+        parts += _tokens(rented, beside.job)
     if not frame.height:
         parts.append(f"{_count(frame)}.")
     elif recommended["usd_per_million_output_tokens"].count():
@@ -487,14 +522,87 @@ def render_recommendation(
 def _headline(rented: pl.DataFrame) -> Iterator[str]:
     """Say in one sentence which machine to rent, for what; nothing where none fits."""
     for row in rented.head(1).iter_rows(named=True):
-        machine = f"{row['nodes']} × {row['machine']} at {place(row, 'provider', 'region')}"
+        machine = f"{_machine(row)} at {place(row, 'provider', 'region')}"
         per_user = row["tokens_per_second_per_user"]
         if row["hours"] is not None:
-            yield f"Run it on {machine}: {_range(row, 'usd')} USD, up to {number(row['hours'])} h."
+            yield f"Run it on {machine}: ${_range(row, 'usd')}, up to {number(row['hours'])} h."
         elif per_user is not None:
             price = _range(row, "usd_per_million_tokens")
             speed = f"{number(float(f'{per_user:.2g}'))} tok/s per user"
-            yield f"Serve it on {machine}: {price} USD per 1M tokens at {speed}."
+            yield f"Serve it on {machine}: ${price} per 1M tokens at {speed}."
+
+
+def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[RenderableType]:
+    """Show the cheapest, the fastest and the smallest machine for a service, and how to start it.
+
+    ``alone``: the answer for one user, fastest first. Nothing for a job with an end, which has one
+    best machine.
+    """
+    serving = rented.filter(pl.col("hours").is_null(), pl.col("concurrency").is_not_null())
+    if serving.is_empty():
+        return
+    ways = {
+        "cheapest": serving,
+        "smallest bill": serving.sort("usd_per_hour", maintain_order=True),
+        "fastest, one user": alone.filter(pl.col("excluded").is_null(), where="cloud"),
+    }
+    rows = [
+        [
+            name,
+            _machine(row),
+            place(row, "provider", "region"),
+            with_option(row),
+            _range(row, "usd_per_million_tokens"),
+            number(float(f"{row['tokens_per_second_per_user']:.2g}")),
+        ]
+        for name, machines in ways.items()
+        for row in machines.head(1).iter_rows(named=True)
+    ]
+    headings = ["", "machine", "where", "USD/h", "$/1M tokens", "tok/s per user"]
+    yield table(headings, rows, right=headings[3:], wrap=["machine"], least=["where"])
+    if command := serving["serve_command"][0]:
+        yield Text(f"Start it: {command}\n", no_wrap=True, overflow="ignore")
+
+
+MOST_VENDORS = 5  # of tokens: those worth a second look
+
+
+def _tokens(rented: pl.DataFrame, job: Job) -> Iterator[RenderableType]:
+    """Show what vendors ask for the model's tokens, and the load above which renting is cheaper."""
+    source = tokens.source()
+    if source is None:
+        yield f"Tokens to buy are not shown: {install_command('tokens')}."
+        return
+    prices = tokens.token_prices(job, datetime.now(UTC))
+    if not prices:
+        return
+    headings = ["vendor", "$/1M tokens", "input", "output"]
+    yield table(
+        headings,
+        [
+            [price.vendor, money(price.blended), money(price.input), money(price.output)]
+            for price in prices[:MOST_VENDORS]
+        ],
+        title=f"Tokens to buy ({len(prices)} vendors; {source}, not a release of ours)",
+        right=headings[1:],
+    )
+    for row in rented.filter(pl.col("concurrency").is_not_null()).head(1).iter_rows(named=True):
+        requests = tokens.crossing(
+            job, prices[0], row["usd_per_hour"], row["tokens_per_second_low"]
+        )
+        machine = f"{_machine(row)} at {place(row, 'provider', 'region')}"
+        if requests is None:
+            yield f"{machine} costs more than the cheapest tokens, however many are needed."
+        else:
+            yield (
+                f"{machine} costs less than the cheapest tokens above"
+                f" {number(float(f'{requests:.2g}'))} requests a second."
+            )
+
+
+def _machine(row: dict[str, Any]) -> str:
+    """Write a machine, and how many where it is more than one."""
+    return row["machine"] if row["nodes"] == 1 else f"{row['nodes']} × {row['machine']}"
 
 
 def _range(row: dict[str, Any], column: str) -> str:

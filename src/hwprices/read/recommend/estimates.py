@@ -60,6 +60,7 @@ class Row:
     """Code of why the machine is left out; a key of exclusions.sentences."""
     nodes: int | None = None
     nodes_needed: int | None = None
+    accelerators_per_copy: int | None = None
     precision: str | None = None
     compute_format: str | None = None
     memory_needed_gib: float | None = None
@@ -83,7 +84,8 @@ class Row:
         self.tokens_per_second_low, self.tokens_per_second_high = rate * known.p25, rate * known.p75
 
 
-_INTEGERS, _TEXTS = ("nodes", "nodes_needed"), ("reason", "precision", "compute_format", "basis")
+_INTEGERS = ("nodes", "nodes_needed", "accelerators_per_copy")
+_TEXTS = ("reason", "precision", "compute_format", "basis")
 
 SCHEMA = pl.Schema(
     {
@@ -252,6 +254,7 @@ def _served(result: Row, answer: Estimate | None, job: Job, stages: int) -> Row:
     result.tokens_per_second_per_user = speed.tokens_per_second_per_user
     result.seconds_to_first_token = speed.seconds_to_first_token
     result.prompt_share = speed.prompt_share
+    result.accelerators_per_copy = speed.devices_per_copy
     result.basis, result.measurement = answer.basis, answer.label
     return result
 

@@ -71,14 +71,14 @@ def model_shape(model: float | str) -> ModelShape:
         HwpricesError: neither a published model nor a number of parameters from 10^7 to 10^14.
     """
     if isinstance(model, str):
-        for wanted in (squeeze(model), squeeze(_of_repository(model))):
+        for wanted in (squeeze(model), squeeze(of_repository(model))):
             for row in published_models().iter_rows(named=True):
                 if wanted in (squeeze(row["model_id"]), squeeze(row["name"])):
                     return _published(row)
     return _estimated(_parse_parameters(model))
 
 
-def _of_repository(name: str) -> str:
+def of_repository(name: str) -> str:
     """Drop the owner, and what says how the model was tuned, from the name of a repository."""
     model = name.strip().lower().rpartition("/")[2]
     return re.sub(TUNED, "", model).removeprefix("meta-")

@@ -29,6 +29,7 @@ from hwprices.read.recommend.exclusions import (
 )
 from hwprices.read.recommend.job import Job, assumptions, make_job
 from hwprices.read.recommend.question import Limits, Question, Serving
+from hwprices.read.recommend.serve_command import with_serve_command
 from hwprices.release.release import Tables
 from hwprices.units import WideMoney
 
@@ -57,7 +58,7 @@ OUTPUT = [
     *("memory_needed_gib", "memory_usable_gib", "purchase_option", *HOURLY_PRICES),
     *("best_1y_option", "best_3y_option", "purchase_price_usd", "purchase_price_date"),
     *JOB_FIGURES,
-    *("assumed", "excluded_reason", "excluded"),
+    *("serve_command", "assumed", "excluded_reason", "excluded"),
 ]
 """Columns of an answer.
 
@@ -82,6 +83,7 @@ OUTPUT = [
   rent; null where none fits. payback_hours: hours of this work after which the machine has cost as
   much; null also where electricity costs more than the rent.
 - basis: measured (this network on this accelerator) or modeled; measurement: one of those behind.
+- serve_command: what serves a language model on it with vLLM (serve_command.py).
 - assumed: what the answer assumes beyond the question, and offers left out for their currency.
 - excluded_reason, excluded: code and sentence of why the machine is left out; null if it is in.
 """
@@ -133,6 +135,7 @@ def recommend(
     else:
         assert job is not None
         frame = _with_token_costs(with_estimates(listed, job), job)
+        frame = with_serve_command(frame, job)
         assumed = assumptions(job)
     return _ranked(frame, question, job, assumed)
 

@@ -1,0 +1,59 @@
+"""Write the command that serves a model on a machine with vLLM.
+
+Options: https://docs.vllm.ai/en/stable/cli/serve/. "Not yet run": it follows the documentation.
+"""
+
+import re
+
+import polars as pl
+
+from hwprices.read.recommend.job import Job
+from hwprices.read.recommend.model_shape import published_models
+
+REPOSITORY = re.compile(r"https://huggingface\.co/(?!docs/|blog/|spaces/)([^/]+/[^/]+)")
+"""The page of a model at Hugging Face, whose last two parts vLLM takes as its name."""
+
+VENDORS = ("nvidia-", "amd-")
+"""Makers of accelerators that vLLM itself supports; others need a plug-in of theirs."""
+
+PLACEHOLDER = "MODEL"
+
+
+def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
+    """Add ``serve_command``: null in a training, and on accelerators of other makers.
+
+    MODEL in it stands for the weights where their repository is not known. A machine with more
+    accelerators than a copy of the model needs runs several copies.
+    """
+    col, lit = pl.col, pl.lit
+    if job.is_training:
+        return frame.with_columns(serve_command=lit(None, dtype=pl.String))
+    copies = (col.accelerator_count // col.accelerators_per_copy).clip(1)
+    users = (col.concurrency / (col.nodes / col.nodes_needed) / copies).ceil().clip(1)
+    needs_flag = (col.precision == "fp8") & lit(job.model.released_format is None)
+    cached = job.question.serving.kv_precision
+    parts = [
+        pl.format("vllm serve {}", lit(_repository(job.model.name))),
+        _option("tensor-parallel-size", col.accelerators_per_copy, col.accelerators_per_copy > 1),
+        _option("pipeline-parallel-size", col.nodes_needed, col.nodes_needed > 1),
+        _option("data-parallel-size", copies, copies > 1),
+        pl.when(needs_flag).then(lit("--quantization fp8")),
+        lit("--kv-cache-dtype fp8") if cached == "fp8" else lit(None, dtype=pl.String),
+        _option("max-model-len", lit(job.context), lit(True)),
+        _option("max-num-seqs", users, lit(True)),
+    ]
+    is_supported = pl.any_horizontal(col.accelerator_id.str.starts_with(v) for v in VENDORS)
+    command = pl.concat_str(*parts, separator=" ", ignore_nulls=True)
+    runs = is_supported & col.concurrency.is_not_null() & (col.accelerator_count >= 1)
+    return frame.with_columns(serve_command=pl.when(runs).then(command))
+
+
+def _option(name: str, value: pl.Expr, needed: pl.Expr) -> pl.Expr:
+    return pl.when(needed).then(pl.format(f"--{name} {{}}", value.cast(pl.Int64)))
+
+
+def _repository(name: str) -> str:
+    """Return the repository of a model's weights; PLACEHOLDER where it is not known."""
+    page = published_models().filter(name=name)["source_url"]
+    found = REPOSITORY.match(page[0]) if len(page) else None
+    return found[1] if found else PLACEHOLDER
