@@ -902,3 +902,28 @@ def test_a_command_of_vllm_fits_the_machine(
     sizes = re.findall(r"--(?:tensor|data)-parallel-size (\d+)", written)
     assert math.prod(map(int, sizes)) == 8
     assert "--max-model-len 1280" in written
+
+
+def test_a_mixture_of_experts_is_described_by_its_two_sizes(release: Release) -> None:
+    """671B with 37B active is DeepSeek-R1's: its weights need 8 H200 or B200, and no 8 H100."""
+    rows = {
+        model: recommend(*asked, dataset=release, **named).select("machine", "memory_needed_gib")
+        for model, asked, named in [
+            ("named", ("deepseek-r1",), {}),
+            ("sizes", ("671B",), {"active_parameters": "37B"}),
+        ]
+    }
+    sizes, named = (dict(rows[model].drop_nulls().iter_rows()) for model in ("sizes", "named"))
+    assert sizes["p5.48xlarge"] == pytest.approx(named["p5.48xlarge"], rel=0.1)
+    with pytest.raises(HwpricesError, match="more than all 7B"):
+        recommend("7B", active_parameters="37B", dataset=release)
+    with pytest.raises(HwpricesError, match="are known"):
+        recommend("deepseek-r1", active_parameters="37B", dataset=release)
+
+
+def test_machines_are_limited_to_accelerators_by_name(release: Release) -> None:
+    limits = Limits(accelerator="h100, l4")
+    answer = recommend("llama-3.1-8b", limits=limits, dataset=release)
+    assert set(answer["accelerator_id"]) == {"nvidia-h100-sxm5-80gb", "nvidia-l4"}
+    with pytest.raises(HwpricesError, match="no machine of this release has an accelerator"):
+        recommend("llama-3.1-8b", limits=Limits(accelerator="rtx 5099"), dataset=release)

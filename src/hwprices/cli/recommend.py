@@ -62,6 +62,14 @@ ModelName = Annotated[
     ),
 ]
 ModelOption = Annotated[str, question_option("The model, as an option.", "--model")]
+ActiveParameters = Annotated[
+    str | None,
+    question_option(
+        "Parameters that compute one token, of a mixture of experts given by its size: 671B"
+        " --active-parameters 37B."
+    ),
+]
+
 Workload = Annotated[
     str,
     question_option(
@@ -195,6 +203,16 @@ Machines = Annotated[
     limit_option("accelerators, cpus (machines to rent without an accelerator) or all."),
 ]
 
+Accelerator = Annotated[
+    str | None,
+    limit_option(
+        "Only these accelerators: h100, mi300x; several with commas.",
+        "--accelerator",
+        "--gpu",
+        autocompletion=filters.COMPLETERS["accelerator"],
+    ),
+]
+
 Provider = Annotated[
     str | None,
     limit_option("Only this cloud, such as aws.", autocompletion=filters.providers),
@@ -248,6 +266,7 @@ def recommend(
     invoked: typer.Context,
     model: ModelName = "",
     model_option: ModelOption = "",
+    active_parameters: ActiveParameters = None,
     workload: Workload = "inference",
     precision: Precision = None,
     objective: Objective = "cost",
@@ -271,6 +290,7 @@ def recommend(
     budget_to_buy: BuyingBudget = None,
     where: Where = None,
     machines: Machines = "accelerators",
+    accelerator: Accelerator = None,
     provider: Provider = None,
     region: Region = None,
     country: Country = None,

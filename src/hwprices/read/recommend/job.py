@@ -106,7 +106,7 @@ def make_job(question: Question) -> Job:
         HwpricesError: a value is out of range; the line says which, and what is allowed.
     """
     question.check()
-    model = model_shape(question.model_parameters)
+    model = model_shape(question.model_parameters, question.active_parameters)
     serving, name = question.serving, question.workload
     training = name not in ("inference", "batch")
     input_tokens, output_tokens = _lengths(serving, question.context)
@@ -188,9 +188,10 @@ def assumptions(job: Job) -> str:
         parts.append(f"sequences of {job.context:,}, {job.precision}, {job.question.optimizer}")
     parts.append(f"{job.limits.option.replace('_', ' ')} prices")
     if job.model.basis == "estimate":
-        twin = look_alike(job.model)
+        twin = look_alike(job.model) if job.model.ffn else None
         hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
-        parts.append(f"a dense model with the proportions of Llama 3{hint}")
+        kind = "dense model" if job.model.ffn else "mixture of experts"
+        parts.append(f"a {kind} with the proportions of Llama 3{hint}")
     return "; ".join(parts)
 
 

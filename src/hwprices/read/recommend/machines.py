@@ -96,6 +96,8 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     if limits.where != "cloud" and limits.machines != "cpus":
         frames.append(_to_buy(dataset, ownership))
     both = pl.concat([frame.collect() for frame in frames], how="diagonal_relaxed")
+    if limits.accelerator and (asked := places.search(dataset, limits)):
+        both = both.filter(pl.col("accelerator_id").is_in(sorted(asked.accelerators)))
     missing = [name for name in COLUMNS if name not in both.columns]
     flags = ("private_host", "government", "availability_unknown", "clusters")
     return (

@@ -1,6 +1,7 @@
 """Describe a language model: its number of parameters, layers and widths."""
 
 import re
+from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -61,21 +62,45 @@ def squeeze(name: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def model_shape(model: float | str) -> ModelShape:
+def model_shape(model: float | str, active: float | str | None = None) -> ModelShape:
     """Describe a model given by name (llama-3.1-70b) or by number of parameters (70e9, "70B").
 
     The name may be that of a repository: meta-llama/Llama-3.1-70B-Instruct. From a number the shape
-    is an estimate.
+    is an estimate. ``active``: parameters that compute one token, of a mixture of experts given by
+    its number.
 
     Raises:
-        HwpricesError: neither a published model nor a number of parameters from 10^7 to 10^14.
+        HwpricesError: neither a published model nor a number of parameters from 10^7 to 10^14, or
+            ``active`` is more than those, or given beside a name.
     """
     if isinstance(model, str):
         for wanted in (squeeze(model), squeeze(of_repository(model))):
             for row in published_models().iter_rows(named=True):
                 if wanted in (squeeze(row["model_id"]), squeeze(row["name"])):
+                    if active is not None:
+                        raise HwpricesError(
+                            f"the active parameters of {row['name']} are known",
+                            "Leave them out, or give the number of all parameters.",
+                        )
                     return _published(row)
-    return _estimated(_parse_parameters(model))
+    parameters = _parse_parameters(model)
+    return _estimated(parameters) if active is None else _with_experts(parameters, active)
+
+
+def _with_experts(parameters: float, active: float | str) -> ModelShape:
+    """Make a mixture of experts with the layers of a dense model of its active parameters."""
+    working = _parse_parameters(active)
+    if working > parameters:
+        raise HwpricesError(
+            f"{active} active parameters are more than all {parameters / 1e9:.4g}B", "Correct one."
+        )
+    return replace(
+        _estimated(working),
+        name=f"{parameters / 1e9:.4g}B parameters, {working / 1e9:.4g}B active",
+        parameters=parameters,
+        ffn=None,
+        active_expert_share=working / parameters,
+    )
 
 
 def of_repository(name: str) -> str:

@@ -13,18 +13,18 @@ from hwprices.release.release import Release, Tables
 
 
 def search(dataset: Tables, limits: Limits) -> Search | None:
-    """Look up the requested provider, region and country; None where none is.
+    """Look up the requested accelerator, provider, region and country; None where none is.
 
     Raises:
-        HwpricesError: the release has no such provider, region or country; the line names near
-            ones.
+        HwpricesError: the release has no such accelerator or place; the line names near ones.
     """
-    asked = {name: getattr(limits, name) for name in ("provider", "region", "country")}
+    names = ("accelerator", "provider", "region", "country")
+    asked = {name: getattr(limits, name) for name in names}
     if not any(value is not None for value in asked.values()):
         return None
     # the tables alone do not have the providers' display names
-    names = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
-    return request.request(names, **asked)
+    words = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
+    return request.request(words, **asked)
 
 
 def offers(dataset: Tables, limits: Limits) -> pl.LazyFrame:

@@ -64,6 +64,8 @@ class Limits:
     """cloud (to rent) or local (to buy); None: both."""
     machines: str = "accelerators"
     """Which machines are ranked: one of MACHINES."""
+    accelerator: str | None = None
+    """Accelerators by name (h100, mi300x); several with commas. CPUs alone are left out then."""
     provider: str | None = None
     """Clouds by id or name; several with commas, as in the next two."""
     region: str | None = None
@@ -173,6 +175,8 @@ class Question:
     """adam, adam8bit or sgd."""
     checkpointing: bool = True
     """Compute activations again instead of keeping them all."""
+    active_parameters: float | str | None = None
+    """Parameters that compute one token, of a mixture of experts given by its number."""
     serving: Serving = field(default_factory=Serving)
     limits: Limits = field(default_factory=Limits)
 
