@@ -22,6 +22,7 @@ from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import media
 from hwprices.read.recommend.exclusions import sentences
 from hwprices.read.recommend.job import make_job
+from hwprices.read.recommend.of_machines import with_model
 from hwprices.read.recommend.question import Limits, Question, Serving
 from hwprices.read.recommend.recommend import OUTPUT, recommend
 
@@ -927,3 +928,14 @@ def test_machines_are_limited_to_accelerators_by_name(release: Release) -> None:
     assert set(answer["accelerator_id"]) == {"nvidia-h100-sxm5-80gb", "nvidia-l4"}
     with pytest.raises(HwpricesError, match="no machine of this release has an accelerator"):
         recommend("llama-3.1-8b", limits=Limits(accelerator="rtx 5099"), dataset=release)
+
+
+def test_machines_are_compared_by_how_they_serve_a_model(release: Release) -> None:
+    named = pl.DataFrame({"provider": ["aws"] * 2, "instance_type": ["p5.48xlarge", "g6.xlarge"]})
+    p5, g6 = with_model(release, named, "llama-3.3-70b").to_dicts()
+    ranked = recommend("llama-3.3-70b", dataset=release).filter(machine="p5.48xlarge")
+    assert p5["usd_per_million_tokens"] == ranked["usd_per_million_tokens"][0] > 0
+    assert p5["tokens_per_second"] == ranked["tokens_per_second_low"][0]
+    assert p5["does_not_serve"] is None
+    assert g6["tokens_per_second"] is None
+    assert g6["does_not_serve"].startswith("needs 66")

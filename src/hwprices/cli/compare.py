@@ -28,6 +28,7 @@ from hwprices.cli.tables import (
 from hwprices.read.find import compare as comparing
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
+from hwprices.read.recommend.of_machines import with_model
 from hwprices.release.wording import purchase
 
 SHARED = ("root", "version", "json", "csv")
@@ -48,11 +49,21 @@ Equals = Annotated[
 ]
 
 
+Model = Annotated[
+    str,
+    typer.Option(
+        help="Add how fast each serves a model, and for how much: llama-3.3-70b, 70B.",
+        autocompletion=filters.models,
+    ),
+]
+
+
 @filters.add_options(*filters.PLACE, "os", "usd_per")
 def compare(
     *,
     machine_types: MachineTypes,
     equals: Equals = False,
+    model: Model = "",
     options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
@@ -67,6 +78,8 @@ def compare(
         hwprices compare g6.xlarge g2-standard-4 NC4as_T4_v3
 
         hwprices compare g6.xlarge --equals
+
+        hwprices compare p5.48xlarge a3-highgpu-8g --model llama-3.3-70b
     """
     dataset = open_dataset()
     comparison = comparing.compare(
@@ -77,7 +90,7 @@ def compare(
         **options,
     )
     print_frame(
-        comparison.rows,
+        with_model(dataset, comparison.rows, model) if model else comparison.rows,
         lambda rows: render_comparison(rows, comparison.notes, comparison.sheets),
         notes=comparison.notes,
     )
@@ -116,9 +129,13 @@ LABELS = {
     "commitment_3y_region": "  in",
     "commitment_3y_how": "  how",
     "commitment_3y_break_even_utilisation": f"  {PAYS_FROM}",
+    "tokens_per_second": "tok/s, all users",
+    "usd_per_million_tokens": "$/1M tokens",
+    "tokens_from": "  speed is",
+    "does_not_serve": "does not serve it",
 }
 
-OF_A_PRICE = ("_region", "_how")
+OF_A_PRICE = ("_region", "_how", "_from")
 """Ends of the keys of LABELS that explain the price above: a difference is not news there."""
 
 PRICE_SUFFIX = "_usd_per_hour"
