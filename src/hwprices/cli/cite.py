@@ -24,9 +24,7 @@ Format = Annotated[
 ]
 
 
-@filters.add_options(
-    *filters.MACHINE, "provider", *filters.PLACE, *filters.PURCHASE, "max_price", "usd_per"
-)
+@filters.add_options("provider", *filters.PLACE, *filters.PURCHASE)
 def cite(
     *,
     words: Words,

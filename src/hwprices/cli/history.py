@@ -38,7 +38,7 @@ Rebuild = Annotated[
 SHOWN = 10  # purchase options, a table that is read at a glance
 
 
-@filters.add_options(*filters.MACHINE, "provider", *filters.PLACE, *filters.PURCHASE)
+@filters.add_options("provider", *filters.PLACE, *filters.PURCHASE)
 def history(
     *,
     words: filters.Words = None,
