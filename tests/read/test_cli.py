@@ -443,7 +443,7 @@ def test_price_of_several_types_points_to_compare(market: Path) -> None:
 
 
 def test_tco_compares_owning_with_renting(root: Path) -> None:
-    assert "DGX H100" in run("tco", root=root).stdout
+    assert "machines have no answer: " in run("tco", root=root).stdout
     low, high = (
         {
             row["device_id"]: row["tco_usd_per_hour"]
@@ -556,7 +556,8 @@ def test_prune_does_not_ask_where_there_is_nothing_to_delete(copy: Path) -> None
 def test_help_lists_commands_with_a_complete_sentence(
     group: tuple[str, ...], listed: set[str]
 ) -> None:
-    pages = run(*group, "--help").stdout.split("Options:\n")[1].split("\n\n", 1)[1]
+    help_text = run(*group, "--help").stdout.split("Options of commands:")[0]
+    pages = help_text.split("Options:\n")[1].split("\n\n", 1)[1]
     described = {line.split()[0]: line for line in pages.splitlines() if line.startswith("  ")}
     assert set(described) == listed
     assert all(line.endswith(".") and "..." not in line for line in described.values())

@@ -126,7 +126,13 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
     private = (Text(line, "dim") for line in _of_private_hosts(frame))
     own = (Text(line, "dim") for line in _own_discounts(frame))
     left_out = (Text(line, "dim") for line in _left_out(everything))
-    return Group(drawn, *left_out, *_against_commitments(frame, ownership), *private, *own)
+    return Group(
+        *([drawn] if rows else []),
+        *left_out,
+        *_against_commitments(frame, ownership),
+        *private,
+        *own,
+    )
 
 
 def _left_out(frame: pl.DataFrame) -> Iterator[str]:
