@@ -36,6 +36,7 @@ COMMANDS = {
     "tco": "Compare owning a machine with renting one.",
     "history": "Show what a machine type or accelerator cost, and when.",
     "diff": "Show how the prices of two releases differ.",
+    "mcp": "Answer agents: a server of the Model Context Protocol.",
     "report": "Write a release as pages for a browser.",
     "releases": "List the releases of a dataset, newest last.",
     "coverage": "State which regions have prices, and how old they are.",
