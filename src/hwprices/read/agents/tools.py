@@ -1,6 +1,5 @@
 """The tools of the server, and how each answers. They read a release and change nothing."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
@@ -43,9 +42,6 @@ SHOWN = 6
 
 MOST_MACHINES = 5
 """Machines side by side: more do not fit an answer."""
-
-JOINED = re.compile(r"\b(?:vs\.?|versus|against|and|with|to)\b", re.IGNORECASE)
-
 
 def find(dataset: "Dataset", question: str, usd_per: Mapping[str, Any] | None = None) -> Answer:
     """Find offers."""
@@ -176,7 +172,7 @@ def compare(
 ) -> Answer:
     """Compare machine types."""
     names = ReleaseWords.of(dataset)
-    search = request.request(names, JOINED.sub(" ", question), usd_per=usd_per)
+    search = request.request(names, question, usd_per=usd_per)
     machines = [NamedMachine(*pair) for pair in search.machines or ()]
     text = question.lower()
     machines.sort(key=lambda one: (text.find(one.instance_type.lower()), one.instance_type))
@@ -346,7 +342,7 @@ MOST_STEPS = 5
 
 def _past(rows: Sequence[Mapping[str, Any]]) -> Figure:
     now = rows[-1]
-    is_current = now["valid_to"] is None and now["state"] == "sold"
+    is_current = now["valid_to"] is None and now["state"] == "current"
     steps = [
         known(
             {
