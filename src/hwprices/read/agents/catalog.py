@@ -83,15 +83,13 @@ RATES = {
     "description": 'Exchange rates, USD for one unit: {"EUR": 1.08}. Without a rate, prices in'
     " other currencies are listed last and not compared.",
 }
-EVERY = "Every figure has its price_id, age in days, currency and a citation."
-
 TOOLS: Sequence[Tool] = (
     Tool(
         "find",
         "Find offers",
         "Find rentable cloud machines by accelerator, size, place or purchase option, and what each"
         " costs per hour, the cheapest first. For: what does 8xH100 cost in Europe, where is B200"
-        f" sold, the cheapest spot A100. Prices are of the whole machine, list prices. {EVERY}",
+        " sold, the cheapest spot A100. Prices are of the whole machine, list prices.",
         {"question": QUESTION, "usd_per": RATES},
         ("question",),
         "8xH100 europe 1y",
@@ -101,7 +99,7 @@ TOOLS: Sequence[Tool] = (
         "Price of one machine type",
         "Show one machine type: specification and the price per hour of each way to buy it (on"
         " demand, spot, 1 and 3 years) in its cheapest region or the named place, with saving and"
-        f" break-even. For: what does p5.48xlarge cost, is a commitment worth it. {EVERY}",
+        " break-even. For: what does p5.48xlarge cost, is a commitment worth it.",
         {
             "question": _text_argument(
                 "A machine type, and perhaps place and system: d4s_v5 westeurope windows"
@@ -116,9 +114,11 @@ TOOLS: Sequence[Tool] = (
         "Compare machine types",
         "Compare two to five machine types side by side: sizes, accelerators, cheapest prices. With"
         " one machine type: its nearest equal in every other cloud. For: g6.xlarge or"
-        f" g2-standard-4, what is the Azure equal of p5.48xlarge. {EVERY}",
+        " g2-standard-4, what is the Azure equal of p5.48xlarge.",
         {
-            "question": _text_argument("Machine types, and perhaps a place: g6.xlarge g2-standard-4"),
+            "question": _text_argument(
+                "Machine types, and perhaps a place: g6.xlarge g2-standard-4"
+            ),
             "equals": {
                 "type": "boolean",
                 "description": "Add the nearest machine of every other cloud to the first one.",
@@ -147,7 +147,7 @@ TOOLS: Sequence[Tool] = (
         "history",
         "Price history",
         "List what a machine type or accelerator cost and in which time, with the reason of each"
-        f" change: the vendor's, or a correction of ours. For: did H100 prices fall. {EVERY}",
+        " change: the vendor's, or a correction of ours. For: did H100 prices fall.",
         {"question": QUESTION},
         ("question",),
         "p5.48xlarge us-east",
@@ -157,7 +157,7 @@ TOOLS: Sequence[Tool] = (
         "Recommend machines for a model",
         "Rank machines to rent and to buy for running or training a model: USD per million tokens"
         " (or of the training), speed, users, gCO2e. Says what it assumes. For: what serves Llama"
-        f" 3.1 70B for the least, what does a LoRA of 7B cost. {EVERY}",
+        " 3.1 70B for the least, what does a LoRA of 7B cost.",
         {
             "model": _text_argument(
                 "A model or its number of parameters: llama-3.1-70b, deepseek-r1, sdxl, 7B"
@@ -190,7 +190,7 @@ TOOLS: Sequence[Tool] = (
         "Describe a device",
         "Describe an accelerator, CPU or machine to buy: memory, dense rates, power, price per"
         " device and hour in each cloud, price to buy, cost per million tokens. For: how much"
-        f" memory has an MI300X, what does an L4 cost per year. {EVERY}",
+        " memory has an MI300X, what does an L4 cost per year.",
         {"name": _text_argument("A device: H100 SXM, L4, MI300X, TPU v5e, Graviton4, DGX H100")},
         ("name",),
         "H100 SXM",

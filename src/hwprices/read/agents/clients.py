@@ -48,9 +48,7 @@ CLIENTS: Mapping[str, Client] = {
     "claude-desktop": Client("Claude Desktop", "claude_desktop_config.json", _json("mcpServers")),
     "vscode": Client("VS Code", ".vscode/mcp.json", _json("servers", type="stdio")),
     "cursor": Client("Cursor", ".cursor/mcp.json", _json("mcpServers")),
-    "windsurf": Client(
-        "Windsurf", "~/.codeium/windsurf/mcp_config.json", _json("mcpServers")
-    ),
+    "windsurf": Client("Windsurf", "~/.codeium/windsurf/mcp_config.json", _json("mcpServers")),
     "zed": Client("Zed", "settings.json", _json("context_servers", source="custom")),
     "codex": Client("Codex", "~/.codex/config.toml", _toml),
     "gemini": Client("Gemini CLI", "~/.gemini/settings.json", _json("mcpServers")),

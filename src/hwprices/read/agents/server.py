@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
 
 INSTRUCTIONS = """List prices of AI and cloud hardware, each traced to the vendor's page. Ask in a
-few words: 8xH100 europe 1y. Quote a figure with its currency, the day it was seen and its citation,
-and say what not_covered says. Prices are without tax, storage, network traffic and negotiated
-discounts, and say nothing of free capacity. If a tool finds nothing, call coverage before you say
-that something is not sold."""
+few words: 8xH100 europe 1y. Every price has a price_id, currency, age and citation. Quote a figure
+with its currency, the day it was seen and its citation, and say what not_covered says. Prices are
+without tax, storage, network traffic and negotiated discounts, and say nothing of free capacity. If
+a tool finds nothing, call coverage before you say that something is not sold."""
 
 LOOPBACK = "127.0.0.1"
 """The only address that the HTTP server listens on: it has no login."""
@@ -45,17 +45,13 @@ LOOPBACK = "127.0.0.1"
 OUTPUT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        "release": {"type": "string", "description": "Version of the dataset."},
+        "release": {"type": "string"},
         "results": {"type": "array", "items": {"type": "object"}},
-        "more_results": {"type": "integer", "description": "How many are left out."},
-        "not_covered": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "What the answer does not say and might be thought to.",
-        },
+        "not_covered": {"type": "array", "items": {"type": "string"}},
     },
     "required": ["release", "results", "not_covered"],
 }
+"""What every answer has; each tool adds values of its own."""
 
 WARMED = ("prices", "instance_types", "regions", "price_history", "accelerators", "offers")
 """Tables that are read before the first question."""
@@ -157,11 +153,7 @@ def listed(tool: Tool) -> ListedTool:
         input_schema=tool.input_schema,
         output_schema=dict(OUTPUT_SCHEMA),
         annotations=ToolAnnotations(
-            title=tool.title,
-            read_only_hint=True,
-            destructive_hint=False,
-            idempotent_hint=True,
-            open_world_hint=False,
+            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
         ),
     )
 

@@ -1,7 +1,7 @@
 """The tools of the server, and how each answers. They read a release and change nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,7 @@ SHOWN = 6
 
 MOST_MACHINES = 5
 """Machines side by side: more do not fit an answer."""
+
 
 def find(dataset: "Dataset", question: str, usd_per: Mapping[str, Any] | None = None) -> Answer:
     """Find offers."""
@@ -159,7 +160,8 @@ def _specification(row: Mapping[str, Any]) -> Figure:
         "rdma",
     )
     devices = [
-        device["accelerator_id"] or device["vendor_name"] for device in row.get("accelerators") or []
+        device["accelerator_id"] or device["vendor_name"]
+        for device in row.get("accelerators") or []
     ]
     return known({**{name: row.get(name) for name in names}, "accelerators": devices})
 
