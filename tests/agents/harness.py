@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -88,15 +89,15 @@ async def ask(root: Path, calls: Sequence[tuple[str, dict[str, Any]]], *options:
 
 async def ask_http(url: str, tool: str, arguments: dict[str, Any]) -> Any:
     """Call a tool of a server over HTTP, as soon as the server answers."""
-    import httpx2
     from mcp import ClientSession
     from mcp.client.streamable_http import streamable_http_client
 
+    place = urlsplit(url)
     for _ in range(100):
         try:
-            httpx2.get(url)
+            await (await anyio.connect_tcp(str(place.hostname), place.port or 80)).aclose()
             break
-        except httpx2.ConnectError:
+        except OSError:
             await anyio.sleep(0.2)
     async with streamable_http_client(url) as streams, ClientSession(*streams[:2]) as session:
         await session.initialize()
