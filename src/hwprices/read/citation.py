@@ -234,13 +234,15 @@ def cite_all(dataset: "Release", price_ids: Sequence[str]) -> list[Citation]:
     if "price_history" in dataset.tables:
         current = dataset.scan("price_history").filter(wanted, pl.col("valid_to").is_null())
         since = dict(current.select("price_id", "valid_from").collect().iter_rows())
-    components = explain.components_of(dataset, *price_ids)
+    found = explain.components_of(dataset, *price_ids)
+    components = found.partition_by("price_id", as_dict=True) if found.height else {}
+    none = found.clear()
     return [
         _of_price(
             dataset.version,
             prices[price_id],
             since.get(price_id),
-            components if components.is_empty() else components.filter(price_id=price_id),
+            components.get((price_id,), none),
         )
         for price_id in price_ids
     ]
