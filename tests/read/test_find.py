@@ -57,6 +57,7 @@ def found(data: Dataset, text: str = "", **options: object) -> list[tuple[str, s
     [
         ("8xH100 europe 1y", [A3]),
         ("cheapest 8 x h100 in europe", [A3, A3]),
+        ("How much does an 8xH100 cost per hour, in Europe?", [A3, A3]),
         ("8x h100 commitment", [A3]),
         ("h100 us-east on-demand", [P5, A3]),
         ("h100", [P5, P5, A3, A3, A3]),
@@ -367,6 +368,26 @@ def test_other_currencies_are_sorted_by_their_own_price() -> None:
     assert order[:4] == ["g6.xlarge", "a10-45", "l40s-180", "l40s-90"]
 
 
+@pytest.mark.parametrize(
+    ("text", "providers", "countries"),
+    [
+        ("h100 at azure", {"azure"}, set()),
+        ("h100 on aws", {"aws"}, set()),  # and not in AWS GovCloud's regions
+        ("h100 in france", set(), {"FR"}),
+        ("h100 in india", set(), {"IN"}),
+    ],
+)
+def test_words_of_a_sentence_are_no_countries(
+    text: str, providers: set[str], countries: set[str]
+) -> None:
+    """ "in" was India, and "at" Austria: "h100 in europe" found machines of both."""
+    names = ReleaseWords.of(hwprices.open("sample"))
+    search = request.request(names, text)
+    place = {(one.provider, one.region): one.country for one in names.places}
+    assert search.providers == providers
+    assert {place[region] for region in search.regions or ()} == countries
+
+
 def test_max_price_says_what_it_cannot_compare(data: Dataset) -> None:
     """It denied that there are such prices."""
     left_out = "1 price in EUR left out: --max-price is in USD and needs --usd-per EUR=… for them."
@@ -382,6 +403,7 @@ def test_max_price_says_what_it_cannot_compare(data: Dataset) -> None:
     ("text", "message"),
     [
         ("8xh1000", "Did you mean h100"),
+        ("h100x", "Did you mean h100"),
         ("europ", "Did you mean europe"),
         ("m7g.larg", "Did you mean m7g.large"),
         ("spott", "Did you mean spot"),

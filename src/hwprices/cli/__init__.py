@@ -50,6 +50,7 @@ SECTIONS = {
         "query": "Ask the dataset in SQL.",
         "export": "Write tables as CSV, JSON, Parquet, Excel or DuckDB.",
         "report": "Write a release as pages for a browser.",
+        "mcp": "Answer agents: a server of the Model Context Protocol.",
     },
     "Run it yourself": {
         "admin": "Collect, publish, schedule and check a dataset of your own.",

@@ -7,7 +7,7 @@ no signature: whoever wants to forge one can compute it. ``recheck`` compares wi
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -125,9 +125,14 @@ class Citation:
         return _check(self._reference(), self._line())
 
     @property
+    def reference(self) -> str:
+        """The last word of the line, which is all that a recheck needs."""
+        return f"{self._reference()}:{self.check}"
+
+    @property
     def recheck(self) -> str:
         """The command that compares this citation with a later release."""
-        return f"hwprices recheck {self._reference()}:{self.check}"
+        return f"hwprices recheck {self.reference}"
 
     def __str__(self) -> str:
         """Return the citation in one line of text."""
@@ -211,27 +216,54 @@ def cite(dataset: "Release", text: str, **options: Unpack[Options]) -> Citation:
         if answer.rows.is_empty():
             raise HwpricesError(f"no price of {text}", " ".join(answer.notes))
         price_id = answer.rows["price_id"][0]
-    price = explain.find_prices(dataset, price_id).row(0, named=True)
+    explain.find_prices(dataset, price_id)
+    return cite_all(dataset, [price_id])[0]
+
+
+def cite_all(dataset: "Release", price_ids: Sequence[str]) -> list[Citation]:
+    """Cite prices by their ids, in that order, with one scan of each table.
+
+    Raises:
+        HwpricesError: the amount of one of them is not known.
+    """
+    wanted = pl.col("price_id").is_in(sorted(set(price_ids)))
+    prices = {
+        row["price_id"]: row for row in dataset.scan("prices").filter(wanted).collect().to_dicts()
+    }
+    since: dict[str, datetime] = {}
+    if "price_history" in dataset.tables:
+        current = dataset.scan("price_history").filter(wanted, pl.col("valid_to").is_null())
+        since = dict(current.select("price_id", "valid_from").collect().iter_rows())
+    found = explain.components_of(dataset, *price_ids)
+    components = found.partition_by("price_id", as_dict=True) if found.height else {}
+    none = found.clear()
+    return [
+        _of_price(
+            dataset.version,
+            prices[price_id],
+            since.get(price_id),
+            components.get((price_id,), none),
+        )
+        for price_id in price_ids
+    ]
+
+
+def _of_price(
+    release: str, price: Mapping[str, Any], since: datetime | None, components: pl.DataFrame
+) -> Citation:
     if price["effective_hourly"] is None:
         raise HwpricesError(
-            f"the price {price_id} is not known: {why_unknown(price['price_reason'])}",
+            f"the price {price['price_id']} is not known: {why_unknown(price['price_reason'])}",
             "Cite another one; hwprices price lists them.",
         )
-    since = None
-    if "price_history" in dataset.tables:
-        current = dataset.scan("price_history").filter(
-            pl.col("price_id") == price_id, pl.col("valid_to").is_null()
-        )
-        since = next(iter(current.select("valid_from").collect().to_series()), None)
-    components = explain.components_of(dataset, price_id)
     sources = explain.sources_of(price, components) or [("not stated", price["raw_sha256"])]
     return Citation(
         **{name: price[name] for name in PRICE_KEY},
         amount=price["effective_hourly"],
         valid_from=since,
         valid_to=None,
-        release=dataset.version,
-        price_id=price_id,
+        release=release,
+        price_id=price["price_id"],
         sources=tuple(sources),
         url=price["source_url"],
         fetched_at=price["observed_at"],

@@ -170,11 +170,11 @@ def explain(dataset: Release, price_id: str) -> Explanation:
     return Explanation(price, components, tuple(traces), stale)
 
 
-def components_of(dataset: Release, price_id: str) -> pl.DataFrame:
-    """Return the rows of price_components of one price; no columns where the release has none."""
+def components_of(dataset: Release, *price_ids: str) -> pl.DataFrame:
+    """Return the rows of price_components of prices; no columns where the release has none."""
     if "price_components" not in dataset.tables:
         return pl.DataFrame()
-    return dataset.scan("price_components").filter(pl.col("price_id") == price_id).collect()
+    return dataset.scan("price_components").filter(pl.col("price_id").is_in(price_ids)).collect()
 
 
 def sources_of(price: Mapping[str, Any], components: pl.DataFrame) -> list[Source]:

@@ -1,5 +1,6 @@
 """Compare machine types side by side: what they have, and what they cost at best."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
@@ -97,9 +98,21 @@ def compare(
     vocabulary = ReleaseWords.of(dataset)
     chosen, named = words.resolve_machines(vocabulary, names)
     search = request.request(vocabulary, **options)
-    if equals:
-        chosen += nearest(dataset, chosen[0], search) if chosen else []
-    chosen = list(dict.fromkeys(chosen))
+    found = of_search(dataset, chosen, search, equals=equals, overlays=overlays)
+    return replace(found, notes=(*named, *found.notes))
+
+
+def of_search(
+    dataset: "Release",
+    machines: Sequence[NamedMachine],
+    search: Search,
+    *,
+    equals: bool = False,
+    overlays: "Overlays | None" = None,
+) -> MachineComparison:
+    """Compare machines as ``compare`` does, by a search that was understood."""
+    others = nearest(dataset, machines[0], search) if equals and machines else []
+    chosen = list(dict.fromkeys([*machines, *others]))
     if len(chosen) < 2:
         raise HwpricesError(
             "there is nothing to compare", "Name two machine types or more, or one with --equals."
@@ -129,7 +142,7 @@ def compare(
             maintain_order="left",
         )
     about_shown = offers.notes_of(dataset, search, prices, shown) if prices.height else answer.notes
-    notes = [*named, *about_shown, *(providers_without_equal(dataset, table) if equals else [])]
+    notes = [*about_shown, *(providers_without_equal(dataset, table) if equals else [])]
     return MachineComparison(table, tuple(notes), answer.sheets)
 
 

@@ -61,9 +61,22 @@ def answer(
     given = option_values.read(options)
     providers = request.providers(names, given.pop("provider", None))
     (machine,), named = words.resolve_machines(names, [name], providers)
-    search = _search(names, machine, given)
+    search = request.request(names, "", searching.EVERY_WAY, **given)
     if overlays is not None:
         warn_unmatched(dataset, overlays, names)
+    found = of_search(dataset, machine, search, overlays)
+    return replace(found, notes=(*named, *found.notes))
+
+
+def of_search(
+    dataset: "Release",
+    machine: machines.NamedMachine,
+    search: Search,
+    overlays: "Overlays | None" = None,
+) -> MachineAnswer:
+    """Answer a search that was understood, about one machine type."""
+    only = frozenset({(machine.provider, machine.instance_type)})
+    search = replace(search, machines=only, providers=frozenset({machine.provider}))
     rows = _rows(dataset, search, overlays)
     hosts = absence.hosts_of(dataset, machine) if rows.is_empty() else []
     if hosts:
@@ -74,13 +87,7 @@ def answer(
     notes = _notes(dataset, machine, search) if empty else of_rows
     is_sheet = machine.provider in age.sheets(dataset)
     has = specification(dataset, machine)
-    return MachineAnswer(machine, has, rows, (*named, *notes), is_sheet)
-
-
-def _search(names: ReleaseWords, machine: machines.NamedMachine, options: Options) -> Search:
-    search = request.request(names, "", searching.EVERY_WAY, **options)
-    only = frozenset({(machine.provider, machine.instance_type)})
-    return replace(search, machines=only, providers=frozenset({machine.provider}))
+    return MachineAnswer(machine, has, rows, notes, is_sheet)
 
 
 def _rows(dataset: "Release", search: Search, overlays: "Overlays | None") -> pl.DataFrame:

@@ -30,11 +30,18 @@ from hwprices.schemas.vocabulary import (
 
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
-_SKIPPED = """a all and at by cheapest cloud clouds cost costs for from in instance
-instances lowest machine machines of on only or per price prices the versus vs what which
-with"""
+_SKIPPED = """a against all an and any are at available by can change changed cheap cheapest cloud
+clouds come comes compare cost costs current currently did do does find for from get give has have
+history hour hourly how i in instance instances is kind kinds least list lowest machine machines me
+much need now of offer offers on only option options or per please price prices pricing region
+regions rent running sell sells show the there to today type types versus vs want way ways what
+where which with you"""
 SKIPPED = frozenset(_SKIPPED.split())
-"""Words of a sentence that ask for nothing."""
+"""Words of a sentence that ask for nothing. Codes of countries are among them: India has to be
+written as a name, because "h100 in europe" does not mean it."""
+
+_ENDS = "?!.:\"'"
+"""Signs of a sentence around a word."""
 
 OTHER_NAMES = {
     "arm": ("arch", "arm64"),
@@ -167,7 +174,8 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     for limit in _LIMIT.finditer(text):
         search = _merge(search, Meaning("price", {"max_price": Decimal(limit[1])}))
     text = _LIMIT.sub(" ", text)
-    words = [word for word in option_values.SEPARATOR.split(text) if word]
+    stripped = (word.strip(_ENDS) for word in option_values.SEPARATOR.split(text))
+    words = [word for word in stripped if word]
     while words:
         number = _NUMBER.fullmatch(words[0])
         context = search if asks_for_accelerators(search) else options
@@ -244,6 +252,8 @@ def _first_meaning(
     """Understand the first words: as many together as make sense."""
     for count in range(min(MAX_WORDS, len(words)), 0, -1):
         phrase = " ".join(words[:count])
+        if phrase.lower() in SKIPPED:
+            return 1, None
         meanings = meanings_of(phrase, names, search)
         kinds = {meaning.kind for meaning in meanings}
         if len(kinds) > 1:
@@ -253,8 +263,6 @@ def _first_meaning(
             )
         if meanings:
             return count, meanings[0]
-        if count == 1 and words[0].lower() in SKIPPED:
-            return 1, None
     raise HwpricesError(f"{words[0]!r} is not understood", _suggestions(words[0], names))
 
 
@@ -305,11 +313,12 @@ def _without_same(meanings: list[Meaning], text: str, names: ReleaseWords) -> li
     """Leave out meanings that a word cannot have beside its others.
 
     h100-380 and "NVIDIA H100" are names of machines: "h100" means all machines with an H100.
-    "google" is a cloud and the maker of TPUs: it means the cloud.
+    "google" is a cloud and the maker of TPUs: it means the cloud, and so does "aws" beside regions
+    such as AWS GovCloud.
     """
     kinds = {meaning.kind for meaning in meanings}
-    if {"accelerator", "provider"} <= kinds:
-        return [meaning for meaning in meanings if meaning.kind != "accelerator"]
+    if "provider" in kinds:
+        return [meaning for meaning in meanings if meaning.kind not in ("accelerator", "place")]
     exact = any(machine.instance_type.lower() == text for machine in names.machines)
     if exact or not {"accelerator", "type"} <= kinds:
         return meanings
@@ -528,7 +537,8 @@ def more_than_one(name: str) -> HwpricesError:
 
 def _suggestions(word: str, names: ReleaseWords) -> str:
     """Write near names of any kind for a word that means nothing."""
-    text = _COUNTED.sub(r"\2", word.lower())
+    counted = _COUNTED.fullmatch(word.lower())
+    text = counted[2] if counted else word.lower()
     spellings = {
         **{m.normal_name: m.instance_type for m in names.machines},
         **{place.region: place.region for place in names.places},

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hwprices.errors import cannot_write
+from hwprices.read.report import programs
 from hwprices.read.report.index import bundled, index
 from hwprices.read.report.pages import Machines, ReportPage, ReportPages
 from hwprices.release.release import Release
@@ -65,3 +66,5 @@ def pages(dataset: Release, machines: Machines = "all") -> Iterator[ReportPage]:
     single = ReportPages(dataset, offers)
     yield from single.accelerators()
     yield from single.machines(machines)
+    for path, text in programs.files(dataset, machines):
+        yield ReportPage(path, text)

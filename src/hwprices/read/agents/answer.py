@@ -1,0 +1,217 @@
+"""What all answers to agents have in common: cited figures, what is not covered, and their length.
+
+An answer is a few figures, each with its price_id, its age, its currency and a citation that
+``hwprices recheck`` takes, and ``not_covered``: what the answer does not say and might be thought
+to. It exists twice: as JSON (``to_dict``) and as a short text (``to_text``), because some programs
+show their model only one of the two. Both together are at most MAX_TOKENS.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from hwprices.read import citation
+from hwprices.read.export.plain_json import to_json
+from hwprices.read.find import absence
+from hwprices.release.wording import counted, plain, purchase, system
+
+if TYPE_CHECKING:
+    from hwprices.release.release import Release
+
+MAX_TOKENS = 2_000
+"""Of an answer, JSON and text together. Programs cut answers off at 25,000; a model that asks ten
+questions should not have to read that much."""
+
+MAX_SENTENCE = 300
+"""Letters of a sentence in ``not_covered``."""
+
+Figure = dict[str, Any]
+"""One result: JSON values by name."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The results of a question, the best first.
+
+    ``lines`` has the text of each result; ``about``: values that hold for all; ``total``: how many
+    there are, of which ``results`` are the first.
+    """
+
+    headline: str
+    release: str
+    results: Sequence[Figure]
+    lines: Sequence[str] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+    not_covered: Sequence[str] = ()
+    total: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON values."""
+        more = max(self.total - len(self.results), 0)
+        return {
+            "release": self.release,
+            **self.about,
+            "results": list(self.results),
+            **({"more_results": more} if more else {}),
+            "not_covered": list(self.not_covered),
+        }
+
+    def to_text(self) -> str:
+        """Return the answer as lines of text."""
+        more = max(self.total - len(self.results), 0)
+        lines = [self.headline, *self.lines[: len(self.results)]]
+        lines += [f"and {more} more: narrow the question"] * (more > 0)
+        cited = [result["citation"] for result in self.results if "citation" in result]
+        lines += [f"Citation of the first: {reference}" for reference in cited[:1]]
+        lines += [f"Not covered: {sentence}" for sentence in self.not_covered]
+        return "\n".join(lines)
+
+    def fitted(self, max_tokens: int = MAX_TOKENS) -> "Answer":
+        """Leave out the last results until the rest is short enough."""
+        answer = replace(self, total=max(self.total, len(self.results)))
+        while tokens_of(answer) > max_tokens and len(answer.results) > 1:
+            answer = replace(answer, results=answer.results[:-1])
+        return answer
+
+
+_PIECE = re.compile(r"[A-Za-z]+|\d+|\s+|[^\w\s]|\w")
+
+
+def tokens_in(text: str) -> int:
+    """Estimate the tokens of a text; rather too many than too few.
+
+    Tokenizers cut at the border of letters, digits and signs. A token has about four letters of
+    English or three digits, or a sign. Over the answers of the tests it is 1.1 to 1.4 times what
+    four tokenizers count (cl100k_base, o200k_base, Anthropic's and DeepSeek's published ones).
+
+    >>> tokens_in("55.04 USD/h")
+    7
+    """
+    size = {True: 4, False: 3}
+    pieces = _PIECE.findall(text)
+    return sum(-(-len(piece) // size[piece.isalpha()]) for piece in pieces if piece != " ")
+
+
+def tokens_of(answer: Answer) -> int:
+    """Estimate the tokens of an answer, JSON and text together."""
+    return tokens_in(to_json(answer.to_dict())) + tokens_in(answer.to_text())
+
+
+def known(values: Mapping[str, Any]) -> Figure:
+    """Return the values that are known, decimals as numbers."""
+    return {
+        name: float(value) if isinstance(value, Decimal) else value
+        for name, value in values.items()
+        if value is not None and value not in ([], "")
+    }
+
+
+def age(seen: datetime) -> Figure:
+    """Return when a price was seen, and how many days ago."""
+    at = seen if seen.tzinfo else seen.replace(tzinfo=UTC)
+    return {"seen": f"{at:%Y-%m-%d}", "age_days": (datetime.now(UTC) - at).days}
+
+
+def price_figure(row: Mapping[str, Any]) -> Figure:
+    """Return a row of ``find`` or ``price`` as a figure, still without its citation."""
+    count = row["accelerator_count"]
+    devices = f"{plain(count)} x {row['accelerator_id'] or row['accelerator_kind']}"
+    usd = row["usd_per_hour"] if row["currency"] != "USD" else None
+    each = round(row["effective_hourly"] / Decimal(count), 6) if count and count != 1 else None
+    return known(
+        {
+            "price_per_hour": row["effective_hourly"],
+            "currency": row["currency"],
+            "usd_per_hour": usd,
+            "price_per_accelerator_hour": each,
+            "machine": row["instance_type"],
+            "provider": row["provider"],
+            "region": row["region"],
+            "zone": row["zone"],
+            "purchase": purchase(row),
+            "system": system(row),
+            "accelerators": devices if count else None,
+            "vcpus": row["vcpus"],
+            "memory_gib": row["memory_gib"],
+            "upfront": row["upfront"] or None,
+            "flags": list(row["flags"]),
+            "stale": row["stale"] or None,
+            **age(row["observed_at"]),
+            "price_id": row["price_id"],
+        }
+    )
+
+
+def price_line(figure: Figure) -> str:
+    """Write a price as a line of text."""
+    each = figure.get("price_per_accelerator_hour")
+    parts = [
+        f"{figure['price_per_hour']:.10g} {figure['currency']}/h"
+        + (f" ({each:.6g} per accelerator)" if each else ""),
+        f"{figure['machine']} ({figure['provider']} {figure.get('zone') or figure['region']})",
+        figure["purchase"],
+        figure["system"],
+        f"seen {figure['seen']}" + ", stale" * bool(figure.get("stale")),
+    ]
+    return ", ".join(parts)
+
+
+def cited(dataset: "Release", figures: Sequence[Figure]) -> list[Figure]:
+    """Add to each figure with a price_id the reference that ``hwprices recheck`` takes."""
+    ids = [figure["price_id"] for figure in figures if "price_id" in figure]
+    citations = citation.cite_all(dataset, list(dict.fromkeys(ids))) if ids else []
+    references = {one.price_id: one.reference for one in citations}
+    return [
+        figure | {"citation": references[figure["price_id"]]} if "price_id" in figure else figure
+        for figure in figures
+    ]
+
+
+def not_covered(
+    dataset: "Release", providers: Iterable[str] = (), notes: Iterable[str] = ()
+) -> list[str]:
+    """List what an answer does not cover: notes, regions without prices, what was not collected.
+
+    Args:
+        dataset: the release.
+        providers: those that the answer is about; all without any.
+        notes: sentences of the answer's own.
+    """
+    entries = dataset.release.providers
+    asked = sorted(set(providers) & set(entries)) or sorted(entries)
+    covered = absence.coverage(dataset)
+    gaps = [
+        f"{name} {one.known - len(one.priced)} of {one.known}"
+        for name, one in covered.items()
+        if name in asked and len(one.priced) < one.known
+    ]
+    recorded = [name for name in asked if entries[name].origin == "sample"]
+    kept = [name for name in asked if entries[name].status == "kept"]
+    every = f"all {len(recorded)} clouds" if len(recorded) == len(entries) else ", ".join(recorded)
+    sentences = [*map(for_agents, notes)]
+    if gaps:
+        sentences.append(f"Regions without prices here: {', '.join(gaps)}.")
+    if len(asked) == len(entries):
+        sentences.append(f"Clouds other than {', '.join(sorted(entries))}.")
+    if recorded:
+        sentences.append(f"Not collected live, but from recordings: {every}.")
+    if kept:
+        sentences.append(f"Kept from an earlier collection, because one failed: {', '.join(kept)}.")
+    return [sentence[:MAX_SENTENCE] for sentence in sentences]
+
+
+_OPTION = re.compile(r"--usd-per (\w+)=…(?: --usd-per (\w+)=…)*")
+
+
+def for_agents(sentence: str) -> str:
+    """Write a sentence of the command line for tools: an exchange rate is an argument of theirs."""
+    return _OPTION.sub(lambda found: f'usd_per {{"{found[1]}": …}}', sentence)
+
+
+def of_rows(count: int, noun: str, text: str, release: str) -> str:
+    """Write the headline of an answer."""
+    about = f" for {text!r}" if text.strip() else ""
+    return f"{counted(count, noun)}{about}, release {release}"

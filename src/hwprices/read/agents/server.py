@@ -1,0 +1,189 @@
+"""Serve the tools of ``catalog`` by the Model Context Protocol, over stdio or HTTP.
+
+It needs the extra ``hwprices[mcp]``. The release is opened in the background, after the program
+that started the server has the list of tools: polars takes half a second.
+"""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    ToolAnnotations,
+)
+from mcp.types import Tool as ListedTool
+
+from hwprices import __version__
+from hwprices.errors import HwpricesError
+from hwprices.read.agents.catalog import SQL, TOOLS, Tool
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from hwprices.read.dataset import Dataset
+
+INSTRUCTIONS = """List prices of AI and cloud hardware, each traced to the vendor's page. Ask in a
+few words: 8xH100 europe 1y. Every price has a price_id, currency, age and citation. Quote a figure
+with its currency, the day it was seen and its citation, and say what not_covered says. Prices are
+without tax, storage, network traffic and negotiated discounts, and say nothing of free capacity. If
+a tool finds nothing, call coverage before you say that something is not sold."""
+
+LOOPBACK = "127.0.0.1"
+"""The only address that the HTTP server listens on: it has no login."""
+
+OUTPUT_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "release": {"type": "string"},
+        "results": {"type": "array", "items": {"type": "object"}},
+        "not_covered": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["release", "results", "not_covered"],
+}
+"""What every answer has; each tool adds values of its own."""
+
+WARMED = ("prices", "instance_types", "regions", "price_history", "accelerators", "offers")
+"""Tables that are read before the first question."""
+
+
+LOOK_AGAIN = 60.0
+"""Seconds after which a question looks whether there is a newer release."""
+
+
+class Release:
+    """The release that questions are about, opened when first needed and kept open."""
+
+    def __init__(self, root: str, version: str) -> None:
+        self._root = root
+        self._version = version
+        self._lock = threading.Lock()
+        self._opened: Dataset | None = None
+        self._looked = 0.0
+
+    def get(self) -> "Dataset":
+        """Return the release.
+
+        Raises:
+            HwpricesError: there is none at the root.
+        """
+        from hwprices.read.agents.kept import KeptDataset
+
+        with self._lock:
+            now = time.monotonic()
+            if self._opened is None or now - self._looked > LOOK_AGAIN:
+                self._looked = now
+                found = KeptDataset.at_root(self._root, self._version)
+                if self._opened is None or found.version != self._opened.version:
+                    self._opened = found
+            return self._opened
+
+    def warm(self) -> None:
+        """Open the release and read its tables in the background."""
+        threading.Thread(target=self._warm, daemon=True).start()
+
+    def _warm(self) -> None:
+        try:
+            dataset = self.get()
+            for table in WARMED:
+                dataset.scan(table)
+        except Exception:  # noqa: BLE001 - the first question tells
+            return
+
+
+class Door:
+    """The handlers of a server: they list the tools and call them."""
+
+    def __init__(self, release: Release, tools: Sequence[Tool]) -> None:
+        self._release = release
+        self._tools = {tool.name: tool for tool in tools}
+
+    async def list_tools(
+        self, context: "ServerRequestContext[Any]", params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        """List the tools."""
+        self._release.warm()
+        return ListToolsResult(tools=[listed(tool) for tool in self._tools.values()])
+
+    async def call_tool(
+        self, context: "ServerRequestContext[Any]", params: CallToolRequestParams
+    ) -> CallToolResult:
+        """Call a tool, in a thread of its own."""
+        return await anyio.to_thread.run_sync(
+            partial(self.answer, params.name, params.arguments or {})
+        )
+
+    def answer(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
+        """Return a tool's answer, or an error that says how to ask."""
+        from hwprices.read.agents import tools
+        from hwprices.read.export.plain_json import plain
+
+        tool = self._tools.get(name)
+        if tool is None:
+            return _error(f"there is no tool {name!r}. There are: {', '.join(self._tools)}.")
+        try:
+            answer = tools.call(self._release.get(), tool, arguments)
+        except HwpricesError as error:
+            argument = next(iter(tool.arguments))
+            return _error(f'{error} Example: {tool.name}({argument}="{tool.example}")')
+        text = TextContent(type="text", text=answer.to_text())
+        return CallToolResult(content=[text], structured_content=plain(answer.to_dict()))
+
+
+def _error(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+
+
+def listed(tool: Tool) -> ListedTool:
+    """Return a tool as the protocol lists it."""
+    return ListedTool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=dict(OUTPUT_SCHEMA),
+        annotations=ToolAnnotations(
+            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+        ),
+    )
+
+
+def make(root: str, version: str = "latest", *, sql: bool = False) -> "Server[Any]":
+    """Make the server for the release of a dataset. ``sql``: with the tool sql."""
+    door = Door(Release(root, version), [*TOOLS, SQL] if sql else TOOLS)
+    return Server(
+        "hwprices",
+        version=__version__,
+        title="hwprices: what AI and cloud hardware costs",
+        instructions=" ".join(INSTRUCTIONS.split()),
+        on_list_tools=door.list_tools,
+        on_call_tool=door.call_tool,
+    )
+
+
+def serve_stdio(server: "Server[Any]") -> None:
+    """Serve one program over stdin and stdout, until it closes them."""
+
+    async def run() -> None:
+        async with stdio_server() as (incoming, outgoing):
+            await server.run(incoming, outgoing, server.create_initialization_options())
+
+    anyio.run(run)
+
+
+def serve_http(server: "Server[Any]", port: int) -> None:
+    """Serve programs of this machine by streamable HTTP, at /mcp, until Ctrl-C."""
+    import uvicorn
+
+    app = server.streamable_http_app(host=LOOPBACK, json_response=True, stateless_http=True)
+    uvicorn.run(app, host=LOOPBACK, port=port, log_level="warning")

@@ -1,0 +1,351 @@
+"""Write the files of a report that programs read: Markdown, llms.txt, gpu-offers.json.
+
+Each page of an accelerator or a machine type has a twin in Markdown beside it, made from the tables
+and not from the page. ``gpu-offers.json`` is small enough to be copied into another project: one
+line for each accelerator, provider and purchase option, the cheapest, with its citation.
+``gpu-offers.schema.json`` says what its names mean; they are never renamed (docs/compatibility.md).
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from hwprices.hidden_characters import escaped
+from hwprices.read.citation import cite_all
+from hwprices.read.find import search as searching
+from hwprices.read.report.pages import MACHINE, SHEET, Machines, file_name
+from hwprices.read.summary import provider_title
+from hwprices.release import age
+from hwprices.release.real_prices import REAL, is_private_host
+from hwprices.release.release import Release
+from hwprices.release.wording import plain, purchase
+from hwprices.units import NUMBER_FORMATS
+
+MACHINE_KEY = ["provider", "instance_type"]
+
+OFFER_KEY = ["accelerator_id", "provider", "community", "purchase_option", "term_months"]
+"""What has one line in gpu-offers.json, in each currency."""
+
+SCHEMA_FILE = "gpu-offers.schema.json"
+
+
+def files(dataset: Release, machines: Machines = "all") -> Iterator[tuple[str, str]]:
+    """Make the files one by one: each with its path below the report, and its text.
+
+    ``machines``: which machine types have a page.
+    """
+    prices = _prices(dataset, machines)
+    by_machine = prices.partition_by(MACHINE_KEY, as_dict=True, maintain_order=True)
+    sheet = dataset.scan("accelerators").sort("vendor", "name").collect()
+    cheapest = _cheapest(prices)
+    references = _references(dataset, prices["price_id"].to_list())
+    yield ("llms.txt", _llms(dataset, sheet))
+    yield ("gpu-offers.json", _gpu_offers(dataset, cheapest, references))
+    yield (SCHEMA_FILE, json.dumps(SCHEMA, indent=1) + "\n")
+    for row in sheet.iter_rows(named=True):
+        own = cheapest.filter(accelerator_id=row["accelerator_id"])
+        path = f"accelerators/{file_name(row['accelerator_id'])}.md"
+        yield (path, _accelerator(dataset, row, own, references))
+    types = {
+        (row["provider"], row["instance_type"]): row
+        for row in dataset.scan("instance_types").collect().iter_rows(named=True)
+    }
+    for key in _machines(dataset, machines):
+        row = types.get(key, {})
+        own = by_machine.get(key, prices.clear())
+        yield (machine_path(*key), _machine(dataset, key, row, own, references))
+
+
+def machine_path(provider: str, name: str) -> str:
+    """Return the path of a machine type's Markdown, below the report."""
+    return f"machines/{file_name(provider)}/{file_name(name)}.md"
+
+
+def _machines(dataset: Release, machines: Machines) -> list[tuple[str, str]]:
+    """List the machine types that have a page: those with an offer, priced or not."""
+    offers = dataset.scan("offers")
+    if machines == "accelerators":
+        offers = offers.filter(pl.col("accelerator_count") > 0)
+    return list(offers.select(MACHINE_KEY).unique().sort(MACHINE_KEY).collect().iter_rows())
+
+
+def _prices(dataset: Release, machines: Machines) -> pl.DataFrame:
+    """Return the real prices of Linux on shared hardware, the cheapest of each machine first."""
+    listed = searching.prices(dataset, searching.USUAL).filter(*REAL)
+    rows = searching.priced(listed, searching.USUAL).with_columns(
+        stale=age.stale(dataset), community=is_private_host()
+    )
+    if machines == "accelerators":
+        rows = rows.filter(pl.col("accelerator_count") > 0)
+    return rows.sort(*MACHINE_KEY, "effective_hourly", "region", "price_id").collect()
+
+
+def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
+    """Return the cheapest price of one accelerator, for each line of gpu-offers.json."""
+    each = pl.col("effective_hourly") / pl.col("accelerator_count").cast(pl.Decimal(38, 10))
+    known = prices.filter(pl.col("accelerator_count") > 0, pl.col("accelerator_id").is_not_null())
+    key = [*OFFER_KEY, "currency"]
+    return (
+        known.with_columns(each=each)
+        .sort(*key, "each", "region", "instance_type", "price_id")
+        .unique(key, keep="first", maintain_order=True)
+    )
+
+
+def _references(dataset: Release, ids: Sequence[str]) -> dict[str, str]:
+    return {one.price_id: one.reference for one in cite_all(dataset, ids)}
+
+
+def _gpu_offers(dataset: Release, cheapest: pl.DataFrame, references: Mapping[str, str]) -> str:
+    """Write gpu-offers.json, an offer a line."""
+    head = {
+        "$schema": SCHEMA_FILE,
+        "schema_version": 1,
+        "release": dataset.version,
+        "created_at": dataset.release.created_at,
+        "recorded": sorted(n for n, e in dataset.release.providers.items() if e.origin == "sample"),
+    }
+    lines = [
+        json.dumps(_offer(row, references), ensure_ascii=False, separators=(",", ":"))
+        for row in cheapest.iter_rows(named=True)
+    ]
+    start = json.dumps(head, ensure_ascii=False)[:-1]
+    return f'{start}, "offers": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def _offer(row: Mapping[str, Any], references: Mapping[str, str]) -> dict[str, Any]:
+    values = {
+        "accelerator": row["accelerator_id"],
+        "provider": row["provider"],
+        "option": row["purchase_option"],
+        "term_months": row["term_months"] or None,
+        "community": row["community"] or None,
+        "price": plain(row["each"]),
+        "currency": row["currency"],
+        "machine": row["instance_type"],
+        "accelerators": row["accelerator_count"],
+        "region": row["region"],
+        "seen": f"{row['observed_at']:%Y-%m-%d}",
+        "stale": row["stale"] or None,
+        "citation": references[row["price_id"]],
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+SCHEMA: Mapping[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "hwprices: what accelerators cost to rent",
+    "description": "The cheapest list price of one accelerator for an hour, of each provider and"
+    " purchase option: Linux, shared tenancy, license included, without tax.",
+    "type": "object",
+    "required": ["schema_version", "release", "created_at", "recorded", "offers"],
+    "properties": {
+        "$schema": {"type": "string"},
+        "schema_version": {"const": 1},
+        "release": _text("Version of the release: hwprices --version."),
+        "created_at": {"type": "string", "format": "date-time"},
+        "recorded": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Providers whose prices are recordings: no live run has confirmed them.",
+        },
+        "offers": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": [
+                    "accelerator",
+                    "provider",
+                    "option",
+                    "price",
+                    "currency",
+                    "machine",
+                    "accelerators",
+                    "region",
+                    "seen",
+                    "citation",
+                ],
+                "properties": {
+                    "accelerator": _text("accelerator_id of the table accelerators."),
+                    "provider": _text("Provider: aws, gcp, azure …"),
+                    "option": _text("purchase_option: on_demand, spot, reserved, committed_use …"),
+                    "term_months": {
+                        "type": "integer",
+                        "description": "Length of the commitment; absent without one.",
+                    },
+                    "community": {
+                        "const": True,
+                        "description": "The machine is a private person's.",
+                    },
+                    "price": {
+                        "type": "string",
+                        "pattern": r"^\d+(\.\d+)?$",
+                        "description": "Price of one accelerator for an hour, a decimal: that of"
+                        " the machine / accelerators; of a commitment with its upfront fee spread.",
+                    },
+                    "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
+                    "machine": _text("Machine type with the cheapest such price."),
+                    "accelerators": {
+                        "type": "number",
+                        "exclusiveMinimum": 0,
+                        "description": "Accelerators of the machine; a share is below 1.",
+                    },
+                    "region": _text("Its region."),
+                    "seen": {
+                        "type": "string",
+                        "format": "date",
+                        "description": "Day on which the vendor's page was fetched.",
+                    },
+                    "stale": {
+                        "const": True,
+                        "description": "Seen more than 90 days before the release.",
+                    },
+                    "citation": _text("What hwprices recheck takes, of the machine's price."),
+                },
+            },
+        },
+    },
+}
+"""JSON Schema of gpu-offers.json."""
+
+
+def cell(value: object) -> str:
+    """Write a value into a table of Markdown: what a release holds is text, never a mark."""
+    text = escaped(" ".join(str(value).split()))
+    for mark in "\\|[]<>*`_":
+        text = text.replace(mark, f"\\{mark}")
+    return text
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Write a table of Markdown."""
+    lines = [list(headings), ["---"] * len(headings), *([cell(c) for c in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _facts(names: Sequence[str], row: Mapping[str, Any]) -> list[tuple[str, object]]:
+    return [
+        (name, _written(row[name])) for name in names if row.get(name) not in (None, "", "none", 0)
+    ]
+
+
+def _written(value: Any) -> object:
+    return plain(Decimal(repr(value))) if isinstance(value, float) else value
+
+
+def _accelerator(
+    dataset: Release, row: Mapping[str, Any], offers: pl.DataFrame, references: Mapping[str, str]
+) -> str:
+    rates = [(f"{name} dense", f"{row[column]:g}") for name, column in _rates(row)]
+    parts = [
+        f"# {cell(row['name'])}\n",
+        f"`{row['accelerator_id']}`, release {dataset.version}.\n",
+        "## Rent, one accelerator for an hour\n",
+        _rent(offers, references) if offers.height else "No cloud of this release sells it.\n",
+        "## The device\n",
+        table(["figure", "value"], [*_facts(SHEET, row), *rates]),
+        f"Source: {row['source_url']}, read on {row['as_of']}, confidence {row['confidence']}.\n",
+    ]
+    return "\n".join(parts)
+
+
+def _rates(row: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (f"{name} {'TOPS' if name == 'int8' else 'TFLOPS'}", column)
+        for name, column in NUMBER_FORMATS.items()
+        if row.get(column) is not None
+    ]
+
+
+def _rent(offers: pl.DataFrame, references: Mapping[str, str]) -> str:
+    rows = offers.sort("purchase_option", "term_months", "currency", "each", "provider")
+    return table(
+        ["provider", "how", "price", "currency", "machine", "region", "seen", "citation"],
+        [
+            (
+                row["provider"],
+                purchase(row) + ", community host" * row["community"],
+                plain(row["each"]),
+                row["currency"],
+                row["instance_type"],
+                row["region"],
+                f"{row['observed_at']:%Y-%m-%d}" + ", stale" * bool(row["stale"]),
+                references[row["price_id"]],
+            )
+            for row in rows.iter_rows(named=True)
+        ],
+    )
+
+
+def _machine(
+    dataset: Release,
+    key: tuple[str, str],
+    row: Mapping[str, Any],
+    prices: pl.DataFrame,
+    references: Mapping[str, str],
+) -> str:
+    provider, name = key
+    devices = [
+        f"{plain(device['count'])} x {device['accelerator_id'] or device['vendor_name']}"
+        for device in row.get("accelerators") or []
+    ]
+    about = [provider_title(dataset.release, provider), *devices]
+    listed = [
+        (
+            price["zone"] or price["region"],
+            purchase(price),
+            plain(price["effective_hourly"]),
+            price["currency"],
+            f"{price['observed_at']:%Y-%m-%d}" + ", stale" * bool(price["stale"]),
+            references[price["price_id"]],
+        )
+        for price in prices.iter_rows(named=True)
+    ]
+    headings = ["region", "how", "price", "currency", "seen", "citation"]
+    return "\n".join(
+        [
+            f"# {cell(name)}\n",
+            f"{cell(', '.join(about))}. Release {dataset.version}. Linux, shared tenancy, license"
+            " included; prices of the machine for an hour.\n",
+            "## Prices\n",
+            table(headings, listed) if listed else "No such price is known.\n",
+            "## The machine\n",
+            table(["figure", "value"], _facts(MACHINE, row)),
+        ]
+    )
+
+
+def _llms(dataset: Release, sheet: pl.DataFrame) -> str:
+    """Write llms.txt: where a program that reads text finds what."""
+    devices = [
+        f"- [{cell(name)}](accelerators/{file_name(key)}.md)"
+        for key, name in sheet.select("accelerator_id", "name").iter_rows()
+    ]
+    types = [
+        f"- [{cell(name)}]({machine_path(provider, name)}): {provider}"
+        for provider, name in _machines(dataset, "accelerators")
+    ]
+    return (
+        "# hwprices\n\n"
+        "> List prices of AI and cloud hardware for an hour, each traced to the vendor's page, and"
+        f" what the hardware can do. Release {dataset.version}.\n\n"
+        "Quote a price with its currency, the day it was seen and its citation; `hwprices recheck`"
+        " says whether a citation still holds. Prices are without tax, storage, traffic and"
+        " negotiated discounts. The release folder has the tables as Parquet; `hwprices mcp`"
+        " answers questions.\n\n"
+        "## Data\n\n"
+        "- [gpu-offers.json](gpu-offers.json): the cheapest price of each accelerator, provider and"
+        f" purchase option ([schema]({SCHEMA_FILE}))\n\n"
+        "## Accelerators\n\n" + "\n".join(devices) + "\n\n## Machines with accelerators\n\n"
+        "Other machine types have machines/PROVIDER/TYPE.md in a report of their own.\n\n"
+        + "\n".join(types)
+        + "\n"
+    )

@@ -1,0 +1,165 @@
+"""The server of agents, asked through a real client, and what its answers promise."""
+
+import json
+import re
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from hwprices.read.agents import clients
+from hwprices.read.agents.answer import MAX_TOKENS, tokens_in
+from tests.agents import harness, vendor
+from tests.agents.harness import Question, Score
+from tests.helpers.prefect_server import free_port
+
+PAGE = Path(__file__).parents[2] / "docs" / "agents.md"
+
+TOOLS = ["find", "price", "compare", "explain", "history", "recommend", "device", "coverage"]
+
+MISTAKES = [
+    ("find", {"question": "8xh1000 europe"}, "Did you mean h100"),
+    ("find", {"question": "h100 europ"}, "Did you mean europe"),
+    ("find", {}, "find needs the argument 'question'"),
+    ("find", {"text": "h100"}, "find has no argument 'text'. It takes: question, usd_per"),
+    ("find", {"question": 8}, "'question' is a string"),
+    ("price", {"question": "p5"}, "names 2 machine types: aws p5.48xlarge, aws p5.4xlarge"),
+    ("price", {"question": "h100"}, "names no machine type"),
+    ("compare", {"question": "europe"}, "names 0 machine types"),
+    ("explain", {"price": "0123456789abcdef01234567"}, "no price"),
+    ("recommend", {"model": "lama-3.1-70b"}, "llama-3.1-70b"),
+    ("device", {"name": "h100"}, "Name one: nvidia-h100-nvl-94gb"),
+    ("sql", {"query": "select 1"}, "there is no tool 'sql'"),
+]
+"""A call, and a part of the error that says what to do."""
+
+
+@pytest.fixture(scope="module")
+def answers(sample_root: Path) -> list[Any]:
+    """Ask every question and mistake in one session; the list of tools comes first."""
+    calls = [(one.tool, one.arguments) for one in harness.questions()]
+    calls += [(tool, arguments) for tool, arguments, _ in MISTAKES]
+    return anyio.run(partial(harness.ask, sample_root, calls))
+
+
+@pytest.fixture(scope="module")
+def scores(sample_root: Path, answers: list[Any]) -> list[Score]:
+    asked = harness.questions()
+    own = answers[1 : len(asked) + 1]
+    same = harness.held(sample_root, harness.citations(own))
+    return [harness.score(*pair, same) for pair in zip(asked, own, strict=True)]
+
+
+def test_every_question_is_answered(scores: list[Score]) -> None:
+    wrong = [score for score in scores if not score.is_right]
+    assert not wrong
+    assert len(scores) >= 80
+    assert sum(score.question.origin == "agent" for score in scores) >= 20
+
+
+def test_the_page_has_the_scores(scores: list[Score]) -> None:
+    assert harness.table(scores) in PAGE.read_text(encoding="utf-8")
+
+
+def test_every_citation_holds(sample_root: Path, answers: list[Any]) -> None:
+    asked = answers[1 : len(harness.questions()) + 1]
+    cited = harness.citations(asked)
+    assert len(cited) > 100
+    assert harness.held(sample_root, cited) == cited
+
+
+def test_every_answer_says_what_it_does_not_cover(answers: list[Any]) -> None:
+    for answer in answers[1 : len(harness.questions()) + 1]:
+        assert answer.structured_content["not_covered"]
+        assert "Not covered: " in answer.content[0].text
+        figures = [one for one in harness.tree(answer.structured_content) if "price_id" in one]
+        assert all({"currency", "age_days", "citation"} <= one.keys() for one in figures)
+
+
+@pytest.mark.parametrize("question", harness.questions(), ids=lambda one: one.question[:40])
+def test_what_is_right_stands_on_the_vendors_page(question: Question) -> None:
+    """The figures are the vendors': no code of the program gave them."""
+    place = question.vendor.removeprefix("absent: ")
+    if place.startswith("https://"):
+        return
+    if question.figure not in harness.PRICES:
+        assert bool(vendor.having(place)) == (place == question.vendor)
+        return
+    right = float(question.expected)
+    assert any(abs(float(figure) - right) <= 1e-6 for figure in vendor.stated(place))
+
+
+def test_a_mistake_is_answered_with_what_to_do(answers: list[Any]) -> None:
+    for (tool, _, part), answer in zip(MISTAKES, answers[-len(MISTAKES) :], strict=True):
+        text = answer.content[0].text
+        assert answer.is_error
+        assert part in text
+        assert f"Example: {tool}(" in text or tool == "sql"
+
+
+def test_a_program_lists_eight_tools_that_only_read(answers: list[Any]) -> None:
+    tools = answers[0]
+    assert [tool.name for tool in tools] == TOOLS
+    for tool in tools:
+        assert tool.annotations.read_only_hint
+        assert not tool.annotations.destructive_hint
+        assert re.search(r"For: |Call it ", tool.description)
+        assert all(about["description"] for about in tool.input_schema["properties"].values())
+    shown = [{"description": tool.description, **tool.input_schema} for tool in tools]
+    assert tokens_in(json.dumps(shown)) < 2 * MAX_TOKENS
+
+
+@pytest.mark.parametrize("name", clients.CLIENTS)
+def test_the_page_shows_the_lines_of_each_client(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "program", lambda: "hwprices")
+    lines, place = clients.config(name, "sample")
+    page = PAGE.read_text(encoding="utf-8")
+    assert f"\n{lines}\n" in page
+    assert f"`{name}`" in page
+    assert place.partition(": ")[2] in page or name == "claude"
+
+
+def test_lines_of_a_client_start_the_server(tmp_path: Path) -> None:
+    """They name the program and the dataset by their whole paths: a client starts elsewhere."""
+    command = json.loads(clients.config("cursor", "data")[0])["mcpServers"]["hwprices"]
+    assert Path(command["command"]).is_absolute()
+    assert command["args"] == ["mcp", "--root", str(Path.cwd() / "data")]
+
+
+def test_http_answers_this_machine_alone() -> None:
+    """A page of a stranger in a browser of this machine gets no answer either."""
+    port = free_port()
+    command = [sys.executable, "-m", "hwprices", "mcp", "--root", "sample"]
+    with subprocess.Popen([*command, "--http", str(port)], stderr=subprocess.PIPE) as server:
+        try:
+            url = server.stderr.readline().decode().strip()
+            assert url == f"http://127.0.0.1:{port}/mcp"
+            answer = anyio.run(partial(harness.ask_http, url, "find", {"question": "trn2"}))
+            assert "Not sold" in answer.content[0].text
+            body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            accept = {"accept": "application/json, text/event-stream"}
+            stranger = httpx.post(url, json=body, headers={**accept, "host": "prices.example"})
+            assert stranger.status_code in (403, 421)
+        finally:
+            server.terminate()
+
+
+def test_sql_reads_the_tables_and_nothing_else(sample_root: Path) -> None:
+    queries = [
+        "select count(*) as n from prices where provider = 'aws'",
+        "select * from read_text('/etc/passwd')",
+        "copy prices to 'prices.csv'",
+        "selct 1",
+    ]
+    calls = [("sql", {"query": query}) for query in queries]
+    tools, counted, *refused = anyio.run(partial(harness.ask, sample_root, calls, "--sql"))
+    assert [tool.name for tool in tools] == [*TOOLS, "sql"]
+    assert counted.structured_content["results"][0]["n"] > 1_000
+    assert all(answer.is_error for answer in refused)

@@ -1,0 +1,98 @@
+"""The files of a report for programs: gpu-offers.json, Markdown, llms.txt."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import hwprices
+from hwprices.read.report import programs
+
+MOST_BYTES = 300_000
+
+
+@pytest.fixture(scope="module")
+def files(sample_root: Path) -> dict[str, str]:
+    return dict(programs.files(hwprices.open(sample_root), "accelerators"))
+
+
+@pytest.fixture(scope="module")
+def offers(files: dict[str, str]) -> list[dict[str, Any]]:
+    return json.loads(files["gpu-offers.json"])["offers"]
+
+
+def test_gpu_offers_are_small_and_as_their_schema_says(files: dict[str, str]) -> None:
+    text = files["gpu-offers.json"]
+    assert len(text.encode()) < MOST_BYTES
+    schema = json.loads(files["gpu-offers.schema.json"])
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(text), schema)
+    assert len(text.splitlines()) == len(json.loads(text)["offers"]) + 2
+
+
+def test_one_line_for_each_accelerator_provider_and_option(offers: list[dict[str, Any]]) -> None:
+    key = ("accelerator", "provider", "community", "option", "term_months", "currency")
+    assert len({tuple(offer.get(name) for name in key) for offer in offers}) == len(offers)
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "provider", "option", "price", "currency"),
+    [
+        ("nvidia-h100-sxm5-80gb", "aws", "on_demand", "6.88", "USD"),  # p5.48xlarge: 55.04 / 8
+        ("nvidia-h100-sxm5-80gb", "nebius", "spot", "2.15", "USD"),
+        ("nvidia-h100-sxm5-80gb", "coreweave", "spot", "2.43875", "USD"),  # 19.51 / 8
+        ("nvidia-l40s", "ovh", "on_demand", "1.4", "EUR"),
+        ("amd-mi300x", "runpod", "on_demand", "2.39", "USD"),
+        ("nvidia-b200", "gcp", "dws_calendar", "11.277", "USD"),
+    ],
+)
+def test_offers_are_the_cheapest_per_accelerator(
+    offers: list[dict[str, Any]],
+    accelerator: str,
+    provider: str,
+    option: str,
+    price: str,
+    currency: str,
+) -> None:
+    (found,) = [
+        offer
+        for offer in offers
+        if (offer["accelerator"], offer["provider"], offer["option"])
+        == (accelerator, provider, option)
+        and "community" not in offer
+    ]
+    assert (found["price"], found["currency"]) == (price, currency)
+
+
+def test_every_citation_in_the_files_holds(sample_root: Path, files: dict[str, str]) -> None:
+    text = "\n".join(text for path, text in files.items() if not path.startswith("machines/azure"))
+    answers = hwprices.open(sample_root).recheck(text)
+    assert len(answers) > 500
+    assert {answer.status for answer in answers} == {"SAME"}
+
+
+def test_each_page_has_a_twin_in_markdown(folder: Path) -> None:
+    pages = {path for path in folder.rglob("*.html") if not path.name.startswith("index")}
+    assert len(pages) > 4
+    assert all(path.with_suffix(".md").exists() for path in pages)
+    assert {"llms.txt", "gpu-offers.json"} <= {path.name for path in folder.iterdir()}
+
+
+def test_links_of_llms_txt_lead_to_files(files: dict[str, str]) -> None:
+    links = re.findall(r"(?<!\\)\]\(([^)]+)\)", files["llms.txt"])
+    assert len(links) > 400
+    assert set(links) <= files.keys()
+    assert set(files) - set(links) <= {"llms.txt"}
+
+
+def test_a_page_in_markdown_has_price_and_specification(files: dict[str, str]) -> None:
+    page = files["machines/aws/p5.48xlarge.md"]
+    assert "| us-east-1 | on demand | 55.04 | USD | 2026-07-20 |" in page
+    assert "| network\\_gbps\\_max | 3200 |" in page
+
+
+def test_what_a_release_holds_is_no_mark() -> None:
+    assert programs.cell("a|b\n<img> [x](y)") == "a\\|b \\<img\\> \\[x\\](y)"
