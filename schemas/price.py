@@ -213,6 +213,10 @@ class ComponentPrices(Table):
     accelerator_id: pl.String = column(
         "Spec sheet of the part, where it is an accelerator.", nullable=True
     )
+    service: pl.String = column(
+        "The vendor's service that sells it, where price lists are by service: AmazonSageMaker.",
+        nullable=True,
+    )
     sku_id: pl.String = column("Vendor's SKU.", focus="SkuId")
     sku_price_id: pl.String = column(
         "Vendor's id of this price of the SKU, by which a bill names it: AWS rate code, Azure meter"

@@ -162,6 +162,8 @@ def render_machine(
             rest = counted(known.height - drawn.height, "price")
             line = f"not shown: {rest} of other systems, software or tenancy (--os any)"
             parts.append(Text(line))
+    if answer.managed.height:
+        parts.append(_managed(answer.managed))
     parts += [Text(note, "yellow") for note in answer.notes]
     unknown = answer.rows.filter(pl.col("effective_hourly").is_null())
     for reason, count in unknown.group_by("price_reason").len().sort("len").iter_rows():
@@ -275,6 +277,25 @@ def _price_ranges(known: pl.DataFrame, limit: int | None, per: str) -> Table:
         caption="\n".join(captions),
         least=["regions", PAYS_FROM, "up to", "per year", "cheapest in", "per month"],
     )
+
+
+def _managed(prices: pl.DataFrame) -> Table:
+    """Draw what the machine costs in SageMaker: a row for each use, its cheapest region."""
+    uses = prices.group_by("use", maintain_order=True).agg(
+        pl.all().first(), regions=pl.col("region").n_unique()
+    )
+    headings = ["use", "per hour", "of on demand", "cheapest in", "regions"]
+    rows = [
+        [
+            row["use"],
+            amount(row, "hourly"),
+            f"{row['factor']:.2f} ×" if row["factor"] else "",
+            row["region"],
+            str(row["regions"]),
+        ]
+        for row in uses.iter_rows(named=True)
+    ]
+    return table(headings, rows, title="\nIn SageMaker", right=["per hour", "of on demand"])
 
 
 def _for(row: Mapping[str, Any], column: str, hours: int) -> str:

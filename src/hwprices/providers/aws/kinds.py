@@ -3,6 +3,7 @@
 PRICE_LIST = "prices"
 DATA_TRANSFER = "data_transfer"
 PUBLIC_IPS = "public_ips"
+SAGEMAKER = "sagemaker"
 SAVINGS_PLANS = "savings_plans"
 SPOT_ADVISOR = "spot_advisor"
 REGIONS = "regions"
@@ -12,7 +13,13 @@ OFFERINGS = "offerings"
 SPOT = "spot"
 CAPACITY_BLOCKS = "capacity_blocks"
 
-PART_LISTS = {DATA_TRANSFER: "AWSDataTransfer", PUBLIC_IPS: "AmazonVPC"}
+EC2 = "AmazonEC2"
+
+PART_LISTS = {
+    DATA_TRANSFER: "AWSDataTransfer",
+    PUBLIC_IPS: "AmazonVPC",
+    SAGEMAKER: "AmazonSageMaker",
+}
 """Price lists of what is billed beside machines, and their names in the service index. They have
 the format of EC2's."""
 

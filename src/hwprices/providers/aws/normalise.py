@@ -62,12 +62,14 @@ def _component_prices(
     pages: Pages, region: str, own_files: frozenset[str], price_lists: list[PriceListFacts]
 ) -> Part | None:
     """Read what is billed beside machines in a region; None where no list has any."""
-    lists = [(facts.page, facts.parts) for facts in price_lists if facts.region == region]
-    for kind in kinds.PART_LISTS:
+    lists = [
+        (facts.page, kinds.EC2, facts.parts) for facts in price_lists if facts.region == region
+    ]
+    for kind, service in kinds.PART_LISTS.items():
         for page in pages.of(kind, region)[-1:]:
             with pages.leave_out(page):
                 price_list = read_price_list(pages, page, region, own_files, has_machines=False)
-                lists.append((page, price_list.facts.parts))
+                lists.append((page, service, price_list.facts.parts))
     return component_part(region, lists) if lists else None
 
 

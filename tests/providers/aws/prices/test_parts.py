@@ -2,12 +2,12 @@
 
 import csv
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from tests.helpers.aws_pages import ON_DEMAND, LandedPages, line, price_list
+from tools.sample.aws import PARTS_FILE, SOURCES
 
-with (Path(__file__).parent / "parts.csv").open(newline="") as file:
+with (SOURCES / PARTS_FILE).open(newline="") as file:
     PARTS = list(csv.DictReader(file))
 """Lines of us-east-1 as the lists have them, and what each becomes. SKUs, rates and
 units: AWS's lists AmazonEC2, AWSDataTransfer and AmazonVPC of 2026-08-31; codes of tiers: a bill of
@@ -113,3 +113,34 @@ def test_a_price_in_two_lists_is_one_row(tmp_path):
     for kind, body in lists.items():
         pages.add(kind, "us-east-1", body)
     assert pages.table("component_prices").height == len(PARTS)
+
+
+@pytest.mark.shared
+def test_every_known_hosting_price_of_sagemaker_is_read(shared, tmp_path):
+    with (shared / "truth/others/sagemaker.csv").open(newline="") as truth:
+        known = list(csv.DictReader(truth))
+    pages = LandedPages(tmp_path)
+    for region, prefix in (("us-east-1", "USE1-"), ("eu-west-1", "EU-")):
+        lines = [
+            line(
+                row["usd_per_hour"],
+                SKU=f"SAMPLE{place}",
+                operation="RunInstance",
+                usageType=f"{prefix}Host:{row['instance_type']}",
+                **{"Product Family": "ML Instance", "Region Code": region, "Instance Type": ""},
+            )
+            for place, row in enumerate(known)
+            if row["region"] == region
+        ]
+        machine = line(**{"Region Code": region})
+        pages.add("prices", region, price_list([machine]))
+        pages.add("sagemaker", region, price_list(lines))
+    rows = pages.table("component_prices")
+    assert rows["service"].unique().to_list() == ["AmazonSageMaker"]
+    found = {(row["region"], row["component"]): row["hourly"] for row in rows.to_dicts()}
+    assert found == {
+        (row["region"], f"usage:Host:{row['instance_type']}/RunInstance"): Decimal(
+            row["usd_per_hour"]
+        )
+        for row in known
+    }

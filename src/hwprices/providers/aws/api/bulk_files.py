@@ -17,10 +17,9 @@ from hwprices.landing.json_bodies import read_json
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, PastList, SkippedError
-from hwprices.providers.aws.kinds import PART_LISTS, PRICE_LIST, SAVINGS_PLANS
+from hwprices.providers.aws.kinds import EC2, PART_LISTS, PRICE_LIST, SAVINGS_PLANS
 from hwprices.storage.scratch import scratch_directory
 
-OFFER = "AmazonEC2"
 SERVICE_INDEX = {"aws": "/offers/v1.0/aws/index.json", "cn": "/offers/v1.0/cn/index.json"}
 CHINA_REGIONS = ("cn-north-1", "cn-northwest-1")
 
@@ -59,9 +58,9 @@ def read_index(context: Context, host: str, partition: str) -> Files:
             is wrong, the units concerned get the error.
     """
     offers = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers")
-    if not isinstance(offers, dict) or OFFER not in offers:
-        raise _other_format(host, f"offers.{OFFER}")
-    offer = offers[OFFER]
+    if not isinstance(offers, dict) or EC2 not in offers:
+        raise _other_format(host, f"offers.{EC2}")
+    offer = offers[EC2]
     price_lists = _price_lists(context, host, offer)
     by_kind = {PRICE_LIST: price_lists}
     for kind, name in PART_LISTS.items():
@@ -104,7 +103,7 @@ def read_versions(context: Context, host: str, partition: str) -> list[PastList]
     Raises:
         FetchError: an index is unavailable or has another format.
     """
-    offer = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers", OFFER)
+    offer = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers", EC2)
     url = _link(host, _at(offer, host, "versionIndexUrl"))
     entries = _at(_json(context, url), url, "versions")
     if not isinstance(entries, dict):

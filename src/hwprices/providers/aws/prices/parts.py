@@ -1,7 +1,7 @@
 """Make component_prices of the lines of a price list that are not machines.
 
-Disks, snapshots, IOPS, gateways, load balancers and CPU credits are in EC2's list; data transfer
-and public addresses have lists of their own in the same format, read by the same code.
+Disks, snapshots, IOPS, gateways, load balancers and CPU credits are in EC2's list; data transfer,
+public addresses and SageMaker have lists of their own in the same format, read by the same code.
 """
 
 import polars as pl
@@ -54,13 +54,15 @@ def part_lines(lines: pl.DataFrame, combinations: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def component_part(region: str, lists: list[tuple[Page, pl.DataFrame]]) -> Part:
-    """Make component_prices of a region from the ``part_lines`` of its lists.
+def component_part(region: str, lists: list[tuple[Page, str, pl.DataFrame]]) -> Part:
+    """Make component_prices of a region from its lists: page, service and ``part_lines`` of each.
 
     A price that is listed again is taken once. A month is 730 hours; ``hourly`` is rounded at the
     tenth decimal and ``price`` is the vendor's figure.
     """
-    listed = pl.concat([lines.with_columns(origin(page)) for page, lines in lists])
+    listed = pl.concat(
+        lines.with_columns(*origin(page), service=pl.lit(service)) for page, service, lines in lists
+    )
     same = ["region", "sku_price_id", "price"]
     lines = listed.unique(same, keep="first", maintain_order=True)
     again = listed.height - lines.height
