@@ -145,6 +145,15 @@ BILLING_UNITS = Vocabulary(
     },
 )
 
+WHEN_STOPPED = Vocabulary(
+    "when_stopped",
+    {
+        "free": "A stopped machine is not billed.",
+        "billed": "A stopped machine is billed like a running one.",
+        "until_deallocated": "Billed while stopped, until the vendor takes its hardware back.",
+    },
+)
+
 BASES = Vocabulary(
     "bases",
     {

@@ -1,11 +1,16 @@
-"""What a machine costs in SageMaker, beside the machine."""
+"""What stands beside the prices of a machine: SageMaker, and how it is billed."""
 
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.helpers.small_release import Release, rows
+from typer.testing import CliRunner
 
+import hwprices
+from hwprices.cli import app
+from hwprices.read.find.machine import answer
 from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.managed import managed_prices
 
@@ -68,3 +73,11 @@ def test_each_use_is_beside_on_demand_of_its_region(managed):
 def test_a_release_before_services_has_none():
     old = Release({"component_prices": rows("component_prices").drop("service")})
     assert managed_prices(old, M5, pl.DataFrame(schema={"region": pl.String})).height == 0
+
+
+def test_the_answer_about_a_machine_has_its_billing_terms(market: Path) -> None:
+    billing = answer(hwprices.open(market), "d4s_v6", option="on_demand").billing
+    terms = billing.select("provider", "purchase_option", "increment_seconds", "when_stopped")
+    assert terms.rows() == [("azure", "on_demand", 1, "until_deallocated")]
+    shown = CliRunner().invoke(app, ["price", "d4s_v6", "--root", str(market)]).stdout
+    assert "billed until deallocated" in " ".join(shown.split())

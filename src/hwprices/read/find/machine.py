@@ -31,7 +31,8 @@ class MachineAnswer:
     """A machine type with its specification (None if the release has none) and its prices.
 
     ``is_sheet``: they are those of a price sheet, whose age the notes tell. ``managed``: what it
-    costs in SageMaker, as ``managed.managed_prices`` gives it.
+    costs in SageMaker, as ``managed.managed_prices`` gives it. ``billing``: rows of billing_terms
+    for the purchase options of its prices; none where they are not known.
     """
 
     machine: machines.NamedMachine
@@ -40,6 +41,7 @@ class MachineAnswer:
     notes: tuple[str, ...]
     is_sheet: bool = False
     managed: pl.DataFrame = field(default_factory=pl.DataFrame)
+    billing: pl.DataFrame = field(default_factory=pl.DataFrame)
 
 
 def answer(
@@ -78,7 +80,19 @@ def answer(
     is_sheet = machine.provider in age.sheets(dataset)
     has = specification(dataset, machine)
     managed = managed_prices(dataset, machine, rows)
-    return MachineAnswer(machine, has, rows, (*named, *notes), is_sheet, managed)
+    billing = _billing(dataset, rows)
+    return MachineAnswer(machine, has, rows, (*named, *notes), is_sheet, managed, billing)
+
+
+def _billing(dataset: "Release", rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the billing terms of the purchase options of prices; older releases lack them."""
+    if "billing_terms" not in dataset.tables:
+        return pl.DataFrame()
+    options = rows.select("provider", "purchase_option").unique().lazy()
+    terms = dataset.scan("billing_terms").join(
+        options, on=["provider", "purchase_option"], how="semi"
+    )
+    return terms.collect()
 
 
 def _search(names: ReleaseWords, machine: machines.NamedMachine, options: Options) -> Search:

@@ -30,6 +30,8 @@ def managed_prices(dataset: Release, machine: NamedMachine, prices: pl.DataFrame
         there) and ``sku_price_id``, by use and price. No rows where AWS lists none, and in releases
         before 2026-12, which have no services.
     """
+    if machine.provider != "aws" or "component_prices" not in dataset.tables:
+        return pl.DataFrame(schema={"use": pl.String})
     components = dataset.scan("component_prices")
     if "service" not in components.collect_schema().names():
         return pl.DataFrame(schema={"use": pl.String})
