@@ -465,6 +465,7 @@ SPEC_SOURCES = Vocabulary(
         "api": "The vendor's machine API.",
         "price_list": "Attributes of the price list.",
         "bundled": "The table that comes with hwprices, as of its date.",
+        "name": "The vendor's naming rules: the name says the vCPUs.",
     },
 )
 
