@@ -20,6 +20,7 @@ from hwprices.schemas.vocabulary import (
     RESULT_UNITS,
     SCENARIOS,
     SUITES,
+    WHEN_STOPPED,
 )
 
 
@@ -363,6 +364,36 @@ class PowerCoefficients(Sourced):
     class Config:
         name = "power_coefficients"
         metadata = {"key": ["provider", "component", "microarchitecture"]}
+
+
+class BillingTerms(Sourced):
+    """How a vendor bills a purchase option; a vendor without a row: not known."""
+
+    provider: pl.String = columns.provider()
+    purchase_option: pl.String = columns.purchase_option()
+    machines: pl.String = column("Machines it holds for; all where it holds for every one.")
+    increment_seconds: pl.Int32 = column(
+        "Use is rounded up to this; null where it is not known or the whole term is paid.",
+        unit="s",
+        nullable=True,
+        gt=0,
+    )
+    minimum_seconds: pl.Int32 = column(
+        "Least that is billed; null where it is not known.", unit="s", nullable=True, gt=0
+    )
+    when_stopped: pl.String = column("Whether a stopped machine is billed.", values=WHEN_STOPPED)
+    outlives_machine: pl.String = column(
+        "What keeps its data, and costs, after the machine is deleted.", nullable=True
+    )
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    confidence: pl.String = columns.confidence()
+    verified: pl.Boolean = columns.verified()
+    notes: pl.String = columns.notes()
+
+    class Config:
+        name = "billing_terms"
+        metadata = {"key": ["provider", "purchase_option", "machines"]}
 
 
 class Benchmarks(Table):

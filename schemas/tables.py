@@ -29,6 +29,7 @@ from hwprices.schemas.sheets import (
     AcceleratorNames,
     Benchmarks,
     BenchmarkWorkloads,
+    BillingTerms,
     CpuSpeeds,
     InterconnectLinks,
     LanguageModels,
@@ -84,6 +85,7 @@ TABLES = _by_name(
     LocalHardware,
     Benchmarks,
     PowerCoefficients,
+    BillingTerms,
     PriceHistory,
     Changes,
 )
@@ -95,6 +97,7 @@ SHEETS = _by_name(
     LocalHardware,
     Benchmarks,
     PowerCoefficients,
+    BillingTerms,
     RegionFootprint,
 )
 """The curated tables that a release is joined with. All are published but region_footprint, which

@@ -35,6 +35,7 @@ def test_ids_of_others_are_ids_of_the_sheet(sheets: Sheets) -> None:
         "local_hardware",
         "region_footprint",
         "power_coefficients",
+        "billing_terms",
     ],
 )
 def test_every_row_has_a_source_a_day_and_a_confidence(sheets: Sheets, table: str) -> None:

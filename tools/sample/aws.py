@@ -24,6 +24,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
+from hwprices.providers.aws.kinds import EC2, PART_LISTS, SAGEMAKER
+from hwprices.providers.aws.kinds import PRICE_LIST as PRICES
 
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLE = PROJECT / "data" / "sample"
@@ -44,6 +46,12 @@ since 2019-03-20 so. https://docs.aws.amazon.com/accounts/latest/reference/manag
 PRICE_LIST = (
     "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current/{region}/index.csv"
 )
+PARTS_FILE = "aws_parts_us-east-1_2026-08.csv"
+"""What is billed beside machines: lines of three price lists, and (last columns) what they mean."""
+
+PARTS_AS_OF = datetime(2026, 8, 31, 18, 13, 31, tzinfo=UTC)
+SAGEMAKER_AS_OF = datetime(2026, 5, 20, tzinfo=UTC)
+
 CHINA_PRICE_LIST = "https://pricing.cn-north-1.amazonaws.com.cn/offers/v1.0/cn/AmazonEC2/current/{region}/index.csv"
 
 HEADER = (
@@ -73,8 +81,12 @@ TERM_CODES = {
     ("3yr", "convertible", "No Upfront"): "Z2E3P23VKM",
     ("3yr", "convertible", "All Upfront"): "MZU6U2429S",
 }
-KNOWN_SKUS = {"m5.large": "6C86BEPQVG73ZGGR", "p4d.24xlarge": "H7NGEAC6UEHNTKSJ"}
-"""SKUs of Linux, shared, in us-east-1, as recorded."""
+KNOWN_SKUS = {
+    "m5.large": "6C86BEPQVG73ZGGR",
+    "p4d.24xlarge": "H7NGEAC6UEHNTKSJ",
+    "ml.m5.xlarge": "JDZQJFUVUR8SUWHS",
+}
+"""SKUs of Linux, shared, and of hosting, in us-east-1, as recorded."""
 
 
 @dataclass(frozen=True)
@@ -375,7 +387,7 @@ def price_lists(build: Builder, types: dict[str, Any]) -> None:
     attributes = attributes_of(types)
     recorded = build.shared / "recordings/aws/bulk/offers/v1.0/aws/AmazonEC2/current/eu-west-1"
     attributes |= recorded_attributes(recorded / "index.csv", set(truth) - set(attributes))
-    rows = virginia_rows(build, truth, attributes)
+    rows = virginia_rows(build, truth, attributes) + part_lists(build)
     land_price_list(build, rows, "us-east-1", PRICES_AS_OF, PRICE_LIST)
     for region in OTHER_REGIONS:
         with (SOURCES / region.file).open(newline="") as source:
@@ -385,11 +397,67 @@ def price_lists(build: Builder, types: dict[str, Any]) -> None:
 
 
 def land_price_list(
-    build: Builder, rows: list[dict[str, str]], region: str, as_of: datetime, url: str
+    build: Builder,
+    rows: list[dict[str, str]],
+    region: str,
+    as_of: datetime,
+    url: str,
+    kind: str = PRICES,
 ) -> None:
     """Land one region's price list."""
-    content = price_list(rows, "AmazonEC2", as_of)
-    build.land("prices", region, content, url=url.format(region=region), at=as_of, suffix="csv")
+    service = PART_LISTS.get(kind, EC2)
+    content = price_list(rows, service, as_of)
+    where = url.replace(EC2, service).format(region=region)
+    build.land(kind, region, content, url=where, at=as_of, suffix="csv")
+
+
+def part(row: Mapping[str, str]) -> dict[str, str]:
+    """Make the line of something that is billed beside machines in us-east-1."""
+    code = row["sku"]
+    return {
+        "SKU": code,
+        "OfferTermCode": ON_DEMAND,
+        "RateCode": f"{code}.{ON_DEMAND}.{row['rate']}",
+        "TermType": "OnDemand",
+        "StartingRange": row["from"],
+        "EndingRange": row["to"],
+        "Unit": row["unit"],
+        "PricePerUnit": row["price"],
+        "Currency": "USD",
+        "Product Family": row["family"],
+        "serviceCode": PART_LISTS.get(row["list"], EC2),
+        "usageType": row["usage_type"],
+        "operation": row["operation"],
+        "Region Code": "us-east-1",
+    }
+
+
+def part_lists(build: Builder) -> list[dict[str, str]]:
+    """Land the lists beside EC2's, and return the lines that EC2's has."""
+    with (SOURCES / PARTS_FILE).open(newline="") as source:
+        rows = list(csv.DictReader(source))
+    with (build.shared / "truth/others/sagemaker.csv").open(newline="") as source:
+        rows += [
+            {
+                "list": SAGEMAKER,
+                "sku": KNOWN_SKUS.get(name) or sku("us-east-1", name),
+                "rate": HOURLY,
+                "family": "ML Instance",
+                "usage_type": f"USE1-Host:{name}",
+                "operation": "RunInstance",
+                "unit": "Hrs",
+                "price": f"{Decimal(row['usd_per_hour']):.10f}",
+                "from": "0",
+                "to": "Inf",
+            }
+            for row in csv.DictReader(source)
+            if row["region"] == "us-east-1" and (name := row["instance_type"])
+        ]
+    for kind in PART_LISTS:
+        lines = [part(row) for row in rows if row["list"] == kind]
+        as_of = SAGEMAKER_AS_OF if kind == SAGEMAKER else PARTS_AS_OF
+        land_price_list(build, lines, "us-east-1", as_of, PRICE_LIST, kind)
+    return [part(row) for row in rows if row["list"] == PRICES]
 
 
 def virginia_rows(

@@ -150,6 +150,10 @@ def render_machine(
             rest = counted(known.height - drawn.height, "price")
             line = f"not shown: {rest} of other systems, software or tenancy (--os any)"
             parts.append(Text(line))
+    if answer.billing.height:
+        parts.append(_billing(answer.billing))
+    if answer.managed.height:
+        parts.append(_managed(answer.managed))
     parts += [Text(note, "yellow") for note in answer.notes]
     unknown = answer.rows.filter(pl.col("effective_hourly").is_null())
     for reason, count in unknown.group_by("price_reason").len().sort("len").iter_rows():
@@ -263,6 +267,51 @@ def _price_ranges(known: pl.DataFrame, limit: int | None, per: str) -> Table:
         caption="\n".join(captions),
         least=["regions", PAYS_FROM, "up to", "per year", "cheapest in", "per month"],
     )
+
+
+STOPPED = {"free": "free", "billed": "billed", "until_deallocated": "billed until deallocated"}
+SECONDS = {1: "second", 60: "minute", 3600: "hour"}
+
+
+def _billing(terms: pl.DataFrame) -> Table:
+    """Draw how the purchase options are billed, with the day on which the source was read."""
+    rows = [
+        [
+            row["purchase_option"].replace("_", " "),
+            SECONDS.get(row["increment_seconds"], ""),
+            SECONDS.get(row["minimum_seconds"], ""),
+            STOPPED[row["when_stopped"]],
+            row["outlives_machine"] or "",
+            "" if row["machines"] == "all" else row["machines"],
+            f"{row['as_of']}",
+        ]
+        for row in terms.iter_rows(named=True)
+    ]
+    headings = ["", "billed by the", "at least a", "stopped", "outlives it", "machines", "as of"]
+    caption = 'sources: hwprices query "select source_url from billing_terms"'
+    least = ["as of", "at least a", "machines"]
+    return table(
+        headings, rows, title="\nBilling", wrap=["outlives it"], caption=caption, least=least
+    )
+
+
+def _managed(prices: pl.DataFrame) -> Table:
+    """Draw what the machine costs in SageMaker: a row for each use, its cheapest region."""
+    uses = prices.group_by("use", maintain_order=True).agg(
+        pl.all().first(), regions=pl.col("region").n_unique()
+    )
+    headings = ["use", "per hour", "of on demand", "cheapest in", "regions"]
+    rows = [
+        [
+            row["use"],
+            amount(row, "hourly"),
+            f"{row['factor']:.2f} ×" if row["factor"] else "",
+            row["region"],
+            str(row["regions"]),
+        ]
+        for row in uses.iter_rows(named=True)
+    ]
+    return table(headings, rows, title="\nIn SageMaker", right=["per hour", "of on demand"])
 
 
 def _for(row: Mapping[str, Any], column: str, hours: int) -> str:

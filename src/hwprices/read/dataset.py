@@ -129,6 +129,7 @@ class Dataset(Release):
         local_hardware: pl.LazyFrame
         benchmarks: pl.LazyFrame
         power_coefficients: pl.LazyFrame
+        billing_terms: pl.LazyFrame
         price_history: pl.LazyFrame
         changes: pl.LazyFrame
     else:

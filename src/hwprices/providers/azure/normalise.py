@@ -13,6 +13,7 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.azure.inventory.accelerators import read_accelerator_sheet
 from hwprices.providers.azure.inventory.availability import availability_rows
 from hwprices.providers.azure.inventory.instance_types import instance_type_rows, read_skus
+from hwprices.providers.azure.inventory.named_sizes import named_sizes
 from hwprices.providers.azure.inventory.regions import (
     is_public,
     read_locations,
@@ -29,6 +30,9 @@ from hwprices.specs import sheets
 
 PRICED = "priced"
 """The name of a part's fact that lists, as raw_sha256, the pages with prices."""
+
+SIZES = "sizes"
+"""The name of a part's fact that lists the sizes with a price: instance_type and raw_sha256."""
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
@@ -50,6 +54,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
         skus.machines, read_accelerator_sheet(), sheets.load("azure_network")
     )
     refused = pl.concat([skus.refused, impossible])
+    types = pl.concat([types, named_sizes(_sizes(prices), types)])
     yield Part("instance_types", types, refused=refused, counts=skus.counts)
     yield Part("availability", availability)
     yield from prices
@@ -75,7 +80,13 @@ def _price_parts(pages: Pages, availability: pl.DataFrame) -> list[Part]:
             refused=read[region].refused,
             counts=read[region].counts,
             source=source,
-            facts={PRICED: priced_pages.filter(page_region=region).select("raw_sha256")},
+            facts={
+                PRICED: priced_pages.filter(page_region=region).select("raw_sha256"),
+                SIZES: read[region]
+                .rows.select("instance_type", "raw_sha256")
+                .unique()
+                .sort(pl.all()),
+            },
             holds_until=read[region].holds_until,
         )
         parts.append(part)
@@ -111,11 +122,23 @@ def _observed_regions(availability: pl.DataFrame, prices: Sequence[Part]) -> pl.
     """Return region, observed_at and raw_sha256 of pages whose sizes or prices name a region."""
     columns = ["region", "observed_at", "raw_sha256"]
     listed = [part.facts[PRICED].with_columns(region=pl.lit(part.region)) for part in prices]
-    asked = [(part.region, page) for part in prices if part.source for page in part.source.pages]
-    seen = origins([page for _, page in asked]).with_columns(
-        pl.Series("region", [region for region, _ in asked], dtype=pl.String)
-    )
+    seen = _asked(prices)
     observed = (
         [seen.join(pl.concat(listed), on=["region", "raw_sha256"], how="semi")] if listed else []
     )
     return pl.concat(frame.select(columns).unique() for frame in [availability, *observed])
+
+
+def _asked(prices: Sequence[Part]) -> pl.DataFrame:
+    """Return region and the origin columns of every page that prices are read from."""
+    asked = [(part.region, page) for part in prices if part.source for page in part.source.pages]
+    return origins([page for _, page in asked]).with_columns(
+        pl.Series("region", [region for region, _ in asked], dtype=pl.String)
+    )
+
+
+def _sizes(prices: Sequence[Part]) -> pl.DataFrame:
+    """Return instance_type, observed_at and raw_sha256 of the sizes with a price."""
+    times = _asked(prices).select("raw_sha256", "observed_at").unique("raw_sha256")
+    empty = pl.DataFrame(schema={"instance_type": pl.String, "raw_sha256": pl.String})
+    return pl.concat([empty, *(part.facts[SIZES] for part in prices)]).join(times, on="raw_sha256")

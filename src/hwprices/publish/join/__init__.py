@@ -71,7 +71,10 @@ VENDOR_TABLES = (
     "quarantine",
 )
 
-PUBLISHED_SHEETS = ("cpus", "cpu_families", "local_hardware", "benchmarks", "power_coefficients")
+PUBLISHED_SHEETS = (
+    *("cpus", "cpu_families", "local_hardware", "benchmarks", "power_coefficients"),
+    "billing_terms",
+)
 """Sheets that are published unchanged."""
 
 COORDINATES = ("latitude", "longitude")

@@ -1,7 +1,7 @@
 """Answer about one machine type: what it has, every purchase option, and its price by region."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
@@ -9,6 +9,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import absence, break_even, machines, option_values, request, words
 from hwprices.read.find import search as searching
+from hwprices.read.find.managed import managed_prices
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 class MachineAnswer:
     """A machine type with its specification (None if the release has none) and its prices.
 
-    ``is_sheet``: they are those of a price sheet, whose age the notes tell.
+    ``is_sheet``: they are those of a price sheet, whose age the notes tell. ``managed``: what it
+    costs in SageMaker, as ``managed.managed_prices`` gives it. ``billing``: rows of billing_terms
+    for the purchase options of its prices; none where they are not known.
     """
 
     machine: machines.NamedMachine
@@ -37,6 +40,8 @@ class MachineAnswer:
     rows: pl.DataFrame
     notes: tuple[str, ...]
     is_sheet: bool = False
+    managed: pl.DataFrame = field(default_factory=pl.DataFrame)
+    billing: pl.DataFrame = field(default_factory=pl.DataFrame)
 
 
 def answer(
@@ -87,7 +92,18 @@ def of_search(
     notes = _notes(dataset, machine, search) if empty else of_rows
     is_sheet = machine.provider in age.sheets(dataset)
     has = specification(dataset, machine)
-    return MachineAnswer(machine, has, rows, notes, is_sheet)
+    managed = managed_prices(dataset, machine, rows)
+    billing = _billing(dataset, rows)
+    return MachineAnswer(machine, has, rows, notes, is_sheet, managed, billing)
+
+
+def _billing(dataset: "Release", rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the billing terms of the purchase options of prices."""
+    options = rows.select("provider", "purchase_option").unique().lazy()
+    terms = dataset.scan("billing_terms").join(
+        options, on=["provider", "purchase_option"], how="semi"
+    )
+    return terms.collect()
 
 
 def _rows(dataset: "Release", search: Search, overlays: "Overlays | None") -> pl.DataFrame:

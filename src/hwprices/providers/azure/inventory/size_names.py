@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 SIZE = re.compile(
     r"^(?P<tier>Standard|Basic)_(?P<family>[A-Z]+)(?P<vcpus>\d{1,5})(?:-(?P<constrained>\d{1,5}))?"
-    r"(?P<features>[a-z]*)(?P<middle>(?:_[A-Za-z0-9]+?)*?)(?:_v(?P<version>\d{1,3}))?"
+    r"(?P<features>[a-z]*)(?:-(?P<active>\d{1,5}))?(?P<middle>(?:_[A-Za-z0-9]+?)*?)(?:_v(?P<version>\d{1,3}))?"
     r"(?P<promo>_Promo)?$"
 )
 """tier_family+vcpus-constrained+features_accelerator or memory_version.
 
-Examples: Standard_E8-4s_v5, Standard_NC24ads_A100_v4.
+Examples: Standard_E8-4s_v5, Standard_NC24ads_A100_v4. M sizes have the constrained vCPUs behind the
+features: Standard_M176ds-44_3_v3.
 """
 
 NOT_SERIES = re.compile(r"^\d+$")  # Standard_M416s_6_v3: the 6 is terabytes of memory, not a series
@@ -25,6 +26,7 @@ INTEL_FAMILIES = {"D", "DS", "DC", "E", "EC", "F", "FX", "L", "M", "G", "GS", "H
 class Size:
     """The parts of a size's name. ``vcpus`` is as the name says; old sizes have another number."""
 
+    name: str
     tier: str
     family: str
     vcpus: int
@@ -47,6 +49,11 @@ class Size:
         if middle:
             return "_".join([*parts, f"v{self.version}"])
         return f"{parts[0]}v{self.version}"
+
+    @property
+    def parent(self) -> str:
+        """The size that a constrained size is made of: E8s_v5 of E8-4s_v5; else its own name."""
+        return self.name.replace(f"-{self.constrained}", "", 1)
 
     @property
     def generation(self) -> str | None:
@@ -76,11 +83,13 @@ def parse_size(name: str) -> Size | None:
     match = SIZE.match(name)
     if not match:
         return None
+    active = match["constrained"] or match["active"]
     return Size(
+        name=name,
         tier=match["tier"],
         family=match["family"],
         vcpus=int(match["vcpus"]),
-        constrained=int(match["constrained"]) if match["constrained"] else None,
+        constrained=int(active) if active else None,
         features=match["features"],
         middle=tuple(part for part in match["middle"].split("_") if part),
         version=int(match["version"]) if match["version"] else None,

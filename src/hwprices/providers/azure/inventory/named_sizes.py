@@ -1,0 +1,55 @@
+"""Make rows of instance_types of sizes that have a price and that no list of sizes describes.
+
+The bundled table lacks new and constrained sizes. Their names say the number of vCPUs
+(https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions), and a constrained size
+is in all else the size it is made of (https://learn.microsoft.com/azure/virtual-machines/constrained-vcpu).
+What neither says is null.
+"""
+
+import polars as pl
+
+from hwprices.providers.azure.inventory.size_names import parse_size
+from hwprices.rows import frames
+from hwprices.schemas.inventory import InstanceTypes
+
+OLDEST_VERSION = 3
+"""Sizes before it have numbers that are not their vCPUs: D15_v2 has 20."""
+
+WITHOUT_ACCELERATORS = {"D", "DC", "E", "EC", "F", "FX", "L", "M"}
+
+OF_ONE_SIZE = ["physical_cores", "network_gbps_max"]
+"""Columns in which a constrained size is not the size it is made of, or is not known to be."""
+
+
+def named_sizes(priced: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of instance_types, one for each size whose name says what it is.
+
+    ``priced`` has instance_type, observed_at and raw_sha256 of sizes with a price; ``listed`` is
+    instance_types of the lists.
+    """
+    known = {row["instance_type"].lower(): row for row in listed.iter_rows(named=True)}
+    newest = priced.sort("observed_at", "raw_sha256").unique("instance_type", keep="last")
+    rows = []
+    for page in newest.sort("instance_type").iter_rows(named=True):
+        size = parse_size(page["instance_type"])
+        if size is None or size.promo or page["instance_type"].lower() in known:
+            continue
+        parent = known.get(size.parent.lower()) if size.constrained else None
+        if parent is not None:
+            row = {**parent, **dict.fromkeys(OF_ONE_SIZE), "vcpus_billed": parent["vcpus"]}
+        elif (size.version or 0) >= OLDEST_VERSION and size.family in WITHOUT_ACCELERATORS:
+            row = {
+                "provider": "azure",
+                "family": size.series,
+                "cpu_vendor": size.cpu_vendor,
+                "vcpus_billed": size.vcpus,
+                "accelerators": [],
+                "accelerator_kind": "none",
+                "accelerator_count": 0,
+                "corrections": [],
+            }
+        else:
+            continue
+        own = {"series": size.series, "generation": size.generation, "spec_source": "name"}
+        rows.append({**row, **page, **own, "vcpus": size.constrained or size.vcpus})
+    return pl.DataFrame(rows, schema=frames.dtypes(InstanceTypes))
