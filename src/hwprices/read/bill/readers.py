@@ -105,7 +105,9 @@ def read(path: str | Path) -> Bill:
     given = Path(path)
     parts, ignored = _parts(given)
     folder = scratch_directory()
-    frames, formats = [], {}
+    rows = 0
+    frames: list[pl.LazyFrame] = []
+    formats: dict[str, tuple[Format, str]] = {}
     with connect(
         threads=2, memory_limit=READER_MEMORY, temp_directory=folder.name, **NO_EXTENSIONS
     ) as connection:
@@ -114,11 +116,15 @@ def read(path: str | Path) -> Bill:
             copy = Path(folder.name) / f"{index:05}.parquet"
             form, first_line = _copy(connection, part, name, copy)
             formats.setdefault(form.name, (form, name))
+            copied = pl.scan_parquet(copy, row_index_name="row", row_index_offset=rows)
             frames.append(
-                pl.scan_parquet(
-                    copy, row_index_name="line", row_index_offset=first_line
-                ).with_columns(pl.col("line").cast(pl.Int64), file=pl.lit(name))
+                copied.with_columns(
+                    pl.col("row").cast(pl.Int64),
+                    line=pl.col("row").cast(pl.Int64) + (first_line - rows),
+                    file=pl.lit(name),
+                )
             )
+            rows += copied.select(pl.len()).collect().item()
     if len(formats) > 1:
         (one, first), (other, second) = [(name, file) for name, (_, file) in formats.items()][:2]
         raise HwpricesError(
