@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,7 +11,8 @@ import polars as pl
 from hwprices.read.bill import keys as line_keys
 from hwprices.read.bill import prices
 from hwprices.read.bill.keys import KEY, KEYS
-from hwprices.read.bill.readers import Bill
+from hwprices.read.bill.proof import proofs
+from hwprices.read.bill.readers import BillLines
 from hwprices.read.export.files import with_overlays
 from hwprices.release.release import Release
 from hwprices.schemas.keys import PRICE_KEY
@@ -93,12 +95,18 @@ class BillCheck:
     commitments: pl.DataFrame
     currency: str
     notes: tuple[str, ...]
-    bill: Bill
+    bill: BillLines
+
+    def write(self, target: str | Path) -> Path:
+        """Write every line with its class, match, price_id and citation; see ``write.write``."""
+        from hwprices.read.bill import write
+
+        return write.write(self, target)
 
 
 def check(
     dataset: Release,
-    bill: Bill,
+    bill: BillLines,
     *,
     overlays: "Overlays | None" = None,
     nearest: bool = False,
@@ -125,8 +133,6 @@ def check(
     grouped, largest, commitments = pl.collect_all(
         [_grouped(classified), _largest(classified), _commitments(classified)], engine="streaming"
     )
-    from hwprices.read.bill.proof import proofs
-
     totals = _totals(grouped)
     return BillCheck(
         lines=classified,
@@ -476,7 +482,7 @@ def _services(grouped: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _notes(grouped: pl.DataFrame, matched: pl.DataFrame, bill: Bill) -> tuple[str, ...]:
+def _notes(grouped: pl.DataFrame, matched: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
     """Say what a reader of the summary has to know."""
     notes = []
     by = dict(

@@ -76,7 +76,7 @@ DUCKDB_COLUMN = re.compile(r'converting column "(?P<column>[^"]*)"\. (?P<what>[^
 
 
 @dataclass(frozen=True)
-class Bill:
+class BillLines:
     """The lines of a bill, checked. ``lines`` is lazy and may be read several times.
 
     ``currency`` is that of all lines; ``first`` and ``last`` are the first and last start of a
@@ -94,7 +94,7 @@ class Bill:
     folder: TemporaryDirectory[str]
 
 
-def read(path: str | Path) -> Bill:
+def read(path: str | Path) -> BillLines:
     """Read a file or a folder of parts.
 
     Raises:
@@ -135,7 +135,7 @@ def read(path: str | Path) -> Bill:
     lines = _common(pl.concat(frames), form)
     count, currency, begin, end = _check(lines, form)
     names = tuple(part.name for part in parts)
-    return Bill(lines, form.name, names, tuple(ignored), count, currency, begin, end, folder)
+    return BillLines(lines, form.name, names, tuple(ignored), count, currency, begin, end, folder)
 
 
 def _parts(path: Path) -> tuple[list[Path], list[str]]:
