@@ -10,7 +10,8 @@ import polars as pl
 
 from hwprices.read.bill import keys as line_keys
 from hwprices.read.bill import prices
-from hwprices.read.bill.keys import KEY, KEYS
+from hwprices.read.bill.formats import IDENTITY
+from hwprices.read.bill.keys import KEY
 from hwprices.read.bill.proof import proofs
 from hwprices.read.bill.readers import BillLines
 from hwprices.read.export.files import with_overlays
@@ -64,12 +65,7 @@ CENT = 0.005
 MIN_CENTS = 0.5
 """Below this a cent is more than one percent, and rounding would hide a wrong price."""
 
-IDENTITY = [
-    *("account", "resource", "allocated", "sku", "rate", "meter", "usage_type", "description"),
-    *("option", "commitment", "start", "end", "quantity", "unit", "list_cost", "billed"),
-    "effective",
-]
-"""Two lines that are the same in all of these charge the same use of the same resource."""
+CLASS = pl.Enum(list(CLASSES))
 
 
 @dataclass(frozen=True)
@@ -126,24 +122,22 @@ def check(
     tiles = prices.tiles(dataset, matched, parts, (bill.first, bill.last), nearest=nearest)
     tiles = _contracted(dataset, tiles, overlays, (bill.first, bill.last))
     lookup = _lookup(matched, tiles)
-    lines = _joined(bill.lines, lookup)
-    lines = _with_doubles(lines)
-    lines = _with_idle(lines)
-    classified = _classified(lines)
-    grouped, largest, commitments = pl.collect_all(
-        [_grouped(classified), _largest(classified), _commitments(classified)], engine="streaming"
-    )
-    totals = _totals(grouped)
+    marks = _doubles(bill.lines)
+    lines = _with_idle(_joined(bill.lines, lookup), bill.lines)
+    classified = _classified(lines.join(marks.lazy(), on="row", how="left"))
+    grouped = _grouped(classified, lookup, matched)
+    wrong = grouped["class"].is_in(list(ERRORS)).any()
+    largest = _largest(classified.filter(wrong)).collect(engine="streaming")
     return BillCheck(
         lines=classified,
         proofs=proofs(dataset, tiles, parts),
         coverage=_coverage(grouped),
-        totals=totals,
+        totals=_totals(grouped),
         services=_services(grouped),
         largest=largest.sort(pl.col("difference").abs(), "line", descending=[True, False]),
-        commitments=_judged(commitments),
+        commitments=_judged(_commitments(classified).collect(engine="streaming")),
         currency=bill.currency,
-        notes=_notes(grouped, matched, bill),
+        notes=_notes(grouped, bill),
         bill=bill,
     )
 
@@ -202,7 +196,8 @@ def _midnight(day: date) -> datetime:
 def _lookup(matched: pl.DataFrame, tiles: pl.DataFrame) -> pl.DataFrame:
     """Return what a line needs to know of its kind and time, by key; prices for one of its unit."""
     facts = matched.select(
-        *(KEY, "why", "detail", "matched_by", "type", "place", "hours", "compute"),
+        *(KEY, "detail", "matched_by", "type", "place", "hours"),
+        why=pl.col("why").cast(CLASS),
         is_spot=pl.col("is_spot").fill_null(False),
     )
     rows = facts.join(tiles.drop("page", "release"), on=KEY, how="left")
@@ -219,45 +214,38 @@ def _lookup(matched: pl.DataFrame, tiles: pl.DataFrame) -> pl.DataFrame:
 def _joined(lines: pl.LazyFrame, lookup: pl.DataFrame) -> pl.LazyFrame:
     """Join each line with its one row of the lookup."""
     return (
-        lines.with_columns(line_keys.hash_of(KEYS).alias(KEY))
-        .join(lookup.lazy(), on=KEY)
+        lines.join(lookup.lazy(), on=KEY)
         .filter(pl.col("start") >= pl.col("since"), pl.col("start") < pl.col("until"))
         .drop("since", "until")
     )
 
 
-def _with_doubles(lines: pl.LazyFrame) -> pl.LazyFrame:
-    """Mark lines that repeat another one in all of ``IDENTITY``: ``double``."""
-    charged = lines.filter(
-        pl.col("category") == "usage",
-        pl.col("resource").is_not_null(),
-        (pl.col("billed") != 0) | (pl.col("effective") != 0),
-    )
-    identity = line_keys.hash_of(IDENTITY)
-    hashes = charged.select(identity.alias("identity")).collect(engine="streaming").to_series()
+def _doubles(lines: pl.LazyFrame) -> pl.DataFrame:
+    """Return the rows that repeat an earlier one in all of ``formats.IDENTITY``: ``double``."""
+    usage = lines.filter(pl.col("category") == "usage")
+    hashes = usage.select("identity").collect(engine="streaming").to_series().drop_nulls()
     ordered = hashes.sort()
     twice = ordered.filter(ordered == ordered.shift(1)).unique()
-    if twice.is_empty():
-        return lines.with_columns(double=pl.lit(False))
-    repeated = (
-        charged.select("row", *IDENTITY, identity=identity)
-        .filter(pl.col("identity").is_in(twice.implode()))
+    found = usage.filter(pl.col("identity").is_in(twice.implode()))
+    same = pl.struct(IDENTITY)
+    return (
+        found.select("row", *IDENTITY)
+        .filter(not twice.is_empty())
         .collect(engine="streaming")
         .sort("row")
-        .filter(pl.struct(IDENTITY).is_duplicated() & ~pl.struct(IDENTITY).is_first_distinct())
+        .filter(same.is_duplicated() & ~same.is_first_distinct())
+        .select("row", double=pl.lit(True))
     )
-    marks = repeated.lazy().select("row", double=pl.lit(True))
-    return lines.join(marks, on="row", how="left").with_columns(pl.col("double").fill_null(False))
 
 
-def _with_idle(lines: pl.LazyFrame) -> pl.LazyFrame:
-    """Mark lines on demand in an hour in which a commitment that covers such use was unused: ``idle``.
+def _with_idle(lines: pl.LazyFrame, bill: pl.LazyFrame) -> pl.LazyFrame:
+    """Mark lines on demand in an hour in which a commitment that covers them was unused: ``idle``.
 
     What a commitment covers is what its own lines in the bill are about: machine types in regions.
     """
     place = ["provider", "place", "type"]
     unused = (
-        lines.filter(pl.col("commitment_status") == "unused", pl.col("effective").fill_null(0) > 0)
+        bill.filter(pl.col("commitment_status") == "unused", pl.col("effective").fill_null(0) > 0)
         .select("commitment", "start")
         .unique()
         .collect(engine="streaming")
@@ -277,35 +265,37 @@ def _with_idle(lines: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _classified(lines: pl.LazyFrame) -> pl.LazyFrame:
-    """Add class, expected, difference and discount_percent."""
-    quantity, billed = pl.col("quantity"), pl.col("billed")
-    expected = quantity * pl.col("price")
-    listed = pl.col("list_price")
-    cost = pl.col("list_cost")
-    says_price = listed.is_not_null() & (listed != 0)
-    says_cost = cost.is_not_null() & (cost != 0)
+    """Add class, expected, difference and discount_percent.
+
+    Amounts are compared as floats, which are exact to 15 digits, and returned as decimals.
+    """
+    quantity, billed, listed, cost, price, high, contract = (
+        pl.col(name).cast(pl.Float64)
+        for name in ("quantity", "billed", "list_price", "list_cost", "price", "high", "contract")
+    )
+    expected = quantity * price
     off_list = (
-        pl.when(says_price)
-        .then(~_near(listed, pl.col("price")))
-        .when(says_cost)
+        pl.when(listed != 0)
+        .then(~_near(listed, price))
+        .when(cost != 0)
         .then(~_near(cost, expected) & ~_rounded(cost, expected))
         .otherwise(False)
     )
-    low, high = _ordered(expected, quantity * pl.col("high"))
-    in_range = (billed >= low) & (billed <= high)
-    at_bounds = _near(billed, low) | _near(billed, high) | _rounded(billed, high)
-    contract = quantity * pl.col("contract")
-    as_contracted = _near(billed, contract) | _rounded(billed, contract)
+    at_bounds = _near(billed, expected) | _near(billed, quantity * high)
+    in_range = billed.is_between(expected, quantity * high) | at_bounds
+    contracted = quantity * contract
+    as_contracted = _near(billed, contracted) | _rounded(billed, contracted)
     committed = pl.col("commitment").is_not_null() | (pl.col("option") == "committed")
-    below = billed.abs() < expected.abs()
-    correction = (pl.col("charge_class").str.to_lowercase() == "correction").fill_null(False)
-    tests: Mapping[str, pl.Expr] = {
+    correction = pl.col("charge_class").str.to_lowercase() == "correction"
+    before: Mapping[str, pl.Expr] = {
         "not_usage": (pl.col("category") != "usage") | correction,
         "unused_commitment": pl.col("commitment_status") == "unused",
         "billed_twice": pl.col("double"),
     }
-    compared: Mapping[str, pl.Expr] = {
-        "spot": pl.col("is_spot") & (in_range | at_bounds),
+    after: Mapping[str, pl.Expr] = {
+        "no_price_then": price.is_null(),
+        "unknown_sku": quantity.is_null(),
+        "spot": pl.col("is_spot") & in_range,
         "differs": pl.col("is_spot") | off_list,
         "commitment": committed,
         "idle_commitment": pl.col("idle") & (billed > 0),
@@ -313,73 +303,70 @@ def _classified(lines: pl.LazyFrame) -> pl.LazyFrame:
         "differs_from_contract": contract.is_not_null(),
         "equal": _near(billed, expected),
         "rounding": _rounded(billed, expected),
-        "discounted": below,
+        "discounted": billed.abs() < expected.abs(),
     }
     chosen = pl.coalesce(
-        *(pl.when(test.fill_null(False)).then(pl.lit(name)) for name, test in tests.items()),
+        *(pl.when(test).then(pl.lit(name, dtype=CLASS)) for name, test in before.items()),
         "why",
-        pl.when(pl.col("price").is_null()).then(pl.lit("no_price_then")),
-        pl.when(quantity.is_null()).then(pl.lit("unknown_sku")),
-        *(pl.when(test.fill_null(False)).then(pl.lit(name)) for name, test in compared.items()),
-        pl.lit("differs"),
+        *(pl.when(test).then(pl.lit(name, dtype=CLASS)) for name, test in after.items()),
+        pl.lit("differs", dtype=CLASS),
     )
-    money = pl.coalesce(cost, listed * quantity, billed)
-    ratio = (billed.cast(pl.Float64) / expected.cast(pl.Float64)).round(6)
+    exact = pl.col("quantity") * pl.col("price")
+    is_class = {name: pl.col("class") == name for name in CLASSES}
+    compared = pl.any_horizontal(
+        is_class[name] for name in ("differs", "discounted", "equal", "rounding", "as_contracted")
+    )
+    listed_alone = is_class["differs"] & (pl.col("billed") == 0)
     return lines.with_columns(
-        chosen.cast(pl.Enum(list(CLASSES))).alias("class"), expected=expected, money=money
+        chosen.alias("class"),
+        expected=exact,
+        money=pl.coalesce("list_cost", pl.col("list_price") * pl.col("quantity"), "billed"),
     ).with_columns(
-        difference=pl.when(pl.col("class") == "billed_twice")
-        .then(billed)
-        .when(
-            pl.col("class").is_in(
-                [
-                    "differs",
-                    "differs_from_contract",
-                    "discounted",
-                    "equal",
-                    "rounding",
-                    "as_contracted",
-                    "idle_commitment",
-                ]
-            )
-        )
-        .then(
-            pl.when(pl.col("class") == "differs_from_contract")
-            .then(billed - contract)
-            .when((pl.col("class") == "differs") & ~pl.col("is_spot") & (billed == 0))
-            .then(cost - expected)
-            .otherwise(billed - expected)
+        difference=pl.when(is_class["billed_twice"] | is_class["idle_commitment"])
+        .then("billed")
+        .when(is_class["differs_from_contract"])
+        .then(pl.col("billed") - pl.col("quantity") * pl.col("contract"))
+        .when(listed_alone)
+        .then(pl.col("list_cost") - exact)
+        .when(compared)
+        .then(pl.col("billed") - exact),
+        discount_percent=pl.when(is_class["discounted"]).then(
+            ((1 - billed / expected) * 100).round(4)
         ),
-        discount_percent=pl.when(pl.col("class") == "discounted").then((1 - ratio) * 100),
     )
-
-
-def _ordered(one: pl.Expr, other: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    return pl.min_horizontal(one, other), pl.max_horizontal(one, other)
 
 
 def _near(value: pl.Expr, expected: pl.Expr) -> pl.Expr:
     """Whether two amounts are the same but for the digits that files do not print."""
-    off = (value - expected).abs().cast(pl.Float64)
-    return off <= EXACT + EXACT_SHARE * expected.abs().cast(pl.Float64)
+    return (value - expected).abs() <= EXACT + EXACT_SHARE * expected.abs()
 
 
 def _rounded(value: pl.Expr, expected: pl.Expr) -> pl.Expr:
     """Whether an amount is another one that was rounded to six decimals, or to cents."""
-    off = (value - expected).abs().cast(pl.Float64)
-    in_cents = (value == value.round(2)) & (expected.abs() >= MIN_CENTS)
+    off = (value - expected).abs()
+    in_cents = ((value - value.round(2)).abs() < EXACT) & (expected.abs() >= MIN_CENTS)
     return (off <= SIX_DECIMALS) | (in_cents & (off <= CENT))
 
 
-def _grouped(lines: pl.LazyFrame) -> pl.LazyFrame:
-    compared = pl.when(pl.col("class").is_in(list(CHECKED))).then(pl.col("price_of"))
-    keys = ["class", "provider", "service", "detail", "matched_by"]
-    return lines.group_by(*keys, price_of=compared).agg(
-        lines=pl.len(),
-        list_cost=pl.col("money").sum(),
-        size=pl.col("money").abs().sum(),
-        billed=pl.col("billed").sum(),
-        difference=pl.col("difference").sum(),
+def _grouped(lines: pl.LazyFrame, lookup: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
+    """Sum the lines of each class, service and reason."""
+    sums = (
+        lines.group_by("class", KEY, "tile")
+        .agg(
+            lines=pl.len(),
+            list_cost=pl.col("money").sum(),
+            size=pl.col("money").abs().sum(),
+            billed=pl.col("billed").sum(),
+            difference=pl.col("difference").sum(),
+        )
+        .collect(engine="streaming")
+    )
+    of_tiles = lookup.select(KEY, "tile", "price_of").unique()
+    checked = pl.col("class").is_in(list(CHECKED))
+    return (
+        sums.join(kinds.select(KEY, "provider", "service", "detail", "matched_by"), on=KEY)
+        .join(of_tiles, on=[KEY, "tile"], nulls_equal=True, how="left")
+        .with_columns(pl.when(checked).then(pl.col("price_of")))
     )
 
 
@@ -443,7 +430,7 @@ def _usage(grouped: pl.DataFrame) -> pl.DataFrame:
 
 
 def _coverage(grouped: pl.DataFrame) -> pl.DataFrame:
-    """Return the share of usage that was checked, by lines and by list cost: in all, by provider."""
+    """Return the share of usage that was checked, by lines and list cost, by provider."""
     usage = _usage(grouped).with_columns(checked=pl.col("class").is_in(list(CHECKED)))
     columns = [
         pl.col("lines").sum(),
@@ -482,7 +469,7 @@ def _services(grouped: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _notes(grouped: pl.DataFrame, matched: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
+def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
     """Say what a reader of the summary has to know."""
     notes = []
     by = dict(

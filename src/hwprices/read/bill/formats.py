@@ -58,6 +58,20 @@ COLUMNS = {
 commitment's fee that nothing used.
 """
 
+KIND = (
+    *("provider", "service", "region", "region_name", "option", "sku", "rate", "meter"),
+    *("usage_type", "machine", "details", "description", "unit"),
+)
+"""What tells what a line charges for. The column ``key`` is the hash of these."""
+
+IDENTITY = (
+    *("account", "resource", "allocated", "category", "sku", "rate", "meter", "usage_type"),
+    *("description", "option", "commitment", "start", "end", "quantity", "unit", "list_cost"),
+    *("billed", "effective"),
+)
+"""Two lines that are the same in all of these charge the same use of the same resource twice. The
+column ``identity`` is their hash; null where a line names no resource or costs nothing."""
+
 NEVER_EMPTY = ("category", "start", "billed", "currency")
 """Columns that every line needs, whatever it charges for."""
 

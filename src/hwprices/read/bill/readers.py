@@ -12,7 +12,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +28,8 @@ from hwprices.read.bill.formats import (
     COLUMNS,
     FORMATS,
     GOOGLE,
+    IDENTITY,
+    KIND,
     NEVER_EMPTY,
     PROVIDERS,
     TEXT,
@@ -239,10 +241,15 @@ def _copy(
     )
     with _duckdb_errors(name):
         connection.execute(
-            f"copy (select {select} from {source}) to {quoted_text(str(copy))}"
-            " (format parquet, compression lz4_raw)"
+            f"copy (select {select}, hash({_names(KIND)}) as key, case when resource is not null"
+            f" and (billed != 0 or effective != 0) then hash({_names(IDENTITY)}) end as identity"
+            f" from {source}) to {quoted_text(str(copy))} (format parquet, compression lz4_raw)"
         )
     return form, 2 if kind == "csv" else 1
+
+
+def _names(columns: Iterable[str]) -> str:
+    return ", ".join(map(quoted_name, columns))
 
 
 def _compression(part: Path) -> str:
