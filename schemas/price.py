@@ -8,6 +8,7 @@ from hwprices.schemas.columns import HASH_PATTERN, Table, column, list_column
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.vocabulary import (
     BASES,
+    BILLED_FOR,
     BILLING_UNITS,
     COMPONENT_UNITS,
     COMPONENTS,
@@ -167,9 +168,10 @@ class PriceComponents(Table):
 
 
 class ComponentPrices(Table):
-    """Parts of machines that have a price of their own.
+    """Parts of machines, and what is billed beside machines, that have a price of their own.
 
-    GPUs to attach to N1 machines, local SSD, cores and memory of custom machines, TPU chips.
+    GPUs to attach to N1 machines, local SSD, cores and memory of custom machines, TPU chips; disks
+    and snapshots, gateways, addresses and data transfer. Each tier of a price is a row.
     """
 
     provider: pl.String = columns.provider()
@@ -186,12 +188,38 @@ class ComponentPrices(Table):
     currency: pl.String = columns.currency()
     unit: pl.String = column("What one unit is.", values=COMPONENT_UNITS)
     hourly: Money = column(
-        "Price of one unit for one hour.", unit="currency/(unit·h)", focus="ListUnitPrice", ge=0
+        "Price of one unit for one hour, a month being 730 hours; null where use is billed, not"
+        " time.",
+        unit="currency/(unit·h)",
+        nullable=True,
+        ge=0,
+    )
+    price: Money = column(
+        "Price of one unit for what column per says.",
+        unit="currency/unit",
+        focus="ListUnitPrice",
+        ge=0,
+    )
+    per: pl.String = column("What a unit is billed for.", values=BILLED_FOR)
+    tier_from: pl.Decimal(20, 10) = column(
+        "Units a month from which the price holds; 0 where it holds for all.", unit="unit", ge=0
+    )
+    tier_to: pl.Decimal(20, 10) = column(
+        "Units a month up to which the price holds; null where there is no end.",
+        unit="unit",
+        nullable=True,
+        gt=0,
     )
     accelerator_id: pl.String = column(
         "Spec sheet of the part, where it is an accelerator.", nullable=True
     )
     sku_id: pl.String = column("Vendor's SKU.", focus="SkuId")
+    sku_price_id: pl.String = column(
+        "Vendor's id of this price of the SKU, by which a bill names it: AWS rate code, Azure meter"
+        " id.",
+        focus="SkuPriceId",
+        nullable=True,
+    )
     effective_from: Timestamp = columns.effective_from()
     observed_at: Timestamp = columns.observed_at()
     raw_sha256: pl.String = columns.raw_sha256()
@@ -208,5 +236,6 @@ class ComponentPrices(Table):
                 "commitment_plan",
                 "term_months",
                 "currency",
+                "tier_from",
             ]
         }

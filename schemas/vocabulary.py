@@ -321,6 +321,18 @@ PARTS = Vocabulary(
         r"gpu:[a-z0-9-]+": "One GPU, named as the vendor's API does.",
         r"slice:[a-z0-9-]+": "One GPU, or the named share of one, with all that belongs to it.",
         r"tpu:v\d+[a-z]*(?:-pod)?": "One TPU chip of this generation; -pod in a slice of a pod.",
+        r"usage:[!-~]+": (
+            "What AWS meters under this usage type, without its region; a slash and the operation."
+        ),
+    },
+)
+
+BILLED_FOR = Vocabulary(
+    "billed_for",
+    {
+        "hour": "One unit for one hour.",
+        "month": "One unit for one month.",
+        "use": "One unit used or moved once: a GB transferred, a request.",
     },
 )
 
@@ -335,7 +347,12 @@ COMPONENT_UNITS = Vocabulary(
         "eighth_gpu": "One eighth of a GPU.",
         "chip": "One TPU chip.",
         "instance": "One machine.",
-        "sku_unit": "One unit of the SKU, where nothing says how many chips it is.",
+        "gb": "One gigabyte, as the vendor counts it; AWS counts 2^30 bytes.",
+        "iops": "One provisioned I/O operation a second.",
+        "mibps": "One MiB a second of provisioned throughput.",
+        "gibps": "One GiB a second of provisioned throughput.",
+        "request": "One request or I/O operation.",
+        "sku_unit": "One unit of the SKU, as the vendor counts it: an address, a gateway, a TPU.",
     },
     {
         r"\d+_chips": "So many TPU chips, which the SKU prices together.",

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import polars as pl
 from tests.helpers.aws_pages import LandedPages
 
 
@@ -12,8 +13,30 @@ def test_every_line_of_an_old_price_list_is_accounted_for(recorded, tmp_path):
     before_lines = 6  # five lines about the file, and the header
     lines = body.count(b"\n") - before_lines + (not body.endswith(b"\n"))
     prices = pages.unchecked("prices")
-    assert prices.height + pages.refused().height + sum(pages.counts().values()) == lines
-    assert pages.refused()["reason"].to_list() == ["unknown_platform", "unknown_platform"]
+    parts = pages.unchecked("component_prices")
+    counted = sum(pages.counts().values())
+    assert prices.height + parts.height + pages.refused().height + counted == lines
+    reasons = pages.refused()["reason"].to_list()
+    assert reasons == ["unknown_platform", "unknown_platform", "unknown_term"]
+
+
+def test_disks_of_a_recorded_price_list_have_their_prices(recorded, tmp_path):
+    body = recorded("price_list_eu-west-1.csv")
+    pages = LandedPages(tmp_path).add("prices", "eu-west-1", body)
+    found = pages.unchecked("component_prices").filter(pl.col("sku_id") != "INVALID_TYPE____")
+    rows = found.select("component", "unit", "per", "price", "sku_price_id")
+    assert rows.rows() == [
+        (f"usage:EBS:{usage}", unit, "month", Decimal(price), f"{sku}.JRTCKXETXF.6YS6EN2CT7")
+        for usage, unit, price, sku in (
+            ("VolumeUsage.gp2", "gb", "0.11", "GDX844Q9TQAG2YZ2"),
+            ("VolumeUsage.gp3", "gb", "0.088", "TXACT7E3PV6ZX2NM"),
+            ("VolumeP-IOPS.gp3", "iops", "0.0055", "RC6HKYUDYUP35XBV"),
+            ("VolumeP-Throughput.gp3", "gibps", "45.056", "RCDVGPFWPEZE4D4N"),
+            ("SnapshotUsage", "gb", "0.05", "UZ7N3QU3DRSU25FK"),
+            ("VolumeUsage.sc1", "gb", "0.0168", "V3WN4ZRCVEMX7VPK"),
+            ("VolumeUsage.st1", "gb", "0.05", "CRDDQ58VQ7DU7373"),
+        )
+    ]
 
 
 def test_a_reserved_term_of_an_old_price_list_is_read(recorded, tmp_path):

@@ -1,4 +1,4 @@
-"""Amazon Web Services: EC2.
+"""Amazon Web Services: EC2, and what is billed beside its machines.
 
 Prices come from the Price List bulk files and the savings-plan files, which need no account.
 Specifications, zones, offers by zone, spot prices and capacity blocks come from the EC2 API, where
@@ -9,9 +9,9 @@ from hwprices.providers import About
 
 ABOUT = About(
     title="AWS",
-    without_account="all list prices, savings plans, specs as the price list states them, "
-    "spot interruption bands",
+    without_account="all list prices, savings plans, disks, gateways, data transfer, "
+    "specs as the price list states them, spot interruption bands",
     with_credentials="exact specs, zones, live spot, capacity blocks",
-    missing="prices of storage and network, discounts of single accounts",
+    missing="storage that is not of machines, discounts of single accounts",
     price_kinds=("prices", "savings_plans", "spot", "capacity_blocks"),
 )

@@ -14,7 +14,6 @@ from hwprices.providers.aws.kinds import (
     EC2_BY_REGION,
     PRICE_LIST,
     REGIONS,
-    SAVINGS_PLANS,
     SPOT_ADVISOR,
 )
 from hwprices.providers.aws.settings import Settings
@@ -97,10 +96,9 @@ def units_at_once(settings: Settings) -> int:
 
 
 def _bulk_units(files: bulk_files.Files, selected: set[str] | None) -> list[Unit]:
-    kinds = ((PRICE_LIST, files.price_lists), (SAVINGS_PLANS, files.savings_plans))
     return [
         Unit("aws", kind, code, source)
-        for kind, sources in kinds
+        for kind, sources in files.by_kind.items()
         for code, source in sorted(sources.items())
         if selected is None or code in selected
     ]

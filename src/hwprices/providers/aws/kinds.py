@@ -1,6 +1,8 @@
 """List the kinds of units: what is fetched for a region, or once for all, and how it is landed."""
 
 PRICE_LIST = "prices"
+DATA_TRANSFER = "data_transfer"
+PUBLIC_IPS = "public_ips"
 SAVINGS_PLANS = "savings_plans"
 SPOT_ADVISOR = "spot_advisor"
 REGIONS = "regions"
@@ -10,7 +12,11 @@ OFFERINGS = "offerings"
 SPOT = "spot"
 CAPACITY_BLOCKS = "capacity_blocks"
 
-BULK_FILES = (PRICE_LIST, SAVINGS_PLANS, SPOT_ADVISOR)
+PART_LISTS = {DATA_TRANSFER: "AWSDataTransfer", PUBLIC_IPS: "AmazonVPC"}
+"""Price lists of what is billed beside machines, and their names in the service index. They have
+the format of EC2's."""
+
+BULK_FILES = (PRICE_LIST, *PART_LISTS, SAVINGS_PLANS, SPOT_ADVISOR)
 """Kinds that need no account."""
 
 EC2_BY_REGION = (ZONES, INSTANCE_TYPES, OFFERINGS, SPOT, CAPACITY_BLOCKS)

@@ -12,6 +12,7 @@ from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.inventory.regions import currency_of, region_rows, zone_rows
 from hwprices.providers.aws.inventory.spot_advice import spot_advice
 from hwprices.providers.aws.prices.capacity_blocks import capacity_block_rows
+from hwprices.providers.aws.prices.parts import component_part
 from hwprices.providers.aws.prices.price_list import PriceList, read_price_list
 from hwprices.providers.aws.prices.savings_plans import SavingsPlans, read_page, savings_plan_rows
 from hwprices.providers.aws.prices.spot import spot_rows
@@ -36,6 +37,8 @@ def normalise(pages: Pages) -> Iterator[Part]:
         # No variable here holds the part, so that Part.collected frees the lines of the price list
         # before the rows are checked.
         yield _with_facts(pages, _prices(pages, region, own_files), price_lists)
+        if part := _component_prices(pages, region, own_files, price_lists):
+            yield part
     for region in pages.regions(kinds.OFFERINGS):
         yield Part("availability", availability_rows(pages, region), region)
     yield Part("regions", region_rows(pages, price_lists))
@@ -53,6 +56,19 @@ def _with_facts(pages: Pages, part: Part, price_lists: list[PriceListFacts]) -> 
         [page] = _newest_price_list(pages, part.region)
         price_lists.append(PriceListFacts(part.region, page, **part.facts))
     return part
+
+
+def _component_prices(
+    pages: Pages, region: str, own_files: frozenset[str], price_lists: list[PriceListFacts]
+) -> Part | None:
+    """Read what is billed beside machines in a region; None where no list has any."""
+    lists = [(facts.page, facts.parts) for facts in price_lists if facts.region == region]
+    for kind in kinds.PART_LISTS:
+        for page in pages.of(kind, region)[-1:]:
+            with pages.leave_out(page):
+                price_list = read_price_list(pages, page, region, own_files, has_machines=False)
+                lists.append((page, price_list.facts.parts))
+    return component_part(region, lists) if lists else None
 
 
 def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
@@ -79,7 +95,9 @@ def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
         refused=prices.refused,
         counts=prices.counts,
         source=source,
-        facts={"machines": facts.machines, "places": facts.places} if facts else {},
+        facts={name: getattr(facts, name) for name in ("machines", "places", "parts")}
+        if facts
+        else {},
     )
 
 

@@ -376,6 +376,9 @@ def _add_component_prices(
             "currency": CURRENCY,
             "unit": COMPONENT_UNITS[rate.kind],
             "hourly": rate.price,
+            "price": rate.price,
+            "per": "hour",
+            "tier_from": 0,
             "accelerator_id": match.accelerator_id if match else None,
             "sku_id": part_number,
         }

@@ -20,7 +20,7 @@ SINGLE: Mapping[str, tuple[str, ...]] = {
         "burstable",
     ),
     "regions": ("kind", "parent_region", "country", "continent", "latitude", "longitude"),
-    "component_prices": ("hourly",),
+    "component_prices": ("hourly", "price"),
 }
 """Columns of which every single change is held until it has been seen three times."""
 
@@ -33,7 +33,7 @@ COMMON: Mapping[str, tuple[str, ...]] = {
         "retirement_date",
     ),
     "availability": ("offered",),
-    "component_prices": ("unit",),
+    "component_prices": ("unit", "per"),
 }
 """Columns of which changes are held where they are many."""
 
@@ -44,6 +44,7 @@ TOLERANCE: Mapping[str, float] = {
     "memory_gib": 0.1,  # vendors round GiB and GB
     "accelerator_memory_gib": 0.1,
     "hourly": 0.5,
+    "price": 0.5,
     "latitude": 0.02,
     "longitude": 0.02,
 }

@@ -17,7 +17,7 @@ from hwprices.landing.json_bodies import read_json
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, PastList, SkippedError
-from hwprices.providers.aws.kinds import PRICE_LIST
+from hwprices.providers.aws.kinds import PART_LISTS, PRICE_LIST, SAVINGS_PLANS
 from hwprices.storage.scratch import scratch_directory
 
 OFFER = "AmazonEC2"
@@ -37,10 +37,17 @@ Source = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Files:
-    """Where the files of each region are: region code → params of the unit."""
+    """Where the files are.
 
-    price_lists: Mapping[str, Source]
-    savings_plans: Mapping[str, Source]
+    ``by_kind``: kind of unit → region code → params of the unit, price lists first.
+    """
+
+    by_kind: Mapping[str, Mapping[str, Source]]
+
+    @property
+    def price_lists(self) -> Mapping[str, Source]:
+        """The price lists of EC2."""
+        return self.by_kind[PRICE_LIST]
 
 
 def read_index(context: Context, host: str, partition: str) -> Files:
@@ -48,10 +55,35 @@ def read_index(context: Context, host: str, partition: str) -> Files:
 
     Raises:
         FetchError: the service index or the index of price lists is unavailable, or has another
-            format. Where only one region's entry or the index of savings plans is wrong, the units
-            concerned get the error.
+            format. Where only one region's entry or the index of savings plans or of another list
+            is wrong, the units concerned get the error.
     """
-    offer = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers", OFFER)
+    offers = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers")
+    if not isinstance(offers, dict) or OFFER not in offers:
+        raise _other_format(host, f"offers.{OFFER}")
+    offer = offers[OFFER]
+    price_lists = _price_lists(context, host, offer)
+    by_kind = {PRICE_LIST: price_lists}
+    for kind, name in PART_LISTS.items():
+        if name in offers:
+            by_kind[kind] = _part_lists(context, host, offers[name], price_lists)
+    by_kind[SAVINGS_PLANS] = _savings_plans(context, host, offer, price_lists)
+    return Files(by_kind)
+
+
+def _part_lists(
+    context: Context, host: str, offer: Any, price_lists: Mapping[str, Source]
+) -> dict[str, Source]:
+    """Read the index of another list; where it is unavailable, each region gets the error."""
+    try:
+        listed = _price_lists(context, host, offer)
+    except FetchError as error:
+        return {code: {"error": error.message} for code in price_lists}
+    return {code: source for code, source in listed.items() if code in price_lists}
+
+
+def _price_lists(context: Context, host: str, offer: Any) -> dict[str, Source]:
+    """Follow the region index of an offer: region code → params of the unit of its price list."""
     region_index = _link(host, _at(offer, host, "currentRegionIndexUrl"))
     regions = _at(_json(context, region_index), region_index, "regions")
     if not isinstance(regions, dict):
@@ -61,7 +93,7 @@ def read_index(context: Context, host: str, partition: str) -> Files:
         source = _source(host, region_index, entry, "currentVersionUrl")
         csv = {"url": _csv(source["url"])} if "url" in source else source
         price_lists[_region_name(code)] = csv
-    return Files(price_lists, _savings_plans(context, host, offer, price_lists))
+    return price_lists
 
 
 def read_versions(context: Context, host: str, partition: str) -> list[PastList]:
@@ -143,7 +175,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """
     if "error" in unit.params:
         raise FetchError(unit.params["error"], "Try again later.")
-    suffix: Expect = "csv" if unit.kind == PRICE_LIST else "json"
+    suffix: Expect = "csv" if unit.kind in (PRICE_LIST, *PART_LISTS) else "json"
     with scratch_directory() as scratch:
         body = context.http.download(unit.params["url"], Path(scratch) / "body", expect=suffix)
         return [context.landing.land(unit, body, suffix=suffix)]

@@ -51,6 +51,9 @@ PAYMENTS = {
 }
 """PurchaseOption without blanks and case: old files write AllUpfront, newer ones All Upfront."""
 
+PART = "part"
+"""Stands for the reason where a line is not a machine: it is read for component_prices."""
+
 ON_HOST = "tenancy="
 """Begins the reason for which an instance on a dedicated host is left out."""
 
@@ -101,6 +104,14 @@ def classify(
     )
 
 
+def is_part() -> pl.Expr:
+    """Return whether a line is of something billed beside machines; its family may be null."""
+    family = pl.col("product_family")
+    is_machine = family.is_in([*INSTANCES, HOSTS]).fill_null(False)
+    is_other = family.is_in(OTHER_FAMILIES).fill_null(False)
+    return is_other | (~is_machine & pl.col("unnamed"))
+
+
 def _tenancy() -> pl.Expr:
     is_host = pl.col("product_family") == HOSTS
     by_word = pl.col("tenancy_word").replace_strict(
@@ -112,15 +123,15 @@ def _tenancy() -> pl.Expr:
 def _out_of_scope(own_files: frozenset[str]) -> pl.Expr:
     """Return why a line is left out on purpose; null where it is in scope."""
     family, capacity = pl.col("product_family"), pl.col("capacity_status")
-    is_host, is_machine = family == HOSTS, family.is_in([*INSTANCES, HOSTS])
+    is_host = family == HOSTS
     is_infrastructure = pl.col("license_model") == platforms.INFRASTRUCTURE
     return (
-        pl.when(family.is_in(OTHER_FAMILIES) | (~is_machine & pl.col("unnamed")))
-        .then(pl.lit("product_family=") + family)
-        .when(pl.col("location_type").str.contains("(?i)outpost"))
+        pl.when(pl.col("location_type").str.contains("(?i)outpost"))
         .then(pl.lit("location_type=") + pl.col("location_type"))
         .when(pl.col("region").is_in(sorted(own_files)))
         .then(pl.lit("region=another_file"))
+        .when(is_part())
+        .then(pl.lit(PART))
         .when(~is_host & capacity.is_in(OTHER_CAPACITY))
         .then(pl.lit("capacity_status=") + capacity)
         # An instance on a dedicated host is listed at $0: the host is what is paid for.

@@ -16,7 +16,7 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
-from hwprices.providers.aws.prices import classify, rows
+from hwprices.providers.aws.prices import classify, parts, rows
 from hwprices.rows import quarantine
 from hwprices.rows.origin import origin
 from hwprices.rows.prices import PriceRows, read_money
@@ -50,6 +50,7 @@ COLUMNS = {
     "Tenancy": "tenancy_word",
     "Operating System": "operating_system",
     "License Model": "license_words",
+    "usageType": "usage_type",
     "operation": "operation",
     "CapacityStatus": "capacity_status",
     "GPU": "gpu",
@@ -69,7 +70,7 @@ Max Volume Size,Max throughput/volume,Normalization Size Factor,Physical Cores,P
 Processor Architecture,Processor Features,Product Type,Provisioned,RelatedTo,Resource Type
 SnapshotArchiveFeeType,Storage Media,To Location,To Location Type,To Region Code,Transfer Type
 VPCNetworkingSupport,VPCnetworkingsupport,Volume API Name,Volume Type,instanceSKU,serviceCode
-serviceName,usageType
+serviceName
 Instance Capacity - 10xlarge,Instance Capacity - 12xlarge,Instance Capacity - 16xlarge
 Instance Capacity - 18xlarge,Instance Capacity - 24xlarge,Instance Capacity - 2xlarge
 Instance Capacity - 32xlarge,Instance Capacity - 4xlarge,Instance Capacity - 8xlarge
@@ -81,14 +82,15 @@ Instance Capacity - metal,Instance Capacity - xlarge
 )
 """Columns of the lists of 2017 to 2026 that say nothing of a price. Any other is new."""
 
-REQUIRED = {
-    *("SKU", "RateCode", "TermType", "Unit", "PricePerUnit", "Currency", "Product Family"),
-    *("Instance Type", "Tenancy", "Operating System", "operation"),
-}
-"""Columns that every price needs. The others are absent from some older
-files."""
+REQUIRED_OF_PARTS = frozenset(
+    ("SKU", "RateCode", "TermType", "Unit", "PricePerUnit", "Currency", "operation")
+)
+"""Columns that every price needs. The others are absent from some older files."""
 
-TEXTS = ["sku_id", "sku_price_id", "instance_type", "price_text"]
+REQUIRED = REQUIRED_OF_PARTS | {"Product Family", "Instance Type", "Tenancy", "Operating System"}
+"""Columns that every price of a machine needs."""
+
+TEXTS = ["sku_id", "sku_price_id", "instance_type", "price_text", "usage_type"]
 """Columns that are read as texts. All others have few words, which polars makes categories of while
 it reads; casting them afterwards takes a sixth longer. Text between a closing quote and the
 next comma, which polars refuses in columns of text, is not refused in these."""
@@ -116,7 +118,8 @@ class PriceList:
     """What one region's price list says.
 
     Every line is one of: the hourly rate of a price row, an upfront fee merged into one
-    (``prices.counts["merged:upfront"]``), refused, or counted as out of scope.
+    (``prices.counts["merged:upfront"]``), a part (``facts.parts``), refused, or counted as out of
+    scope.
 
     ``skus`` has one row for each on-demand line of a machine: sku_id, instance_type, region, os,
     software, license_model, tenancy, in_scope, is_refused, and word (the vendor's word for which it
@@ -135,7 +138,8 @@ class PriceList:
 class _Lines:
     """The lines of a price list.
 
-    ``prices`` has rows.LINE of every line, ``on_demand`` has ON_DEMAND of on-demand lines.
+    ``prices`` has rows.LINE of every line, ``on_demand`` has ON_DEMAND of on-demand lines,
+    ``parts`` has parts.LINE and combination of lines that are not machines.
     ``combinations`` has a row for each distinct combination of classify.COMBINATION, in order of
     first appearance: these columns, ``combination`` (its number, which the lines have too: that of
     its first line) and ``lines`` (how many have it).
@@ -143,6 +147,7 @@ class _Lines:
 
     prices: pl.DataFrame
     on_demand: pl.DataFrame
+    parts: pl.DataFrame
     combinations: pl.DataFrame
 
 
@@ -160,27 +165,41 @@ class _Header:
 
 
 def read_price_list(
-    pages: Pages, page: Page, region: str, own_files: frozenset[str] = frozenset()
+    pages: Pages,
+    page: Page,
+    region: str,
+    own_files: frozenset[str] = frozenset(),
+    *,
+    has_machines: bool = True,
 ) -> PriceList:
     """Read one landed price list.
 
     ``own_files`` are the regions that have a price list in this run: lines about another region
-    that has one are left to it.
+    that has one are left to it. A list without machines, such as that of data transfer, has columns
+    of its own, which say nothing of a price.
 
     Raises:
         UnreadablePageError: the file has no header, lacks a required column, or is no CSV.
         HwpricesError: it was altered.
     """
     with pages.parsing(page), pages.file(page) as path:
-        header = _header(path)
+        header = _header(path, REQUIRED if has_machines else REQUIRED_OF_PARTS)
         lines = _read_lines(_compact(_scan(path, header)))
     others = own_files - {region}
     combinations = classify.classify(lines.combinations, region, others, header.lacking)
     prices = rows.price_list_rows(lines.prices, combinations, page)
-    refused = pl.concat([prices.refused, _new_columns(header, page, region)])
+    new_columns = [_new_columns(header, page, region)] if has_machines else []
+    refused = pl.concat([prices.refused, *new_columns])
     counts = {**_out_of_scope(combinations), **prices.counts}
     machines = lines.on_demand.lazy().join(combinations.lazy(), on="combination", how="left")
-    facts = PriceListFacts(region, page, _machines(machines), _places(machines))
+    of_parts = combinations.filter(pl.col("out_of_scope") == classify.PART)
+    facts = PriceListFacts(
+        region,
+        page,
+        _machines(machines),
+        _places(machines),
+        parts.part_lines(lines.parts, of_parts),
+    )
     currency = _currency(combinations)
     return PriceList(PriceRows(prices.rows, refused, counts), _skus(machines), facts, currency)
 
@@ -229,7 +248,7 @@ def _scan(path: Path, header: _Header) -> pl.LazyFrame:
     )
 
 
-def _header(path: Path) -> _Header:
+def _header(path: Path, required: frozenset[str]) -> _Header:
     """Find the header.
 
     Raises:
@@ -240,7 +259,7 @@ def _header(path: Path) -> _Header:
         for number, line in zip(range(MAX_PREAMBLE), text, strict=False):
             if line.startswith(('"SKU"', "SKU,")):
                 header = _Header(number, frozenset(next(csv.reader([line]))))
-                if lacking := sorted(REQUIRED & header.lacking):
+                if lacking := sorted(required & header.lacking):
                     raise ValueError(f"{path.name} lacks the columns {', '.join(lacking)}")
                 return header
     raise ValueError(f"{path.name} has no header line that begins with SKU")
@@ -258,11 +277,12 @@ def _compact(lines: pl.LazyFrame) -> pl.LazyFrame:
         pl.col("sku_id").cast(skus),
         *rows.shortened_price_id(),
         pl.exclude(TEXTS),
+        "usage_type",
         pl.col("instance_type").cast(pl.Categorical),
         on_demand=(pl.col("term_type") == "OnDemand").fill_null(False),
         price=read_money(pl.col("price_text")),
         unnamed=pl.col("instance_type").fill_null("") == "",
-    )
+    ).with_columns(usage_type=pl.when(classify.is_part()).then("usage_type"))
     is_positive, is_negative = pl.col("price") > 0, pl.col("price") < 0
     return small.with_columns(sign=is_positive.cast(pl.Int8) - is_negative.cast(pl.Int8))
 
@@ -271,9 +291,10 @@ def _read_lines(compact: pl.LazyFrame) -> _Lines:
     """Read all lines. Only BATCH of them have their words in memory at a time."""
     number = {"combination": pl.UInt32()}
     schema: dict[str, pl.DataType] = {**compact.collect_schema(), **number}
-    prices, on_demand, combinations = (
+    part_line = [*parts.LINE, "combination"]
+    prices, on_demand, others, combinations = (
         pl.DataFrame(schema={name: schema[name] for name in names})
-        for names in (rows.LINE, ON_DEMAND, ["combination", *classify.COMBINATION])
+        for names in (rows.LINE, ON_DEMAND, part_line, ["combination", *classify.COMBINATION])
     )
     counts = pl.DataFrame(schema={**number, "lines": pl.UInt32})
     lines_read = 0
@@ -283,11 +304,12 @@ def _read_lines(compact: pl.LazyFrame) -> _Lines:
         lines_read += batch.height
         prices.vstack(numbered.select(rows.LINE), in_place=True)
         on_demand.vstack(numbered.filter("on_demand").select(ON_DEMAND), in_place=True)
+        others.vstack(numbered.filter(classify.is_part()).select(part_line), in_place=True)
         combinations.vstack(new, in_place=True)
         counts.vstack(own_counts, in_place=True)
     counted = counts.group_by("combination").agg(pl.col("lines").sum())
     combinations = combinations.join(counted, on="combination", maintain_order="left")
-    return _Lines(prices, on_demand, combinations)
+    return _Lines(prices, on_demand, others, combinations)
 
 
 def _numbered(
@@ -325,7 +347,7 @@ def _numbered(
 
 def _out_of_scope(combinations: pl.DataFrame) -> dict[str, int]:
     counted = (
-        combinations.filter(pl.col("out_of_scope").is_not_null())
+        combinations.filter(pl.col("out_of_scope") != classify.PART)
         .group_by("out_of_scope")
         .agg(pl.col("lines").sum())
         .sort("out_of_scope")

@@ -53,6 +53,9 @@ def component_price_rows(rates: pl.DataFrame, sheets: Sheets) -> pl.DataFrame:
         provider=pl.lit("gcp"),
         component=pl.col("component_id"),
         hourly=(price / divisor).cast(Money),
+        price=(price / divisor).cast(Money),
+        per=pl.lit("hour"),
+        tier_from=pl.lit(0),
         commitment_plan=pl.when(is_committed).then(pl.lit("resource")),
     )
     columns = [name for name in frames.dtypes(ComponentPrices) if name in rows.columns]
