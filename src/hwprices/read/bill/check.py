@@ -17,7 +17,7 @@ from hwprices.read.bill.readers import BillLines
 from hwprices.read.export.files import with_overlays
 from hwprices.release.release import Release
 from hwprices.schemas.keys import PRICE_KEY
-from hwprices.units import Money
+from hwprices.units import HOURS_PER_MONTH, Money
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -196,19 +196,26 @@ def _midnight(day: date) -> datetime:
 def _lookup(matched: pl.DataFrame, tiles: pl.DataFrame) -> pl.DataFrame:
     """Return what a line needs to know of its kind and time, by key; prices for one of its unit."""
     facts = matched.select(
-        *(KEY, "detail", "matched_by", "type", "place", "hours"),
+        *(KEY, "detail", "matched_by", "type", "place", "hours", "block", "per"),
         why=pl.col("why").cast(CLASS),
         is_spot=pl.col("is_spot").fill_null(False),
     )
     rows = facts.join(tiles.drop("page", "release"), on=KEY, how="left")
-    hours = pl.col("hours").cast(prices.AMOUNT)
-    return rows.with_columns(
-        since=pl.col("since").fill_null(prices.ALWAYS).cast(prices.TIME),
-        until=pl.col("until").fill_null(prices.NEVER).cast(prices.TIME),
-        price=pl.col("low") * hours,
-        high=pl.col("high") * hours,
-        contract=pl.col("contract") * hours,
-    ).drop("low", "hours", "price_id", "part")
+    time = pl.when(pl.col("per") == "use").then(1).otherwise("hours")
+    units = (time * pl.col("block")).cast(prices.AMOUNT)
+    period = pl.when(pl.col("per") == "month").then(HOURS_PER_MONTH).otherwise(1)
+    return (
+        rows.with_columns(units=units, period=period.cast(prices.AMOUNT))
+        .with_columns(
+            (pl.col(name) * pl.col("units") / pl.col("period")).alias(price)
+            for name, price in {"low": "price", "high": "high", "contract": "contract"}.items()
+        )
+        .with_columns(
+            since=pl.col("since").fill_null(prices.ALWAYS).cast(prices.TIME),
+            until=pl.col("until").fill_null(prices.NEVER).cast(prices.TIME),
+        )
+        .drop("low", "hours", "block", "per", "units", "period", "price_id", "part")
+    )
 
 
 def _joined(lines: pl.LazyFrame, lookup: pl.DataFrame) -> pl.LazyFrame:

@@ -118,8 +118,10 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("host"))
         .otherwise(pl.lit("shared")),
         place=plain_place(pl.col("region")),
-        hours=_first(unit, {pattern: str(hours) for pattern, hours in UNITS.items()}).cast(pl.Int64)
-        * block,
+        hours=_first(unit, {pattern: str(hours) for pattern, hours in UNITS.items()}).cast(
+            pl.Int64
+        ),
+        block=block,
         bought=pl.when(
             (pl.col("option") == "spot")
             | usage.str.contains("SpotUsage|Spot$")

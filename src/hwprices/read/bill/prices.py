@@ -69,22 +69,25 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
     )
     included = listed.filter(license_model="included")
     by_spec = _single(asked.select(KEY, "own", *SPEC).join(included, on=SPEC), BY_SPEC)
-    by_part = (
-        asked.select(KEY, "provider", "place", "sku_id")
-        .join(parts, on=["provider", "sku_id"])
-        .filter((pl.col("place") == pl.col("part_place")) | (pl.col("part_places") == 1))
-        .unique(KEY, keep="first", maintain_order=True)
-        .select(
-            KEY,
-            pl.lit(None, pl.List(pl.String)).alias("price_ids"),
-            pl.lit(BY_SKU).alias("matched_by"),
-            pl.lit(False).alias("is_spot"),
-            "part",
-        )
+    by_part = pl.concat(
+        [
+            ids.drop("own")
+            .join(parts.drop_nulls("rate_id"), on=["provider", "rate_id"])
+            .select(KEY, "part", "per", matched_by=pl.lit(BY_ID)),
+            asked.select(KEY, "provider", "place", "sku_id")
+            .join(parts.filter("only_tier"), on=["provider", "sku_id"])
+            .filter((pl.col("place") == pl.col("part_place")) | (pl.col("part_places") == 1))
+            .select(KEY, "part", "per", matched_by=pl.lit(BY_SKU)),
+        ]
+    ).select(
+        KEY,
+        "matched_by",
+        "part",
+        "per",
+        price_ids=pl.lit(None, pl.List(pl.String)),
+        is_spot=pl.lit(False),
     )
-    no_part = pl.lit(None, pl.Int64).alias("part")
-    machines = [frame.with_columns(no_part) for frame in (by_id, by_sku)]
-    found = pl.concat([*machines, by_part, by_spec.with_columns(no_part)])
+    found = pl.concat([by_id, by_sku, by_part, by_spec], how="diagonal")
     found = found.unique(KEY, keep="first", maintain_order=True)
     places = listed.select("provider", "place", sold=pl.lit(True)).unique()
     return _with_reasons(dataset, keys.join(found, on=KEY, how="left"), places, currency)
@@ -138,14 +141,16 @@ def _listed(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame
 
 
 def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
-    """Return the prices of single SKUs that machines are composed of, one a SKU and region.
+    """Return what is billed beside machines, and what they are composed of, by SKU.
 
-    Columns: provider, part_place, part_places (regions of the SKU), sku_id, amount for an hour of
-    ``unit``, ``valid_from`` and ``page``. ``part`` numbers them.
+    Columns: provider, part_place, part_places (regions of the SKU), sku_id, rate_id, only_tier
+    (the SKU has one price there), amount of one ``unit`` for what ``per`` says (hour, month, use),
+    ``valid_from`` and ``page``. ``part`` numbers them.
     """
+    skus = pl.concat([keys["sku"], keys["rate"].str.split(".").list.first()]).unique()
     asked = (
         pl.col("provider").is_in(keys["provider"].unique().drop_nulls().implode()),
-        pl.col("sku_id").is_in(keys["sku"].unique().drop_nulls().implode()),
+        pl.col("sku_id").is_in(skus.drop_nulls().implode()),
         pl.col("currency") == currency,
     )
     columns = {
@@ -155,30 +160,38 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
         "unit": pl.col("unit"),
         "page": pl.col("raw_sha256"),
     }
-    own = (
-        dataset.scan("component_prices")
-        .filter(*asked)
-        .select(
-            **columns,
-            amount=pl.col("hourly"),
-            valid_from=pl.coalesce("effective_from", "observed_at"),
-        )
+    listed = dataset.scan("component_prices").filter(*asked)
+    # releases before 0.2 have parts of machines alone, all of them by the hour
+    is_new = "per" in listed.collect_schema()
+    own = listed.select(
+        **columns,
+        rate_id=pl.col("sku_price_id").str.to_lowercase() if is_new else pl.lit(None, pl.String),
+        amount=pl.col("price" if is_new else "hourly"),
+        per=pl.col("per") if is_new else pl.lit("hour"),
+        valid_from=pl.coalesce("effective_from", "observed_at"),
     )
     composed = dataset.scan("prices").filter(basis="composed").select("price_id")
     of_machines = (
         dataset.scan("price_components")
         .filter(*asked)
         .join(composed, on="price_id")
-        .select(**columns, amount=pl.col("unit_price"), valid_from=pl.col("observed_at"))
+        .select(
+            **columns,
+            rate_id=pl.lit(None, pl.String),
+            amount=pl.col("unit_price"),
+            per=pl.lit("hour"),
+            valid_from=pl.col("observed_at"),
+        )
     )
-    key = ["provider", "part_place", "sku_id"]
+    place = ["provider", "part_place", "sku_id"]
     return (
         pl.concat([own, of_machines])
-        .unique()
-        .sort(*key, "amount")
-        .filter(pl.col("amount").n_unique().over(key) == 1)
-        .unique(key, keep="first", maintain_order=True)
-        .with_columns(part_places=pl.len().over("provider", "sku_id"))
+        .sort(*place, "amount", "valid_from")
+        .unique([*place, "rate_id", "amount", "per"], keep="first", maintain_order=True)
+        .with_columns(
+            only_tier=pl.len().over(place) == 1,
+            part_places=pl.col("part_place").n_unique().over("provider", "sku_id"),
+        )
         .collect()
         .with_row_index("part")
         .with_columns(pl.col("part").cast(pl.Int64))
@@ -208,6 +221,7 @@ def _single(pairs: pl.DataFrame, how: str) -> pl.DataFrame:
             .otherwise(pl.col("price_ids").list.head(1)),
             matched_by=pl.lit(how),
             is_spot=pl.col("is_spot"),
+            per=pl.lit("hour"),
         )
     )
 
@@ -235,7 +249,7 @@ def _with_reasons(
         (pl.lit(True), "unknown_sku", pl.format("{} in {}", pl.col("type"), pl.col("region"))),
     ]
     missing = pl.col("matched_by").is_null()
-    no_unit = pl.col("hours").is_null()
+    no_unit = pl.col("hours").is_null() & (pl.col("per") != "use")
     return (
         keys.join(places, on=["provider", "place"], how="left")
         .with_columns(

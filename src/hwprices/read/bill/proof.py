@@ -60,7 +60,7 @@ def proofs(dataset: Release, tiles: pl.DataFrame, parts: pl.DataFrame) -> pl.Dat
             sku = skus[part]
             text = (
                 f"hwprices {release}: SKU {sku['sku_id']}, {low.normalize():f}"
-                f" an hour of one {sku['unit']}; page SHA-256 {sku['page']}"
+                f" per {sku['unit']} and {sku['per']}; page SHA-256 {sku['page']}"
             )
         texts.append((tile, price_id, text))
     schema = {"tile": pl.Int64, "price_id": pl.String, "citation": pl.String}
