@@ -1,6 +1,6 @@
 """A bill beside a release: what ``Dataset.bill`` returns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +65,7 @@ class Bill:
         on: Sequence[str] = (),
         option: str = "on_demand",
         region: Sequence[str] = (),
+        usd_per: Mapping[str, object] | None = None,
     ) -> "Repricing":
         """Compute what the machines of the bill cost elsewhere or bought in another way.
 
@@ -74,10 +75,14 @@ class Bill:
             option: purchase option there: on_demand, spot, reserved, savings_plan, committed_use;
                 commitment is the cheapest one.
             region: regions there; without any the cheapest one in the machine's continent.
+            usd_per: exchange rates, as in ``find``.
 
         Raises:
-            HwpricesError: a provider, option or region is not known.
+            HwpricesError: a provider, option or region is not known, or the bill's currency has no
+                rate.
         """
         from hwprices.read.bill import reprice
 
-        return reprice.reprice(self.dataset, self.content, on=on, option=option, region=region)
+        return reprice.reprice(
+            self.dataset, self.content, on=on, option=option, region=region, rates=usd_per
+        )

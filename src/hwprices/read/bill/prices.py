@@ -368,12 +368,8 @@ def _without_gaps(past: pl.DataFrame, *, nearest: bool) -> pl.DataFrame:
 
 def _by_day(pairs: pl.DataFrame, days: tuple[datetime, datetime]) -> pl.DataFrame:
     """Return the lowest and highest spot price of each key and day, over all zones."""
-    every = pl.datetime_range(
-        *(day.replace(hour=0, minute=0, second=0, microsecond=0) for day in days),
-        "1d",
-        time_zone="UTC",
-        eager=True,
-    )
+    first, last = (pl.lit(day).cast(TIME).dt.truncate("1d") for day in days)
+    every = pl.select(pl.datetime_range(first, last, "1d")).to_series()
     frame = pl.DataFrame({"day": every.cast(TIME)})
     overlapping = pairs.join(frame, how="cross").filter(
         pl.col("since") < pl.col("day").dt.offset_by("1d"), pl.col("until") > pl.col("day")

@@ -230,7 +230,7 @@ def _copy(
         )
     else:
         with _duckdb_errors(name):
-            described = connection.execute(f"describe select * from read_parquet({file})")
+            described = connection.execute(f"describe select * from read_parquet({file})")  # noqa: S608
             columns = {row[0]: row[1] for row in described.fetchall()}
         form, present = _format(name, _paths(columns))
         source = f"read_parquet({file})"
@@ -241,7 +241,7 @@ def _copy(
     )
     with _duckdb_errors(name):
         connection.execute(
-            f"copy (select {select}, hash({_names(KIND)}) as key, case when resource is not null"
+            f"copy (select {select}, hash({_names(KIND)}) as key, case when resource is not null"  # noqa: S608
             f" and (billed != 0 or effective != 0) then hash({_names(IDENTITY)}) end as identity"
             f" from {source}) to {quoted_text(str(copy))} (format parquet, compression lz4_raw)"
         )
