@@ -33,6 +33,7 @@ COMMANDS = {
     "export": "Write tables as CSV, JSON, Parquet, Excel or DuckDB.",
     "device": "Describe an accelerator, CPU or machine.",
     "recommend": "Rank machines for a model, to rent and to buy.",
+    "bill": "Check a cloud's bill, or reprice its usage.",
     "tco": "Compare owning a machine with renting one.",
     "history": "Show what a machine type or accelerator cost, and when.",
     "diff": "Show how the prices of two releases differ.",

@@ -38,7 +38,7 @@ class Repricing:
 
     ``totals``: one row for each target: cost of the whole bill, of its machine hours, of those that
     have a price there (``cost_now``), the same there (``cost_there``), and what could not be moved:
-    ``cost_machines_left`` and ``cost_other``. ``rows``: one row a machine and target, with both
+    ``cost_machines_left`` and ``cost_other``; gCO2e is of the ``lines_with_gco2e`` alone. ``rows``: one row a machine and target, with both
     sizes, hourly prices, price_id, break_even_utilisation and gCO2e. ``left``: what could not be
     moved and why. ``assumed``: what the answer assumes.
     """
@@ -292,6 +292,7 @@ def _totals(usage: pl.DataFrame, other: pl.DataFrame, rows: pl.DataFrame) -> pl.
             hours_moved=pl.col("hours").filter(moved).sum(),
             cost_now=pl.col("cost_now").filter(moved).sum(),
             cost_there=pl.col("cost_there").sum(),
+            lines_with_gco2e=pl.col("lines").filter(both).sum(),
             gco2e_now=pl.col("gco2e_now").filter(both).sum(),
             gco2e_there=pl.col("gco2e_there").filter(both).sum(),
         )
