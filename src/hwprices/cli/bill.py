@@ -78,8 +78,7 @@ PurchaseOption = Annotated[
 Region = Annotated[
     list[str] | None,
     typer.Option(
-        help="Region there; without it the cheapest of the machine's continent."
-        f" {filters.SEVERAL}",
+        help=f"Region there; without it the cheapest of the machine's continent. {filters.SEVERAL}",
         rich_help_panel=REPRICE,
         autocompletion=filters.regions,
     ),
@@ -160,8 +159,10 @@ def _split(names: list[str] | None) -> list[str]:
 def render_check(found: "BillCheck") -> RenderableType:
     """Draw the answer: coverage first."""
     content = found.bill
+    cost = f"list cost, {found.currency}"
+    shown = ["usage lines", "checked", "share", cost, "checked ", "share "]
     shares = table(
-        ["", "usage lines", "checked", "share", f"list cost, {found.currency}", "checked ", "share "],
+        ["", *shown],
         [
             (
                 row["provider"],
@@ -176,7 +177,7 @@ def render_check(found: "BillCheck") -> RenderableType:
         ],
         title=f"{content.format}, {content.count:,} lines of {content.first:%Y-%m-%d} to"
         f" {content.last:%Y-%m-%d}. What could be checked:",
-        right=_figures(6, ["usage lines", "checked", "share", f"list cost, {found.currency}", "checked ", "share "]),
+        right=shown,
     )
     from hwprices.read.bill.check import CLASSES
 
@@ -203,10 +204,6 @@ def render_check(found: "BillCheck") -> RenderableType:
     if found.commitments.height:
         parts += ["", _commitments(found.commitments, found.currency)]
     return Group(*parts, "", *found.notes)
-
-
-def _figures(count: int, headings: list[str]) -> list[str]:
-    return headings[:count]
 
 
 def _share(value: float | None) -> str:
@@ -250,7 +247,7 @@ def _largest(largest: pl.DataFrame, currency: str) -> RenderableType:
             (
                 f"{row['file']}, {row['line']}",
                 CLASSES[row["class"]],
-                cut(f"{row['type'] or row['service']} {row['region'] or ''} {row['start']:%d %Hh}", 48),
+                cut(f"{row['type'] or row['service']} {row['region'] or ''}", 48),
                 *(_signed(row[name]) for name in headings),
             )
             for row in largest.to_dicts()
@@ -299,7 +296,7 @@ def render_repricing(answer: "Repricing") -> RenderableType:
             )
             for row in answer.totals.to_dicts()
         ],
-        title="Cost of the machine hours that can be moved, and of what stays, USD",
+        title="Machine hours moved, and what stays, USD",
         right=headings,
     )
     figures = ["hours", "USD/h now", "USD/h there", "break-even", "gCO2e now", "gCO2e there"]

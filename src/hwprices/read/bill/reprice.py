@@ -17,7 +17,8 @@ from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.release import Release
 
-MACHINE = ["provider", "region", "instance_type", "os", "software", "tenancy"]
+WAY = ["os", "software", "tenancy"]
+MACHINE = ["provider", "region", "instance_type", *WAY]
 
 AMOUNT = pl.Decimal(38, 12)
 
@@ -36,11 +37,12 @@ ASSUMED = (
 class Repricing:
     """What the machines of a bill cost elsewhere. Amounts are in USD.
 
-    ``totals``: one row for each target: cost of the whole bill, of its machine hours, of those that
-    have a price there (``cost_now``), the same there (``cost_there``), and what could not be moved:
-    ``cost_machines_left`` and ``cost_other``; gCO2e is of the ``lines_with_gco2e`` alone. ``rows``: one row a machine and target, with both
-    sizes, hourly prices, price_id, break_even_utilisation and gCO2e. ``left``: what could not be
-    moved and why. ``assumed``: what the answer assumes.
+    ``totals``: one row for each target: cost of the whole bill, of the machine hours that have a
+    price there (``cost_now``), the same there (``cost_there``), and of what could not be moved:
+    ``cost_machines_left`` and ``cost_other``. gCO2e is of the ``lines_with_gco2e`` alone.
+    ``rows``: one row a machine and target, with both sizes, hourly prices, price_id,
+    break_even_utilisation and gCO2e. ``left``: what could not be moved and why. ``assumed``: what
+    the answer assumes.
     """
 
     totals: pl.DataFrame
@@ -78,8 +80,11 @@ def reprice(
         words, provider=list(on) or None, option=option, region=list(region) or None, usd_per=known
     )
     usage, other = _usage(dataset, bill, known)
-    targets = _targets(dataset, usage, on, search)
-    rows = _priced(dataset, usage, targets, search)
+    if not on:
+        search = replace(search, providers=frozenset(usage["provider"]))
+    offered = _offered(dataset, usage, search)
+    targets = _targets(dataset, usage, offered, on, search)
+    rows = _priced(dataset, usage, targets, offered, search)
     return Repricing(
         totals=_totals(usage, other, rows), rows=rows, left=_left(rows, other), assumed=ASSUMED
     )
@@ -141,73 +146,102 @@ def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFram
     )
     machines = rows.filter(pl.col("why").is_null())
     others = rows.filter(pl.col("why").is_not_null())
+    continents = dataset.scan("regions").select("provider", "region", "continent").collect()
     usage = (
         machines.group_by(MACHINE)
         .agg(pl.col("lines", "hours", "cost").sum())
         .sort("cost", *MACHINE, descending=[True] + [False] * len(MACHINE))
+        .join(continents, on=["provider", "region"], how="left", maintain_order="left")
     )
     return usage, others.group_by("provider", "why").agg(pl.col("lines", "cost").sum())
 
 
+def _offered(dataset: Release, usage: pl.DataFrame, search: Search) -> pl.DataFrame:
+    """Return all prices that machines may move to, the cheapest first."""
+    found = [
+        offers.run(dataset, replace(search, os=os, software=software, tenancy=tenancy)).rows
+        for os, software, tenancy in usage.select(WAY).unique(maintain_order=True).iter_rows()
+    ] or [offers.run(dataset, replace(search, machines=frozenset())).rows]
+    return (
+        pl.concat(found, how="vertical_relaxed")
+        .filter(pl.col("usd_per_hour").is_not_null())
+        .sort("usd_per_hour", "region", "price_id")
+    )
+
+
 def _targets(
-    dataset: Release, usage: pl.DataFrame, on: Sequence[str], search: Search
+    dataset: Release,
+    usage: pl.DataFrame,
+    offered: pl.DataFrame,
+    on: Sequence[str],
+    search: Search,
 ) -> pl.DataFrame:
-    """Pair each machine with the one that takes its place at each provider."""
+    """Pair each machine with the one that takes its place at each provider.
+
+    Only machines that are sold in the regions that are asked for, or on the continent, count.
+    """
+    names = ["provider", "instance_type", *WAY, "continent"]
     pairs = []
-    for (os, software, tenancy), machines in usage.select(MACHINE).group_by(
-        ["os", "software", "tenancy"], maintain_order=True
-    ):
-        wanted = replace(search, os=str(os), software=str(software), tenancy=str(tenancy))
-        types = comparable(dataset, wanted)
-        named = machines.select("provider", "instance_type").unique(maintain_order=True)
-        for provider, name in named.iter_rows():
-            own = [NamedMachine(provider, name)]
+    for (*way, continent), machines in usage.group_by([*WAY, "continent"], maintain_order=True):
+        sold = offered.filter(
+            *(pl.col(name) == value for name, value in zip(WAY, way, strict=True)),
+            pl.lit(search.regions is not None) | pl.col("continent").eq_missing(continent),
+        )
+        os, software, tenancy = map(str, way)
+        types = (
+            comparable(dataset, replace(search, os=os, software=software, tenancy=tenancy))
+            .drop("is_priced")
+            .join(
+                sold.select("provider", "instance_type", is_priced=pl.lit(True)).unique(),
+                on=["provider", "instance_type"],
+                how="left",
+            )
+            .with_columns(pl.col("is_priced").fill_null(False))
+        )
+        for provider, name in (
+            machines.select("provider", "instance_type").unique(maintain_order=True).iter_rows()
+        ):
+            own = NamedMachine(provider, name)
+            why = "no machine with the same accelerators and instruction set has such a price"
             try:
-                others = nearest_of(types, own[0]) if on else []
-                why = "no machine with the same accelerators and instruction set"
+                others = nearest_of(types, own) if on else []
             except HwpricesError as error:
                 others, why = [], error.message
-            found = {machine.provider: machine.instance_type for machine in [*others, *own]}
+            found = {machine.provider: machine.instance_type for machine in [*others, own]}
             for target in on or [provider]:
                 there = found.get(target)
                 reason = None if there else why
-                pairs.append((provider, name, os, software, tenancy, target, there, reason))
-    names = ["provider", "instance_type", "os", "software", "tenancy", "on", "there", "reason"]
-    schema = dict.fromkeys(names, pl.String)
+                pairs.append((provider, name, *way, continent, target, there, reason))
+    schema = dict.fromkeys([*names, "on", "there", "reason"], pl.String)
     return pl.DataFrame(pairs, schema=schema, orient="row")
 
 
 def _priced(
-    dataset: Release, usage: pl.DataFrame, targets: pl.DataFrame, search: Search
+    dataset: Release,
+    usage: pl.DataFrame,
+    targets: pl.DataFrame,
+    offered: pl.DataFrame,
+    search: Search,
 ) -> pl.DataFrame:
-    """Add the cheapest price of each target, in the regions that are asked for or its continent."""
-    keys = ["provider", "instance_type", "os", "software", "tenancy"]
-    rows = usage.join(targets, on=keys, maintain_order="left")
-    machines = frozenset(targets.drop_nulls("there").select("on", "there").iter_rows())
-    listed = [pl.DataFrame(schema=_offer_schema(dataset, search))]
-    for os, software, tenancy in usage.select("os", "software", "tenancy").unique().iter_rows():
-        wanted = replace(search, machines=machines, os=os, software=software, tenancy=tenancy)
-        found = offers.run(dataset, wanted).rows.filter(pl.col("usd_per_hour").is_not_null())
-        listed.append(break_even.with_break_even(dataset, found, wanted).select(listed[0].columns))
-    continents = dataset.scan("regions").select("provider", "region", "continent").collect()
-    asked = "continent" if search.regions is None else None
-    rows = rows.join(continents, on=["provider", "region"], how="left", maintain_order="left")
-    offered = (
-        pl.concat(listed, how="vertical_relaxed")
-        .rename({"provider": "on", "instance_type": "there", "region": "region_there"})
-        .sort("usd_per_hour", "region_there", "price_id")
-    )
-    on = ["on", "there", "os", "software", "tenancy"]
-    # at the bill's own cloud the machine stays in its region unless others are asked for
-    stays = pl.col("on") == pl.col("provider")
+    """Add the cheapest price of each target, in the regions that are asked for or its continent.
+
+    At the bill's own cloud a machine stays in its region unless others are asked for.
+    """
+    keys = ["provider", "instance_type", *WAY, "continent"]
+    rows = usage.join(targets, on=keys, nulls_equal=True, maintain_order="left")
+    there = offered.rename({"provider": "on", "instance_type": "there", "region": "region_there"})
     pairs = rows.with_row_index("row").join(
-        offered, on=on, how="inner", suffix="_there", maintain_order="left_right"
+        there, on=["on", "there", *WAY], suffix="_there", maintain_order="left_right"
     )
-    if asked:
-        same = pl.col("continent") == pl.col("continent_there")
+    if search.regions is None:
+        same = pl.col("continent").eq_missing(pl.col("continent_there"))
         here = pl.col("region") == pl.col("region_there")
-        pairs = pairs.filter(pl.when(stays).then(here).otherwise(same))
-    best = pairs.group_by("row", maintain_order=True).first()
+        pairs = pairs.filter(pl.when(pl.col("on") == pl.col("provider")).then(here).otherwise(same))
+    first = pairs.group_by("row", maintain_order=True).first()
+    shares = break_even.with_break_even(
+        dataset, offered.filter(pl.col("price_id").is_in(first["price_id"].implode())), search
+    ).select("price_id", break_even.COLUMN)
+    best = first.join(shares.unique("price_id"), on="price_id", how="left", maintain_order="left")
     priced = best.select(
         "row",
         *("region_there", "purchase_option", "commitment_plan", "term_months", "price_id"),
@@ -222,7 +256,7 @@ def _priced(
     )
     place = ["provider", "region", "instance_type"]
     hours = pl.col("hours").cast(pl.Float64)
-    no_price = pl.lit("no price with this option and system in these regions")
+    no_price = pl.lit("no price with this option and system there")
     return (
         answer.join(carbon.collect(), on=place, how="left", maintain_order="left")
         .join(
@@ -252,17 +286,6 @@ def _priced(
             why_not=pl.when(pl.col("cost_there").is_null()).then(pl.coalesce("reason", no_price)),
         )
     )
-
-
-def _offer_schema(dataset: Release, search: Search) -> dict[str, pl.DataType]:
-    nothing = replace(search, machines=frozenset({("", "")}))
-    rows = break_even.with_break_even(dataset, offers.run(dataset, nothing).rows, nothing)
-    names = [
-        *("provider", "region", "continent", "instance_type", "os", "software", "tenancy"),
-        *("purchase_option", "commitment_plan", "term_months", "price_id", "usd_per_hour"),
-        *("gco2e_per_hour", break_even.COLUMN),
-    ]
-    return {name: rows.schema[name] for name in names}
 
 
 def _sizes(dataset: Release, suffix: str) -> pl.DataFrame:
