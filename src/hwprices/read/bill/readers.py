@@ -239,7 +239,7 @@ def _copy(
         f"{_expression(form, column, present, nested)} as {quoted_name(column)}"
         for column in COLUMNS
     )
-    with _duckdb_errors(name):
+    with _duckdb_errors(name, part):
         connection.execute(
             f"copy (select {select}, hash({_names(KIND)}) as key, case when resource is not null"  # noqa: S608
             f" and (billed != 0 or effective != 0) then hash({_names(IDENTITY)}) end as identity"
@@ -362,7 +362,7 @@ def _paths(columns: dict[str, str]) -> list[str]:
 
 
 @contextmanager
-def _duckdb_errors(name: str) -> Iterator[None]:
+def _duckdb_errors(name: str, part: Path | None = None) -> Iterator[None]:
     """Name the file and the line of what DuckDB could not read."""
     import duckdb
 
@@ -370,6 +370,8 @@ def _duckdb_errors(name: str) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         text = str(error)
+        if part is not None and "Malformed JSON" in text:
+            _fail(name, _not_json(part, name), "not JSON, or not complete")
         found = LINE.search(text)
         where = f"{name}: line {found[1]}" if found else name
         column = DUCKDB_COLUMN.search(text)
@@ -385,6 +387,17 @@ def _duckdb_errors(name: str) -> Iterator[None]:
                 text.partition(": ")[2].splitlines()[0] if ": " in text else text,
             )
         raise HwpricesError(f"{where}: {what}", "Download the file again, or correct it.") from None
+
+
+def _not_json(part: Path, name: str) -> int:
+    """Return the number of the first line that is not JSON; DuckDB's (2.0.0) is one too high."""
+    with _open(part, name) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                json.loads(line)
+            except (ValueError, RecursionError):
+                return number
+    return 1
 
 
 def _fail(name: str, line: int, what: str) -> NoReturn:
