@@ -40,6 +40,7 @@ SECTIONS = {
     "Decide": {
         "recommend": "Rank machines for a model, to rent and to buy.",
         "tco": "Compare owning a machine with renting one.",
+        "bill": "Check a cloud's bill, or reprice its usage.",
     },
     "Prove": {
         "explain": "Trace a price back to the vendor's line.",

@@ -19,6 +19,7 @@ from hwprices.storage.store import Folder, Store
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from hwprices.read.bill.bill import Bill
     from hwprices.read.citation import Citation
     from hwprices.read.explain import Explanation
     from hwprices.read.overlays.rules import Overlays
@@ -454,6 +455,23 @@ class Dataset(Release):
         from hwprices.read.ownership import DEFAULTS, break_even
 
         return break_even(self, ownership or DEFAULTS, overlays=overlays)
+
+    def bill(self, path: str | Path) -> "Bill":
+        """Open a bill of a cloud, to check it against prices or to reprice its usage.
+
+        ``path``: a file, or a folder of parts: FOCUS 1.0 to 1.3, AWS CUR 2.0, Azure's cost export
+        or Google's detailed export, as CSV, Parquet or JSON lines. docs/bills.md has examples.
+
+        >>> open("sample").bill("no.csv")
+        Traceback (most recent call last):
+        hwprices.errors.HwpricesError: there is no file no.csv. Give a file or a folder of parts.
+
+        Raises:
+            HwpricesError: there is no bill, or a file is damaged; the line names file and line.
+        """
+        from hwprices.read.bill.bill import Bill
+
+        return Bill(self, path)
 
     def coverage(self) -> pl.DataFrame:
         """Return one row for each region: how many prices it has, of which kinds, how old.

@@ -97,7 +97,7 @@ def export(
     rows = {name: frame.collect() for name, frame in frames.items()}
     with _new_file(path, dataset):
         if suffix == ".xlsx":
-            _workbook(path, rows)
+            workbook(path, rows)
         else:
             ONE_TABLE[suffix](path, rows[names[0]])
     return path
@@ -245,7 +245,7 @@ ONE_TABLE: dict[str, Callable[[Path, pl.DataFrame], None]] = {
 """Suffix: how one table is written."""
 
 
-def _workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
+def workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
     """Write a workbook with a sheet for each table. Texts are never taken for formulas or links.
 
     Raises:
@@ -265,11 +265,11 @@ def _workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
     options = {**no_formulas, "remove_timezone": True, "in_memory": True}
     # all in memory first: on a full disk xlsxwriter prints a traceback of its own
     buffer = io.BytesIO()
-    with xlsxwriter.Workbook(buffer, options) as workbook:
+    with xlsxwriter.Workbook(buffer, options) as book:
         for name, rows in frames.items():
             simple = flat(rows).with_columns(pl.col(pl.Datetime).dt.replace_time_zone(None))
             simple.write_excel(
-                workbook, worksheet=name[:31], autofit=False, table_style="Table Style Light 1"
+                book, worksheet=name[:31], autofit=False, table_style="Table Style Light 1"
             )
     path.write_bytes(buffer.getbuffer())
 

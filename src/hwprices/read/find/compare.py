@@ -201,7 +201,15 @@ def nearest(dataset: Tables, machine: NamedMachine, search: Search) -> list[Name
     Raises:
         HwpricesError: it has an accelerator, but no spec sheet says which.
     """
-    types = _comparable(dataset, search)
+    return nearest_of(comparable(dataset, search), machine)
+
+
+def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]:
+    """Find the same among the machine types that ``comparable`` gave.
+
+    Raises:
+        HwpricesError: see ``nearest``.
+    """
     like = types.filter(provider=machine.provider, instance_type=machine.instance_type)
     if like.is_empty():
         return []
@@ -234,7 +242,7 @@ def nearest(dataset: Tables, machine: NamedMachine, search: Search) -> list[Name
     ]
 
 
-def _comparable(dataset: Tables, search: Search) -> pl.DataFrame:
+def comparable(dataset: Tables, search: Search) -> pl.DataFrame:
     """Return what machine types are compared by, and whether they have a price (``is_priced``)."""
     anywhere = Search(
         os=search.os,

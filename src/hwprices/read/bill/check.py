@@ -1,0 +1,518 @@
+"""Check each line of a bill against the price that was valid in its hour."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hwprices.read.bill import keys as line_keys
+from hwprices.read.bill import prices
+from hwprices.read.bill.formats import IDENTITY
+from hwprices.read.bill.keys import KEY
+from hwprices.read.bill.proof import proofs
+from hwprices.read.bill.readers import BillLines
+from hwprices.read.export.files import with_overlays
+from hwprices.release.release import Release
+from hwprices.schemas.keys import PRICE_KEY
+from hwprices.units import HOURS_PER_MONTH, Money
+
+if TYPE_CHECKING:
+    from hwprices.read.overlays.rules import Overlays
+
+CHECKED = {
+    "equal": "equal to list",
+    "rounding": "equal to list but for rounding",
+    "as_contracted": "as contracted",
+    "discounted": "below list: negotiated discount",
+    "commitment": "covered by a commitment",
+    "spot": "spot, within the day's range",
+    "differs": "DIFFERS FROM LIST",
+    "differs_from_contract": "DIFFERS FROM CONTRACT",
+    "idle_commitment": "ON DEMAND WHILE A COMMITMENT WAS UNUSED",
+    "billed_twice": "BILLED TWICE",
+}
+"""Classes of lines that were compared with a price, or with another line of the bill."""
+
+UNCHECKED = {
+    "not_collected": "not collected by hwprices",
+    "unknown_sku": "unknown SKU",
+    "no_price_then": "no price that far back",
+    "unused_commitment": "unused part of a commitment",
+    "not_usage": "purchase, tax, credit or correction",
+}
+"""Classes of lines that were not compared."""
+
+CLASSES = {**CHECKED, **UNCHECKED}
+ERRORS = ("differs", "differs_from_contract", "idle_commitment", "billed_twice")
+"""Classes to ask the vendor about."""
+
+LARGEST = 10
+
+EXACT = 1e-9
+"""Vendors print costs with nine digits behind the point or more; AWS has ten."""
+
+EXACT_SHARE = 1e-6
+"""Quantities are printed with about seven digits; cost and price times quantity differ by as
+much."""
+
+SIX_DECIMALS = 1e-6
+CENT = 0.005
+"""Half a cent: costs that are printed with two decimals."""
+
+MIN_CENTS = 0.5
+"""Below this a cent is more than one percent, and rounding would hide a wrong price."""
+
+CLASS = pl.Enum(list(CLASSES))
+
+
+@dataclass(frozen=True)
+class BillCheck:
+    """What a check found. Amounts are in ``currency``.
+
+    ``lines`` is lazy: one row a line of the bill, with ``class``, ``price`` (list price of one unit
+    then), ``expected`` (price times quantity), ``difference`` (billed less expected),
+    ``discount_percent``, ``matched_by``, ``price_of`` and ``tile``. ``proofs`` has the price_id and
+    citation of each tile.
+
+    ``coverage``: one row: usage lines, how many of them could be checked, their list cost, and that
+    of those checked. ``totals``: one row a class. ``services``: the unchecked lines by reason.
+    ``largest``: the ten largest differences. ``commitments``: what each costs and saves.
+    """
+
+    lines: pl.LazyFrame
+    proofs: pl.DataFrame
+    coverage: pl.DataFrame
+    totals: pl.DataFrame
+    services: pl.DataFrame
+    largest: pl.DataFrame
+    commitments: pl.DataFrame
+    currency: str
+    notes: tuple[str, ...]
+    bill: BillLines
+
+    def write(self, target: str | Path) -> Path:
+        """Write every line with its class, match, price_id and citation; see ``write.write``."""
+        from hwprices.read.bill import write
+
+        return write.write(self, target)
+
+
+def check(
+    dataset: Release,
+    bill: BillLines,
+    *,
+    overlays: "Overlays | None" = None,
+    nearest: bool = False,
+) -> BillCheck:
+    """Classify each line of a bill.
+
+    Args:
+        dataset: the release, with its price history.
+        bill: what ``readers.read`` gave.
+        overlays: own discounts; lines that cost what they leave are as contracted.
+        nearest: compare lines that are older than the history with the first price known, instead
+            of leaving them unchecked.
+    """
+    kinds = line_keys.distinct(bill.lines)
+    parts = prices.parts_of(dataset, kinds, bill.currency)
+    matched = prices.match(dataset, kinds, parts, bill.currency)
+    tiles = prices.tiles(dataset, matched, parts, (bill.first, bill.last), nearest=nearest)
+    tiles = _contracted(dataset, tiles, overlays, (bill.first, bill.last))
+    lookup = _lookup(matched, tiles)
+    marks = _doubles(bill.lines)
+    lines = _with_idle(_joined(bill.lines, lookup), bill.lines)
+    classified = _classified(lines.join(marks.lazy(), on="row", how="left"))
+    grouped = _grouped(classified, lookup, matched)
+    wrong = grouped["class"].is_in(list(ERRORS)).any()
+    largest = _largest(classified.filter(wrong)).collect(engine="streaming")
+    return BillCheck(
+        lines=classified,
+        proofs=proofs(dataset, tiles, parts),
+        coverage=_coverage(grouped),
+        totals=_totals(grouped),
+        services=_services(grouped),
+        largest=largest.sort(pl.col("difference").abs(), "line", descending=[True, False]),
+        commitments=_judged(_commitments(classified).collect(engine="streaming")),
+        currency=bill.currency,
+        notes=_notes(grouped, bill),
+        bill=bill,
+    )
+
+
+def _contracted(
+    dataset: Release,
+    tiles: pl.DataFrame,
+    overlays: "Overlays | None",
+    days: tuple[datetime, datetime],
+) -> pl.DataFrame:
+    """Cut tiles where rules begin and end, and add what the rules leave of the price."""
+    none = pl.lit(None, dtype=prices.AMOUNT)
+    if overlays is None:
+        return tiles.with_columns(contract=none)
+    first, last = days[0].date(), days[1].date()
+    bounds = {first}
+    for rule in overlays.rules:
+        begins = [rule.first, rule.last + timedelta(days=1) if rule.last else None]
+        bounds |= {day for day in begins if day and first < day <= last}
+    cuts = sorted(bounds)
+    names = (
+        dataset.scan("price_history")
+        .filter(pl.col("price_id").is_in(tiles["price_id"].unique().drop_nulls().implode()))
+        .select("price_id", *PRICE_KEY)
+        .unique("price_id")
+    )
+    segments = []
+    for index, day in enumerate(cuts):
+        since = prices.ALWAYS if index == 0 else _midnight(day)
+        until = prices.NEVER if index == len(cuts) - 1 else _midnight(cuts[index + 1])
+        piece = tiles.with_columns(
+            since=pl.max_horizontal("since", pl.lit(since).cast(prices.TIME)),
+            until=pl.min_horizontal("until", pl.lit(until).cast(prices.TIME)),
+        ).filter(pl.col("since") < pl.col("until"))
+        amount = pl.col("low").cast(Money)
+        rows = (
+            piece.lazy()
+            .select("tile", "price_id", effective_hourly=amount, hourly=amount)
+            .join(names, on="price_id")
+            .with_columns(upfront=pl.lit(None, dtype=Money))
+        )
+        ruled = with_overlays(dataset, rows, replace(overlays, day=day)).select(
+            "tile",
+            contract=pl.when(pl.col("overlay").is_not_null()).then(
+                pl.col("effective_hourly").cast(prices.AMOUNT)
+            ),
+        )
+        segments.append(piece.join(ruled.collect(), on="tile", how="left"))
+    return pl.concat(segments)
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=prices.ALWAYS.tzinfo)
+
+
+def _lookup(matched: pl.DataFrame, tiles: pl.DataFrame) -> pl.DataFrame:
+    """Return what a line needs to know of its kind and time, by key; prices for one of its unit."""
+    facts = matched.select(
+        *(KEY, "detail", "matched_by", "type", "place", "hours", "block", "per"),
+        why=pl.col("why").cast(CLASS),
+        is_spot=pl.col("is_spot").fill_null(False),
+    )
+    rows = facts.join(tiles.drop("page", "release"), on=KEY, how="left")
+    time = pl.when(pl.col("per") == "use").then(1).otherwise("hours")
+    units = (time * pl.col("block")).cast(prices.AMOUNT)
+    period = pl.when(pl.col("per") == "month").then(HOURS_PER_MONTH).otherwise(1)
+    return (
+        rows.with_columns(units=units, period=period.cast(prices.AMOUNT))
+        .with_columns(
+            (pl.col(name) * pl.col("units") / pl.col("period")).alias(price)
+            for name, price in {"low": "price", "high": "high", "contract": "contract"}.items()
+        )
+        .with_columns(
+            since=pl.col("since").fill_null(prices.ALWAYS).cast(prices.TIME),
+            until=pl.col("until").fill_null(prices.NEVER).cast(prices.TIME),
+        )
+        .drop("low", "hours", "block", "per", "units", "period", "price_id", "part")
+    )
+
+
+def _joined(lines: pl.LazyFrame, lookup: pl.DataFrame) -> pl.LazyFrame:
+    """Join each line with its one row of the lookup."""
+    return (
+        lines.join(lookup.lazy(), on=KEY)
+        .filter(pl.col("start") >= pl.col("since"), pl.col("start") < pl.col("until"))
+        .drop("since", "until")
+    )
+
+
+def _doubles(lines: pl.LazyFrame) -> pl.DataFrame:
+    """Return the rows that repeat an earlier one in all of ``formats.IDENTITY``: ``double``."""
+    usage = lines.filter(pl.col("category") == "usage")
+    hashes = usage.select("identity").collect(engine="streaming").to_series().drop_nulls()
+    ordered = hashes.sort()
+    twice = ordered.filter(ordered == ordered.shift(1)).unique()
+    found = usage.filter(pl.col("identity").is_in(twice.implode()))
+    same = pl.struct(IDENTITY)
+    return (
+        found.select("row", *IDENTITY)
+        .filter(not twice.is_empty())
+        .collect(engine="streaming")
+        .sort("row")
+        .filter(same.is_duplicated() & ~same.is_first_distinct())
+        .select("row", double=pl.lit(True))
+    )
+
+
+def _with_idle(lines: pl.LazyFrame, bill: pl.LazyFrame) -> pl.LazyFrame:
+    """Mark lines on demand in an hour in which a commitment that covers them was unused: ``idle``.
+
+    What a commitment covers is what its own lines in the bill are about: machine types in regions.
+    """
+    place = ["provider", "place", "type"]
+    unused = (
+        bill.filter(pl.col("commitment_status") == "unused", pl.col("effective").fill_null(0) > 0)
+        .select("commitment", "start")
+        .unique()
+        .collect(engine="streaming")
+    )
+    if unused.is_empty():
+        return lines.with_columns(idle=pl.lit(False))
+    covered = (
+        lines.filter(pl.col("commitment").is_not_null(), pl.col("type").is_not_null())
+        .select("commitment", *place)
+        .unique()
+        .collect(engine="streaming")
+    )
+    marks = unused.join(covered, on="commitment").select(*place, "start").unique()
+    return lines.join(
+        marks.lazy().with_columns(idle=pl.lit(True)), on=[*place, "start"], how="left"
+    ).with_columns(pl.col("idle").fill_null(False))
+
+
+def _classified(lines: pl.LazyFrame) -> pl.LazyFrame:
+    """Add class, expected, difference and discount_percent.
+
+    Amounts are compared as floats, which are exact to 15 digits, and returned as decimals.
+    """
+    quantity, billed, listed, cost, price, high, contract = (
+        pl.col(name).cast(pl.Float64)
+        for name in ("quantity", "billed", "list_price", "list_cost", "price", "high", "contract")
+    )
+    expected = quantity * price
+    off_list = (
+        pl.when(listed != 0)
+        .then(~_near(listed, price))
+        .when(cost != 0)
+        .then(~_near(cost, expected) & ~_rounded(cost, expected))
+        .otherwise(False)
+    )
+    at_bounds = _near(billed, expected) | _near(billed, quantity * high)
+    in_range = billed.is_between(expected, quantity * high) | at_bounds
+    contracted = quantity * contract
+    as_contracted = _near(billed, contracted) | _rounded(billed, contracted)
+    committed = pl.col("commitment").is_not_null() | (pl.col("option") == "committed")
+    correction = pl.col("charge_class").str.to_lowercase() == "correction"
+    before: Mapping[str, pl.Expr] = {
+        "not_usage": (pl.col("category") != "usage") | correction,
+        "unused_commitment": pl.col("commitment_status") == "unused",
+        "billed_twice": pl.col("double"),
+    }
+    after: Mapping[str, pl.Expr] = {
+        "no_price_then": price.is_null(),
+        "unknown_sku": quantity.is_null(),
+        "spot": pl.col("is_spot") & in_range,
+        "differs": pl.col("is_spot") | off_list,
+        "commitment": committed,
+        "idle_commitment": pl.col("idle") & (billed > 0),
+        "as_contracted": as_contracted,
+        "differs_from_contract": contract.is_not_null(),
+        "equal": _near(billed, expected),
+        "rounding": _rounded(billed, expected),
+        "discounted": billed.abs() < expected.abs(),
+    }
+    chosen = pl.coalesce(
+        *(pl.when(test).then(pl.lit(name, dtype=CLASS)) for name, test in before.items()),
+        "why",
+        *(pl.when(test).then(pl.lit(name, dtype=CLASS)) for name, test in after.items()),
+        pl.lit("differs", dtype=CLASS),
+    )
+    exact = pl.col("quantity") * pl.col("price")
+    is_class = {name: pl.col("class") == name for name in CLASSES}
+    compared = pl.any_horizontal(
+        is_class[name] for name in ("differs", "discounted", "equal", "rounding", "as_contracted")
+    )
+    listed_alone = is_class["differs"] & (pl.col("billed") == 0)
+    return lines.with_columns(
+        chosen.alias("class"),
+        expected=exact,
+        money=pl.coalesce("list_cost", pl.col("list_price") * pl.col("quantity"), "billed"),
+    ).with_columns(
+        difference=pl.when(is_class["billed_twice"] | is_class["idle_commitment"])
+        .then("billed")
+        .when(is_class["differs_from_contract"])
+        .then(pl.col("billed") - pl.col("quantity") * pl.col("contract"))
+        .when(listed_alone)
+        .then(pl.col("list_cost") - exact)
+        .when(compared)
+        .then(pl.col("billed") - exact),
+        discount_percent=pl.when(is_class["discounted"]).then(
+            ((1 - billed / expected) * 100).round(4)
+        ),
+    )
+
+
+def _near(value: pl.Expr, expected: pl.Expr) -> pl.Expr:
+    """Whether two amounts are the same but for the digits that files do not print."""
+    return (value - expected).abs() <= EXACT + EXACT_SHARE * expected.abs()
+
+
+def _rounded(value: pl.Expr, expected: pl.Expr) -> pl.Expr:
+    """Whether an amount is another one that was rounded to six decimals, or to cents."""
+    off = (value - expected).abs()
+    in_cents = ((value - value.round(2)).abs() < EXACT) & (expected.abs() >= MIN_CENTS)
+    return (off <= SIX_DECIMALS) | (in_cents & (off <= CENT))
+
+
+def _grouped(lines: pl.LazyFrame, lookup: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
+    """Sum the lines of each class, service and reason."""
+    sums = (
+        lines.group_by("class", KEY, "tile")
+        .agg(
+            lines=pl.len(),
+            list_cost=pl.col("money").sum(),
+            size=pl.col("money").abs().sum(),
+            billed=pl.col("billed").sum(),
+            difference=pl.col("difference").sum(),
+        )
+        .collect(engine="streaming")
+    )
+    of_tiles = lookup.select(KEY, "tile", "price_of").unique()
+    checked = pl.col("class").is_in(list(CHECKED))
+    return (
+        sums.join(kinds.select(KEY, "provider", "service", "detail", "matched_by"), on=KEY)
+        .join(of_tiles, on=[KEY, "tile"], nulls_equal=True, how="left")
+        .with_columns(pl.when(checked).then(pl.col("price_of")))
+    )
+
+
+SHOWN = [
+    *("file", "line", "class", "provider", "service", "region", "type", "resource", "start"),
+    *("quantity", "unit", "list_price", "price", "billed", "expected", "difference"),
+    *("discount_percent", "currency", "price_of", "matched_by", "tile"),
+]
+
+
+def _largest(lines: pl.LazyFrame) -> pl.LazyFrame:
+    """Select the lines with the largest differences that nothing explains."""
+    return (
+        lines.filter(pl.col("class").is_in(list(ERRORS)))
+        .select(SHOWN)
+        .top_k(LARGEST, by=pl.col("difference").abs())
+    )
+
+
+def _commitments(lines: pl.LazyFrame) -> pl.LazyFrame:
+    """Sum what each commitment costs and what its use would have cost on demand."""
+    used = (pl.col("category") == "usage") & (pl.col("commitment_status") != "unused").fill_null(
+        True
+    )
+    idle = pl.col("commitment_status") == "unused"
+    on_demand = pl.coalesce(pl.col("expected"), pl.col("money"))
+    effective = pl.col("effective").fill_null(0)
+    return (
+        lines.filter(pl.col("commitment").is_not_null())
+        .group_by("provider", "commitment")
+        .agg(
+            kind=pl.col("commitment_kind").drop_nulls().first(),
+            lines=used.sum(),
+            used_cost=effective.filter(used).sum(),
+            unused_cost=effective.filter(idle.fill_null(False)).sum()
+            + pl.col("unused").fill_null(0).sum(),
+            on_demand_cost=on_demand.filter(used).sum(),
+        )
+    )
+
+
+def _judged(commitments: pl.DataFrame) -> pl.DataFrame:
+    """Add cost, saving and utilization; those that cost more than they save first.
+
+    A commitment whose fee no line spreads over its use (``cost`` 0, as in Azure's actual costs) has
+    no saving.
+    """
+    cost = pl.col("used_cost") + pl.col("unused_cost")
+    known = cost > 0
+    return commitments.with_columns(
+        cost=cost,
+        saving=pl.when(known).then(pl.col("on_demand_cost") - cost),
+        utilization=pl.when(known).then(
+            (pl.col("used_cost").cast(pl.Float64) / cost.cast(pl.Float64)).round(4)
+        ),
+    ).sort("saving", "commitment", nulls_last=True)
+
+
+def _usage(grouped: pl.DataFrame) -> pl.DataFrame:
+    return grouped.filter(~pl.col("class").is_in(["not_usage", "unused_commitment"]))
+
+
+def _coverage(grouped: pl.DataFrame) -> pl.DataFrame:
+    """Return the share of usage that was checked, by lines and list cost, by provider."""
+    usage = _usage(grouped).with_columns(checked=pl.col("class").is_in(list(CHECKED)))
+    columns = [
+        pl.col("lines").sum(),
+        pl.col("lines").filter("checked").sum().alias("lines_checked"),
+        pl.col("size").sum().alias("list_cost"),
+        pl.col("size").filter("checked").sum().alias("list_cost_checked"),
+    ]
+    every = usage.select(pl.lit("all").alias("provider"), *columns)
+    parts = usage.group_by("provider").agg(columns).sort("list_cost", "provider", descending=True)
+    share = {
+        f"{name}_share": pl.col(f"{name}_checked").cast(pl.Float64) / pl.col(name).cast(pl.Float64)
+        for name in ("lines", "list_cost")
+    }
+    return pl.concat([every, parts], how="vertical_relaxed").with_columns(
+        value.fill_nan(None).round(6).alias(name) for name, value in share.items()
+    )
+
+
+def _totals(grouped: pl.DataFrame) -> pl.DataFrame:
+    order = list(CLASSES)
+    return (
+        grouped.group_by("class", "price_of")
+        .agg(pl.col("lines", "list_cost", "billed", "difference").sum())
+        .with_columns(pl.col("class").cast(pl.String))
+        .sort(pl.col("class").replace_strict(order, list(range(len(order)))), "price_of")
+    )
+
+
+def _services(grouped: pl.DataFrame) -> pl.DataFrame:
+    """Say of the lines that were not checked which service and what they are about."""
+    return (
+        grouped.filter(pl.col("class").is_in(["not_collected", "unknown_sku", "no_price_then"]))
+        .group_by(pl.col("class").cast(pl.String), "provider", "service", "detail")
+        .agg(pl.col("lines", "list_cost").sum())
+        .sort("list_cost", "lines", "detail", descending=[True, True, False])
+    )
+
+
+def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
+    """Say what a reader of the summary has to know."""
+    notes = []
+    by = dict(
+        grouped.filter(pl.col("class").is_in(list(CHECKED)))
+        .group_by("matched_by")
+        .agg(pl.col("lines").sum())
+        .drop_nulls()
+        .sort("matched_by")
+        .iter_rows()
+    )
+    if by:
+        notes.append(
+            "Lines were matched by " + "; ".join(f"{how}: {count:,}" for how, count in by.items())
+        )
+    of = dict(
+        grouped.filter(pl.col("class").is_in(list(CHECKED)))
+        .group_by("price_of")
+        .agg(pl.col("lines").sum())
+        .drop_nulls()
+        .iter_rows()
+    )
+    if later := of.get(prices.EARLIEST):
+        notes.append(
+            f"{later:,} lines are older than the price history: they were compared with the first"
+            " price known, which is of a later time."
+        )
+    if backfilled := of.get(prices.BACKFILLED):
+        notes.append(
+            f"{backfilled:,} lines were compared with prices of the vendor's own past lists."
+        )
+    missing = grouped.filter(pl.col("class") == "no_price_then")["lines"].sum()
+    if missing:
+        notes.append(
+            f"{missing:,} lines are older than the price history. Fetch past prices with hwprices"
+            " backfill, or compare with the first price known: --nearest (nearest=True)."
+        )
+    if bill.ignored:
+        notes.append(f"Not read: {', '.join(bill.ignored)}.")
+    return tuple(notes)

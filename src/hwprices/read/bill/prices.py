@@ -1,0 +1,401 @@
+"""Find the list price of each kind of line, and in which time it was valid.
+
+The keys are tried in this order: the vendor's id of the price (rate code of AWS, meter of Azure),
+the vendor's SKU, then machine type, region, system, tenancy and purchase option.
+"""
+
+from datetime import UTC, datetime
+
+import polars as pl
+
+from hwprices.read.bill.keys import KEY, plain_place
+from hwprices.release.real_prices import IS_PLACEHOLDER
+from hwprices.release.release import Release
+
+BY_ID = "rate or meter id"
+BY_SKU = "SKU"
+BY_SPEC = "type, region, OS, tenancy, option"
+
+ONCE_PAID = ("on_demand", "spot", "dev_test", "low_priority")
+"""Purchase options with a price for each hour of use, without a term."""
+
+ALWAYS = datetime(1900, 1, 1, tzinfo=UTC)
+NEVER = datetime(2200, 1, 1, tzinfo=UTC)
+
+VALID = "valid then"
+BACKFILLED = "backfilled"
+EARLIEST = "earliest known"
+"""Which price a line is compared with: that of its hour as releases saw it or as the vendor's own
+past list has it, or the first one known, which is of a later time."""
+
+AMOUNT = pl.Decimal(38, 12)
+TIME = pl.Datetime("us", "UTC")
+
+
+SPEC = ["provider", "place", "type", "os", "software", "tenancy", "purchase_option"]
+
+
+def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: str) -> pl.DataFrame:
+    """Add to each key the prices it may be of, and how they were found.
+
+    Columns: ``price_ids`` (several only for spot: one a zone), ``part`` (a row of ``parts``),
+    ``matched_by`` and ``is_spot``; ``why`` and ``detail`` where there is no price: not_collected or
+    unknown_sku, and what exactly.
+    """
+    listed = _listed(dataset, keys, currency)
+    spot = pl.col("bought") == "spot"
+    purchase = pl.when(spot).then(pl.lit("spot")).otherwise(pl.lit("on_demand"))
+    sku = pl.coalesce("sku", pl.col("rate").str.split(".").list.first())
+    asked = keys.select(
+        KEY,
+        "provider",
+        *("place", "type", "os", "software", "tenancy", "rate", "meter"),
+        own=pl.col("type"),
+        purchase_option=purchase,
+        sku_id=sku,
+    )
+    ids = pl.concat(
+        asked.select(KEY, "own", "provider", rate_id=pl.col(name).str.to_lowercase()).drop_nulls(
+            "rate_id"
+        )
+        for name in ("rate", "meter")
+    )
+    by_id = _single(ids.join(listed, on=["provider", "rate_id"]), BY_ID)
+    by_sku = _single(
+        asked.select(KEY, "own", "provider", "sku_id", "purchase_option").join(
+            listed, on=["provider", "sku_id", "purchase_option"]
+        ),
+        BY_SKU,
+    )
+    included = listed.filter(license_model="included")
+    by_spec = _single(asked.select(KEY, "own", *SPEC).join(included, on=SPEC), BY_SPEC)
+    by_part = pl.concat(
+        [
+            ids.drop("own")
+            .join(parts.drop_nulls("rate_id"), on=["provider", "rate_id"])
+            .select(KEY, "part", "per", matched_by=pl.lit(BY_ID)),
+            asked.select(KEY, "provider", "place", "sku_id")
+            .join(parts.filter("only_tier"), on=["provider", "sku_id"])
+            .filter((pl.col("place") == pl.col("part_place")) | (pl.col("part_places") == 1))
+            .select(KEY, "part", "per", matched_by=pl.lit(BY_SKU)),
+        ]
+    ).select(
+        KEY,
+        "matched_by",
+        "part",
+        "per",
+        price_ids=pl.lit(None, pl.List(pl.String)),
+        is_spot=pl.lit(False),
+    )
+    found = pl.concat([by_id, by_sku, by_part, by_spec], how="diagonal")
+    found = found.unique(KEY, keep="first", maintain_order=True)
+    places = listed.select("provider", "place", sold=pl.lit(True)).unique()
+    return _with_reasons(dataset, keys.join(found, on=KEY, how="left"), places, currency)
+
+
+def _listed(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
+    """Return the prices that lines may be of, those that are no longer listed too."""
+    asked = (
+        pl.col("provider").is_in(keys["provider"].unique().drop_nulls().implode()),
+        pl.col("purchase_option").is_in(ONCE_PAID),
+        pl.col("currency") == currency,
+    )
+    wanted = [
+        *("price_id", "provider", "region", "instance_type", "os", "software", "license_model"),
+        *("tenancy", "purchase_option", "effective_hourly"),
+    ]
+    prices = dataset.scan("prices").filter(*asked)
+    current = prices.filter(~IS_PLACEHOLDER).select(*wanted, "sku_id", "sku_price_id")
+    unknown = pl.lit(None, pl.String)
+    gone = (
+        dataset.scan("price_history")
+        .filter(*asked, pl.col("valid_to").is_not_null())
+        .join(prices.select("price_id"), on="price_id", how="anti")
+        .sort("valid_from")
+        .unique("price_id", keep="last")
+        .select(*wanted, sku_id=unknown, sku_price_id=unknown)
+    )
+    rows = pl.concat([current, gone]).with_columns(
+        type=pl.col("instance_type").str.to_lowercase(),
+        place=plain_place(pl.col("region")),
+        rate_id=pl.col("sku_price_id").str.to_lowercase(),
+    )
+    # Azure's exports name regions as people do, too: "East US"
+    names = dataset.scan("regions").select(
+        "provider", "region", name=plain_place(pl.col("display_name"))
+    )
+    named = rows.join(names, on=["provider", "region"]).filter(pl.col("name") != pl.col("place"))
+    renamed = named.with_columns(place=pl.col("name")).drop("name")
+    types = keys["type"].unique().drop_nulls().implode()
+    ids = pl.concat([keys["rate"], keys["meter"]]).str.to_lowercase().unique().implode()
+    skus = pl.concat([keys["sku"], keys["rate"].str.split(".").list.first()]).unique().implode()
+    return (
+        pl.concat([rows, renamed])
+        .filter(
+            pl.col("type").is_in(types)
+            | pl.col("rate_id").is_in(ids)
+            | pl.col("sku_id").is_in(skus)
+        )
+        .collect()
+    )
+
+
+def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
+    """Return what is billed beside machines, and what they are composed of, by SKU.
+
+    Columns: provider, part_place, part_places (regions of the SKU), sku_id, rate_id, only_tier
+    (the SKU has one price there), amount of one ``unit`` for what ``per`` says (hour, month, use),
+    ``valid_from`` and ``page``. ``part`` numbers them.
+    """
+    skus = pl.concat([keys["sku"], keys["rate"].str.split(".").list.first()]).unique()
+    asked = (
+        pl.col("provider").is_in(keys["provider"].unique().drop_nulls().implode()),
+        pl.col("sku_id").is_in(skus.drop_nulls().implode()),
+        pl.col("currency") == currency,
+    )
+    columns = {
+        "provider": pl.col("provider"),
+        "part_place": plain_place(pl.col("region")),
+        "sku_id": pl.col("sku_id"),
+        "unit": pl.col("unit"),
+        "page": pl.col("raw_sha256"),
+    }
+    listed = dataset.scan("component_prices").filter(*asked)
+    # releases before 0.2 have parts of machines alone, all of them by the hour
+    is_new = "per" in listed.collect_schema()
+    own = listed.select(
+        **columns,
+        rate_id=pl.col("sku_price_id").str.to_lowercase() if is_new else pl.lit(None, pl.String),
+        amount=pl.col("price" if is_new else "hourly"),
+        per=pl.col("per") if is_new else pl.lit("hour"),
+        valid_from=pl.coalesce("effective_from", "observed_at"),
+    )
+    composed = dataset.scan("prices").filter(basis="composed").select("price_id")
+    of_machines = (
+        dataset.scan("price_components")
+        .filter(*asked)
+        .join(composed, on="price_id")
+        .select(
+            **columns,
+            rate_id=pl.lit(None, pl.String),
+            amount=pl.col("unit_price"),
+            per=pl.lit("hour"),
+            valid_from=pl.col("observed_at"),
+        )
+    )
+    place = ["provider", "part_place", "sku_id"]
+    return (
+        pl.concat([own, of_machines])
+        .sort(*place, "amount", "valid_from")
+        .unique([*place, "rate_id", "amount", "per"], keep="first", maintain_order=True)
+        .with_columns(
+            only_tier=pl.len().over(place) == 1,
+            part_places=pl.col("part_place").n_unique().over("provider", "sku_id"),
+        )
+        .collect()
+        .with_row_index("part")
+        .with_columns(pl.col("part").cast(pl.Int64))
+    )
+
+
+def _single(pairs: pl.DataFrame, how: str) -> pl.DataFrame:
+    """Keep the keys whose candidates all cost the same; of spot, all zones of the machine.
+
+    Where an id prices several machines at several amounts, those of the line's own type count.
+    """
+    same = (pl.col("own") == pl.col("type")).fill_null(False)
+    rows = pairs.filter(same | ~same.any().over(KEY))
+    is_spot = pl.col("purchase_option") == "spot"
+    return (
+        rows.filter(is_spot | (pl.col("effective_hourly").n_unique().over(KEY) == 1))
+        .sort("price_id")
+        .group_by(KEY, maintain_order=True)
+        .agg(
+            pl.col("price_id").unique(maintain_order=True).alias("price_ids"),
+            is_spot.first().alias("is_spot"),
+        )
+        .select(
+            KEY,
+            price_ids=pl.when("is_spot")
+            .then(pl.col("price_ids"))
+            .otherwise(pl.col("price_ids").list.head(1)),
+            matched_by=pl.lit(how),
+            is_spot=pl.col("is_spot"),
+            per=pl.lit("hour"),
+        )
+    )
+
+
+def _with_reasons(
+    dataset: Release, keys: pl.DataFrame, places: pl.DataFrame, currency: str
+) -> pl.DataFrame:
+    """Say of the keys without a price why they have none."""
+    collected = dataset.scan("prices").select("provider").unique().collect()["provider"]
+    known = pl.col("provider").is_in(collected.implode())
+    service = pl.col("service").fill_null("no service")
+    machine = pl.col("type").is_not_null()
+    reasons: list[tuple[pl.Expr, str, pl.Expr]] = [
+        (~known, "not_collected", pl.format("provider {}", pl.col("provider").fill_null("none"))),
+        (~pl.col("compute"), "not_collected", service),
+        (~machine, "not_collected", pl.format("{}, other than machines", service)),
+        (
+            pl.col("sold").is_null(),
+            "not_collected",
+            pl.format(
+                "machines in {} ({})", pl.col("region").fill_null("no region"), pl.lit(currency)
+            ),
+        ),
+        (pl.col("os").is_null(), "unknown_sku", pl.format("{}, no system stated", pl.col("type"))),
+        (pl.lit(True), "unknown_sku", pl.format("{} in {}", pl.col("type"), pl.col("region"))),
+    ]
+    missing = pl.col("matched_by").is_null()
+    no_unit = pl.col("hours").is_null() & (pl.col("per") != "use")
+    return (
+        keys.join(places, on=["provider", "place"], how="left")
+        .with_columns(
+            why=pl.when(missing)
+            .then(pl.coalesce(pl.when(test).then(pl.lit(word)) for test, word, _ in reasons))
+            .when(no_unit)
+            .then(pl.lit("unknown_sku")),
+            detail=pl.when(missing)
+            .then(pl.coalesce(pl.when(test).then(text) for test, _, text in reasons))
+            .when(no_unit)
+            .then(pl.format("the unit {} is not a time", pl.col("unit").fill_null("none"))),
+        )
+        .drop("sold")
+    )
+
+
+def tiles(
+    dataset: Release,
+    keys: pl.DataFrame,
+    parts: pl.DataFrame,
+    days: tuple[datetime, datetime],
+    *,
+    nearest: bool,
+) -> pl.DataFrame:
+    """Cut time into tiles for each key that has a price: in each tile the price is the same.
+
+    Those of one key follow one another without a gap, so that each line is in one of them. ``low``
+    and ``high`` are the price of an hour, null where none is known of that time; they differ for
+    spot alone, whose tiles are days. ``price_of`` says which price it is.
+    """
+    priced = keys.filter(pl.col("why").is_null())
+    ids = priced.filter(pl.col("price_ids").is_not_null()).select(KEY, "is_spot", "price_ids")
+    pairs = ids.explode("price_ids").rename({"price_ids": "price_id"})
+    past = _intervals(dataset, pairs["price_id"].unique())
+    fixed = pairs.filter(~pl.col("is_spot")).join(
+        _without_gaps(past, nearest=nearest), on="price_id"
+    )
+    spot = _by_day(pairs.filter("is_spot").join(past, on="price_id"), days)
+    of_parts = priced.filter(pl.col("part").is_not_null()).join(parts, on="part")
+    since = pl.col("valid_from")
+    known = of_parts.select(
+        KEY,
+        price_id=pl.lit(None, pl.String),
+        since=since,
+        until=pl.lit(NEVER).cast(TIME),
+        low=pl.col("amount").cast(AMOUNT),
+        price_of=pl.lit(VALID),
+        release=pl.lit(dataset.version),
+        page=pl.col("page"),
+        part=pl.col("part"),
+    )
+    before = known.with_columns(
+        since=pl.lit(ALWAYS).cast(TIME),
+        until=pl.col("since"),
+        **({"price_of": pl.lit(EARLIEST)} if nearest else {"low": pl.lit(None, AMOUNT)}),
+    )
+    return (
+        pl.concat(
+            [
+                frame.with_columns(high=pl.col("low")) if "high" not in frame.columns else frame
+                for frame in (fixed.drop("is_spot"), spot, known, before)
+            ],
+            how="diagonal",
+        )
+        .with_row_index("tile")
+        .with_columns(pl.col("tile").cast(pl.Int64))
+    )
+
+
+def _intervals(dataset: Release, price_ids: pl.Series) -> pl.DataFrame:
+    """Return the values that prices had, the first one from when the vendor's page was fetched."""
+    first = pl.col("valid_from") == pl.col("valid_from").min().over("price_id")
+    return (
+        dataset.scan("price_history")
+        .filter(pl.col("price_id").is_in(price_ids.implode()), pl.col("effective_hourly") > 0)
+        .select(
+            "price_id",
+            since=pl.when(first)
+            .then(pl.min_horizontal("valid_from", "observed_first"))
+            .otherwise("valid_from"),
+            until=pl.col("valid_to").fill_null(NEVER).cast(TIME),
+            low=pl.col("effective_hourly").cast(AMOUNT),
+            price_of=pl.when(pl.col("start_reason") == "backfilled")
+            .then(pl.lit(BACKFILLED))
+            .otherwise(pl.lit(VALID)),
+            release=pl.col("last_release"),
+            page=pl.col("raw_sha256"),
+        )
+        .sort("price_id", "since")
+        .collect()
+    )
+
+
+def _without_gaps(past: pl.DataFrame, *, nearest: bool) -> pl.DataFrame:
+    """Add tiles without a price before the first interval, between intervals and after the last."""
+    none = {name: pl.lit(None).alias(name) for name in ("low", "price_of", "release", "page")}
+    following = pl.col("since").shift(-1).over("price_id", order_by="since")
+    gaps = (
+        past.with_columns(since=pl.col("until"), until=following.fill_null(NEVER))
+        .filter(pl.col("since") < pl.col("until"))
+        .with_columns(**none)
+    )
+    before = (
+        past.group_by("price_id", maintain_order=True)
+        .first()
+        .with_columns(
+            since=pl.lit(ALWAYS).cast(TIME),
+            until=pl.col("since"),
+            **({"price_of": pl.lit(EARLIEST)} if nearest else none),
+        )
+    )
+    return pl.concat(
+        [before.select(past.columns), past, gaps.select(past.columns)], how="vertical_relaxed"
+    )
+
+
+def _by_day(pairs: pl.DataFrame, days: tuple[datetime, datetime]) -> pl.DataFrame:
+    """Return the lowest and highest spot price of each key and day, over all zones."""
+    first, last = (pl.lit(day).cast(TIME).dt.truncate("1d") for day in days)
+    every = pl.select(pl.datetime_range(first, last, "1d")).to_series()
+    frame = pl.DataFrame({"day": every.cast(TIME)})
+    overlapping = pairs.join(frame, how="cross").filter(
+        pl.col("since") < pl.col("day").dt.offset_by("1d"), pl.col("until") > pl.col("day")
+    )
+    ranges = (
+        overlapping.sort("low", "price_id")
+        .group_by(KEY, "day", maintain_order=True)
+        .agg(
+            low=pl.col("low").min(),
+            high=pl.col("low").max(),
+            **{name: pl.col(name).first() for name in ("price_id", "price_of", "release", "page")},
+        )
+    )
+    keys = pairs.select(KEY).unique(maintain_order=True)
+    return (
+        keys.join(frame, how="cross")
+        .join(ranges, on=[KEY, "day"], how="left")
+        .select(
+            KEY,
+            "price_id",
+            "low",
+            "high",
+            "price_of",
+            "release",
+            "page",
+            since=pl.col("day"),
+            until=pl.col("day").dt.offset_by("1d"),
+        )
+    )

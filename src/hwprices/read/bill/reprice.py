@@ -1,0 +1,343 @@
+"""Compute what the machines of a bill cost on other clouds, or bought in another way."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.read.bill import keys as line_keys
+from hwprices.read.bill.keys import KEY
+from hwprices.read.bill.readers import BillLines
+from hwprices.read.currency import Rates, read_rates, usd_per
+from hwprices.read.find import break_even, offers, request
+from hwprices.read.find.compare import comparable, nearest_of
+from hwprices.read.find.machines import NamedMachine
+from hwprices.read.find.search import Search
+from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.release.release import Release
+
+WAY = ["os", "software", "tenancy"]
+MACHINE = ["provider", "region", "instance_type", *WAY]
+
+AMOUNT = pl.Decimal(38, 12)
+
+SIZES = {"vcpus": pl.Float64, "memory_gib": pl.Float64, "local_disk_gib": pl.Float64}
+
+ASSUMED = (
+    "A machine of another cloud counts as equal if it has the same accelerators and as many, the"
+    " same instruction set, and the nearest vCPUs and memory; rows show both sizes.",
+    "Hours are those of the bill: the other machine takes as long for the work.",
+    "Local disks, network speed and discounts of your own there are not compared; disks, data"
+    " transfer and services stay where they are.",
+)
+
+
+@dataclass(frozen=True)
+class Repricing:
+    """What the machines of a bill cost elsewhere. Amounts are in USD.
+
+    ``totals``: one row for each target: cost of the whole bill, of the machine hours that have a
+    price there (``cost_now``), the same there (``cost_there``), and of what could not be moved:
+    ``cost_machines_left`` and ``cost_other``. gCO2e is of the ``lines_with_gco2e`` alone.
+    ``rows``: one row a machine and target, with both sizes, hourly prices, price_id,
+    break_even_utilisation and gCO2e. ``left``: what could not be moved and why. ``assumed``: what
+    the answer assumes.
+    """
+
+    totals: pl.DataFrame
+    rows: pl.DataFrame
+    left: pl.DataFrame
+    assumed: tuple[str, ...]
+
+
+def reprice(
+    dataset: Release,
+    bill: BillLines,
+    *,
+    on: Sequence[str] = (),
+    option: str = "on_demand",
+    region: Sequence[str] = (),
+    rates: Mapping[str, object] | None = None,
+) -> Repricing:
+    """Compute what the usage of a bill costs on the nearest equal machines.
+
+    Args:
+        dataset: the release; prices are those of now.
+        bill: what ``readers.read`` gave.
+        on: providers; without any the bill's own, with the same machines.
+        option: purchase option there.
+        region: regions there; without any the cheapest one of the machine's continent.
+        rates: USD for one unit of other currencies, as in ``find``.
+
+    Raises:
+        HwpricesError: a provider, option or region is not known, or the bill's currency has no
+            rate.
+    """
+    words = ReleaseWords.of(dataset)
+    known = read_rates(rates or {})
+    search = request.request(
+        words, provider=list(on) or None, option=option, region=list(region) or None, usd_per=known
+    )
+    usage, other = _usage(dataset, bill, known)
+    if not on:
+        search = replace(search, providers=frozenset(usage["provider"]))
+    offered = _offered(dataset, usage, search)
+    targets = _targets(dataset, usage, offered, on, search)
+    rows = _priced(dataset, usage, targets, offered, search)
+    return Repricing(
+        totals=_totals(usage, other, rows), rows=rows, left=_left(rows, other), assumed=ASSUMED
+    )
+
+
+def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Sum hours and cost in USD of each machine, and the cost of everything else.
+
+    What a commitment covers costs its share of the commitment's fee.
+    """
+    if bill.currency != "USD" and bill.currency not in rates:
+        raise HwpricesError(
+            f"the bill is in {bill.currency}, and prices are compared in USD",
+            f"Give a rate: --usd-per {bill.currency}=…",
+        )
+    kinds = line_keys.distinct(bill.lines)
+    committed = pl.col("commitment").is_not_null() | (pl.col("option") == "committed")
+    cost = pl.when(committed).then(pl.coalesce("effective", "billed")).otherwise("billed")
+    is_use = (pl.col("category") == "usage") & (
+        pl.col("commitment_status").fill_null("used") != "unused"
+    )
+    sums = (
+        bill.lines.with_columns(is_use=is_use, cost=cost)
+        .group_by(KEY, "is_use")
+        .agg(
+            lines=pl.len(),
+            quantity=pl.col("quantity").sum(),
+            cost=pl.col("cost").sum(),
+            category=pl.col("category").first(),
+        )
+        .collect(engine="streaming")
+    )
+    types = dataset.scan("instance_types").select(
+        "provider", "instance_type", type=pl.col("instance_type").str.to_lowercase()
+    )
+    places = dataset.scan("regions").select(
+        "provider", listed_region="region", place=line_keys.plain_place(pl.col("region"))
+    )
+    to_usd = usd_per(rates, pl.lit(bill.currency)).cast(AMOUNT)
+    rows = (
+        sums.join(kinds, on=KEY)
+        .join(types.unique(["provider", "type"]).collect(), on=["provider", "type"], how="left")
+        .join(places.unique(["provider", "place"]).collect(), on=["provider", "place"], how="left")
+        .with_columns(
+            cost=pl.col("cost") * to_usd,
+            hours=pl.col("quantity") * pl.col("hours").cast(AMOUNT) * pl.col("block"),
+            region=pl.coalesce("listed_region", "region"),
+            why=pl.when(~pl.col("is_use"))
+            .then(pl.format("{} (not usage)", "category"))
+            .when(pl.col("type").is_null())
+            .then(pl.format("{}: no machine", pl.col("service").fill_null("no service")))
+            .when(pl.col("instance_type").is_null())
+            .then(pl.format("{}: unknown machine type", "type"))
+            .when(pl.col("os").is_null())
+            .then(pl.format("{}: no operating system stated", "type"))
+            .when(pl.col("hours").is_null())
+            .then(pl.format("{}: unit {}", "type", pl.col("unit").fill_null("none"))),
+        )
+    )
+    machines = rows.filter(pl.col("why").is_null())
+    others = rows.filter(pl.col("why").is_not_null())
+    continents = dataset.scan("regions").select("provider", "region", "continent").collect()
+    usage = (
+        machines.group_by(MACHINE)
+        .agg(pl.col("lines", "hours", "cost").sum())
+        .sort("cost", *MACHINE, descending=[True] + [False] * len(MACHINE))
+        .join(continents, on=["provider", "region"], how="left", maintain_order="left")
+    )
+    return usage, others.group_by("provider", "why").agg(pl.col("lines", "cost").sum())
+
+
+def _offered(dataset: Release, usage: pl.DataFrame, search: Search) -> pl.DataFrame:
+    """Return all prices that machines may move to, the cheapest first."""
+    found = [
+        offers.run(dataset, replace(search, os=os, software=software, tenancy=tenancy)).rows
+        for os, software, tenancy in usage.select(WAY).unique(maintain_order=True).iter_rows()
+    ] or [offers.run(dataset, replace(search, machines=frozenset())).rows]
+    return (
+        pl.concat(found, how="vertical_relaxed")
+        .filter(pl.col("usd_per_hour").is_not_null())
+        .sort("usd_per_hour", "region", "price_id")
+    )
+
+
+def _targets(
+    dataset: Release,
+    usage: pl.DataFrame,
+    offered: pl.DataFrame,
+    on: Sequence[str],
+    search: Search,
+) -> pl.DataFrame:
+    """Pair each machine with the one that takes its place at each provider.
+
+    Only machines that are sold in the regions that are asked for, or on the continent, count.
+    """
+    names = ["provider", "instance_type", *WAY, "continent"]
+    pairs = []
+    for (*way, continent), machines in usage.group_by([*WAY, "continent"], maintain_order=True):
+        sold = offered.filter(
+            *(pl.col(name) == value for name, value in zip(WAY, way, strict=True)),
+            pl.lit(search.regions is not None) | pl.col("continent").eq_missing(continent),
+        )
+        os, software, tenancy = map(str, way)
+        types = (
+            comparable(dataset, replace(search, os=os, software=software, tenancy=tenancy))
+            .drop("is_priced")
+            .join(
+                sold.select("provider", "instance_type", is_priced=pl.lit(True)).unique(),
+                on=["provider", "instance_type"],
+                how="left",
+            )
+            .with_columns(pl.col("is_priced").fill_null(False))
+        )
+        for provider, name in (
+            machines.select("provider", "instance_type").unique(maintain_order=True).iter_rows()
+        ):
+            own = NamedMachine(provider, name)
+            why = "no machine with the same accelerators and instruction set has such a price"
+            try:
+                others = nearest_of(types, own) if on else []
+            except HwpricesError as error:
+                others, why = [], error.message
+            found = {machine.provider: machine.instance_type for machine in [*others, own]}
+            for target in on or [provider]:
+                there = found.get(target)
+                reason = None if there else why
+                pairs.append((provider, name, *way, continent, target, there, reason))
+    schema = dict.fromkeys([*names, "on", "there", "reason"], pl.String)
+    return pl.DataFrame(pairs, schema=schema, orient="row")
+
+
+def _priced(
+    dataset: Release,
+    usage: pl.DataFrame,
+    targets: pl.DataFrame,
+    offered: pl.DataFrame,
+    search: Search,
+) -> pl.DataFrame:
+    """Add the cheapest price of each target, in the regions that are asked for or its continent.
+
+    At the bill's own cloud a machine stays in its region unless others are asked for.
+    """
+    keys = ["provider", "instance_type", *WAY, "continent"]
+    rows = usage.join(targets, on=keys, nulls_equal=True, maintain_order="left")
+    there = offered.rename({"provider": "on", "instance_type": "there", "region": "region_there"})
+    pairs = rows.with_row_index("row").join(
+        there, on=["on", "there", *WAY], suffix="_there", maintain_order="left_right"
+    )
+    if search.regions is None:
+        same = pl.col("continent").eq_missing(pl.col("continent_there"))
+        here = pl.col("region") == pl.col("region_there")
+        pairs = pairs.filter(pl.when(pl.col("on") == pl.col("provider")).then(here).otherwise(same))
+    first = pairs.group_by("row", maintain_order=True).first()
+    shares = break_even.with_break_even(
+        dataset, offered.filter(pl.col("price_id").is_in(first["price_id"].implode())), search
+    ).select("price_id", break_even.COLUMN)
+    best = first.join(shares.unique("price_id"), on="price_id", how="left", maintain_order="left")
+    priced = best.select(
+        "row",
+        *("region_there", "purchase_option", "commitment_plan", "term_months", "price_id"),
+        break_even.COLUMN,
+        usd_per_hour_there="usd_per_hour",
+        cost_there=(pl.col("hours") * pl.col("usd_per_hour")).cast(AMOUNT),
+        gco2e_there=pl.col("hours").cast(pl.Float64) * pl.col("gco2e_per_hour"),
+    )
+    answer = rows.with_row_index("row").join(priced, on="row", how="left", maintain_order="left")
+    carbon = dataset.scan("offers").select(
+        "provider", "region", "instance_type", hourly_now="gco2e_per_hour"
+    )
+    place = ["provider", "region", "instance_type"]
+    hours = pl.col("hours").cast(pl.Float64)
+    no_price = pl.lit("no price with this option and system there")
+    return (
+        answer.join(carbon.collect(), on=place, how="left", maintain_order="left")
+        .join(
+            _sizes(dataset, ""), on=["provider", "instance_type"], how="left", maintain_order="left"
+        )
+        .join(_sizes(dataset, "_there"), on=["on", "there"], how="left", maintain_order="left")
+        .select(
+            *MACHINE,
+            *SIZES,
+            "lines",
+            "hours",
+            cost_now="cost",
+            usd_per_hour_now=pl.col("cost") / pl.col("hours"),
+            on="on",
+            machine_there="there",
+            region_there="region_there",
+            **{f"{name}_there": pl.col(f"{name}_there") for name in SIZES},
+            option="purchase_option",
+            commitment_plan="commitment_plan",
+            term_months="term_months",
+            usd_per_hour_there="usd_per_hour_there",
+            cost_there="cost_there",
+            break_even_utilisation=break_even.COLUMN,
+            gco2e_now=hours * pl.col("hourly_now"),
+            gco2e_there="gco2e_there",
+            price_id="price_id",
+            why_not=pl.when(pl.col("cost_there").is_null()).then(pl.coalesce("reason", no_price)),
+        )
+    )
+
+
+def _sizes(dataset: Release, suffix: str) -> pl.DataFrame:
+    names = ("on", "there") if suffix else ("provider", "instance_type")
+    return (
+        dataset.scan("instance_types")
+        .select(
+            pl.col("provider").alias(names[0]),
+            pl.col("instance_type").alias(names[1]),
+            *(pl.col(name).cast(kind).alias(f"{name}{suffix}") for name, kind in SIZES.items()),
+        )
+        .unique(list(names))
+        .collect()
+    )
+
+
+def _totals(usage: pl.DataFrame, other: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Sum each target: what moves, what it costs now and there, and what does not move."""
+    machines, rest = usage["cost"].sum(), other["cost"].sum()
+    moved = pl.col("cost_there").is_not_null()
+    both = moved & pl.col("gco2e_now").is_not_null() & pl.col("gco2e_there").is_not_null()
+    zero = pl.lit(0).cast(AMOUNT)
+    return (
+        rows.group_by("on", maintain_order=True)
+        .agg(
+            lines_moved=pl.col("lines").filter(moved).sum(),
+            hours_moved=pl.col("hours").filter(moved).sum(),
+            cost_now=pl.col("cost_now").filter(moved).sum(),
+            cost_there=pl.col("cost_there").sum(),
+            lines_with_gco2e=pl.col("lines").filter(both).sum(),
+            gco2e_now=pl.col("gco2e_now").filter(both).sum(),
+            gco2e_there=pl.col("gco2e_there").filter(both).sum(),
+        )
+        .with_columns(
+            cost_bill=zero + machines + rest,
+            cost_machines_left=zero + machines - pl.col("cost_now"),
+            cost_other=zero + rest,
+        )
+        .with_columns(saving=pl.col("cost_now") - pl.col("cost_there"))
+    )
+
+
+def _left(rows: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    """List what could not be moved: machines by target, then everything that is no machine."""
+    machines = rows.filter(pl.col("cost_there").is_null()).select(
+        "on",
+        "provider",
+        pl.format("{} in {}: {}", "instance_type", "region", "why_not").alias("why"),
+        "lines",
+        pl.col("cost_now").alias("cost"),
+    )
+    rest = other.select(pl.lit(None, pl.String).alias("on"), "provider", "why", "lines", "cost")
+    return pl.concat([machines, rest], how="vertical_relaxed").sort(
+        "on", "cost", "why", descending=[False, True, False], nulls_last=True
+    )

@@ -1,0 +1,75 @@
+"""Write each line of a checked bill with its match and citation."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from hwprices.errors import HwpricesError, cannot_write
+from hwprices.read.export.cells import to_csv
+from hwprices.read.export.files import workbook
+from hwprices.storage.scratch import scratch_directory
+
+if TYPE_CHECKING:
+    from hwprices.read.bill.check import BillCheck
+
+COLUMNS = [
+    *("file", "line", "class", "provider", "account", "service", "region", "type", "resource"),
+    *("description", "start", "end", "quantity", "unit", "list_price", "list_cost", "billed"),
+    *("effective", "currency", "commitment", "matched_by", "price_of", "price", "expected"),
+    *("difference", "discount_percent", "detail", "price_id", "citation"),
+]
+"""The columns of the output: ``price`` is our list price of one unit, in the bill's currency."""
+
+BATCH_ROWS = 100_000
+"""Lines of CSV that are made at once: some 100 MB."""
+
+
+def write(check: "BillCheck", target: str | Path) -> Path:
+    """Write all lines as .parquet, .csv or .xlsx.
+
+    In CSV a text that a spreadsheet would run as a formula gets an apostrophe; in Excel texts are
+    texts.
+
+    Raises:
+        HwpricesError: the suffix names no format, the file exists or cannot be written, or a sheet
+            has too few rows for the bill.
+    """
+    path = Path(target)
+    suffix = path.suffix.lower()
+    if suffix not in (".parquet", ".csv", ".xlsx"):
+        raise HwpricesError(
+            f"{path}: the suffix names no format", "End it in .parquet, .csv or .xlsx."
+        )
+    if path.exists():
+        raise HwpricesError(f"{path} is there already", "Give another name, or delete it.")
+    rows = (
+        check.lines.join(check.proofs.lazy(), on="tile", how="left")
+        .select(COLUMNS)
+        .with_columns(pl.col("class").cast(pl.String))
+    )
+    try:
+        if suffix == ".parquet":
+            rows.sink_parquet(path, engine="streaming")
+        elif suffix == ".csv":
+            _csv(rows, path)
+        else:
+            workbook(path, {"totals": check.totals, "lines": rows.collect(engine="streaming")})
+    except (OSError, pl.exceptions.ComputeError) as error:
+        path.unlink(missing_ok=True)
+        raise cannot_write(path, error) from None
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _csv(rows: pl.LazyFrame, path: Path) -> None:
+    with scratch_directory() as folder, path.open("w", encoding="utf-8", newline="") as file:
+        copy = Path(folder) / "lines.parquet"
+        rows.sink_parquet(copy, engine="streaming")
+        lines = pl.scan_parquet(copy)
+        count = lines.select(pl.len()).collect().item()
+        for first in range(0, max(count, 1), BATCH_ROWS):
+            batch = lines.slice(first, BATCH_ROWS).collect()
+            file.write(to_csv(batch, header=first == 0))

@@ -1,0 +1,246 @@
+"""Planted errors are found in bills of three clouds, and nothing else is."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.helpers import bills
+from tests.helpers.bills import CLOUDS, Cloud
+
+import hwprices
+from hwprices.read.bill.check import ERRORS
+
+SAMPLE = hwprices.open("sample")
+
+CASES = pytest.mark.parametrize(
+    ("cloud", "version"),
+    [(cloud, version) for cloud in CLOUDS for version in ("1.2", "1.3")],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+
+
+@CASES
+def test_every_planted_error_is_found_and_no_other(
+    cloud: Cloud, version: str, tmp_path: Path
+) -> None:
+    lines = bills.make(cloud, version, tmp_path)
+    on_demand = lines.with_row_index().filter(bills.ON_DEMAND)["index"].to_list()
+    wrong, twice, hour = on_demand[:3]
+    lines = bills.scaled(lines, wrong, "1.07", *bills.COSTS, "ListUnitPrice")
+    used = lines.filter(bills.MACHINE, pl.col("CommitmentDiscountStatus") == "Used")[:1]
+    start = {name: lines[name][hour] for name in ("ChargePeriodStart", "ChargePeriodEnd")}
+    idle = used.with_columns(
+        **{name: pl.lit(value) for name, value in start.items()},
+        CommitmentDiscountStatus=pl.lit("Unused"),
+        EffectiveCost=pl.lit("1.5"),
+    )
+    # on demand in the same hour may be several lines of the bill
+    planted = {("differs", wrong + 2), ("billed_twice", lines.height + 2)} | {
+        ("idle_commitment", row + 2)
+        for row in on_demand
+        if row != wrong
+        and lines["ChargePeriodStart"][row] == start["ChargePeriodStart"]
+        and lines["RegionId"][row] == cloud.region
+    }
+    assert any(kind == "idle_commitment" for kind, _ in planted)
+
+    found = check(pl.concat([lines, lines[twice : twice + 1], idle]), tmp_path)
+
+    errors = found.lines.filter(pl.col("class").is_in(list(ERRORS))).select("class", "line")
+    assert set(errors.collect().with_columns(pl.col("class").cast(str)).rows()) == planted
+    assert found.largest.height == min(len(planted), 10)
+    machines = found.lines.filter(type=cloud.machine.lower(), region=cloud.region)
+    others = machines.select(pl.col("class").cast(str)).unique().collect()["class"].to_list()
+    explained = {
+        "not_usage",
+        "equal",
+        "rounding",
+        "discounted",
+        "commitment",
+        "unused_commitment",
+        *ERRORS,
+    }
+    assert set(others) <= explained
+    assert "commitment" in others
+    share = found.coverage.row(0, named=True)
+    assert 0 < share["lines_checked"] < share["lines"]
+    assert found.totals["lines"].sum() == lines.height + 2
+
+
+def test_a_switched_currency_is_an_error_that_names_file_and_line(tmp_path: Path) -> None:
+    lines = bills.make(CLOUDS[0], "1.2", tmp_path, rows=50)
+    with pytest.raises(hwprices.HwpricesError, match=r"bill\.csv: line 12: .*EUR"):
+        check(bills.with_values(lines, 10, BillingCurrency="EUR"), tmp_path)
+
+
+P5 = {
+    "ChargeDescription": "$98.32 per On Demand Linux p5.48xlarge Instance Hour",
+    "ListUnitPrice": "",
+    "ListCost": "0",
+}
+
+
+THEN = {"ChargePeriodStart": "2025-09-01"}
+OLD = {"ChargePeriodStart": "2024-09-01", "BilledCost": "98.32"}
+
+CLASSES: list[tuple[dict[str, str], str]] = [
+    # p5.48xlarge cost 98.32 USD/h until 2025-08-25 and 55.04 since
+    ({"ChargePeriodStart": "2025-06-01", "BilledCost": "98.32"}, "equal"),
+    ({**THEN, "BilledCost": "55.04"}, "equal"),
+    ({**THEN, "BilledCost": "98.32"}, "differs"),
+    ({**THEN, "BilledCost": "49.536"}, "discounted"),
+    # 0.333333 h are 18.34665 USD, on an invoice in cents
+    ({**THEN, "BilledCost": "18.35", "PricingQuantity": "0.333333"}, "rounding"),
+    ({**THEN, "BilledCost": "55.04", "ListUnitPrice": "57"}, "differs"),
+    (OLD, "no_price_then"),
+    ({"ChargeDescription": "On Demand Windows p5.48xlarge Instance Hour"}, "unknown_sku"),
+    ({"RegionId": "eu-west-1"}, "not_collected"),
+    ({"ServiceName": "Amazon RDS"}, "not_collected"),
+    ({"ProviderName": "A cloud"}, "not_collected"),
+    ({"ChargeCategory": "Tax"}, "not_usage"),
+    ({"ChargeClass": "Correction"}, "not_usage"),
+    ({"PricingUnit": "Units"}, "unknown_sku"),
+    ({"PricingQuantity": ""}, "unknown_sku"),
+]
+WITH_RULE: list[tuple[dict[str, str], str]] = [
+    ({**THEN, "BilledCost": "49.536"}, "as_contracted"),
+    ({**THEN, "BilledCost": "55.04"}, "differs_from_contract"),
+    ({"ChargePeriodStart": "2026-12-01", "BilledCost": "55.04"}, "equal"),  # the rule has ended
+]
+
+
+@pytest.mark.parametrize(
+    ("cases", "options"),
+    [(CLASSES, {}), ([(OLD, "equal")], {"nearest": True}), (WITH_RULE, {"overlays": "rules"})],
+    ids=["list", "nearest", "overlays"],
+)
+def test_a_line_is_classified_by_the_price_of_its_hour(
+    cases: list[tuple[dict[str, str], str]], options: dict[str, Any], tmp_path: Path
+) -> None:
+    if "overlays" in options:
+        rules = tmp_path / "rules.yaml"
+        rules.write_text("- discount: 10%\n  to: 2025-12-31\n")
+        options = {"overlays": rules}
+    lines = [
+        line(**{**P5, "ResourceId": f"i-{number}", **change})
+        for number, (change, _) in enumerate(cases)
+    ]
+
+    found = check(pl.concat(lines), tmp_path, **options)
+
+    rows = found.lines.sort("line").select(pl.col("class").cast(str), "price_of").collect()
+    assert rows["class"].to_list() == [name for _, name in cases]
+    then = "earliest known" if "nearest" in options else "valid then"
+    assert set(rows["price_of"].drop_nulls()) <= {then}
+
+
+def test_spot_is_compared_with_the_range_of_its_day(tmp_path: Path) -> None:
+    spot = SAMPLE.prices.filter(provider="gcp", purchase_option="spot", os="linux")
+    row = spot.sort("instance_type").head(1).collect().row(0, named=True)
+    details = f'{{"InstanceType":"{row["instance_type"]}","OperatingSystem":"Linux"}}'
+    of_spot = {
+        "ProviderName": "Google Cloud",
+        "ServiceName": "Compute Engine",
+        "RegionId": row["region"],
+        "SkuPriceDetails": details,
+        "PricingCategory": "Dynamic",
+        "ChargePeriodStart": "2026-12-02",
+        "ListCost": "0",
+    }
+    lines = pl.concat(
+        line(**of_spot, BilledCost=str(row["hourly"] * factor))
+        for factor in (Decimal(1), Decimal("1.2"))
+    )
+
+    found = check(lines, tmp_path)
+
+    assert found.lines.collect()["class"].to_list() == ["spot", "differs"]
+
+
+def test_a_commitment_that_costs_more_than_it_saves_comes_first(tmp_path: Path) -> None:
+    committed = {
+        **P5,
+        "PricingCategory": "Committed",
+        "CommitmentDiscountStatus": "Used",
+        "ChargePeriodStart": "2025-09-01",
+        "BilledCost": "0",
+    }
+    unused = {**committed, "CommitmentDiscountStatus": "Unused", "EffectiveCost": "30"}
+    lines = pl.concat(
+        [
+            line(**committed, CommitmentDiscountId="good", EffectiveCost="40"),
+            line(**committed, CommitmentDiscountId="bad", EffectiveCost="40", ResourceId="i-2"),
+            line(**unused, CommitmentDiscountId="bad"),
+        ]
+    )
+
+    commitments = check(lines, tmp_path).commitments
+
+    assert commitments.select("commitment", "cost", "saving", "utilization").rows() == [
+        ("bad", Decimal(70), Decimal("-14.96"), 0.5714),
+        ("good", Decimal(40), Decimal("15.04"), 1.0),
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "xlsx"])
+def test_every_line_is_written_with_a_citation_and_without_formulas(
+    suffix: str, tmp_path: Path
+) -> None:
+    found = check(
+        line(
+            **P5, ChargePeriodStart="2025-09-01", BilledCost="60", ResourceId="=cmd|' /c calc'!A1"
+        ),
+        tmp_path,
+    )
+    target = found.write(tmp_path / f"out.{suffix}")
+
+    if suffix == "xlsx":
+        import zipfile
+
+        with zipfile.ZipFile(target) as book:
+            sheets = b"".join(book.read(name) for name in book.namelist())
+        assert b"<f>" not in sheets
+        assert b"hwprices recheck" in sheets
+        return
+    rows = pl.read_parquet(target) if suffix == "parquet" else pl.read_csv(target)
+    row = rows.row(0, named=True)
+    assert row["resource"] == ("'" * (suffix == "csv")) + "=cmd|' /c calc'!A1"
+    assert float(row["difference"]) == pytest.approx(4.96)
+    (answer,) = SAMPLE.recheck(row["citation"])
+    assert (answer.status, row["price_id"] in row["citation"]) == ("SAME", True)
+
+
+def line(**values: str) -> pl.DataFrame:
+    """Return a line of FOCUS 1.0 about an hour of p5.48xlarge, with other values."""
+    usual = {
+        "BilledCost": "55.04",
+        "BillingCurrency": "USD",
+        "ChargeCategory": "Usage",
+        "ChargeClass": "",
+        "ChargeDescription": "",
+        "ChargePeriodStart": "2026-12-01",
+        "ChargePeriodEnd": "",
+        "CommitmentDiscountId": "",
+        "CommitmentDiscountStatus": "",
+        "EffectiveCost": "0",
+        "ListCost": "",
+        "ListUnitPrice": "",
+        "PricingCategory": "Standard",
+        "PricingQuantity": "1",
+        "PricingUnit": "Hours",
+        "ProviderName": "AWS",
+        "RegionId": "us-east-1",
+        "ResourceId": "i-1",
+        "ServiceName": "Amazon Elastic Compute Cloud",
+        "SkuPriceDetails": "",
+    }
+    return pl.DataFrame({**usual, **values})
+
+
+def check(lines: pl.DataFrame, folder: Path, **options: Any) -> Any:
+    """Check lines that are written as CSV."""
+    path = folder / "bill.csv"
+    lines.write_csv(path)
+    return SAMPLE.bill(path).check(**options)

@@ -1,0 +1,278 @@
+"""Every format becomes the same lines; a damaged or hostile file is one error in bounded memory."""
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hwprices.errors import HwpricesError
+from hwprices.read.bill import readers
+
+FOCUS = {
+    "BilledCost": "1.5E-7",
+    "BillingCurrency": "USD",
+    "ChargeCategory": "Usage",
+    "ChargeDescription": 'a "quoted", text\nof two lines',
+    "ChargePeriodStart": "2026-12-01T05:00:00Z",
+    "ChargePeriodEnd": "2026-12-01 06:00:00",
+    "EffectiveCost": "0",
+    "ListCost": "NULL",
+    "PricingCategory": "Standard",
+    "PricingQuantity": "0.5",
+    "PricingUnit": "Hours",
+    "ProviderName": "Microsoft",
+    "RegionId": "eastus",
+    "ServiceName": "Virtual Machines",
+}
+AWS = {
+    "line_item_line_item_type": "SavingsPlanCoveredUsage",
+    "line_item_usage_start_date": "2026-12-01 05:00:00",
+    "line_item_usage_end_date": "2026-12-01 06:00:00",
+    "line_item_usage_type": "BoxUsage:m6i.large",
+    "line_item_usage_amount": "0.5",
+    "line_item_unblended_cost": "0.00000015",
+    "line_item_currency_code": "USD",
+    "pricing_public_on_demand_cost": "0.048",
+    "pricing_rate_code": "A.JRTCKXETXF.B",
+    "pricing_unit": "Hrs",
+    "product_servicecode": "AmazonEC2",
+    "savings_plan_savings_plan_effective_cost": "0.03",
+    "savings_plan_savings_plan_a_r_n": "arn:sp",
+    "reservation_effective_cost": "0.0",
+}
+AZURE = {
+    "Date": "12/01/2026",
+    "ChargeType": "Usage",
+    "PricingModel": "Reservation",
+    "MeterCategory": "Virtual Machines",
+    "MeterId": "e0c4cee1-2b80-539c-93c3-d90ab8df74c7",
+    "Quantity": "0.5",
+    "UnitOfMeasure": "1 Hour",
+    "CostInBillingCurrency": "0.00000015",
+    "BillingCurrencyCode": "USD",
+    "ReservationId": "r-1",
+}
+GOOGLE = {
+    "cost_type": "regular",
+    "usage_start_time": "2026-12-01 05:00:00 UTC",
+    "usage_end_time": "2026-12-01 06:00:00 UTC",
+    "cost": 1.5e-7,
+    "currency": "USD",
+    "service": {"id": "6F81", "description": "Compute Engine"},
+    "sku": {"id": "CF4E", "description": "E2 Instance Core running in Americas"},
+    "usage": {"amount": 1800.0, "amount_in_pricing_units": 0.5, "pricing_unit": "hour"},
+    "credits": [{"type": "COMMITTED_USAGE_DISCOUNT", "id": "cud", "amount": -1e-7, "name": "x"}],
+    "labels": [{"key": "a", "value": "b"}],
+}
+
+SAME = {
+    "category": "usage",
+    "quantity": Decimal("0.5"),
+    "billed": Decimal("0.00000015"),
+    "currency": "USD",
+    "line": 2,
+}
+
+
+def csv(row: dict[str, str], folder: Path) -> Path:
+    path = folder / "bill.csv"
+    pl.DataFrame(row).write_csv(path)
+    return path
+
+
+def csv_gz(row: dict[str, str], folder: Path) -> Path:
+    path = folder / "bill.csv.gz"
+    path.write_bytes(gzip.compress(pl.DataFrame(row).write_csv().encode()))
+    return path
+
+
+def parquet(row: dict[str, object], folder: Path) -> Path:
+    path = folder / "bill.parquet"
+    pl.DataFrame([without_null(row)]).write_parquet(path)
+    return path
+
+
+def without_null(row: dict[str, object]) -> dict[str, object]:
+    return {name: None if value == "NULL" else value for name, value in row.items()}
+
+
+def jsonl(row: dict[str, object], folder: Path) -> Path:
+    path = folder / "bill.jsonl"
+    path.write_text(json.dumps(without_null(row)) + "\n")
+    return path
+
+
+def folder_of_parts(row: dict[str, str], folder: Path) -> Path:
+    parts = folder / "export" / "2026-12"
+    parts.mkdir(parents=True)
+    csv(row, parts).rename(parts / "part-1.csv")
+    (parts / "_SUCCESS").touch()
+    size = (parts / "part-1.csv").stat().st_size
+    manifest = {"blobs": [{"blobName": "container/part-1.csv", "byteCount": size}]}
+    (parts / "manifest.json").write_text(json.dumps(manifest))
+    return folder / "export"
+
+
+@pytest.mark.parametrize(
+    ("row", "write", "expected"),
+    [
+        (FOCUS, csv, {"provider": "azure", "option": "on_demand", "list_cost": None}),
+        (FOCUS, csv_gz, {"description": FOCUS["ChargeDescription"], "region": "eastus"}),
+        (FOCUS, parquet, {"provider": "azure", "line": 1}),
+        (FOCUS, jsonl, {"provider": "azure", "line": 1, "list_cost": None}),
+        (FOCUS, folder_of_parts, {"file": "2026-12/part-1.csv"}),
+        (AWS, csv, {"provider": "aws", "effective": Decimal("0.03"), "commitment": "arn:sp"}),
+        (AWS, parquet, {"commitment_status": "used", "rate": "A.JRTCKXETXF.B", "line": 1}),
+        (AZURE, csv, {"provider": "azure", "option": "committed", "commitment": "r-1"}),
+        (AZURE, parquet, {"meter": AZURE["MeterId"], "line": 1}),
+        (
+            {
+                **{key: str(value) for key, value in GOOGLE.items() if type(value) in (str, float)},
+                "service.description": "Compute Engine",
+                "sku.id": "CF4E",
+                "usage.amount_in_pricing_units": "0.5",
+                "usage.pricing_unit": "hour",
+            },
+            csv,
+            {"provider": "gcp", "sku": "CF4E", "unit": "hour"},
+        ),
+        (
+            GOOGLE,
+            jsonl,
+            {"sku": "CF4E", "commitment": "cud", "effective": Decimal("5E-8"), "line": 1},
+        ),
+        (GOOGLE, parquet, {"sku": "CF4E", "commitment": "cud", "line": 1}),
+    ],
+    ids=lambda value: getattr(value, "__name__", None) or next(iter(value)),
+)
+def test_every_format_becomes_the_same_line(
+    row: dict[str, object],
+    write: Callable[[dict[str, object], Path], Path],
+    expected: dict[str, object],
+    tmp_path: Path,
+) -> None:
+    bill = readers.read(write(row, tmp_path))
+
+    found = bill.lines.collect().row(0, named=True)
+    wanted = {**SAME, **expected}
+    assert {name: found[name] for name in wanted} == wanted
+    assert (bill.first.day, bill.first.month, bill.count) == (1, 12, 1)
+
+
+def row_of(**values: str) -> str:
+    return pl.DataFrame({**FOCUS, "ChargeDescription": "x", **values}).write_csv()
+
+
+GOOD = row_of()
+HEADER, LINE, _ = GOOD.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("a.csv", f"{GOOD}{LINE},more\n", r"a\.csv: line 3: 15 values instead of 14"),
+        ("a.csv", f"{GOOD}{LINE[:60]}\n", r"a\.csv: line 3: \d+ values instead of 14"),
+        ("a.csv", f"{GOOD}{LINE}", r"a\.csv: the last line has no line break"),
+        ("a.csv", row_of(ListCost="1.2.3"), r"a\.csv: line 2: .*ListCost.*1\.2\.3"),
+        ("a.csv", row_of(ChargePeriodStart="soon"), r"a\.csv: line 2: .*ChargePeriodStart.*soon"),
+        ("a.csv", row_of(ChargePeriodStart=""), r"a\.csv: line 2: .*ChargePeriodStart has no"),
+        (
+            "a.csv",
+            row_of(ChargeCategory="Gift"),
+            r"a\.csv: line 2: an unknown ChargeCategory: Gift",
+        ),
+        ("a.csv", f"{GOOD}{LINE.replace('USD', 'EUR')}\n", r"a\.csv: line 3: .*USD.*: EUR"),
+        ("a.csv", GOOD.replace("ListCost", "Cost"), r"a\.csv: line 1: FOCUS needs .* ListCost"),
+        ("a.csv", f"{HEADER},BilledCost\n{LINE},1\n", r"a\.csv: line 1: .*'billedcost'.* twice"),
+        ("a.csv", "a,b\n1,2\n", r"a\.csv: line 1: the columns are of no format"),
+        ("a.csv", f"{HEADER}\n", "the bill has no line"),
+        ("a.csv", "", r"a\.csv is empty"),
+        ("a.csv", f"{GOOD}{LINE[:-5]}\xff\n".encode("latin-1"), r"a\.csv: line 3"),
+        ("a.jsonl", '{"cost_type": "regular"}\n{"cost', r"a\.jsonl: line 2"),
+        ("a.jsonl", "[]\n", r"a\.jsonl: line 1: not a JSON object"),
+        ("a.csv.gz", gzip.compress(GOOD.encode() * 900)[:-50], r"a\.csv\.gz: .*not complete"),
+        ("a.csv.gz", b"no gzip\n", r"a\.csv\.gz: .*not gzip"),
+        ("a.parquet", b"PAR1 and nothing else", r"a\.parquet: .*not complete"),
+        ("a.zip", b"PK", r"a\.zip is not a bill"),
+    ],
+)
+def test_a_damaged_file_is_an_error_that_names_file_and_line(
+    name: str, content: str | bytes, error: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(HwpricesError, match=error):
+        readers.read(path)
+
+
+def test_a_part_that_is_missing_or_cut_is_an_error(tmp_path: Path) -> None:
+    export = folder_of_parts(FOCUS, tmp_path)
+    part = export / "2026-12" / "part-1.csv"
+    whole = part.read_bytes()
+    part.write_bytes(whole + LINE.encode() + b"\n")
+    with pytest.raises(HwpricesError, match=r"part-1\.csv has .* bytes, manifest\.json says"):
+        readers.read(export)
+    part.rename(part.with_name("part-2.csv"))
+    with pytest.raises(HwpricesError, match=r"lists container/part-1\.csv, which is not"):
+        readers.read(export)
+    part.write_bytes(whole)
+    part.with_name("part-2.csv").unlink()
+    csv(AWS, part.parent).rename(part.with_name("part-3.csv"))
+    with pytest.raises(HwpricesError, match="another format"):
+        readers.read(export)
+
+
+def wide(path: Path) -> None:
+    """Ten million columns."""
+    path.write_bytes(b"a," * 10_000_000 + b"a\n")
+
+
+def bomb(path: Path) -> None:
+    """300 MB in one line of a gzip file of 300 kB."""
+    path.write_bytes(gzip.compress(GOOD.encode() + b"0" * 300_000_000, 1))
+
+
+HOSTILE = """
+import resource, sys
+from hwprices.errors import HwpricesError
+from hwprices.read.bill import readers
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    readers.read(sys.argv[1])
+except HwpricesError as error:
+    print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.parametrize(
+    ("write", "name", "error"),
+    [(wide, "a.csv", "longer than"), (bomb, "a.csv.gz", "line 3: longer than")],
+)
+def test_a_hostile_file_is_an_error_in_bounded_memory(
+    write: Callable[[Path], None], name: str, error: str, tmp_path: Path
+) -> None:
+    write(tmp_path / name)
+    command = [sys.executable, "-c", HOSTILE, str(tmp_path / name)]
+    said, megabytes = subprocess.run(
+        command, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert error in said
+    assert int(megabytes) < 200
+
+
+def test_a_bill_that_expands_beyond_reason_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "MIN_EXPANDED_BYTES", 1_000_000)
+    monkeypatch.setattr(readers, "MAX_EXPANSION", 100)
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress((HEADER + f"\n{LINE}" * 50_000 + "\n").encode()))
+    with pytest.raises(HwpricesError, match="expands to more than"):
+        readers.read(path)
