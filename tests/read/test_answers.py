@@ -57,7 +57,7 @@ SINGLE = {
 NO_ANSWERS = [
     *("demo", "deploy", "export", "report", "prune", "refresh", "serve", "worker"),
     *("check-sheet", "preflight"),
-    *("cite", "recheck", "reproduce", "backfill"),
+    *("cite", "recheck", "reproduce", "backfill", "mcp"),
 ]
 """Commands that make or show something else, and two that check what is not a dataset."""
 

@@ -362,6 +362,7 @@ OF_PROGRAMS = {
     "prune",
     "check-sheet",
     "recheck",
+    "mcp",
 }
 OF_PIPELINE = {"refresh", "preflight", "serve", "deploy", "worker", "reproduce", "backfill"}
 
