@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import anyio
 import httpx
 import pytest
 
-from hwprices.read.agents import clients
+from hwprices.read.agents import catalog, clients
 from hwprices.read.agents.answer import MAX_TOKENS, tokens_in
+from hwprices.read.recommend import question as recommend
 from tests.agents import harness, vendor
 from tests.agents.harness import Question, Score
 from tests.helpers.prefect_server import free_port
@@ -149,6 +151,17 @@ def test_http_answers_this_machine_alone() -> None:
             assert stranger.status_code in (403, 421)
         finally:
             server.terminate()
+
+
+def test_every_argument_of_recommend_is_one_of_its_question() -> None:
+    """One that is not would be ignored."""
+    (tool,) = [one for one in catalog.TOOLS if one.name == "recommend"]
+    known = {
+        one.name
+        for kind in (recommend.Question, recommend.Serving, recommend.Limits)
+        for one in fields(kind)
+    }
+    assert set(tool.arguments) - {"model"} <= known
 
 
 def test_sql_reads_the_tables_and_nothing_else(sample_root: Path) -> None:

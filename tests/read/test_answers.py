@@ -57,7 +57,7 @@ SINGLE = {
 NO_ANSWERS = [
     *("deploy", "export", "report", "prune", "refresh", "serve", "worker"),
     *("sheets", "preflight"),
-    *("cite", "recheck", "reproduce", "backfill"),
+    *("cite", "recheck", "reproduce", "backfill", "mcp", "bill"),
 ]
 """Commands that make or show something else, and two that check what is not a dataset."""
 

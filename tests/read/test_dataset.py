@@ -361,6 +361,7 @@ OF_PROGRAMS = {
     "prune",
     "sheets",
     "recheck",
+    "mcp",
 }
 OF_PIPELINE = {"refresh", "preflight", "serve", "deploy", "worker", "reproduce", "backfill"}
 

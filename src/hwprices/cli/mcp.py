@@ -1,5 +1,6 @@
 """The command ``hwprices mcp``: the tools of agents. It needs the extra ``hwprices[mcp]``."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -65,6 +66,8 @@ def mcp(
         ) from None
     made = server.make(call().root, call().release, sql=sql)
     if http is None:
+        if sys.stdin.isatty():
+            typer.echo("waiting for a program; --print-config says how one starts this", err=True)
         server.serve_stdio(made)
     else:
         typer.echo(f"http://{server.LOOPBACK}:{http}/mcp", err=True)

@@ -61,7 +61,7 @@ LOOK_AGAIN = 60.0
 """Seconds after which a question looks whether there is a newer release."""
 
 
-class Release:
+class OpenRelease:
     """The release that questions are about, opened when first needed and kept open."""
 
     def __init__(self, root: str, version: str) -> None:
@@ -101,10 +101,10 @@ class Release:
             return
 
 
-class Door:
+class Handlers:
     """The handlers of a server: they list the tools and call them."""
 
-    def __init__(self, release: Release, tools: Sequence[Tool]) -> None:
+    def __init__(self, release: OpenRelease, tools: Sequence[Tool]) -> None:
         self._release = release
         self._tools = {tool.name: tool for tool in tools}
 
@@ -160,14 +160,14 @@ def listed(tool: Tool) -> ListedTool:
 
 def make(root: str, version: str = "latest", *, sql: bool = False) -> "Server[Any]":
     """Make the server for the release of a dataset. ``sql``: with the tool sql."""
-    door = Door(Release(root, version), [*TOOLS, SQL] if sql else TOOLS)
+    handlers = Handlers(OpenRelease(root, version), [*TOOLS, SQL] if sql else TOOLS)
     return Server(
         "hwprices",
         version=__version__,
         title="hwprices: what AI and cloud hardware costs",
         instructions=" ".join(INSTRUCTIONS.split()),
-        on_list_tools=door.list_tools,
-        on_call_tool=door.call_tool,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
     )
 
 
