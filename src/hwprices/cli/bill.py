@@ -121,6 +121,10 @@ def bill(
         raise HwpricesError(
             "--out, --nearest and --overlays are of bill check", "Leave them out, or check."
         )
+    if out is not None:
+        from hwprices.read.bill.write import check_target
+
+        check_target(out)
     opened = open_dataset().bill(file)
     if action == "reprice":
         answer = opened.reprice(

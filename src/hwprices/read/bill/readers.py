@@ -111,8 +111,12 @@ def read(path: str | Path) -> BillLines:
     frames: list[pl.LazyFrame] = []
     formats: dict[str, tuple[Format, str]] = {}
     with connect(
-        threads=2, memory_limit=READER_MEMORY, temp_directory=folder.name, **NO_EXTENSIONS
+        threads=2,
+        memory_limit=READER_MEMORY,
+        temp_directory=folder.name,
+        **NO_EXTENSIONS,
     ) as connection:
+        connection.execute("set enable_progress_bar = false")
         for index, part in enumerate(parts):
             name = part.name if given.is_file() else str(part.relative_to(given))
             copy = Path(folder.name) / f"{index:05}.parquet"

@@ -35,14 +35,8 @@ def write(check: "BillCheck", target: str | Path) -> Path:
         HwpricesError: the suffix names no format, the file exists or cannot be written, or a sheet
             has too few rows for the bill.
     """
-    path = Path(target)
+    path = check_target(target)
     suffix = path.suffix.lower()
-    if suffix not in (".parquet", ".csv", ".xlsx"):
-        raise HwpricesError(
-            f"{path}: the suffix names no format", "End it in .parquet, .csv or .xlsx."
-        )
-    if path.exists():
-        raise HwpricesError(f"{path} is there already", "Give another name, or delete it.")
     rows = (
         check.lines.join(check.proofs.lazy(), on="tile", how="left")
         .select(COLUMNS)
@@ -73,3 +67,19 @@ def _csv(rows: pl.LazyFrame, path: Path) -> None:
         for first in range(0, max(count, 1), BATCH_ROWS):
             batch = lines.slice(first, BATCH_ROWS).collect()
             file.write(to_csv(batch, header=first == 0))
+
+
+def check_target(target: str | Path) -> Path:
+    """Refuse a file that could not be written, before the bill is read.
+
+    Raises:
+        HwpricesError: the suffix names no format, or the file exists.
+    """
+    path = Path(target)
+    if path.suffix.lower() not in (".parquet", ".csv", ".xlsx"):
+        raise HwpricesError(
+            f"{path}: the suffix names no format", "End it in .parquet, .csv or .xlsx."
+        )
+    if path.exists():
+        raise HwpricesError(f"{path} is there already", "Give another name, or delete it.")
+    return path

@@ -1,0 +1,80 @@
+"""The machines of a bill are priced elsewhere, and nothing that stays is hidden."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.read.bill.test_check import line
+
+import hwprices
+from hwprices.errors import HwpricesError
+
+SAMPLE = hwprices.open("sample")
+
+
+@pytest.fixture(scope="module")
+def bill(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten hours of m6i.large, one of a type nobody knows, one line of a database."""
+    path = tmp_path_factory.mktemp("bill") / "bill.csv"
+    details = '{{"InstanceType":"{}","OperatingSystem":"Linux"}}'.format
+    pl.concat(
+        [
+            line(PricingQuantity="10", BilledCost="0.96", SkuPriceDetails=details("m6i.large")),
+            line(BilledCost="2", SkuPriceDetails=details("z9.large")),
+            line(BilledCost="3", ServiceName="AmazonRDS"),
+        ]
+    ).write_csv(path)
+    return path
+
+
+def test_a_machine_moves_to_the_nearest_one_that_is_sold_on_its_continent(bill: Path) -> None:
+    answer = SAMPLE.bill(bill).reprice(on=["gcp", "runpod"])
+
+    gcp, runpod = answer.rows.to_dicts()
+    there = SAMPLE.price(
+        gcp["machine_there"], region=gcp["region_there"], option="on_demand", os="linux"
+    )
+    assert (gcp["region_there"], gcp["vcpus_there"], gcp["memory_gib_there"]) == (
+        "us-central1",
+        2,
+        8,
+    )
+    assert gcp["cost_there"] == 10 * there["effective_hourly"][0]
+    assert gcp["price_id"] == there["price_id"][0]
+    assert (runpod["cost_there"], bool(runpod["why_not"])) == (None, True)
+
+
+@pytest.mark.parametrize("on", [["gcp", "runpod"], []], ids=["other clouds", "own cloud"])
+def test_totals_state_what_stays(on: list[str], bill: Path) -> None:
+    answer = SAMPLE.bill(bill).reprice(on=on)
+
+    assert answer.totals["on"].to_list() == (on or ["aws"])
+    for row in answer.totals.to_dicts():
+        parts = row["cost_now"] + row["cost_machines_left"] + row["cost_other"]
+        assert parts == row["cost_bill"] == Decimal("5.96")
+        assert row["cost_other"] == 5
+        assert row["saving"] == row["cost_now"] - row["cost_there"]
+    stays = answer.left.filter(pl.col("on").is_null())
+    assert stays.select("why", "cost").rows() == [
+        ("AmazonRDS: no machine", Decimal(3)),
+        ("z9.large: unknown machine type", Decimal(2)),
+    ]
+
+
+def test_a_commitment_has_its_break_even(bill: Path) -> None:
+    answer = SAMPLE.bill(bill).reprice(on=["gcp"], option="commitment")
+
+    row = answer.rows.row(0, named=True)
+    assert (row["option"], row["term_months"]) == ("committed_use", 36)
+    assert 0.3 < row["break_even_utilisation"] < 0.7
+
+
+def test_a_bill_in_another_currency_needs_a_rate(bill: Path, tmp_path: Path) -> None:
+    path = tmp_path / "eur.csv"
+    path.write_text(bill.read_text().replace("USD", "EUR"))
+    opened = SAMPLE.bill(path)
+    with pytest.raises(HwpricesError, match="EUR"):
+        opened.reprice(on=["gcp"])
+    answer = opened.reprice(on=["gcp"], usd_per={"EUR": "1.5"})
+    assert answer.totals["cost_bill"].to_list() == [Decimal("8.94")]
