@@ -13,7 +13,8 @@ import anyio
 import httpx
 import pytest
 
-from hwprices.read.agents import catalog, clients
+import hwprices
+from hwprices.read.agents import catalog, clients, tools
 from hwprices.read.agents.answer import MAX_TOKENS, tokens_in
 from hwprices.read.recommend import question as recommend
 from tests.agents import harness, vendor
@@ -105,14 +106,14 @@ def test_a_mistake_is_answered_with_what_to_do(answers: list[Any]) -> None:
 
 
 def test_a_program_lists_eight_tools_that_only_read(answers: list[Any]) -> None:
-    tools = answers[0]
-    assert [tool.name for tool in tools] == TOOLS
-    for tool in tools:
+    listed = answers[0]
+    assert [tool.name for tool in listed] == TOOLS
+    for tool in listed:
         assert tool.annotations.read_only_hint
         assert not tool.annotations.destructive_hint
         assert re.search(r"For: |Call it ", tool.description)
         assert all(about["description"] for about in tool.input_schema["properties"].values())
-    shown = [{"description": tool.description, **tool.input_schema} for tool in tools]
+    shown = [{"description": tool.description, **tool.input_schema} for tool in listed]
     assert tokens_in(json.dumps(shown)) < 2 * MAX_TOKENS
 
 
@@ -164,6 +165,15 @@ def test_every_argument_of_recommend_is_one_of_its_question() -> None:
     assert set(tool.arguments) - {"model"} <= known
 
 
+def test_explain_says_whether_a_citation_still_holds() -> None:
+    data = hwprices.open("sample")
+    (tool,) = [one for one in catalog.TOOLS if one.name == "explain"]
+    cited = data.cite("p5.48xlarge us-east-1 on_demand").reference
+    for text, status in ((cited, "SAME"), (cited.replace("=55.04", "=5.04"), "ALTERED")):
+        answer = tools.call(data, tool, {"price": text})
+        assert [one["status"] for one in answer.results] == [status]
+
+
 def test_sql_reads_the_tables_and_nothing_else(sample_root: Path) -> None:
     queries = [
         "select count(*) as n from prices where provider = 'aws'",
@@ -172,7 +182,7 @@ def test_sql_reads_the_tables_and_nothing_else(sample_root: Path) -> None:
         "selct 1",
     ]
     calls = [("sql", {"query": query}) for query in queries]
-    tools, counted, *refused = anyio.run(partial(harness.ask, sample_root, calls, "--sql"))
-    assert [tool.name for tool in tools] == [*TOOLS, "sql"]
+    listed, counted, *refused = anyio.run(partial(harness.ask, sample_root, calls, "--sql"))
+    assert [tool.name for tool in listed] == [*TOOLS, "sql"]
     assert counted.structured_content["results"][0]["n"] > 1_000
     assert all(answer.is_error for answer in refused)
