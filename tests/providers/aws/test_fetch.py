@@ -98,6 +98,26 @@ def test_without_an_account_the_indexes_are_followed(stub, tmp_path):
     )
 
 
+def test_lists_of_what_is_billed_beside_machines_are_planned(stub, tmp_path):
+    server = bulk_server(stub(), {"us-east-1": b"", "eu-west-1": b""}, {})
+    root = "/offers/v1.0/aws"
+    names = ("AmazonEC2", "AWSDataTransfer", "AmazonSageMaker")
+    index = {n: {"currentRegionIndexUrl": f"{root}/{n}/current/region_index.json"} for n in names}
+    server.on(f"{root}/index.json", Reply.json({"offers": index}))
+    listed = {
+        code: {"currentVersionUrl": f"{root}/AWSDataTransfer/1/{code}/index.json"}
+        for code in ("us-east-1", "external-1")
+    }
+    server.on(f"{root}/AWSDataTransfer/current/region_index.json", Reply.json({"regions": listed}))
+    planned = get("aws").plan(context(tmp_path, **at(server), attempts=1), ["us-east-1"])
+    assert units(planned) == [
+        *("prices/us-east-1", "data_transfer/us-east-1", "sagemaker/us-east-1"),
+        "spot_advisor/global",
+    ]
+    assert planned[1].params["url"].endswith("/AWSDataTransfer/1/us-east-1/index.csv")
+    assert "404" in planned[2].params["error"]  # its index is unavailable: its units alone fail
+
+
 def test_regions_narrow_the_plan_and_china_is_asked_only_for_china(stub, tmp_path):
     server = bulk_server(stub(), {"us-east-1": b"", "eu-west-1": b""}, {})
     china = bulk_server(stub(), {"cn-north-1": b""}, partition="cn")
