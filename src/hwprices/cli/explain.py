@@ -95,7 +95,7 @@ def explain(
             limit=limit,
         )
         return
-    explanation = tracing.explain(dataset, prices["price_id"][0])
+    explanation = tracing.explain(dataset, prices.row(0, named=True))
     if as_json:
         print_json(explanation.to_dict())
         return

@@ -223,7 +223,7 @@ def cite(dataset: "Release", text: str, **options: Unpack[Options]) -> Citation:
             pl.col("price_id") == price_id, pl.col("valid_to").is_null()
         )
         since = next(iter(current.select("valid_from").collect().to_series()), None)
-    components = explain.components_of(dataset, price_id)
+    components = explain.components_of(dataset, price)
     sources = explain.sources_of(price, components) or [("not stated", price["raw_sha256"])]
     return Citation(
         **{name: price[name] for name in PRICE_KEY},
