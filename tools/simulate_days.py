@@ -34,6 +34,7 @@ from hwprices.stage.stage import Staged, put_in_force
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 from hwprices.units import Money, Timestamp
+from tools.demo_release import VENDOR_TABLES
 from tools.simulate_history import DAILY_MOVES
 
 START = datetime(2026, 1, 1, 4, tzinfo=UTC)
@@ -61,7 +62,7 @@ def clouds(dataset: Dataset) -> Iterator[Cloud]:
     pages = data_directory() / "sample"
     for name in dataset.release.providers:
         tables = {}
-        for table in {file.table for file in dataset.release.files_of(name)}:
+        for table in VENDOR_TABLES:
             tables[table] = dataset.scan(table).filter(provider=name).collect()
         size = sum(path.stat().st_size for path in (pages / name).rglob("*.gz"))
         yield Cloud(name, tables, size)

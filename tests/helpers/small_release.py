@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.publish import join
+from hwprices.release.release import NAMES
 from hwprices.specs.sheets import load
 from tests.helpers.offer_rows import machine, price, prices, region, rows
 
@@ -391,6 +392,14 @@ class Release:
     def scan(self, table: str) -> pl.LazyFrame:
         """Give a table as a lazy frame."""
         return self.tables[table].lazy()
+
+    @property
+    def names(self) -> pl.DataFrame | None:
+        """The names that a release has in a file, where there is a history."""
+        if "price_history" not in self.tables:
+            return None
+        priced = (pl.col("state") == "current").any()
+        return self.tables["price_history"].group_by(NAMES).agg(priced=priced)
 
 
 def with_private_hosts(release: Release, machines: list[str]) -> Release:

@@ -78,15 +78,20 @@ def test_regions_whose_place_is_the_sheets_have_lost_no_values(store):
     assert {r.check: r.detail for r in outcome.results}["emptied"] == "holds"
 
 
-@pytest.mark.parametrize("left", ["staged", "releases"])
-def test_tables_get_the_columns_that_were_added_since_they_were_written(store, tmp_path, left):
+@pytest.mark.parametrize(
+    ("left", "name"),
+    [("staged", "instance_types/aws/*.parquet"), ("releases", "instance_types.parquet")],
+)
+def test_tables_get_the_columns_that_were_added_since_they_were_written(
+    store, tmp_path, left, name
+):
     """Else no release could be made until every provider is collected anew."""
     added = ["block_storage_iops_max", "local_disk_read_iops"]
     make.stage_frames(store, "r1", make.world())
     if left == "releases":
         publish(store)
         shutil.rmtree(tmp_path / "staged/aws")
-    (file,) = (tmp_path / left).glob("**/instance_types/aws/*.parquet")
+    (file,) = (tmp_path / left).glob(f"**/{name}")
     make.world()["instance_types"].drop(added).write_parquet(file)
     make.stage_frames(store, "r1", make.world(provider="gcp"), provider="gcp")
     assert publish(store, minutes=5).new
@@ -110,7 +115,7 @@ def test_the_manifest_lists_rows_origin_and_checks(store, tmp_path):
     assert {r["check"] for r in aws["gate"]} >= {"baseline", "order"}
     package = json.loads((tmp_path / "releases/20260801T041700Z/datapackage.json").read_text())
     prices = next(r for r in package["resources"] if r["name"] == "prices")
-    assert prices["path"] == "prices/aws/all.parquet"
+    assert prices["path"] == "prices/000.parquet"
     assert (
         next(f for f in prices["schema"]["fields"] if f["name"] == "hourly")["unit"] == "currency/h"
     )
@@ -184,14 +189,14 @@ def test_altered_missing_and_foreign_files_are_named(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     publish(store)
     base = tmp_path / "releases/20260801T041700Z"
-    file = base / "prices/aws/all.parquet"
+    file = base / "prices/000.parquet"
     file.write_bytes(file.read_bytes()[:-1])
-    (base / "regions/aws/all.parquet").unlink()
+    (base / "regions.parquet").unlink()
     (base / "stray.txt").write_text("x")
     faults = sorted(hwprices.open(tmp_path).verify())
     altered, missing, foreign = faults
     assert altered.startswith(f"{file} was altered")
-    assert missing == f"{base / 'regions/aws/all.parquet'} is missing"
+    assert missing == f"{base / 'regions.parquet'} is missing"
     assert foreign == f"{base / 'stray.txt'} is not in the manifest"
 
 

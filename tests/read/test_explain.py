@@ -98,7 +98,7 @@ def dataset(tmp_path: Path) -> hwprices.Dataset:
 def explained(dataset: hwprices.Dataset, name: str, **filters: str) -> explain.Explanation:
     """The explanation of the first price that matches."""
     prices = explain.find_prices(dataset, name, **filters)
-    return explain.explain(dataset, prices["price_id"][0])
+    return explain.explain(dataset, prices.row(0, named=True))
 
 
 def test_a_listed_price_is_traced_to_its_line(dataset: hwprices.Dataset) -> None:

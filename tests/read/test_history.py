@@ -78,10 +78,9 @@ def release():
 
 def ask(tables, text="", usual=EVERY_WAY, *, titles=None, **options):
     """Give the intervals that a question asks for, of tables without a manifest."""
-    every = tables.scan("price_history")
-    together = past.PastTables(tables, every)
+    together = past.PastTables(tables)
     search = past.understand(ReleaseWords(together, titles), text, usual, **options)
-    return intervals.of_search(together, every, search)
+    return intervals.of_search(together, search)
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,7 @@ def explain(
             lambda rows: render_prices(rows, call().limit or SHOWN),
         )
         return
-    explanation = tracing.explain(dataset, prices["price_id"][0])
+    explanation = tracing.explain(dataset, prices.row(0, named=True))
     if call().as_json:
         print_json(explanation.to_dict())
         return

@@ -1,6 +1,6 @@
 """Choose each provider's tables for a release: those staged last, or those published before."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -14,6 +14,7 @@ from hwprices.release.manifest import (
     CollectionReport,
     Inputs,
     PartitionStatus,
+    Parts,
     ReleaseManifest,
     TableFile,
 )
@@ -23,7 +24,7 @@ from hwprices.schemas.held import Held
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import inputs, stage, validate
 from hwprices.stage.stage import Staged
-from hwprices.storage import layout
+from hwprices.storage import layout, manifests
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
@@ -55,17 +56,15 @@ def past_prices(
                 usable.clear()
             usable.append(release)
     old = [release for release in usable if version_time(release.version) <= now - WEEK]
-    chosen = (from_release(provider, release) for release in (old[-1:] + old[:1]))
-    return [scan(store, [source])[gate.PRICES] for source in chosen if source is not None]
+    tables = (published_table(store, release, gate.PRICES) for release in (old[-1:] + old[:1]))
+    return [prices.filter(provider=provider) for prices in tables if prices is not None]
 
 
-@dataclass(frozen=True)
-class Source:
+@dataclass(frozen=True, kw_only=True)
+class Source(Parts):
     """Where one provider's tables of the coming release are taken from.
 
-    ``directory`` is where ``files`` are, below the root; those named in ``rewritten``, of which
-    some rows are held, are below ``HELD`` there. ``results`` are those of the gate, empty where
-    nothing new was staged.
+    ``results`` are those of the gate, empty where nothing new was staged.
     """
 
     provider: str
@@ -73,21 +72,13 @@ class Source:
     kept_from: str | None
     origin: Origin
     run_id: str
-    directory: str
-    files: tuple[TableFile, ...]
     report: CollectionReport
     inputs: Inputs
     results: tuple[CheckResult, ...] = ()
-    rewritten: frozenset[str] = frozenset()
-
-    def path(self, file: TableFile) -> str:
-        """Return the key of a file, below the root."""
-        folder = f"{self.directory}/{HELD}" if file.key in self.rewritten else self.directory
-        return f"{folder}/{file.key}"
 
 
 HELD = "held"
-"""Folder of a staging directory with the files of which some rows are held."""
+"""Folder of a staging directory with the files of which some rows are held, by publication."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +137,7 @@ def _choose_one(
 ) -> _Judged:
     """Choose the staged tables if the gate lets them through, else the previous release's."""
     staged = stage.latest(store, provider)
-    old = from_release(provider, past.previous)
+    old = from_release(store, provider, past.previous)
     held_before = past.held.filter(provider=provider)
     if staged is None:
         return _Judged(old, held_before)
@@ -162,14 +153,15 @@ def _choose_one(
     if gate.stopped(results):
         kept = replace(old, results=results) if old else None
         return _Judged(kept, held_before, results, staged)
-    published = replace(_without_held(store, new, judgement), results=results)
+    published = replace(_without_held(store, new, judgement, past.now), results=results)
     return _Judged(published, judgement.held, results, staged)
 
 
-def _without_held(store: Store, source: Source, judgement: gate.Judgement) -> Source:
+def _without_held(store: Store, source: Source, judgement: gate.Judgement, now: datetime) -> Source:
     """Write the files of which rows are held again, with the rows that were published before."""
     files = {file.key: file for file in source.files}
     rewritten: set[str] = set()
+    held_in = f"{HELD}/{now:%Y%m%dT%H%M%S.%fZ}"  # an older release may have others of this run
     regions = judgement.held["region"].drop_nulls().unique().sort()
     for replacement in judgement.replacements:
         table = replacement.table
@@ -187,12 +179,18 @@ def _without_held(store: Store, source: Source, judgement: gate.Judgement) -> So
                     replacement, rows=replacement.rows.filter(region=region)
                 ).publish(rows)
             if key in files or published.height:
-                folder = f"{source.directory}/{HELD}"
                 files[key] = parquet.write(
-                    store, folder, table, published, provider=source.provider, region=region
+                    store,
+                    f"{source.directory}/{held_in}",
+                    table,
+                    published,
+                    provider=source.provider,
+                    region=region,
                 )
                 rewritten.add(key)
-    return replace(source, files=tuple(files.values()), rewritten=frozenset(rewritten))
+    return replace(
+        source, files=tuple(files.values()), rewritten=tuple(sorted(rewritten)), held_in=held_in
+    )
 
 
 def _keep_sample_apart(chosen: list[_Judged], accepted: Collection[str]) -> list[_Judged]:
@@ -237,22 +235,60 @@ def from_staging(staged: Staged) -> Source:
     )
 
 
-def from_release(provider: str, previous: ReleaseManifest | None) -> Source | None:
-    """Take a provider's tables from a release; None if it is not in it."""
+def from_release(store: Store, provider: str, previous: ReleaseManifest | None) -> Source | None:
+    """Take a provider's tables from a release as they were staged; None if it is not in it."""
     if previous is None or provider not in previous.providers:
         return None
     entry = previous.providers[provider]
+    parts = parts_of(store, previous)[provider]
+    gone = {parts.path(file) for file in parts.files} - set(store.keys(parts.directory))
+    if gone:
+        parts = _restored(store, provider, previous, parts)
     return Source(
         provider=provider,
         status="kept",
         kept_from=entry.kept_from or previous.version,
         origin=entry.origin,
         run_id=entry.run_id,
-        directory=layout.release_directory(previous.version),
-        files=previous.files_of(provider),
         report=entry.report,
         inputs=entry.inputs,
+        directory=parts.directory,
+        files=parts.files,
+        rewritten=parts.rewritten,
+        held_in=parts.held_in,
     )
+
+
+def parts_of(store: Store, release: ReleaseManifest) -> Mapping[str, Parts]:
+    """Return where the tables of a release lie as they were staged, by provider."""
+    key = layout.release_parts(release.version)
+    data = store.get(key, manifests.MAX_BYTES)
+    remedy = "Copy it from where the release is complete."
+    if data is None:
+        raise HwpricesError(f"{store.uri(key)} is missing", remedy)
+    return manifests.decode(data, dict[str, Parts], file=store.uri(key), remedy=remedy)
+
+
+def _restored(store: Store, provider: str, release: ReleaseManifest, parts: Parts) -> Parts:
+    """Write the tables of a release as they were staged, where these files are gone."""
+    directory = layout.staged_directory(provider, release.providers[provider].run_id)
+    files = []
+    for file in parts.files:
+        rows = published_rows(store, release, provider, file)
+        written = parquet.write_file(store, directory, file.key, file.table, rows)
+        files.append(replace(written, provider=provider))
+    return Parts(directory, tuple(files))
+
+
+def published_rows(
+    store: Store, release: ReleaseManifest, provider: str, file: TableFile
+) -> pl.DataFrame:
+    """Read from a release the rows that are in a staged file of it, sorted by key."""
+    rows = published_table(store, release, file.table)
+    assert rows is not None, file.table
+    region = layout.region_of(file.key)
+    own = rows.filter(provider=provider, **({"region": region} if region else {}))
+    return validate.sort_by_key(own.collect(), TABLES[file.table])
 
 
 def _candidate(store: Store, source: Source) -> gate.Candidate:
@@ -287,28 +323,29 @@ def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
         for file in _by_region(source.files):
             uri = store.uri(source.path(file))
             uris.setdefault(file.table, []).append(uri)
-    options = scan_options(store.root)
-    return {
-        table: pl.scan_parquet(
-            files,
-            hive_partitioning=False,
-            schema=frames.dtypes(TABLES[table]),
-            missing_columns="insert",
-            **options,
-        )
-        for table, files in uris.items()
-    }
+    return {table: _scan(store, files, table) for table, files in uris.items()}
 
 
 def published_table(
     store: Store, release: ReleaseManifest | None, name: str
 ) -> pl.LazyFrame | None:
-    """Open a table of a release that has one file; None if the release has none of it."""
+    """Open a table of a release; None if the release has none of it."""
     table = release.tables.get(name) if release else None
     if release is None or table is None:
         return None
     uris = [store.uri(layout.release_file(release.version, file.key)) for file in table.files]
-    return pl.scan_parquet(uris, hive_partitioning=False, **scan_options(store.root))
+    return _scan(store, uris, name)
+
+
+def _scan(store: Store, uris: Sequence[str], table: str) -> pl.LazyFrame:
+    """Scan files of a table; columns that were added after they were written are null."""
+    return pl.scan_parquet(
+        list(uris),
+        hive_partitioning=False,
+        schema=frames.dtypes(TABLES[table]),
+        missing_columns="insert",
+        **scan_options(store.root),
+    )
 
 
 def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, str]]:

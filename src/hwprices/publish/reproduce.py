@@ -10,7 +10,7 @@ import polars as pl
 from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Page, Run
-from hwprices.publish import choose, join, write
+from hwprices.publish import choose, join
 from hwprices.publish.history import record
 from hwprices.release.manifest import (
     DIGEST_CHARACTERS,
@@ -235,20 +235,17 @@ def _other_pages(run: Run, entry: ProviderEntry) -> str:
 def _compare_vendor_files(
     store: Store, scratch: Store, release: ReleaseManifest, source: choose.Source, found: _Findings
 ) -> None:
-    """Compare a provider's tables, but for those that the join completes."""
-    made = {file.key: file for file in source.files if file.table not in write.COMPLETED}
-    published = {
-        file.key: file
-        for file in release.files_of(source.provider)
-        if file.table not in write.COMPLETED
-    }
+    """Compare a provider's tables as they are staged."""
+    made = {file.key: file for file in source.files}
+    parts = choose.parts_of(store, release)[source.provider]
+    published = {file.key: file for file in parts.files}
     for key in sorted({*made, *published}):
         found.compared += 1
         then, now = published.get(key), made.get(key)
         if then and now and then.content_sha256 == now.content_sha256:
             continue
         table = (then or now).table  # type: ignore[union-attr]
-        old = _read(store, layout.release_file(release.version, key)) if then else None
+        old = choose.published_rows(store, release, source.provider, then) if then else None
         new = _read(scratch, f"{source.directory}/{key}") if now else None
         found.differences.append(_difference(table, key, old, new))
 
@@ -270,17 +267,15 @@ def _compare_joined(
     except HwpricesError as error:
         found.problems.append(f"joined tables: {error.message}")
         return
-    for file in write.Content(tuple(sources), joined).joined_files:
-        if file.table == "new_words" and release.previous and previous is None:
+    for table, rows in joined.tables.items():
+        if table == "new_words" and release.previous and previous is None:
             continue
-        entry = release.tables.get(file.table)
-        key = layout.table_file(file.table, file.provider)
-        then = {one.key: one for one in entry.files}.get(key) if entry else None
         found.compared += 1
-        if then and then.content_sha256 == content_digest(file.rows):
+        if release.tables[table].files[0].content_sha256 == content_digest(rows):
             continue
-        old = _read(store, layout.release_file(release.version, key)) if then else None
-        found.differences.append(_difference(file.table, key, old, file.rows))
+        key = layout.table_file(table)
+        old = _read(store, layout.release_file(release.version, key))
+        found.differences.append(_difference(table, key, old, rows))
 
 
 def _compare_history(store: Store, release: ReleaseManifest, found: _Findings) -> None:

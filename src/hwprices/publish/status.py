@@ -192,17 +192,15 @@ def _failed_since(entry: ProviderStatus, staged: Staged, began: str) -> bool:
 
 
 def _outcome(entry: ProviderStatus, staged: Staged, publication: Publication) -> ProviderOutcome:
-    if _digests(publication.after, staged.provider) != _digests(
-        publication.before, staged.provider
-    ):
+    if _digest(publication.after, staged.provider) != _digest(publication.before, staged.provider):
         return "published"
     repeated = entry.run_id == staged.run_id and entry.outcome == "published"
     return "published" if repeated else "unchanged"
 
 
-def _digests(release: ReleaseManifest | None, provider: str) -> dict[str, str]:
-    files = release.files_of(provider) if release else ()
-    return {file.key: file.content_sha256 for file in files}
+def _digest(release: ReleaseManifest | None, provider: str) -> str | None:
+    entry = release.providers.get(provider) if release else None
+    return entry.content_sha256 if entry else None
 
 
 def reason_of(stops: Collection[CheckResult]) -> str:

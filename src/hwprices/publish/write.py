@@ -1,10 +1,11 @@
 """Write the files and the manifest of a release."""
 
 import hashlib
+import io
 import json
 import uuid
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -14,7 +15,7 @@ import polars as pl
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.publish import choose
+from hwprices.publish import arrange, choose
 from hwprices.publish.choose import Source
 from hwprices.publish.descriptions import croissant, datapackage
 from hwprices.publish.history import backfill
@@ -23,7 +24,9 @@ from hwprices.publish.join import Joined
 from hwprices.publish.notes import as_markdown
 from hwprices.release import database
 from hwprices.release.manifest import (
+    HISTORY_TABLES,
     DerivedFile,
+    Parts,
     ProviderEntry,
     ReleaseManifest,
     TableEntry,
@@ -40,10 +43,6 @@ from hwprices.storage import layout, manifests
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store, sha256_of
 
-COMPLETED = ("regions",)
-"""Vendor tables in which the join fills in what the vendor does not say. They stay one file for
-each provider: the next release may have to keep one provider's."""
-
 
 @dataclass(frozen=True)
 class Content:
@@ -58,39 +57,12 @@ class Content:
 
     @property
     def vendor_files(self) -> list[tuple[Source, TableFile]]:
-        """The files that are copied, with their source: as they are, if they are not outdated."""
-        return [
-            (source, file)
-            for source in self.sources
-            for file in source.files
-            if file.table not in self.joined.tables
-        ]
+        """The files of the vendors' tables, with their source."""
+        return [(source, file) for source in self.sources for file in source.files]
 
     def is_outdated(self, source: Source, file: TableFile) -> bool:
         """Return whether a file lacks columns that the others of its table have."""
         return (source.provider, file.table) in self.outdated
-
-    @property
-    def joined_files(self) -> "list[JoinedFile]":
-        """The files that are written from the join's tables."""
-        return [file for table in self.joined.tables for file in _split(table, self.joined.tables)]
-
-
-@dataclass(frozen=True)
-class JoinedFile:
-    """The rows of one file that the join made; ``provider`` is None for those of all."""
-
-    table: str
-    provider: str | None
-    rows: pl.DataFrame
-
-
-def _split(table: str, tables: Mapping[str, pl.DataFrame]) -> list[JoinedFile]:
-    rows = tables[table]
-    if table not in COMPLETED:
-        return [JoinedFile(table, None, rows)]
-    by_provider = rows.partition_by("provider", as_dict=True, maintain_order=True)
-    return [JoinedFile(table, str(key[0]), part) for key, part in sorted(by_provider.items())]
 
 
 def content_digest(store: Store, content: Content) -> str:
@@ -104,9 +76,7 @@ def content_digest(store: Store, content: Content) -> str:
         else file.content_sha256
         for source, file in content.vendor_files
     }
-    for file in content.joined_files:
-        key = layout.table_file(file.table, file.provider)
-        digests[key] = parquet.content_digest(file.rows)
+    digests |= {name: parquet.content_digest(rows) for name, rows in content.joined.tables.items()}
     digests |= backfill.digests(store)
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
@@ -152,12 +122,20 @@ def write(
     Raises:
         HwpricesError: there is a release of this name, or the root cannot be written.
     """
+    directory = layout.release_directory(version)
+    vendors = list(_write_vendors(store, content, directory))
     files = [
-        *_copy_vendor_files(store, content, version),
-        *_write_joined(store, content, version),
-        *past.write(store, layout.release_directory(version)),
+        *(one.file for one in vendors),
+        *(
+            parquet.write(store, directory, table, rows)
+            for table, rows in content.joined.tables.items()
+        ),
+        *past.write(store, directory),
     ]
-    files += _write_empty(store, version, TABLES.keys() - {file.table for file in files})
+    _write_parts(store, content, version)
+    types = pl.concat([one.types for one in vendors])
+    named = past.names.join(types, on=arrange.TYPE, how="left", maintain_order="left")
+    names = _write_names(store, named, version)
     manifest = ReleaseManifest(
         schema_version=SCHEMA_VERSION,
         version=version,
@@ -173,6 +151,7 @@ def write(
         unmatched_accelerators=tuple(
             UnmatchedAccelerator(**accelerator) for accelerator in content.joined.unmatched
         ),
+        derived=(names,),
         notes=_write_notes(store, notes),
     )
     package = datapackage(manifest)
@@ -182,7 +161,7 @@ def write(
     if with_database:
         progress("database")
         database = write_database(store, version, manifest.tables, package)
-        manifest = replace(manifest, derived=(database,))
+        manifest = replace(manifest, derived=(names, database))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
         raise _exists(version)
     return manifest
@@ -204,31 +183,46 @@ def _exists(version: str) -> HwpricesError:
     )
 
 
-def _copy_vendor_files(store: Store, content: Content, version: str) -> Iterable[TableFile]:
-    directory = layout.release_directory(version)
-    for source, file in content.vendor_files:
-        if content.is_outdated(source, file):
-            rows = _all_columns(store, source, file)
-            written = parquet.write_file(store, directory, file.key, file.table, rows)
-            yield replace(written, provider=file.provider)
-        else:
-            key = layout.release_file(version, file.key)
-            store.copy(store, source.path(file), key)
-            yield file
+def _write_vendors(store: Store, content: Content, directory: str) -> Iterator[arrange.Arranged]:
+    """Arrange the vendors' tables, but for those that the join completes."""
+    tables = choose.scan(store, content.sources)
+    devices = _devices(tables["instance_types"]) if "instance_types" in tables else _NO_DEVICES
+    own = TABLES.keys() - content.joined.tables.keys() - set(HISTORY_TABLES)
+    for table in sorted(own):
+        rows = tables.get(table, frames.empty(TABLES[table]).lazy())
+        yield from arrange.arrange(store, directory, table, rows, devices)
 
 
-def _write_joined(store: Store, content: Content, version: str) -> Iterable[TableFile]:
-    directory = layout.release_directory(version)
-    for file in content.joined_files:
-        yield parquet.write(store, directory, file.table, file.rows, provider=file.provider)
+_NO_DEVICES = pl.DataFrame(schema={"instance_type": pl.String, "accelerator_id": pl.String})
 
 
-def _write_empty(store: Store, version: str, tables: Collection[str]) -> Iterable[TableFile]:
-    """Write a file without rows for each of these tables, so that a release has every table."""
-    directory = layout.release_directory(version)
-    for table in sorted(tables):
-        key = layout.empty_table_file(table)
-        yield parquet.write_file(store, directory, key, table, frames.empty(TABLES[table]))
+def _devices(types: pl.LazyFrame) -> pl.DataFrame:
+    """List the machine types with an accelerator; those whose accelerator has no id come first."""
+    devices = pl.col("accelerators")
+    first = devices.list.first().struct.field("accelerator_id").fill_null("")
+    return (
+        types.filter(devices.list.len() > 0).select("instance_type", accelerator_id=first).collect()
+    )
+
+
+def _write_parts(store: Store, content: Content, version: str) -> None:
+    """Write where the vendors' tables lie as they were staged, for the next release."""
+    parts = {
+        source.provider: asdict(
+            Parts(source.directory, source.files, source.rewritten, source.held_in)
+        )
+        for source in content.sources
+    }
+    store.put(layout.release_parts(version), manifests.encode(parts))
+
+
+def _write_names(store: Store, names: pl.DataFrame, version: str) -> DerivedFile:
+    """Write which machine types have prices in which regions, now or in the past."""
+    buffer = io.BytesIO()
+    names.write_parquet(buffer, compression="zstd")
+    data = buffer.getvalue()
+    store.put(layout.release_file(version, layout.NAMES), data)
+    return DerivedFile(layout.NAMES, len(data), hashlib.sha256(data).hexdigest())
 
 
 def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
@@ -273,6 +267,11 @@ def _provider_entry(source: Source, joined: Mapping[str, pl.DataFrame]) -> Provi
         gate=source.results,
         inputs=source.inputs,
         price_sheet=is_price_sheet(source.provider),
+        newest_price=max(
+            (f.observed_to for f in source.files if f.table == "prices" and f.observed_to),
+            default=None,
+        ),
+        content_sha256=source.content_sha256,
     )
 
 

@@ -234,7 +234,7 @@ def cite_all(dataset: "Release", price_ids: Sequence[str]) -> list[Citation]:
     if "price_history" in dataset.tables:
         current = dataset.scan("price_history").filter(wanted, pl.col("valid_to").is_null())
         since = dict(current.select("price_id", "valid_from").collect().iter_rows())
-    found = explain.components_of(dataset, *price_ids)
+    found = explain.components_of(dataset, *prices.values())
     components = found.partition_by("price_id", as_dict=True) if found.height else {}
     none = found.clear()
     return [

@@ -331,10 +331,10 @@ class Dataset(Release):
         """
         from hwprices.read import explain
 
-        price_id = explain.find_price(
+        row = explain.find_price(
             self, price, provider, region=region, os=os, purchase_option=purchase_option
         )
-        return explain.explain(self, price_id)
+        return explain.explain(self, row)
 
     def cite(self, text: str, **options: Unpack[Options]) -> "Citation":
         """Cite one price: a line to paste that names the vendor's page and can be rechecked.

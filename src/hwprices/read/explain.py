@@ -15,7 +15,7 @@ from hwprices.read.find.options import Names
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.landed import Source, Trace
 from hwprices.release import age
-from hwprices.release.release import Release
+from hwprices.release.release import Release, names_of, scan_types
 from hwprices.release.wording import plain, why_unknown
 from hwprices.units import HOURS_PER_MONTH
 
@@ -126,19 +126,19 @@ def _of_name(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyF
         HwpricesError: no machine type has the name, or those of several providers do and none is
             named.
     """
-    prices = dataset.scan("prices")
     if PRICE_ID.match(name):
-        return prices.filter(price_id=name)
-    exact = prices.filter(instance_type=name)
-    if not exact.head(1).collect().is_empty():
-        return exact
+        return dataset.scan("prices").filter(price_id=name)
+    if not names_of(dataset).filter("priced", instance_type=name).is_empty():
+        return scan_types(dataset, "prices", [name])
     machine = machines.resolve(dataset, name, providers)
     names = [machine.instance_type, *absence.hosts_of(dataset, machine)]
-    return prices.filter(pl.col("instance_type").is_in(names), provider=machine.provider)
+    return scan_types(dataset, "prices", names).filter(provider=machine.provider)
 
 
-def find_price(dataset: Release, name: str, provider: Names = None, **filters: str | None) -> str:
-    """Find the price_id of the one price that ``find_prices`` gives.
+def find_price(
+    dataset: Release, name: str, provider: Names = None, **filters: str | None
+) -> dict[str, Any]:
+    """Find the one row of prices that ``find_prices`` gives.
 
     Raises:
         HwpricesError: there is no such price, or there are several.
@@ -152,29 +152,22 @@ def find_price(dataset: Release, name: str, provider: Names = None, **filters: s
             f"{prices.height:,} prices of {name} fit",
             f"{options} a price_id: find and price have them.",
         )
-    price_id: str = prices["price_id"][0]
-    return price_id
+    return prices.row(0, named=True)
 
 
-def explain(dataset: Release, price_id: str) -> Explanation:
-    """Explain one price: its components, and for each SKU the landed page.
-
-    Raises:
-        HwpricesError: no price has this id.
-    """
-    price = find_prices(dataset, price_id).row(0, named=True)
-    components = components_of(dataset, price_id)
+def explain(dataset: Release, price: Mapping[str, Any]) -> Explanation:
+    """Explain one row of prices: its components, and for each SKU the landed page."""
+    components = components_of(dataset, price)
     traces = landed.traces(dataset, price["provider"], sources_of(price, components))
     judged_at = age.judged_at(dataset).get(price["provider"])
     stale = age.is_stale(price["observed_at"], judged_at) if judged_at else None
-    return Explanation(price, components, tuple(traces), stale)
+    return Explanation(dict(price), components, tuple(traces), stale)
 
 
-def components_of(dataset: Release, *price_ids: str) -> pl.DataFrame:
-    """Return the rows of price_components of prices; no columns where the release has none."""
-    if "price_components" not in dataset.tables:
-        return pl.DataFrame()
-    return dataset.scan("price_components").filter(pl.col("price_id").is_in(price_ids)).collect()
+def components_of(dataset: Release, *prices: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the rows of price_components of rows of prices."""
+    rows = scan_types(dataset, "price_components", sorted({p["instance_type"] for p in prices}))
+    return rows.filter(pl.col("price_id").is_in([p["price_id"] for p in prices])).collect()
 
 
 def sources_of(price: Mapping[str, Any], components: pl.DataFrame) -> list[Source]:

@@ -227,7 +227,7 @@ def place_of(dataset: "Release", price_id: str) -> dict[str, Any] | None:
     if found.is_empty():
         return None
     row = found.row(0, named=True)
-    components = components_of(dataset, price_id)
+    components = components_of(dataset, row)
     pages = components["raw_sha256"].to_list() if components.height else [row["raw_sha256"]]
     unit = row["collection_unit"]
     return {

@@ -58,14 +58,8 @@ def judged_at(dataset: "Release") -> dict[str, datetime]:
     read_by_hand = sheets(dataset)
     recorded = [n for n, e in entries.items() if e.origin == "sample" and n not in read_by_hand]
     if recorded:
-        newest = (
-            dataset.scan("prices")
-            .filter(pl.col("provider").is_in(recorded))
-            .group_by("provider")
-            .agg(pl.col("observed_at").max())
-            .collect()
-        )
-        times |= dict(newest.iter_rows())
+        newest = ((name, entries[name].newest_price) for name in recorded)
+        times |= {name: _in_utc(datetime.fromisoformat(text)) for name, text in newest if text}
     return times
 
 

@@ -59,8 +59,9 @@ class TableFile:
     """One Parquet file: its key below a release or staging directory, and what it holds.
 
     ``sha256`` is of the file, ``content_sha256`` of its rows without when and where they were seen.
-    Of HISTORY_TABLES both are of the file: when something was seen is what their rows are about.
-    ``provider`` is None in a file that holds the rows of all providers.
+    Of what a release arranges anew both are of the file. ``provider`` is None in a file that holds
+    the rows of all providers. ``types``: the first and the last machine type of its rows, in the
+    order of their characters; None in a table without any.
     """
 
     table: TableName
@@ -72,6 +73,7 @@ class TableFile:
     observed_from: str | None = None
     observed_to: str | None = None
     provider: str | None = None
+    types: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a key that is not one of the table's files."""
@@ -90,9 +92,9 @@ class TableEntry:
 
 @dataclass(frozen=True)
 class DerivedFile:
-    """A file made of the tables, for other programs: the DuckDB file. ``key``: below a release."""
+    """A file made of the tables: DuckDB's, and the names. ``key``: below a release."""
 
-    key: Literal["hwprices.duckdb"]
+    key: Literal["hwprices.duckdb", "names.parquet"]
     bytes: Count
     sha256: str
 
@@ -208,6 +210,7 @@ class ProviderEntry:
 
     ``title`` is its display name. ``rows``: number of rows by table, before the join.
     ``price_sheet``: a person read its prices from a web page, the first of them at observed_from.
+    ``newest_price``: when the last of its prices was seen. ``content_sha256``: of all its tables.
     """
 
     title: str = ""
@@ -222,9 +225,12 @@ class ProviderEntry:
     gate: tuple[CheckResult, ...]
     inputs: Inputs
     price_sheet: bool = False
+    newest_price: str | None = None
+    content_sha256: str = ""
 
     def __post_init__(self) -> None:
         """Refuse times that are none."""
+        require_time("newest_price", self.newest_price)
         require_time("observed_from", self.observed_from)
         require_time("observed_to", self.observed_to)
 
@@ -270,11 +276,32 @@ class ReleaseManifest:
                 require(file.key not in keys, f"tables.{name}", file.key, "is listed twice")
                 keys.add(file.key)
 
-    def files_of(self, provider: str) -> tuple[TableFile, ...]:
-        """List the files that hold one provider's rows alone, without those of its history."""
-        tables = (entry for name, entry in self.tables.items() if name not in HISTORY_TABLES)
-        files = (file for table in tables for file in table.files)
-        return tuple(file for file in files if file.provider == provider)
+
+@dataclass(frozen=True)
+class Parts:
+    """Where one provider's tables of a release lie as they were staged: by region.
+
+    The gate and the next release read them there; ``releases/<version>/parts.json`` has them by
+    provider. Files named in ``rewritten``, of which rows are held, lie in the folder ``held_in``.
+    """
+
+    directory: str
+    files: tuple[TableFile, ...]
+    rewritten: tuple[str, ...] = ()
+    held_in: str = ""
+
+    @property
+    def content_sha256(self) -> str:
+        """One digest of all rows, without when and where they were seen."""
+        digests = sorted(f"{file.key} {file.content_sha256}" for file in self.files)
+        return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+    def path(self, file: TableFile) -> str:
+        """Return the key of a file, below the root."""
+        folder = (
+            f"{self.directory}/{self.held_in}" if file.key in self.rewritten else self.directory
+        )
+        return f"{folder}/{file.key}"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """Open a release, and give its tables as lazy frames."""
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -11,6 +13,9 @@ from hwprices.release.versions import latest_version, read_manifest
 from hwprices.storage import layout, manifests
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.store import Store
+
+if TYPE_CHECKING:
+    from hwprices.release.manifest import TableFile
 
 DAMAGED = "hwprices verify names the files that are missing or altered."
 """What to do if a table cannot be read."""
@@ -24,11 +29,53 @@ class Tables(Protocol):
         ...
 
 
+WHOLE = 1 << 20
+"""Bytes of the largest table that is fetched whole from an object store, once. Of a larger one
+polars fetches 0.25 MB to find the footer, each time it is scanned, and then what it needs."""
+
+AT_ONCE = 8
+"""Files that are fetched together."""
+
+
+NAMES = ["provider", "region", "instance_type", "accelerator_id", "accelerator_count"]
+"""Columns of the price history that ``names_of`` lists."""
+
+
+def scan_types(tables: Tables, table: str, types: Collection[str]) -> pl.LazyFrame:
+    """Scan the rows of some machine types. Of a release only files that may have them are read.
+
+    Args:
+        tables: a release, or frames made from one.
+        table: one with the column instance_type.
+        types: names; rows of other providers' machines with these names are given too.
+    """
+    if isinstance(tables, Release):
+        return tables.scan_types(table, frozenset(types))
+    return tables.scan(table).filter(pl.col("instance_type").is_in(sorted(types)))
+
+
+def names_of(tables: Tables) -> pl.DataFrame:
+    """List the machines that have prices, by region, and those that had.
+
+    Columns: provider, region, instance_type, accelerator_id, accelerator_count and ``priced``,
+    which is False where the release has no price of it; of a release also ``file``, the number of
+    the file of prices with the type, and ``placeholders``, whether one of them is flagged as one.
+    Of tables that have no names those with a price are listed, without accelerators.
+    """
+    own: pl.DataFrame | None = getattr(tables, "names", None)
+    if own is not None:
+        return own
+    rows = tables.scan("prices").select("provider", "region", "instance_type").unique()
+    return rows.with_columns(priced=pl.lit(True)).collect()
+
+
 class Release:
     """The files of one release. ``Dataset`` adds the answers."""
 
     def __init__(self, store: Store, version: str) -> None:
         self.store = store
+        self._whole: dict[str, pl.DataFrame] = {}
+        self._of_types: dict[str, tuple[frozenset[str], pl.DataFrame]] = {}
         self.version = self._latest() if version == "latest" else version
         self.release = read_manifest(store, self.version, is_latest=version == "latest")
 
@@ -61,8 +108,10 @@ class Release:
         """
         return list(self.release.tables)
 
-    def files(self, table: str) -> list[str]:
+    def files(self, table: str, types: Collection[str] | None = None) -> list[str]:
         """List the paths or URLs of a table's Parquet files, for any program that reads Parquet.
+
+        With ``types`` only those that may have rows of these machine types, one at least.
 
         >>> import hwprices
         >>> hwprices.open("sample").files("offers")[0].rpartition("/")[2]
@@ -77,12 +126,22 @@ class Release:
                 f"release {self.version} has no table {table!r}",
                 f"There are: {', '.join(self.tables)}.",
             )
-        keys = [
-            layout.release_file(self.version, file.key) for file in self.release.tables[table].files
-        ]
+        chosen = self._chosen(table, types)
+        keys = [layout.release_file(self.version, file.key) for file in chosen]
         for key in keys:
             self._check_place(key)
         return [self.store.uri(key) for key in keys]
+
+    def _chosen(self, table: str, types: Collection[str] | None) -> Sequence["TableFile"]:
+        files = self.release.tables[table].files
+        if types is None or len(files) == 1:
+            return files
+        known = self.names.filter(pl.col("instance_type").is_in(sorted(types)))
+        if table == "prices":
+            numbers = known["file"].drop_nulls().unique().sort()
+            return [files[number] for number in numbers] or files[:1]
+        names, providers = known["instance_type"].unique().sort(), set(known["provider"])
+        return [f for f in files if _may_have(f, names.to_list(), providers)] or files[:1]
 
     def _check_place(self, key: str) -> None:
         """Refuse what polars and DuckDB would take for a file, and is none.
@@ -97,6 +156,55 @@ class Release:
         if obstacle := self.store.obstacle(key):
             raise HwpricesError(f"{self.store.uri(key)} is {obstacle}, not a file", DAMAGED)
 
+    @cached_property
+    def names(self) -> pl.DataFrame:
+        """Which machines have prices in which regions: see ``names_of``."""
+        key = layout.release_file(self.version, layout.NAMES)
+        self._check_place(key)
+        data = self.store.get(key)
+        if data is None:
+            raise HwpricesError(f"{self.store.uri(key)} is missing", DAMAGED)
+        return pl.read_parquet(data)
+
+    def fetch(self, *tables: str) -> None:
+        """Fetch small tables from an object store together; those in a folder are read there.
+
+        What is scanned later is in memory then.
+        """
+        if self.store.is_local:
+            return
+        small = [table for table in tables if table not in self._whole and self._is_small(table)]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            names = pool.submit(lambda: self.names)
+            list(pool.map(self._fetch, small))
+            names.result()
+
+    def _is_small(self, table: str) -> bool:
+        entry = self.release.tables.get(table)
+        return entry is not None and len(entry.files) == 1 and entry.bytes <= WHOLE
+
+    def _fetch(self, table: str) -> pl.DataFrame:
+        """Read a small table from an object store, once."""
+        if table not in self._whole:
+            (file,) = self.release.tables[table].files
+            key = layout.release_file(self.version, file.key)
+            data = self.store.get(key)
+            if data is None:
+                raise HwpricesError(f"{self.store.uri(key)} is missing", DAMAGED)
+            self._whole[table] = pl.read_parquet(data, hive_partitioning=False)
+        return self._whole[table]
+
+    def scan_types(self, table: str, types: frozenset[str]) -> pl.LazyFrame:
+        """Scan the rows of some machine types; from an object store they are read at once, once."""
+        named = pl.col("instance_type").is_in(sorted(types))
+        if self.store.is_local or self._is_small(table):
+            return self._scan(table, types).filter(named)
+        known, rows = self._of_types.get(table, (frozenset[str](), None))
+        if rows is None or not types <= known:
+            rows = self._scan(table, types).filter(named).collect()
+            self._of_types[table] = types, rows
+        return rows.lazy().filter(named)
+
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table as a lazy frame; nothing is read until it is collected.
 
@@ -108,6 +216,19 @@ class Release:
         >>> p5.filter(instance_type="p5.48xlarge").select("vcpus", "memory_gib").collect().rows()
         [(192, 2048.0)]
         """
-        return pl.scan_parquet(
-            self.files(table), hive_partitioning=False, **scan_options(self.store.root)
-        )
+        return self._scan(table)
+
+    def _scan(self, table: str, types: Collection[str] | None = None) -> pl.LazyFrame:
+        files = self.files(table, types)
+        if not self.store.is_local and self._is_small(table):
+            return self._fetch(table).lazy()
+        return pl.scan_parquet(files, hive_partitioning=False, **scan_options(self.store.root))
+
+
+def _may_have(file: "TableFile", names: Sequence[str], providers: Collection[str]) -> bool:
+    """Return whether one of the names, sorted, is in the range of a file."""
+    if file.types is None or file.provider not in (None, *providers):
+        return False
+    first, last = file.types
+    place = bisect_left(names, first)
+    return place < len(names) and names[place] <= last

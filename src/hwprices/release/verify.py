@@ -22,6 +22,7 @@ def faults(store: Store, release: ReleaseManifest) -> list[str]:
         layout.release_manifest(release.version),
         layout.release_datapackage(release.version),
         layout.release_croissant(release.version),
+        layout.release_parts(release.version),
     }
     report = layout.release_report(release.version, "")
     others = [

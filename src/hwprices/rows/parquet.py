@@ -9,15 +9,15 @@ from datetime import datetime
 import polars as pl
 import pyarrow as pa
 
-from hwprices.release.manifest import HISTORY_TABLES, TableFile
+from hwprices.release.manifest import TableFile
 from hwprices.schemas.tables import TABLES
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 
-ROW_GROUP = 122_880
-"""Rows of a row group. In a sorted file of such groups one type is read in milliseconds. It is
-DuckDB's own (https://duckdb.org/docs/stable/data/parquet/tips), which cuts groups of another length
-anew to write a table in order: 5.6 s for 1.8 million prices in place of 3.5 s."""
+ROW_GROUP = 24_576
+"""Rows of a row group, of which a reader fetches the whole for one machine type: 0.6 MB of prices.
+Fewer would make footers larger, which a reader of all files fetches (docs/performance.md). A
+multiple of the 2,048 that DuckDB reads at once."""
 
 DIGESTED_ROWS = 100_000
 """Rows that are hashed at once. Another number would change the digest of every larger file."""
@@ -51,6 +51,14 @@ def write_file(
     store: Store, directory: str, key: str, table: str, frame: pl.DataFrame
 ) -> TableFile:
     """Write the rows of a table into the file with this key below ``directory``."""
+    digest = content_digest(frame)
+    return replace(write_arranged(store, directory, key, table, frame), content_sha256=digest)
+
+
+def write_arranged(
+    store: Store, directory: str, key: str, table: str, frame: pl.DataFrame
+) -> TableFile:
+    """Write rows of a table as a release has them; ``content_sha256`` is that of the file."""
     data = encode(table, frame)
     store.put(f"{directory}/{key}", data)
     first, last = _observed(frame)
@@ -61,10 +69,19 @@ def write_file(
         rows=frame.height,
         bytes=len(data),
         sha256=sha256,
-        content_sha256=sha256 if table in HISTORY_TABLES else content_digest(frame),
+        content_sha256=sha256,
         observed_from=first,
         observed_to=last,
+        types=_types(frame),
     )
+
+
+def _types(frame: pl.DataFrame) -> tuple[str, str] | None:
+    """Return the first and the last machine type."""
+    if "instance_type" not in frame.columns or frame.is_empty():
+        return None
+    types = frame["instance_type"]
+    return str(types.min()), str(types.max())
 
 
 def encode(table: str, frame: pl.DataFrame) -> bytes:

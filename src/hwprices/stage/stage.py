@@ -18,6 +18,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import Pages, Part, Provider, UnreadablePage
 from hwprices.release.manifest import CollectionReport, Inputs, TableFile, Trouble
+from hwprices.release.versions import latest_version, read_manifest
 from hwprices.settings import Settings
 from hwprices.stage.inputs import inputs, reading
 from hwprices.stage.refusals import StagedFiles
@@ -205,11 +206,15 @@ def prune(store: Store, provider: str, keep: int) -> None:
     """Delete all but the newest ``keep`` staged runs, and what killed or failed runs left.
 
     The current run always stays: if the clock was set back, it is not the newest by its name. So
-    does a run without a manifest for a day: it may still be at work.
+    does that of the current release, whose tables the gate compares with, and a run without a
+    manifest for a day: it may still be at work.
     """
     in_force = latest(store, provider)
     runs = keys_by_run(store, provider)
     kept = {*sorted(runs)[-keep:], in_force.run_id if in_force else None}
+    if version := latest_version(store):
+        published = read_manifest(store, version).providers.get(provider)
+        kept.add(published.run_id if published else None)
     for run, keys in runs.items():
         is_whole = layout.staged_manifest(provider, run) in keys
         if run not in kept and (is_whole or store.are_old(keys)):

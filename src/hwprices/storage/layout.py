@@ -61,20 +61,22 @@ backfilled_intervals = Key("backfilled/{provider}/intervals/{region}.parquet")
 
 # Releases
 DATABASE: Final = "hwprices.duckdb"
+NAMES: Final = "names.parquet"
 NotesFile = Literal["notes.md", "notes.json"]
 NOTES: tuple[NotesFile, NotesFile] = ("notes.md", "notes.json")
 release_directory = Key("releases/{version}")
 release_manifest = Key("releases/{version}/manifest.json")
 release_datapackage = Key("releases/{version}/datapackage.json")
 release_croissant = Key("releases/{version}/croissant.json")
+release_parts = Key("releases/{version}/parts.json")
 release_database = Key(f"releases/{{version}}/{DATABASE}")
 release_report = Key("releases/{version}/report/{page}")
 release_file = Key("releases/{version}/{file}")
 
-# Below a staging directory, and the last two below a release too
+# Below a staging directory
 staged_part = Key("parts/{table}/{region}/{name}.parquet")  # to reuse a part in a later run
-empty_table_file = Key("{table}/empty.parquet")  # of a table without rows, where they would be
 _table_file = Key("{table}/{provider}/{region}.parquet")
+arranged_file = Key("{table}/{number}.parquet")  # of a release: rows by machine type
 _WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provider
 
 _VERSION = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?Z", re.ASCII)

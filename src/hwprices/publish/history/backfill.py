@@ -116,7 +116,9 @@ def _as_intervals(rows: pl.DataFrame) -> pl.DataFrame:
     return frames.conform(made.drop("unit", "begin", "published"), PriceHistory).collect()
 
 
-def fit_in(backfilled: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
+def fit_in(
+    backfilled: pl.DataFrame, observed: pl.DataFrame, units: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """Cut backfilled intervals off where observed ones begin, which stay as they are.
 
     A price that releases observed is backfilled until its first interval. Another one ends as
@@ -124,11 +126,12 @@ def fit_in(backfilled: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
     last interval stays open as not_collected.
 
     Args:
-        backfilled: intervals of some regions, as ``fold`` or an earlier ``fit_in`` gave them.
-        observed: the intervals of these regions that releases observed.
+        backfilled: intervals of some types, as ``fold`` or an earlier ``fit_in`` gave them.
+        observed: the intervals of these types that releases observed.
+        units: ``first_observed`` of all types; None where these are all.
     """
     firsts = observed.group_by("price_id").agg(_first=pl.col("valid_from").min())
-    units = observed.group_by("collection_unit").agg(_unit=pl.col("valid_from").min())
+    units = first_observed(observed.lazy()) if units is None else units
     joined = (
         backfilled.with_columns(_of=pl.col("collection_unit").str.strip_prefix(MARK))
         .join(firsts, on="price_id", how="left")
@@ -151,6 +154,11 @@ def fit_in(backfilled: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
         waits_for=pl.when(waits).then("_of"),
     )
     return fitted.select(backfilled.columns)
+
+
+def first_observed(observed: pl.LazyFrame) -> pl.DataFrame:
+    """Return when each ``collection_unit`` was first observed, in the column _unit."""
+    return observed.group_by("collection_unit").agg(_unit=pl.col("valid_from").min()).collect()
 
 
 def regions_of(store: Store, provider: str) -> dict[str, str]:

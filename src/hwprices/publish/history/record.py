@@ -10,13 +10,14 @@ import polars as pl
 from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
-from hwprices.publish import choose
+from hwprices.publish import arrange, choose
 from hwprices.publish.batches import in_parallel, packed
 from hwprices.publish.choose import Source
 from hwprices.publish.history import backfill, changes, intervals
 from hwprices.publish.history.changes import Outcome, added_up, outcome_of
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot, snapshot
 from hwprices.release.manifest import ReleaseManifest, TableFile
+from hwprices.release.release import NAMES
 from hwprices.release.versions import read_manifest, versions
 from hwprices.rows import frames, parquet
 from hwprices.schemas.columns import Table
@@ -29,6 +30,7 @@ from hwprices.storage import layout
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
+from hwprices.units import Timestamp
 
 HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
 ACCELERATORS = SoldAccelerators.Config.name
@@ -49,8 +51,10 @@ process grew to 3.4 GB. A provider that has more is carried further some regions
 class Record:
     """The history of a release: files with the intervals of each provider, and the changes.
 
-    A provider has one file, or one for each region where it has more than BATCH_ROWS rows. The
-    files are in a temporary ``folder`` until ``write`` copies them.
+    A provider has one file, or more for BATCH_ROWS rows each, by machine type. The files are in a
+    temporary ``folder`` until ``write`` copies them.
+
+    ``names``: NAMES of the intervals, once each, and ``priced``: whether there is a price now.
 
     ``problems``: why a provider's older pages could not be read again.
     """
@@ -58,6 +62,7 @@ class Record:
     files: Sequence[TableFile]
     changes: pl.DataFrame
     folder: "tempfile.TemporaryDirectory[str]"
+    names: pl.DataFrame
     problems: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -74,7 +79,19 @@ class Record:
         for file in self.files:
             source = Store(self.folder.name)
             store.copy(source, f"{SCRATCH}/{file.key}", f"{directory}/{file.key}")
-        return [*self.files, parquet.write(store, directory, CHANGES, self.changes)]
+        files = list(self.files)
+        if not files:
+            key = layout.table_file(HISTORY)
+            nothing = frames.empty(PriceHistory)
+            files.append(parquet.write_arranged(store, directory, key, HISTORY, nothing))
+        key = layout.table_file(CHANGES)
+        changed = parquet.write_arranged(store, directory, key, CHANGES, self.changes)
+        return [*files, changed]
+
+
+def _names(intervals: pl.DataFrame) -> pl.DataFrame:
+    priced = (pl.col("state") == "current").any()
+    return intervals.group_by(NAMES).agg(priced=priced).sort(NAMES)
 
 
 def _scan(files: list[Path] | list[str], root: str = "") -> pl.LazyFrame:
@@ -115,7 +132,7 @@ def record(
         for name, then in before.items()
         if previous
         and name in after
-        and _must_be_told_apart(then, after[name], runs[name], previous)
+        and _must_be_told_apart(store, then, after[name], runs[name], previous)
     }
     past = history_of(store, previous) if previous else {}
     sheets = (_accelerators(store, previous), accelerators)
@@ -151,6 +168,7 @@ def advance(
     folder = scratch_directory()
     files: list[TableFile] = []
     listed = [frames.empty(Changes)]
+    names = [_names(frames.empty(PriceHistory))]
     nothing = frames.empty(PriceHistory).lazy()
     older = past if backfilled is None else backfilled
     for name in sorted({*past, *after, *older}):
@@ -164,7 +182,8 @@ def advance(
             name, rows, fill, then, now, moment, read.prices, Store(folder.name), was_checked
         )
         for piece in carry.pieces():
-            files += piece.files
+            files.append(replace(piece.file, provider=name))
+            names.append(piece.names)
             if unchecked.height + piece.unchecked.height > BATCH_ROWS:
                 _checked(unchecked, PriceHistory)
                 unchecked = unchecked.clear()
@@ -177,14 +196,16 @@ def advance(
     if sheets[0] is not None:
         listed.append(changes.of_accelerators(sheets[0], sheets[1]))
     problems = {name: read.problem for name, read in again.items() if read.problem}
-    return Record(files, _checked(pl.concat(listed), Changes), folder, problems)
+    changed = _checked(pl.concat(listed), Changes)
+    return Record(files, changed, folder, pl.concat(names).sort(NAMES), problems)
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """What was done to the intervals of some regions; ``unchecked`` are yet to be checked."""
+    """What was done to the intervals of some types; ``unchecked`` are yet to be checked."""
 
-    files: Sequence[TableFile]
+    file: TableFile
+    names: pl.DataFrame
     outcome: Outcome
     unchecked: pl.DataFrame
 
@@ -204,60 +225,54 @@ class _Carry:
     was_checked: bool
 
     def pieces(self) -> Iterator[_Piece]:
-        """Carry all of them at once, or some regions at a time where there are many."""
+        """Carry all of them at once, or some machine types at a time where there are many."""
         past = intervals.past_of(self.rows)
-        now = [self.now.prices.select("region")] if self.now else []
-        older = self.backfilled.select("region")
-        regions = pl.concat([self.rows.select("region"), older, *now])
-        counted = regions.group_by("region").len().collect(engine="streaming")
+        now = [self.now.prices.select(arrange.TYPE)] if self.now else []
+        older = self.backfilled.select(arrange.TYPE)
+        types = pl.concat([self.rows.select(arrange.TYPE), older, *now])
+        counted = types.group_by(arrange.TYPE).len().collect(engine="streaming")
         counts: dict[str, int] = dict(counted.iter_rows())
-        if sum(counts.values()) <= BATCH_ROWS:
-            yield self._piece(None, past)
-            return
+        units = self._first_observed()
         yield from in_parallel(
-            lambda batch: self._piece(batch, past),
-            packed(counts, BATCH_ROWS),
-            rows=lambda batch: sum(counts[region] for region in batch),
+            lambda batch: self._piece(*batch, past, units),
+            enumerate(packed(counts, BATCH_ROWS)),
+            rows=lambda batch: sum(counts[name] for name in batch[1]),
             most=4 * BATCH_ROWS,
         )
 
-    def _piece(self, regions: list[str] | None, past: intervals.Past) -> _Piece:
-        """Carry the intervals of these regions, None for all, and write their files."""
-        rows, now, older = self.rows, self.now, self.backfilled
-        if regions is not None:
-            is_in = pl.col("region").is_in(regions)
-            rows, older = rows.filter(is_in), older.filter(is_in)
-            now = now and replace(now, prices=now.prices.filter(is_in))
-        before = rows.collect()
-        if regions is None or len(regions) > 1:  # else they are of one file, which is sorted
-            before = validate.sort_by_key(before, PriceHistory)
+    def _first_observed(self) -> pl.DataFrame | None:
+        """Return when each unit was first observed; None where nothing is backfilled."""
+        if self.backfilled.head(1).collect().is_empty():
+            return None
+        observed = [self.rows.select("collection_unit", "valid_from")]
+        if self.now is not None:
+            now = self.now.prices_with_origin().select("collection_unit")
+            observed.append(now.with_columns(valid_from=pl.lit(self.moment.at, dtype=Timestamp)))
+        return backfill.first_observed(pl.concat(observed))
+
+    def _piece(
+        self, number: int, types: list[str], past: intervals.Past, units: pl.DataFrame | None
+    ) -> _Piece:
+        """Carry the intervals of these machine types, which follow one another by name."""
+        is_in = pl.col(arrange.TYPE).is_between(pl.lit(types[0]), pl.lit(types[-1]))
+        rows, older = self.rows.filter(is_in), self.backfilled.filter(is_in)
+        now = self.now and replace(self.now, prices=self.now.prices.filter(is_in))
+        before = validate.sort_by_key(rows.collect(), PriceHistory)
         step = intervals.step(before, self.then, now, self.moment, self.read, past)
         history = step.history
-        fitted = backfill.fit_in(older.collect(), history)
+        fitted = backfill.fit_in(older.collect(), history, units)
         if fitted.height:
             if now is not None:
                 fitted = intervals.with_accelerators(fitted, now)
             history = validate.sort_by_key(pl.concat([history, fitted], rechunk=True), PriceHistory)
             _checked(history, PriceHistory)
-        files = _write(self.store, history, self.provider, is_whole=regions is None)
+        history = history.sort(arrange.TYPE, maintain_order=True)
+        key = layout.table_file(HISTORY, self.provider, f"{number:03}")
+        file = parquet.write_arranged(self.store, SCRATCH, key, HISTORY, history)
         if not self.was_checked:
             _checked(step.history, PriceHistory)
         unchecked = step.affected if self.was_checked else step.history.clear()
-        return _Piece(files, outcome_of(step), unchecked)
-
-
-def _write(store: Store, rows: pl.DataFrame, provider: str, *, is_whole: bool) -> list[TableFile]:
-    """Write the intervals of a provider into one file, or those of some regions into one each."""
-    parts: dict[str | None, pl.DataFrame] = {None: rows}
-    if not is_whole and rows["region"].n_unique() == 1:
-        parts = {rows["region"][0]: rows}
-    elif not is_whole:
-        by_region = rows.partition_by("region", as_dict=True, maintain_order=True)
-        parts = {str(key[0]): part for key, part in by_region.items()}
-    return [
-        parquet.write(store, SCRATCH, HISTORY, part, provider=provider, region=region)
-        for region, part in parts.items()
-    ]
+        return _Piece(file, _names(history), outcome_of(step), unchecked)
 
 
 def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
@@ -284,7 +299,7 @@ def from_release(
     What was read again for it then is taken from its own changes.
     """
     moment = Moment(release.version, previous.version if previous else None)
-    sources = [choose.from_release(name, release) for name in release.providers]
+    sources = [choose.from_release(store, name, release) for name in release.providers]
     after = {
         source.provider: _of_source(store, source, release.version) for source in sources if source
     }
@@ -304,7 +319,7 @@ def _of_source(store: Store, source: Source, version: str, *, prices: bool = Tru
 def _last_snapshots(store: Store, previous: ReleaseManifest | None) -> dict[str, Snapshot]:
     if previous is None:
         return {}
-    sources = (choose.from_release(name, previous) for name in previous.providers)
+    sources = (choose.from_release(store, name, previous) for name in previous.providers)
     return {
         source.provider: _of_source(store, source, previous.version, prices=False)
         for source in sources
@@ -313,10 +328,10 @@ def _last_snapshots(store: Store, previous: ReleaseManifest | None) -> dict[str,
 
 
 def _must_be_told_apart(
-    before: Snapshot, after: Snapshot, source: Source, previous: ReleaseManifest
+    store: Store, before: Snapshot, after: Snapshot, source: Source, previous: ReleaseManifest
 ) -> bool:
     """Return whether pages and reading both differ, and the rows do too."""
-    if _digests(source.files) == _digests(previous.files_of(source.provider)):
+    if _digests(source.files) == _digests(choose.parts_of(store, previous)[source.provider].files):
         return False
     return before.reading != after.reading and before.inputs.pages != after.inputs.pages
 

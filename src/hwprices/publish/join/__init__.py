@@ -95,7 +95,8 @@ another."""
 class Joined:
     """The derived tables of a release.
 
-    ``tables`` are published tables by name, each checked against its model and sorted by key.
+    ``tables`` are published tables by name, each checked against its model and sorted by key;
+    offers by accelerator and machine type first.
     ``unmatched`` are accelerators without a sheet: see ``accelerators.unmatched``.
     """
 
@@ -149,6 +150,10 @@ def build(
         "offers": offer_table,
     }
     checked = {name: validate.check(rows, TABLES[name]) for name, rows in derived.items()}
+    # most questions are about accelerators: a reader far away fetches their row groups alone
+    checked["offers"] = checked["offers"].sort(
+        "accelerator_id", "instance_type", nulls_last=True, maintain_order=True
+    )
     checked |= {name: sheet[name] for name in PUBLISHED_SHEETS}
     if known_words is None:
         known_words = frames.empty(NewWords).lazy()

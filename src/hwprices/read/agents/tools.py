@@ -253,7 +253,7 @@ def explain(dataset: "Dataset", price: str) -> Answer:
     if citation.REFERENCE.search(price):
         return _rechecked(dataset, price)
     cite = citation.cite(dataset, price.strip())
-    found = tracing.explain(dataset, cite.price_id)
+    found = tracing.explain(dataset, tracing.find_prices(dataset, cite.price_id).row(0, named=True))
     result = known(
         {
             "price_per_hour": cite.amount,

@@ -11,7 +11,7 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.options import FIGURES
 from hwprices.read.find.search import Search
-from hwprices.release.release import Tables
+from hwprices.release.release import Tables, names_of
 from hwprices.release.wording import counted, why_unknown
 
 MAX_NAMED = 4  # regions or reasons named in a sentence
@@ -30,7 +30,7 @@ class Coverage:
 
 def coverage(dataset: Tables) -> dict[str, Coverage]:
     """Count for each provider the regions known, and list those with prices."""
-    priced = dataset.scan("prices").select("provider", "region").unique().collect()
+    priced = names_of(dataset).filter("priced").select("provider", "region").unique()
     regions = dataset.scan("regions").select("provider", "region").collect()
     providers = sorted({*priced["provider"], *regions["provider"]})
     return {
@@ -106,8 +106,8 @@ def why_not_sold(
         )
     on = ["provider", "instance_type"]
     here = searching.pairs("region", frozenset(priced))
-    rows = dataset.scan("prices").filter(here).select(on).unique()
-    if not rows.join(machines.lazy(), on=on).collect().is_empty():
+    rows = names_of(dataset).filter("priced", here).select(on).unique()
+    if not rows.join(machines, on=on).is_empty():
         return None
     names = _listed(sorted(set(machines["instance_type"])))
     hosts = sold_by_host(dataset, machines).filter(here).select("host", "region").unique().collect()

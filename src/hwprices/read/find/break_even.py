@@ -24,7 +24,7 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.search import Search
 from hwprices.read.overlays import apply
 from hwprices.release.real_prices import REAL
-from hwprices.release.release import Tables
+from hwprices.release.release import Tables, scan_types
 from hwprices.schemas.keys import PLACE_KEY
 from hwprices.units import WideMoney
 
@@ -106,7 +106,7 @@ def _components(dataset: Tables, pairs: pl.DataFrame) -> Components:
     ids = pl.concat([pairs["price_id"], pairs["on_demand_id"]]).unique()
     cost = pl.col("quantity").cast(WideMoney) * pl.col("unit_price").cast(WideMoney)
     rows = (
-        dataset.scan("price_components")
+        scan_types(dataset, "price_components", set(pairs["instance_type"]))
         .filter(
             pl.col("provider").is_in(pairs["provider"].unique().to_list()),
             pl.col("price_id").is_in(ids.to_list()),

@@ -18,6 +18,7 @@ from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release import age
 from hwprices.release.real_prices import IS_PLACEHOLDER, REAL
+from hwprices.release.release import names_of
 from hwprices.release.wording import placeholders_left_out
 from hwprices.schemas.keys import PURCHASE_KEY
 
@@ -126,8 +127,8 @@ def _host_note(machine: machines.NamedMachine, hosts: list[str]) -> Iterator[str
 
 def _notes(dataset: "Release", machine: machines.NamedMachine, search: Search) -> tuple[str, ...]:
     sentences = absence.why_nothing(dataset, search)
-    known = dataset.scan("prices").filter(instance_type=machine.instance_type)
-    regions = known.select(pl.col("region").unique().sort()).collect()["region"].to_list()
+    known = names_of(dataset).filter("priced", instance_type=machine.instance_type)
+    regions = known["region"].unique().sort().to_list()
     if regions:
         sentences.append(f"It has prices in {', '.join(regions[: absence.MAX_NAMED])}.")
     return tuple(sentences)

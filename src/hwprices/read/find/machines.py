@@ -10,7 +10,7 @@ from functools import cached_property
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.release.release import Tables
+from hwprices.release.release import Tables, names_of
 
 MAX_SUGGESTIONS = 6
 
@@ -33,8 +33,9 @@ class NamedMachine:
 def machines(dataset: Tables) -> list[NamedMachine]:
     """List the machine types of the release: those with a specification, and those with a price."""
     columns = ["provider", "instance_type"]
-    frames = [dataset.scan(table).select(columns) for table in ("instance_types", "prices")]
-    rows = pl.concat(frames).unique().sort(columns).collect()
+    types = dataset.scan("instance_types").select(columns).collect()
+    priced = names_of(dataset).filter("priced").select(columns)
+    rows = pl.concat([types, priced]).unique().sort(columns)
     return [NamedMachine(*row) for row in rows.iter_rows()]
 
 

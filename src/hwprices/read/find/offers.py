@@ -16,6 +16,7 @@ from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release import age
 from hwprices.release.real_prices import REAL
+from hwprices.release.release import scan_types
 from hwprices.release.wording import counted
 from hwprices.schemas.keys import PLACE_KEY, PURCHASE_KEY
 
@@ -105,7 +106,9 @@ def run(
         listed = apply.apply(listed, overlays)
         columns = [*COLUMNS, *OVERLAY_COLUMNS]
     rows = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
-    carbon = dataset.scan("offers").select("provider", "region", "instance_type", "gco2e_per_hour")
+    types = searching.types_of(dataset, search)
+    table = dataset.scan("offers") if types is None else scan_types(dataset, "offers", types)
+    carbon = table.select("provider", "region", "instance_type", "gco2e_per_hour")
     place = ["provider", "region", "instance_type"]
     offers = rows.join(carbon, on=place, how="left").select(columns).collect()
     ordered = searching.sort(offers, sort, descending=descending)

@@ -16,7 +16,7 @@ from hwprices.read.find import search as searching
 from hwprices.read.find.options import PastOptions
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.release.release import Tables
+from hwprices.release.release import Tables, names_of, scan_types
 
 TYPE = ["provider", "instance_type"]
 REGION = ["provider", "region"]
@@ -39,22 +39,26 @@ class PastTables:
     Of a type that is gone the history knows the accelerators, of a region nothing but the name.
     """
 
-    def __init__(self, tables: Tables, history: pl.LazyFrame) -> None:
-        """Take a release and its price history."""
-        self._tables = tables
-        self._history = history
+    def __init__(self, now: Tables) -> None:
+        """Take a release."""
+        self.now = now
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table as a lazy frame; that of types and that of regions with those of the past.
 
         What is gone has null in each column of which nothing is known.
         """
-        rows = self._tables.scan(table)
+        rows = self.now.scan(table)
         if table == "instance_types":
             return pl.concat([rows, self._gone_types.lazy()], how="diagonal")
         if table == "regions":
             return pl.concat([rows, self._gone_regions.lazy()], how="diagonal")
         return rows
+
+    @property
+    def names(self) -> pl.DataFrame:
+        """Which machines have prices, or had: see ``names_of``."""
+        return names_of(self.now)
 
     @cached_property
     def _gone_regions(self) -> pl.DataFrame:
@@ -66,7 +70,7 @@ class PastTables:
         counted = self._only_in_history(
             "instance_types", TYPE, ["accelerator_id", "accelerator_count"]
         )
-        sheet = self._tables.scan("accelerators").select("accelerator_id", accelerator_kind="kind")
+        sheet = self.now.scan("accelerators").select("accelerator_id", accelerator_kind="kind")
         gone = counted.unique(TYPE, keep="first", maintain_order=True).lazy()
         rows = gone.join(sheet, on="accelerator_id", how="left", maintain_order="left")
         known = pl.col("accelerator_id").is_not_null()
@@ -79,9 +83,9 @@ class PastTables:
 
     def _only_in_history(self, table: str, key: list[str], more: list[str]) -> pl.DataFrame:
         """Return the keys that the history has and the table has not, with more columns of it."""
-        listed = self._tables.scan(table).select(key)
-        rows = self._history.select(*key, *more).unique()
-        return rows.join(listed, on=key, how="anti").sort(*key, *more, nulls_last=True).collect()
+        listed = self.now.scan(table).select(key).collect()
+        rows = names_of(self.now).select(*key, *more).unique()
+        return rows.join(listed, on=key, how="anti").sort(*key, *more, nulls_last=True)
 
 
 def understand(
@@ -123,10 +127,11 @@ def understand(
     return search
 
 
-def of_history(tables: PastTables, history: pl.LazyFrame, search: Search) -> pl.LazyFrame:
-    """Select the rows of the price history that a search asks for."""
-    rows = history.filter(searching.of_prices(search))
+def of_history(tables: PastTables, search: Search) -> tuple[set[str], pl.LazyFrame]:
+    """Select the rows of the price history that a search asks for; and name their machine types."""
+    types = searching.types_of(tables, search) or set()  # ``understand`` refuses any
+    rows = scan_types(tables.now, "price_history", types).filter(searching.of_prices(search))
     if not searching.asks_of_machines(search):
-        return rows
+        return types, rows
     machines = searching.machine_types(tables).filter(searching.of_machines(search))
-    return rows.join(machines.select(TYPE), on=TYPE, how="semi", maintain_order="left")
+    return types, rows.join(machines.select(TYPE), on=TYPE, how="semi", maintain_order="left")

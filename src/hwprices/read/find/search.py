@@ -11,7 +11,7 @@ from hwprices.read import currency
 from hwprices.read.find.options import FIGURES
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.release.real_prices import REAL
-from hwprices.release.release import Tables
+from hwprices.release.release import Tables, scan_types
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import Money, WideMoney
 
@@ -143,14 +143,27 @@ def find(dataset: Tables, search: Search) -> pl.LazyFrame:
 
 def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     """Return the rows of prices that the search asks for, with machine and region, known or not."""
-    rows = dataset.scan("prices").select(PRICE_COLUMNS).filter(of_prices(search))
     machines = machine_types(dataset).filter(of_machines(search)).select(MACHINE_COLUMNS)
+    rows = dataset.scan("prices")
+    if (types := types_of(dataset, search)) is not None:
+        rows = scan_types(dataset, "prices", types)
+    rows = rows.select(PRICE_COLUMNS).filter(of_prices(search))
     regions = dataset.scan("regions").select(
         "provider", "region", "country", "continent", region_name="display_name"
     )
     keep_all: Literal["left", "inner"] = "inner" if asks_of_machines(search) else "left"
     joined = rows.join(machines, on=["provider", "instance_type"], how=keep_all)
     return _with_accelerator(joined.join(regions, on=["provider", "region"], how="left"))
+
+
+def types_of(dataset: Tables, search: Search) -> set[str] | None:
+    """Name the machine types that a search is about; None for any."""
+    if search.machines is not None:
+        return {name for _, name in search.machines}
+    if not asks_of_machines(search):
+        return None
+    machines = machine_types(dataset).filter(of_machines(search))
+    return set(machines.select("instance_type").collect()["instance_type"])
 
 
 def machine_types(dataset: Tables) -> pl.LazyFrame:

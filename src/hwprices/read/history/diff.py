@@ -100,7 +100,7 @@ def diff(
             f"the history does not go back to {since:%Y-%m-%d %H:%M} UTC", f"It begins {begins}."
         )
     old_rows = _marked(intervals.valid_at(rows, since), before)
-    new_rows = intervals.mark_placeholders(intervals.valid_at(rows, until), tables)
+    new_rows = intervals.mark_placeholders(intervals.valid_at(rows, until), tables.scan("prices"))
     both = _side_by_side(old_rows, new_rows)
     reasons = _reasons(rows, since, until)
     judged = both.join(reasons, on="price_id", how="left").with_columns(_change().alias("change"))

@@ -12,7 +12,7 @@ from hwprices.read.find.options import PastOptions
 from hwprices.read.find.search import ANY, EVERY_WAY, Search
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.real_prices import IS_PLACEHOLDER
-from hwprices.release.release import Tables
+from hwprices.release.release import Tables, names_of, scan_types
 from hwprices.units import Money
 
 if TYPE_CHECKING:
@@ -51,28 +51,38 @@ def answer(
         HwpricesError: the release has no history, or the question is not understood; the line names
             the nearest.
     """
-    every = table(dataset)
-    tables = past.PastTables(dataset, every)
+    table(dataset)
+    tables = past.PastTables(dataset)
     search = past.understand(ReleaseWords.of(dataset, tables), text, usual, **options)
-    return PastAnswer(of_search(tables, every, search), search)
+    return PastAnswer(of_search(tables, search), search)
 
 
-def of_search(tables: past.PastTables, every: pl.LazyFrame, search: Search) -> pl.DataFrame:
+def of_search(tables: past.PastTables, search: Search) -> pl.DataFrame:
     """Select the intervals that a search asks for, with the columns that ``answer`` returns."""
-    rows = past.of_history(tables, every, search)
+    types, rows = past.of_history(tables, search)
     count = pl.col("accelerator_count").cast(Money)
     each = pl.when(pl.col("accelerator_count") > 0).then(pl.col("effective_hourly") / count)
-    marked = mark_placeholders(rows, tables)
+    marked = mark_placeholders(rows, *_with_placeholders(tables.now, types))
     return marked.with_columns(per_accelerator_hour=each.cast(Money)).collect()
 
 
-def mark_placeholders(rows: pl.LazyFrame, tables: Tables) -> pl.LazyFrame:
+def _with_placeholders(tables: Tables, types: set[str]) -> list[pl.LazyFrame]:
+    """Scan the prices of the machine types that have placeholders; nothing where none has."""
+    names = names_of(tables).filter(pl.col("instance_type").is_in(sorted(types)))
+    if "placeholders" in names.columns:
+        types = set(names.filter("placeholders")["instance_type"])
+    return [scan_types(tables, "prices", types)] if types else []
+
+
+def mark_placeholders(rows: pl.LazyFrame, *prices: pl.LazyFrame) -> pl.LazyFrame:
     """Add ``placeholder``: the interval holds, and this release flags its price as a placeholder.
 
     Of intervals that have ended, and of prices that are gone, nothing is known: the history has no
     flags.
     """
-    flagged = tables.scan("prices").filter(IS_PLACEHOLDER)
+    if not prices:
+        return rows.with_columns(placeholder=pl.lit(False))
+    flagged = pl.concat(prices).filter(IS_PLACEHOLDER)
     marks = flagged.select("price_id", placeholder=pl.lit(True))
     joined = rows.join(marks, on="price_id", how="left", maintain_order="left")
     is_open = pl.col("valid_to").is_null()

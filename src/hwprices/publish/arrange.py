@@ -1,0 +1,104 @@
+"""Arrange the rows of a table for readers: by machine type, all regions together.
+
+Most questions name a machine or an accelerator and want all regions. A reader far away fetches the
+footer of one file and the row groups of that machine (docs/performance.md has what was measured).
+Rows of machines with accelerators come first, by accelerator; the others follow by type. Of two
+rows of a type the order is that of the key.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from hwprices.publish.batches import in_parallel
+from hwprices.release.manifest import TableFile
+from hwprices.release.real_prices import IS_PLACEHOLDER
+from hwprices.rows import parquet
+from hwprices.storage import layout
+from hwprices.storage.store import Store
+
+FILE_ROWS = 500_000
+"""Rows of a file: 13 MB of prices. They are in memory while they are sorted, of two files at a
+time."""
+
+TYPE = "instance_type"
+
+LARGE = ("prices", "price_components", "availability")
+"""Tables of which a vendor has rows for each machine and region."""
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The machine types of one file, in their order."""
+
+    number: int
+    types: pl.Series
+    rows: int
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """A file, and of prices its machine types: instance_type, file and placeholders.
+
+    ``file`` is its number, ``placeholders`` whether a price of the type is flagged as one.
+    """
+
+    file: TableFile
+    types: pl.DataFrame
+
+
+def arrange(
+    store: Store, directory: str, table: str, rows: pl.LazyFrame, devices: pl.DataFrame
+) -> list[Arranged]:
+    """Write the rows of all providers: a large table by machine type, another one as it comes.
+
+    Args:
+        store: where to.
+        directory: the release's, below the root.
+        table: its name.
+        rows: of all providers, each provider's sorted by key.
+        devices: ``instance_type`` and ``accelerator_id`` of the machines that have an accelerator.
+    """
+    if table not in LARGE:
+        key = layout.table_file(table)
+        return [
+            Arranged(
+                parquet.write_arranged(store, directory, key, table, rows.collect()), _NO_TYPES
+            )
+        ]
+
+    def write(batch: _Batch) -> Arranged:
+        order = pl.col(TYPE).cast(pl.Enum(batch.types)).to_physical()
+        own = rows.filter(pl.col(TYPE).is_in(batch.types.implode())).collect()
+        own = own.sort(order, maintain_order=True)
+        key = layout.arranged_file(table, f"{batch.number:03}")
+        file = parquet.write_arranged(store, directory, key, table, own)
+        return Arranged(file, _types(own, batch.number) if table == "prices" else _NO_TYPES)
+
+    nothing = _Batch(0, pl.Series(dtype=pl.String), 0)
+    return list(in_parallel(write, list(_batches(rows, devices)) or [nothing]))
+
+
+_NO_TYPES = pl.DataFrame(schema={TYPE: pl.String, "file": pl.UInt16, "placeholders": pl.Boolean})
+
+
+def _types(prices: pl.DataFrame, number: int) -> pl.DataFrame:
+    return prices.group_by(TYPE).agg(
+        file=pl.lit(number, pl.UInt16), placeholders=IS_PLACEHOLDER.any()
+    )
+
+
+def _batches(rows: pl.LazyFrame, devices: pl.DataFrame) -> Iterator[_Batch]:
+    """Divide machine types among files. None has types with an accelerator and types without."""
+    counts = rows.group_by(TYPE).len().collect(engine="streaming")
+    named = devices.group_by(TYPE).agg(pl.col("accelerator_id").min())
+    ordered = counts.join(named, on=TYPE, how="left").sort(
+        "accelerator_id", TYPE, nulls_last=[True, False]
+    )
+    parts = ordered.with_columns(
+        part=pl.col("accelerator_id").is_null().cast(pl.Int64) * len(ordered)
+        + (pl.col("len").cum_sum() - 1) // FILE_ROWS
+    )
+    for number, part in enumerate(parts.partition_by("part", maintain_order=True)):
+        yield _Batch(number, part[TYPE], int(part["len"].sum()))

@@ -1,0 +1,50 @@
+"""What questions fetch from an object store: no more than twice what they did (in requests, kB)."""
+
+import pytest
+from tools import object_store
+
+import hwprices
+from hwprices.release.root import sample_root
+from hwprices.storage.store import Store
+
+RECORDED = {
+    "open": (2, 96),
+    "price": (8, 396),
+    "history": (8, 370),
+    "explain": (10, 700),
+    "find": (9, 873),
+    "recommend": (9, 791),
+}
+
+
+@pytest.fixture
+def far(monkeypatch):
+    """Serve the sample; return the counter."""
+    with object_store.served(Store(sample_root()).path) as store:
+        for name, value in store.environment.items():
+            monkeypatch.setenv(name, value)
+        yield store.counter
+
+
+def ask(data: hwprices.Dataset, question: str) -> int:
+    """Return how many rows answer a question."""
+    if question == "price":
+        return data.price("p5.48xlarge").height
+    if question == "history":
+        return data.history("m5.large").height
+    if question == "explain":
+        one = data.explain("p5.48xlarge", os="linux", purchase_option="on_demand")
+        return len(one.price)
+    if question == "find":
+        return data.find("8xH100").height
+    return data.recommend("llama-3.3-70b").height
+
+
+@pytest.mark.parametrize("question", RECORDED)
+def test_a_question_fetches_little_and_is_answered_as_in_a_folder(far, question):
+    data = hwprices.open(object_store.ROOT)
+    if question != "open":
+        assert ask(data, question) == ask(hwprices.open("sample"), question) > 0
+    requests, kilobytes = RECORDED[question]
+    assert len(far.requests) < 2 * requests, far.requests
+    assert far.bytes < 2000 * kilobytes, far.requests
