@@ -29,20 +29,22 @@ from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
 MONTH = timedelta(days=31)
+"""How long each day's release is kept for the gate; older ones are of the first of a month."""
 
-WEEK = timedelta(days=7)
+AGES = (timedelta(days=7), timedelta(days=30), timedelta(days=90))
+"""How old the releases are that prices are compared with for slow drift."""
 
 
-def of_last_month(store: Store, now: datetime) -> list[ReleaseManifest]:
-    """Read the manifests of the last month's releases, oldest first."""
-    first = (now - MONTH).strftime("%Y%m%dT%H%M%SZ")
+def of_last_quarter(store: Store, now: datetime) -> list[ReleaseManifest]:
+    """Read the manifests of the last quarter's releases, oldest first."""
+    first = (now - AGES[-1] - timedelta(days=1)).strftime("%Y%m%dT%H%M%SZ")
     return [read_manifest(store, version) for version in versions(store) if version >= first]
 
 
 def past_prices(
     store: Store, releases: Collection[ReleaseManifest], provider: str, now: datetime
 ) -> list[pl.LazyFrame]:
-    """Scan a provider's prices of a week ago and of a month ago; none where releases are younger.
+    """Scan a provider's prices of a week, a month and a quarter ago, as far as releases reach.
 
     No release is older than the last in which somebody accepted a part of the provider: what was
     accepted then must not be held for a month.
@@ -54,8 +56,14 @@ def past_prices(
             if any(result.outcome == "accepted" for result in entry.gate):
                 usable.clear()
             usable.append(release)
-    old = [release for release in usable if version_time(release.version) <= now - WEEK]
-    chosen = (from_release(provider, release) for release in (old[-1:] + old[:1]))
+    if not usable or version_time(usable[0].version) > now - AGES[0]:
+        return []
+    of_age = (
+        ([one for one in usable if version_time(one.version) <= now - age] or usable[:1])[-1]
+        for age in AGES
+    )
+    by_version = {release.version: release for release in of_age}
+    chosen = (from_release(provider, release) for release in by_version.values())
     return [scan(store, [source])[gate.PRICES] for source in chosen if source is not None]
 
 
@@ -92,10 +100,10 @@ HELD = "held"
 
 @dataclass(frozen=True)
 class Past:
-    """What was published before: the current release, its table held, and those of a month."""
+    """What was published before: the current release, its table held, and those of a quarter."""
 
     previous: ReleaseManifest | None
-    month: tuple[ReleaseManifest, ...] = ()
+    quarter: tuple[ReleaseManifest, ...] = ()
     held: pl.DataFrame = field(default_factory=lambda: frames.empty(Held))
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -155,8 +163,10 @@ def _choose_one(
         _completed(_candidate(store, new), footprint),
         _candidate(store, old) if old else None,
         accepted,
-        past=past_prices(store, past.month, provider, past.now),
+        past=past_prices(store, past.quarter, provider, past.now),
         held_before=held_before,
+        peers=_peers(store, past.previous),
+        now=past.now,
     )
     results = judgement.results
     if gate.stopped(results):
@@ -164,6 +174,16 @@ def _choose_one(
         return _Judged(kept, held_before, results, staged)
     published = replace(_without_held(store, new, judgement), results=results)
     return _Judged(published, judgement.held, results, staged)
+
+
+def _peers(store: Store, previous: ReleaseManifest | None) -> pl.LazyFrame | None:
+    """Scan what all clouds asked for accelerators in the last release."""
+    names = previous.providers if previous else {}
+    sources = [one for name in names if (one := from_release(name, previous)) is not None]
+    tables = scan(store, sources)
+    if not {gate.PRICES, "instance_types"} <= tables.keys():
+        return None
+    return gate.per_accelerator(tables[gate.PRICES], tables["instance_types"])
 
 
 def _without_held(store: Store, source: Source, judgement: gate.Judgement) -> Source:
