@@ -104,7 +104,9 @@ def judge(
         result = CheckResult(provider, "older", "stop", text, accept=f"{provider}:older")
         return Judgement(new, old, (result,), frames.empty(Held))
     nothing = Candidate(provider, new.origin, {})
-    releases = Releases(new, comparable or nothing, past, comparable is None, held_before, peers, now)
+    releases = Releases(
+        new, comparable or nothing, past, comparable is None, held_before, peers, now
+    )
     found = _found(releases)
     rows = held.with_past(found, provider, held_before)
     is_accepted, is_released = held.is_accepted(names), held.is_released()
@@ -156,8 +158,9 @@ def _found(releases: Releases) -> pl.DataFrame:
         )
         refused = pl.concat([refused, *moves.beside(refused, rows, releases)])
         families = releases.types.select("instance_type", "family")
-        cells = pl.concat([cells, facts.of_parts(wrong.join(rows, on="price_id", how="anti"))],
-                          how="diagonal")
+        cells = pl.concat(
+            [cells, facts.of_parts(wrong.join(rows, on="price_id", how="anti"))], how="diagonal"
+        )
         cells = cells.join(families, on="instance_type", how="left")
         found.append(cells.with_columns(pl.col("family").fill_null(""), seen=pl.lit(new.seen)))
     found.append(held.price_rows(refused, rows, new))

@@ -90,7 +90,7 @@ class Releases:
 
     @cached_property
     def by_type(self) -> pl.DataFrame:
-        """The number of old prices by type, family, accelerator, system, option, term and moving."""
+        """The number of old prices by type and what it is, system, option, term and moving."""
         counts = self._count("instance_type", "os", *PURCHASE).collect(engine="streaming")
         named = self.types.select("instance_type", "family", "accelerator")
         return counts.join(named, on="instance_type", how="left").with_columns(

@@ -109,7 +109,11 @@ def _of(table: str, releases: Releases) -> Iterator[pl.DataFrame]:
     yield from _rows_lost(table, releases, old, gone)
     both = old.with_columns(places).join(new, on="row", how="inner", suffix="_new")
     columns = [n for n in old.columns if f"{n}_new" in both.columns and n not in named]
-    cells = pl.concat([pl.DataFrame(schema=FOUND), *(_column(table, n, both, releases) for n in columns)])
+    differs = both.select(pl.col(n).ne_missing(pl.col(f"{n}_new")).any() for n in columns)
+    columns = [name for name in columns if differs[name].item()]
+    cells = pl.concat(
+        [pl.DataFrame(schema=FOUND), *(_column(table, n, both, releases) for n in columns)]
+    )
     is_lasting = pl.col("reason").is_in(limits.LASTING).fill_null(False)
     depends = is_lasting.any().over("row") & ~is_lasting
     text = pl.lit("another figure of the row is held")
@@ -148,16 +152,17 @@ def _rows_lost(
     """
     if table == "instance_types":
         priced = gone.join(releases.new.priced_types, on="instance_type", how="semi")
-        yield priced.select(
-            "row", "region", "instance_type", field=pl.lit("*"), published_value=pl.lit("listed"),
-            new_value=pl.lit(None, pl.String), reason=pl.lit("offered"),
-            reference=pl.lit("it has prices still"),
-        )  # fmt: skip
+        yield _lost_cells(priced, "offered", pl.lit("it has prices still"))
     if "instance_type" in old.columns:
         before, now = (releases.old.priced_types, releases.new.priced_types)
         gone = gone.join(before.join(now, on="instance_type", how="anti"), on="instance_type",
                          how="anti")  # fmt: skip
     by = ["region"] if "region" in old.columns and table != "regions" else []
+    if by:
+        left = releases.new.table("regions").select("region").collect()
+        closed = gone.join(left, on="region", how="anti")
+        yield _lost_cells(closed, "closed", pl.lit("the region is gone"))
+        gone = gone.join(left, on="region", how="semi")
     counts = gone.with_columns(total=pl.lit(old.height), lost=pl.len())
     parts = [counts]
     if by:
@@ -168,16 +173,19 @@ def _rows_lost(
         worst = part.filter(
             (share > limits.SPOT_LOST) if table == "spot_advice" else limits.too_many()
         )
-        yield worst.select(
-            "row",
-            "region",
-            "instance_type",
-            field=pl.lit("*"),
-            published_value=pl.lit("listed"),
-            new_value=pl.lit(None, pl.String),
-            reason=pl.lit("closed" if part is not counts else "emptied"),
-            reference=pl.format("{} of {} rows are gone", "lost", "total"),
-        )
+        reason = "emptied" if part is counts else "closed"
+        yield _lost_cells(worst, reason, pl.format("{} of {} rows are gone", "lost", "total"))
+
+
+def _lost_cells(rows: pl.DataFrame, reason: str, reference: pl.Expr) -> pl.DataFrame:
+    return rows.select(
+        *("row", "region", "instance_type"),
+        field=pl.lit("*"),
+        published_value=pl.lit("listed"),
+        new_value=pl.lit(None, pl.String),
+        reason=pl.lit(reason),
+        reference=reference,
+    )
 
 
 def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
@@ -253,9 +261,7 @@ def _refused_rows(table: str, refused: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _column(
-    table: str, name: str, both: pl.DataFrame, releases: Releases
-) -> pl.DataFrame:
+def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     """Return the values of a column that changed, with the reason for which they are refused."""
     now = f"{name}_new"
     is_date = both.schema[name] == pl.Date
@@ -264,11 +270,10 @@ def _column(
     differs = both.filter(pl.col(name).ne_missing(pl.col(now)))
     had = both[name].count()
     changed = differs.select((pl.col(name).is_not_null() & pl.col(now).is_not_null()).sum()).item()
-    if differs.is_empty():
-        return pl.DataFrame(schema=FOUND)
     is_gone, is_filled = pl.col(now).is_null(), pl.col(name).is_null()
     lost = differs.filter(is_gone).height
-    is_emptied = pl.select(limits.too_many(pl.lit(lost), pl.lit(max(1, had)))).item()
+    counts = pl.DataFrame({"lost": lost, "total": max(1, had)})
+    is_emptied = counts.select(limits.too_many()).item()
     many = changed > limits.FACTS_CHANGED * had and changed >= limits.FACTS_LEAST
     single, identity = name in SINGLE.get(table, ()), name in IDENTITY.get(table, ())
     reason = pl.lit(None, pl.String)

@@ -67,7 +67,7 @@ CLOUDS_RANGE = (0.6, 1.6)
 PER_DOLLAR = {"EUR": 0.92, "GBP": 0.78, "CHF": 0.87, "CAD": 1.37, "AUD": 1.5, "JPY": 150.0,
               "CNY": 7.2, "INR": 85.0, "KRW": 1380.0, "BRL": 5.5, "TWD": 32.0, "SEK": 10.2,
               "NOK": 10.6, "DKK": 6.8, "NZD": 1.65, "RUB": 90.0}  # fmt: skip
-"""Rates of the currencies that clouds list, rounded: European Central Bank, yearly means of 2025."""
+"""Rates of the currencies that clouds list, rounded: European Central Bank, means of 2025."""
 
 RATE_RANGE = (0.7, 1.5)
 """Vendors fix their rates for months, and some add taxes."""
@@ -139,12 +139,12 @@ GROUP_LOST = ((200, 0.05), (20, 0.20), (3, 0.30))
 """(rows in a group, share that may be lost): chance can take a larger share of few rows."""
 
 
-def too_many(lost: pl.Expr = pl.col("lost"), total: pl.Expr = pl.col("total")) -> pl.Expr:
-    """Return whether a larger share of rows than GROUP_LOST allows is lost."""
+def too_many() -> pl.Expr:
+    """Return whether of ``total`` rows a larger share than GROUP_LOST allows is ``lost``."""
     allowed = pl.lit(1.0)
     for rows, share in reversed(GROUP_LOST):
-        allowed = pl.when(total >= rows).then(share).otherwise(allowed)
-    return lost / total > allowed
+        allowed = pl.when(pl.col("total") >= rows).then(share).otherwise(allowed)
+    return pl.col("lost") / pl.col("total") > allowed
 
 
 LOST = 0.005

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from hwprices.publish.gate import limits
-from hwprices.publish.gate.differences import Releases
 from hwprices.publish.gate.candidate import PRICES
+from hwprices.publish.gate.differences import Releases
 from hwprices.publish.gate.prices import REFUSED
 from hwprices.schemas.keys import PRICE_KEY
 
@@ -142,9 +142,11 @@ def _lost(lost: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
         yield _refuse(fixed, pl.col("reason"), text)
     for by in DIMENSIONS:
         yield _group(pl.col("reason"), fixed, releases, by, limits.too_many())
+    is_closed = pl.col("reason") == "closed"
+    by_machine = pl.when(is_closed).then("reason").otherwise(pl.lit("market"))
     of_market = pl.when(pl.col("total") < limits.SPOT_ROWS).then(1.0).otherwise(limits.SPOT_LOST)
     for by in (("purchase_option",), ("region", "purchase_option")):
-        yield _group(pl.lit("market"), market, releases, by, pl.col("lost") / pl.col("total") > of_market)
+        yield _group(by_machine, market, releases, by, pl.col("lost") / pl.col("total") > of_market)
 
 
 def _group(

@@ -66,7 +66,7 @@ def _regions(
 ) -> tuple[list[pl.DataFrame], pl.DataFrame]:
     """Find regions of which too much moved on one day, and those that the vendor raised or cut.
 
-    That is by one factor, and the spot market does not follow: it does where a currency is mistaken.
+    That is by one factor. The spot market follows only where a currency is mistaken.
     """
     common, text = _too_much(moved, places, ("region",))
     is_one = pl.col("all_spread") < limits.COMMON_SPREAD
@@ -123,9 +123,7 @@ def _rounded(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Find prices that lost their decimals."""
     price, before = pl.col("price"), pl.col("old_price")
     for places in range(4):
-        is_rounded = (price == price.round(places)) & (
-            (before.round(places) - price).abs() < 1e-9
-        )
+        is_rounded = (price == price.round(places)) & ((before.round(places) - price).abs() < 1e-9)
         many = (is_rounded.sum() >= limits.COMMON_ROWS) & (is_rounded.mean() > limits.ROUNDED)
         text = pl.lit(f"most prices that changed lost all but {places} decimals")
         yield refuse(changed, "mixed", many, text)

@@ -7,7 +7,7 @@ import polars as pl
 from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES
 from hwprices.publish.gate.differences import Releases
-from hwprices.publish.gate.prices import is_factor, is_leap
+from hwprices.publish.gate.prices import is_leap
 
 FOUND = ("price_id", "reference")
 
@@ -49,9 +49,7 @@ def _sums(parts: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     yield _refuse(both, apart, pl.format("its parts make {}", pl.col("total").round_sig_figs(4)))
 
 
-def _changes(
-    new: pl.DataFrame, old: pl.DataFrame, releases: Releases
-) -> Iterator[pl.DataFrame]:
+def _changes(new: pl.DataFrame, old: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Compare each part with the same one before, and its rate with that of its SKU.
 
     A part of a new price is compared with what the SKU costs others.

@@ -8,7 +8,7 @@ import polars as pl
 from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES
 from hwprices.publish.gate.differences import PURCHASE, Releases
-from hwprices.publish.gate.prices import PLACE, PRICE, SYSTEM, refuse
+from hwprices.publish.gate.prices import PLACE, PRICE, REFUSED, SYSTEM, refuse
 
 IS_PLAIN = pl.all_horizontal(
     pl.col("os") == "linux",
@@ -44,6 +44,8 @@ class Reference:
         """
         judged = rows if self.applies is None else rows.filter(self.applies)
         judged = judged.with_columns(value=self.value).filter(pl.col("value").is_finite())
+        if judged.is_empty():
+            return pl.DataFrame(schema=REFUSED)
         wanted = judged.select(self.group).unique()
         members = (
             base.join(wanted, on=self.group, how="semi")
@@ -106,8 +108,8 @@ def _references(before: pl.DataFrame) -> Iterator[Reference]:
         Reference("device", per_device_gib, ("currency",), "accelerator", limits.PROVIDER_RANGE,
                   judged & ~known["accelerator"]),
     )  # fmt: skip
-    for value in (per_vcpu, per_gib):
-        yield Reference("series", value, place, "family", limits.FLOOR_RANGE, is_new_type)
+    for value, applies in ((per_vcpu, ~pl.col("burstable").fill_null(False)), (per_gib, True)):
+        yield Reference("series", value, place, "family", limits.FLOOR_RANGE, is_new_type & applies)
 
 
 IS_CPU = (pl.col("devices") == 0) & ~pl.col("burstable").fill_null(False) & (pl.col("vcpus") > 1)
@@ -157,9 +159,7 @@ def plain_prices(side, releases: Releases) -> pl.DataFrame:
     )
 
 
-def _clouds(
-    rows: pl.DataFrame, before: pl.DataFrame, releases: Releases
-) -> Iterator[pl.DataFrame]:
+def _clouds(rows: pl.DataFrame, before: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Compare the price of one accelerator with what other clouds ask for it."""
     is_known = pl.col("instance_type").is_in(before["instance_type"].unique().implode())
     judged = rows.filter(
@@ -223,12 +223,14 @@ def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.Da
     """
     on = ["region", "currency", "family", "vcpus", "local_disk_gib"]
     usual, current = (_metal_ratios(machines, on) for machines in (before, now))
+    families = usual.group_by("family").agg(of_family=pl.col("ratio").median())
     usual = usual.group_by("instance_type").agg(usual=pl.col("ratio").median())
     ids = rows.filter("bare_metal").select("price_id", "region", "currency", "instance_type")
     metal = ids.join(current, on=["region", "currency", "instance_type"], how="inner").join(
         usual, on="instance_type", how="left"
     )
-    ratio, expected = pl.col("ratio"), pl.col("usual").fill_null(1.0)
+    metal = metal.join(families, on="family", how="left")
+    ratio, expected = pl.col("ratio"), pl.coalesce("usual", "of_family", 1.0)
     apart = (ratio / expected - 1).abs() > limits.TWIN_TOLERANCE
     text = pl.format("{} of its virtual twin", ratio.round_sig_figs(3))
     return refuse(metal, "twin", apart, text)
