@@ -192,12 +192,12 @@ MISTAKES = [
         scale("0.1", where(instance_type=H100["azure"])),
         "factor",
     ),
-    Case("accelerator at three times", "gcp", scale("3", where(instance_type="a2-*")), "license"),
+    Case("accelerator at three times", "gcp", scale("3", where(instance_type="a2-*")), "leap"),
     Case("all prices up 30 %", "aws", scale("1.3", ALL), "common"),
     Case("all prices up 30 %, Azure", "azure", scale("1.3", ALL), "common"),
     Case("all prices down 20 %", "gcp", scale("0.8", ALL), "common"),
     Case("all on-demand prices up 10 %", "azure", scale("1.1", ON_DEMAND), "common"),
-    Case("one region up 25 %", "gcp", scale("1.25", where(region="us-east4")), "alone"),
+    Case("one region up 25 %", "gcp", scale("1.25", where(region="us-east4")), "common"),
     Case("one system up 40 %", "azure", scale("1.4", where(os="windows")), "common"),
     Case(
         "committed use up 12 %",
@@ -238,7 +238,7 @@ MISTAKES = [
         "a third of a small region gone",
         "aws",
         drop(where(region="cn-north-1") & some(0.33)),
-        "lost",
+        "closed",
     ),
     Case(
         "a fifth of the largest region gone",
@@ -246,13 +246,13 @@ MISTAKES = [
         drop(where(region="westeurope") & some(0.2)),
         "lost",
     ),
-    Case("a region gone", "aws", drop(where(region="us-gov-west-1")), "lost"),
+    Case("a region gone", "aws", drop(where(region="us-gov-west-1")), "closed"),
     Case("all Windows gone", "azure", drop(where(os="windows")), "lost"),
     Case("all SLES gone", "gcp", drop(where(os="sles")), "lost"),
     Case("all reservations gone", "azure", drop(where(purchase_option="reserved")), "lost"),
     Case("1 % of all rows gone", "azure", drop(some(0.01)), "lost"),
-    Case("x 2 on 0.9 % of the rows", "azure", scale("2", some(0.009) & ~SPOT), "jump"),
-    Case("x 1.46 on 2 % of the rows", "gcp", scale("1.46", some(0.02) & ~SPOT), "jump"),
+    Case("x 2 on 0.9 % of the rows", "azure", scale("2", some(0.009) & ~SPOT), "leap"),
+    Case("x 1.46 on 2 % of the rows", "gcp", scale("1.46", some(0.02) & ~SPOT), "apart"),
     Case(
         "half of the offers gone",
         "azure",
@@ -271,7 +271,7 @@ MISTAKES = [
         set_column(
             "instance_types", where(instance_type="p5.48xlarge"), accelerator_count=pl.lit(1.0)
         ),
-        "fact",
+        "factor",
     ),
     Case(
         "accelerators vanish",
@@ -293,7 +293,7 @@ MISTAKES = [
             ),
             accelerator_count=pl.lit(0.0),
         ),
-        "fact",
+        "facts",
     ),
     Case(
         "memory x 1024",
@@ -321,7 +321,7 @@ MISTAKES = [
         "x86 becomes Arm",
         "aws",
         set_column("instance_types", where(instance_type="m5.*"), arch=pl.lit("arm64")),
-        "fact",
+        "facts",
     ),
     Case(
         "local disks become unknown",
@@ -357,7 +357,7 @@ MISTAKES = [
         "currency flips with the ids",
         "azure",
         with_ids(set_column("prices", ALL, currency=pl.lit("EUR"))),
-        "lost",
+        "unit",
     ),
     Case(
         "billing unit flips",
@@ -494,7 +494,7 @@ EVENTS = [
         "memory of a type corrected",
         "aws",
         set_column("instance_types", where(instance_type="m5.large"), memory_gib=pl.lit(16.0)),
-        "fact",
+        "facts",
     ),
 ]
 

@@ -238,7 +238,7 @@ def test_only_the_files_with_held_rows_are_written_again(store):
     assert rates(store, "m5.xlarge") == [("0.2", ["held_back"]), ("0.21", []), ("0.21", [])]
     assert {r.check: (r.value, r.accept) for r in published.held} == {
         "factor": (2, "aws:m5.large"),
-        "lost": (4, "aws:m5"),
+        "closed": (4, "aws:m5"),
     }
     data = hwprices.open(store.path)
     parts = choose.parts_of(store, data.release)["aws"]

@@ -30,20 +30,22 @@ from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
 MONTH = timedelta(days=31)
+"""How long each day's release is kept for the gate; older ones are of the first of a month."""
 
-WEEK = timedelta(days=7)
+AGES = (timedelta(days=7), timedelta(days=30), timedelta(days=90))
+"""How old the releases are that prices are compared with for slow drift."""
 
 
-def of_last_month(store: Store, now: datetime) -> list[ReleaseManifest]:
-    """Read the manifests of the last month's releases, oldest first."""
-    first = (now - MONTH).strftime("%Y%m%dT%H%M%SZ")
+def of_last_quarter(store: Store, now: datetime) -> list[ReleaseManifest]:
+    """Read the manifests of the last quarter's releases, oldest first."""
+    first = (now - AGES[-1] - timedelta(days=1)).strftime("%Y%m%dT%H%M%SZ")
     return [read_manifest(store, version) for version in versions(store) if version >= first]
 
 
 def past_prices(
     store: Store, releases: Collection[ReleaseManifest], provider: str, now: datetime
 ) -> list[pl.LazyFrame]:
-    """Scan a provider's prices of a week ago and of a month ago; none where releases are younger.
+    """Scan a provider's prices of a week, a month and a quarter ago, as far as releases reach.
 
     No release is older than the last in which somebody accepted a part of the provider: what was
     accepted then must not be held for a month.
@@ -55,8 +57,14 @@ def past_prices(
             if any(result.outcome == "accepted" for result in entry.gate):
                 usable.clear()
             usable.append(release)
-    old = [release for release in usable if version_time(release.version) <= now - WEEK]
-    tables = (published_table(store, release, gate.PRICES) for release in (old[-1:] + old[:1]))
+    if not usable or version_time(usable[0].version) > now - AGES[0]:
+        return []
+    of_age = (
+        ([one for one in usable if version_time(one.version) <= now - age] or usable[:1])[-1]
+        for age in AGES
+    )
+    by_version = {release.version: release for release in of_age}
+    tables = (published_table(store, release, gate.PRICES) for release in by_version.values())
     return [prices.filter(provider=provider) for prices in tables if prices is not None]
 
 
@@ -83,10 +91,10 @@ HELD = "held"
 
 @dataclass(frozen=True)
 class Past:
-    """What was published before: the current release, its table held, and those of a month."""
+    """What was published before: the current release, its table held, and those of a quarter."""
 
     previous: ReleaseManifest | None
-    month: tuple[ReleaseManifest, ...] = ()
+    quarter: tuple[ReleaseManifest, ...] = ()
     held: pl.DataFrame = field(default_factory=lambda: frames.empty(Held))
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -120,7 +128,8 @@ def choose(store: Store, past: Past, accepted: Collection[str], footprint: pl.Da
     published = past.previous.providers if past.previous else {}
     staged = {layout.staged_provider(key) for key in store.keys(layout.STAGED)}
     names = sorted({name for name in staged if name is not None} | set(published))
-    chosen = [_choose_one(store, name, past, accepted, footprint) for name in names]
+    peers = _peers(store, past.previous)
+    chosen = [_choose_one(store, name, past, accepted, (footprint, peers)) for name in names]
     apart = _keep_sample_apart(chosen, accepted)
     return Choice(
         tuple(one.source for one in apart if one.source is not None),
@@ -133,9 +142,17 @@ def choose(store: Store, past: Past, accepted: Collection[str], footprint: pl.Da
 
 
 def _choose_one(
-    store: Store, provider: str, past: Past, accepted: Collection[str], footprint: pl.DataFrame
+    store: Store,
+    provider: str,
+    past: Past,
+    accepted: Collection[str],
+    beside: tuple[pl.DataFrame, pl.LazyFrame | None],
 ) -> _Judged:
-    """Choose the staged tables if the gate lets them through, else the previous release's."""
+    """Choose the staged tables if the gate lets them through, else the previous release's.
+
+    ``beside``: the sheet region_footprint, and what ``_peers`` returned.
+    """
+    footprint, peers = beside
     staged = stage.latest(store, provider)
     old = from_release(store, provider, past.previous)
     held_before = past.held.filter(provider=provider)
@@ -146,8 +163,10 @@ def _choose_one(
         _completed(_candidate(store, new), footprint),
         _candidate(store, old) if old else None,
         accepted,
-        past=past_prices(store, past.month, provider, past.now),
+        past=past_prices(store, past.quarter, provider, past.now),
         held_before=held_before,
+        peers=peers,
+        now=past.now,
     )
     results = judgement.results
     if gate.stopped(results):
@@ -155,6 +174,16 @@ def _choose_one(
         return _Judged(kept, held_before, results, staged)
     published = replace(_without_held(store, new, judgement, past.now), results=results)
     return _Judged(published, judgement.held, results, staged)
+
+
+def _peers(store: Store, previous: ReleaseManifest | None) -> pl.LazyFrame | None:
+    """Read, once for all providers, what clouds asked for accelerators in the last release."""
+    prices, types = (
+        published_table(store, previous, table) for table in (gate.PRICES, "instance_types")
+    )
+    if prices is None or types is None:
+        return None
+    return gate.per_accelerator(prices, types).collect().lazy()
 
 
 def _without_held(store: Store, source: Source, judgement: gate.Judgement, now: datetime) -> Source:

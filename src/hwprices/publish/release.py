@@ -91,11 +91,11 @@ def publish(
         current = _current(store)
         previous = read_manifest(store, current.version) if current.version else None
         progress("gate")
-        month = tuple(choose.of_last_month(store, now()))
+        quarter = tuple(choose.of_last_quarter(store, now()))
         specs = sheets.load_all()
         held = choose.published_table(store, previous, "held")
         past = choose.Past(
-            previous, month, frames.empty(Held) if held is None else held.collect(), now()
+            previous, quarter, frames.empty(Held) if held is None else held.collect(), now()
         )
         choice = choose.choose(store, past, accepted, specs["region_footprint"])
         sources, results = choice.sources, choice.results

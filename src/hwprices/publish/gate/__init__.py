@@ -9,20 +9,31 @@ docs/gates.md lists references, limits and reasons.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 import polars as pl
 
-from hwprices.publish.gate import facts, held, limits, lost, prices
+from hwprices.publish.gate import facts, held, limits, lost, moves, parts, prices, references
 from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile, Tables
 from hwprices.publish.gate.differences import Releases
 from hwprices.publish.gate.held import Replacement
+from hwprices.publish.gate.references import per_accelerator
 from hwprices.release.manifest import CheckResult, Outcome
 from hwprices.release.wording import counted
 from hwprices.rows import frames
 from hwprices.schemas.held import Held
 
-__all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "Tables", "judge", "stopped"]
+__all__ = [
+    "PRICES",
+    "Candidate",
+    "Judgement",
+    "PriceFile",
+    "Tables",
+    "judge",
+    "per_accelerator",
+    "stopped",
+]
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,8 @@ def judge(
     *,
     past: Sequence[pl.LazyFrame] = (),
     held_before: pl.DataFrame | None = None,
+    peers: pl.LazyFrame | None = None,
+    now: datetime | None = None,
 ) -> Judgement:
     """Judge one provider's new tables.
 
@@ -72,10 +85,10 @@ def judge(
     looked at and lets through.
     """
     provider = new.provider
-    parts = [name.partition(":")[2] for name in accepted if name.startswith(f"{provider}:")]
+    names = [name.partition(":")[2] for name in accepted if name.startswith(f"{provider}:")]
     if old is not None and old.origin == "live" and new.origin != "live":
         words = "the published figures are live and would be replaced by the sample: use another"
-        let_through = {"sample_over_live", held.ALL} & set(parts)
+        let_through = {"sample_over_live", held.ALL} & set(names)
         outcome: Outcome = "accepted" if let_through else "stop"
         result = CheckResult(
             *(provider, "sample_over_live", outcome, f"{words} --root"),
@@ -83,17 +96,20 @@ def judge(
         )
         return Judgement(new, old, (result,), frames.empty(Held))
     comparable = old if old is not None and old.origin == new.origin else None
+    is_ahead = now is not None and new.last_seen > now + limits.CLOCK
     is_older = comparable is not None and new.seen < comparable.seen - limits.CLOCK
-    if comparable and is_older and not {"older", held.ALL} & set(parts):
-        days = (f"{side.seen:%Y-%m-%d}" for side in (new, comparable))
+    if (is_ahead or is_older) and not {"older", held.ALL} & set(names):
+        days = [f"{one:%Y-%m-%d}" for one in (new.last_seen, (comparable or new).seen)]
         text = "the pages are of {}, those published of {}".format(*days)
         result = CheckResult(provider, "older", "stop", text, accept=f"{provider}:older")
         return Judgement(new, old, (result,), frames.empty(Held))
     nothing = Candidate(provider, new.origin, {})
-    releases = Releases(new, comparable or nothing, past, comparable is None, held_before)
+    releases = Releases(
+        new, comparable or nothing, past, comparable is None, held_before, peers, now
+    )
     found = _found(releases)
     rows = held.with_past(found, provider, held_before)
-    is_accepted, is_released = held.is_accepted(parts), held.is_released()
+    is_accepted, is_released = held.is_accepted(names), held.is_released()
     passed_on, rest = rows.filter(is_accepted), rows.filter(~is_accepted)
     released, kept = rest.filter(is_released), rest.filter(~is_released)
     stops = _is_implausible(kept, releases)
@@ -102,7 +118,7 @@ def judge(
         *_results(provider, passed_on, "accepted"),
         *_results(provider, released, "released"),
     ]
-    unused = [part for part in parts if part != held.ALL
+    unused = [part for part in names if part != held.ALL
               and rows.filter(held.is_accepted([part])).is_empty()]  # fmt: skip
     for part in unused:
         text = f"nothing is held under {provider}:{part}"
@@ -124,15 +140,30 @@ def _found(releases: Releases) -> pl.DataFrame:
     """List what breaks a limit. A first release has only itself to be compared with."""
     new = releases.new
     rows, refused = releases.differences(prices.refused_in_a_region)
+    found = []
     if not releases.is_first:
-        others = prices.refused_everywhere(rows, releases)
-        refused = pl.concat([refused, others, lost.refused(releases, rows)])
-    refused = pl.concat([refused, prices.beside(refused, rows)])
-    found = [held.price_rows(refused, rows, new)]
-    if not releases.is_first:
+        cells = facts.found(releases)
+        wrong = parts.refused(releases, facts.skus(cells, releases))
+        of_prices = wrong.join(rows, on="price_id", how="semi").select(
+            "price_id", "reference", reason=pl.lit("parts")
+        )
+        refused = pl.concat(
+            [
+                refused,
+                of_prices.select(refused.columns),
+                *references.refused_levels(rows, releases),
+                *moves.refused_moves(rows, releases),
+                lost.refused(releases, rows),
+            ]
+        )
+        refused = pl.concat([refused, *moves.beside(refused, rows, releases)])
         families = releases.types.select("instance_type", "family")
-        cells = facts.found(releases).join(families, on="instance_type", how="left")
+        cells = pl.concat(
+            [cells, facts.of_parts(wrong.join(rows, on="price_id", how="anti"))], how="diagonal"
+        )
+        cells = cells.join(families, on="instance_type", how="left")
         found.append(cells.with_columns(pl.col("family").fill_null(""), seen=pl.lit(new.seen)))
+    found.append(held.price_rows(refused, rows, new))
     return pl.concat(found, how="diagonal_relaxed")
 
 
@@ -143,6 +174,7 @@ def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:
     """
     base = releases.new if releases.is_first else releases.old
     is_counted = pl.col("published_value").is_not_null() | pl.lit(releases.is_first)
+    kept = kept.filter(pl.col("reason").is_in(limits.LASTING))
     count = kept.filter(is_counted, table=PRICES).height
     if not count:
         return False

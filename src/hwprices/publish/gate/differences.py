@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 
 import polars as pl
 
 from hwprices.publish.batches import in_parallel
+from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES, Candidate, batches
 from hwprices.release.real_prices import is_private_host
 from hwprices.rows import frames
@@ -16,7 +18,8 @@ from hwprices.schemas.tables import TABLES
 MOVING_OPTIONS = ("spot", "low_priority", "capacity_block", "dws_flex_start")
 """Purchase options whose prices change by the hour: rows come and go, and prices jump."""
 
-COMPARED = ("effective_hourly", "hourly", "upfront", "billing_unit", "basis", "currency")
+COMPARED = ("effective_hourly", "hourly", "upfront", "billing_unit", "basis", "currency",
+            "price_reason")  # fmt: skip
 """Columns of a price that are not in its key (but currency, in case the key is wrong)."""
 
 IDS = ("sku_id", "sku_price_id")
@@ -24,9 +27,13 @@ IDS = ("sku_id", "sku_price_id")
 
 PURCHASE = ("purchase_option", "term_months")
 
-VALUES = (*COMPARED, "effective_from", *IDS)
+DATES = ("effective_from", "observed_at")
 
-_ROW = tuple(dict.fromkeys(("price_id", *PRICE_KEY[1:], *VALUES, "flags", "observed_at")))
+VALUES = (*COMPARED, *DATES, *IDS)
+
+PAGE = ("region", "source_url")
+
+_ROW = tuple(dict.fromkeys(("price_id", *PRICE_KEY[1:], *VALUES, *PAGE, "flags")))
 
 
 def machines(candidate: Candidate) -> pl.LazyFrame:
@@ -62,6 +69,13 @@ class Releases:
     past: Sequence[pl.LazyFrame] = ()
     is_first: bool = False
     held: pl.DataFrame | None = None
+    peers: pl.LazyFrame | None = None
+    moment: datetime | None = None
+
+    @property
+    def now(self) -> datetime:
+        """When it is judged; when its pages were seen, if nobody says."""
+        return self.moment or self.new.seen
 
     @cached_property
     def types(self) -> pl.DataFrame:
@@ -76,18 +90,28 @@ class Releases:
 
     @cached_property
     def by_type(self) -> pl.DataFrame:
-        """The number of old prices by type, family, accelerator, option, term and moving."""
-        counts = self._count("instance_type", *PURCHASE).collect(engine="streaming")
+        """The number of old prices by type and what it is, system, option, term and moving."""
+        counts = self._count("instance_type", "os", *PURCHASE).collect(engine="streaming")
         named = self.types.select("instance_type", "family", "accelerator")
         return counts.join(named, on="instance_type", how="left").with_columns(
             pl.col("family", "accelerator").fill_null("")
         )
 
     def by_place_and_type(self, types: pl.Series) -> pl.DataFrame:
-        """Count the old prices of some types by region, type, option, term and moving."""
+        """Count the old prices of some types by region, type, system, option, term and moving."""
         own = pl.col("instance_type").is_in(types.implode())
-        counts = self._count("region", "instance_type", *PURCHASE, where=own)
+        counts = self._count("region", "instance_type", "os", *PURCHASE, where=own)
         return counts.collect(engine="streaming")
+
+    @cached_property
+    def wrong_pages(self) -> pl.DataFrame:
+        """The pages that a region has, and only others had before: columns PAGE."""
+        new, old = (
+            side.table(PRICES).select(PAGE).unique().collect(engine="streaming")
+            for side in (self.new, self.old)
+        )
+        strange = new.join(old, on=PAGE, how="anti").join(old, on="region", how="semi")
+        return strange.join(old, on="source_url", how="semi")
 
     def _count(self, *by: str, where: pl.Expr | None = None) -> pl.LazyFrame:
         prices = self.old.table(PRICES).filter(pl.col("effective_hourly").is_not_null())
@@ -101,9 +125,8 @@ class Releases:
         The first frame has one row for each, with the columns of _ROW, as they are now or were
         before; ``old_`` and the names of VALUES; is_new and is_old (the release has the row); price
         and old_price (floats, null if unknown); moving; and the columns of ``machines``. A start
-        date that is later than before makes no difference. Prices that change by the hour are left
-        out if they only moved and were not refused. The second frame is what ``judge`` returns for
-        the rows of a region and the tables of which they are.
+        date that is later than before makes no difference. The second frame is what ``judge``
+        returns for the rows of a region and the tables of which they are.
         """
         parts = list(
             in_parallel(lambda pair: self._batch(*pair, judge), batches(self.new, self.old))
@@ -113,7 +136,7 @@ class Releases:
 
     def _batch(self, new: Candidate, old: Candidate, judge: Judge) -> tuple[pl.DataFrame, ...]:
         rows = (
-            _differences(new, old)
+            _differences(new, old, self)
             .join(self.types, on="instance_type", how="left")
             .with_columns(
                 pl.col("family").fill_null(""),
@@ -126,10 +149,7 @@ class Releases:
                 moving=is_moving(),
             )
         )
-        refused = judge(rows, replace(self, new=new, old=old))
-        is_refused = pl.col("price_id").is_in(refused["price_id"].implode())
-        only_moved = pl.col("moving") & pl.col("is_new") & ~is_refused
-        return rows.filter(~only_moved), refused
+        return rows, judge(rows, replace(self, new=new, old=old))
 
 
 def is_moving() -> pl.Expr:
@@ -137,11 +157,11 @@ def is_moving() -> pl.Expr:
     return pl.col("purchase_option").is_in(MOVING_OPTIONS) | is_private_host()
 
 
-def _differences(new: Candidate, old: Candidate) -> pl.DataFrame:
+def _differences(new: Candidate, old: Candidate, releases: Releases) -> pl.DataFrame:
     before, after = (_values(side).collect() for side in (old, new))
     now = after.rename({name: f"new_{name}" for name in after.columns})
     if before["price_id"].equals(after["price_id"]):
-        ids = before.hstack(now.drop("new_price_id")).filter(_differs())["price_id"]
+        ids = before.hstack(now.drop("new_price_id")).filter(_differs(releases.now))["price_id"]
     else:  # joined by a hash: a quarter of the time
         before, now = (
             before.with_columns(id=pl.col("price_id").hash()),
@@ -149,8 +169,11 @@ def _differences(new: Candidate, old: Candidate) -> pl.DataFrame:
         )
         both = before.join(now, on="id", how="full", coalesce=True)
         absent = pl.col("price_id").is_null() | pl.col("new_price_id").is_null()
-        rows = both.filter(absent | _differs())
+        rows = both.filter(absent | _differs(releases.now))
         ids = rows.select(pl.coalesce("price_id", "new_price_id"))["price_id"]
+    if releases.wrong_pages.height:
+        wrong = new.table(PRICES).join(releases.wrong_pages.lazy(), on=PAGE, how="semi")
+        ids = pl.concat([ids, wrong.select("price_id").collect()["price_id"]])
     is_different = pl.col("price_id").is_in(ids.implode())
     then, now = (
         (_rows(side).filter(is_different) if ids.len() else _rows(side).clear()).collect()
@@ -161,13 +184,22 @@ def _differences(new: Candidate, old: Candidate) -> pl.DataFrame:
 
 def _values(candidate: Candidate) -> pl.LazyFrame:
     has = (pl.col(name).is_not_null() for name in IDS)
-    return candidate.table(PRICES).select("price_id", *COMPARED, "effective_from", *has)
+    return candidate.table(PRICES).select("price_id", *COMPARED, *DATES, *has)
 
 
-def _differs() -> pl.Expr:
-    earlier = (pl.col("new_effective_from") < pl.col("effective_from")).fill_null(False)
+def is_out_of_time(now: datetime, new: str = "", old: str = "old_") -> pl.Expr:
+    """Return whether a date lies before the one published, or a start too far ahead of now."""
+    start, seen = (pl.col(f"{new}{name}") for name in DATES)
     return pl.any_horizontal(
-        earlier,
+        start < pl.col(f"{old}effective_from"),
+        start > pl.max_horizontal(seen, pl.lit(now)) + limits.AHEAD,
+        seen < pl.col(f"{old}observed_at") - limits.CLOCK,
+    ).fill_null(False)
+
+
+def _differs(now: datetime) -> pl.Expr:
+    return pl.any_horizontal(
+        is_out_of_time(now, "new_", ""),
         *(pl.col(name).ne_missing(pl.col(f"new_{name}")) for name in COMPARED),
         *(pl.col(name) & ~pl.col(f"new_{name}") for name in IDS),
     )

@@ -8,18 +8,25 @@ import polars as pl
 from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES
 from hwprices.publish.gate.differences import Releases, machines
-from hwprices.publish.gate.prices import is_factor, out_of_range
+from hwprices.publish.gate.prices import is_factor, is_leap, refuse
+from hwprices.publish.gate.references import Reference
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 
+IDENTITY: Mapping[str, tuple[str, ...]] = {
+    "instance_types": ("arch", "cpu_vendor", "accelerators", "accelerator_kind", "bare_metal",
+                       "burstable"),
+    "regions": ("kind", "parent_region", "country", "continent"),
+    "component_prices": ("unit", "per", "currency"),
+}  # fmt: skip
+"""Columns that a vendor does not change."""
+
 SINGLE: Mapping[str, tuple[str, ...]] = {
     "instance_types": (
-        *("arch", "cpu_vendor", "vcpus", "physical_cores", "threads_per_core", "memory_gib"),
-        *("accelerators", "accelerator_count", "accelerator_memory_gib", "accelerator_kind"),
-        *("local_disk_gib", "network_gbps_baseline", "network_gbps_max", "bare_metal"),
-        "burstable",
+        *("vcpus", "physical_cores", "threads_per_core", "memory_gib", "accelerator_count"),
+        *("accelerator_memory_gib", "local_disk_gib", "network_gbps_baseline", "network_gbps_max"),
     ),
-    "regions": ("kind", "parent_region", "country", "continent", "latitude", "longitude"),
+    "regions": ("latitude", "longitude"),
     "component_prices": ("hourly", "price"),
 }
 """Columns of which every single change is held until it has been seen three times."""
@@ -33,22 +40,19 @@ COMMON: Mapping[str, tuple[str, ...]] = {
         "retirement_date",
     ),
     "availability": ("offered",),
-    "component_prices": ("unit", "per"),
 }
 """Columns of which changes are held where they are many."""
 
 TABLES_JUDGED = ("regions", "zones", "instance_types", "availability", "component_prices",
                  "spot_advice")  # fmt: skip
 
-TOLERANCE: Mapping[str, float] = {
-    "memory_gib": 0.1,  # vendors round GiB and GB
-    "accelerator_memory_gib": 0.1,
-    "hourly": 0.5,
-    "price": 0.5,
-    "latitude": 0.02,
-    "longitude": 0.02,
+TOLERANCE: Mapping[str, tuple[float, float]] = {
+    "hourly": (limits.SHARED_CUT, limits.SHARED_RISE),
+    "price": (limits.SHARED_CUT, limits.SHARED_RISE),
+    "latitude": (0.98, 1.02),
+    "longitude": (0.98, 1.02),
 }
-"""Relative change of a single figure that is published; that of others is held."""
+"""Factor by which a single figure may change unseen; others may not."""
 
 FOUND = {"row": pl.String, "field": pl.String, "region": pl.String, "instance_type": pl.String,
          "published_value": pl.String, "new_value": pl.String, "reason": pl.String,
@@ -61,6 +65,29 @@ def row_of(table: str) -> pl.Expr:
     return pl.concat_str(
         *(pl.col(name).cast(pl.String).fill_null("") for name in names if name != "provider"),
         separator=" ",
+    )
+
+
+def skus(cells: pl.DataFrame, releases: Releases) -> pl.Series:
+    """Return the SKUs whose price is held for good."""
+    table = "component_prices"
+    wrong = cells.filter(pl.col("reason").is_in(limits.LASTING), table=table)
+    rows = releases.new.table(table).select("sku_id", row=row_of(table)).collect()
+    return rows.join(wrong, on="row", how="semi")["sku_id"].unique()
+
+
+def of_parts(wrong: pl.DataFrame) -> pl.DataFrame:
+    """List the parts of prices that have not changed themselves."""
+    return wrong.select(
+        "reference",
+        row="price_id",
+        table=pl.lit("price_components"),
+        field=pl.lit("*"),
+        published_value=pl.lit("listed"),
+        new_value=pl.lit("changed"),
+        reason=pl.lit("parts"),
+        region=pl.lit(None, pl.String),
+        instance_type=pl.lit(None, pl.String),
     )
 
 
@@ -81,16 +108,23 @@ def _of(table: str, releases: Releases) -> Iterator[pl.DataFrame]:
     places = [pl.col(n) if n in old.columns else pl.lit(None, pl.String).alias(n) for n in named]
     gone = old.with_columns(places).join(new, on="row", how="anti")
     yield from _rows_lost(table, releases, old, gone)
-    columns = [*SINGLE.get(table, ()), *COMMON.get(table, ())]
-    columns = [name for name in TABLES[table].to_schema().columns if name not in OBSERVED
-               and (name in columns or TABLES[table].to_schema().columns[name].nullable)
-               and name in old.columns and name in new.columns]  # fmt: skip
     both = old.with_columns(places).join(new, on="row", how="inner", suffix="_new")
-    for name in columns:
-        yield from _column(table, name, both)
+    columns = [n for n in old.columns if f"{n}_new" in both.columns and n not in named]
+    differs = both.select(pl.col(n).ne_missing(pl.col(f"{n}_new")).any() for n in columns)
+    columns = [name for name in columns if differs[name].item()]
+    cells = pl.concat(
+        [pl.DataFrame(schema=FOUND), *(_column(table, n, both, releases) for n in columns)]
+    )
+    is_lasting = pl.col("reason").is_in(limits.LASTING).fill_null(False)
+    depends = is_lasting.any().over("row") & ~is_lasting
+    text = pl.lit("another figure of the row is held")
+    yield cells.with_columns(
+        reason=pl.when(depends).then(pl.lit("facts")).otherwise("reason"),
+        reference=pl.when(depends).then(text).otherwise("reference"),
+    ).filter(pl.col("reason").is_not_null())
 
 
-OBSERVED = ("observed_at", "raw_sha256", "source_url")
+OBSERVED = ("observed_at", "raw_sha256", "source_url", "effective_from")
 
 
 def _with_row(rows: pl.LazyFrame, table: str) -> pl.DataFrame:
@@ -117,11 +151,19 @@ def _rows_lost(
 
     Rows of machine types that have no price left went with the type.
     """
+    if table == "instance_types":
+        priced = gone.join(releases.new.priced_types, on="instance_type", how="semi")
+        yield _lost_cells(priced, "offered", pl.lit("it has prices still"))
     if "instance_type" in old.columns:
         before, now = (releases.old.priced_types, releases.new.priced_types)
         gone = gone.join(before.join(now, on="instance_type", how="anti"), on="instance_type",
                          how="anti")  # fmt: skip
     by = ["region"] if "region" in old.columns and table != "regions" else []
+    if by:
+        left = releases.new.table("regions").select("region").collect()
+        closed = gone.join(left, on="region", how="anti")
+        yield _lost_cells(closed, "closed", pl.lit("the region is gone"))
+        gone = gone.join(left, on="region", how="semi")
     counts = gone.with_columns(total=pl.lit(old.height), lost=pl.len())
     parts = [counts]
     if by:
@@ -132,16 +174,19 @@ def _rows_lost(
         worst = part.filter(
             (share > limits.SPOT_LOST) if table == "spot_advice" else limits.too_many()
         )
-        yield worst.select(
-            "row",
-            "region",
-            "instance_type",
-            field=pl.lit("*"),
-            published_value=pl.lit("listed"),
-            new_value=pl.lit(None, pl.String),
-            reason=pl.lit("lost" if part is not counts else "emptied"),
-            reference=pl.format("{} of {} rows are gone", "lost", "total"),
-        )
+        reason = "emptied" if part is counts else "closed"
+        yield _lost_cells(worst, reason, pl.format("{} of {} rows are gone", "lost", "total"))
+
+
+def _lost_cells(rows: pl.DataFrame, reason: str, reference: pl.Expr) -> pl.DataFrame:
+    return rows.select(
+        *("row", "region", "instance_type"),
+        field=pl.lit("*"),
+        published_value=pl.lit("listed"),
+        new_value=pl.lit(None, pl.String),
+        reason=pl.lit(reason),
+        reference=reference,
+    )
 
 
 def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
@@ -174,9 +219,25 @@ def _new_types(releases: Releases) -> Iterator[pl.DataFrame]:
     rows = new.with_columns(
         price_id="instance_type",
         is_old=pl.lit(False),
-        price=1.0,
-        old_price=pl.lit(None, pl.Float64),
+        move=pl.lit(None, pl.Float64),
     )
+    skus = (
+        side.table("component_prices").with_columns(
+            price_id=row_of("component_prices"), value=pl.col("hourly").cast(pl.Float64),
+            move=pl.lit(None, pl.Float64),
+        ).collect() for side in (releases.new, releases.old)
+    )  # fmt: skip
+    listed, before = skus
+    added = listed.join(before, on="price_id", how="anti")
+    kind = ("series", "component", "purchase_option", "term_months", "currency", "unit")
+    regions = Reference("family", pl.col("value"), kind, "region", limits.REGION_RANGE, least=1)
+    wrong = regions.refused(added, before)
+    is_wrong = pl.col("price_id").is_in(wrong["price_id"].implode())
+    most = is_wrong.mean().over("region") > limits.BESIDE
+    is_new = ~pl.col("region").is_in(before["region"].unique().implode())
+    text = pl.lit("most SKUs of the region are held")
+    rest = refuse(added, "family", most & is_new & ~is_wrong, text)
+    yield _refused_rows("component_prices", pl.concat([wrong, rest]))
     devices, apart = pl.when(pl.col("devices") > 0).then("devices"), "instance_type"
     levels = (
         (pl.col("memory_gib") / pl.col("vcpus"), ("family",), limits.FAMILY_MEMORY),
@@ -184,54 +245,69 @@ def _new_types(releases: Releases) -> Iterator[pl.DataFrame]:
         (pl.col("accelerator_memory_gib") / devices, ("accelerator",), limits.DEVICE_MEMORY),
     )
     for value, group, allowed in levels:
-        refused = out_of_range(rows, "family", old, value, group, apart, allowed)
-        yield refused.select(
-            row="price_id",
-            instance_type="price_id",
-            table=pl.lit("instance_types"),
-            field=pl.lit("*"),
-            new_value=pl.lit("new"),
-            reason="reason",
-            reference="reference",
-        )
+        refused = Reference("family", value, group, apart, allowed, least=1).refused(rows, old)
+        yield _refused_rows("instance_types", refused).with_columns(instance_type="row")
 
 
-def _column(table: str, name: str, both: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Refuse values of one column that changed, or that are gone in numbers."""
+def _refused_rows(table: str, refused: pl.DataFrame) -> pl.DataFrame:
+    """List new rows of a table that are refused; price_id is their key."""
+    return refused.select(
+        "reason",
+        "reference",
+        row="price_id",
+        table=pl.lit(table),
+        field=pl.lit("*"),
+        new_value=pl.lit("new"),
+        instance_type=pl.lit(None, pl.String),
+    )
+
+
+def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Return the values of a column that changed, with the reason for which they are refused."""
     now = f"{name}_new"
-    if both.schema[name] == pl.Date:  # a type without a date goes on
+    is_date = both.schema[name] == pl.Date
+    if is_date:  # a type without a date goes on
         both = both.with_columns(pl.col(name, now).fill_null(date.max))
-    had = both.filter(pl.col(name).is_not_null())
-    changed = had.filter(pl.col(now).is_not_null() & pl.col(name).ne_missing(pl.col(now)))
-    lost = had.filter(pl.col(now).is_null()).with_columns(
-        total=pl.lit(had.height), lost=pl.len()
-    ).filter(limits.too_many())  # fmt: skip
-    yield _cells(lost, name, pl.lit("emptied"),
-                 pl.format("{} of {} values are gone", "lost", "total"))  # fmt: skip
-    single = name in SINGLE.get(table, ())
-    if not changed.height or not (single or name in COMMON.get(table, ())):
-        return
-    share = changed.height / had.height
-    many = share > limits.FACTS_CHANGED and changed.height >= limits.FACTS_LEAST
-    reason = pl.lit("facts" if many else "fact")
-    if both.schema[name].is_numeric():
+    differs = both.filter(pl.col(name).ne_missing(pl.col(now)))
+    had = both[name].count()
+    changed = differs.select((pl.col(name).is_not_null() & pl.col(now).is_not_null()).sum()).item()
+    is_gone, is_filled = pl.col(now).is_null(), pl.col(name).is_null()
+    lost = differs.filter(is_gone).height
+    counts = pl.DataFrame({"lost": lost, "total": max(1, had)})
+    is_emptied = counts.select(limits.too_many()).item()
+    many = changed > limits.FACTS_CHANGED * had and changed >= limits.FACTS_LEAST
+    single, identity = name in SINGLE.get(table, ()), name in IDENTITY.get(table, ())
+    reason = pl.lit(None, pl.String)
+    if identity or (many and name in COMMON.get(table, ())):
+        reason = pl.when(~is_filled | many).then(pl.lit("facts"))
+    elif is_date:
+        far = pl.col(now) < releases.new.seen.date() - limits.PAST
+        reason = pl.when(far).then(pl.lit("facts"))
+    elif single:
         ratio = pl.col(now).cast(pl.Float64) / pl.col(name).cast(pl.Float64)
-        reason = pl.when(is_factor(ratio)).then(pl.lit("factor")).otherwise(reason)
-        if many is False:
-            changed = changed.filter((ratio - 1).abs() > TOLERANCE.get(name, 0.0))
-    if single or many:
-        text = pl.lit(f"{changed.height:,} of {had.height:,} values changed")
-        yield _cells(changed, name, reason, text)
+        wrong = is_factor(ratio, limits.FIGURE_FACTORS) & (
+            (pl.len() >= limits.FACTS_LEAST) | is_leap(ratio)
+        )
+        reason = (
+            pl.when(wrong).then(pl.lit("factor"))
+            .when(pl.lit(many)).then(pl.lit("facts"))
+            .when(ratio.is_between(*TOLERANCE.get(name, (1.0, 1.0)))).then(None)
+            .when(is_leap(ratio)).then(pl.lit("facts"))
+            .when(~is_filled).then(pl.lit("fact"))
+        )  # fmt: skip
+    reason = pl.when(is_gone).then(pl.lit("emptied") if is_emptied else None).otherwise(reason)
+    count = pl.when(is_gone).then(pl.lit(f"{lost:,} of {had:,} values are gone")).otherwise(
+        pl.lit(f"{changed:,} of {had:,} values changed")
+    )  # fmt: skip
+    return _cells(differs, name, reason, count)
 
 
 def _cells(rows: pl.DataFrame, name: str, reason: pl.Expr, reference: pl.Expr) -> pl.DataFrame:
-    return rows.select(
-        "row",
-        "region",
-        "instance_type",
+    cells = rows.with_columns(
         field=pl.lit(name),
         published_value=pl.col(name).cast(pl.String),
         new_value=pl.col(f"{name}_new").cast(pl.String),
         reason=reason,
         reference=reference,
     )
+    return cells.select(*FOUND)

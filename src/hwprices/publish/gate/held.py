@@ -109,14 +109,8 @@ def is_accepted(names: Collection[str]) -> pl.Expr:
 def is_released() -> pl.Expr:
     """Return whether a row came again unchanged as often, and for as long, as makes it news."""
     age = pl.col("last_seen") - pl.col("since")
-    new, old = (  # a price has its currency behind it
-        pl.col(name).str.split(" ").list.first().cast(float, strict=False)
-        for name in ("new_value", "published_value")
-    )
-    most = limits.RELEASED_WITHIN
     return (
         pl.col("reason").is_in(limits.RELEASED)
-        & (new / old).is_between(1 / most, most, closed="none").fill_null(True)
         & (pl.col("times_seen") >= limits.RELEASED_AFTER)
         & (age >= timedelta(hours=limits.RELEASED_HOURS))
     )

@@ -11,6 +11,9 @@ MOVED = 0.005
 FACTORS = (10, 12, 24, 60, 100, 720, 730, 744, 1000, 1024, 3600, 8760, 10_000)
 """What a mistaken unit multiplies or divides a figure by: cents, months, days, hours, bytes."""
 
+FIGURE_FACTORS = (*FACTORS, 8, 1.024, 1.048576, 1.073741824)
+"""Those of figures: bytes and bits, GB and GiB as well."""
+
 FACTOR_TOLERANCE = 0.002
 """Relative distance to one of FACTORS that rounded prices keep."""
 
@@ -20,8 +23,54 @@ SHARED_CUT, SHARED_RISE = 0.5, 1.25
 https://aws.amazon.com/blogs/aws/announcing-up-to-45-price-reduction-for-amazon-ec2-nvidia-gpu-accelerated-instances/
 """
 
-SPOT_RANGE = 5.0
+SPOT_RANGE = 3.0
 """A spot price moves by a smaller factor in a day."""
+
+LEAP = 2
+"""A value that is so many times, or such a part of, the published one stays held until a person
+accepts it: the largest cut of a list price on record is that of P5 in June 2025, to 0.56."""
+
+SAME = 1e-9
+"""Logarithm of a move that is none."""
+
+COUPLED = 0.001
+"""Moves that differ by less, as logarithms, have one cause: markets do not follow lists."""
+
+APART = 1.1
+"""A price moves by a smaller factor while the rest of its machine stays, in one region."""
+
+COPIES = 3
+"""So many prices of a family do not come to equal others of their machines in a day."""
+
+LEAST_OF_OTHER = 0.05
+"""Spot prices and commitments cost more than this share of on-demand: vendors speak of up to 90 %
+off."""
+
+AHEAD = timedelta(days=92)
+"""Prices do not begin later than this after the page was seen: vendors announce months ahead."""
+
+SMALL_LIST = 200
+"""A provider with fewer prices may change all of them by one factor."""
+
+LICENSE_CUT = (0.5, 0.72)
+"""No rate of a currency to the dollar lies there, so a cut in this range is not a mistaken one."""
+
+LEVEL_MOVE = (0.6, 1.5)
+"""A known price that moved by a factor in this range is not judged by its level."""
+
+ROUNDED = 0.5
+"""Prices of which a larger share of those that changed lost decimals were rounded on the way."""
+
+CLOUDS_RANGE = (0.6, 1.6)
+"""An accelerator costs between these times the least and the most of other clouds."""
+
+PER_DOLLAR = {"EUR": 0.92, "GBP": 0.78, "CHF": 0.87, "CAD": 1.37, "AUD": 1.5, "JPY": 150.0,
+              "CNY": 7.2, "INR": 85.0, "KRW": 1380.0, "BRL": 5.5, "TWD": 32.0, "SEK": 10.2,
+              "NOK": 10.6, "DKK": 6.8, "NZD": 1.65, "RUB": 90.0}  # fmt: skip
+"""Rates of the currencies that clouds list, rounded: European Central Bank, means of 2025."""
+
+RATE_RANGE = (0.7, 1.5)
+"""Vendors fix their rates for months, and some add taxes."""
 
 ALONE = 1.2
 """A price whose siblings in other regions stay moves by a smaller factor."""
@@ -32,6 +81,9 @@ SIBLINGS_SHARE = 0.5
 COMMON_SHARE = 0.3
 """More prices of a region, system, option, currency or provider do not move by one factor: vendors
 change families."""
+
+ONE_REGION = 0.9
+"""With a larger share of what moved in one region, it is the region that moved."""
 
 COMMON_SPREAD = 0.02
 """Moves that differ by less, relatively, are by one factor."""
@@ -77,8 +129,11 @@ SUM_TOLERANCE = 0.005
 CLOCK = timedelta(days=1)
 """Pages that are older than those published by more than this are an older list."""
 
-PARTS_TOLERANCE = 0.2
-"""Relative difference of a composed price and its parts; smaller ones are left to its siblings."""
+PARTS_TOLERANCE = 1e-5
+"""Relative difference of a composed price and the sum of its parts: ten decimals are kept."""
+
+RATE_TOLERANCE = 0.001
+"""Relative difference of a part's rate and what others pay for the SKU."""
 
 GROUP_LOST = ((200, 0.05), (20, 0.20), (3, 0.30))
 """(rows in a group, share that may be lost): chance can take a larger share of few rows."""
@@ -104,6 +159,9 @@ ADDED = 0.2
 RETIRED, LEAST_RETIRED = 0.02, 2
 """More types than this share and number do not retire in a day."""
 
+PAST = timedelta(days=366)
+"""A date of retirement that is named first does not lie further back."""
+
 REWORDED = 0.5
 """A larger share of a provider's prices is not taken by new words in a day: an estimate."""
 
@@ -127,19 +185,15 @@ GROUPS = (
 )
 """Groups of prices that one mistake changes together."""
 
-RELEASED_WITHIN = 2
-"""A value that is so many times, or such a part of, the published one stays held until a person
-accepts it: the largest cut of a list price on record is that of P5 in June 2025, to 0.56."""
-
 LASTING = (
-    *("unit", "sum", "factor", "older", "basis", "order", "series", "device", "twin", "regions"),
-    *("on_demand", "common", "license", "creep", "emptied", "market", "reworded", "offered"),
-    *("facts", "family", "beside"),
+    *("unit", "sum", "parts", "factor", "older", "basis", "page", "order", "copied", "leap"),
+    *("series", "device", "twin", "regions", "on_demand", "common", "mixed", "license", "apart"),
+    *("creep", "emptied", "market", "reworded", "offered", "lost", "facts", "family", "beside"),
 )
 """Reasons that only a mistake of ours explains: such a row stays held until it changes or is
 accepted. docs/gates.md says what each means."""
 
-RELEASED = ("parts", "jump", "alone", "added", "lost", "retired", "fact")
+RELEASED = ("jump", "alone", "added", "closed", "retired", "fact")
 """Reasons for which a row that comes again unchanged is released."""
 
 REASONS = (*LASTING, *RELEASED)
