@@ -2,10 +2,11 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "./app";
-import { cheapest, cheapestOfPrivateHosts, lowest, WAYS, type Price } from "./cheapest";
+import { cheapest, cheapestOfCommunity, lowest, type Price } from "./cheapest";
+import { WAYS } from "./prices";
 import { integer, number, usd } from "./format";
 import { acceleratorPage } from "./links";
-import { offerKey, privateTitle, type Release, type Row } from "./release";
+import { offerKey, communityTitle, type Release, type Row } from "./release";
 import { Figure, sourceLine, useSource, type Source } from "./source";
 import { list, listText } from "./state";
 
@@ -232,7 +233,7 @@ function PriceLines({ release, rows, show }: LineProps) {
     const title = release.providerTitle(provider);
     return [
       { provider, title, prices: cheapest(release) },
-      { provider, title: privateTitle(title), prices: cheapestOfPrivateHosts(release) },
+      { provider, title: communityTitle(title), prices: cheapestOfCommunity(release) },
     ];
   });
   const lines = sellers.flatMap((seller) =>
@@ -377,7 +378,7 @@ function lowestOffer(release: Release, accelerator: string, name: string): Price
   const code = device.code(accelerator);
   let best: Price | null = null;
   for (const row of code > 0 ? release.deviceRows : []) {
-    if (device.codes[row] !== code || release.isPrivateHost(row)) continue;
+    if (device.codes[row] !== code || release.isCommunity(row)) continue;
     const usd = column.number(row);
     if (usd !== null && (!best || usd < best.usd)) best = { usd, row };
   }

@@ -14,10 +14,10 @@ import { addressOf, format, parse, remember, type State, type View } from "./sta
 const TITLES: Record<View, string> = {
   offers: "Offers",
   compare: "Compare",
-  machine: "Which machine",
+  machine: "Recommend",
   accelerators: "Accelerators",
   charts: "Charts",
-  release: "This release",
+  release: "Release",
 };
 
 export interface ViewProps {

@@ -3,13 +3,14 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { day, integer, percent, usd, withUnit, words } from "./format";
-import { accelerators } from "./offers";
+import type { Basis } from "./prices";
+import { accelerators } from "./table";
 import { findOffer, offerKey, ownPrice, seller, type ColumnInfo, type Release } from "./release";
 import { acceleratorPage, machinePage } from "./links";
 
 const MOST_REGIONS = 40; // other regions listed in the dialog
 
-export function Details({ release, parameters, change }: ViewProps) {
+export function Details({ release, parameters, change }: ViewProps & { basis: Basis }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const row = parameters.open ? findOffer(release.offers, parameters.open) : null;
   useEffect(() => {

@@ -28,10 +28,10 @@ Machines = Literal["all", "accelerators"]
 LONGEST_NAME = 200  # characters of a file name; file systems allow 255 bytes
 
 PRICE_HEADINGS = {
-    "on_demand_usd_per_hour": "On demand",
+    "on_demand_usd_per_hour": "On-demand",
     "spot_usd_per_hour": "Spot",
-    "best_1y_usd_per_hour": "Best 1 year",
-    "best_3y_usd_per_hour": "Best 3 years",
+    "best_1y_usd_per_hour": "Best 1-year",
+    "best_3y_usd_per_hour": "Best 3-year",
 }
 """The price columns that pages of accelerators have."""
 

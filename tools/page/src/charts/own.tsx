@@ -3,7 +3,8 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
-import { cheapest, lowest, WAYS } from "../cheapest";
+import { cheapest, lowest } from "../cheapest";
+import { WAYS } from "../prices";
 import { integer, percent, usd } from "../format";
 import { breakEvenUse, ownedPerHour, type Machine } from "../ownership";
 import type { Ownership, Release } from "../release";

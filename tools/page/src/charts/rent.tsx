@@ -3,9 +3,10 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
-import { offersOf, WAYS } from "../cheapest";
+import { offersOf } from "../cheapest";
+import { WAYS } from "../prices";
 import { BY_NAME, usd } from "../format";
-import { privateTitle, type Release } from "../release";
+import { communityTitle, type Release } from "../release";
 import { Chart, color } from "./chart";
 
 interface Point {
@@ -38,7 +39,7 @@ export function RentChart({ release, parameters, change }: ViewProps) {
   const ways = WAYS.map(({ heading }) => heading).filter((way) => used.has(way));
   const titles = release.providerIds.map((id) => release.providerTitle(id));
   const lines = titles
-    .flatMap((title) => [title, privateTitle(title)])
+    .flatMap((title) => [title, communityTitle(title)])
     .flatMap((provider) => ways.map((way) => line({ provider, way })).filter((name) => used.has(name)));
   return (
     <Chart

@@ -3,7 +3,8 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
-import { cheapest, lowest, WAYS } from "../cheapest";
+import { cheapest, lowest } from "../cheapest";
+import { WAYS } from "../prices";
 import { number, usd } from "../format";
 import type { Release } from "../release";
 import { Chart, color } from "./chart";
