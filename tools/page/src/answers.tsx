@@ -1,4 +1,4 @@
-/** The view "Which machine": what `hwprices recommend` answers about models that many ask for. */
+/** The view "Recommend": what `hwprices recommend` answers about models that many ask for. */
 
 import type { ViewProps } from "./app";
 import { integer, money, number, usd } from "./format";
@@ -36,13 +36,24 @@ const PRICE: Column = {
   },
 };
 
+/** The range of a price, drawn on the scale of its list. */
+function PriceRange({ release: { answers }, row, most }: { release: Release; row: number; most: number }) {
+  const [low, high] = ["_low", ""].map((end) => answers.column(`usd_per_million_tokens${end}`).number(row));
+  if (low == null || high == null || most === 0) return null;
+  return (
+    <span class="range-bar" aria-hidden="true">
+      <span style={{ left: `${(low / most) * 100}%`, width: `${Math.max(2, ((high - low) / most) * 100)}%` }} />
+    </span>
+  );
+}
+
 const SERVING: Column[] = [
   PRICE,
   figure("Input", "$/1M", "usd_per_million_input_tokens", usd),
   figure("Output", "$/1M", "usd_per_million_output_tokens", usd),
   figure("$/h", "all", "usd_per_hour", usd),
   figure("tok/s", "cautious", "tokens_per_second_low", number),
-  figure("Users", "together", "concurrency", number),
+  figure("Users", "concurrent", "concurrency", number),
   figure("TTFT", "seconds", "seconds_to_first_token", number),
   figure("gCO₂e", "1M tokens", "gco2e_per_million_tokens", number),
 ];
@@ -69,9 +80,12 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
   const of = (where: string) => ofModel.filter((row) => release.answers.column("where").text(row) === where);
   return (
     <section class="answer" aria-label="The answer">
-      <h1>Which machine</h1>
-      <label>
-        Model{" "}
+      <h1 class="hidden">Recommend</h1>
+      <p class="words" role="status">
+        {headline(release, of("cloud")[0])}
+      </p>
+      <label class="field inline">
+        <span>Model</span>
         <select value={model.model_id} onChange={({ currentTarget }) => change({ model: currentTarget.value })}>
           {models.map(({ model_id: id, name }) => (
             <option key={id} value={id}>
@@ -80,11 +94,13 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
           ))}
         </select>
       </label>
-      <p class="words" role="status">
-        {headline(release, of("cloud")[0])}
-      </p>
+      <ul class="chips assumed" aria-label="Assumed">
+        {model.assumed.split(/[,;] /).map((part) => (
+          <li key={part}>{part}</li>
+        ))}
+      </ul>
       <p class="hint">
-        Assumed: {model.assumed}. A speed is <b>measured</b> (this model on this accelerator) or <b>modeled</b>; half of all
+        A speed is <b>measured</b> (this model on this accelerator) or <b>modeled</b>; half of all
         measurements are within the range of a price, and its upper end ranks.
       </p>
       <List release={release} title="To rent" rows={of("cloud")} columns={SERVING} />
@@ -123,6 +139,7 @@ interface ListProps {
 function List({ release, title, rows: shown, columns }: ListProps) {
   if (shown.length === 0) return null;
   const { answers } = release;
+  const most = Math.max(0, ...shown.map((row) => answers.column("usd_per_million_tokens").number(row) ?? 0));
   const filled = columns.filter(({ text }) => shown.some((row) => text(release, row) !== ""));
   return (
     <>
@@ -140,7 +157,7 @@ function List({ release, title, rows: shown, columns }: ListProps) {
                   <small>{unit}</small>
                 </th>
               ))}
-              <th>Basis</th>
+              <th>Evidence</th>
               <th>Accelerators</th>
             </tr>
           </thead>
@@ -154,6 +171,7 @@ function List({ release, title, rows: shown, columns }: ListProps) {
                 {filled.map(({ heading, text }) => (
                   <td class="figure" key={heading}>
                     {text(release, row)}
+                    {heading === PRICE.heading && <PriceRange release={release} row={row} most={most} />}
                   </td>
                 ))}
                 <td title={answers.column("measurement").text(row) || undefined}>

@@ -335,13 +335,15 @@ function without(question: string, words: string): string {
   return `${question.slice(0, place)} ${question.slice(place + words.length)}`.replace(/\s+/g, " ").trim();
 }
 
-const MOST_NAMED = 2; // of the GPUs or machines that a word means
+const MOST_NAMED = 2; // of the GPUs that a word means
 
 /** How the words of a search were read. */
 function meaningLabel(release: Release, { words: text, asks }: Meaning): string {
-  const named = (names: string[]) => (names.length > MOST_NAMED ? `${names.slice(0, MOST_NAMED).join(", ")} + ${names.length - MOST_NAMED}` : names.join(", "));
   const count = asks.count ? `${asks.count} × ` : "";
-  if (asks.accelerators) return `${count}${named([...asks.accelerators].map((id) => String(release.accelerators.get(id)?.name ?? id)))}`;
+  if (asks.accelerators) {
+    const names = [...asks.accelerators].map((id) => String(release.accelerators.get(id)?.name ?? id));
+    return names.length > MOST_NAMED ? `${text}: ${names.length} GPU models` : `${count}${names.join(", ")}`;
+  }
   if (asks.kinds) return `${count}${[...asks.kinds].map((kind) => (kind === "none" ? "no GPU" : kind.toUpperCase())).join(", ")}`;
   if (asks.count) return `${asks.count} GPUs`;
   if (asks.gpuMemory) return `GPU memory ≥ ${asks.gpuMemory} GiB`;

@@ -99,7 +99,7 @@ export function Row({ release, line, shown, sorted, basis, selected, full, open,
         if (info.name === "instance_type") return <Name key={info.name} release={release} line={line} offer={offer} open={open} act={act} />;
         const classes = [info.kind !== "text" && "figure", info.name === sorted && "sorted"].filter(Boolean).join(" ");
         return (
-          <td key={info.name} class={classes || undefined} data-label={info.heading}>
+          <td key={info.name} class={classes || undefined} data-label={rows && info.name === "device" ? "Cheapest machine" : info.heading}>
             <Cell release={release} info={info} row={row} basis={basis} model={Boolean(rows)} />
           </td>
         );

@@ -64,7 +64,7 @@ def _places(names: ReleaseWords) -> dict[str, list[int]]:
 def _place_words(names: ReleaseWords) -> set[str]:
     countries = {name for name, code in CODES.items() if code in names.countries}
     found = {*places.SHORT_CONTINENTS, *countries, *(code.lower() for code in names.countries)}
-    found |= {continent.replace("_", " ") for continent in CONTINENTS}
+    found |= {continent.replace("_", gap) for continent in CONTINENTS for gap in " _-"}
     for place in names.places:
         region = place.region.lower()
         parts = machines.normal(region).split("_")

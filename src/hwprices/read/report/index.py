@@ -1,14 +1,9 @@
 """Write index.html: the explorer with everything it needs inside, script, style and figures."""
 
-import base64
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 
 from hwprices.read.device import measured
 from hwprices.read.find.search import ANY, Search, machine_types, of_prices
@@ -17,6 +12,7 @@ from hwprices.read.ownership import DEFAULTS
 from hwprices.read.report import columns, payload
 from hwprices.read.report.about import about
 from hwprices.read.report.answers import answers
+from hwprices.read.report.bundle import bundled
 from hwprices.read.report.grammar import grammar
 from hwprices.read.report.pages import Machines
 from hwprices.read.report.past import changes, history
@@ -26,33 +22,6 @@ from hwprices.release.release import Release
 
 ROW_ORDER = ("provider", "instance_type", "region")
 """Rows of one machine type side by side: neighbours are alike, and gzip makes them small."""
-
-
-@dataclass(frozen=True)
-class Built:
-    """A file of the bundle that tools/page built, and its hash as a Content-Security-Policy has it.
-
-    The policy names the hash, so that the browser runs this script and no other.
-    """
-
-    text: str
-
-    @property
-    def csp_hash(self) -> str:
-        """The SHA-256 in base64."""
-        return base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()
-
-    @property
-    def markup(self) -> Markup:
-        """The text as it stands between <script> and </script>, which esbuild sees to."""
-        return Markup(self.text)  # noqa: S704 - our own file; the release has no part in it
-
-
-def bundled(name: str) -> Built:
-    """Read a file of the bundle."""
-    return Built(
-        (resources.files("hwprices.read.report") / "bundle" / name).read_text(encoding="utf-8")
-    )
 
 
 def index(dataset: Release, offers: pl.DataFrame, machines: Machines = "all") -> str:

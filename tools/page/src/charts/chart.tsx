@@ -6,7 +6,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface ChartProps {
   title: string;
-  /** What the chart shows, in one or two sentences: for everybody, and instead of it for some. */
+  /** What the chart shows, in one sentence. */
+  headline: string;
+  /** The same figures in words, for who hears the page. */
   words: string;
   plot: (width: number) => Plot.PlotOptions;
   /** What the plot is made from: it is drawn anew when one of these changes. */
@@ -19,7 +21,7 @@ export interface ChartProps {
 
 const MOST_ROWS = 200; // of the table below a chart
 
-export function Chart({ title, words, plot, inputs, table, children, legend }: ChartProps) {
+export function Chart({ title, headline, words, plot, inputs, table, children, legend }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [open, setOpen] = useState(false);
@@ -35,8 +37,9 @@ export function Chart({ title, words, plot, inputs, table, children, legend }: C
   return (
     <section class="chart">
       <h2>{title}</h2>
+      <p class="headline">{headline}</p>
       {children}
-      <p class="words">{words}</p>
+      <p class="words hidden">{words}</p>
       {legend && (
         <ul class="legend" aria-hidden="true">
           {legend.map(({ label, color }) => (
