@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { cheapest, cheapestOfCommunity, lowest, type Price } from "./cheapest";
-import { WAYS } from "./prices";
+import { flagOf, WAYS } from "./prices";
 import { integer, number, usd } from "./format";
 import { acceleratorPage } from "./links";
 import { offerKey, communityTitle, type Release, type Row } from "./release";
@@ -305,10 +305,12 @@ interface PriceFigureProps {
 
 function PriceFigure({ release, row, heading, price, show }: PriceFigureProps) {
   const count = release.offers.column("accelerator_count").number(price.row)!;
+  const flag = heading === WAYS[1].heading ? flagOf(release, price.row, WAYS[1].column) : "";
   const source: Source = {
     title: `${String(row.name)}: ${heading}`,
-    value: usd(price.usd),
+    value: `${usd(price.usd)}${flag && " ⚑"}`,
     lines: [
+      ...(flag ? [{ term: "Flagged", text: flag }] : []),
       { term: "How", text: `${usd(price.usd * count)} for the machine / ${number(count)} accelerators` },
       offerLine(release, price.row),
       { term: "Which", text: "The cheapest in USD over all regions of this provider: Linux, shared tenancy." },

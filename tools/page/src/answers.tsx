@@ -1,7 +1,7 @@
 /** The view "Recommend": what `hwprices recommend` answers about models that many ask for. */
 
 import type { ViewProps } from "./app";
-import { integer, money, number, usd } from "./format";
+import { estimate, integer, money, number, usd } from "./format";
 import { acceleratorPage, machinePage } from "./links";
 import { hoursOfUse } from "./ownership";
 import type { Release } from "./release";
@@ -32,7 +32,7 @@ const PRICE: Column = {
   unit: "input and output",
   text: ({ answers }, row) => {
     const [low, high] = ["_low", ""].map((end) => answers.column(`usd_per_million_tokens${end}`).number(row));
-    return low == null || high == null ? "" : `${usd(low)}–${money(high)}`;
+    return low == null || high == null ? "" : `${estimate(low)}–${estimate(high).slice(1)}`;
   },
 };
 
@@ -49,8 +49,8 @@ function PriceRange({ release: { answers }, row, most }: { release: Release; row
 
 const SERVING: Column[] = [
   PRICE,
-  figure("Input", "$/1M", "usd_per_million_input_tokens", usd),
-  figure("Output", "$/1M", "usd_per_million_output_tokens", usd),
+  figure("Input", "$/1M", "usd_per_million_input_tokens", estimate),
+  figure("Output", "$/1M", "usd_per_million_output_tokens", estimate),
   figure("$/h", "all", "usd_per_hour", usd),
   figure("tok/s", "cautious", "tokens_per_second_low", number),
   figure("Users", "concurrent", "concurrency", number),
@@ -104,7 +104,7 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
         measurements are within the range of a price, and its upper end ranks.
       </p>
       <List release={release} title="To rent" rows={of("cloud")} columns={SERVING} />
-      <List release={release} title="To buy" rows={of("local")} columns={[...BUYING, ...SERVING]} />
+      <List release={release} title="To buy" rows={of("local")} columns={[...BUYING, ...SERVING.filter(({ unit }) => unit !== "$/1M")]} />
       <h2>In a terminal</h2>
       <pre>hwprices recommend --model {model.model_id}</pre>
       <p class="hint">
@@ -123,10 +123,10 @@ function rows({ answers }: Release, column: string, value: string): number[] {
 function headline(release: Release, row: number | undefined): string {
   if (row === undefined) return "No machine of this release serves it as assumed.";
   const { answers } = release;
-  const nodes = integer(answers.column("nodes").number(row)!);
-  const place = `${release.providerTitle(answers.column("provider").text(row))} in ${answers.column("region").text(row)}`;
+  const nodes = answers.column("nodes").number(row)!;
+  const place = `${release.providerTitle(answers.column("provider").text(row))}, ${answers.column("region").text(row)}`;
   const speed = number(answers.column("tokens_per_second_per_user").number(row)!);
-  return `Serve it on ${nodes} × ${answers.column("machine").text(row)} at ${place}: ${PRICE.text(release, row)} per 1M tokens at ${speed} tok/s per user.`;
+  return `Serve it on ${nodes > 1 ? `${integer(nodes)} × ` : ""}${answers.column("machine").text(row)} (${place}): ${PRICE.text(release, row)} per 1M tokens at ${speed} tok/s per user.`;
 }
 
 interface ListProps {
@@ -162,9 +162,9 @@ function List({ release, title, rows: shown, columns }: ListProps) {
             </tr>
           </thead>
           <tbody>
-            {shown.map((row) => (
+            {shown.map((row, position) => (
               <tr key={row}>
-                <td class="figure muted">{answers.column("rank").number(row)}</td>
+                <td class="figure muted">{position + 1}</td>
                 <th scope="row" class="machine">
                   <Name release={release} row={row} />
                 </th>

@@ -120,6 +120,11 @@ const FLAGS: Record<string, { columns: RegExp; text: string }> = {
   availability_unknown: { columns: /./, text: "not known whether one is free" },
 };
 
+/** Whether a spot price is not below the on-demand price, or is that price again. */
+export function isSpotFlagged({ offers }: Release, row: number): boolean {
+  return /spot_(equals|above)_on_demand/.test(offers.column("flags").text(row));
+}
+
 /** What is to be known of a price, or nothing. */
 export function flagOf(release: Release, row: number, column: string): string {
   const flags = release.offers.column("flags").text(row).split(", ");

@@ -4,7 +4,7 @@ import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
 import { percent } from "../format";
-import { flagOf } from "../prices";
+import { isSpotFlagged } from "../prices";
 import type { Release } from "../release";
 import { Chart, color } from "./chart";
 
@@ -86,7 +86,7 @@ function rangesOf(release: Release): Range[] {
     if (spot!.codes[row] === 0 || onDemand!.codes[row] === 0) continue;
     const key = `${device!.text(row)}\n${provider!.text(row)}`;
     const share = spot!.number(row)! / onDemand!.number(row)!;
-    if (!flagOf(release, row, "spot_usd_per_hour")) honest.add(key);
+    if (!isSpotFlagged(release, row)) honest.add(key);
     const list = shares.get(key);
     if (list) list.push(share);
     else shares.set(key, [share]);
