@@ -141,7 +141,7 @@ def test_filters_leave_the_offers_that_the_parquet_has(wide: Visit, offers: pl.D
 
 
 def test_the_first_view_is_gpus_by_price_without_community_hosts(wide: Visit) -> None:
-    """3.29 at RunPod's data centers, 55.04 / 8 at AWS, 88.49 / 8 at Google Cloud, Azure 98.32 / 8."""
+    """RunPod 3.29, AWS 55.04 / 8, Google Cloud 88.49 / 8, Azure 98.32 / 8."""
     page = wide.go("offers")
     prices = wide.column("On-demand")
     shown = zip(wide.column("Name"), prices, strict=True)
@@ -377,10 +377,34 @@ def test_a_way_to_buy_is_sorted_by_its_price(wide: Visit, offers: pl.DataFrame) 
 
 QUESTIONS = (
     *("8xh100", "8 h100", "H100x8", "h100 sxm", "2x h100", "gpu 80gb", "gpus", "8x gpu", "cpu"),
-    *("trainium2", "google", "aws h100", "north_america", "north america", "us", "us-east", "useast"),
+    *(
+        "trainium2",
+        "google",
+        "aws h100",
+        "north_america",
+        "north america",
+        "us",
+        "us-east",
+        "useast",
+    ),
     *("us-east-1", "iowa", "germany", "p5", "p5.48xlarge", "nd96isr h100 v5", "m5", "arm", "x86"),
-    *("4 vcpu", "16cpu", "192 cores 2048gb", "spot", "on demand h100", "spot l4", "on demand under 30$/h"),
-    *("on demand h100 < 60", "on demand below 3 usd", "cheapest h100 in virginia", "windows", "1y", "all upfront"),
+    *(
+        "4 vcpu",
+        "16cpu",
+        "192 cores 2048gb",
+        "spot",
+        "on demand h100",
+        "spot l4",
+        "on demand under 30$/h",
+    ),
+    *(
+        "on demand h100 < 60",
+        "on demand below 3 usd",
+        "cheapest h100 in virginia",
+        "windows",
+        "1y",
+        "all upfront",
+    ),
 )
 
 

@@ -19,8 +19,7 @@ MODELS = (
 """Models that the page answers about; each takes about 0.1 s."""
 
 YEARS_ON_SALE = 4
-"""Machines to buy are shown for so many years after their release: the DGX H100 of 2022 is the oldest
-in 2026."""
+"""Machines to buy are shown for so many years after their release."""
 
 MOST = 15  # machines to rent of an answer, and as many to buy
 
@@ -55,7 +54,6 @@ def answers(dataset: Tables) -> tuple[list[dict[str, Any]], pl.DataFrame]:
 
 def too_old_to_buy(dataset: Tables) -> list[str]:
     """List the machines to buy that are no longer on sale, by id."""
-    year = pl.col("release_year")
-    local = dataset.scan("local_hardware").select("device_id", "release_year", "as_of").collect()
-    newest = local["as_of"].max()
-    return [] if newest is None else local.filter(year < newest.year - YEARS_ON_SALE)["device_id"].to_list()
+    is_old = pl.col("release_year") < pl.col("as_of").dt.year().max() - YEARS_ON_SALE
+    local = dataset.scan("local_hardware").filter(is_old).select("device_id").collect()
+    return local["device_id"].to_list()

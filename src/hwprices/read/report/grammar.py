@@ -1,7 +1,7 @@
 """Ship the words that ``find`` understands with the page, so that both read a question alike.
 
-The vocabulary and the patterns are those of ``read.find``: what a word of a place means is looked up
-there, once for each word that the release has a use for. ``tools/page/src/grammar.ts`` reads
+The vocabulary and the patterns are those of ``read.find``: what a word of a place means is looked
+up there, once for each word that the release has a use for. ``tools/page/src/grammar.ts`` reads
 questions with them.
 """
 

@@ -121,7 +121,11 @@ def system_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
     A column is named after system and price: ``windows:best_1y_usd_per_hour``. The cheapest price
     counts, as in the columns of Linux; ``windows:on_demand_hourly`` is in the offer's currency.
     """
-    option, term, usd = pl.col("purchase_option"), pl.col("term_months"), pl.col("currency") == "USD"
+    option, term, usd = (
+        pl.col("purchase_option"),
+        pl.col("term_months"),
+        pl.col("currency") == "USD",
+    )
     amounts = {
         "on_demand_hourly": option == "on_demand",
         "on_demand_usd_per_hour": usd & (option == "on_demand"),

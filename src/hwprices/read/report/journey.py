@@ -124,7 +124,10 @@ class Explained:
 
 def _fact(price: dict[str, Any]) -> dict[str, Any]:
     skus = [sku for sku, _ in price["sources"]]
-    return {name: price[name] for name in SHOWN} | {"skus": skus, "observed_at": price["observed_at"]}
+    return {name: price[name] for name in SHOWN} | {
+        "skus": skus,
+        "observed_at": price["observed_at"],
+    }
 
 
 def fields(trace: Trace) -> list[tuple[str, str]]:

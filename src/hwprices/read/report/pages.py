@@ -229,7 +229,8 @@ class ReportPages:
             shards.setdefault(shard(str(provider), str(name)), {})[str(name)] = figures
             by_provider.setdefault(str(provider), []).append(str(name))
         yield ReportPage(
-            "machine.html", render("machine.html", up="", script=bundled("machine.js"), **self.common)
+            "machine.html",
+            render("machine.html", up="", script=bundled("machine.js"), **self.common),
         )
         for path, machines in shards.items():
             yield ReportPage(path, f'machines("{payload.compressed_json(machines)}")\n')
@@ -239,7 +240,7 @@ class ReportPages:
     def _machine(
         self, machine: Mapping[str, Any], offers: pl.DataFrame, journeys: Journeys
     ) -> dict[str, Any]:
-        """Collect what the page of a machine type shows, as ``tools/page/src/machine.tsx`` reads it."""
+        """Collect what ``tools/page/src/machine.tsx`` shows of a machine type."""
         options = [
             column
             for column in offers.columns
