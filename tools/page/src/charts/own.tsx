@@ -84,7 +84,7 @@ export function OwnChart({ release, parameters, change }: ViewProps) {
           ...[-8, 12].map((dy, odd) =>
             Plot.text(
               rented.filter((_, position) => position % 2 === odd),
-              { x: 1, y: "usd", text: ({ heading, offer }: Rented) => `${heading}: ${offer}`, textAnchor: "end", dy, fontSize: 12 },
+              { x: 1, y: "usd", text: ({ heading, offer }: Rented) => `${heading}: ${offer}`, textAnchor: "end", dy },
             ),
           ),
           Plot.line(curve.filter(({ usd: price }) => price <= top), { x: "use", y: "usd", stroke: OWNED, strokeWidth: 3 }),

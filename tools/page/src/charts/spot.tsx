@@ -47,7 +47,7 @@ export function SpotChart({ release }: ViewProps) {
       plot={(width) => ({
         width,
         height: 60 + devices.length * 22,
-        marginLeft: width < 500 ? 120 : 190,
+        marginLeft: width < 500 ? 130 : 210,
         marginRight: 20,
         x: { label: "Spot price as a share of the on-demand price →", percent: true, grid: true, zero: true },
         y: { label: null, domain: devices, tickFormat: (name: string) => shortened(name, width < 500 ? 18 : 30) },

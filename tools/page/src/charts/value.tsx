@@ -12,7 +12,7 @@ import { Chart, color } from "./chart";
 const FORMATS = { bf16: "BF16", fp16: "FP16", fp8: "FP8" } as const;
 type Format = keyof typeof FORMATS;
 
-const LETTER = 6; // pixels, about, of a letter and of a line of the names
+const LETTER = 7; // pixels, about, of a letter and of a line of the names
 const LINE = 14;
 
 interface Point {
@@ -60,7 +60,7 @@ export function ValueChart({ release, parameters, change }: ViewProps) {
             title: ({ name, price, perWatt }: Point) =>
               `${name}\n${usd(price)} per PFLOPS and hour\n${number(perWatt)} TFLOPS/W`,
           }),
-          Plot.text(labelled(points, width), { x: "perWatt", y: "price", text: shortName, dx: 12, textAnchor: "start", fontSize: 10.5 }),
+          Plot.text(labelled(points, width), { x: "perWatt", y: "price", text: shortName, dx: 12, textAnchor: "start" }),
         ],
       })}
     >
