@@ -19,6 +19,7 @@ export interface ChartProps {
   legend?: { label: string; color: string }[];
 }
 
+const MARGIN = 42; // pixels, for the numbers of an axis and its name below them
 const MOST_ROWS = 200; // of the table below a chart
 
 export function Chart({ title, headline, words, plot, inputs, table, children, legend }: ChartProps) {
@@ -109,7 +110,7 @@ function Rows({ title, table }: Pick<ChartProps, "title" | "table">) {
 
 /** Plot's own style element is left out: the policy forbids it, and page.css has the rules. */
 function drawn(options: Plot.PlotOptions, title: string, words: string): Element {
-  const figure = Plot.plot({ className: "plot", ...options, ariaLabel: title, ariaDescription: words });
+  const figure = Plot.plot({ className: "plot", marginBottom: MARGIN, ...options, ariaLabel: title, ariaDescription: words });
   figure.querySelectorAll("style").forEach((style) => style.remove());
   // it is one picture: its groups have no role, and so must have no label
   figure.querySelectorAll("[aria-label]").forEach((group) => group.removeAttribute("aria-label"));

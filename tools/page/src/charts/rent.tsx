@@ -25,7 +25,7 @@ export interface Family {
 }
 
 const LEAST_MARGIN = 150; // pixels, for the names of the lines
-const LETTER = 7; // pixels, about, of a letter of these names
+const LETTER = 7.2; // pixels, about, of a letter of these names
 const TICK = 10; // pixels between a name and its line
 
 const MAX_POINTS = 1500; // dots of one chart; beyond that only the cheapest machine of each region

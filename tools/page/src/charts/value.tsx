@@ -43,7 +43,7 @@ export function ValueChart({ release, parameters, change }: ViewProps) {
         width,
         height: Math.min(440, Math.max(320, width * 0.6)),
         marginLeft: 48,
-        marginRight: width < 500 ? 24 : 90,
+        marginRight: width < 500 ? 24 : 120,
         insetTop: 14,
         insetBottom: 14,
         x: { label: "TFLOPS/W, dense peak and TDP →", grid: true, type: "linear", nice: true },
@@ -104,7 +104,7 @@ function labelled(points: Point[], width: number): Point[] {
   const logs = points.map(({ price }) => Math.log(price));
   const [low, high] = [Math.min(...logs), Math.max(...logs)];
   const box = ({ perWatt, price, name }: Point) => {
-    const left = (perWatt / highest) * (width - 140);
+    const left = (perWatt / highest) * (width - 170);
     const top = ((high - Math.log(price)) / (high - low || 1)) * 260;
     return { left, right: left + 20 + shortName({ name }).length * LETTER, top, bottom: top + LINE };
   };
