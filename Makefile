@@ -74,7 +74,7 @@ check: $(VENV)/.synced  ## lint, format, types, import directions, generated doc
 docs: $(VENV)/.synced  ## write the generated pages, and build the documentation site into site/
 	@for tool in $(GENERATORS) $(REFERENCES); do $(BIN)/python -m tools.$$tool || exit 1; done
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet  # the variable hides an advertisement
-	@if test -f data/latest.json; then $(BIN)/hwprices report --root data --out site/report; fi
+	@$(BIN)/hwprices report --root $(if $(wildcard data/latest.json),data,data/demo) --out site/report
 
 bench: $(VENV)/.synced  ## performance: every script of bench/ at full size, and one table
 	@$(BIN)/python -m bench

@@ -1,6 +1,6 @@
 """Write pages from outside docs/ on the documentation site: hooks for mkdocs, named in mkdocs.yml.
 
-The README is the first page, and each provider's README is a page under "Providers". Links between
+The README is a page, and each provider's README is a page under "Providers". Links between
 pages are rewritten from places in the checkout to places on the site. A link to a file that is not
 on the site becomes its path.
 """
@@ -16,7 +16,7 @@ from mkdocs.structure.pages import Page
 PROJECT = Path(__file__).resolve().parents[1]
 
 PAGES = {
-    "README.md": "index.md",
+    "README.md": "readme.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",

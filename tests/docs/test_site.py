@@ -37,8 +37,9 @@ def site(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def test_the_readme_is_the_first_page(site: Path) -> None:
-    text = (site / "index.html").read_text()
+def test_the_first_page_shows_a_report_and_the_readme_is_a_page(site: Path) -> None:
+    assert '<iframe src="report/index.html"' in (site / "index.html").read_text()
+    text = (site / "readme.html").read_text()
     assert 'href="known-wrong-numbers.html"' in text
     assert "github.com" not in text  # nothing is linked that is not part of the project
 

@@ -403,7 +403,7 @@ class Release:
 
 
 def with_private_hosts(release: Release, machines: list[str]) -> Release:
-    """Give the release in which these machine types are rented out by private people."""
+    """Give the release in which these machine types are rented out by community hosts."""
     private = pl.col("instance_type").is_in(machines)
     offers = release.tables["offers"].with_columns(
         provider=pl.when(private).then(pl.lit("runpod")).otherwise("provider"),

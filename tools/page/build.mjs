@@ -2,6 +2,7 @@
 // from. tests/read/report/test_bundle.py computes the digest again and says when to build anew.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import { build } from "esbuild";
 
 const BUNDLE = "../../src/hwprices/read/report/bundle";
@@ -19,7 +20,7 @@ for (const name of sources) {
 }
 
 const result = await build({
-  entryPoints: { page: "src/main.tsx", "page.css": "src/page.css" },
+  entryPoints: { page: "src/main.tsx", machine: "src/machine.tsx", "page.css": "src/page.css" },
   outdir: BUNDLE,
   outExtension: {},
   bundle: true,
@@ -32,7 +33,7 @@ const result = await build({
 });
 
 for (const file of result.outputFiles) {
-  const name = file.path.endsWith(".css") ? "page.css" : "page.js";
+  const name = basename(file.path).replace(".css.css", ".css");
   writeFileSync(`${BUNDLE}/${name}`, file.text.trimEnd() + "\n");
 }
 

@@ -105,7 +105,7 @@ def test_the_page_opens_filters_and_answers_in_firefox(firefox: Firefox, folder:
         assert firefox.evaluate("document.querySelector('h1').textContent.length > 0")
     firefox.go(f"{folder.as_uri()}/index.html#offers?q=p5.48")
     assert firefox.evaluate("document.querySelector('.found b').textContent") == "1"
-    firefox.evaluate("document.querySelector('.list .machine button').click()")
+    firefox.evaluate("document.querySelector('.list tbody .machine a').click()")
     dialog = firefox.evaluate(
         "new Promise((done) => { const look = () => {"
         " const dialog = document.querySelector('dialog[open]');"

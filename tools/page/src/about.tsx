@@ -8,7 +8,7 @@ export function About({ release }: ViewProps) {
   const { about } = release.facts;
   return (
     <section class="prose">
-      <h1>This release</h1>
+      <h1>Release</h1>
       {release.sampleOnly && (
         <p class="note">
           These figures are the <b>sample</b> that comes with hwprices: real prices of a few regions, recorded on

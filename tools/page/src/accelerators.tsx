@@ -2,10 +2,11 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "./app";
-import { cheapest, cheapestOfPrivateHosts, lowest, WAYS, type Price } from "./cheapest";
+import { cheapest, cheapestOfCommunity, lowest, type Price } from "./cheapest";
+import { flagOf, WAYS } from "./prices";
 import { integer, number, usd } from "./format";
 import { acceleratorPage } from "./links";
-import { offerKey, privateTitle, type Release, type Row } from "./release";
+import { offerKey, communityTitle, type Release, type Row } from "./release";
 import { Figure, sourceLine, useSource, type Source } from "./source";
 import { list, listText } from "./state";
 
@@ -31,10 +32,10 @@ const SHEET_LINES: Line[] = [
   { heading: "Architecture", column: "architecture" },
   { heading: "Form", column: "form_factor" },
   { heading: "Memory", column: "memory_gb", unit: "GB" },
-  { heading: "Kind of memory", column: "memory_type" },
+  { heading: "Memory type", column: "memory_type" },
   { heading: "Bandwidth", column: "memory_bandwidth_gbs", unit: "GB/s" },
-  { heading: "Link between devices", column: "interconnect" },
-  { heading: "Link bandwidth", column: "interconnect_gbs", unit: "GB/s" },
+  { heading: "Interconnect", column: "interconnect" },
+  { heading: "Interconnect bandwidth", column: "interconnect_gbs", unit: "GB/s" },
   { heading: "Power", column: "tdp_w", unit: "W" },
 ];
 
@@ -65,7 +66,19 @@ export function Accelerators({ release, parameters, change }: ViewProps) {
     <section class="sheet-view">
       <div class="title-row">
         <h1>Accelerators</h1>
-        <p>Up to six side by side. Click a figure to see where it comes from.</p>
+        <label>
+          <span class="hidden">Add an accelerator</span>
+          <input type="search" list="devices" placeholder="Add a GPU: H200, MI300X, L4 …" disabled={chosen.length >= MOST} onInput={({ currentTarget: input }) => {
+            const row = release.facts.accelerators.find(({ name }) => name === input.value);
+            if (!row) return;
+            input.value = "";
+            toggle(String(row.accelerator_id));
+          }} />
+          <datalist id="devices">
+            {release.facts.accelerators.map(({ accelerator_id: id, name }) => !chosen.includes(String(id)) && <option key={id} value={String(name)} />)}
+          </datalist>
+        </label>
+        <p>Up to six. Click a figure for its source.</p>
       </div>
       <div class="scroll sheet" tabIndex={0} role="region" aria-label="Accelerators side by side, scrollable">
         <table class="compare">
@@ -98,18 +111,18 @@ export function Accelerators({ release, parameters, change }: ViewProps) {
               <RateLine key={format} release={release} format={format} heading={heading} rows={rows} show={show} />
             ))}
           </Group>
-          <Group heading="One accelerator for an hour, from, USD" columns={rows.length}>
+          <Group heading="Cheapest price, $/GPU-h" columns={rows.length}>
             <PriceLines release={release} rows={rows} show={show} />
           </Group>
-          <Group heading="USD per PFLOPS and hour, on demand" columns={rows.length}>
+          <Group heading="$/PFLOPS-h, on-demand" columns={rows.length}>
             {(["bf16", "fp8"] as const).map((format) => (
               <PflopLine key={format} release={release} format={format} rows={rows} show={show} />
             ))}
           </Group>
-          <Group heading="USD per million tokens, from measurements" columns={rows.length}>
+          <Group heading="$/1M tokens, from measurements" columns={rows.length}>
             <TokenLines release={release} rows={rows} show={show} />
           </Group>
-          <Group heading="Measured, per accelerator of the system that stands for it" columns={rows.length}>
+          <Group heading="MLPerf results per accelerator" columns={rows.length} folded>
             <MeasuredLines release={release} rows={rows} show={show} />
           </Group>
         </table>
@@ -120,20 +133,35 @@ export function Accelerators({ release, parameters, change }: ViewProps) {
   );
 }
 
-function Group({ heading, columns, children }: { heading: string; columns: number; children: preact.ComponentChildren }) {
+interface GroupProps {
+  heading: string;
+  columns: number;
+  /** Whether its lines are shown on a click only. */
+  folded?: boolean;
+  children: preact.ComponentChildren;
+}
+
+function Group({ heading, columns, folded, children }: GroupProps) {
+  const [open, setOpen] = useState(!folded);
   return (
     <tbody>
       <tr class="group">
         <th scope="rowgroup" colSpan={columns + 1}>
-          {heading}
+          {folded ? (
+            <button type="button" class="plain" aria-expanded={open} onClick={() => setOpen(!open)}>
+              {open ? "▾" : "▸"} {heading}
+            </button>
+          ) : (
+            heading
+          )}
         </th>
       </tr>
-      {children}
+      {open && children}
     </tbody>
   );
 }
 
-/** Those in the address; else, of the newer ones that are sold, those in the most regions. */
+/** Those in the address; else, of the newer ones, those that the most clouds sell. */
 function chosenDevices(release: Release, text: string | undefined): string[] {
   if (text !== undefined) return list(text).filter((id) => release.accelerators.has(id)).slice(0, MOST);
   const prices = cheapest(release);
@@ -141,9 +169,9 @@ function chosenDevices(release: Release, text: string | undefined): string[] {
     (row) => lowest(prices.get(String(row.accelerator_id)), WAYS[0].column) && row.bf16_dense_tflops,
   );
   const newer = sold.filter((row) => Number(row.release_year ?? 0) >= NEWER_SINCE);
-  const regions = (row: Row) => Number(row.region_count ?? 0);
+  const clouds = (row: Row) => prices.get(String(row.accelerator_id))!.size;
   return (newer.length > 0 ? newer : sold)
-    .sort((one, other) => regions(other) - regions(one))
+    .sort((one, other) => clouds(other) - clouds(one))
     .slice(0, FIRST_SHOWN)
     .map((row) => String(row.accelerator_id));
 }
@@ -232,7 +260,7 @@ function PriceLines({ release, rows, show }: LineProps) {
     const title = release.providerTitle(provider);
     return [
       { provider, title, prices: cheapest(release) },
-      { provider, title: privateTitle(title), prices: cheapestOfPrivateHosts(release) },
+      { provider, title: communityTitle(title), prices: cheapestOfCommunity(release) },
     ];
   });
   const lines = sellers.flatMap((seller) =>
@@ -277,10 +305,12 @@ interface PriceFigureProps {
 
 function PriceFigure({ release, row, heading, price, show }: PriceFigureProps) {
   const count = release.offers.column("accelerator_count").number(price.row)!;
+  const flag = heading === WAYS[1].heading ? flagOf(release, price.row, WAYS[1].column) : "";
   const source: Source = {
     title: `${String(row.name)}: ${heading}`,
-    value: usd(price.usd),
+    value: `${usd(price.usd)}${flag && " ⚑"}`,
     lines: [
+      ...(flag ? [{ term: "Flagged", text: flag }] : []),
       { term: "How", text: `${usd(price.usd * count)} for the machine / ${number(count)} accelerators` },
       offerLine(release, price.row),
       { term: "Which", text: "The cheapest in USD over all regions of this provider: Linux, shared tenancy." },
@@ -339,7 +369,7 @@ function TokenLines({ release, rows, show }: LineProps) {
       {columns.map((info) => (
         <tr key={info.name}>
           <th scope="row">
-            {TOKENS.exec(info.name)![1]!.replaceAll("_", " ")} <small>{LENGTHS.exec(info.description)?.[0]}</small>
+            {modelName(TOKENS.exec(info.name)![1]!)} <small>{LENGTHS.exec(info.description)?.[0]}</small>
           </th>
           {rows.map((row) => {
             const price = lowestOf(row, info.name);
@@ -377,7 +407,7 @@ function lowestOffer(release: Release, accelerator: string, name: string): Price
   const code = device.code(accelerator);
   let best: Price | null = null;
   for (const row of code > 0 ? release.deviceRows : []) {
-    if (device.codes[row] !== code || release.isPrivateHost(row)) continue;
+    if (device.codes[row] !== code || release.isCommunity(row)) continue;
     const usd = column.number(row);
     if (usd !== null && (!best || usd < best.usd)) best = { usd, row };
   }
@@ -389,6 +419,11 @@ function measuredSystem(result: Row): string {
   return count ? `${String(result.system)}, ${integer(count)} accelerator${count === 1 ? "" : "s"}` : String(result.system);
 }
 
+/** One spelling of a model: llama31_405b and llama3_1_405b are llama3.1-405b. */
+function modelName(text: string): string {
+  return text.replaceAll("_", "-").replace(/^llama(\d)-?(\d)-/, "llama$1.$2-");
+}
+
 function lengthsOf(result: Row): string {
   return `${integer(Number(result.input_tokens))} tokens in, ${integer(Number(result.output_tokens))} out`;
 }
@@ -396,7 +431,7 @@ function lengthsOf(result: Row): string {
 function MeasuredLines({ release, rows, show }: LineProps) {
   const ids = new Set(rows.map((row) => row.accelerator_id));
   const own = release.facts.benchmarks.filter((result) => ids.has(result.accelerator_id));
-  const kinds = Map.groupBy(own, (result) => `${String(result.model)}, ${String(result.scenario)}`);
+  const kinds = Map.groupBy(own, (result) => `${modelName(String(result.model))}, ${String(result.scenario)}`);
   if (kinds.size === 0) return <Nothing columns={rows.length} text="No MLPerf result names one of them." />;
   return (
     <>
@@ -454,7 +489,7 @@ const LIST_COLUMNS: { heading: string; unit: string; value: (row: Row) => number
   { heading: "BF16", unit: "TFLOPS", value: (row) => row.bf16_dense_tflops as number | undefined },
   { heading: "FP8", unit: "TFLOPS", value: (row) => row.fp8_dense_tflops as number | undefined },
   { heading: "Power", unit: "W", value: (row) => row.tdp_w as number | undefined },
-  { heading: "On demand from", unit: "USD/h", value: (row) => row.min_usd_per_accelerator_hour as number | undefined },
+  { heading: "On-demand from", unit: "USD/h", value: (row) => row.min_usd_per_accelerator_hour as number | undefined },
   { heading: "Spot from", unit: "USD/h", value: (row) => row.min_spot_usd_per_accelerator_hour as number | undefined },
 ];
 
@@ -555,7 +590,7 @@ function All({ release, chosen, toggle, parameters, change }: AllProps) {
 /** A sort in the address is the heading of a column, after - in falling order. */
 function listSort(text: string | undefined): { position: number; descending: boolean } {
   const asked = LIST_COLUMNS.findIndex(({ heading }) => heading === text?.replace(/^-/, ""));
-  const usual = LIST_COLUMNS.findIndex(({ heading }) => heading === "On demand from");
+  const usual = LIST_COLUMNS.findIndex(({ heading }) => heading === "On-demand from");
   return asked < 0 ? { position: usual, descending: false } : { position: asked, descending: text!.startsWith("-") };
 }
 

@@ -1,7 +1,7 @@
-/** The view "Which machine": what `hwprices recommend` answers about models that many ask for. */
+/** The view "Recommend": what `hwprices recommend` answers about models that many ask for. */
 
 import type { ViewProps } from "./app";
-import { integer, money, number, usd } from "./format";
+import { estimate, integer, money, number, usd } from "./format";
 import { acceleratorPage, machinePage } from "./links";
 import { hoursOfUse } from "./ownership";
 import type { Release } from "./release";
@@ -32,17 +32,28 @@ const PRICE: Column = {
   unit: "input and output",
   text: ({ answers }, row) => {
     const [low, high] = ["_low", ""].map((end) => answers.column(`usd_per_million_tokens${end}`).number(row));
-    return low == null || high == null ? "" : `${usd(low)}–${money(high)}`;
+    return low == null || high == null ? "" : `${estimate(low)}–${estimate(high).slice(1)}`;
   },
 };
 
+/** The range of a price, drawn on the scale of its list. */
+function PriceRange({ release: { answers }, row, most }: { release: Release; row: number; most: number }) {
+  const [low, high] = ["_low", ""].map((end) => answers.column(`usd_per_million_tokens${end}`).number(row));
+  if (low == null || high == null || most === 0) return null;
+  return (
+    <span class="range-bar" aria-hidden="true">
+      <span style={{ left: `${(low / most) * 100}%`, width: `${Math.max(2, ((high - low) / most) * 100)}%` }} />
+    </span>
+  );
+}
+
 const SERVING: Column[] = [
   PRICE,
-  figure("Input", "$/1M", "usd_per_million_input_tokens", usd),
-  figure("Output", "$/1M", "usd_per_million_output_tokens", usd),
+  figure("Input", "$/1M", "usd_per_million_input_tokens", estimate),
+  figure("Output", "$/1M", "usd_per_million_output_tokens", estimate),
   figure("$/h", "all", "usd_per_hour", usd),
   figure("tok/s", "cautious", "tokens_per_second_low", number),
-  figure("Users", "together", "concurrency", number),
+  figure("Users", "concurrent", "concurrency", number),
   figure("TTFT", "seconds", "seconds_to_first_token", number),
   figure("gCO₂e", "1M tokens", "gco2e_per_million_tokens", number),
 ];
@@ -69,9 +80,12 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
   const of = (where: string) => ofModel.filter((row) => release.answers.column("where").text(row) === where);
   return (
     <section class="answer" aria-label="The answer">
-      <h1>Which machine</h1>
-      <label>
-        Model{" "}
+      <h1 class="hidden">Recommend</h1>
+      <p class="words" role="status">
+        {headline(release, of("cloud")[0])}
+      </p>
+      <label class="field inline">
+        <span>Model</span>
         <select value={model.model_id} onChange={({ currentTarget }) => change({ model: currentTarget.value })}>
           {models.map(({ model_id: id, name }) => (
             <option key={id} value={id}>
@@ -80,15 +94,17 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
           ))}
         </select>
       </label>
-      <p class="words" role="status">
-        {headline(release, of("cloud")[0])}
-      </p>
+      <ul class="chips assumed" aria-label="Assumed">
+        {model.assumed.split(/[,;] /).map((part) => (
+          <li key={part}>{part}</li>
+        ))}
+      </ul>
       <p class="hint">
-        Assumed: {model.assumed}. A speed is <b>measured</b> (this model on this accelerator) or <b>modeled</b>; half of all
+        A speed is <b>measured</b> (this model on this accelerator) or <b>modeled</b>; half of all
         measurements are within the range of a price, and its upper end ranks.
       </p>
       <List release={release} title="To rent" rows={of("cloud")} columns={SERVING} />
-      <List release={release} title="To buy" rows={of("local")} columns={[...BUYING, ...SERVING]} />
+      <List release={release} title="To buy" rows={of("local")} columns={[...BUYING, ...SERVING.filter(({ unit }) => unit !== "$/1M")]} />
       <h2>In a terminal</h2>
       <pre>hwprices recommend --model {model.model_id}</pre>
       <p class="hint">
@@ -107,10 +123,10 @@ function rows({ answers }: Release, column: string, value: string): number[] {
 function headline(release: Release, row: number | undefined): string {
   if (row === undefined) return "No machine of this release serves it as assumed.";
   const { answers } = release;
-  const nodes = integer(answers.column("nodes").number(row)!);
-  const place = `${release.providerTitle(answers.column("provider").text(row))} in ${answers.column("region").text(row)}`;
+  const nodes = answers.column("nodes").number(row)!;
+  const place = `${release.providerTitle(answers.column("provider").text(row))}, ${answers.column("region").text(row)}`;
   const speed = number(answers.column("tokens_per_second_per_user").number(row)!);
-  return `Serve it on ${nodes} × ${answers.column("machine").text(row)} at ${place}: ${PRICE.text(release, row)} per 1M tokens at ${speed} tok/s per user.`;
+  return `Serve it on ${nodes > 1 ? `${integer(nodes)} × ` : ""}${answers.column("machine").text(row)} (${place}): ${PRICE.text(release, row)} per 1M tokens at ${speed} tok/s per user.`;
 }
 
 interface ListProps {
@@ -123,6 +139,7 @@ interface ListProps {
 function List({ release, title, rows: shown, columns }: ListProps) {
   if (shown.length === 0) return null;
   const { answers } = release;
+  const most = Math.max(0, ...shown.map((row) => answers.column("usd_per_million_tokens").number(row) ?? 0));
   const filled = columns.filter(({ text }) => shown.some((row) => text(release, row) !== ""));
   return (
     <>
@@ -140,20 +157,21 @@ function List({ release, title, rows: shown, columns }: ListProps) {
                   <small>{unit}</small>
                 </th>
               ))}
-              <th>Basis</th>
+              <th>Evidence</th>
               <th>Accelerators</th>
             </tr>
           </thead>
           <tbody>
-            {shown.map((row) => (
+            {shown.map((row, position) => (
               <tr key={row}>
-                <td class="figure muted">{answers.column("rank").number(row)}</td>
+                <td class="figure muted">{position + 1}</td>
                 <th scope="row" class="machine">
                   <Name release={release} row={row} />
                 </th>
                 {filled.map(({ heading, text }) => (
                   <td class="figure" key={heading}>
                     {text(release, row)}
+                    {heading === PRICE.heading && <PriceRange release={release} row={row} most={most} />}
                   </td>
                 ))}
                 <td title={answers.column("measurement").text(row) || undefined}>

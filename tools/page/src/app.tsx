@@ -1,6 +1,6 @@
 /** The frame of the page: heading, views, and what stands in the address. */
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 import { Accelerators } from "./accelerators";
 import { Charts } from "./charts";
 import { Compare } from "./compare";
@@ -14,10 +14,10 @@ import { addressOf, format, parse, remember, type State, type View } from "./sta
 const TITLES: Record<View, string> = {
   offers: "Offers",
   compare: "Compare",
-  machine: "Which machine",
+  machine: "Recommend",
   accelerators: "Accelerators",
   charts: "Charts",
-  release: "This release",
+  release: "Release",
 };
 
 export interface ViewProps {
@@ -82,28 +82,30 @@ function skip(event: Event): void {
 }
 
 function Header({ release, view }: { release: Release; view: View }) {
-  const tabBar = useRef<HTMLElement>(null);
-  useEffect(() => {
-    const bar = tabBar.current;
-    const current = bar?.querySelector<HTMLElement>("[aria-current]");
-    // scrollIntoView would let the first Tab begin at this link
-    if (bar && current) bar.scrollLeft = current.offsetLeft + current.offsetWidth - bar.offsetLeft - bar.clientWidth;
-  }, [view]);
+  const [open, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [view]);
   const { about } = release.facts;
   const tabs: View[] = ["offers", "machine", "accelerators", "charts", "release"];
   return (
     <header class="top">
       <p class="brand">
         <a href="#offers">
+          <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+            <path d="M2 18V11h4v7zM8 18V6h4v12zM14 18V2h4v16z" />
+          </svg>
           <b>hwprices</b> <span>what AI and cloud hardware costs</span>
         </a>
       </p>
-      <nav ref={tabBar} aria-label="Views">
+      <button type="button" class="menu-button" aria-expanded={open} aria-controls="views" onClick={() => setOpen(!open)}>
+        ☰ {TITLES[view]}
+      </button>
+      <nav id="views" class={open ? "open" : undefined} aria-label="Views">
         {tabs.map((name) => (
           <a
             key={name}
             href={name === view ? `#${name}` : addressOf(name)}
             aria-current={isCurrent(name, view) ? "page" : undefined}
+            onClick={() => setOpen(false)}
           >
             {TITLES[name]}
           </a>

@@ -1,8 +1,9 @@
 /**
- * The cheapest price of one accelerator for an hour, by provider and way to buy. Machines of private
- * people are apart, as in Python: the cheapest cloud offer is a data center's.
+ * The cheapest price of one accelerator for an hour, by provider and way to buy. Machines of community
+ * hosts are apart, as in Python: the cheapest cloud offer is a data center's.
  */
 
+import { WAYS } from "./prices";
 import type { Release } from "./release";
 
 export interface Price {
@@ -11,19 +12,11 @@ export interface Price {
   row: number;
 }
 
-/** Ways to buy that are compared side by side, and their short names. */
-export const WAYS = [
-  { column: "on_demand_usd_per_hour", heading: "On demand" },
-  { column: "spot_usd_per_hour", heading: "Spot" },
-  { column: "best_1y_usd_per_hour", heading: "Best 1 year" },
-  { column: "best_3y_usd_per_hour", heading: "Best 3 years" },
-] as const;
-
 export type ByProvider = Map<string, Map<string, Price>>;
 
 interface Cheapest {
   dataCenters: Map<string, ByProvider>;
-  privateHosts: Map<string, ByProvider>;
+  community: Map<string, ByProvider>;
 }
 
 const known = new WeakMap<Release, Cheapest>();
@@ -33,18 +26,18 @@ export function cheapest(release: Release): Map<string, ByProvider> {
   return both(release).dataCenters;
 }
 
-/** The same of machines that private people rent out. */
-export function cheapestOfPrivateHosts(release: Release): Map<string, ByProvider> {
-  return both(release).privateHosts;
+/** The same of machines of community hosts. */
+export function cheapestOfCommunity(release: Release): Map<string, ByProvider> {
+  return both(release).community;
 }
 
 function both(release: Release): Cheapest {
   let result = known.get(release);
   if (!result) {
-    const isPrivate = (row: number) => release.isPrivateHost(row);
+    const isCommunity = (row: number) => release.isCommunity(row);
     result = {
-      dataCenters: compute(release, release.deviceRows.filter((row) => !isPrivate(row))),
-      privateHosts: compute(release, release.deviceRows.filter(isPrivate)),
+      dataCenters: compute(release, release.deviceRows.filter((row) => !isCommunity(row))),
+      community: compute(release, release.deviceRows.filter(isCommunity)),
     };
     known.set(release, result);
   }

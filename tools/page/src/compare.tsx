@@ -2,7 +2,7 @@
 
 import type { ViewProps } from "./app";
 import { withUnit } from "./format";
-import { accelerators } from "./offers";
+import { accelerators } from "./table";
 import { findOffer, ownPrice, seller, type ColumnInfo, type Release } from "./release";
 import { addressOf, list, listText } from "./state";
 

@@ -5,13 +5,14 @@ import type { Value } from "./payload";
 
 /** Columns that complete the meaning of another: "8 × H100" and "EUR 18.96" are two columns each. */
 const COMPLETED_BY: Record<string, string[]> = {
-  accelerator_name: ["accelerator_count"],
+  device: ["accelerator_count"],
   on_demand_usd_per_hour: ["currency", "on_demand_hourly"],
 };
 
 /** Saves the offers in these rows, with the columns that are shown and those that complete them. */
 export function saveOffers(release: Release, rows: Iterable<number>, shown: ColumnInfo[]): void {
-  const names = new Set(shown.flatMap(({ name }) => [name, ...(COMPLETED_BY[name] ?? [])]));
+  const listed = shown.filter(({ name }) => release.offers.has(name));
+  const names = new Set(listed.flatMap(({ name }) => [name, ...(COMPLETED_BY[name] ?? [])]));
   const columns = [...names].map((name) => release.offers.column(name));
   const lines = Array.from(rows, (row) => columns.map((column) => column.at(row)));
   save(`hwprices-offers-${release.facts.about.version}.csv`, [columns.map((column) => column.name), ...lines]);

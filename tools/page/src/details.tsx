@@ -1,15 +1,19 @@
-/** One offer in a dialog: what the machine is, every way to buy it, and where else it is sold. */
+/** One offer in a dialog: what the machine is, the price ladder, similar machines, and where else it is sold. */
 
 import { useEffect, useRef } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { day, integer, percent, usd, withUnit, words } from "./format";
-import { accelerators } from "./offers";
+import { flagOf, headingOf, LINUX, ON_DEMAND, OWN, priceColumn, priced, SYSTEMS, WAYS, type Basis } from "./prices";
+import { addressOf, listText } from "./state";
+import { accelerators } from "./table";
 import { findOffer, offerKey, ownPrice, seller, type ColumnInfo, type Release } from "./release";
 import { acceleratorPage, machinePage } from "./links";
 
-const MOST_REGIONS = 40; // other regions listed in the dialog
+const MOST_REGIONS = 24; // other regions listed in the dialog
+const MOST_SIMILAR = 4; // machines that are compared with similar ones
+const ALIKE = 1.25; // ratio of the memory of similar machines
 
-export function Details({ release, parameters, change }: ViewProps) {
+export function Details({ release, parameters, basis, change }: ViewProps & { basis: Basis }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const row = parameters.open ? findOffer(release.offers, parameters.open) : null;
   useEffect(() => {
@@ -26,7 +30,7 @@ export function Details({ release, parameters, change }: ViewProps) {
       onClose={() => parameters.open && close()}
       onClick={(event) => event.target === dialog.current && close()}
     >
-      {row !== null && <Offer release={release} row={row} close={close} change={change} />}
+      {row !== null && <Offer release={release} row={row} basis={basis} close={close} change={change} />}
     </dialog>
   );
 }
@@ -34,11 +38,12 @@ export function Details({ release, parameters, change }: ViewProps) {
 interface OfferProps {
   release: Release;
   row: number;
+  basis: Basis;
   close: () => void;
   change: ViewProps["change"];
 }
 
-function Offer({ release, row, close, change }: OfferProps) {
+function Offer({ release, row, basis, close, change }: OfferProps) {
   const { offers } = release;
   const text = (name: string) => offers.column(name).text(row);
   const [provider, region, type] = [text("provider"), text("region"), text("instance_type")];
@@ -50,7 +55,7 @@ function Offer({ release, row, close, change }: OfferProps) {
       <header>
         <h2 id="offer-name">{type}</h2>
         <p>
-          {seller(release, row)}, {region}
+          {seller(release, row)} · {region}
           {text("country") && ` (${text("country")})`}
         </p>
         <button type="button" class="close" aria-label="Close" onClick={close}>
@@ -59,65 +64,100 @@ function Offer({ release, row, close, change }: OfferProps) {
       </header>
       {devices && (
         <p class="lead">
-          {deviceId ? <a href={acceleratorPage(deviceId)}>{devices}</a> : devices}
+          {deviceId ? (
+            <a href={acceleratorPage(deviceId)} target="_blank">
+              {devices}
+            </a>
+          ) : (
+            devices
+          )}
         </p>
       )}
-      <Ways release={release} row={row} />
-      <h3>Elsewhere</h3>
-      <Elsewhere release={release} row={row} change={change} />
-      <h3>The machine</h3>
-      <Facts release={release} row={row} />
-      <h3>Where this comes from</h3>
-      <p>
-        Seen at the vendor on {day(text("observed_at"))}. Prices for Linux, shared tenancy, license included.{" "}
+      <p class="links">
         {hasPage && (
-          <>
-            The <a href={machinePage(provider, type)}>page of {type}</a> leads them back to the vendor's SKUs and pages.
-          </>
-        )}{" "}
-        This command prints the vendor's own line:
+          <a href={machinePage(provider, type)} target="_blank">
+            Page of {type}
+          </a>
+        )}
+        <a href={`#compare?${new URLSearchParams({ offers: listText([offerKey(offers, row), ...similar(release, row).map((other) => offerKey(offers, other))].slice(0, MOST_SIMILAR)) })}`}>
+          Compare with similar machines
+        </a>
+        <a href={addressOf("offers", { open: offerKey(offers, row) })} target="_blank">
+          Link to this offer
+        </a>
       </p>
+      <Ways release={release} row={row} basis={basis} />
+      <h3>Price history</h3>
+      <History release={release} row={row} />
+      <h3>Similar machines at other clouds</h3>
+      <Offers release={release} rows={similar(release, row)} basis={basis} change={change} named none="No other cloud of this release has a similar machine." />
+      <h3>Other regions</h3>
+      <Offers release={release} rows={sameType(release, row)} basis={basis} change={change} none="No other region of this release has it." />
+      <Facts release={release} row={row} />
+      <h3>Cite it</h3>
+      <pre>{citation(release, row)}</pre>
+      <p class="hint">The vendor's own line behind the price:</p>
       <pre>
-        hwprices explain {type} --region {region} --os linux
+        hwprices explain {type} --region {region} --os {basis.os}
       </pre>
     </article>
   );
 }
 
-/** Every way to buy the machine, dearest first, as bars. */
-function Ways({ release, row }: { release: Release; row: number }) {
+function citation(release: Release, row: number): string {
+  const text = (name: string) => release.offers.column(name).text(row);
+  const price = ownPrice(release.offers, row);
+  return `${seller(release, row)} ${text("instance_type")}, ${text("region")}, Linux${price && `, on-demand ${price}`}, seen ${day(text("observed_at"))}. ${release.facts.about.citation}`;
+}
+
+/** The price of every purchase option, most expensive first, as bars. */
+function Ways({ release, row, basis }: Pick<OfferProps, "release" | "row" | "basis">) {
   const { offers } = release;
-  const priced = release.options
-    .map((info) => ({ info, price: offers.column(info.name).number(row) }))
-    .filter((way): way is { info: ColumnInfo; price: number } => way.price !== null)
+  const machine = { ...basis, perGpu: false };
+  const amount = (name: string) => priceColumn(release, [name], machine).number(row);
+  const columns = basis.os === LINUX ? release.options.map(({ name }) => name) : WAYS.map(({ column }) => column);
+  const ladder = columns
+    .flatMap((name) => {
+      const price = amount(name);
+      return price === null ? [] : [{ name, price }];
+    })
     .sort((one, other) => other.price - one.price);
-  const own = offers.column("on_demand_hourly").number(row);
-  const currency = offers.column("currency").text(row);
-  if (priced.length === 0) {
+  const own = amount(OWN);
+  if (ladder.length === 0) {
     const reason = words("reason", offers.column("on_demand_reason").text(row));
     return (
       <p class="note">
         {own === null
           ? `No price is known${reason && `: ${reason}`}.`
-          : `On demand ${currency} ${own} per hour. Prices in other currencies than USD are not converted.`}
+          : `On-demand ${priced(own, { ...machine, period: "hour" }, offers.column("currency").text(row))} per hour. Currencies are never converted.`}
       </p>
     );
   }
-  const highest = priced[0]!.price;
-  const onDemand = offers.column("on_demand_usd_per_hour").number(row);
+  const onDemand = amount(ON_DEMAND);
   return (
     <table class="ways">
-      <caption>Every way to buy it, USD per hour</caption>
+      <caption>Price ladder, {SYSTEMS[basis.os] ?? basis.os}, whole machine</caption>
+      <thead>
+        <tr>
+          <th>Purchase option</th>
+          <td />
+          <th class="figure">$/h</th>
+          <th class="figure">$/mo</th>
+          <th class="figure">vs on-demand</th>
+        </tr>
+      </thead>
       <tbody>
-        {priced.map(({ info, price }) => (
-          <tr key={info.name}>
-            <th scope="row" title={info.description}>
-              {info.heading}
+        {ladder.map(({ name, price }) => (
+          <tr key={name}>
+            <th scope="row" title={release.columns.get(name)?.description}>
+              {headingOf(release, name)}
+              {flagOf(release, row, name) && <small class="flag"> ⚑ {flagOf(release, row, name)}</small>}
             </th>
             <td class="bar-cell">
-              <meter min={0} max={highest} value={price} aria-hidden="true" />
+              <meter min={0} max={ladder[0]!.price} value={price} aria-hidden="true" />
             </td>
-            <td class="figure">{usd(price)}</td>
+            <td class="figure">{priced(price, { ...machine, period: "hour" })}</td>
+            <td class="figure">{priced(price, { ...machine, period: "month" })}</td>
             <td class="figure muted">{onDemand !== null && price !== onDemand && saving(price, onDemand)}</td>
           </tr>
         ))}
@@ -131,28 +171,107 @@ function saving(price: number, onDemand: number): string {
   return `${ratio > 0 ? "+" : "−"}${percent(Math.abs(ratio))}`;
 }
 
-function Elsewhere({ release, row, change }: { release: Release; row: number; change: ViewProps["change"] }) {
+interface OffersProps extends Pick<OfferProps, "release" | "basis" | "change"> {
+  rows: number[];
+  none: string;
+  /** Whether the machines have names of their own. */
+  named?: boolean;
+}
+
+/** Other offers, cheapest on demand first. */
+function Offers({ release, rows, basis, change, none, named }: OffersProps) {
   const { offers } = release;
-  const others = sameType(release, row).sort(
-    (one, other) => (price(release, one) ?? Infinity) - (price(release, other) ?? Infinity),
-  );
-  if (others.length === 0) return <p class="muted">No other region of this release has it.</p>;
+  if (rows.length === 0) return <p class="muted">{none}</p>;
+  const price = priceColumn(release, [ON_DEMAND], { ...basis, perGpu: false });
+  const order = (row: number) => price.number(row) ?? Infinity;
   return (
     <ul class="regions">
-      {others.slice(0, MOST_REGIONS).map((other) => (
-        <li key={other}>
-          <button type="button" onClick={() => change({ open: offerKey(offers, other) }, true)}>
-            {offers.column("region").text(other)} <b>{price(release, other) === null ? "–" : usd(price(release, other)!)}</b>
-          </button>
-        </li>
-      ))}
-      {others.length > MOST_REGIONS && <li>and {integer(others.length - MOST_REGIONS)} more</li>}
+      {rows
+        .sort((one, other) => order(one) - order(other))
+        .slice(0, MOST_REGIONS)
+        .map((other) => {
+          const amount = price.number(other);
+          return (
+            <li key={other}>
+              <a
+                class="button"
+                href={addressOf("offers", { open: offerKey(offers, other) })}
+                onClick={(event) => {
+                  if (event.ctrlKey || event.metaKey) return;
+                  event.preventDefault();
+                  change({ open: offerKey(offers, other) }, true);
+                }}
+              >
+                {named && `${release.providerTitle(offers.column("provider").text(other))} ${offers.column("instance_type").text(other)}, `}
+                {offers.column("region").text(other)} <b>{amount === null ? "–" : priced(amount, basis)}</b>
+              </a>
+            </li>
+          );
+        })}
+      {rows.length > MOST_REGIONS && <li>and {integer(rows.length - MOST_REGIONS)} more</li>}
     </ul>
   );
 }
 
-function price(release: Release, row: number): number | null {
-  return release.offers.column("on_demand_usd_per_hour").number(row);
+/** The cheapest machine of each other cloud with the same accelerators, or as many vCPUs and about as much memory. */
+function similar(release: Release, row: number): number[] {
+  const { offers } = release;
+  const price = offers.column(ON_DEMAND);
+  const [device, count, provider] = ["accelerator_id", "accelerator_count", "provider"].map((name) => offers.column(name));
+  const [vcpus, memory, arch, kind] = ["vcpus", "memory_gib", "arch", "accelerator_kind"].map((name) => offers.column(name));
+  const isSame = device!.codes[row]
+    ? (other: number) => device!.codes[other] === device!.codes[row] && count!.codes[other] === count!.codes[row]
+    : (other: number) => {
+        const parts = [vcpus!, arch!, kind!];
+        const ratio = (memory!.number(other) ?? NaN) / (memory!.number(row) ?? NaN);
+        return parts.every(({ codes }) => codes[row] !== 0 && codes[other] === codes[row]) && ratio > 1 / ALIKE && ratio < ALIKE;
+      };
+  const best = new Map<number, number>();
+  for (let other = 0; other < offers.rows; other++) {
+    const seller = provider!.codes[other]!;
+    if (seller === provider!.codes[row] || price.codes[other] === 0 || !isSame(other) || release.isCommunity(other)) continue;
+    const known = best.get(seller);
+    if (known === undefined || price.codes[other]! < price.codes[known]!) best.set(seller, other);
+  }
+  return [...best.values()];
+}
+
+const SPARK = { width: 220, height: 36 };
+
+/** The on-demand price per GPU from release to release. */
+function History({ release, row }: Pick<OfferProps, "release" | "row">) {
+  const { history, offers } = release;
+  const names = ["provider", "region", "instance_type"];
+  const codes = names.map((name) => history?.column(name).code(offers.column(name).text(row)));
+  const steps: { usd: number; from: string }[] = [];
+  for (let step = 0; history && !codes.includes(0) && step < history.rows; step++) {
+    if (names.every((name, position) => history.column(name).codes[step] === codes[position])) {
+      steps.push({ usd: history.column("usd").number(step)!, from: history.column("valid_from").text(step) });
+    }
+  }
+  if (steps.length === 0) {
+    return (
+      <p class="muted">
+        First release with it. Past prices: <code>hwprices history {offers.column("instance_type").text(row)}</code>
+      </p>
+    );
+  }
+  steps.sort((one, other) => one.from.localeCompare(other.from));
+  const [first, last] = [steps[0]!, steps[steps.length - 1]!];
+  const [start, end] = [Date.parse(first.from), Date.parse(release.facts.about.created_at)];
+  const highest = Math.max(...steps.map(({ usd: amount }) => amount)) * 1.1;
+  const x = (time: string) => (end > start ? ((Date.parse(time) - start) / (end - start)) * SPARK.width : 0);
+  const y = (amount: number) => SPARK.height * (1 - amount / highest);
+  const path = steps.map(({ usd: amount, from }, position) => (position === 0 ? `M0 ${y(amount)}` : `H${x(from)}V${y(amount)}`)).join("");
+  const words = first.usd === last.usd ? `${usd(last.usd)} since ${day(first.from)}` : `${usd(first.usd)} on ${day(first.from)}, ${usd(last.usd)} since ${day(last.from)}`;
+  return (
+    <p class="spark">
+      <svg viewBox={`0 -2 ${SPARK.width} ${SPARK.height + 4}`} width={SPARK.width} height={SPARK.height} role="img" aria-label={words}>
+        <path d={`${path}H${SPARK.width}`} />
+      </svg>
+      {words}, on-demand per GPU and hour
+    </p>
+  );
 }
 
 function sameType(release: Release, row: number): number[] {
@@ -166,26 +285,45 @@ function sameType(release: Release, row: number): number[] {
   return rows;
 }
 
+const FIRST_GROUPS = ["Accelerators", "Machine"];
+
+/** What is known of the machine, in groups of which the first are open. */
 function Facts({ release, row }: { release: Release; row: number }) {
   const { offers } = release;
   const shown = release.facts.columns.filter(
     (info) =>
       !info.option &&
-      !["provider", "region", "instance_type", "country", "observed_at"].includes(info.name) &&
+      !["provider", "region", "instance_type", "country", "accelerator_id"].includes(info.name) &&
       offers.column(info.name).text(row) !== "",
   );
+  const groups = Map.groupBy(shown, ({ group }) => group);
+  const order = [...FIRST_GROUPS, ...[...groups.keys()].filter((group) => !FIRST_GROUPS.includes(group))];
   return (
-    <dl class="facts">
-      {shown.map((info) => (
-        <div key={info.name} title={info.description}>
-          <dt>{info.heading}</dt>
-          <dd>
-            {info.name === "on_demand_hourly"
-              ? ownPrice(offers, row)
-              : withUnit(info, offers.column(info.name).at(row))}
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      {order.map((group) => {
+        const own = groups.get(group);
+        return (
+          own && (
+            <details key={group} class="group" open={FIRST_GROUPS.includes(group)}>
+              <summary>{group === "Accelerators" ? "GPUs" : group}</summary>
+              <dl class="facts">
+                {own.map((info) => (
+                  <div key={info.name} title={info.description}>
+                    <dt>{info.heading}</dt>
+                    <dd>{fact(release, info, row)}</dd>
+                  </div>
+                ))}
+              </dl>
+            </details>
+          )
+        );
+      })}
+    </>
   );
+}
+
+function fact(release: Release, info: ColumnInfo, row: number): string {
+  if (info.name === OWN) return ownPrice(release.offers, row);
+  const value = release.offers.column(info.name).at(row);
+  return info.name === "observed_at" ? day(String(value)) : withUnit(info, value);
 }

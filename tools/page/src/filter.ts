@@ -1,44 +1,40 @@
 /** Which offers pass the filters, in which order, and how many each choice would leave. */
 
+import type { Asks } from "./grammar";
 import type { Column, Table } from "./payload";
+import { LINUX, OWN, priceColumn, type Basis } from "./prices";
+import type { Release } from "./release";
 import { list, range, type Range } from "./state";
 
 /** Columns that are filtered by a choice of values, with the heading of the filter. */
 export const CHOICES = [
-  { column: "device", heading: "Accelerator" },
-  { column: "provider", heading: "Provider" },
+  { column: "device", heading: "GPU" },
+  { column: "provider", heading: "Cloud" },
   { column: "continent", heading: "Continent" },
   { column: "country", heading: "Country" },
   { column: "region", heading: "Region" },
-  { column: "accelerator_kind", heading: "Kind of accelerator" },
+  { column: "accelerator_kind", heading: "Accelerator kind" },
   { column: "arch", heading: "CPU architecture" },
   { column: "currency", heading: "Currency" },
 ] as const;
 
-/** Columns that are filtered by a range. The price is that of the chosen option. */
+/** Columns that are filtered by a range. */
 export const RANGES = [
-  { column: "accelerator_count", heading: "Number of accelerators", unit: "" },
-  { column: "accelerator_memory_gib", heading: "Accelerator memory", unit: "GiB" },
+  { column: "accelerator_count", heading: "GPUs", unit: "" },
+  { column: "gpu_gib", heading: "GPU memory", unit: "GiB" },
   { column: "vcpus", heading: "vCPUs", unit: "" },
-  { column: "memory_gib", heading: "Memory", unit: "GiB" },
+  { column: "memory_gib", heading: "RAM", unit: "GiB" },
 ] as const;
 
 /** By column of CHOICES: what an offer without a value is called. */
 export const NO_VALUE: Partial<Record<string, string>> = {
   device: "machine not described",
-  continent: "not named",
-  country: "not named",
+  continent: "not stated",
+  country: "not stated",
 };
 
 export const PRICE = "price";
-export const DEFAULT_OPTION = "on_demand_usd_per_hour";
-export const DEFAULT_SORT = "usd_per_pflop_hour_bf16";
-
-const SEARCHED = ["instance_type", "device", "region", "provider", "family", "continent"];
-
-/** "8xH100": eight accelerators of that name. */
-const COUNTED = /^(\d+(?:\.\d+)?)[x×](.+)$/;
-
+const COMMUNITY = "community";
 const USD = "USD";
 
 export interface Found {
@@ -47,6 +43,16 @@ export interface Found {
   counts: Map<string, Uint32Array>;
   /** Offers that pass all but the price, because theirs is in another currency than USD. */
   otherCurrency: number;
+  /** Offers of community hosts that pass all else. */
+  community: number;
+}
+
+export interface Filter {
+  parameters: Record<string, string>;
+  asks: Asks;
+  basis: Basis;
+  /** Whether only machines with accelerators count. */
+  gpus: boolean;
 }
 
 interface Test {
@@ -55,15 +61,23 @@ interface Test {
   allowed: Uint8Array;
 }
 
-export function find(offers: Table, parameters: Record<string, string>): Found {
+export function find(release: Release, { parameters, asks, basis, gpus }: Filter): Found {
+  const { offers } = release;
   const choices = CHOICES.map(({ column }) => choiceTest(offers.column(column), list(parameters[column])));
   const ranges = RANGES.map(({ column }) => rangeTest(offers.column(column), range(parameters[column])));
-  const option = offers.column(parameters.option || DEFAULT_OPTION);
+  const amount = priceColumn(release, basis.columns, basis);
   const price =
-    rangeTest(option, range(parameters[PRICE]), PRICE) ?? (parameters.option ? test(option, PRICE, () => true) : null);
-  const tests = [...choices, ...ranges, price, ...wordTests(offers, parameters.q)].filter(
-    (test): test is Test => test !== null,
-  );
+    rangeTest(amount, range(parameters[PRICE]), PRICE) ?? (basis.chosen ? test(amount, PRICE, () => true) : null);
+  const ofSystem = basis.os === LINUX ? null : [amount, priceColumn(release, [OWN], { ...basis, perGpu: false })];
+  const tests = [
+    ...choices,
+    ...ranges,
+    price,
+    ofSystem && rowTest(offers, "", (row) => ofSystem.some(({ codes }) => codes[row] !== 0)),
+    gpus ? test(offers.column("accelerator_kind"), "", (kind) => kind !== "none") : null,
+    parameters.community ? null : rowTest(offers, COMMUNITY, (row) => !release.isCommunity(row)),
+    ...askedTests(release, asks, basis),
+  ].filter((test): test is Test => test !== null);
   return count(offers, tests);
 }
 
@@ -75,9 +89,9 @@ function count(offers: Table, tests: Test[]): Found {
   }));
   const rows = new Uint32Array(offers.rows);
   const isOther = test(offers.column("currency"), "", (currency) => currency !== USD).allowed;
-  const [currency, ownPrice] = [offers.column("currency"), offers.column("on_demand_hourly")];
+  const [currency, ownPrice] = [offers.column("currency"), offers.column(OWN)];
   let length = 0;
-  let otherCurrency = 0;
+  let [otherCurrency, community] = [0, 0];
   for (let row = 0; row < offers.rows; row++) {
     let failed = 0;
     let failure = "";
@@ -90,6 +104,7 @@ function count(offers: Table, tests: Test[]): Found {
     }
     if (failed > 1) continue;
     if (failed === 0) rows[length++] = row;
+    else if (failure === COMMUNITY) community += 1;
     else if (failure === PRICE && isOther[currency.codes[row]!] && ownPrice.codes[row]) otherCurrency += 1;
     for (const { column, counts } of counted) {
       if (failed === 0 || column.name === failure) counts[column.codes[row]!]! += 1;
@@ -99,6 +114,7 @@ function count(offers: Table, tests: Test[]): Found {
     rows: rows.slice(0, length),
     counts: new Map(counted.map(({ column, counts }) => [column.name, counts])),
     otherCurrency,
+    community,
   };
 }
 
@@ -126,45 +142,63 @@ function rangeTest(column: Column, { low, high }: Range, name = ""): Test | null
   return test(column, name, (value) => typeof value === "number" && value >= from && value <= to);
 }
 
-/** Every word of the search must be in one of the columns SEARCHED, or count accelerators (COUNTED). */
-function wordTests(offers: Table, search: string | undefined): Test[] {
-  const words = (search ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-  return words.map((word) => {
-    const tests = SEARCHED.map((name) =>
-      test(offers.column(name), "", (value) => String(value).toLowerCase().includes(word)),
-    );
-    const matches = new Uint8Array(offers.rows);
-    for (const { column, allowed } of tests) {
-      for (let row = 0; row < offers.rows; row++) matches[row]! |= allowed[column.codes[row]!]!;
-    }
-    const [, counted, rest] = COUNTED.exec(word) ?? [];
-    if (counted && rest) {
-      const count = test(offers.column("accelerator_count"), "", (value) => value === Number(counted));
-      const device = test(offers.column("device"), "", (value) => squeezed(String(value)).includes(rest));
-      for (let row = 0; row < offers.rows; row++) {
-        matches[row]! |= count.allowed[count.column.codes[row]!]! & device.allowed[device.column.codes[row]!]!;
-      }
-    }
-    const column = { name: "", codes: matches } as unknown as Column;
-    return { name: "", column, allowed: Uint8Array.of(0, 1) };
-  });
+function rowTest(offers: Table, name: string, passes: (row: number) => boolean): Test {
+  const codes = new Uint8Array(offers.rows);
+  for (let row = 0; row < offers.rows; row++) codes[row] = passes(row) ? 1 : 0;
+  return { name, column: { name: "", codes } as unknown as Column, allowed: Uint8Array.of(0, 1) };
 }
 
-/** A name as it is written in one word: "rtx4090". */
-function squeezed(name: string): string {
-  return name.toLowerCase().replaceAll(" ", "");
+/** What the words of a question ask for. */
+function askedTests(release: Release, asks: Asks, basis: Basis): (Test | null)[] {
+  const { offers } = release;
+  const among = (name: string, wanted: ReadonlySet<string>) => (wanted.size === 0 ? null : test(offers.column(name), "", (value) => wanted.has(String(value))));
+  const atLeast = (name: string, low: number | null) => rangeTest(offers.column(name), { low, high: null });
+  const maxPrice = asks.maxPrice === null ? null : rangeTest(priceColumn(release, basis.columns, { ...basis, perGpu: false }), { low: null, high: asks.maxPrice });
+  return [
+    acceleratorTest(offers, asks),
+    rangeTest(offers.column("accelerator_count"), { low: asks.count, high: asks.count }),
+    atLeast("accelerator_gib", asks.gpuMemory),
+    atLeast("vcpus", asks.vcpus),
+    atLeast("memory_gib", asks.memory),
+    asks.arch ? among("arch", new Set([asks.arch])) : null,
+    among("provider", asks.providers),
+    pairTest(offers, "instance_type", asks.machines),
+    pairTest(offers, "region", asks.regions),
+    maxPrice,
+    ...[...asks.parts].map((part) => test(offers.column("instance_type"), "", (value) => String(value).toLowerCase().includes(part))),
+  ];
 }
 
-/** What is sorted by first, where nothing is asked: the price of the chosen way to buy, or of computing. */
-export function defaultSort(parameters: Record<string, string>): string {
-  return parameters.option || DEFAULT_SORT;
+/** Any of the accelerators, those without an id by their vendor's name, or of the kinds. */
+function acceleratorTest(offers: Table, { accelerators, kinds }: Asks): Test | null {
+  if (accelerators.size + kinds.size === 0) return null;
+  const tests = [
+    test(offers.column("accelerator_id"), "", (id) => accelerators.has(String(id))),
+    test(offers.column("device"), "", (name) => accelerators.has(String(name))),
+    test(offers.column("accelerator_kind"), "", (kind) => kinds.has(String(kind))),
+  ];
+  return rowTest(offers, "", (row) => tests.some(({ column, allowed }) => allowed[column.codes[row]!] === 1));
+}
+
+/** provider|value of the column. */
+function pairTest(offers: Table, name: string, wanted: ReadonlySet<string>): Test | null {
+  if (wanted.size === 0) return null;
+  const [provider, column] = [offers.column("provider"), offers.column(name)];
+  const width = column.values.length + 1;
+  const codes = new Set(
+    [...wanted].map((pair) => {
+      const cut = pair.indexOf("|");
+      return provider.code(pair.slice(0, cut)) * width + column.code(pair.slice(cut + 1));
+    }),
+  );
+  return rowTest(offers, "", (row) => codes.has(provider.codes[row]! * width + column.codes[row]!));
 }
 
 /** Sort rows without a price in USD, at the end of `rows`, by currency and the price in it. */
-export function sortOwnCurrency(offers: Table, rows: Uint32Array, column: Column, descending: boolean): Uint32Array {
+export function sortOwnCurrency(offers: Table, rows: Uint32Array, column: Column, price: Column, descending: boolean): Uint32Array {
   const first = rows.findIndex((row) => column.codes[row] === 0);
   if (first < 0) return rows;
-  const [currency, price] = [offers.column("currency"), offers.column("on_demand_hourly")];
+  const currency = offers.column("currency");
   const direction = descending ? -1 : 1;
   const rest = Array.from(rows.subarray(first)).sort((one, other) => {
     const [left, right] = [price.codes[one]!, price.codes[other]!];

@@ -1,46 +1,22 @@
 /** The filters beside the table of offers. */
 
 import { useState } from "preact/hooks";
-import { CHOICES, DEFAULT_OPTION, NONE, NO_VALUE, PRICE, RANGES, type Found } from "./filter";
+import { CHOICES, NONE, NO_VALUE, PRICE, RANGES, type Found } from "./filter";
 import { integer } from "./format";
+import type { Basis } from "./prices";
 import type { Release } from "./release";
 import { list, listText, range, rangeText } from "./state";
 import type { ViewProps } from "./app";
 
+const FIRST_SHOWN = 8; // choices of a list, until somebody asks for all
 const MOST_SHOWN = 60; // choices in an open list; a search finds the others
 
-export function Filters({ release, parameters, change, found }: ViewProps & { found: Found }) {
-  const chosenOption = parameters.option ?? "";
+export function Filters({ release, parameters, basis, change, found }: ViewProps & { basis: Basis; found: Found }) {
   const set = (changes: Record<string, string>) => change({ ...changes, page: "" });
   return (
     <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-      <label class="field">
-        <span>Search</span>
-        <input
-          type="search"
-          name="q"
-          placeholder="8xH100 europe, p5.48xlarge …"
-          value={parameters.q ?? ""}
-          onInput={(event) => set({ q: event.currentTarget.value })}
-        />
-      </label>
-      <label class="field">
-        <span>Bought as</span>
-        <select
-          name="option"
-          value={chosenOption}
-          onChange={(event) => set({ option: event.currentTarget.value })}
-        >
-          <option value="">Any way</option>
-          {release.options.map((option) => (
-            <option key={option.name} value={option.name}>
-              {option.heading}
-            </option>
-          ))}
-        </select>
-      </label>
       <RangeField
-        heading={`${release.heading(chosenOption || DEFAULT_OPTION)}, USD/h`}
+        heading={`${basis.heading}, USD/h ${basis.perGpu ? "per GPU" : "per machine"}`}
         name={PRICE}
         text={parameters[PRICE]}
         set={set}
@@ -139,23 +115,26 @@ interface ChoiceFieldProps {
 }
 
 interface Choice {
-  value: string;
+  values: string[];
   label: string;
   count: number;
+  /** The forms of a family: H100 is SXM, PCIe and NVL. */
+  forms: Choice[];
 }
 
 function ChoiceField({ index, release, parameters, found, set }: ChoiceFieldProps) {
   const { column, heading } = CHOICES[index]!;
   const [search, setSearch] = useState("");
   const [open, setOpen] = useState(index < 2 || Boolean(parameters[column]));
+  const [whole, setWhole] = useState(false);
   const chosen = list(parameters[column]);
-  const all = choices(release, column, found);
+  const all = choices(release, column, found, chosen);
   if (all.length < 2 && chosen.length === 0) return null;
   const matching = all.filter(({ label }) => label.toLowerCase().includes(search.toLowerCase()));
-  const shown = order(matching, chosen).slice(0, MOST_SHOWN);
-  const toggle = (value: string) => {
-    const next = chosen.includes(value) ? chosen.filter((item) => item !== value) : [...chosen, value];
-    set({ [column]: listText(next) });
+  const shown = matching.slice(0, whole || search ? MOST_SHOWN : FIRST_SHOWN);
+  const toggle = (values: string[]) => {
+    const others = chosen.filter((item) => !values.includes(item));
+    set({ [column]: listText(values.every((value) => chosen.includes(value)) ? others : [...others, ...values]) });
   };
   return (
     <details class="field choice" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -163,7 +142,7 @@ function ChoiceField({ index, release, parameters, found, set }: ChoiceFieldProp
         <span>{heading}</span>
         {chosen.length > 0 && <b>{chosen.length}</b>}
       </summary>
-      {open && all.length > 8 && (
+      {open && all.length > FIRST_SHOWN && (
         <input
           type="search"
           aria-label={`Search in ${heading}`}
@@ -173,35 +152,85 @@ function ChoiceField({ index, release, parameters, found, set }: ChoiceFieldProp
         />
       )}
       <div role="group" aria-label={heading}>
-        {(open ? shown : []).map(({ value, label, count }) => (
-          <label key={value}>
-            <input
-              type="checkbox"
-              name={column}
-              value={value}
-              checked={chosen.includes(value)}
-              onChange={() => toggle(value)}
-            />
-            <span>{label}</span>
-            <small>{integer(count)}</small>
-          </label>
-        ))}
+        {(open ? shown : []).map((choice) => {
+          const isPart = choice.values.some((value) => chosen.includes(value));
+          return (
+            <div key={choice.label}>
+              <Box name={column} choice={choice} chosen={chosen} toggle={toggle} />
+              {choice.forms.length > 1 && isPart && (
+                <div class="forms">
+                  {choice.forms.map((form) => (
+                    <Box key={form.label} name={column} choice={form} chosen={chosen} toggle={toggle} />
+                  ))}
+                </div>
+              )}
+            </div>
+          );
+        })}
       </div>
-      {matching.length > shown.length && <p class="hint">and {integer(matching.length - shown.length)} more</p>}
+      {matching.length > shown.length && !whole && !search && (
+        <button type="button" class="plain" onClick={() => setWhole(true)}>
+          Show all {integer(Math.min(MOST_SHOWN, matching.length))}
+        </button>
+      )}
     </details>
   );
 }
 
-function choices(release: Release, name: string, found: Found): Choice[] {
+interface BoxProps {
+  name: string;
+  choice: Choice;
+  chosen: string[];
+  toggle: (values: string[]) => void;
+}
+
+function Box({ name, choice: { values, label, count, forms }, chosen, toggle }: BoxProps) {
+  const checked = values.filter((value) => chosen.includes(value)).length;
+  return (
+    <label>
+      <input
+        type="checkbox"
+        name={name}
+        value={values.join(",")}
+        checked={checked === values.length}
+        indeterminate={checked > 0 && checked < values.length}
+        onChange={() => toggle(values)}
+      />
+      <span title={label}>
+        {label}
+        {forms.length > 1 && <small> {forms.length} forms</small>}
+      </span>
+      <small>{integer(count)}</small>
+    </label>
+  );
+}
+
+/** The choices that have offers, the most offers first; those of one family together. */
+function choices(release: Release, name: string, found: Found, chosen: string[]): Choice[] {
   const column = release.offers.column(name);
   const counts = found.counts.get(name)!;
-  const known = column.values.map((value, position) => ({
-    value: String(value),
-    label: choiceLabel(release, name, String(value)),
-    count: counts[position + 1]!,
-  }));
-  const none = NO_VALUE[name] !== undefined && counts[0]! > 0 ? [{ value: NONE, label: choiceLabel(release, name, NONE), count: counts[0]! }] : [];
-  return [...none, ...known];
+  const single = (value: string, count: number): Choice => ({ values: [value], label: choiceLabel(release, name, value), count, forms: [] });
+  const known = column.values.map((value, position) => single(String(value), counts[position + 1]!));
+  if (NO_VALUE[name] !== undefined) known.push(single(NONE, counts[0]!));
+  const used = known.filter(({ values, count }) => count > 0 || chosen.includes(values[0]!));
+  const grouped = name === "device" ? [...Map.groupBy(used, ({ label }) => familyOf(label))].map(([label, forms]) => familyChoice(label, forms)) : used;
+  return grouped.sort((one, other) => rank(one, chosen) - rank(other, chosen) || other.count - one.count);
+}
+
+function familyChoice(label: string, forms: Choice[]): Choice {
+  if (forms.length === 1) return forms[0]!;
+  return { values: forms.flatMap(({ values }) => values), label, count: forms.reduce((sum, { count }) => sum + count, 0), forms };
+}
+
+/** A name as far as its first word with a digit: "H100 SXM5 80 GB" is of the family H100. */
+function familyOf(name: string): string {
+  return /^.*?\S*\d\S*/.exec(name)?.[0] ?? name;
+}
+
+/** The chosen first, and what has no name last. */
+function rank({ values, label }: Choice, chosen: string[]): number {
+  if (values.some((value) => chosen.includes(value))) return 0;
+  return values[0] === NONE || label.startsWith("no ") ? 2 : 1;
 }
 
 /** What a choice is called, of a filter named after its column. */
@@ -210,10 +239,4 @@ export function choiceLabel(release: Release, name: string, value: string): stri
   if (name === "provider") return release.providerTitle(value);
   if (name !== "continent") return value;
   return value.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");
-}
-
-/** The chosen first, then what has offers, then what has none. */
-function order(choices: Choice[], chosen: string[]): Choice[] {
-  const rank = ({ value, count }: Choice) => (chosen.includes(value) ? 0 : count > 0 ? 1 : 2);
-  return choices.map((choice) => choice).sort((one, other) => rank(one) - rank(other));
 }

@@ -30,6 +30,11 @@ export function usd(value: number): string {
   return `$${money(value)}`;
 }
 
+/** A price that is computed from estimates: three digits matter. */
+export function estimate(value: number): string {
+  return usd(Number(value.toPrecision(3)));
+}
+
 export function number(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 4;
   return formatter(0, digits).format(value);

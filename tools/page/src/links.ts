@@ -5,7 +5,15 @@ export function acceleratorPage(id: string): string {
 }
 
 export function machinePage(provider: string, type: string): string {
-  return `machines/${fileName(provider)}/${fileName(type)}.html`;
+  return `machine.html#${encodeURIComponent(provider)}/${encodeURIComponent(type)}`;
+}
+
+const SHARDS = 8;
+
+/** The file with the figures of a machine type. */
+export function machineShard(provider: string, type: string): string {
+  const sum = new TextEncoder().encode(type).reduce((total, byte) => total + byte, 0);
+  return `machines/${fileName(provider)}-${sum % SHARDS}.js`;
 }
 
 const LONGEST = 200;

@@ -1,78 +1,69 @@
-/** The table of offers: a machine in a region in each row, ways to buy it side by side. */
+/** The view of offers: GPU models by price, or every machine in every region. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { Details } from "./details";
 import { saveOffers } from "./csv";
-import { CHOICES, defaultSort, find, PRICE, RANGES, sorted, sortOwnCurrency } from "./filter";
+import { CHOICES, find, PRICE, RANGES, sorted, sortOwnCurrency, type Found } from "./filter";
 import { choiceLabel, Filters } from "./filters";
 import { RegionMap } from "./map/map";
-import { cell, integer, usd, words } from "./format";
-import { offerKey, seller, type ColumnInfo, type Release } from "./release";
+import { integer, words } from "./format";
+import { asksForMachines, type Meaning, type Reading } from "./grammar";
+import { basisOf, headingOf, OWN, PERIODS, priceColumn, SYSTEMS, unitOf, WAYS, type Basis } from "./prices";
+import { offerKey, type ColumnInfo, type Release } from "./release";
+import { CHOSEN, figures, help, lineKey, Row, shownColumns, SortHeading, type Line } from "./table";
 import { list, listText, range } from "./state";
 
-const PAGE = 50; // rows of one page of the table
+const PAGE = 50; // lines of one page of the table
 export const MOST_COMPARED = 6;
-
-const DEFAULT_COLUMNS = [
-  "instance_type",
-  "provider",
-  "region",
-  "accelerator_name",
-  "accelerator_memory_gib",
-  "on_demand_usd_per_hour",
-  "usd_per_accelerator_hour",
-  "spot_usd_per_hour",
-  "best_1y_usd_per_hour",
-  "best_3y_usd_per_hour",
-  "usd_per_pflop_hour_bf16",
-  "vcpus",
-  "memory_gib",
-];
-
-/** On a phone the price comes first: the other columns are a swipe away. */
-const NARROW_COLUMNS = ["instance_type", "on_demand_usd_per_hour", ...DEFAULT_COLUMNS];
 
 export function Offers({ release, parameters, change }: ViewProps) {
   const { offers } = release;
-  const found = useMemo(() => find(offers, parameters), [filterKey(parameters)]);
-  const { column: sortColumn, descending } = sorting(parameters);
-  const rows = useMemo(
-    () => {
-      const inOrder = sorted(found.rows, offers.column(sortColumn), descending);
-      return sortOwnCurrency(offers, inOrder, offers.column(sortColumn), descending);
-    },
-    [found, sortColumn, descending],
-  );
-  const shown = shownColumns(release, parameters);
-  const pages = Math.max(1, Math.ceil(rows.length / PAGE));
+  const reading = release.reader.read(parameters.q ?? "");
+  const gpus = (parameters.rows || (asksForMachines(reading) ? "machines" : "gpus")) === "gpus";
+  const basis = basisOf(release, parameters, reading, gpus);
+  const key = JSON.stringify([FILTERS.map((name) => parameters[name] ?? ""), gpus, basis]);
+  const found = useMemo(() => find(release, { parameters, asks: reading.asks, basis, gpus }), [key]);
+  const sort = parameters.sort || (basis.columns.length === 1 ? basis.columns[0]! : CHOSEN);
+  const [sortColumn, descending] = [sort.replace(/^-/, ""), sort.startsWith("-")];
+  const rows = useMemo(() => {
+    const column = figures(release, sortColumn, basis);
+    const own = priceColumn(release, [OWN], basis);
+    return sortOwnCurrency(offers, sorted(found.rows, column, descending), column, own, descending);
+  }, [found, sortColumn, descending]);
+  const lines = useMemo(() => (gpus ? models(release, rows) : Array.from(rows, (row): Line => ({ row }))), [rows, gpus]);
+  const shown = shownColumns(release, list(parameters.columns), basis);
+  const pages = Math.max(1, Math.ceil(lines.length / PAGE));
   const page = Math.min(pages, Math.max(1, Math.trunc(Number(parameters.page)) || 1));
-  const visible = Array.from(rows.subarray((page - 1) * PAGE, page * PAGE));
+  const opened = list(parameters.opened);
+  const visible = lines.slice((page - 1) * PAGE, page * PAGE).flatMap((line) => [line, ...(line.rows && opened.includes(lineKey(release, line.row)) ? machines(release, line.rows) : [])]);
   const selected = list(parameters.selected);
-  const toggle = (key: string) => {
-    const next = selected.includes(key) ? selected.filter((item) => item !== key) : [...selected, key];
-    change({ selected: listText(next) });
-  };
-  const isFull = selected.length >= MOST_COMPARED;
+  const toggle = (name: string, items: string[], item: string) =>
+    change({ [name]: listText(items.includes(item) ? items.filter((other) => other !== item) : [...items, item]) });
+  const set = (changes: Record<string, string>) => change({ ...changes, page: "" });
   return (
     <div class="offers">
+      <div class="ask">
+        <Search value={parameters.q ?? ""} set={(q) => set({ q })} />
+        <Toggles release={release} basis={basis} gpus={gpus} set={set} />
+      </div>
       <details class="side" open={matchMedia("(min-width: 60rem)").matches}>
         <summary>Filters</summary>
-        <Filters release={release} parameters={parameters} change={change} found={found} />
+        <Filters release={release} parameters={parameters} basis={basis} change={change} found={found} />
       </details>
       <section class="list">
         <h1 class="hidden">Offers</h1>
         <div class="bar">
           <p role="status" class="found" tabIndex={-1}>
-            <b>{integer(rows.length)}</b> of {integer(offers.rows)} offers
+            <b>{integer(rows.length)}</b> {gpus ? `offers of ${integer(lines.length)} GPU models and clouds` : `of ${integer(offers.rows)} offers`}
           </p>
+          <Chips release={release} parameters={parameters} reading={reading} found={found} set={set} />
           {found.otherCurrency > 0 && (
             <p class="muted">
               {integer(found.otherCurrency)} priced in another currency {found.otherCurrency === 1 ? "is" : "are"} left out
             </p>
           )}
-          <SortedBy info={release.columns.get(sortColumn)} descending={descending} />
-          <Chips release={release} parameters={parameters} change={change} />
           <span class="spring" />
           <button type="button" aria-expanded={parameters.map === "open"} onClick={() => change({ map: parameters.map ? "" : "open" })}>
             Map
@@ -82,13 +73,12 @@ export function Offers({ release, parameters, change }: ViewProps) {
             CSV
           </button>
         </div>
-        {parameters.map === "open" && (
-          <RegionMap release={release} parameters={parameters} found={found} set={(changes) => change({ ...changes, page: "" })} />
-        )}
+        {reading.unknown && <Unknown reading={reading} question={parameters.q ?? ""} set={set} />}
+        {parameters.map === "open" && <RegionMap release={release} parameters={parameters} found={found} set={set} />}
         <div class="scroll" tabIndex={0} role="region" aria-label="Offers, scrollable">
-          <table>
+          <table class={lines.length > 0 ? "cards" : undefined}>
             <caption class="hidden">
-              Machines and their prices in USD per hour: Linux, shared tenancy, license included
+              {gpus ? "GPU models at each cloud" : "Machines"} and their prices: {SYSTEMS[basis.os] ?? basis.os}, shared tenancy, license included
             </caption>
             <thead>
               <tr>
@@ -98,45 +88,47 @@ export function Offers({ release, parameters, change }: ViewProps) {
                 {shown.map((info) => (
                   <SortHeading
                     key={info.name}
-                    info={info}
+                    info={gpus && info.name === "device" ? { ...info, heading: "Cheapest machine" } : info}
                     direction={info.name === sortColumn ? (descending ? "descending" : "ascending") : null}
-                    sort={(sort) => change({ sort, page: "" })}
+                    sort={(next) => set({ sort: next })}
                   />
                 ))}
               </tr>
             </thead>
             <tbody>
-              {visible.map((row, position) => {
-                const key = offerKey(offers, row);
+              {visible.map((line, position) => {
+                const offer = offerKey(offers, line.row);
                 return (
-                  // by position, so that the cells of the page before are used again
-                  <tr key={position} class={selected.includes(key) ? "selected" : undefined}>
-                    <td class="tick">
-                      <input
-                        type="checkbox"
-                        aria-label={`Compare ${offers.column("instance_type").text(row)} in ${offers.column("region").text(row)}`}
-                        checked={selected.includes(key)}
-                        disabled={isFull && !selected.includes(key)}
-                        title={isFull ? `At most ${MOST_COMPARED} are compared` : undefined}
-                        onChange={() => toggle(key)}
-                      />
-                    </td>
-                    {shown.map((info) => (
-                      <Cell key={info.name} release={release} info={info} row={row} offer={key} change={change} />
-                    ))}
-                  </tr>
+                  <Row
+                    key={position} // by position, so that the cells of the page before are used again
+                    release={release}
+                    line={line}
+                    shown={shown}
+                    sorted={sortColumn}
+                    basis={basis}
+                    selected={selected.includes(offer)}
+                    full={selected.length >= MOST_COMPARED ? `At most ${MOST_COMPARED} are compared` : ""}
+                    open={opened.includes(lineKey(release, line.row))}
+                    toggleSelected={(item) => toggle("selected", selected, item)}
+                    toggleOpen={(item) => toggle("opened", opened, item)}
+                    change={change}
+                  />
                 );
               })}
             </tbody>
           </table>
-          {rows.length === 0 && (
+          {lines.length === 0 && (
             <p class="empty">
-              No offer passes these filters.{" "}
-              {parameters.q && "The search looks for each word in machine, accelerator, provider, region and continent. "}
+              No {gpus ? "GPU offer" : "offer"} passes these filters.{" "}
+              {gpus && (
+                <button type="button" onClick={() => set({ rows: "machines" })}>
+                  Search all machines
+                </button>
+              )}{" "}
               <button
                 type="button"
                 onClick={() => {
-                  change(cleared(parameters));
+                  set(cleared(parameters));
                   focusCount();
                 }}
               >
@@ -145,12 +137,35 @@ export function Offers({ release, parameters, change }: ViewProps) {
             </p>
           )}
         </div>
-        <Pages page={page} pages={pages} rows={rows.length} change={change} />
+        <Pages page={page} pages={pages} lines={lines.length} basis={basis} change={change} />
       </section>
       {selected.length > 0 && <Tray selected={selected} change={change} />}
-      <Details release={release} parameters={parameters} change={change} />
+      <Details release={release} parameters={parameters} basis={basis} change={change} />
     </div>
   );
+}
+
+/** One line for each accelerator and cloud, in the order of their first offers. */
+function models(release: Release, rows: Uint32Array): Line[] {
+  const { offers } = release;
+  const [device, provider] = [offers.column("device"), offers.column("provider")];
+  const width = provider.values.length + 1;
+  const lines = new Map<number, Required<Pick<Line, "row" | "rows">>>();
+  for (const row of rows) {
+    const key = (device.codes[row]! * width + provider.codes[row]!) * 2 + Number(release.isCommunity(row));
+    const line = lines.get(key);
+    if (line) line.rows.push(row);
+    else lines.set(key, { row, rows: [row] });
+  }
+  return [...lines.values()];
+}
+
+/** The cheapest offer of each machine type. */
+function machines({ offers }: Release, rows: number[]): Line[] {
+  const type = offers.column("instance_type");
+  const seen = new Map<number, number>();
+  for (const row of rows) if (!seen.has(type.codes[row]!)) seen.set(type.codes[row]!, row);
+  return [...seen.values()].map((row) => ({ row, inside: true }));
 }
 
 /** Moves the focus to the number of offers, when the button that had it is gone. */
@@ -158,153 +173,144 @@ function focusCount(): void {
   document.querySelector<HTMLElement>(".found")?.focus();
 }
 
-function sorting(parameters: Record<string, string>): { column: string; descending: boolean } {
-  const sort = parameters.sort || defaultSort(parameters);
-  return { column: sort.replace(/^-/, ""), descending: sort.startsWith("-") };
-}
-
-const FILTERS = ["q", "option", PRICE, ...CHOICES.map(({ column }) => column), ...RANGES.map(({ column }) => column)];
-
-function filterKey(parameters: Record<string, string>): string {
-  return JSON.stringify(FILTERS.map((name) => parameters[name] ?? ""));
-}
+const FILTERS = ["q", "option", "os", "community", PRICE, ...CHOICES.map(({ column }) => column), ...RANGES.map(({ column }) => column)];
 
 function cleared(parameters: Record<string, string>): Record<string, string> {
-  const used = FILTERS.filter((name) => parameters[name]);
-  return Object.fromEntries([...used, "page"].map((name) => [name, ""]));
+  return Object.fromEntries(FILTERS.filter((name) => parameters[name]).map((name) => [name, ""]));
 }
 
-function shownColumns(release: Release, parameters: Record<string, string>): ColumnInfo[] {
-  const chosen = list(parameters.columns);
-  const usual = matchMedia("(min-width: 40rem)").matches ? DEFAULT_COLUMNS : [...new Set(NARROW_COLUMNS)];
-  const names = chosen.length > 0 ? chosen : usual;
-  const option = parameters.option;
-  const all = option && !names.includes(option) ? [...names, option] : names;
-  return all.map((name) => release.columns.get(name)).filter((info) => info !== undefined);
-}
-
-interface SortHeadingProps {
-  info: ColumnInfo;
-  direction: "ascending" | "descending" | null;
-  sort: (sort: string) => void;
-}
-
-function SortHeading({ info, direction, sort }: SortHeadingProps) {
-  const next = direction === "ascending" ? `-${info.name}` : info.name;
+function Search({ value, set }: { value: string; set: (value: string) => void }) {
   return (
-    <th aria-sort={direction ?? undefined} class={info.kind === "text" ? undefined : "figure"}>
-      <button type="button" title={help(info)} onClick={() => sort(next)}>
-        {info.heading}
-        <span aria-hidden="true" class="arrow">
-          {direction === "ascending" ? "▲" : direction === "descending" ? "▼" : ""}
-        </span>
-        {info.unit && <small>{unit(info.unit)}</small>}
-      </button>
-    </th>
+    <label class="search">
+      <span class="hidden">Search</span>
+      <input
+        type="search"
+        name="q"
+        placeholder="8xH100 spot europe, L4, p5 1 year, windows D4s v5 …"
+        value={value}
+        onInput={(event) => set(event.currentTarget.value)}
+      />
+    </label>
   );
 }
 
-/** Says by what the offers are sorted: the column's heading may be out of sight. */
-function SortedBy({ info, descending }: { info: ColumnInfo | undefined; descending: boolean }) {
-  if (!info) return null;
-  const first = info.kind === "text" ? (descending ? "Z to A" : "A to Z") : descending ? "highest first" : "lowest first";
-  return (
-    <span class="muted" title={help(info)}>
-      by {info.heading}
-      {info.unit && ` in ${unit(info.unit)}`}, {first}
-    </span>
-  );
-}
-
-export function help(info: ColumnInfo): string {
-  return [info.description, info.unit && `Unit: ${info.unit}.`].filter(Boolean).join(" ");
-}
-
-function unit(text: string): string {
-  return text.replace(/\(.*·h\)/, "h");
-}
-
-interface CellProps {
+interface TogglesProps {
   release: Release;
-  info: ColumnInfo;
-  row: number;
-  offer: string;
-  change: ViewProps["change"];
+  basis: Basis;
+  gpus: boolean;
+  set: (changes: Record<string, string>) => void;
 }
 
-function Cell({ release, info, row, offer, change }: CellProps) {
+function Toggles({ release, basis, gpus, set }: TogglesProps) {
   const { offers } = release;
-  const value = offers.column(info.name).at(row);
-  if (info.name === "instance_type") {
-    return (
-      <th scope="row" class="machine" title={String(value)}>
-        <button type="button" onClick={() => change({ open: offer }, true)}>
-          {String(value)}
-        </button>
-      </th>
-    );
-  }
-  if (info.name.endsWith("_option")) return <td>{words(info.name, String(value ?? ""))}</td>;
-  if (info.name === "provider") return <td>{seller(release, row)}</td>;
-  if (info.name === "accelerator_name") return <td title={offers.column("device").text(row)}>{accelerators(release, row)}</td>;
-  if (info.name === "on_demand_usd_per_hour" && value === null) return <NoUsd release={release} row={row} />;
-  return <td class={info.kind === "text" ? undefined : "figure"}>{cell(info, value)}</td>;
-}
-
-/** "8 × H100 SXM5 80 GB", as an offer has them; without a sheet's name the vendor's. */
-export function accelerators(release: Release, row: number): string {
-  const name = release.offers.column("device").text(row);
-  const count = release.offers.column("accelerator_count").number(row);
-  if (!name || release.offers.column("accelerator_kind").text(row) === "none") return "";
-  return count && count !== 1 ? `${Math.round(count * 1000) / 1000} × ${name}` : name;
-}
-
-/** An on-demand price in another currency, or the reason why there is none. */
-function NoUsd({ release, row }: { release: Release; row: number }) {
-  const { offers } = release;
-  const own = offers.column("on_demand_hourly").number(row);
-  const reason = offers.column("on_demand_reason").text(row).replaceAll("_", " ");
-  if (own === null) return <td class="figure muted">{reason && <abbr title={reason}>none</abbr>}</td>;
-  const currency = offers.column("currency").text(row);
+  const systems = Object.keys(SYSTEMS).filter((os) => os === "linux" || offers.has(`${os}:${OWN}`));
+  const others = release.options.filter(({ name }) => !WAYS.some(({ column }) => column === name));
   return (
-    <td class="figure muted" title="Priced in another currency; currencies are never converted here.">
-      {usd(own).replace("$", `${currency} `)}
-    </td>
+    <div class="toggles">
+      <Switch legend="Rows" name="rows" choices={{ gpus: "GPUs", machines: "All machines" }} value={gpus ? "gpus" : "machines"} set={(rows) => set({ rows, per: "" })} />
+      <label class="choose">
+        <span class="hidden">Purchase option</span>
+        <select name="option" value={basis.columns.length === 1 ? basis.columns[0] : ""} onChange={(event) => set({ option: event.currentTarget.value, sort: "" })}>
+          {basis.columns.length !== 1 && <option value="">{basis.heading || "as asked"}</option>}
+          {[...WAYS.map(({ column }) => column), ...others.map(({ name }) => name)].map((name) => (
+            <option key={name} value={name}>
+              {headingOf(release, name)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="choose">
+        <span class="hidden">Operating system</span>
+        <select name="os" value={basis.os} onChange={(event) => set({ os: event.currentTarget.value })}>
+          {systems.map((os) => (
+            <option key={os} value={os}>
+              {SYSTEMS[os]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Switch legend="Price per" name="period" choices={Object.fromEntries(Object.keys(PERIODS).map((name) => [name, name]))} value={basis.period} set={(period) => set({ period: period === "hour" ? "" : period })} />
+      <Switch legend="Price of" name="per" choices={{ gpu: "per GPU", machine: "per machine" }} value={basis.perGpu ? "gpu" : "machine"} set={(per) => set({ per })} />
+    </div>
   );
 }
 
-function Chips({ release, parameters, change }: ViewProps) {
+interface SwitchProps {
+  legend: string;
+  name: string;
+  choices: Record<string, string>;
+  value: string;
+  set: (value: string) => void;
+}
+
+function Switch({ legend, name, choices, value, set }: SwitchProps) {
+  return (
+    <fieldset class="switch">
+      <legend class="hidden">{legend}</legend>
+      {Object.entries(choices).map(([id, label]) => (
+        <label key={id}>
+          <input type="radio" name={name} value={id} checked={id === value} onChange={() => set(id)} />
+          <span>{label}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** A word of the search that means nothing, and what may have been meant. */
+function Unknown({ reading, question, set }: { reading: Reading; question: string; set: TogglesProps["set"] }) {
+  const { word, near } = reading.unknown!;
+  return (
+    <p class="note" role="alert">
+      “{word}” is not understood and is left out.{" "}
+      {near.length > 0
+        ? "Did you mean "
+        : "Name a GPU, machine type, place, purchase option or amount: 8xH100 europe spot."}
+      {near.map((name) => (
+        <button key={name} type="button" class="plain" onClick={() => set({ q: question.replace(word, name) })}>
+          {name}
+        </button>
+      ))}
+      {near.length > 0 && "?"}
+    </p>
+  );
+}
+
+interface ChipsProps {
+  release: Release;
+  parameters: Record<string, string>;
+  reading: Reading;
+  found: Found;
+  set: (changes: Record<string, string>) => void;
+}
+
+function Chips({ release, parameters, reading, found, set }: ChipsProps) {
   const chips = FILTERS.flatMap((name) => {
     const text = parameters[name];
-    return text ? [{ name, label: chipLabel(release, name, text) }] : [];
+    return text && name !== "q" && name !== "community" ? [{ name, label: chipLabel(release, name, text) }] : [];
   });
-  if (chips.length === 0) return null;
+  const remove = (changes: Record<string, string>) => {
+    set(changes);
+    focusCount();
+  };
   return (
     <ul class="chips" aria-label="Filters in use">
+      {reading.meanings.map((meaning, position) => (
+        <Chip key={`q${position}`} label={meaningLabel(release, meaning)} title={`Read from “${meaning.words}”`} remove={() => remove({ q: without(parameters.q ?? "", meaning.words) })} />
+      ))}
       {chips.map(({ name, label }) => (
-        <li key={name}>
-          <button
-            type="button"
-            onClick={() => {
-              change({ [name]: "", page: "" });
-              focusCount();
-            }}
-            aria-label={`Remove filter ${label}`}
-          >
-            {label} <span aria-hidden="true">×</span>
+        <Chip key={name} label={label} remove={() => remove({ [name]: "" })} />
+      ))}
+      {(found.community > 0 || parameters.community) && (
+        <li>
+          <button type="button" class="quiet" aria-pressed={Boolean(parameters.community)} onClick={() => set({ community: parameters.community ? "" : "shown" })}>
+            Community hosts: {parameters.community ? "shown" : `${integer(found.community)} hidden`}
           </button>
         </li>
-      ))}
-      {chips.length > 1 && (
+      )}
+      {chips.length + reading.meanings.length > 1 && (
         <li>
-          <button
-            type="button"
-            class="plain"
-            onClick={() => {
-              change(cleared(parameters));
-              focusCount();
-            }}
-          >
+          <button type="button" class="plain" onClick={() => remove(cleared(parameters))}>
             Clear all
           </button>
         </li>
@@ -313,9 +319,49 @@ function Chips({ release, parameters, change }: ViewProps) {
   );
 }
 
+function Chip({ label, title, remove }: { label: string; title?: string; remove: () => void }): ComponentChildren {
+  return (
+    <li>
+      <button type="button" title={title} onClick={remove} aria-label={`Remove filter ${label}`}>
+        {label} <span aria-hidden="true">×</span>
+      </button>
+    </li>
+  );
+}
+
+function without(question: string, words: string): string {
+  const place = question.toLowerCase().indexOf(words.toLowerCase());
+  if (place < 0) return "";
+  return `${question.slice(0, place)} ${question.slice(place + words.length)}`.replace(/\s+/g, " ").trim();
+}
+
+const MOST_NAMED = 2; // of the GPUs that a word means
+
+/** How the words of a search were read. */
+function meaningLabel(release: Release, { words: text, asks }: Meaning): string {
+  const count = asks.count ? `${asks.count} × ` : "";
+  if (asks.accelerators) {
+    const names = [...asks.accelerators].map((id) => String(release.accelerators.get(id)?.name ?? id));
+    return names.length > MOST_NAMED ? `${text}: ${names.length} GPU models` : `${count}${names.join(", ")}`;
+  }
+  if (asks.kinds) return `${count}${[...asks.kinds].map((kind) => (kind === "none" ? "no GPU" : kind.toUpperCase())).join(", ")}`;
+  if (asks.count) return `${asks.count} GPUs`;
+  if (asks.gpuMemory) return `GPU memory ≥ ${asks.gpuMemory} GiB`;
+  if (asks.memory) return `RAM ≥ ${asks.memory} GiB`;
+  if (asks.vcpus) return `vCPUs ≥ ${asks.vcpus}`;
+  if (asks.maxPrice) return `≤ $${asks.maxPrice} per machine and hour`;
+  if (asks.machines) return asks.machines.size === 1 ? [...asks.machines][0]!.split("|")[1]! : `${text}: ${asks.machines.size} machine types`;
+  if (asks.providers) return [...asks.providers].map((id) => release.providerTitle(id)).join(", ");
+  if (asks.regions) return asks.regions.size === 1 ? [...asks.regions][0]!.split("|")[1]! : `${text}: ${asks.regions.size} regions`;
+  if (asks.terms) return [...asks.terms].map((months) => (months % 12 === 0 ? `${months / 12}-year` : `${months} months`)).join(", ");
+  if (asks.options ?? asks.payments) return words("option", [...(asks.options ?? asks.payments)!].join(", "));
+  if (asks.os) return SYSTEMS[asks.os] ?? asks.os;
+  return asks.arch ?? `name has “${text}”`;
+}
+
 function chipLabel(release: Release, name: string, text: string): string {
-  if (name === "q") return `“${text}”`;
-  if (name === "option") return release.heading(text);
+  if (name === "option") return headingOf(release, text);
+  if (name === "os") return SYSTEMS[text] ?? text;
   const heading =
     name === PRICE ? "Price" : ([...CHOICES, ...RANGES].find(({ column }) => column === name)?.heading ?? name);
   if (name === PRICE || RANGES.some(({ column }) => column === name)) {
@@ -369,7 +415,7 @@ function ColumnPicker({ release, shown, change }: ColumnPickerProps) {
       <summary ref={summary}>Columns</summary>
       <div class="sheet">
         <button type="button" class="plain" onClick={() => change({ columns: "" })}>
-          Back to the usual ones
+          Reset
         </button>
         {[...groups].map(([group, columns]) => (
           <fieldset key={group}>
@@ -396,28 +442,32 @@ function ColumnPicker({ release, shown, change }: ColumnPickerProps) {
 interface PagesProps {
   page: number;
   pages: number;
-  rows: number;
+  lines: number;
+  basis: Basis;
   change: ViewProps["change"];
 }
 
-function Pages({ page, pages, rows, change }: PagesProps) {
+function Pages({ page, pages, lines, basis, change }: PagesProps) {
   const go = (target: number) => {
     change({ page: target === 1 ? "" : String(target) });
-    document.querySelector(".scroll")?.scrollTo({ top: 0 });
+    document.querySelector(".list .scroll")?.scrollTo({ top: 0 });
   };
-  const first = rows === 0 ? 0 : (page - 1) * PAGE + 1;
+  const first = lines === 0 ? 0 : (page - 1) * PAGE + 1;
   return (
     <nav class="pages" aria-label="Pages of the table">
       <button type="button" aria-disabled={page === 1} onClick={() => page > 1 && go(page - 1)}>
         Previous
       </button>
       <span>
-        {integer(first)}–{integer(Math.min(rows, page * PAGE))} of {integer(rows)}
+        {integer(first)}–{integer(Math.min(lines, page * PAGE))} of {integer(lines)}
       </span>
       <button type="button" aria-disabled={page === pages} onClick={() => page < pages && go(page + 1)}>
         Next
       </button>
-      <p class="basis">USD per hour, Linux, shared tenancy, license included. Commitments with what is paid upfront spread over the term. Prices in other currencies come last.</p>
+      <p class="basis">
+        {unitOf(basis)}, {SYSTEMS[basis.os] ?? basis.os}, shared tenancy, license included. Upfront payments are spread over the term.
+        Other currencies come last, as published.
+      </p>
     </nav>
   );
 }
@@ -429,7 +479,7 @@ function Tray({ selected, change }: { selected: string[]; change: ViewProps["cha
         {selected.length} of {MOST_COMPARED} selected
       </span>
       <button type="button" class="plain" onClick={() => change({ selected: "" })}>
-        None
+        Clear
       </button>
       <a class="button" href={`#compare?${new URLSearchParams({ offers: listText(selected) })}`}>
         Compare

@@ -66,10 +66,18 @@ interface Header {
 
 const CODE_ARRAYS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array } as const;
 
-export async function unpack(base64: string): Promise<{ facts: unknown; tables: Map<string, Table> }> {
+function unzipped(base64: string): Response {
   const bytes = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const buffer = await new Response(stream).arrayBuffer();
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+}
+
+/** The text that compressed_json of payload.py packed. */
+export function unzip(base64: string): Promise<string> {
+  return unzipped(base64).text();
+}
+
+export async function unpack(base64: string): Promise<{ facts: unknown; tables: Map<string, Table> }> {
+  const buffer = await unzipped(base64).arrayBuffer();
   const headerLength = new DataView(buffer).getUint32(0, true);
   const start = 4 + headerLength;
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, headerLength))) as Header;

@@ -1,6 +1,7 @@
 /** What the page knows of the release: its facts, and the table of offers. */
 
 import { money } from "./format";
+import { Reader, type Grammar } from "./grammar";
 import type { Table } from "./payload";
 import type { Region } from "./map/places";
 import type { AnsweredModel } from "./answers";
@@ -12,8 +13,10 @@ export interface ColumnInfo {
   kind: "text" | "number" | "money";
   unit: string;
   description: string;
-  /** Whether it is the price of one way to buy. */
-  option: boolean;
+  /** The purchase option of which it is the price, with the months and payment of a commitment. */
+  option: string;
+  months: number;
+  payment: string;
 }
 
 export interface Provider {
@@ -68,10 +71,11 @@ export interface Facts {
   ownership: Ownership;
   /** Models that the page answers about; the table answers has their machines. */
   recommend: AnsweredModel[];
-  /** Provider and region whose machines are of private people. */
+  /** Provider and region whose machines are of community hosts. */
   private_hosts: [string, string][];
   /** Regions with a position. */
   regions: Region[];
+  grammar: Grammar;
 }
 
 export interface Ownership {
@@ -91,8 +95,10 @@ export class Release {
   readonly offers: Table;
   /** On-demand prices with the time they were valid; null while there is one release only. */
   readonly history: Table | null;
-  /** The machines of the view "Which machine". */
+  /** The machines of the view "Recommend". */
   readonly answers: Table;
+  readonly reader: Reader;
+  private readonly community: Uint8Array;
 
   constructor(
     readonly facts: Facts,
@@ -101,8 +107,10 @@ export class Release {
     this.offers = tables.get("offers")!;
     this.history = tables.get("history") ?? null;
     this.answers = tables.get("answers")!;
+    this.reader = new Reader(facts.grammar, this.offers);
+    this.community = communityRows(this.offers, facts.private_hosts);
     this.columns = new Map(facts.columns.map((column) => [column.name, column]));
-    this.options = facts.columns.filter((column) => column.option);
+    this.options = facts.columns.filter((column) => column.option !== "");
     this.providers = new Map(facts.about.providers.map((provider) => [provider.id, provider]));
     this.accelerators = new Map(facts.accelerators.map((row) => [String(row.accelerator_id), row]));
   }
@@ -111,19 +119,19 @@ export class Release {
     return this.providers.get(id)?.title ?? id;
   }
 
-  /** Whether a row of offers is a machine that private people rent out. */
-  isPrivateHost(row: number): boolean {
-    return this.isPrivatePlace(this.offers.column("provider").text(row), this.offers.column("region").text(row));
+  /** Whether a row of offers is a machine of a community host. */
+  isCommunity(row: number): boolean {
+    return this.community[row] === 1;
   }
 
-  private isPrivatePlace(provider: string, region: string): boolean {
+  private isCommunityPlace(provider: string, region: string): boolean {
     return this.facts.private_hosts.some(([host, place]) => host === provider && place === region);
   }
 
-  /** Who rents out machines in a region: a provider, or private people by way of it. */
+  /** Who rents out machines in a region: a provider, or community hosts by way of it. */
   sellerTitle(provider: string, region: string): string {
     const title = this.providerTitle(provider);
-    return this.isPrivatePlace(provider, region) ? privateTitle(title) : title;
+    return this.isCommunityPlace(provider, region) ? communityTitle(title) : title;
   }
 
   /** The providers in the order of the release; a provider's colour follows from its place. */
@@ -161,9 +169,19 @@ export function seller(release: Release, row: number): string {
   return release.sellerTitle(offers.column("provider").text(row), offers.column("region").text(row));
 }
 
-/** What a provider's machines of private people are called. */
-export function privateTitle(provider: string): string {
-  return `${provider}, private people`;
+/** What a provider's machines of community hosts are called. */
+export function communityTitle(provider: string): string {
+  return `${provider} community`;
+}
+
+function communityRows(offers: Table, hosts: [string, string][]): Uint8Array {
+  const [provider, region] = [offers.column("provider"), offers.column("region")];
+  const found = new Uint8Array(offers.rows);
+  for (const [host, place] of hosts) {
+    const [ofHost, ofPlace] = [provider.code(host), region.code(place)];
+    if (ofHost && ofPlace) for (let row = 0; row < offers.rows; row++) if (provider.codes[row] === ofHost && region.codes[row] === ofPlace) found[row] = 1;
+  }
+  return found;
 }
 
 /** A price in the currency of its offer, which is never converted. */

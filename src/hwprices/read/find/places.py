@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 import polars as pl
 
@@ -64,6 +65,7 @@ def by_region(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
     return [place for place in choices if "-" in text and begins.match(place.region.lower())]
 
 
+@cache
 def direction(region: str) -> tuple[tuple[str, ...], str]:
     """Split the name of a region into its words, sorted, and its number.
 

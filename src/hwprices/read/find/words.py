@@ -7,7 +7,7 @@ error that says what to write.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from shlex import quote
@@ -108,7 +108,22 @@ _LIMIT = re.compile(
 )
 """A limit of the price for an hour: "under 30$/h", "below 3 usd", "< 3"."""
 
+PATTERNS = {
+    "separator": option_values.SEPARATOR,
+    "number": _NUMBER,
+    "counted": _COUNTED,
+    "counted_behind": _COUNTED_BEHIND,
+    "term": _TERM,
+    "vcpus": _VCPUS,
+    "memory": _MEMORY,
+    "payment": _PAYMENT,
+    "limit": _LIMIT,
+}
+"""Patterns by name, for the page of a report, which reads questions with the same."""
+
 MONTHS = 12
+
+MAX_JOINED = 14  # letters of a word that stands for several: "rtxpro6000bse"
 
 MIN_CITY = 3  # letters: shorter words of a region's name are not cities
 
@@ -471,16 +486,25 @@ def _has_word(name: str, word: str, *, start: bool) -> bool:
     With ``start`` the word may be the beginning of one, but a number never that of a larger one:
     "40" is in "40gb" and "4" is not.
     """
+    return any(
+        joined == word or (start and _begins(joined, word))
+        for joined in joined_words(name, len(word))
+    )
+
+
+def joined_words(name: str, longest: int = MAX_JOINED) -> Iterator[str]:
+    """List the words of a name, and those that follow one another as one word.
+
+    A joined word ends with the first part that makes it as long as ``longest``.
+    """
     parts = [part for part in re.split(r"[^a-z0-9]+", name.lower()) if part]
     for first in range(len(parts)):
         joined = ""
         for part in parts[first:]:
             joined += part
-            if joined == word or (start and _begins(joined, word)):
-                return True
-            if len(joined) >= len(word):
+            yield joined
+            if len(joined) >= longest:
                 break
-    return False
 
 
 def _begins(text: str, start: str) -> bool:

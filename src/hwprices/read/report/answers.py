@@ -1,4 +1,4 @@
-"""Prepare the view "Which machine": what ``recommend`` answers about models that many ask for."""
+"""Prepare the view "Recommend": what ``recommend`` answers about models that many ask for."""
 
 from typing import Any
 
@@ -17,6 +17,9 @@ MODELS = (
     *("glm-4.6", "glm-5", "minimax-m2", "qwen3.5-35b-a3b", "qwen3.5-397b-a17b", "gemma-4-31b"),
 )
 """Models that the page answers about; each takes about 0.1 s."""
+
+YEARS_ON_SALE = 4
+"""Machines to buy are shown for so many years after their release."""
 
 MOST = 15  # machines to rent of an answer, and as many to buy
 
@@ -37,10 +40,20 @@ def answers(dataset: Tables) -> tuple[list[dict[str, Any]], pl.DataFrame]:
     The frame has model_id and COLUMNS.
     """
     models, frames = [], []
+    discontinued = too_old_to_buy(dataset)
     for name in MODELS:
         frame = recommend(Question(name), dataset=dataset)
-        first = frame.drop_nulls("rank").filter(pl.col("rank") <= MOST)
+        first = frame.drop_nulls("rank").filter(
+            pl.col("rank") <= MOST, ~pl.col("machine").is_in(discontinued)
+        )
         frames.append(first.select(pl.lit(name).alias("model_id"), *COLUMNS))
         assumed = frame["assumed"].first() or ""
         models.append({"model_id": name, "name": model_shape(name).name, "assumed": assumed})
     return models, pl.concat(frames, how="vertical_relaxed")
+
+
+def too_old_to_buy(dataset: Tables) -> list[str]:
+    """List the machines to buy that are no longer on sale, by id."""
+    is_old = pl.col("release_year") < pl.col("as_of").dt.year().max() - YEARS_ON_SALE
+    local = dataset.scan("local_hardware").filter(is_old).select("device_id").collect()
+    return local["device_id"].to_list()

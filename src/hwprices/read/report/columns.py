@@ -7,8 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.read.find.words import MONTHS
 from hwprices.release import verify
 from hwprices.release.release import Release
+from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 
 PRICE_COLUMN = re.compile(r"^(?!best_)(?P<option>\w+)_usd_per_hour$")
 """A column of offers with the price of one purchase option of the machine."""
@@ -59,52 +61,53 @@ HEADINGS = {
     "provider": "Provider",
     "region": "Region",
     "instance_type": "Machine",
-    "accelerator_name": "Accelerator",
-    "accelerator_count": "Count",
-    "accelerator_memory_gib": "Acc. memory",
-    "accelerator_id": "Id of the accelerator",
-    "accelerator_kind": "Kind of accelerator",
-    "accelerator_interconnect": "Link between accelerators",
-    "accelerator_memory_bandwidth_gbs": "Bandwidth of one",
-    "accelerator_fp16_tflops": "FP16 rate of one",
-    "accelerator_bf16_tflops": "BF16 rate of one",
-    "accelerator_fp8_tflops": "FP8 rate of one",
-    "accelerator_int8_tops": "INT8 rate of one",
-    "accelerator_tdp_w": "TDP of one",
-    "accelerator_power_w": "Power of one",
-    "accelerator_embodied_kgco2e": "Emissions of making one",
-    "accelerator_utilisation": "Use of accelerators assumed",
-    "cpu_utilisation": "Use of CPU assumed",
+    "accelerator_name": "GPU",
+    "accelerator_count": "GPUs",
+    "accelerator_memory_gib": "GPU memory, as stated",
+    "accelerator_id": "Accelerator id",
+    "accelerator_kind": "Accelerator kind",
+    "accelerator_interconnect": "GPU interconnect",
+    "accelerator_memory_bandwidth_gbs": "GPU memory bandwidth",
+    "accelerator_fp16_tflops": "FP16 per GPU",
+    "accelerator_bf16_tflops": "BF16 per GPU",
+    "accelerator_fp8_tflops": "FP8 per GPU",
+    "accelerator_int8_tops": "INT8 per GPU",
+    "accelerator_tdp_w": "TDP per GPU",
+    "accelerator_power_w": "Power per GPU",
+    "accelerator_embodied_kgco2e": "Embodied emissions per GPU",
+    "accelerator_utilisation": "GPU utilization assumed",
+    "cpu_utilisation": "CPU utilization assumed",
     "vcpus": "vCPUs",
-    "memory_gib": "Memory",
+    "memory_gib": "RAM",
     "local_disk_gib": "Local disk",
     "network_gbps_max": "Network",
     "block_storage_gbps_baseline": "Block storage",
-    "block_storage_gbps_max": "Block storage at most",
-    "block_storage_iops_baseline": "Block storage, operations",
-    "block_storage_iops_max": "Block storage, operations at most",
+    "block_storage_gbps_max": "Block storage, burst",
+    "block_storage_iops_baseline": "Block storage IOPS",
+    "block_storage_iops_max": "Block storage IOPS, burst",
     "arch": "Architecture",
-    "on_demand_hourly": "On demand, own currency",
-    "best_1y_usd_per_hour": "Best 1 year",
-    "best_3y_usd_per_hour": "Best 3 years",
+    "on_demand_hourly": "On-demand, local currency",
+    "on_demand_usd_per_hour": "On-demand",
+    "best_1y_usd_per_hour": "Best 1-year",
+    "best_3y_usd_per_hour": "Best 3-year",
     "spot_discount": "Spot discount",
-    "best_1y_discount": "Best 1 year, discount",
-    "best_3y_discount": "Best 3 years, discount",
-    "best_1y_option": "Best 1 year, which",
-    "best_3y_option": "Best 3 years, which",
-    "estimated_watts_from_tdp_estimate": "Power from an estimated TDP",
-    "grid_gco2e_per_kwh": "Emissions of the grid",
-    "embodied_gco2e_per_hour": "Emissions of making it",
-    "observed_at": "Seen at the vendor",
-    "usd_per_accelerator_hour": "Per accelerator",
-    "spot_usd_per_accelerator_hour": "Spot per accelerator",
-    "usd_per_gib_accelerator_memory_hour": "Per GiB of accelerator memory",
-    "usd_per_pflop_hour_bf16": "BF16 PFLOPS",
-    "usd_per_pflop_hour_fp8": "FP8 PFLOPS",
+    "best_1y_discount": "Best 1-year discount",
+    "best_3y_discount": "Best 3-year discount",
+    "best_1y_option": "Best 1-year option",
+    "best_3y_option": "Best 3-year option",
+    "estimated_watts_from_tdp_estimate": "Power uses an estimated TDP",
+    "grid_gco2e_per_kwh": "Grid emissions",
+    "embodied_gco2e_per_hour": "Embodied emissions",
+    "observed_at": "Price seen",
+    "usd_per_accelerator_hour": "On-demand per GPU",
+    "spot_usd_per_accelerator_hour": "Spot per GPU",
+    "usd_per_gib_accelerator_memory_hour": "Per GiB of GPU memory",
+    "usd_per_pflop_hour_bf16": "Per BF16 PFLOPS",
+    "usd_per_pflop_hour_fp8": "Per FP8 PFLOPS",
     "usd_per_vcpu_hour": "Per vCPU",
     "tflops_per_watt_bf16": "BF16 TFLOPS/W",
     "estimated_watts": "Estimated power",
-    "energy_kwh_per_hour": "Energy, with the building's share",
+    "energy_kwh_per_hour": "Energy, with cooling (PUE)",
     "gco2e_per_hour": "Emissions",
     "usd_per_llama2_70b_lora": "LoRA run of Llama 2 70B",
 }
@@ -112,18 +115,18 @@ HEADINGS = {
 SHEET_HEADINGS = {
     "accelerator_count": "Accelerators",
     "accelerator_memory_gib": "Accelerator memory",
-    "embodied_kgco2e": "Emissions of making one",
-    "interconnect": "Link between devices",
-    "interconnect_gbs": "Bandwidth of the link",
-    "launch_price_usd": "Price at launch",
-    "local_disk_kind": "Kind of local disk",
-    "measured_power_max_w": "Highest power measured",
-    "measured_power_mean_w": "Mean power measured",
+    "embodied_kgco2e": "Embodied emissions",
+    "interconnect": "Interconnect",
+    "interconnect_gbs": "Interconnect bandwidth",
+    "launch_price_usd": "Launch price",
+    "local_disk_kind": "Local disk type",
+    "measured_power_max_w": "Measured power, peak",
+    "measured_power_mean_w": "Measured power, mean",
     "memory_bandwidth_gbs": "Memory bandwidth",
     "memory_gb": "Memory",
     "power_limit_default_w": "Power limit in clouds",
-    "purchase_price_usd": "Price of one",
-    "tdp_estimate_w": "Power, an estimate",
+    "purchase_price_usd": "Purchase price",
+    "tdp_estimate_w": "TDP, estimated",
     "tdp_w": "Power (TDP)",
     "vendor": "Maker",
 }
@@ -156,8 +159,12 @@ class PageColumn:
     """text, number or money (USD)."""
     unit: str = ""
     description: str = ""
-    option: bool = False
-    """Whether it is the price of one purchase option."""
+    option: str = ""
+    """Purchase option of which it is the price; empty for other columns."""
+    months: int = 0
+    """Length of the commitment."""
+    payment: str = ""
+    """Payment option of the commitment; empty where every one counts."""
 
 
 def words(name: str) -> str:
@@ -199,6 +206,7 @@ def _column(name: str, described: Mapping[str, Any], dtype: pl.DataType) -> Page
     kind = "text"
     if dtype.is_numeric():
         kind = "money" if unit.startswith("USD") else "number"
+    code, months, payment = _purchase(option) if option else ("", 0, "")
     return PageColumn(
         name=name,
         heading=HEADINGS.get(name) or words(option or name),
@@ -206,8 +214,22 @@ def _column(name: str, described: Mapping[str, Any], dtype: pl.DataType) -> Page
         kind=kind,
         unit=unit,
         description=str(described.get("description", "")),
-        option=option is not None,
+        option=code,
+        months=months,
+        payment=payment,
     )
+
+
+COMMITTED = re.compile(r"(?P<plan>\w+?)_(?P<years>\d)y(?:_(?P<payment>\w+_upfront))?")
+
+
+def _purchase(option: str) -> tuple[str, int, str]:
+    """Return purchase option, months and payment of a column's option: reserved_1y_no_upfront."""
+    match = COMMITTED.fullmatch(option)
+    if match is None:
+        return option, 0, ""
+    code, _ = COMMITMENT_COLUMNS[match["plan"]]
+    return code, int(match["years"]) * MONTHS, match["payment"] or ""
 
 
 def _group(name: str) -> str:

@@ -1,55 +1,27 @@
 """Write index.html: the explorer with everything it needs inside, script, style and figures."""
 
-import base64
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 
 from hwprices.read.device import measured
+from hwprices.read.find.search import ANY, Search, machine_types, of_prices
+from hwprices.read.find.words import MONTHS
 from hwprices.read.ownership import DEFAULTS
 from hwprices.read.report import columns, payload
 from hwprices.read.report.about import about
 from hwprices.read.report.answers import answers
+from hwprices.read.report.bundle import bundled
+from hwprices.read.report.grammar import grammar
 from hwprices.read.report.pages import Machines
 from hwprices.read.report.past import changes, history
 from hwprices.read.report.templates import render
-from hwprices.release.real_prices import PRIVATE_HOSTS
+from hwprices.release.real_prices import PRIVATE_HOSTS, REAL
 from hwprices.release.release import Release
 
 ROW_ORDER = ("provider", "instance_type", "region")
 """Rows of one machine type side by side: neighbours are alike, and gzip makes them small."""
-
-
-@dataclass(frozen=True)
-class Built:
-    """A file of the bundle that tools/page built, and its hash as a Content-Security-Policy has it.
-
-    The policy names the hash, so that the browser runs this script and no other.
-    """
-
-    text: str
-
-    @property
-    def csp_hash(self) -> str:
-        """The SHA-256 in base64."""
-        return base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()
-
-    @property
-    def markup(self) -> Markup:
-        """The text as it stands between <script> and </script>, which esbuild sees to."""
-        return Markup(self.text)  # noqa: S704 - our own file; the release has no part in it
-
-
-def bundled(name: str) -> Built:
-    """Read a file of the bundle."""
-    return Built(
-        (resources.files("hwprices.read.report") / "bundle" / name).read_text(encoding="utf-8")
-    )
 
 
 def index(dataset: Release, offers: pl.DataFrame, machines: Machines = "all") -> str:
@@ -87,11 +59,13 @@ def packed(dataset: Release, offers: pl.DataFrame, machines: Machines) -> str:
             "recommend": models,
             "private_hosts": PRIVATE_HOSTS,
             "regions": regions(dataset),
+            "grammar": grammar(dataset),
         }
     )
     lists = pl.selectors.list()
     derived = derived_columns(dataset, offers)
-    table = offers.select(*names, *derived).sort(ROW_ORDER)
+    of_systems = system_columns(dataset, offers)
+    table = offers.select(*names, *derived, *of_systems).sort(ROW_ORDER)
     whole.add_table("offers", table.with_columns(lists.list.join(", ")))
     whole.add_table("answers", answered)
     intervals = history(dataset)
@@ -104,10 +78,12 @@ NO_ACCELERATOR = "no accelerator"
 
 
 def derived_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
-    """Return two columns that the page filters by, in the order of the offers.
+    """Return columns that the page filters by, in the order of the offers.
 
     ``device`` is the accelerator's name: that of its sheet, else the vendor's; NO_ACCELERATOR for a
     machine without one, null for a machine that is not described. ``continent`` is the region's.
+    ``gpu_gib`` is the memory of all accelerators and ``accelerator_gib`` of one, from the sheet
+    where the vendor states none.
     """
     devices = pl.col("accelerators").list
     of_vendor = (
@@ -115,7 +91,11 @@ def derived_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
         .then(pl.lit("several kinds"))
         .otherwise(devices.first().struct.field("vendor_name"))
     )
-    types = dataset.scan("instance_types").select("provider", "instance_type", of_vendor=of_vendor)
+    types = machine_types(dataset).select(
+        *("provider", "instance_type", "accelerator_gib"),
+        gpu_gib="accelerator_memory_gib",
+        of_vendor=of_vendor,
+    )
     places = dataset.scan("regions").select("provider", "region", "continent")
     kind = pl.col("accelerator_kind")
     joined = (
@@ -128,11 +108,50 @@ def derived_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
             .when(kind.is_not_null())
             .then(pl.coalesce("accelerator_name", "of_vendor", pl.lit("not identified")))
             .alias("device"),
-            "continent",
+            *("continent", "gpu_gib", "accelerator_gib"),
         )
         .collect()
     )
     return joined.get_columns()
+
+
+def system_columns(dataset: Release, offers: pl.DataFrame) -> list[pl.Series]:
+    """Return the prices of operating systems besides Linux, in the order of the offers.
+
+    A column is named after system and price: ``windows:best_1y_usd_per_hour``. The cheapest price
+    counts, as in the columns of Linux; ``windows:on_demand_hourly`` is in the offer's currency.
+    """
+    option, term, usd = (
+        pl.col("purchase_option"),
+        pl.col("term_months"),
+        pl.col("currency") == "USD",
+    )
+    amounts = {
+        "on_demand_hourly": option == "on_demand",
+        "on_demand_usd_per_hour": usd & (option == "on_demand"),
+        "spot_usd_per_hour": usd & (option == "spot"),
+        "best_1y_usd_per_hour": usd & (term == MONTHS),
+        "best_3y_usd_per_hour": usd & (term == 3 * MONTHS),
+    }
+    key = ["provider", "region", "instance_type"]
+    others = Search(os=ANY)
+    found = (
+        dataset.scan("prices")
+        .filter(*of_prices(others), *REAL, pl.col("os") != "linux")
+        .join(offers.lazy().select(*key, "currency"), on=[*key, "currency"], how="semi")
+        .group_by(*key, "os")
+        .agg(
+            pl.col("effective_hourly").filter(is_meant).min().alias(name)
+            for name, is_meant in amounts.items()
+        )
+        .collect(engine="streaming")
+    )
+    columns: list[pl.Series] = []
+    for (system,), own in sorted(found.partition_by("os", as_dict=True).items()):
+        aligned = offers.select(key).join(own, on=key, how="left", maintain_order="left")
+        filled = [aligned[name] for name in amounts if aligned[name].count()]
+        columns += [series.alias(f"{system}:{series.name}") for series in filled]
+    return columns
 
 
 def regions(dataset: Release) -> list[Mapping[str, Any]]:

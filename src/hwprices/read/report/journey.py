@@ -28,6 +28,11 @@ longer; ``hwprices explain`` searches them."""
 MOST_FIELDS, LONGEST_FIELD = 60, 300
 """Of a vendor's line on a page: a SKU of Google has 30 fields, the longest about 100 characters."""
 
+LONGEST_LINE = 1000  # characters of a line that has no fields
+
+SHOWN = ("bought", "region", "zone", "arithmetic", "flags", "source_url", "raw_sha256", "price_id")
+"""Columns of a price on a page."""
+
 
 @dataclass(frozen=True)
 class Journeys:
@@ -45,9 +50,21 @@ class Journeys:
     """One for each source of ``cheapest``."""
 
     @property
-    def missing(self) -> bool:
-        """Whether pages that should have a line are not below the root."""
-        return any(trace.state == "missing" for trace in self.lines)
+    def facts(self) -> dict[str, Any]:
+        """Return them as JSON values, as much of the vendor's lines as a page has room for."""
+        return {
+            "cheapest": [_fact(price) for price in self.cheapest],
+            "others": [_fact(price) for price in self.others],
+            "lines": [
+                {
+                    "sku": trace.sku,
+                    "state": trace.state,
+                    "line": (trace.line or "")[:LONGEST_LINE],
+                    "fields": fields(trace),
+                }
+                for trace in self.lines
+            ],
+        }
 
 
 class Explained:
@@ -103,6 +120,14 @@ class Explained:
             return [(sku, price["raw_sha256"])] if sku else []
         named = components.drop_nulls("sku_id").select("sku_id", "raw_sha256")
         return list(dict.fromkeys(named.iter_rows()))
+
+
+def _fact(price: dict[str, Any]) -> dict[str, Any]:
+    skus = [sku for sku, _ in price["sources"]]
+    return {name: price[name] for name in SHOWN} | {
+        "skus": skus,
+        "observed_at": price["observed_at"],
+    }
 
 
 def fields(trace: Trace) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
-"""Write the pages of single accelerators and machine types: plain HTML, without a script.
+"""Write the pages of single accelerators, plain HTML, and the page of machine types with its data.
 
-They can be read, printed and linked where a browser runs no scripts. A page of a machine type
+Pages of accelerators can be read where a browser runs no scripts. The page of a machine type
 leads its prices back to the vendor: the arithmetic, the SKUs, the landed pages, and for the
 cheapest price of each purchase option, the vendor's own line.
 """
@@ -9,13 +9,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import quote
 
 import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device import measured
 from hwprices.read.report import columns, payload
-from hwprices.read.report.journey import Explained, fields
+from hwprices.read.report.bundle import bundled
+from hwprices.read.report.journey import Explained, Journeys
 from hwprices.read.report.templates import render
 from hwprices.read.summary import provider_title
 from hwprices.release.real_prices import is_private_host
@@ -28,10 +30,10 @@ Machines = Literal["all", "accelerators"]
 LONGEST_NAME = 200  # characters of a file name; file systems allow 255 bytes
 
 PRICE_HEADINGS = {
-    "on_demand_usd_per_hour": "On demand",
+    "on_demand_usd_per_hour": "On-demand",
     "spot_usd_per_hour": "Spot",
-    "best_1y_usd_per_hour": "Best 1 year",
-    "best_3y_usd_per_hour": "Best 3 years",
+    "best_1y_usd_per_hour": "Best 1-year",
+    "best_3y_usd_per_hour": "Best 3-year",
 }
 """The price columns that pages of accelerators have."""
 
@@ -108,12 +110,31 @@ def file_name(name: str) -> str:
     return encoded.decode()[:LONGEST_NAME]
 
 
+SHARDS = 8
+"""Files of a provider's machine types; ``tools/page/src/links.ts`` has the same number."""
+
+
+def shard(provider: str, instance_type: str) -> str:
+    """Return the path of the file that has a machine type: data of ``machine.html``."""
+    return f"machines/{file_name(provider)}-{sum(instance_type.encode()) % SHARDS}.js"
+
+
+def machine_link(provider: str, instance_type: str) -> str:
+    """Return the address of the page of a machine type, from the folder of the report."""
+    return f"machine.html#{quote(provider, safe='')}/{quote(instance_type, safe='')}"
+
+
 @dataclass(frozen=True)
 class ReportPage:
-    """A page: its path below the folder of the report, and its HTML."""
+    """A file: its path below the folder of the report, and its HTML or other content."""
 
     path: str
-    html: str
+    html: str | bytes
+
+    @property
+    def content(self) -> bytes:
+        """The file's bytes."""
+        return self.html.encode() if isinstance(self.html, str) else self.html
 
 
 class ReportPages:
@@ -132,6 +153,7 @@ class ReportPages:
             "release": dataset.manifest,
             "titles": self.titles,
             "file_name": file_name,
+            "machine_link": machine_link,
             "sample": all(
                 entry["origin"] == "sample" for entry in dataset.manifest["providers"].values()
             ),
@@ -188,7 +210,7 @@ class ReportPages:
         ]
 
     def machines(self, which: Machines = "all") -> Iterator[ReportPage]:
-        """Make a page for each machine type that has offers, and their list."""
+        """Make the page of machine types, the files with their figures, and their list."""
         offers = self.offers
         if which == "accelerators":
             offers = offers.filter(pl.col("accelerator_count") > 0)
@@ -199,46 +221,47 @@ class ReportPages:
         }
         journeys = Explained(self.dataset, offers)
         groups = offers.sort(*key, "region").partition_by(*key, as_dict=True, maintain_order=True)
-        for (provider, name), own in groups.items():
-            path = f"machines/{file_name(str(provider))}/{file_name(str(name))}.html"
-            machine = types.get((str(provider), str(name)), {})
-            yield ReportPage(path, self._machine(str(provider), str(name), machine, own, journeys))
+        shards: dict[str, dict[str, Any]] = {}
         by_provider: dict[str, list[str]] = {}
-        for provider, name in groups:
+        for (provider, name), own in groups.items():
+            machine = types.get((str(provider), str(name)), {})
+            figures = self._machine(machine, own, journeys.of(str(provider), str(name)))
+            shards.setdefault(shard(str(provider), str(name)), {})[str(name)] = figures
             by_provider.setdefault(str(provider), []).append(str(name))
+        yield ReportPage(
+            "machine.html",
+            render("machine.html", up="", script=bundled("machine.js"), **self.common),
+        )
+        for path, machines in shards.items():
+            yield ReportPage(path, f'machines("{payload.compressed_json(machines)}")\n')
         listed = render("machines.html", by_provider=by_provider, up="../", **self.common)
         yield ReportPage("machines/index.html", listed)
 
     def _machine(
-        self,
-        provider: str,
-        name: str,
-        machine: Mapping[str, Any],
-        offers: pl.DataFrame,
-        journeys: Explained,
-    ) -> str:
+        self, machine: Mapping[str, Any], offers: pl.DataFrame, journeys: Journeys
+    ) -> dict[str, Any]:
+        """Collect what ``tools/page/src/machine.tsx`` shows of a machine type."""
         options = [
             column
             for column in offers.columns
             if columns.option_of(column) and offers[column].null_count() < offers.height
         ]
-        return render(
-            "machine.html",
-            up="../../",
-            provider=provider,
-            name=name,
-            first=offers.row(0, named=True),
-            facts=self._facts("instance_types", MACHINE, machine),
-            machine=machine,
-            options=[
+        first = offers.row(0, named=True)
+        return {
+            "seller": self.titles.get(first["provider"], first["provider"]),
+            **{name: first[name] for name in DEVICE},
+            "facts": self._facts("instance_types", MACHINE, machine),
+            "observed_at": machine.get("observed_at"),
+            "corrections": machine.get("corrections") or [],
+            "options": [
                 (column, columns.words(columns.option_of(column) or "")) for column in options
             ],
-            offers=payload.records(offers.select("region", "country", "currency", *OWN, *options)),
-            journeys=journeys.of(provider, name),
-            fields=fields,
-            **self.common,
-        )
+            "offers": payload.rows(offers.select("region", "country", "currency", *OWN, *options)),
+            "journeys": journeys.facts,
+        }
 
+
+DEVICE = ("accelerator_name", "accelerator_count", "accelerator_id")
 
 OWN = ("on_demand_hourly", "on_demand_reason")
 """Columns of an offer in its own currency."""

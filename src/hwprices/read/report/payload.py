@@ -65,6 +65,12 @@ class Payload:
         return base64.b64encode(gzip.compress(whole, COMPRESSION_LEVEL, mtime=0)).decode()
 
 
+def compressed_json(value: Any) -> str:
+    """Return a JSON value, gzipped, as base64 text."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return base64.b64encode(gzip.compress(text.encode(), COMPRESSION_LEVEL, mtime=0)).decode()
+
+
 def code_width(values: int) -> int:
     """Return how many bytes a code needs, when a column has that many different values."""
     return next(width for width in CODE_TYPES if values < 2 ** (8 * width))

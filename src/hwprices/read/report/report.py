@@ -6,7 +6,8 @@ from pathlib import Path
 
 from hwprices.errors import cannot_write
 from hwprices.read.report import programs
-from hwprices.read.report.index import bundled, index
+from hwprices.read.report.bundle import bundled, image
+from hwprices.read.report.index import index
 from hwprices.read.report.pages import Machines, ReportPage, ReportPages
 from hwprices.release.release import Release
 from hwprices.storage import layout
@@ -34,7 +35,7 @@ def write(dataset: Release, folder: Path) -> Written:
         target = folder / page.path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            size += target.write_bytes(page.html.encode())
+            size += target.write_bytes(page.content)
         except OSError as error:
             raise cannot_write(target, error) from None
         files += 1
@@ -52,7 +53,7 @@ def write_into_release(dataset: Release) -> int:
     """
     files = 0
     for page in pages(dataset, "accelerators"):
-        dataset.store.put(layout.release_report(dataset.version, page.path), page.html.encode())
+        dataset.store.put(layout.release_report(dataset.version, page.path), page.content)
         files += 1
     return files
 
@@ -62,6 +63,7 @@ def pages(dataset: Release, machines: Machines = "all") -> Iterator[ReportPage]:
     offers = dataset.scan("offers").collect()
     yield ReportPage("index.html", index(dataset, offers, machines))
     yield ReportPage("page.css", bundled("page.css").text)
+    yield ReportPage("og.png", image())
     yield ReportPage("LICENSES.txt", bundled("LICENSES.txt").text)
     single = ReportPages(dataset, offers)
     yield from single.accelerators()

@@ -6,7 +6,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface ChartProps {
   title: string;
-  /** What the chart shows, in one or two sentences: for everybody, and instead of it for some. */
+  /** What the chart shows, in one sentence. */
+  headline: string;
+  /** The same figures in words, for who hears the page. */
   words: string;
   plot: (width: number) => Plot.PlotOptions;
   /** What the plot is made from: it is drawn anew when one of these changes. */
@@ -17,9 +19,10 @@ export interface ChartProps {
   legend?: { label: string; color: string }[];
 }
 
+const MARGIN = 42; // pixels, for the numbers of an axis and its name below them
 const MOST_ROWS = 200; // of the table below a chart
 
-export function Chart({ title, words, plot, inputs, table, children, legend }: ChartProps) {
+export function Chart({ title, headline, words, plot, inputs, table, children, legend }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [open, setOpen] = useState(false);
@@ -35,8 +38,9 @@ export function Chart({ title, words, plot, inputs, table, children, legend }: C
   return (
     <section class="chart">
       <h2>{title}</h2>
+      <p class="headline">{headline}</p>
       {children}
-      <p class="words">{words}</p>
+      <p class="words hidden">{words}</p>
       {legend && (
         <ul class="legend" aria-hidden="true">
           {legend.map(({ label, color }) => (
@@ -106,7 +110,7 @@ function Rows({ title, table }: Pick<ChartProps, "title" | "table">) {
 
 /** Plot's own style element is left out: the policy forbids it, and page.css has the rules. */
 function drawn(options: Plot.PlotOptions, title: string, words: string): Element {
-  const figure = Plot.plot({ className: "plot", ...options, ariaLabel: title, ariaDescription: words });
+  const figure = Plot.plot({ className: "plot", marginBottom: MARGIN, ...options, ariaLabel: title, ariaDescription: words });
   figure.querySelectorAll("style").forEach((style) => style.remove());
   // it is one picture: its groups have no role, and so must have no label
   figure.querySelectorAll("[aria-label]").forEach((group) => group.removeAttribute("aria-label"));

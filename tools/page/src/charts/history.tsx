@@ -38,12 +38,13 @@ export function HistoryChart({ release, parameters, change, history }: ViewProps
   const restated = steps.filter((step) => step.restated);
   return (
     <Chart
-      title={`The cheapest on-demand ${family.name} over time`}
+      title={`On-demand ${family.name} over time`}
+      headline={headline(family, steps)}
       words={inWords(family, steps, restated.length)}
       inputs={[steps]}
       legend={providers.map((label, position) => ({ label, color: color(position) }))}
       table={{
-        headings: ["Provider", "Since", "USD/h per accelerator", "Machine", "Region", "Why"],
+        headings: ["Provider", "Since", "$/GPU-h", "Machine", "Region", "Why"],
         rows: () => steps.map((step) => [
           step.provider,
           day(step.time.toISOString()),
@@ -58,7 +59,7 @@ export function HistoryChart({ release, parameters, change, history }: ViewProps
         height: 320,
         marginLeft: 52,
         x: { label: null, type: "utc" },
-        y: { label: "↑ USD per accelerator and hour", grid: true, zero: true, nice: true, tickFormat: (value: number) => `$${value}` },
+        y: { label: "↑ $/GPU-h", grid: true, zero: true, nice: true, tickFormat: (value: number) => `$${value}` },
         marks: [
           Plot.line(steps, { x: "time", y: "usd", z: "provider", stroke, strokeWidth: 2, curve: "step-after" }),
           Plot.dot(restated, { x: "time", y: "usd", r: 7, stroke: "var(--ink)", fill: "none", strokeDasharray: "2 2" }),
@@ -125,6 +126,14 @@ function intervalsOf(release: Release, history: Table, family: Family): Interval
     });
   }
   return intervals;
+}
+
+function headline({ name }: Family, steps: Step[]): string {
+  const [first] = steps;
+  if (!first) return `No price of an ${name} has a history yet.`;
+  const own = steps.filter(({ provider }) => provider === first.provider);
+  const last = own[own.length - 1]!;
+  return `The cheapest ${name} at ${first.provider}: ${usd(first.usd)} on ${day(first.time.toISOString())}, ${usd(last.usd)} now.`;
 }
 
 function inWords(family: Family, steps: Step[], restated: number): string {

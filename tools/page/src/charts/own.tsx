@@ -3,14 +3,17 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
-import { cheapest, lowest, WAYS } from "../cheapest";
+import { cheapest, lowest } from "../cheapest";
+import { WAYS } from "../prices";
 import { integer, percent, usd } from "../format";
 import { breakEvenUse, ownedPerHour, type Machine } from "../ownership";
-import type { Ownership, Release } from "../release";
+import { seller, type Ownership, type Release } from "../release";
 import { Chart, color } from "./chart";
 
 interface Rented {
   heading: string;
+  /** Cloud and machine. */
+  offer: string;
   usd: number;
 }
 
@@ -30,9 +33,9 @@ const OWNED = "var(--ink)";
 const STEPS = 60; // points of the curve
 
 const SLIDERS = [
-  { name: "utilisation", heading: "Use", min: 0.05, max: 1, step: 0.01, text: percent },
+  { name: "utilisation", heading: "Utilization", min: 0.05, max: 1, step: 0.01, text: percent },
   { name: "usd_per_kwh", heading: "USD per kWh", min: 0, max: 0.6, step: 0.01, text: (value: number) => usd(value) },
-  { name: "lifetime_years", heading: "Years of use", min: 1, max: 8, step: 1, text: String },
+  { name: "lifetime_years", heading: "Lifetime, years", min: 1, max: 8, step: 1, text: String },
   { name: "pue", heading: "PUE", min: 1, max: 2.5, step: 0.01, text: (value: number) => value.toFixed(2) },
 ] as const;
 
@@ -51,16 +54,17 @@ export function OwnChart({ release, parameters, change }: ViewProps) {
   const top = Math.max(...rented.map(({ usd: price }) => price), now) * 1.5;
   return (
     <Chart
-      title="Owning against renting"
+      title="Owning vs renting"
+      headline={headline(choice, ownership)}
       words={inWords(choice, ownership)}
       inputs={[choice, ownership]}
       legend={[
         { label: "owned", color: OWNED },
-        ...rented.map(({ heading }, position) => ({ label: `rented, ${heading.toLowerCase()}`, color: color(position) })),
+        ...rented.map(({ heading, offer }, position) => ({ label: `${heading}: ${offer}`, color: color(position) })),
       ]}
       table={{
         headings: ["How", "USD per hour of use"],
-        rows: () => [["Owned", usd(now)], ...rented.map(({ heading, usd: price }) => [`Rented, ${heading}`, usd(price)])],
+        rows: () => [["Owned", usd(now)], ...rented.map(({ heading, offer, usd: price }) => [`Rented, ${heading}, ${offer}`, usd(price)])],
       }}
       plot={(width) => ({
         width,
@@ -77,6 +81,12 @@ export function OwnChart({ release, parameters, change }: ViewProps) {
             stroke: (line: Line) => color(rented.findIndex(({ heading }) => heading === line.name)),
             strokeWidth: 2,
           }),
+          ...[-8, 12].map((dy, odd) =>
+            Plot.text(
+              rented.filter((_, position) => position % 2 === odd),
+              { x: 1, y: "usd", text: ({ heading, offer }: Rented) => `${heading}: ${offer}`, textAnchor: "end", dy },
+            ),
+          ),
           Plot.line(curve.filter(({ usd: price }) => price <= top), { x: "use", y: "usd", stroke: OWNED, strokeWidth: 3 }),
           Plot.ruleX([ownership.utilisation], { stroke: "var(--muted)", strokeDasharray: "3 3" }),
           Plot.dot([{ use: ownership.utilisation, usd: Math.min(now, top) }], {
@@ -141,7 +151,9 @@ function choicesOf(release: Release): Choice[] {
     const count = Number(row.accelerator_count);
     const rented = WAYS.flatMap(({ column, heading }) => {
       const price = lowest(prices.get(String(row.accelerator_id)), column);
-      return price ? [{ heading, usd: price.usd * count }] : [];
+      if (!price) return [];
+      const offer = `${seller(release, price.row)} ${release.offers.column("instance_type").text(price.row)}`;
+      return [{ heading, offer, usd: price.usd * count }];
     });
     if (rented.length === 0) return [];
     return [{ id: String(row.device_id), name: String(row.name), price: row.price as number, watts, rented }];
@@ -154,6 +166,13 @@ function curveOf(machine: Machine, ownership: Ownership): Line[] {
     const use = (step + 1) / STEPS;
     return { name: "owned", use, usd: ownedPerHour(machine, { ...ownership, utilisation: use }) };
   });
+}
+
+function headline(choice: Choice, ownership: Ownership): string {
+  const [first] = choice.rented;
+  const use = breakEvenUse(choice, ownership, first!.usd);
+  const against = `${first!.heading.toLowerCase()} ${first!.offer} at ${usd(first!.usd)}`;
+  return use === null || use > 1 ? `A ${choice.name} never pays back against ${against}.` : `A ${choice.name} breaks even at ${percent(use)} utilization against ${against}.`;
 }
 
 function inWords(choice: Choice, ownership: Ownership): string {

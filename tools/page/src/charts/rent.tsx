@@ -3,9 +3,10 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
-import { offersOf, WAYS } from "../cheapest";
+import { offersOf } from "../cheapest";
+import { WAYS } from "../prices";
 import { BY_NAME, usd } from "../format";
-import { privateTitle, type Release } from "../release";
+import { communityTitle, type Release } from "../release";
 import { Chart, color } from "./chart";
 
 interface Point {
@@ -24,7 +25,7 @@ export interface Family {
 }
 
 const LEAST_MARGIN = 150; // pixels, for the names of the lines
-const LETTER = 5.5; // pixels, about, of a letter of these names
+const LETTER = 7.2; // pixels, about, of a letter of these names
 const TICK = 10; // pixels between a name and its line
 
 const MAX_POINTS = 1500; // dots of one chart; beyond that only the cheapest machine of each region
@@ -38,16 +39,17 @@ export function RentChart({ release, parameters, change }: ViewProps) {
   const ways = WAYS.map(({ heading }) => heading).filter((way) => used.has(way));
   const titles = release.providerIds.map((id) => release.providerTitle(id));
   const lines = titles
-    .flatMap((title) => [title, privateTitle(title)])
+    .flatMap((title) => [title, communityTitle(title)])
     .flatMap((provider) => ways.map((way) => line({ provider, way })).filter((name) => used.has(name)));
   return (
     <Chart
-      title={`What an hour of one ${family.name} costs`}
+      title={`What one ${family.name} costs per hour`}
+      headline={headline(family, points)}
       words={inWords(family, points)}
       inputs={[points]}
       legend={ways.map((label) => ({ label, color: wayColor(label) }))}
       table={{
-        headings: ["Provider", "Region", "Machine", "Bought as", "USD/h per accelerator"],
+        headings: ["Provider", "Region", "Machine", "Purchase option", "$/GPU-h"],
         rows: () => [...points]
           .sort((one, other) => one.usd - other.usd)
           .map(({ provider, region, machine, way, usd: price }) => [provider, region, machine, way, usd(price)]),
@@ -57,7 +59,7 @@ export function RentChart({ release, parameters, change }: ViewProps) {
         marginLeft: Math.max(LEAST_MARGIN, ...lines.map(({ length }) => length * LETTER + TICK)),
         marginRight: 16,
         height: 60 + lines.length * 26,
-        x: { label: "USD per accelerator and hour →", grid: true, zero: true, nice: true, tickFormat: (value: number) => `$${value}` },
+        x: { label: "$/GPU-h →", grid: true, zero: true, nice: true, tickFormat: (value: number) => `$${value}` },
         y: { label: null, domain: lines, grid: true },
         marks: [
           Plot.dot(points, {
@@ -165,12 +167,20 @@ function cheapestOfRegion(points: Point[]): Point[] {
 function inWords(family: Family, points: Point[]): string {
   const providers = Map.groupBy(points, ({ provider }) => provider);
   const parts = [...providers].map(([provider, own]) => {
-    const onDemand = own.filter(({ way }) => way === "On demand").map(({ usd: price }) => price);
+    const onDemand = own.filter(({ way }) => way === WAYS[0].heading).map(({ usd: price }) => price);
     const spot = own.filter(({ way }) => way === "Spot").map(({ usd: price }) => price);
     const between = onDemand.length > 0 ? `${span(onDemand)} on demand` : "no on-demand price";
     return `${provider} ${between}${spot.length > 0 ? `, spot from ${usd(Math.min(...spot))}` : ""}`;
   });
   return `Each dot is an offer, in USD per ${family.name} and hour. ${parts.join("; ")}.`;
+}
+
+function headline({ name }: Family, points: Point[]): string {
+  const cheapest = (way: string) => points.filter((point) => point.way === way && !/community$/.test(point.provider)).reduce<Point | null>((best, point) => (best && best.usd <= point.usd ? best : point), null);
+  const [onDemand, spot] = [cheapest(WAYS[0].heading), cheapest(WAYS[1].heading)];
+  const at = ({ usd: price, provider, region }: Point) => `${usd(price)} at ${provider}, ${region}`;
+  if (!onDemand) return `No cloud of this release has an on-demand ${name}.`;
+  return `The cheapest on-demand ${name} is ${at(onDemand)}${spot ? `; spot from ${at(spot)}` : ""}.`;
 }
 
 function span(prices: number[]): string {

@@ -1,0 +1,343 @@
+/** Reads a question as `hwprices find` does: with the words and patterns that the release ships. */
+
+import type { Table } from "./payload";
+
+/** What src/hwprices/read/report/grammar.py makes of the vocabulary of read.find. */
+export interface Grammar {
+  max_words: number;
+  patterns: Record<"separator" | "number" | "counted" | "counted_behind" | "term" | "vcpus" | "memory" | "payment" | "limit", string>;
+  skipped: string[];
+  /** Words that mean every accelerator of a kind, or a machine with none. */
+  kinds: Record<string, string>;
+  /** Purchase options, operating systems and instruction sets: kind of thing and code. */
+  codes: Record<string, ["option" | "os" | "arch", string]>;
+  providers: Record<string, string>;
+  /** By provider: how the names of most of its machines begin, which may be left out. */
+  prefixes: Record<string, string>;
+  regions: [string, string][];
+  /** Words of places: positions in regions. */
+  places: Record<string, number[]>;
+  /** Ids, and the vendors' names of those without one. */
+  accelerators: string[];
+  /** Words of accelerators: positions in accelerators. */
+  accelerator_words: Record<string, number[]>;
+  short_names: string[];
+}
+
+/** What a question asks for; what is empty or null asks for nothing. Sets and machines are of any of their values. */
+export interface Asks {
+  accelerators: Set<string>;
+  kinds: Set<string>;
+  count: number | null;
+  /** The least of one accelerator, in GiB. */
+  gpuMemory: number | null;
+  vcpus: number | null;
+  memory: number | null;
+  arch: string | null;
+  os: string | null;
+  /** provider|type */
+  machines: Set<string>;
+  providers: Set<string>;
+  /** provider|region */
+  regions: Set<string>;
+  options: Set<string>;
+  terms: Set<number>;
+  payments: Set<string>;
+  /** USD for an hour of the machine. */
+  maxPrice: number | null;
+  /** Words that are part of a name only. */
+  parts: Set<string>;
+}
+
+type Kind = "accelerator" | "amount" | "option" | "os" | "arch" | "provider" | "type" | "place" | "price" | "part";
+
+/** One thing that words mean. */
+export interface Meaning {
+  kind: Kind;
+  words: string;
+  asks: Partial<Asks>;
+}
+
+export interface Reading {
+  asks: Asks;
+  meanings: Meaning[];
+  /** A word that means nothing, with near ones. */
+  unknown: { word: string; near: string[] } | null;
+}
+
+interface Machine {
+  provider: string;
+  type: string;
+  spellings: string[];
+}
+
+const ANY_KIND = "gpu";
+const NO_ACCELERATOR = "none";
+const TIMES = ["x", "×", "*"];
+const MONTHS = 12;
+const NEAR = 0.65; // how alike a suggestion is, as in words.py
+const MOST_NEAR = 5;
+
+export class Reader {
+  private readonly patterns: Record<keyof Grammar["patterns"], RegExp>;
+  private readonly skipped: Set<string>;
+  private readonly machines: Machine[];
+  private readonly types: Set<string>;
+  private readonly known = new Map<string, Reading>();
+
+  constructor(
+    private readonly grammar: Grammar,
+    offers: Table,
+  ) {
+    const whole = ([name, source]: [string, string]) =>
+      [name, name === "limit" || name === "separator" ? new RegExp(source, "gi") : new RegExp(`^(?:${source})$`, "i")] as const;
+    this.patterns = Object.fromEntries(Object.entries(grammar.patterns).map(whole)) as Reader["patterns"];
+    this.skipped = new Set(grammar.skipped);
+    this.machines = machinesOf(offers, grammar.prefixes);
+    this.types = new Set(this.machines.map(({ type }) => type.toLowerCase()));
+  }
+
+  read(question: string): Reading {
+    let reading = this.known.get(question);
+    if (!reading) this.known.set(question, (reading = this.understand(question)));
+    return reading;
+  }
+
+  private understand(question: string): Reading {
+    const meanings: Meaning[] = [];
+    let unknown: Reading["unknown"] = null;
+    const rest = question.replace(this.patterns.limit, (text, amount: string) => {
+      meanings.push({ kind: "price", words: text.trim(), asks: { maxPrice: Number(amount) } });
+      return " ";
+    });
+    let words = rest.split(this.patterns.separator).filter(Boolean);
+    while (words.length > 0) {
+      const ofAccelerator = meanings.some(({ kind }) => kind === "accelerator");
+      const { used, meaning } = this.first(words, ofAccelerator);
+      if (meaning) meanings.push(meaning);
+      else if (!this.skipped.has(words[0]!.toLowerCase())) {
+        if (this.isPart(words[0]!)) meanings.push({ kind: "part", words: words[0]!, asks: { parts: new Set([words[0]!.toLowerCase()]) } });
+        else unknown ??= { word: words[0]!, near: this.near(words[0]!) };
+      }
+      words = words.slice(used);
+    }
+    return { asks: this.merged(meanings), meanings, unknown };
+  }
+
+  private first(words: string[], ofAccelerator: boolean): { used: number; meaning: Meaning | null } {
+    const number = this.patterns.number.exec(words[0]!);
+    if (number) return this.countedAhead(number, words, ofAccelerator);
+    for (let used = Math.min(this.grammar.max_words, words.length); used > 0; used--) {
+      const meanings = this.meaningsOf(words.slice(0, used).join(" "), ofAccelerator);
+      if (meanings.length > 0) return { used, meaning: meanings[0]! };
+      if (used === 1) break;
+    }
+    return { used: 1, meaning: null };
+  }
+
+  /** "8 h100", "8 x h100", "8 gpus"; "8x" may stand alone. */
+  private countedAhead(number: RegExpExecArray, words: string[], ofAccelerator: boolean): { used: number; meaning: Meaning | null } {
+    const amount = this.amount(words.slice(0, 2).join(" "), ofAccelerator);
+    if (amount) return { used: 2, meaning: amount };
+    const count = Number(number[1] ?? number[2]);
+    let isTimes = number[1] === undefined;
+    let used = 1;
+    if (!isTimes && TIMES.includes(words[1]?.toLowerCase() ?? "")) [isTimes, used] = [true, 2];
+    const ahead = words.slice(used, used + this.grammar.max_words);
+    for (let length = ahead.length; length > 0; length--) {
+      const phrase = ahead.slice(0, length).join(" ");
+      if (this.skipped.has(phrase.toLowerCase())) continue;
+      const meaning = this.meaningsOf(phrase, ofAccelerator).find(({ kind }) => kind === "accelerator");
+      if (meaning) return { used: used + length, meaning: exactly(count, meaning, words.slice(0, used + length).join(" ")) };
+    }
+    if (isTimes) return { used, meaning: exactly(count, { kind: "accelerator", words: "", asks: {} }, words.slice(0, used).join(" ")) };
+    return { used: 1, meaning: null };
+  }
+
+  private meaningsOf(phrase: string, ofAccelerator: boolean): Meaning[] {
+    const text = phrase.toLowerCase();
+    const amount = this.amount(text, ofAccelerator) ?? this.kind(text);
+    if (amount) return [amount];
+    const counted = this.patterns.counted.exec(text);
+    if (counted) return this.counted(Number(counted[1]), counted[2]!, phrase);
+    const complete = [this.code(text), this.provider(text), this.type(phrase), this.named(text), this.place(text)].filter((meaning) => meaning !== null);
+    const kinds = new Set(complete.map(({ kind }) => kind));
+    const leftOut: Kind | null =
+      kinds.has("accelerator") && kinds.has("provider") ? "accelerator" : kinds.has("accelerator") && kinds.has("type") && !this.types.has(text) ? "type" : null;
+    const meanings = complete.filter(({ kind }) => kind !== leftOut);
+    if (meanings.length > 0) return meanings;
+    const behind = this.patterns.counted_behind.exec(text);
+    const countedBehind = behind ? this.counted(Number(behind[2]), behind[1]!, phrase) : [];
+    if (countedBehind.length > 0) return countedBehind;
+    const begun = this.named(text, true);
+    return begun ? [begun] : [];
+  }
+
+  private amount(phrase: string, ofAccelerator: boolean): Meaning | null {
+    const text = phrase.toLowerCase();
+    const make = (kind: Kind, asks: Partial<Asks>): Meaning => ({ kind, words: phrase, asks });
+    const term = this.patterns.term.exec(text);
+    if (term) return make("option", { terms: new Set([Number(term[1]) * (term[2]!.startsWith("y") ? MONTHS : 1)]) });
+    const vcpus = this.patterns.vcpus.exec(text);
+    if (vcpus) return make("amount", { vcpus: Number(vcpus[1]) });
+    const memory = this.patterns.memory.exec(text);
+    if (memory) return make("amount", ofAccelerator ? { gpuMemory: Number(memory[1]) } : { memory: Number(memory[1]) });
+    return null;
+  }
+
+  private kind(text: string): Meaning | null {
+    const kind = own(this.grammar.kinds, text);
+    return kind ? { kind: "accelerator", words: text, asks: { kinds: new Set([kind]) } } : null;
+  }
+
+  private counted(count: number, name: string, phrase: string): Meaning[] {
+    const meaning = this.kind(name) ?? this.accelerator(name) ?? this.accelerator(name, true);
+    return meaning ? [exactly(count, meaning, phrase)] : [];
+  }
+
+  private code(text: string): Meaning | null {
+    const payment = this.patterns.payment.exec(text);
+    if (payment) return { kind: "option", words: text, asks: { payments: new Set([`${payment[1]}_upfront`]) } };
+    const [kind, code] = own(this.grammar.codes, text) ?? own(this.grammar.codes, text.replace(/[ -]/g, "_")) ?? [];
+    if (!kind || !code) return null;
+    return { kind, words: text, asks: kind === "option" ? { options: new Set([code]) } : { [kind]: code } };
+  }
+
+  private provider(text: string): Meaning | null {
+    const provider = own(this.grammar.providers, text);
+    return provider ? { kind: "provider", words: text, asks: { providers: new Set([provider]) } } : null;
+  }
+
+  /** A machine type or a family. */
+  private type(phrase: string): Meaning | null {
+    const start = `${normal(phrase)}_`;
+    const family = this.machines.filter(({ spellings }) => spellings.some((text) => text.startsWith(start)));
+    const found = [...this.typesOf(phrase), ...family].map(({ provider, type }) => `${provider}|${type}`);
+    return found.length > 0 ? { kind: "type", words: phrase, asks: { machines: new Set(found) } } : null;
+  }
+
+  private typesOf(phrase: string): Machine[] {
+    const exact = this.machines.filter(({ type }) => type === phrase);
+    if (exact.length > 0) return exact;
+    const [name, letters] = [normal(phrase), squeezed(phrase)];
+    const same = this.machines.filter(({ spellings }) => spellings.includes(name));
+    return same.length > 0 || !letters ? same : this.machines.filter(({ spellings }) => spellings.some((text) => squeezed(text) === letters));
+  }
+
+  /** The name of an accelerator; of several words the last ones may be begun: "h100 sxm". */
+  private named(text: string, start = false): Meaning | null {
+    const words = text.split(" ");
+    if (words.some((word) => this.skipped.has(word) || own(this.grammar.kinds, word) === ANY_KIND)) return null;
+    const mayBegin = start || (words.length > 1 && this.accelerator(words[0]!) !== null);
+    return this.accelerator(text) ?? (mayBegin ? this.accelerator(text, true) : null);
+  }
+
+  private accelerator(text: string, start = false): Meaning | null {
+    const { accelerators } = this.grammar;
+    const make = (ids: string[]): Meaning => ({ kind: "accelerator", words: text, asks: { accelerators: new Set(ids) } });
+    if (accelerators.includes(text)) return make([text]);
+    const words = text.split(/[\s_-]+/).map(squeezed).filter(Boolean);
+    const ofWords = words.map((word) => new Set(start ? this.begun(word) : own(this.grammar.accelerator_words, word)));
+    const found = [...(ofWords[0] ?? [])].filter((position) => ofWords.every((positions) => positions.has(position)));
+    return found.length > 0 ? make(found.sort((one, other) => one - other).map((position) => accelerators[position]!)) : null;
+  }
+
+  /** A number is never the beginning of a larger one: "40" is in "40gb" and "4" is not. */
+  private begun(word: string): number[] {
+    const isNumber = /^\d+$/.test(word);
+    const begins = (name: string) => name.startsWith(word) && !(isNumber && /\d/.test(name[word.length] ?? ""));
+    return Object.entries(this.grammar.accelerator_words).flatMap(([name, positions]) => (begins(name) ? positions : []));
+  }
+
+  private place(text: string): Meaning | null {
+    const positions = own(this.grammar.places, text);
+    if (!positions) return null;
+    return { kind: "place", words: text, asks: { regions: new Set(positions.map((position) => this.grammar.regions[position]!.join("|"))) } };
+  }
+
+  private merged(meanings: Meaning[]): Asks {
+    const asks = nothing() as unknown as Record<string, unknown>;
+    for (const { asks: more } of meanings) {
+      for (const [name, value] of Object.entries(more)) asks[name] = value instanceof Set ? new Set([...(asks[name] as Set<unknown>), ...value]) : value;
+    }
+    const { accelerators, kinds } = asks as unknown as Asks;
+    if (accelerators.size > 0) kinds.delete(ANY_KIND); // "h100 gpu" asks for the H100
+    return asks as unknown as Asks;
+  }
+
+  /** Whether a word is within the name of a machine, so that typing one finds it before it is complete. */
+  private isPart(word: string): boolean {
+    return this.machines.some(({ type }) => type.toLowerCase().includes(word.toLowerCase()));
+  }
+
+  private near(word: string): string[] {
+    const text = word.toLowerCase().replace(this.patterns.counted, "$2");
+    const { short_names: names, places, providers, codes } = this.grammar;
+    const words = new Set([...names, ...Object.keys(providers), ...Object.keys(codes), ...Object.keys(places), ...this.types]);
+    return [...words]
+      .map((name) => ({ name, alike: alike(text, name) }))
+      .filter(({ alike: ratio }) => ratio >= NEAR)
+      .sort((one, other) => other.alike - one.alike)
+      .slice(0, MOST_NEAR)
+      .map(({ name }) => name);
+  }
+}
+
+function exactly(count: number, { kind, asks }: Meaning, words: string): Meaning {
+  return { kind, words, asks: { ...asks, count } };
+}
+
+export function nothing(): Asks {
+  const none = { count: null, gpuMemory: null, vcpus: null, memory: null, arch: null, os: null, maxPrice: null };
+  const sets = ["accelerators", "kinds", "machines", "providers", "regions", "options", "terms", "payments", "parts"];
+  return { ...none, ...Object.fromEntries(sets.map((name) => [name, new Set()])) } as unknown as Asks;
+}
+
+/** Whether a question is about machines without accelerators, or about single machine types. */
+export function asksForMachines({ asks }: Reading): boolean {
+  const isOfGpus = asks.accelerators.size > 0 || asks.count !== null || asks.gpuMemory !== null;
+  return asks.kinds.has(NO_ACCELERATOR) || (!isOfGpus && (asks.machines.size > 0 || asks.parts.size > 0 || asks.vcpus !== null || asks.memory !== null));
+}
+
+function machinesOf(offers: Table, prefixes: Record<string, string>): Machine[] {
+  const [provider, type] = [offers.column("provider"), offers.column("instance_type")];
+  const seen = new Set<number>();
+  const machines: Machine[] = [];
+  for (let row = 0; row < offers.rows; row++) {
+    const key = provider.codes[row]! * (type.values.length + 1) + type.codes[row]!;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const [seller, name] = [provider.text(row), type.text(row)];
+    const full = normal(name);
+    const prefix = own(prefixes, seller);
+    machines.push({ provider: seller, type: name, spellings: prefix && full.startsWith(prefix) ? [full, full.slice(prefix.length)] : [full] });
+  }
+  return machines;
+}
+
+/** A name in lower case with one separator, as read/find/machines.py spells it. */
+function normal(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "");
+}
+
+function squeezed(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, "");
+}
+
+function own<T>(words: Record<string, T>, word: string): T | undefined {
+  return Object.hasOwn(words, word) ? words[word] : undefined;
+}
+
+/** How alike two words are, from 0 to 1: twice their longest common subsequence over both lengths. */
+function alike(one: string, other: string): number {
+  if (Math.abs(one.length - other.length) > Math.max(one.length, other.length) / 2) return 0;
+  let last = new Uint8Array(other.length + 1);
+  for (const letter of one) {
+    const next = new Uint8Array(other.length + 1);
+    for (let position = 0; position < other.length; position++) {
+      next[position + 1] = other[position] === letter ? last[position]! + 1 : Math.max(last[position + 1]!, next[position]!);
+    }
+    last = next;
+  }
+  return (2 * last[other.length]!) / (one.length + other.length);
+}
