@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from hwprices.read.citation import Citation
     from hwprices.read.explain import Explanation
+    from hwprices.read.export.tools.catalog import Catalog
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
     from hwprices.read.recheck import Recheck
@@ -512,6 +513,40 @@ class Dataset(Release):
 
         names = [tables] if isinstance(tables, str) else tables
         return files.export(self, target, names, overlays=rules.given(overlays))
+
+    def export_as(
+        self,
+        tool: str,
+        folder: str | Path,
+        *,
+        overlays: "str | Path | Overlays | None" = None,
+        **options: Unpack[Options],
+    ) -> "Catalog":
+        """Write prices as files of gpuhunt, skypilot, opencost or karpenter, into a new folder.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     made = open("sample").export_as("opencost", f"{folder}/new", type="p5.48xlarge")
+        >>> made.exported, made.left_out.columns
+        (1, ['provider', 'reason', 'prices'])
+
+        Args:
+            tool: whose files.
+            folder: must not exist. Its file left-out.csv counts the prices that the tool cannot
+                hold, by provider and reason.
+            overlays: own discounts.
+            options: only these prices, as in ``find``.
+
+        Returns:
+            How many prices were ``exported``, and the frame ``left_out``.
+
+        Raises:
+            HwpricesError: see ``read.export.tools.export_as``.
+        """
+        from hwprices.read.export import tools
+        from hwprices.read.overlays import rules
+
+        return tools.export_as(self, tool, folder, overlays=rules.given(overlays), **options)
 
     def focus_sku_prices(self) -> pl.LazyFrame:
         """Return the price list in the draft form of FOCUS; ``read.focus`` names the draft.
