@@ -42,9 +42,7 @@ PRICE_ONLY = "price-only"
 does not try to start them."""
 
 NOT_COLLECTED = ("cloudrift",)
-"""A catalog that gpuhunt opens too. A folder without its file would be an error there."""
-
-VENDORS = ("nvidia", "amd", "intel")
+"""Catalogs that gpuhunt opens too, empty here: without them it reports an error."""
 
 VENDOR = pl.col("accelerator_id").str.split("-").list.first()
 
@@ -113,8 +111,8 @@ def catalog(prices: MachinePrices) -> Catalog:
     by_zone = kept.drop("offered_in").join(zones, on=PLACE, how="left")
     # query() merges the offers of the catalogs, each by price
     by_zone = by_zone.sort("effective_hourly", "instance_type", "offered_in", "price_id")
-    files = {f"{name}.csv": csv(by_zone.clear(), COLUMNS) for name in NOT_COLLECTED}
-    for provider, name in PROVIDERS.items():
+    files = {}
+    for provider, name in [*PROVIDERS.items(), *((name, name) for name in NOT_COLLECTED)]:
         content = csv(by_zone.filter(provider=provider), COLUMNS)
         files[f"{name}.csv"] = content
         files[f"{name}/version"] = prices.version.encode()
