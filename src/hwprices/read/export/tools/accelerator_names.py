@@ -80,7 +80,7 @@ SKYPILOT = {
     "nvidia-a100-sxm4-80gb": "A100-80GB",
     "nvidia-a10g": "A10G",
     "nvidia-b200": "B200",
-    "nvidia-h100-nvl-94gb": "H100-NVL",
+    "nvidia-h100-nvl-94gb": "H100",
     "nvidia-h100-sxm5-80gb": "H100",
     "nvidia-h200-sxm": "H200",
     "nvidia-k80": "K80",

@@ -76,6 +76,13 @@ REASONS = (
     ),
 )
 
+SPOT_ONLY = (
+    (
+        IS_GCP & (pl.col("kinds") > 0) & ~(OPTION == "on_demand").any().over(PLACE),
+        "a GPU machine of Google Cloud without on-demand price: SkyPilot does not find it",
+    ),
+)
+
 DETAILS = (
     "price_id, source page and date of each price",
     "local disks and EFA interfaces (columns that may be absent), networks, and CPU models",
@@ -110,7 +117,7 @@ def catalog(prices: MachinePrices) -> Catalog:
     zones = zones.filter(pl.col("provider").is_in(ZONED)).drop_nulls("sky_zone")
     listed = zones.group_by(PLACE).agg(pl.col("zone").alias("zone_list"))
     rows = prices.rows.with_columns(NAME.alias("name")).join(listed, on=PLACE, how="left")
-    kept, left_out = split(rows, REASONS)
+    kept, left_out = split(rows, REASONS, SPOT_ONLY)
     machines = kept.select(
         *PLACE, "name", "count", "vcpus", "memory_gib", "arch", "device_memory_gib"
     ).unique()
