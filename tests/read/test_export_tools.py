@@ -1,6 +1,7 @@
 """Files of other tools: their own clients, or their rules, answer as ``find`` does."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
@@ -139,6 +140,21 @@ def test_gpuhunt_answers_thirty_questions_as_find_does(
     everything = sorted(map(repr, catalog.query()))
     monkeypatch.setenv("GPUHUNT_CATALOG_DIR", str(folder / "gpuhunt"))
     assert sorted(map(repr, client.Catalog(auto_reload=False).query())) == everything
+
+
+def test_the_example_for_gpuhunt_runs(
+    folder: Path,
+    catalogs: dict[str, Catalog],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("gpuhunt", reason="gpuhunt is not installed")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("GPUHUNT_CATALOG_DIR", "")
+    text = (FOLDER.parents[1] / "docs" / "integrations.md").read_text()
+    [code] = re.findall(r"```python\n(.*?)```", text, re.S)
+    exec(code, {})
+    assert "aws p5.48xlarge us-east-1 55.04" in capsys.readouterr().out
 
 
 # OpenCost
