@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
 from hwprices.read.export import cells, iceberg
+from hwprices.read.find.offers import LEADING
 from hwprices.read.overlays import rules
 from hwprices.release import database
 from hwprices.schemas import columns, vocabulary
@@ -67,6 +69,45 @@ def test_a_workbook_has_a_sheet_for_each_table_and_no_formula(
     assert all(f'name="{name}"' in workbook for name in ("offers", "quarantine", "regions"))
     assert b"<f>" not in sheets
     assert "=2+5 is a unit" in texts
+
+
+def test_a_workbook_can_be_read_as_it_is(data: Dataset, tmp_path: Path) -> None:
+    """An auditor found 119 columns of one width, no frozen heading, and money as "General"."""
+    for name, options, width in (("few", {}, 25), ("all", {"all_columns": True}, 119)):
+        file = data.export(tmp_path / f"{name}.xlsx", **options)
+        with ZipFile(file) as book:
+            about, offers, columns = (
+                book.read(f"xl/worksheets/sheet{number}.xml").decode() for number in (1, 2, 3)
+            )
+            workbook = book.read("xl/workbook.xml").decode()
+            styles = book.read("xl/styles.xml").decode()
+            texts = book.read("xl/sharedStrings.xml").decode()
+        names = re.findall(r'<sheet name="(\w+)"', workbook)
+        assert names == ["About", "offers", "Columns"]
+        assert all('state="frozen"' in sheet for sheet in (about, offers, columns))
+        assert len(set(re.findall(r'<col min="\d+" max="\d+" width="([\d.]+)"', offers))) > 5
+        assert offers.count('r="A1"') == 1
+        assert len(re.findall(r'<c r="[A-Z]+1"', offers)) == width
+        assert len(re.findall(r"<row ", columns)) == width + 1
+        assert {'formatCode="#,##0.00########"', 'formatCode="yyyy-mm-dd hh:mm"'} <= set(
+            re.findall(r'formatCode="[^"]*"', styles)
+        )
+        assert data.version in texts
+        assert ("--all-columns" in texts) == (width == 25)
+
+
+def test_offers_lead_with_the_columns_that_people_need(data: Dataset, tmp_path: Path) -> None:
+    assert len(set(LEADING)) == 25
+    every = set(data.scan("offers").collect_schema())
+    for frame in (
+        data.offers.collect(),
+        pl.read_parquet(data.export(tmp_path / "offers.parquet")),
+    ):
+        assert frame.columns[:25] == list(LEADING)
+        assert set(frame.columns) == every
+    assert data.find("h100").columns[:4] == [
+        *("instance_type", "region", "purchase_option", "effective_hourly")
+    ]
 
 
 def test_one_duckdb_file_holds_every_table(data: Dataset, tmp_path: Path) -> None:

@@ -30,6 +30,11 @@ Tables = Annotated[
 ]
 
 
+AllColumns = Annotated[
+    bool,
+    typer.Option(help="Offers in Excel with all columns, not only the 25 that most people need."),
+]
+
 Tool = Annotated[
     str | None,
     typer.Option(
@@ -47,6 +52,7 @@ def export(
     *,
     target: Target,
     table: Tables = None,
+    all_columns: AllColumns = False,
     tool: Tool = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
@@ -85,7 +91,7 @@ def export(
             "the options that choose prices need --as",
             "Add --as, or write `hwprices find … --csv` to a file.",
         )
-    dataset.export(target, table or (), overlays=rules)
+    dataset.export(target, table or (), overlays=rules, all_columns=all_columns)
     if rules is not None and target.suffix.lower() == ".duckdb":
         from hwprices.release.database import DISCOUNTED
 
@@ -99,10 +105,12 @@ def _export_as(dataset: Dataset, tool: str, folder: Path, **options: Any) -> Non
 
     catalog = dataset.export_as(tool, folder, **options)
     left_out = catalog.left_out["prices"].sum()
-    typer.echo(f"wrote {catalog.exported:,} prices of release {dataset.version} to {folder}")
-    typer.echo(f"left out {left_out:,} prices (by provider: {folder / LEFT_OUT})")
-    for reason, _, prices in reasons(catalog.left_out).iter_rows():
-        typer.echo(f"{prices:>9,}  {reason}")
-    typer.echo(f"not in the files of {tool}:")
-    for detail in catalog.details:
-        typer.echo(f"  - {detail}")
+    lines = [
+        f"wrote {catalog.exported:,} prices of release {dataset.version} to {folder}",
+        f"left out {left_out:,} prices (by provider: {folder / LEFT_OUT})",
+        *(f"{row[2]:>9,}  {row[0]}" for row in reasons(catalog.left_out).iter_rows()),
+        f"not in the files of {tool}:",
+        *(f"  - {detail}" for detail in catalog.details),
+    ]
+    for line in lines:
+        typer.echo(escaped(line))

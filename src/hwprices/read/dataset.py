@@ -137,6 +137,10 @@ class Dataset(Release):
         def __getattr__(self, name: str) -> pl.LazyFrame:
             if name.startswith("_") or name not in self.release.tables:
                 raise AttributeError(f"{type(self).__name__} has no attribute or table {name!r}")
+            if name == "offers":
+                from hwprices.read.find.offers import leading
+
+                return leading(self.scan(name))
             return self.scan(name)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -494,6 +498,7 @@ class Dataset(Release):
         tables: str | Sequence[str] = (),
         *,
         overlays: "str | Path | Overlays | None" = None,
+        all_columns: bool = False,
     ) -> Path:
         """Write a table or several to a file, and give its path.
 
@@ -512,7 +517,8 @@ class Dataset(Release):
         from hwprices.read.overlays import rules
 
         names = [tables] if isinstance(tables, str) else tables
-        return files.export(self, target, names, overlays=rules.given(overlays))
+        own = rules.given(overlays)
+        return files.export(self, target, names, overlays=own, all_columns=all_columns)
 
     def export_as(
         self,
