@@ -151,10 +151,28 @@ def test_the_example_for_gpuhunt_runs(
     pytest.importorskip("gpuhunt", reason="gpuhunt is not installed")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("GPUHUNT_CATALOG_DIR", "")
-    text = (FOLDER.parents[1] / "docs" / "integrations.md").read_text()
-    [code] = re.findall(r"```python\n(.*?)```", text, re.S)
-    exec(code, {})
+    exec(examples()[0], {})
     assert "aws p5.48xlarge us-east-1 55.04" in capsys.readouterr().out
+
+
+def examples() -> list[str]:
+    """Read the examples in Python of the page about integrations."""
+    text = (FOLDER.parents[1] / "docs" / "integrations.md").read_text()
+    return re.findall(r"```python\n(.*?)```", text, re.S)
+
+
+def test_the_example_joins_a_focus_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bill of March 2025 has p5.48xlarge at 98.32 USD/h; since June it is 55.04."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "focus.csv").write_text(
+        "SkuPriceId,RegionId,PricingQuantity,ListUnitPrice\n"
+        "SAMPLE2BD1D29050.JRTCKXETXF.6YS6EN2CT7,us-east-1,24,98.32\n"
+        "2ETY8Y426S4237JU.JRTCKXETXF.6YS6EN2CT7,us-west-2,1,0.008\n"
+    )
+    names: dict[str, Any] = {}
+    exec(examples()[1], names)
+    [line] = names["lines"].select("x_InstanceType", "ListUnitPrice", "ListUnitPriceNow").rows()
+    assert line == ("p5.48xlarge", 98.32, Decimal("55.04"))
 
 
 # OpenCost

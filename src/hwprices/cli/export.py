@@ -25,7 +25,7 @@ Tables = Annotated[
     typer.Option(
         "--table",
         help="Which table; may be repeated for .xlsx, .duckdb, .iceberg. focus_sku_prices is the "
-        "price list in the draft form of FOCUS. Default: offers; for the last two all.",
+        "price list in the names of FOCUS. Default: offers; for the last two all.",
     ),
 ]
 

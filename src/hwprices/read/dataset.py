@@ -555,7 +555,7 @@ class Dataset(Release):
         return tools.export_as(self, tool, folder, overlays=rules.given(overlays), **options)
 
     def focus_sku_prices(self) -> pl.LazyFrame:
-        """Return the price list in the draft form of FOCUS; ``read.focus`` names the draft.
+        """Return the price list with the column names of FOCUS 1.2 and 1.3, to join an export with.
 
         >>> "SkuPriceId" in open("sample").focus_sku_prices().collect_schema()
         True

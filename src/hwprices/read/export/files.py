@@ -57,7 +57,7 @@ def export(
         target: .csv, .json or .parquet for one table; .xlsx with a sheet for each; .duckdb with a
             table for each; .iceberg for a folder with a catalog over the release's own files.
         tables: which ones; without any ``offers``, and for .duckdb and .iceberg all.
-            ``focus_sku_prices`` is the price list in the draft form of FOCUS, in no Iceberg table.
+            ``focus_sku_prices`` is the price list in the names of FOCUS, in no Iceberg table.
         overlays: own discounts, applied to ``prices``, which must be among the tables. Other tables
             with prices may not be named then; a whole .duckdb has them with list prices, and a
             comment that says so. Iceberg tables have none.
@@ -169,7 +169,7 @@ def table(dataset: "Release", name: str, overlays: "Overlays | None" = None) -> 
 
 
 def price_list(dataset: "Release") -> pl.LazyFrame:
-    """Return the prices in the draft form of FOCUS; see ``focus``.
+    """Return the prices in the names of FOCUS; see ``database.FOCUS_VIEW``.
 
     Columns have the types that the query states, also those without a value.
 
