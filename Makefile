@@ -23,7 +23,7 @@ GENERATORS := data_dictionary questions calibration crosschecks
 # Modules of tools/ that write a page that is not in git. The last two need a release below data/.
 REFERENCES := cli_reference providers_table $(if $(wildcard data/latest.json),answers devices)
 
-.PHONY: help run live test test-fast collect-twice check bench bench-check serve docs lock clean
+.PHONY: help run live test test-fast collect-twice check bench bench-check check-clients serve docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 19
@@ -70,6 +70,9 @@ check: $(VENV)/.synced  ## lint, format, types, import directions, generated doc
 	@$(BIN)/lint-imports --no-cache
 	@for tool in $(GENERATORS) published_columns; do $(BIN)/python -m tools.$$tool --check || exit 1; done
 	@$(BIN)/python -m tools.spec_lint
+
+check-clients: $(VENV)/.synced  ## ask SkyPilot, in an environment of its own, what `find` answers
+	@$(BIN)/python -m tools.check_clients
 
 docs: $(VENV)/.synced  ## write the generated pages, and build the documentation site into site/
 	@for tool in $(GENERATORS) $(REFERENCES); do $(BIN)/python -m tools.$$tool || exit 1; done

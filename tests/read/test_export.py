@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
 from hwprices.read.export import cells, iceberg
+from hwprices.read.find.offers import LEADING
 from hwprices.read.overlays import rules
 from hwprices.release import database
 from hwprices.schemas import columns, vocabulary
@@ -69,6 +71,45 @@ def test_a_workbook_has_a_sheet_for_each_table_and_no_formula(
     assert "=2+5 is a unit" in texts
 
 
+def test_a_workbook_can_be_read_as_it_is(data: Dataset, tmp_path: Path) -> None:
+    """An auditor found 119 columns of one width, no frozen heading, and money as "General"."""
+    for name, options, width in (("few", {}, 25), ("all", {"all_columns": True}, 119)):
+        file = data.export(tmp_path / f"{name}.xlsx", **options)
+        with ZipFile(file) as book:
+            about, offers, columns = (
+                book.read(f"xl/worksheets/sheet{number}.xml").decode() for number in (1, 2, 3)
+            )
+            workbook = book.read("xl/workbook.xml").decode()
+            styles = book.read("xl/styles.xml").decode()
+            texts = book.read("xl/sharedStrings.xml").decode()
+        names = re.findall(r'<sheet name="(\w+)"', workbook)
+        assert names == ["About", "offers", "Columns"]
+        assert all('state="frozen"' in sheet for sheet in (about, offers, columns))
+        assert len(set(re.findall(r'<col min="\d+" max="\d+" width="([\d.]+)"', offers))) > 5
+        assert offers.count('r="A1"') == 1
+        assert len(re.findall(r'<c r="[A-Z]+1"', offers)) == width
+        assert len(re.findall(r"<row ", columns)) == width + 1
+        assert {'formatCode="#,##0.00########"', 'formatCode="yyyy-mm-dd hh:mm"'} <= set(
+            re.findall(r'formatCode="[^"]*"', styles)
+        )
+        assert data.version in texts
+        assert ("--all-columns" in texts) == (width == 25)
+
+
+def test_offers_lead_with_the_columns_that_people_need(data: Dataset, tmp_path: Path) -> None:
+    assert len(set(LEADING)) == 25
+    every = set(data.scan("offers").collect_schema())
+    for frame in (
+        data.offers.collect(),
+        pl.read_parquet(data.export(tmp_path / "offers.parquet")),
+    ):
+        assert frame.columns[:25] == list(LEADING)
+        assert set(frame.columns) == every
+    assert data.find("h100").columns[:4] == [
+        *("instance_type", "region", "purchase_option", "effective_hourly")
+    ]
+
+
 def test_one_duckdb_file_holds_every_table(data: Dataset, tmp_path: Path) -> None:
     file = data.export(tmp_path / "all.duckdb")
     with duckdb.connect(str(file), read_only=True) as connection:
@@ -102,7 +143,7 @@ def test_the_duckdb_file_has_the_documentation_of_the_release(
         resource["name"]: f"{resource['description']} Release {data.version}."
         for resource in resources
     }
-    assert database.FOCUS_DRAFT in view[0]
+    assert database.FOCUS_VERSIONS in view[0]
 
 
 def test_the_price_list_can_be_a_table_of_the_duckdb_file(data: Dataset, tmp_path: Path) -> None:
@@ -322,7 +363,7 @@ def test_records_of_the_focus_price_list_can_be_told_apart(tmp_path: Path) -> No
         answer = connection.execute(database.focus_sql())
         names = [column[0] for column in answer.description]
         records = [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
-    assert sorted(record["SkuPriceDescription"] for record in records) == [
+    assert sorted(record["ChargeDescription"] for record in records) == [
         "m5.large linux reserved standard 12 months partial_upfront hourly fee",
         "m5.large linux reserved standard 12 months partial_upfront upfront fee",
         "m5.large linux reserved standard 36 months partial_upfront hourly fee",
@@ -332,15 +373,15 @@ def test_records_of_the_focus_price_list_can_be_told_apart(tmp_path: Path) -> No
         "m5.large windows on_demand",
     ]
     fees = {
-        (record["PurchaseDurationType"], record["PricingUnit"]): record["UnitPrice"]
+        (record["x_TermMonths"], record["PricingUnit"]): record["ListUnitPrice"]
         for record in records
         if record["x_CommitmentPlan"] == "standard"
     }
     assert fees == {
-        ("1 Year", "Hours"): Decimal("0.6"),
-        ("1 Year", "Units"): Decimal(4000),
-        ("3 Years", "Hours"): Decimal("0.5"),
-        ("3 Years", "Units"): Decimal(4000),
+        (12, "Hours"): Decimal("0.6"),
+        (12, "Units"): Decimal(4000),
+        (36, "Hours"): Decimal("0.5"),
+        (36, "Units"): Decimal(4000),
     }
     terms = {
         (row["x_OperatingSystem"], row["x_LicenseModel"], row["x_Software"]) for row in records
@@ -360,26 +401,31 @@ def test_what_focus_calls_committed_has_a_term() -> None:
     assert others == ", spot and low_priority Dynamic, and the others Standard."
 
 
-def test_the_focus_price_list_keeps_the_rules_of_the_draft(data: Dataset) -> None:
-    """Rules of FOCUS_Spec pull request 2424, as decided on 2026-07-21."""
+def test_the_focus_price_list_has_the_names_and_values_of_1_2_and_1_3(data: Dataset) -> None:
+    """Values: specification/columns of FOCUS_Spec v1.2."""
     rows = data.focus_sku_prices().collect()
+    allowed = {
+        "ChargeCategory": {"Usage", "Purchase"},
+        "ChargeFrequency": {"One-Time", "Recurring", "Usage-Based"},
+        "PricingCategory": {"Standard", "Dynamic", "Committed", "Other"},
+        "ServiceCategory": {"Compute"},
+        "ServiceSubcategory": {"Virtual Machines"},
+    }
+    for column, values in allowed.items():
+        assert set(rows[column]) <= values
+    assert [name for name in rows.columns if not name.startswith("x_")] == sorted(
+        name for name in rows.columns if not name.startswith("x_")
+    )
     purchases = rows.filter(ChargeCategory="Purchase")
     usage = rows.filter(ChargeCategory="Usage")
     assert (purchases.height, usage.height) == (1, 13)
-    for column in ("PurchaseDurationType", "PurchasePaymentModel"):
-        assert purchases[column].null_count() == 0
-        assert usage[column].null_count() == usage.height
-    assert purchases.select("PurchaseDurationType", "UnitPrice").row(0) == (
-        "1 Year",
-        Decimal("62.5"),
-    )
-    assert rows["UnitPrice"].null_count() == 0
-    dtypes = rows.schema
-    assert pl.Null not in dtypes.values()
-    assert (dtypes["QuantityTierMaximum"], dtypes["SkuPriceEffectiveEnd"]) == (
-        pl.Decimal(20, 10),
-        pl.Datetime("us", "UTC"),
-    )
+    assert usage["CommitmentDiscountCategory"].null_count() == usage.height
+    price = purchases.select("x_TermMonths", "ListUnitPrice", "ChargeFrequency").row(0)
+    assert price == (12, Decimal("62.5"), "Recurring")
+    assert rows["ListUnitPrice"].null_count() == 0
+    assert rows["ProviderName"].equals(rows["ServiceProviderName"].alias("ProviderName"))
+    assert {"AWS", "Google Cloud", "Microsoft"} <= set(rows["ProviderName"])
+    assert pl.Null not in rows.schema.values()
     by_sql = data.duckdb.sql(f"select count(*) from {database.FOCUS_VIEW}").fetchall()
     assert by_sql == [(14,)]
 

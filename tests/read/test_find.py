@@ -320,7 +320,7 @@ def test_prices_are_exact_in_python_and_json_and_short_on_the_screen(market: Pat
 def test_csv_has_every_row_and_no_formula(market: Path) -> None:
     lines = run("find", "h100", "--csv", root=market).stdout.splitlines()
     assert len(lines) == 6
-    assert lines[0].startswith("provider,region,zone,")
+    assert lines[0].startswith("instance_type,region,purchase_option,")
     refused = run("quarantine", "--csv", root=market).stdout
     assert "'=2+5 is a unit" in refused
 

@@ -1,15 +1,15 @@
 """The command ``hwprices export``: tables as files for other programs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    open_dataset,
-)
+from hwprices.cli.common import open_dataset
+from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
+from hwprices.read.dataset import Dataset
 
 SHARED = ("root", "version")
 
@@ -18,7 +18,7 @@ Target = Annotated[
     typer.Argument(
         metavar="FILE",
         help="Its suffix is the format: .csv, .json, .parquet, .xlsx, .duckdb; .iceberg is a "
-        "folder with an Iceberg catalog over the release's own files.",
+        "folder with an Iceberg catalog over the release's own files. With --as: a new folder.",
     ),
 ]
 
@@ -27,22 +27,47 @@ Tables = Annotated[
     typer.Option(
         "--table",
         help="Which table; may be repeated for .xlsx, .duckdb, .iceberg. focus_sku_prices is the "
-        "price list in the draft form of FOCUS. Default: offers; for the last two all.",
+        "price list in the names of FOCUS. Default: offers; for the last two all.",
     ),
 ]
 
 
+AllColumns = Annotated[
+    bool,
+    typer.Option(help="Offers in Excel with all columns, not only the 25 that most people need."),
+]
+
+Tool = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="TOOL",
+        help="Files of another tool (docs/integrations.md): gpuhunt, skypilot, opencost, karpenter."
+        " The options below choose the prices.",
+        autocompletion=lambda: ["gpuhunt", "skypilot", "opencost", "karpenter"],
+    ),
+]
+
+
+@filters.add_options("provider", "region", "country", "type", "option", "term")
 def export(
+    *,
     target: Target,
     table: Tables = None,
+    all_columns: AllColumns = False,
+    tool: Tool = None,
+    options: filters.Options,
     overlays: filters.OverlayFile = None,
 ) -> None:
-    """Write tables as CSV, JSON, Parquet, Excel or DuckDB.
+    """Write tables as CSV, JSON, Parquet, Excel or DuckDB, or prices as files of other tools.
 
     Texts that a spreadsheet would run as a formula get an apostrophe in CSV, and are plain texts in
     Excel. With --overlays the table prices has own discounts applied, the list price beside them.
     Other tables with prices are refused then; a whole .duckdb has them with list prices. Excel and
     Iceberg need hwprices[export].
+
+    With --as the prices that the other tool cannot hold are counted on the screen, and by provider
+    in left-out.csv beside its files.
 
     Example:
 
@@ -51,12 +76,41 @@ def export(
         hwprices export regions.xlsx --table regions --table zones
 
         hwprices export everything.duckdb
+
+        hwprices export catalog --as gpuhunt
     """
     dataset = open_dataset()
     rules = filters.load_overlays(overlays)
-    dataset.export(target, table or (), overlays=rules)
+    if tool is not None:
+        if table:
+            raise HwpricesError("--as writes prices, not tables", "Leave out --table.")
+        _export_as(dataset, tool, target, overlays=rules, **options)
+        return
+    if any(options.values()):
+        raise HwpricesError(
+            "the options that choose prices need --as",
+            "Add --as, or write `hwprices find … --csv` to a file.",
+        )
+    dataset.export(target, table or (), overlays=rules, all_columns=all_columns)
     if rules is not None and target.suffix.lower() == ".duckdb":
         from hwprices.release.database import DISCOUNTED
 
         typer.echo(f"table prices: {DISCOUNTED}", err=True)
     typer.echo(f"wrote {escaped(str(target))} from release {dataset.version}")
+
+
+def _export_as(dataset: Dataset, tool: str, folder: Path, **options: Any) -> None:
+    """Write the files of another tool, and print what it cannot hold."""
+    from hwprices.read.export.tools import LEFT_OUT, reasons
+
+    catalog = dataset.export_as(tool, folder, **options)
+    left_out = catalog.left_out["prices"].sum()
+    lines = [
+        f"wrote {catalog.exported:,} prices of release {dataset.version} to {folder}",
+        f"left out {left_out:,} prices (by provider: {folder / LEFT_OUT})",
+        *(f"{row[2]:>9,}  {row[0]}" for row in reasons(catalog.left_out).iter_rows()),
+        f"not in the files of {tool}:",
+        *(f"  - {detail}" for detail in catalog.details),
+    ]
+    for line in lines:
+        typer.echo(escaped(line))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hwprices.read.bill.bill import Bill
     from hwprices.read.citation import Citation
     from hwprices.read.explain import Explanation
+    from hwprices.read.export.tools.catalog import Catalog
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
     from hwprices.read.recheck import Recheck
@@ -138,6 +139,10 @@ class Dataset(Release):
         def __getattr__(self, name: str) -> pl.LazyFrame:
             if name.startswith("_") or name not in self.release.tables:
                 raise AttributeError(f"{type(self).__name__} has no attribute or table {name!r}")
+            if name == "offers":
+                from hwprices.read.find.offers import leading
+
+                return leading(self.scan(name))
             return self.scan(name)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -512,6 +517,7 @@ class Dataset(Release):
         tables: str | Sequence[str] = (),
         *,
         overlays: "str | Path | Overlays | None" = None,
+        all_columns: bool = False,
     ) -> Path:
         """Write a table or several to a file, and give its path.
 
@@ -530,10 +536,45 @@ class Dataset(Release):
         from hwprices.read.overlays import rules
 
         names = [tables] if isinstance(tables, str) else tables
-        return files.export(self, target, names, overlays=rules.given(overlays))
+        own = rules.given(overlays)
+        return files.export(self, target, names, overlays=own, all_columns=all_columns)
+
+    def export_as(
+        self,
+        tool: str,
+        folder: str | Path,
+        *,
+        overlays: "str | Path | Overlays | None" = None,
+        **options: Unpack[Options],
+    ) -> "Catalog":
+        """Write prices as files of gpuhunt, skypilot, opencost or karpenter, into a new folder.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     made = open("sample").export_as("opencost", f"{folder}/new", type="p5.48xlarge")
+        >>> made.exported, made.left_out.columns
+        (1, ['provider', 'reason', 'prices'])
+
+        Args:
+            tool: whose files.
+            folder: must not exist. Its file left-out.csv counts the prices that the tool cannot
+                hold, by provider and reason.
+            overlays: own discounts.
+            options: only these prices, as in ``find``.
+
+        Returns:
+            How many prices were ``exported``, and the frame ``left_out``.
+
+        Raises:
+            HwpricesError: see ``read.export.tools.export_as``.
+        """
+        from hwprices.read.export import tools
+        from hwprices.read.overlays import rules
+
+        return tools.export_as(self, tool, folder, overlays=rules.given(overlays), **options)
 
     def focus_sku_prices(self) -> pl.LazyFrame:
-        """Return the price list in the draft form of FOCUS; ``read.focus`` names the draft.
+        """Return the price list with the column names of FOCUS 1.2 and 1.3, to join an export with.
 
         >>> "SkuPriceId" in open("sample").focus_sku_prices().collect_schema()
         True

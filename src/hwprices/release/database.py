@@ -11,96 +11,105 @@ from hwprices.errors import cannot_write
 if TYPE_CHECKING:
     import duckdb
 
-FOCUS_DRAFT = "FOCUS_Spec pull request 2424, 2026-09-22"
+FOCUS_VERSIONS = "FOCUS 1.2 and 1.3"
 
 FOCUS_VIEW = "focus_sku_prices"
-"""Prices as the draft of the FOCUS dataset "SKU Price" has them. FOCUS 1.5 (planned for December
-2026) adds price lists: https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec/pull/2424.
+"""Prices with the column names of cost and usage data in FOCUS 1.2 and 1.3, to be joined with an
+export by SkuPriceId and RegionId. Names and values:
+https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec/tree/v1.2/specification/columns.
 
-- A price without a term is a Usage record. A commitment is a Purchase record with
-  PurchaseDurationType and PurchasePaymentModel; the fee at the start is a record of its own.
+- A price without a term is a Usage charge. A commitment is a Purchase; the fee at the start is a
+  record of its own, charged One-Time.
 - SkuId and SkuPriceId are the vendor's, null if it has none. ``x_PriceId`` is the dataset's id.
-- Unknown prices and placeholders are left out: a record must have a UnitPrice.
-- The draft has no column for a machine's price under a savings plan or flexible commitment
-  (https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec/issues/2706). Their records have
-  that price as UnitPrice.
-- ContractId is null: these are public list prices. PricingServiceName is null: it is not kept.
+- Unknown prices and placeholders are left out.
+- ProviderName is the name that the provider's own exports have (deprecated in 1.3 for
+  ServiceProviderName), else hwprices' name.
+- The price under a savings plan or flexible commitment is the ListUnitPrice of its Purchase.
 """
 
 FOCUS_DTYPES: Mapping[str, pl.DataType] = {
     "VARCHAR": pl.String(),
     "DECIMAL(20,10)": pl.Decimal(20, 10),
+    "INTEGER": pl.Int32(),
     "TIMESTAMP WITH TIME ZONE": pl.Datetime("us", "UTC"),
 }
 """What polars calls the types of the view's columns."""
 
 FOCUS_COLUMNS = """
+    zone as AvailabilityZone,
     {category} as ChargeCategory,
+    concat_ws(' ', instance_type, os, nullif(software, 'none'), nullif(license_model, 'included'),
+        nullif(tenancy, 'shared'), purchase_option, commitment_plan,
+        case when term_months > 0 then term_months || ' months' end,
+        nullif(payment_option, 'none'), {part}) as ChargeDescription,
+    {frequency} as ChargeFrequency,
     case
         when term_months = 0 then null
         when commitment_plan in ('compute', 'ec2_instance', 'flexible') then 'Spend'
         else 'Usage'
     end as CommitmentDiscountCategory,
-    cast(null as varchar) as ContractId,
+    case when term_months > 0 then purchase_option end as CommitmentDiscountType,
+    {price} as ListUnitPrice,
+    case
+        when purchase_option in ('spot', 'low_priority') then 'Dynamic' else 'Standard'
+    end as PricingCategory,
     currency as PricingCurrency,
-    'National' as PricingCurrencyCategory,
-    region as PricingRegionId,
-    cast(null as varchar) as PricingServiceName,
+    {price} as PricingCurrencyListUnitPrice,
     {unit} as PricingUnit,
-    case
-        when term_months = 0 then null
-        when term_months = 12 then '1 Year'
-        when term_months % 12 = 0 then (term_months // 12) || ' Years'
-        else term_months || ' Months'
-    end as PurchaseDurationType,
-    case
-        when term_months = 0 then null
-        when payment_option = 'all_upfront' then 'All Upfront'
-        when payment_option = 'partial_upfront' then 'Partial Upfront'
-        else 'No Upfront'
-    end as PurchasePaymentModel,
-    cast(null as varchar) as QuantityTierCategory,
-    cast(null as decimal(20, 10)) as QuantityTierMinimum,
-    cast(null as decimal(20, 10)) as QuantityTierMaximum,
-    provider as ServiceProviderName,
+    {provider} as ProviderName,
+    region as RegionId,
+    'Compute' as ServiceCategory,
+    {provider} as ServiceProviderName,
+    'Virtual Machines' as ServiceSubcategory,
     sku_id as SkuId,
-    cast(null as timestamptz) as SkuPriceCreated,
-    concat_ws(' ', instance_type, os, nullif(software, 'none'), nullif(license_model, 'included'),
-        nullif(tenancy, 'shared'), purchase_option, commitment_plan,
-        case when term_months > 0 then term_months || ' months' end,
-        nullif(payment_option, 'none'), {part}) as SkuPriceDescription,
-    effective_from as SkuPriceEffectiveStart,
-    cast(null as timestamptz) as SkuPriceEffectiveEnd,
-    cast(null as varchar) as SkuPriceEligibility,
     sku_price_id as SkuPriceId,
-    observed_at as SkuPriceLastUpdated,
-    {price} as UnitPrice,
-    'List' as UnitPriceType,
-    price_id as x_PriceId,
+    commitment_plan as x_CommitmentPlan,
+    effective_from as x_EffectiveFrom,
     instance_type as x_InstanceType,
-    os as x_OperatingSystem,
-    software as x_Software,
     license_model as x_LicenseModel,
-    tenancy as x_Tenancy,
-    zone as x_AvailabilityZone,
+    observed_at as x_ObservedAt,
+    os as x_OperatingSystem,
+    payment_option as x_PaymentOption,
+    price_id as x_PriceId,
     purchase_option as x_PurchaseOption,
-    commitment_plan as x_CommitmentPlan
+    software as x_Software,
+    tenancy as x_Tenancy,
+    term_months as x_TermMonths
 """
+
+FOCUS_PROVIDERS = {
+    "aws": "AWS",
+    "azure": "Microsoft",
+    "gcp": "Google Cloud",
+    "oracle": "Oracle",
+}
+"""What ProviderName is in the exports of providers:
+https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS-Sample-Data, and for Google Cloud
+https://cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/focus."""
 
 
 def focus_sql() -> str:
     """Return the query of the view, over the table prices."""
-    category = "case when term_months = 0 then 'Usage' else 'Purchase' end"
+    names = " ".join(f"when '{ours}' then '{name}'" for ours, name in FOCUS_PROVIDERS.items())
+    provider = f"case provider {names} else provider end"
     in_parts = "payment_option = 'partial_upfront'"
-    hourly_part = f"case when {in_parts} then 'hourly fee' end"
-    upfront_part = f"case when {in_parts} then 'upfront fee' end"
     is_placeholder = "coalesce(list_contains(flags, 'placeholder'), false)"
     known = f"effective_hourly is not null and not {is_placeholder}"
     recurring = FOCUS_COLUMNS.format(
-        category=category, unit="'Hours'", price="hourly", part=hourly_part
+        category="case when term_months = 0 then 'Usage' else 'Purchase' end",
+        frequency="case when term_months = 0 then 'Usage-Based' else 'Recurring' end",
+        unit="'Hours'",
+        price="hourly",
+        part=f"case when {in_parts} then 'hourly fee' end",
+        provider=provider,
     )
     upfront = FOCUS_COLUMNS.format(
-        category="'Purchase'", unit="'Units'", price="upfront", part=upfront_part
+        category="'Purchase'",
+        frequency="'One-Time'",
+        unit="'Units'",
+        price="upfront",
+        part=f"case when {in_parts} then 'upfront fee' end",
+        provider=provider,
     )
     return (
         f"select {recurring} from prices where {known} and hourly > 0 "  # noqa: S608
@@ -121,7 +130,7 @@ sku_price_id of AWS, which has most of the prices. DuckDB would choose a diction
 took 1.6 to 2.7 times as long to make and saved no room (2026-11-23)."""
 
 
-FOCUS = f"Prices by the draft SKU Price dataset of FOCUS ({FOCUS_DRAFT})."
+FOCUS = f"List prices with the column names of {FOCUS_VERSIONS}; join by SkuPriceId and RegionId."
 
 DISCOUNTED = (
     "Own discounts are applied here, and list_effective_hourly is the list price. Other tables "

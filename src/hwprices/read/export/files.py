@@ -1,19 +1,19 @@
 """Write tables of a release as CSV, JSON, Parquet, a workbook, a DuckDB file or Iceberg tables."""
 
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hwprices.errors import HwpricesError, cannot_write, first_line, install_command
+from hwprices.errors import HwpricesError, cannot_write, first_line
 from hwprices.read import sql
 from hwprices.read.export import iceberg
-from hwprices.read.export.cells import flat, to_csv
+from hwprices.read.export.cells import to_csv
 from hwprices.read.export.plain_json import to_json
+from hwprices.read.export.workbook import about, columns, workbook
+from hwprices.read.find.offers import leading
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
@@ -41,10 +41,6 @@ LIST_PRICES = (
 )
 """Tables with prices that own discounts do not change."""
 
-MAX_SHEET_ROWS = 1_048_575
-"""Rows of an Excel sheet below its heading:
-https://support.microsoft.com/office/excel-specifications-and-limits-1672b34d-7043-467e-8e27-269d656771c3"""
-
 
 def export(
     dataset: "Release",
@@ -52,6 +48,7 @@ def export(
     tables: Sequence[str] = (),
     *,
     overlays: "Overlays | None" = None,
+    all_columns: bool = False,
 ) -> Path:
     """Write tables to a file, or for Iceberg a folder, whose suffix says the format.
 
@@ -60,10 +57,11 @@ def export(
         target: .csv, .json or .parquet for one table; .xlsx with a sheet for each; .duckdb with a
             table for each; .iceberg for a folder with a catalog over the release's own files.
         tables: which ones; without any ``offers``, and for .duckdb and .iceberg all.
-            ``focus_sku_prices`` is the price list in the draft form of FOCUS, in no Iceberg table.
+            ``focus_sku_prices`` is the price list in the names of FOCUS, in no Iceberg table.
         overlays: own discounts, applied to ``prices``, which must be among the tables. Other tables
             with prices may not be named then; a whole .duckdb has them with list prices, and a
             comment that says so. Iceberg tables have none.
+        all_columns: offers in a workbook with all columns, not only those of ``LEADING``.
 
     Raises:
         HwpricesError: the suffix, a table or their number does not fit, the file is there already,
@@ -90,6 +88,9 @@ def export(
     if path.exists():
         raise HwpricesError(f"{path} is there already", "Give another name, or delete it.")
     frames = {name: table(dataset, name, overlays) for name in names}
+    if DEFAULT_TABLE in frames and suffix != ".duckdb":
+        few = suffix == ".xlsx" and not all_columns
+        frames[DEFAULT_TABLE] = leading(frames[DEFAULT_TABLE], few=few)
     if suffix == ".duckdb":
         with _new_file(path, dataset):
             _database(path, dataset, frames, discounted=overlays is not None)
@@ -97,7 +98,7 @@ def export(
     rows = {name: frame.collect() for name, frame in frames.items()}
     with _new_file(path, dataset):
         if suffix == ".xlsx":
-            workbook(path, rows)
+            _workbook(dataset, path, rows)
         else:
             ONE_TABLE[suffix](path, rows[names[0]])
     return path
@@ -168,7 +169,7 @@ def table(dataset: "Release", name: str, overlays: "Overlays | None" = None) -> 
 
 
 def price_list(dataset: "Release") -> pl.LazyFrame:
-    """Return the prices in the draft form of FOCUS; see ``focus``.
+    """Return the prices in the names of FOCUS; see ``database.FOCUS_VIEW``.
 
     Columns have the types that the query states, also those without a value.
 
@@ -245,33 +246,24 @@ ONE_TABLE: dict[str, Callable[[Path, pl.DataFrame], None]] = {
 """Suffix: how one table is written."""
 
 
-def workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
-    """Write a workbook with a sheet for each table. Texts are never taken for formulas or links.
+def _workbook(dataset: "Release", path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
+    """Write a workbook with a sheet for each table, and the sheets About and Columns.
 
     Raises:
         HwpricesError: XlsxWriter is not installed, or a table has too many rows.
     """
-    if find_spec("xlsxwriter") is None:
-        raise HwpricesError("an .xlsx file needs XlsxWriter", f"{install_command('export')}.")
-    import xlsxwriter
-
-    for name, rows in frames.items():
-        if rows.height > MAX_SHEET_ROWS:
-            raise HwpricesError(
-                f"{name} has {rows.height:,} rows, a sheet at most {MAX_SHEET_ROWS:,}",
-                "Write .csv or .parquet.",
-            )
-    no_formulas = {"strings_to_formulas": False, "strings_to_urls": False}
-    options = {**no_formulas, "remove_timezone": True, "in_memory": True}
-    # all in memory first: on a full disk xlsxwriter prints a traceback of its own
-    buffer = io.BytesIO()
-    with xlsxwriter.Workbook(buffer, options) as book:
-        for name, rows in frames.items():
-            simple = flat(rows).with_columns(pl.col(pl.Datetime).dt.replace_time_zone(None))
-            simple.write_excel(
-                book, worksheet=name[:31], autofit=False, table_style="Table Style Light 1"
-            )
-    path.write_bytes(buffer.getbuffer())
+    package = verify.read_package(dataset, verify.Package) or {"resources": []}
+    rows = {name: frame.height for name, frame in frames.items()}
+    shown = frames.get(DEFAULT_TABLE)
+    left_out = 0
+    if shown is not None:
+        left_out = len(dataset.scan(DEFAULT_TABLE).collect_schema()) - shown.width
+    sheets = {
+        "About": about(dataset.version, rows, package, left_out),
+        **frames,
+        "Columns": columns(frames, package),
+    }
+    workbook(path, sheets)
 
 
 def _database(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
+import polars.selectors as cs
 
 from hwprices.read.find import absence, request
 from hwprices.read.find import search as searching
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
     from hwprices.release.release import Release
 
+FIRST = ("instance_type", "region", "purchase_option", "effective_hourly", "currency")
+"""What a frame of prices shows first: polars prints the first four columns and the last four."""
+
 COLUMNS = [
-    *PLACE_KEY,
+    *FIRST,
+    "provider",
+    *(name for name in PLACE_KEY if name not in ("provider", *FIRST)),
     "country",
     "continent",
     "region_name",
-    "instance_type",
     "family",
     "arch",
     "vcpus",
@@ -41,10 +46,9 @@ COLUMNS = [
     "local_disk_gib",
     "network_gbps_max",
     "rdma",
-    *PURCHASE_KEY,
+    *(name for name in PURCHASE_KEY if name not in FIRST),
     "hourly",
     "upfront",
-    "effective_hourly",
     "usd_per_hour",
     "usd_per_accelerator_hour",
     "usd_per_vcpu_hour",
@@ -54,6 +58,24 @@ COLUMNS = [
     "stale",
     "price_id",
 ]
+
+LEADING = (
+    *("instance_type", "region", "provider", "country"),
+    *("accelerator_name", "accelerator_count", "accelerator_memory_gib", "vcpus", "memory_gib"),
+    *("on_demand_usd_per_hour", "usd_per_accelerator_hour", "spot_usd_per_hour", "spot_discount"),
+    *("best_1y_usd_per_hour", "best_1y_option", "best_1y_discount"),
+    *("best_3y_usd_per_hour", "best_3y_option"),
+    *("on_demand_hourly", "currency", "local_disk_gib", "network_gbps_max"),
+    *("gco2e_per_hour", "flags", "observed_at"),
+)
+"""The 25 columns of offers that most people need. The others come behind them."""
+
+
+def leading(offers: pl.LazyFrame, *, few: bool = False) -> pl.LazyFrame:
+    """Put the columns of ``LEADING`` first; ``few``: leave the others out."""
+    first = cs.by_name(*LEADING, require_all=False)
+    return offers.select(first) if few else offers.select(first, ~first)
+
 
 OVERLAY_COLUMNS = ["list_effective_hourly", "overlay"]
 """With an overlay: the list price, in the row's currency, and the rule that changed it."""

@@ -230,7 +230,7 @@ OF_PRICES = (
 
 
 def asked(dataset: "Release", options: Options) -> list[pl.Expr]:
-    """Write the conditions of a question on the rows of ``diff``.
+    """Write the conditions of a question on rows that have the columns of ``prices``.
 
     Raises:
         HwpricesError: an option or a value is not understood, or the option asks for something that
@@ -239,6 +239,6 @@ def asked(dataset: "Release", options: Options) -> list[pl.Expr]:
     others = [name for name, value in options.items() if value and name not in OF_PRICES]
     if others:
         raise HwpricesError(
-            f"diff takes no option {others[0]!r}", f"There are: {', '.join(OF_PRICES)}."
+            f"prices are not chosen by {others[0]!r} here", f"Use {', '.join(OF_PRICES)}."
         )
     return of_prices(request(ReleaseWords.of(dataset), "", EVERY_WAY, **options))

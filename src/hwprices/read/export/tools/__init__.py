@@ -1,0 +1,78 @@
+"""Write prices in the formats of other tools, and list what those cannot hold."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import polars as pl
+
+from hwprices.errors import HwpricesError, cannot_write
+from hwprices.read.export.tools import gpuhunt, karpenter, opencost, skypilot
+from hwprices.read.export.tools.catalog import Catalog, MachinePrices, machine_prices
+from hwprices.read.find.options import Options
+
+if TYPE_CHECKING:
+    from hwprices.read.overlays.rules import Overlays
+    from hwprices.release.release import Release
+
+LEFT_OUT = "left-out.csv"
+"""File beside each catalog: provider, reason and number of prices that its format cannot hold."""
+
+FORMATS: dict[str, Callable[[MachinePrices], Catalog]] = {
+    "gpuhunt": gpuhunt.catalog,
+    "skypilot": skypilot.catalog,
+    "opencost": opencost.catalog,
+    "karpenter": karpenter.catalog,
+}
+"""What ``--as`` takes."""
+
+
+def export_as(
+    dataset: "Release",
+    name: str,
+    folder: str | Path,
+    *,
+    overlays: "Overlays | None" = None,
+    **options: Unpack[Options],
+) -> Catalog:
+    """Write the prices of a release as files of another tool, into a new folder.
+
+    Args:
+        dataset: the release.
+        name: gpuhunt, skypilot, opencost or karpenter.
+        folder: is made; ``left-out.csv`` is among its files.
+        overlays: own discounts. Karpenter needs them or a commitment: it reads list prices itself.
+        options: only these prices, as in ``find``.
+
+    Raises:
+        HwpricesError: the format does not exist, the folder does, it cannot be written, an option
+            is not understood, or Karpenter is given neither own discounts nor a commitment.
+    """
+    if name not in FORMATS:
+        raise HwpricesError(f"{name!r} is not a format", f"Choose one of {', '.join(FORMATS)}.")
+    target = Path(folder)
+    if target.exists():
+        raise HwpricesError(f"{target} is there already", "Give another name, or delete it.")
+    catalog = FORMATS[name](machine_prices(dataset, overlays, **options))
+    files = {**catalog.files, LEFT_OUT: catalog.left_out.write_csv().encode()}
+    try:
+        for path, content in files.items():
+            file = target / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+    except OSError as error:
+        raise cannot_write(target, error) from None
+    return catalog
+
+
+def reasons(left_out: pl.DataFrame) -> pl.DataFrame:
+    """Add up the left-out prices by reason, most first.
+
+    Returns:
+        The columns reason, providers (how many) and prices.
+    """
+    return (
+        left_out.group_by("reason")
+        .agg(pl.col("provider").n_unique().alias("providers"), pl.col("prices").sum())
+        .sort("prices", "reason", descending=[True, False])
+    )

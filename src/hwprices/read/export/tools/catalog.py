@@ -1,0 +1,156 @@
+"""Choose the prices that another tool can hold: one machine, on demand or spot, in US dollars."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Unpack
+
+import polars as pl
+
+from hwprices.read.currency import USD
+from hwprices.read.export import files
+from hwprices.read.find.options import Options
+from hwprices.read.find.search import machine_types
+from hwprices.read.history.diff import asked
+
+if TYPE_CHECKING:
+    from hwprices.read.overlays.rules import Overlays
+    from hwprices.release.release import Release
+
+MACHINE = ["provider", "instance_type"]
+PLACE = [*MACHINE, "region"]
+
+Reason = tuple[pl.Expr, str | pl.Expr]
+"""A condition under which a format cannot hold a price, and why."""
+
+
+@dataclass(frozen=True)
+class MachinePrices:
+    """Every price of a release beside its machine.
+
+    ``rows`` has the columns of ``prices`` (with own discounts: ``list_effective_hourly`` and
+    ``overlay``) and of the machine: vcpus, memory_gib, arch, kinds of accelerators, and of the
+    first kind accelerator_id, count and memory_gib of one (``device_memory_gib``).
+    ``zones`` has one row for each zone that offers a machine: provider, region, instance_type,
+    zone, zone_id. ``list_prices`` has the on-demand list prices of the rows' machines, in US
+    dollars. ``asks_for_option``: the rows are those of purchase options that were asked for.
+    """
+
+    rows: pl.DataFrame
+    zones: pl.DataFrame
+    list_prices: pl.DataFrame
+    version: str
+    overlays: "Overlays | None" = None
+    asks_for_option: bool = False
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """What a format makes of the prices.
+
+    ``files``: path below the folder: content. ``exported``: how many of the prices it holds.
+    ``left_out``: provider, reason, prices. ``details``: what it drops of those that it holds.
+    """
+
+    files: Mapping[str, bytes]
+    exported: int
+    left_out: pl.DataFrame
+    details: Sequence[str]
+
+
+def machine_prices(
+    dataset: "Release", overlays: "Overlays | None" = None, **options: Unpack[Options]
+) -> MachinePrices:
+    """Read the prices of a release that options ask for, with own discounts where there are some.
+
+    Raises:
+        HwpricesError: an option or a value is not understood.
+    """
+    first = pl.col("accelerators").list.first().struct
+    machines = machine_types(dataset).select(
+        *MACHINE,
+        *("vcpus", "memory_gib", "arch"),
+        kinds=pl.col("accelerators").list.len(),
+        accelerator_id=first.field("accelerator_id"),
+        count=first.field("count"),
+        device_memory_gib="accelerator_gib",
+    )
+    rows = files.table(dataset, "prices", overlays).filter(asked(dataset, options))
+    names = dataset.scan("zones").select("provider", "region", "zone", "zone_id")
+    zones = (
+        dataset.scan("availability")
+        .filter(pl.col("offered") & pl.col("zone").is_not_null())
+        .select(*PLACE, "zone")
+        .join(names, on=["provider", "region", "zone"], how="left")
+    )
+    on_demand = dataset.scan("prices").filter(
+        purchase_option="on_demand", currency=USD, software="none", license_model="included"
+    )
+    return MachinePrices(
+        rows.join(machines, on=MACHINE, how="left").sort("price_id").collect(),
+        zones.unique().sort(pl.all()).collect(),
+        on_demand.collect(),
+        dataset.version,
+        overlays,
+        bool(options.get("option")),
+    )
+
+
+OPTION = pl.col("purchase_option")
+
+NOT_FOR_SALE: Sequence[Reason] = (
+    (
+        pl.col("effective_hourly").is_null(),
+        pl.format("no price: {}", pl.col("price_reason").fill_null("not stated")),
+    ),
+    (pl.col("flags").list.contains("placeholder"), "the vendor's placeholder, not a price"),
+    (
+        pl.col("flags").list.contains("not_offered_here"),
+        "listed, but the region does not offer the machine",
+    ),
+)
+
+OTHER_WAYS: Sequence[Reason] = (
+    (~OPTION.is_in(["on_demand", "spot"]), pl.format("purchase option {}", OPTION)),
+    (pl.col("os") != "linux", pl.format("operating system {}", "os")),
+    (pl.col("software") != "none", pl.format("software {}", "software")),
+    (pl.col("license_model") != "included", pl.format("license {}", "license_model")),
+    (pl.col("tenancy") != "shared", pl.format("tenancy {}", "tenancy")),
+    (pl.col("currency") != USD, pl.format("currency {}", "currency")),
+)
+"""What formats of one price for a machine cannot tell from its plain price on Linux."""
+
+
+def split(rows: pl.DataFrame, *steps: Sequence[Reason]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Split prices into those that a format can hold, and a count of the others.
+
+    Each step looks at the rows that the steps before it left.
+
+    Returns:
+        The rows without a reason; and of the others provider, reason (the first), prices.
+    """
+    left_out = []
+    for reasons in steps:
+        found = pl.coalesce(
+            pl.lit(None, pl.String),
+            *(
+                pl.when(condition).then(pl.lit(text) if isinstance(text, str) else text)
+                for condition, text in reasons
+            ),
+        )
+        rows = rows.with_columns(found.alias("reason"))
+        left_out.append(rows.filter(pl.col("reason").is_not_null()).select("provider", "reason"))
+        rows = rows.filter(pl.col("reason").is_null()).drop("reason")
+    counted = pl.concat(left_out).group_by("provider", "reason").agg(pl.len().alias("prices"))
+    order = ["prices", "provider", "reason"]
+    return rows, counted.sort(order, descending=[True, False, False])
+
+
+def amount(price: str | pl.Expr) -> pl.Expr:
+    """Write an amount in full, without zeros at its end."""
+    column = pl.col(price) if isinstance(price, str) else price
+    return column.cast(pl.String).str.replace(r"\.?0+$", "")
+
+
+def csv(rows: pl.DataFrame, columns: Mapping[str, pl.Expr]) -> bytes:
+    """Write rows as CSV with the columns of a format, each with the expression that fills it."""
+    return rows.select(**columns).write_csv().encode()

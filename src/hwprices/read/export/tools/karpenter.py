@@ -1,0 +1,198 @@
+"""NodeOverlay objects of Karpenter: what its nodes cost you, where it knows list prices only.
+
+Fields and rules: pkg/apis/crds/karpenter.sh_nodeoverlays.yaml and pkg/cloudprovider/types.go of
+https://github.com/kubernetes-sigs/karpenter (Apache-2.0, commit 22664681). No two of the objects
+are for the same machine, region, zone and capacity type, so that none needs a weight.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.read.export.tools.catalog import (
+    NOT_FOR_SALE,
+    OPTION,
+    OTHER_WAYS,
+    PLACE,
+    Catalog,
+    MachinePrices,
+    amount,
+    split,
+)
+from hwprices.read.overlays.apply import LIST_PRICE, RULE
+from hwprices.read.overlays.rules import Overlays, Rule
+
+CLOUDS = ("aws", "azure", "gcp")
+"""Clouds with a Karpenter provider whose labels are the names of the vendor's price list."""
+
+API_VERSION = "karpenter.sh/v1alpha1"
+
+TYPE_LABEL = "node.kubernetes.io/instance-type"
+REGION_LABEL = "topology.kubernetes.io/region"
+ZONE_LABEL = "topology.kubernetes.io/zone"
+CAPACITY_LABEL = "karpenter.sh/capacity-type"
+
+PERCENT_DECIMALS = 4
+"""Of a percentage: an error of at most 5e-7 of the list price."""
+
+IS_COMMITMENT = pl.col("term_months") > 0
+
+NODE = [*PLACE, "zone", "capacity"]
+"""What Karpenter asks a price for."""
+
+REASONS = (
+    *NOT_FOR_SALE,
+    (
+        ~(OPTION.is_in(["on_demand", "spot"]) | IS_COMMITMENT),
+        pl.format("purchase option {}", OPTION),
+    ),
+    *OTHER_WAYS[1:],
+    (~pl.col("provider").is_in(CLOUDS), "no Karpenter provider is known for the vendor"),
+    (pl.col("base").is_null(), "no on-demand list price to change"),
+)
+
+NOT_ASKED_FOR = ((IS_COMMITMENT, "a commitment, not asked for with --option"),)
+
+CHANGED = (
+    (
+        pl.col("effective_hourly") == pl.col("base"),
+        "no own discount: Karpenter reads the list price itself",
+    ),
+)
+
+ONE_PRICE = (
+    (
+        pl.col("effective_hourly").rank("ordinal").over(*NODE) > 1,
+        "another way to buy the same node costs less",
+    ),
+)
+
+
+def catalog(prices: MachinePrices) -> Catalog:
+    """Write ``nodeoverlays-<cloud>.yaml`` of own discounts, and of commitments where asked for.
+
+    A commitment is the price of on-demand nodes. A rule that states a price becomes a price, any
+    other difference a percentage of the list price, which Karpenter reads itself.
+
+    Raises:
+        HwpricesError: neither own discounts nor a commitment was asked for.
+    """
+    rows = prices.rows
+    if prices.overlays is None:
+        if not prices.asks_for_option:
+            raise HwpricesError(
+                "Karpenter reads list prices itself: there is nothing to change",
+                "Give own discounts (--overlays), or a commitment (--option reserved --term 1y).",
+            )
+        rows = rows.with_columns(
+            pl.col("effective_hourly").alias(LIST_PRICE), pl.lit(None, pl.String).alias(RULE)
+        )
+    on_demand = prices.list_prices.select(*PLACE, "os", "tenancy", on_demand_list="hourly")
+    rows = rows.join(on_demand, on=[*PLACE, "os", "tenancy"], how="left").with_columns(
+        pl.when(IS_COMMITMENT).then("on_demand_list").otherwise(LIST_PRICE).alias("base"),
+        pl.when(OPTION == "spot")
+        .then(pl.lit("spot"))
+        .otherwise(pl.lit("on-demand"))
+        .alias("capacity"),
+    )
+    rules = prices.overlays.in_force if prices.overlays else ()
+    first = () if prices.asks_for_option else NOT_ASKED_FOR
+    kept, left_out = split(rows, first, REASONS, CHANGED, ONE_PRICE)
+    kept = kept.with_columns(_label().alias("label"), **_amounts(rules))
+    files = {}
+    for cloud in CLOUDS:
+        objects = list(_objects(kept.filter(provider=cloud), prices.version))
+        if objects:
+            files[f"nodeoverlays-{cloud}.yaml"] = _yaml(objects)
+    return Catalog(files, kept.height, left_out, _details(prices.overlays))
+
+
+def _label() -> pl.Expr:
+    """Write what an object is of: its rules, and the commitment."""
+    bought = pl.concat_str(
+        OPTION,
+        "commitment_plan",
+        pl.format("{} months", "term_months"),
+        separator=" ",
+        ignore_nulls=True,
+    )
+    commitment = pl.when(IS_COMMITMENT).then(bought)
+    return pl.concat_str(RULE, commitment, separator=", ", ignore_nulls=True)
+
+
+def _amounts(rules: Sequence[Rule]) -> dict[str, pl.Expr]:
+    """Write the fields price and priceAdjustment, of which one is null."""
+    fixed = [rule.name for rule in rules if rule.price is not None]
+    is_fixed = pl.any_horizontal(
+        pl.lit(False), *(pl.col(RULE).str.contains(name, literal=True) for name in fixed)
+    ).fill_null(False)
+    is_change = pl.col(RULE).is_in([rule.name for rule in rules if rule.change is not None])
+    paid, base = pl.col("effective_hourly"), pl.col("base")
+    ratio = paid.cast(pl.Float64) / base.cast(pl.Float64)
+    percent = ((ratio - 1) * 100).cast(pl.Decimal(20, PERCENT_DECIMALS))
+    sign = pl.when(paid > base).then(pl.lit("+")).otherwise(pl.lit(""))
+    adjustment = (
+        pl.when(is_change & ~IS_COMMITMENT)
+        .then(amount(paid - base))
+        .otherwise(amount(percent) + "%")
+    )
+    return {
+        "price": pl.when(is_fixed).then(amount(paid)),
+        "adjustment": pl.when(~is_fixed).then(sign + adjustment),
+    }
+
+
+def _details(overlays: Overlays | None) -> list[str]:
+    """List what an object does not say of rules and commitments."""
+    rules = overlays.rules if overlays else ()
+    day = overlays.day if overlays else None
+    return [
+        "how much a commitment covers: an object is for every node, used up or not",
+        "price_id, source page and date of each price",
+        *(
+            f"rule {rule.name}: its last day, {rule.last}"
+            if rule in overlays.in_force
+            else f"rule {rule.name}: not in effect on {day}"
+            for rule in rules
+            if overlays and (rule.last or rule not in overlays.in_force)
+        ),
+    ]
+
+
+def _objects(rows: pl.DataFrame, version: str) -> Iterator[dict[str, Any]]:
+    """Make an object for the machines of a region that have one change of their price."""
+    group = ["region", "zone", "capacity", "label", "price", "adjustment"]
+    types = pl.col("instance_type").sort()
+    grouped = rows.group_by(group).agg(types).sort(*group, nulls_last=True)
+    for number, row in enumerate(grouped.iter_rows(named=True), start=1):
+        wanted = {
+            TYPE_LABEL: row["instance_type"],
+            REGION_LABEL: [row["region"]],
+            ZONE_LABEL: [row["zone"]] if row["zone"] else [],
+            CAPACITY_LABEL: [row["capacity"]],
+        }
+        amounts = {"price": row["price"], "priceAdjustment": row["adjustment"]}
+        yield {
+            "apiVersion": API_VERSION,
+            "kind": "NodeOverlay",
+            "metadata": {
+                "name": f"hwprices-{row['region']}-{row['capacity']}-{number}".lower(),
+                "annotations": {"hwprices/release": version, "hwprices/of": row["label"]},
+            },
+            "spec": {
+                "requirements": [
+                    {"key": key, "operator": "In", "values": values}
+                    for key, values in wanted.items()
+                    if values
+                ],
+                **{name: value for name, value in amounts.items() if value is not None},
+            },
+        }
+
+
+def _yaml(objects: list[dict[str, Any]]) -> bytes:
+    import yaml
+
+    return yaml.safe_dump_all(objects, sort_keys=False, explicit_start=True).encode()

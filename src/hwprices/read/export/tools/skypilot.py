@@ -1,0 +1,179 @@
+"""Catalogs of SkyPilot: ``~/.sky/catalogs/v8/<cloud>/vms.csv``.
+
+Columns and rules: sky/catalog of https://github.com/skypilot-org/skypilot (Apache-2.0, 0.14.1). A
+catalog without a check sum below ``.meta`` counts as edited, and is never overwritten.
+"""
+
+import polars as pl
+
+from hwprices.read.export.tools.accelerator_names import SKYPILOT
+from hwprices.read.export.tools.catalog import (
+    NOT_FOR_SALE,
+    OPTION,
+    OTHER_WAYS,
+    PLACE,
+    Catalog,
+    MachinePrices,
+    amount,
+    csv,
+    split,
+)
+
+CLOUDS = ("aws", "azure", "gcp")
+"""Clouds whose regions and machines have the names by which SkyPilot starts them."""
+
+ZONED = ("aws", "gcp")
+"""Clouds that SkyPilot lists by zone: AWS by the zone's id, such as use1-az1."""
+
+GCP_MACHINES = {
+    "a2-highgpu-": "A100",
+    "a2-megagpu-": "A100",
+    "a2-ultragpu-": "A100-80GB",
+    "a3-highgpu-": "H100",
+    "a3-megagpu-": "H100-MEGA",
+    "a3-ultragpu-": "H200",
+    "a4-highgpu-": "B200",
+    "g2-standard-": "L4",
+    "g4-standard-": "RTXPRO6000",
+}
+"""How the machines of Google Cloud begin whose accelerators SkyPilot's code (gcp_catalog.py)
+knows: there it takes a machine for one without accelerators unless it is in that list."""
+
+GCP_MACHINE = r"^(?:[a-z]\d+-[a-z]+-)"
+
+COUNT = pl.col("count").fill_null(0)
+
+IS_GCP = pl.col("provider") == "gcp"
+
+GCP_NAME = pl.col("instance_type").str.extract(f"({GCP_MACHINE[1:]})", 1)
+
+NAME = (
+    pl.when(IS_GCP)
+    .then(GCP_NAME.replace_strict(GCP_MACHINES, default=None))
+    .otherwise(pl.col("accelerator_id").replace_strict(SKYPILOT, default=None))
+)
+
+REASONS = (
+    *NOT_FOR_SALE,
+    *OTHER_WAYS,
+    (
+        ~pl.col("provider").is_in(CLOUDS),
+        "no SkyPilot cloud, or its machines and regions have other names there",
+    ),
+    (pl.col("vcpus").is_null() | pl.col("memory_gib").is_null(), "vCPUs or memory not stated"),
+    (pl.col("kinds") > 1, "several kinds of accelerators in one machine"),
+    (
+        (pl.col("kinds") > 0) & pl.col("name").is_null(),
+        "SkyPilot has no name for the accelerator",
+    ),
+    (
+        IS_GCP & (COUNT.floor() != COUNT),
+        "a part of a GPU at Google Cloud: SkyPilot counts whole ones there",
+    ),
+    (
+        pl.col("provider").is_in(ZONED) & pl.col("zone_list").is_null(),
+        "no zone is known to offer the machine: SkyPilot lists this cloud by zone",
+    ),
+)
+
+SPOT_ONLY = (
+    (
+        IS_GCP & (pl.col("kinds") > 0) & ~(OPTION == "on_demand").any().over(PLACE),
+        "a GPU machine of Google Cloud without on-demand price: SkyPilot does not find it",
+    ),
+)
+
+DETAILS = (
+    "price_id, source page and date of each price",
+    "local disks and EFA interfaces (columns that may be absent), networks, and CPU models",
+    "Azure: the generation of the hypervisor (empty, which SkyPilot takes for the second)",
+    "Google Cloud: the price of the accelerator apart (0; the machine's price includes it)",
+)
+
+COLUMNS = {
+    "InstanceType": pl.col("machine"),
+    "AcceleratorName": pl.col("name"),
+    "AcceleratorCount": pl.col("count"),
+    "vCPUs": pl.col("vcpus").cast(pl.Float64),
+    "MemoryGiB": pl.col("memory_gib"),
+    "GpuInfo": pl.col("gpu_info"),
+    "Price": amount("on_demand"),
+    "SpotPrice": amount("spot"),
+    "Region": pl.col("region"),
+    "Arch": pl.col("arch"),
+}
+
+ZONE = {"AvailabilityZone": pl.col("zone")}
+
+GENERATION = {"Generation": pl.lit(None, pl.String)}
+"""Column of Azure alone: empty is the second generation of its hypervisor."""
+
+
+def catalog(prices: MachinePrices) -> Catalog:
+    """Write ``<cloud>/vms.csv``: a row for each machine in each zone, or region of Azure."""
+    zones = prices.zones.with_columns(
+        pl.when(pl.col("provider") == "aws").then("zone_id").otherwise("zone").alias("sky_zone")
+    )
+    zones = zones.filter(pl.col("provider").is_in(ZONED)).drop_nulls("sky_zone")
+    listed = zones.group_by(PLACE).agg(pl.col("zone").alias("zone_list"))
+    rows = prices.rows.with_columns(NAME.alias("name")).join(listed, on=PLACE, how="left")
+    kept, left_out = split(rows, REASONS, SPOT_ONLY)
+    machines = kept.select(
+        *PLACE, "name", "count", "vcpus", "memory_gib", "arch", "device_memory_gib"
+    ).unique()
+    cells = machines.join(zones.select(*PLACE, "zone", "sky_zone"), on=PLACE, how="left")
+    on_demand = kept.filter(OPTION == "on_demand").select(*PLACE, on_demand="effective_hourly")
+    spot = kept.filter(OPTION == "spot")
+    regional = spot.filter(pl.col("zone").is_null()).select(*PLACE, everywhere="effective_hourly")
+    zonal = spot.select(*PLACE, "zone", here="effective_hourly").drop_nulls("zone")
+    table = (
+        cells.join(on_demand, on=PLACE, how="left")
+        .join(regional, on=PLACE, how="left")
+        .join(zonal, on=[*PLACE, "zone"], how="left")
+        .with_columns(
+            pl.coalesce("here", "everywhere").alias("spot"),
+            pl.col("instance_type").alias("machine"),
+            pl.col("sky_zone").alias("zone"),
+            _gpu_info().alias("gpu_info"),
+        )
+        .sort("instance_type", "region", "zone")
+    )
+    files = {}
+    for cloud in CLOUDS:
+        of_cloud = table.filter(provider=cloud)
+        if cloud == "gcp":
+            of_cloud = _with_accelerators(of_cloud)
+        columns = COLUMNS | (ZONE if cloud in ZONED else GENERATION)
+        files[f"{cloud}/vms.csv"] = csv(of_cloud, columns)
+    return Catalog(files, kept.height, left_out, DETAILS)
+
+
+def _gpu_info() -> pl.Expr:
+    """Write the device's memory as SkyPilot reads it: a Python literal, MiB of one device."""
+    mib = (pl.col("device_memory_gib") * 1024).round().cast(pl.Int64)
+    return pl.concat_str(
+        pl.lit("{'Gpus': [{'Name': '"),
+        "name",
+        pl.lit("', 'MemoryInfo': {'SizeInMiB': "),
+        mib,
+        pl.lit("}}]}"),
+    )
+
+
+def _with_accelerators(machines: pl.DataFrame) -> pl.DataFrame:
+    """Add the rows of accelerators: at Google Cloud they are apart from their machines.
+
+    SkyPilot adds both prices. The machine's is the whole one, the accelerator's 0.
+    """
+    free = pl.lit(0).cast(pl.Decimal(20, 10))
+    place = ["region", "zone"]
+    accelerators = (
+        machines.drop_nulls("name")
+        .group_by(*place, "name", "count", maintain_order=True)
+        .agg(pl.col("spot").is_not_null().any(), pl.col("gpu_info").first())
+        .with_columns(on_demand=free, spot=pl.when("spot").then(free))
+    )
+    plain = machines.with_columns(
+        pl.lit(None, pl.String).alias(name) for name in ("name", "gpu_info")
+    ).with_columns(pl.lit(None, pl.Float64).alias("count"))
+    return pl.concat([plain, accelerators], how="diagonal_relaxed")

@@ -1,0 +1,52 @@
+"""Ask SkyPilot's optimizer, in an environment that has it; ``tools.check_clients`` starts this.
+
+Reads questions from standard input and writes the answers: JSON lists. No cloud is asked and
+nothing is started: the optimizer is told that the clouds are enabled.
+"""
+
+import json
+import sys
+from typing import Any
+
+import sky
+from sky import check, clouds
+from sky.optimizer import Optimizer
+
+CLOUDS = [clouds.AWS(), clouds.Azure(), clouds.GCP()]
+
+HOUR = 3600
+
+
+def answer(question: dict[str, Any]) -> list[str | float]:
+    """Return the machine, the region and the price for an hour that the optimizer chooses.
+
+    The price is 0 where it finds no machine.
+    """
+    place = "/".join(name for name in (question["cloud"], question["region"]) if name)
+    wanted = sky.Resources(
+        infra=place or None,
+        accelerators=question["accelerators"] or None,
+        instance_type=question["instance_type"] or None,
+        use_spot=question["words"].endswith("spot"),
+    )
+    with sky.Dag() as graph:
+        task = sky.Task(run="true")
+        task.set_resources(wanted)
+    try:
+        Optimizer.optimize(graph, quiet=True)
+    except sky.exceptions.ResourcesUnavailableError:
+        return ["none", "", 0.0]
+    chosen = task.best_resources
+    return [chosen.instance_type, chosen.region or "", chosen.get_cost(HOUR)]
+
+
+def main() -> None:
+    """Answer the questions of standard input."""
+    check.get_cached_enabled_clouds_or_refresh = lambda *_, **__: CLOUDS
+    questions = json.load(sys.stdin)
+    answers = [answer(question) for question in questions]
+    print(f"\n{json.dumps(answers)}")
+
+
+if __name__ == "__main__":
+    main()
