@@ -21,12 +21,13 @@ from hwprices.cli import app
 from hwprices.publish import release
 from hwprices.publish.backfill import Backfill
 from hwprices.publish.history import record
-from hwprices.publish.history.backfill import IS_BACKFILLED, ROW_COLUMNS, fit_in, fold
+from hwprices.publish.history.backfill import IS_BACKFILLED, ROW_SCHEMA, fit_in, fold
 from hwprices.publish.reproduce import reproduce
 from hwprices.schemas.history import PriceHistory
 from hwprices.settings import load
 from hwprices.stage import validate
 from hwprices.storage.store import Store
+from hwprices.units import Money
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -55,12 +56,16 @@ def rows(month: int, listed: Listed) -> pl.DataFrame:
     prices = make.prices(
         *({"instance_type": name, "hourly": Decimal(c) / 100} for name, c in listed.items())
     )
-    return prices.with_columns(
+    return prices.select(
+        *(name for name in ROW_SCHEMA if name in prices.columns),
         reading=pl.lit("reading"),
         unit=pl.lit(f"prices/{REGION}"),
         begin=pl.lit(begin(month), dtype=pl.Datetime("us", "UTC")),
         published=pl.lit(begin(month).replace(day=28), dtype=pl.Datetime("us", "UTC")),
-    ).select(*ROW_COLUMNS, "unit", "begin", "published")
+        complete=pl.lit(True),
+        hourly_low=pl.lit(None, dtype=Money),
+        hourly_high=pl.lit(None, dtype=Money),
+    ).select(list(ROW_SCHEMA))
 
 
 def told(history: pl.DataFrame) -> list[tuple[object, ...]]:

@@ -8,6 +8,7 @@ list with one value and the first with the next, so a list that was not read is 
 
 import hashlib
 from collections.abc import Iterable
+from typing import Any
 
 import polars as pl
 
@@ -26,9 +27,19 @@ MARK = "past_"
 
 IS_BACKFILLED = pl.col("collection_unit").str.starts_with(MARK).fill_null(False)
 
-ROW_COLUMNS = ("price_id", *PRICE_KEY, *VALUE, "basis", "raw_sha256", "reading")
-"""What is kept of each price in a past list. Beside it, the same in each row: ``unit`` (kind/region
-that fetched it), and ``begin`` and ``published`` of the list."""
+RANGE = ("hourly_low", "hourly_high")
+
+_OF_HISTORY = ("price_id", *PRICE_KEY, *VALUE, *RANGE, "basis", "raw_sha256", "reading")
+
+ROW_SCHEMA: dict[str, Any] = {name: frames.dtypes(PriceHistory)[name] for name in _OF_HISTORY} | {
+    "unit": pl.String,
+    "begin": Timestamp,
+    "published": Timestamp,
+    "complete": pl.Boolean,
+}
+"""What is kept of each price in a past list: ``unit`` (kind/region that fetched it), and the same
+in each row ``begin`` and ``published`` of the list, and whether it is ``complete``: what it lacks
+was not sold."""
 
 
 LAST_SEEN = ("observed_last", "last_release", "raw_sha256", "reading")
@@ -41,7 +52,7 @@ def fold(lists: Iterable[pl.DataFrame]) -> pl.DataFrame:
     Memory is bounded by one list and the intervals, whatever the number of lists.
 
     Args:
-        lists: frames of ROW_COLUMNS, unit, begin and published.
+        lists: frames of ROW_SCHEMA, none empty.
 
     Returns:
         The columns of price_history, sorted by key. The last interval of a price is open if the
@@ -67,18 +78,21 @@ def _next(
     ``known`` are the price_ids of all lists before.
     """
     listed = _as_intervals(rows)
-    now = listed.select("price_id", *VALUE, *LAST_SEEN, is_listed=pl.lit(True))
+    now = listed.select("price_id", *VALUE, *RANGE, *LAST_SEEN, is_listed=pl.lit(True))
     both = open_rows.join(now, on="price_id", how="left", suffix=":now")
     is_listed = pl.col("is_listed").fill_null(False)
-    differs = [pl.col(name).ne_missing(pl.col(f"{name}:now")) for name in VALUE]
-    is_same = both.select(is_listed & ~pl.any_horizontal(differs)).to_series()
+    differs = [pl.col(name).ne_missing(pl.col(f"{name}:now")) for name in (*VALUE, *RANGE)]
+    # what a list lacks, of a unit that it has, is gone
+    units = listed["collection_unit"].unique().to_list() if rows["complete"].all() else []
+    is_open = ~is_listed & ~pl.col("collection_unit").is_in(units)
+    is_same = both.select(is_open | is_listed & ~pl.any_horizontal(differs)).to_series()
     over = both.filter(~is_same).with_columns(
         valid_to=pl.lit(rows["begin"][0], dtype=Timestamp),
         state=pl.lit("ended"),
         end_reason=pl.when(is_listed).then(pl.lit("price_changed")).otherwise(pl.lit("removed")),
     )
     kept = both.filter(is_same).with_columns(
-        pl.col(f"{name}:now").alias(name) for name in LAST_SEEN
+        pl.coalesce(f"{name}:now", name).alias(name) for name in LAST_SEEN
     )
     begun = listed.join(kept.select("price_id"), on="price_id", how="anti")
     if known.len():
@@ -113,7 +127,9 @@ def _as_intervals(rows: pl.DataFrame) -> pl.DataFrame:
         observed_last="published",
         collection_unit=pl.lit(MARK) + pl.col("unit"),
     )
-    return frames.conform(made.drop("unit", "begin", "published"), PriceHistory).collect()
+    return frames.conform(
+        made.drop("unit", "begin", "published", "complete"), PriceHistory
+    ).collect()
 
 
 def fit_in(backfilled: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
@@ -153,13 +169,6 @@ def fit_in(backfilled: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
     return fitted.select(backfilled.columns)
 
 
-def regions_of(store: Store, provider: str) -> dict[str, str]:
-    """List the regions that have backfilled intervals, each with the URI of their file."""
-    prefix = layout.backfilled_intervals(provider, "x").rpartition("/")[0]
-    keys = {layout.backfilled_intervals.parse(key, "region"): key for key in store.keys(prefix)}
-    return {region: store.uri(key) for region, key in sorted(keys.items(), key=str) if region}
-
-
 def providers_of(store: Store) -> list[str]:
     """List the providers that have backfilled intervals."""
     names = {
@@ -171,17 +180,17 @@ def providers_of(store: Store) -> list[str]:
 def intervals_of(store: Store, provider: str, published: pl.LazyFrame) -> pl.LazyFrame:
     """Scan the backfilled intervals of a provider.
 
-    ``published`` are its intervals in the release before: those of regions without a file of their
-    own stay as they are there.
+    ``published`` are its intervals in the release before: those of units of which there is no file
+    stay as they are there.
     """
-    files = regions_of(store, provider)
-    kept = published.filter(IS_BACKFILLED, ~pl.col("region").is_in(list(files)))
+    prefix = layout.backfilled_intervals(provider, "x").rpartition("/")[0]
+    files = [store.uri(key) for key in sorted(store.keys(prefix))]
+    kept = published.filter(IS_BACKFILLED)
     if not files:
         return kept
-    scanned = pl.scan_parquet(
-        list(files.values()), hive_partitioning=False, **scan_options(store.root)
-    )
-    return pl.concat([kept, scanned])
+    scanned = pl.scan_parquet(files, hive_partitioning=False, **scan_options(store.root))
+    units = scanned.select("collection_unit").unique().collect().to_series().to_list()
+    return pl.concat([kept.filter(~pl.col("collection_unit").is_in(units)), scanned])
 
 
 def digests(store: Store) -> dict[str, str]:
