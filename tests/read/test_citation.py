@@ -46,7 +46,7 @@ def test_a_citation_has_everything_to_trace_the_price(data: hwprices.Dataset) ->
         "commitment_plan": None,
         "term_months": 0,
         "payment_option": "none",
-        "valid_from": "2025-08-25T18:44:44Z",
+        "valid_from": "2025-06-23T13:18:30Z",
         "valid_to": None,
         "release": data.version,
         "price_id": "01686677ea0e12e7b617166a",

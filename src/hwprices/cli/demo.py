@@ -11,7 +11,8 @@ def demo() -> None:
     """Show the small release that comes with the program.
 
     Every command can ask it with --root sample. It is a part of the bundled sample, so its prices
-    are real and old; do not buy by them. Its history begins in March 2025, with AWS's prices.
+    are real and old; do not buy by them. Its history begins in 2022, with 46 machines of AWS and
+    Google.
 
     Example:
 

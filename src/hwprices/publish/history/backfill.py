@@ -1,6 +1,6 @@
 """Make intervals of the vendor's own past lists, and fit them in before what releases observed.
 
-A backfilled interval has a ``collection_unit`` that begins with MARK. Its ``first_release`` and
+A backfilled interval has a ``collection_unit`` that begins with PAST. Its ``first_release`` and
 ``last_release`` are the times of the vendor's lists, written as versions are; ``observed_first``
 and ``observed_last`` are those times too. The price may have moved at any time between the last
 list with one value and the first with the next, so a list that was not read is no removal.
@@ -15,17 +15,14 @@ import polars as pl
 from hwprices.publish.history.snapshot import VALUE
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
-from hwprices.schemas.keys import PRICE_KEY
+from hwprices.schemas.keys import PAST, PRICE_KEY
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.store import Store
 from hwprices.units import Timestamp
 
-MARK = "past_"
-"""How the unit of a backfilled interval begins: past_prices/us-east-1."""
-
-IS_BACKFILLED = pl.col("collection_unit").str.starts_with(MARK).fill_null(False)
+IS_BACKFILLED = pl.col("collection_unit").str.starts_with(PAST).fill_null(False)
 
 RANGE = ("hourly_low", "hourly_high")
 
@@ -60,22 +57,22 @@ def fold(lists: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """
     open_rows = frames.empty(PriceHistory)
     ended = [open_rows]
-    known = open_rows["price_id"]
+    known = open_rows.select("price_id", "collection_unit")
     for rows in lists:
         over, open_rows = _next(open_rows, known, rows)
         ended.append(over)
-        known = pl.concat([known, open_rows["price_id"]]).unique()
+        known = pl.concat([known, open_rows.select(known.columns)]).unique()
     every = pl.concat([*ended, open_rows], rechunk=True)
     del ended, open_rows, known
     return validate.sort_by_key(every, PriceHistory)
 
 
 def _next(
-    open_rows: pl.DataFrame, known: pl.Series, rows: pl.DataFrame
+    open_rows: pl.DataFrame, known: pl.DataFrame, rows: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Carry open intervals to the next list; returns those that ended and those that are open.
 
-    ``known`` are the price_ids of all lists before.
+    ``known`` are the price_ids and units of all lists before.
     """
     listed = _as_intervals(rows)
     now = listed.select("price_id", *VALUE, *RANGE, *LAST_SEEN, is_listed=pl.lit(True))
@@ -83,7 +80,8 @@ def _next(
     is_listed = pl.col("is_listed").fill_null(False)
     differs = [pl.col(name).ne_missing(pl.col(f"{name}:now")) for name in (*VALUE, *RANGE)]
     # what a list lacks, of a unit that it has, is gone
-    units = listed["collection_unit"].unique().to_list() if rows["complete"].all() else []
+    is_complete = rows["complete"].all()
+    units = listed["collection_unit"].unique().to_list() if is_complete else []
     is_open = ~is_listed & ~pl.col("collection_unit").is_in(units)
     is_same = both.select(is_open | is_listed & ~pl.any_horizontal(differs)).to_series()
     over = both.filter(~is_same).with_columns(
@@ -95,22 +93,30 @@ def _next(
         pl.coalesce(f"{name}:now", name).alias(name) for name in LAST_SEEN
     )
     begun = listed.join(kept.select("price_id"), on="price_id", how="anti")
-    if known.len():
-        begun = begun.with_columns(start_reason=_start_reason(open_rows["price_id"], known))
+    if known.height:
+        began = _start_reason(open_rows["price_id"], known, is_complete=is_complete)
+        begun = begun.with_columns(start_reason=began)
     # else a few rows would hold the texts of the list that they are from
     begun = frames.independent(begun)
     over = frames.independent(over.select(begun.columns))
     return over, pl.concat([kept.select(begun.columns), begun])
 
 
-def _start_reason(open_ids: pl.Series, known: pl.Series) -> pl.Expr:
-    """Say why an interval begins with a list that is not the first."""
+def _start_reason(open_ids: pl.Series, known: pl.DataFrame, *, is_complete: bool) -> pl.Expr:
+    """Say why an interval begins with a list that is not the first.
+
+    With the first list of its unit it is backfilled, as with the first of all; so it is where
+    earlier lists may have lacked it.
+    """
+    units = known["collection_unit"].unique().to_list() if is_complete else []
     return (
         pl.when(pl.col("price_id").is_in(open_ids.implode()))
         .then(pl.lit("price_changed"))
-        .when(pl.col("price_id").is_in(known.implode()))
+        .when(pl.col("price_id").is_in(known["price_id"].implode()))
         .then(pl.lit("returned"))
-        .otherwise(pl.lit("added"))
+        .when(pl.col("collection_unit").is_in(units))
+        .then(pl.lit("added"))
+        .otherwise(pl.lit("backfilled"))
     )
 
 
@@ -125,7 +131,7 @@ def _as_intervals(rows: pl.DataFrame) -> pl.DataFrame:
         last_release=version,
         observed_first="published",
         observed_last="published",
-        collection_unit=pl.lit(MARK) + pl.col("unit"),
+        collection_unit=pl.lit(PAST) + pl.col("unit"),
     )
     return frames.conform(
         made.drop("unit", "begin", "published", "complete"), PriceHistory
@@ -146,7 +152,7 @@ def fit_in(backfilled: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
     firsts = observed.group_by("price_id").agg(_first=pl.col("valid_from").min())
     units = observed.group_by("collection_unit").agg(_unit=pl.col("valid_from").min())
     joined = (
-        backfilled.with_columns(_of=pl.col("collection_unit").str.strip_prefix(MARK))
+        backfilled.with_columns(_of=pl.col("collection_unit").str.strip_prefix(PAST))
         .join(firsts, on="price_id", how="left")
         .join(units.drop_nulls(), left_on="_of", right_on="collection_unit", how="left")
         .with_columns(_limit=pl.coalesce("_first", "_unit"))
