@@ -119,7 +119,8 @@ def cut(data: Dataset, provider: str, table: str) -> pl.DataFrame:
         rows = rows.filter(_of_aws())
     if table == "price_components":
         common = data.scan("prices").filter(_common())
-        rows = rows.join(common.select("price_id"), on="price_id", how="semi")
+        ids = common.select("price_id")
+        rows = rows.join(ids, on="price_id", how="semi", maintain_order="left")
     return rows.collect()
 
 
