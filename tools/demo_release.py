@@ -23,6 +23,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -171,7 +172,12 @@ def past_intervals(provider: str) -> pl.DataFrame:
 
     ``raw_sha256`` is that of the list, as in past_lists.csv.
     """
-    times = {"read_at": Timestamp, "first": Timestamp, "last": Timestamp, "hourly": pl.String}
+    times: dict[str, Any] = {
+        "read_at": Timestamp,
+        "first": Timestamp,
+        "last": Timestamp,
+        "hourly": pl.String,
+    }
     lists, prices_of = (
         pl.read_csv(SOURCES / name, schema_overrides=times).filter(provider=provider)
         for name in (PAST_LISTS, "past_prices.csv")
