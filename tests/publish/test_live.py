@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
+from shutil import rmtree
 
 import polars as pl
 import pytest
@@ -177,6 +178,7 @@ def test_a_price_that_was_read_wrongly_is_restated(
             frame = part.frame.with_columns(columns.cast(Money)) if part.table == "prices" else None
             yield part if frame is None else replace(part, frame=frame, source=None)
 
+    rmtree(vendor.root / "staged")  # else rows of the same pages are taken over
     with monkeypatch.context() as patched:
         patched.setattr(Provider, "normalise", wrong)
         vendors.collect(vendor.name, root=str(vendor.root))
