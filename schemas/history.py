@@ -112,6 +112,16 @@ class PriceHistory(Table):
         focus="SkuPriceDetails.GpuCount",
     )
 
+    hourly_low: Money = column(
+        "Lowest price, where hourly is the mean of a backfilled spot price over each day.",
+        unit="currency/h",
+        nullable=True,
+        gt=0,
+    )
+    hourly_high: Money = column(
+        "Highest price, where hourly is such a mean.", unit="currency/h", nullable=True, gt=0
+    )
+
     @pa.dataframe_check(name="price_or_reason")
     def price_or_reason(cls, data: pa.PolarsData) -> pl.LazyFrame:
         """A row has either a price or the reason why there was none."""

@@ -8,6 +8,11 @@ Before it there are two releases with AWS's on-demand prices of earlier days, so
 has prices that really moved. They are deleted, as old releases may be; the history keeps them. So
 that nothing in it looks like a change but what AWS changed, all three have the same kinds of AWS's
 prices: on demand, Linux, no .metal types (the source lists those at dedicated tenancy's price).
+
+What 46 machines of AWS and Google cost earlier, back to 2022, is backfilled from two other projects
+that keep such lists: past_prices.csv has the prices, each with the first and the last list that has
+it, past_lists.csv the lists with their sources. Left out is what one of them read wrongly and
+corrected later.
 """
 
 import hashlib
@@ -18,11 +23,13 @@ import tempfile
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 import hwprices
 from hwprices.publish import release
+from hwprices.publish.history import backfill
 from hwprices.read.dataset import Dataset
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, UnitInput
 from hwprices.rows import parquet, prices
@@ -30,6 +37,7 @@ from hwprices.schemas.tables import TABLES
 from hwprices.stage.stage import Staged, put_in_force
 from hwprices.storage import layout
 from hwprices.storage.store import Store
+from hwprices.units import Timestamp
 from tools.generated import PROJECT
 
 TARGET = PROJECT / "data" / "demo"
@@ -76,11 +84,16 @@ EARLIER = (
         "ee90412be48f25a339ae84f8a00d3adab91c6b31",
     ),
     PriceList(
-        "aws_ondemand_us-east-1_2025-08.csv",
-        datetime(2025, 8, 25, 18, 44, 44, tzinfo=UTC),
-        "3fcf5bc5266fe4ffb936ea77c02bac04f997f759",
+        "aws_ondemand_us-east-1_2025-06.csv",
+        datetime(2025, 6, 23, 13, 18, 30, tzinfo=UTC),
+        "1b59328e55452eda0dc14986a3a3de84c23d37e1",
     ),
 )
+
+PAST_UNITS = {AWS: "prices/us-east-1", "gcp": "skus/global"}
+"""The unit of the prices in past_prices.csv, by provider."""
+
+PAST_LISTS = "past_lists.csv"
 
 SOURCES = PROJECT / "tools" / "sample" / "sources"
 
@@ -107,7 +120,8 @@ def cut(data: Dataset, provider: str, table: str) -> pl.DataFrame:
         rows = rows.filter(_of_aws())
     if table == "price_components":
         common = data.scan("prices").filter(_common())
-        rows = rows.join(common.select("price_id"), on="price_id", how="semi")
+        ids = common.select("price_id")
+        rows = rows.join(ids, on="price_id", how="semi", maintain_order="left")
     return rows.collect()
 
 
@@ -153,12 +167,56 @@ def earlier_prices(price_list: PriceList, sha256: str) -> pl.DataFrame:
     return rows.filter(_of_aws()).collect()
 
 
+def past_intervals(provider: str) -> pl.DataFrame:
+    """Return the backfilled intervals of a provider, from the lists that have its prices.
+
+    ``raw_sha256`` is that of the list, as in past_lists.csv.
+    """
+    times: dict[str, Any] = {
+        "read_at": Timestamp,
+        "first": Timestamp,
+        "last": Timestamp,
+        "hourly": pl.String,
+    }
+    lists, prices_of = (
+        pl.read_csv(SOURCES / name, schema_overrides=times).filter(provider=provider)
+        for name in (PAST_LISTS, "past_prices.csv")
+    )
+    listed = prices_of.join_where(
+        lists.drop("provider"),
+        pl.col("first") <= pl.col("read_at"),
+        pl.col("read_at") <= pl.col("last"),
+    )
+    rows = prices.price_rows(
+        listed.lazy().with_columns(prices.read_money(pl.col("hourly")), observed_at="read_at"),
+        provider=provider,
+        purchase_option="on_demand",
+        currency="USD",
+        basis="listed" if provider == AWS else "recomposed",
+        raw_sha256=pl.col("sha256"),
+    ).with_columns(
+        unit=pl.lit(PAST_UNITS[provider]),
+        begin=pl.col("observed_at"),
+        published=pl.col("observed_at"),
+        complete=pl.lit(provider == AWS),
+        reading=pl.lit(None),
+        hourly_low=pl.lit(None),
+        hourly_high=pl.lit(None),
+    )
+    columns = [pl.col(name).cast(dtype) for name, dtype in backfill.ROW_SCHEMA.items()]
+    every = rows.select(columns).collect().sort("begin")
+    return backfill.fold(every.partition_by("begin", maintain_order=True))
+
+
 def build(data: Dataset, root: Path) -> None:
     """Publish the earlier releases, and one of the rows that stay with the time of ``data``."""
     store = Store(root)
     for price_list in EARLIER:
         _stage_earlier(data, store, price_list)
         _publish(store, price_list.day)
+    for provider in PAST_UNITS:
+        file = parquet.encode("price_history", past_intervals(provider))
+        store.put(layout.backfilled_intervals(provider, "all"), file)
     for provider, entry in data.release.providers.items():
         tables = {name: cut(data, provider, name) for name in VENDOR_TABLES}
         staged = _stage(store, data, provider, entry.run_id, tables)
@@ -203,6 +261,7 @@ def copy_latest(root: Path, target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(root / "releases" / version, target / "releases" / version)
     shutil.copy(root / "latest.json", target)
+    shutil.copy(SOURCES / PAST_LISTS, target)
     for name in INDENTED:
         file = target / "releases" / version / name
         content = json.loads(file.read_text())

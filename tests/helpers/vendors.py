@@ -34,9 +34,9 @@ Step = Decimal
 NO_STEP = Decimal(0)
 
 
-def serve(name: str, server: StubServer, step: Step = NO_STEP) -> StubServer:
-    """Set the routes of a provider on a server."""
-    return {"aws": serve_aws, "azure": serve_azure, "gcp": serve_gcp}[name](server, step)
+def serve(name: str, server: StubServer, step: Step = NO_STEP, *, without: str = "") -> StubServer:
+    """Set the routes of a provider on a server, which does not sell the machine ``without``."""
+    return {"aws": serve_aws, "azure": serve_azure, "gcp": serve_gcp}[name](server, step, without)
 
 
 def environment(name: str, url: str, folder: Path) -> dict[str, str]:
@@ -56,25 +56,26 @@ def collect(
     return results, stage_run(common, run)
 
 
-def serve_aws(server: StubServer, step: Step = NO_STEP) -> StubServer:
+def serve_aws(server: StubServer, step: Step = NO_STEP, without: str = "") -> StubServer:
     """Serve the bulk host of both partitions, and EC2."""
     for partition, regions in (("aws", AWS_REGIONS), ("cn", ("cn-north-1",))):
         currency = {"Currency": "CNY"} if partition == "cn" else {}
         aws_pages.bulk_server(
             server,
-            {code: _price_list(code, step, **currency) for code in regions},
+            {code: _price_list(code, step, without, **currency) for code in regions},
             {code: _savings_plans(code, step) for code in regions},
             partition,
         )
     return server.on("/", _answer_ec2)
 
 
-def _price_list(region: str, step: Step, **columns: str) -> bytes:
+def _price_list(region: str, step: Step, without: str, **columns: str) -> bytes:
     where = {"Region Code": region, **columns}
     types = [(f"m{n}.large", Decimal("0.09") + n / Decimal(1000) + step) for n in range(5, 25)]
     lines = [
         aws_pages.line(str(price), SKU=f"SKU{name}{region}", **where, **{"Instance Type": name})
         for name, price in types
+        if name != without
     ]
     return aws_pages.price_list(lines)
 
@@ -155,7 +156,7 @@ _EC2_ANSWERS: dict[str, Callable[[str], bytes]] = {
 }
 
 
-def serve_azure(server: StubServer, step: Step = NO_STEP) -> StubServer:
+def serve_azure(server: StubServer, step: Step = NO_STEP, without: str = "") -> StubServer:
     """Serve Retail Prices and Resource Manager."""
     items = [
         azure_pages.item(
@@ -171,6 +172,7 @@ def serve_azure(server: StubServer, step: Step = NO_STEP) -> StubServer:
         )
         for region in AZURE_REGIONS
         for n in (2, 4, 8, 16, 32, 48, 64)
+        if f"Standard_D{n}s_v3" != without
         for kind in ("Consumption", "Reservation")
     ]
     azure_pages.RetailServer(server, items)
@@ -188,7 +190,7 @@ def _azure_sizes(request: Request) -> Reply:
     return Reply.json({"value": sizes})
 
 
-def serve_gcp(server: StubServer, step: Step = NO_STEP) -> StubServer:
+def serve_gcp(server: StubServer, step: Step = NO_STEP, without: str = "") -> StubServer:
     """Serve the catalog (of Compute Engine and Cloud TPU), Compute Engine and Cloud TPU."""
     parts = [
         gcp_pages.sku(
@@ -197,6 +199,7 @@ def serve_gcp(server: StubServer, step: Step = NO_STEP) -> StubServer:
             regions=("us-central1", "us-east1"),
         )
         for series in ("N2", "N1 Predefined", "E2", "C2D AMD", "N2D AMD", "T2D AMD")
+        if series.split()[0].lower() != without.partition("-")[0]
         for part, price in (("Core", "0.031611"), ("Ram", "0.004237"))
     ]
     skus = "/v1/services/6F81-5844-456A/skus"

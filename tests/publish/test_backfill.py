@@ -3,17 +3,20 @@
 import gzip
 import random
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import parse_qs
 
 import polars as pl
 import pytest
 from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.helpers import aws_pages, make, vendors
-from tests.helpers.stub_server import Reply, StubServer
+from tests.helpers import aws_pages, gcp_pages, make, vendors
+from tests.helpers.stub_server import Reply, Request, StubServer
 from typer.testing import CliRunner
 
 import hwprices
@@ -21,12 +24,14 @@ from hwprices.cli import app
 from hwprices.publish import release
 from hwprices.publish.backfill import Backfill
 from hwprices.publish.history import record
-from hwprices.publish.history.backfill import IS_BACKFILLED, ROW_COLUMNS, fit_in, fold
+from hwprices.publish.history.backfill import IS_BACKFILLED, ROW_SCHEMA, fit_in, fold
 from hwprices.publish.reproduce import reproduce
 from hwprices.schemas.history import PriceHistory
 from hwprices.settings import load
 from hwprices.stage import validate
+from hwprices.storage import layout
 from hwprices.storage.store import Store
+from hwprices.units import Money
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -55,12 +60,16 @@ def rows(month: int, listed: Listed) -> pl.DataFrame:
     prices = make.prices(
         *({"instance_type": name, "hourly": Decimal(c) / 100} for name, c in listed.items())
     )
-    return prices.with_columns(
+    return prices.select(
+        *(name for name in ROW_SCHEMA if name in prices.columns),
         reading=pl.lit("reading"),
         unit=pl.lit(f"prices/{REGION}"),
         begin=pl.lit(begin(month), dtype=pl.Datetime("us", "UTC")),
         published=pl.lit(begin(month).replace(day=28), dtype=pl.Datetime("us", "UTC")),
-    ).select(*ROW_COLUMNS, "unit", "begin", "published")
+        complete=pl.lit(True),
+        hourly_low=pl.lit(None, dtype=Money),
+        hourly_high=pl.lit(None, dtype=Money),
+    ).select(list(ROW_SCHEMA))
 
 
 def told(history: pl.DataFrame) -> list[tuple[object, ...]]:
@@ -156,7 +165,7 @@ class Aws:
     def __init__(self, root: Path, server: StubServer) -> None:
         self.root, self.server = root, server
         vendors.serve("aws", server)
-        offer = {
+        self.offer = offer = {
             "offerCode": "AmazonEC2",
             "versionIndexUrl": f"{EC2}/index.json",
             "currentRegionIndexUrl": f"{EC2}/current/region_index.json",
@@ -187,6 +196,67 @@ class Aws:
             for name, c in listed.items()
         ]
         return Reply(aws_pages.price_list(lines), content_type="text/csv")
+
+    def serve_plans(self) -> None:
+        """Serve savings plans that were published in the middle of February and of March."""
+        root = "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan"
+        listed = [
+            {
+                "publicationDate": f"{begin(month).replace(day=15):%Y-%m-%dT%H:%M:%SZ}",
+                "offerVersionUrl": f"{root}/{month}/region_index.json",
+            }
+            for month in (3, 2)
+        ]
+        self.server.on(f"{root}/current/index.json", Reply.json({"versions": listed}))
+        self.server.on(
+            "/offers/v1.0/aws/index.json",
+            Reply.json(
+                {
+                    "offers": {
+                        "AmazonEC2": {
+                            **self.offer,
+                            "savingsPlanVersionIndexUrl": f"{root}/current/index.json",
+                        }
+                    }
+                }
+            ),
+        )
+        for month, cents in ((2, 12), (3, 10)):
+            url = f"{root}/{month}/{REGION}/index.json"
+            at = {"regions": [{"regionCode": REGION, "versionUrl": url}]}
+            self.server.on(f"{root}/{month}/region_index.json", Reply.json(at))
+            rates = [("m7.large", str(Decimal(cents) / 100))]
+            plan = ("PLAN", "ComputeSavingsPlans", "1yr", "No Upfront", rates)
+            self.server.on(url, Reply(aws_pages.savings_plans(REGION, plan)))
+
+    def serve_spot(self, day: datetime) -> None:
+        """Serve spot quotes from a day on, at which m7.large went from 3 to 5 cents at noon."""
+
+        def answer(request: Request) -> Reply:
+            query = parse_qs(request.body.decode())
+            start = query.get("StartTime", [""])[0]
+            if query["Action"] != ["DescribeSpotPriceHistory"] or "EndTime" not in query:
+                return vendors._answer_ec2(request)
+            at = datetime.fromisoformat(start)
+            self.spot.append((at, datetime.fromisoformat(query["EndTime"][0])))
+            noon, before = day + timedelta(hours=12), day - timedelta(hours=6)
+            quotes = [("m7.large", "0.03", before), ("m8.large", "0.02", before)]
+            if at > day:
+                quotes = [("m7.large", "0.05", noon), ("m8.large", "0.02", before)]
+            else:
+                quotes.append(("m7.large", "0.05", noon))
+            return Reply(
+                aws_pages.quotes(
+                    *(
+                        (f"{REGION}a", name, "Linux/UNIX", price, f"{when:%Y-%m-%dT%H:%M:%SZ}")
+                        for name, price, when in quotes
+                    )
+                ),
+                content_type="text/xml",
+            )
+
+        self.spot: list[tuple[datetime, datetime]] = []
+        self.server.on("/", answer)
 
     def fetched(self) -> list[int]:
         """The months whose lists were fetched, in that order."""
@@ -351,6 +421,136 @@ def test_a_vendor_without_a_past_says_so(tmp_path: Path) -> None:
 
     assert result.exit_code == 2
     assert "no price lists of the past to fetch from azure" in " ".join(result.stderr.split())
+
+
+def test_savings_plans_are_those_in_force_when_a_list_began(aws: Aws) -> None:
+    aws.serve_plans()
+
+    aws.backfill([5, 2, 3])  # April is not read
+
+    plans = aws.history().filter(IS_BACKFILLED, purchase_option="savings_plan").sort("valid_from")
+    assert told(plans) == [
+        ("m7.large", 12, 3, 5, "backfilled", "price_changed"),
+        ("m7.large", 10, 5, None, "price_changed", None),
+    ]
+    assert plans["state"].to_list()[-1] == "not_collected"  # no release has observed the unit
+    assert plans["collection_unit"].unique().to_list() == [f"past_savings_plans/{REGION}"]
+
+
+def test_spot_prices_are_kept_by_day(aws: Aws) -> None:
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    first, second = today - timedelta(days=2), today - timedelta(days=1)
+    aws.serve_spot(first)
+
+    result = aws.run("--since", f"{first:%Y-%m-%d}")
+
+    assert result.exit_code == 0, result.output
+    assert aws.spot == [(first, second), (second, today)]
+    spot = aws.history().filter(IS_BACKFILLED, purchase_option="spot")
+    columns = ("instance_type", "valid_from", "hourly", "hourly_low", "hourly_high", "end_reason")
+    cents = {n: Decimal(n) / 100 for n in (2, 3, 4, 5)}
+    assert spot.sort("instance_type", "valid_from").select(columns).rows() == [
+        ("m7.large", first, cents[4], cents[3], cents[5], "price_changed"),
+        ("m7.large", second, cents[5], cents[5], cents[5], "observed"),
+        ("m8.large", first, cents[2], cents[2], cents[2], "observed"),
+    ]
+    again = aws.run("--since", f"{first:%Y-%m-%d}")
+    assert "0 lists fetched, 2 there already" in again.stdout
+    assert len(aws.spot) == 2
+
+
+SERIES = ("prices", "savings_plans", "spot")
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.permutations([(kind, month) for kind in SERIES for month in (1, 2, 4)]), LISTS)
+def test_any_order_of_all_kinds_gives_the_same_intervals(
+    order: list[tuple[str, int]], lists: list[Listed]
+) -> None:
+    """Lists of three kinds, folded after each one that is added, as interrupted backfills do."""
+
+    def folded(steps: Sequence[Sequence[tuple[str, int]]]) -> pl.DataFrame:
+        with TemporaryDirectory() as root, Backfill(Store(root), "aws", load()) as made:
+            for step in steps:
+                for kind, month in step:
+                    listed = rows(month, lists[month % len(lists)]).with_columns(
+                        reading=pl.lit(made._reading), unit=pl.lit(f"{kind}/{REGION}")
+                    )
+                    key = layout.backfilled_rows("aws", REGION, f"{kind}-{month}")
+                    buffer = BytesIO()
+                    listed.write_parquet(buffer)
+                    made.store.put(key, buffer.getvalue())
+                made._fold(REGION)
+            file = Path(root, layout.backfilled_intervals("aws", REGION))
+            return pl.read_parquet(file)
+
+    at_once = folded([sorted(order)])
+
+    assert folded([[one] for one in order[:-1]] + [order[-1:]]).equals(at_once)
+
+
+class Google:
+    """Google Cloud on loopback with one release, and rates of the past."""
+
+    SKUS = "/v1/services/6F81-5844-456A/skus"
+
+    def __init__(self, root: Path, server: StubServer) -> None:
+        self.root, self.asked = root, list[tuple[str, str]]()
+        vendors.serve("gcp", server)
+        vendors.collect("gcp", root=str(root))
+        release.publish(Store(root))
+        server.on(self.SKUS, self.answer)
+        server.on("/v1/services/E000-3F24-B8AA/skus", Reply.json({"skus": []}))
+
+    def answer(self, request: Request) -> Reply:
+        """Sell a core of N2 at 3 cents, and at 4 from the 10th of February on."""
+        start = request.query["startTime"]
+        self.asked.append((start, request.query["endTime"]))
+        core = gcp_pages.sku("N2 Instance Core running in Americas", "0.03")
+        ram = gcp_pages.sku("N2 Instance Ram running in Americas", "0.004")
+        later = gcp_pages.sku("N2 Instance Core running in Americas", "0.04")["pricingInfo"]
+        core["pricingInfo"][0]["effectiveTime"] = start
+        ram["pricingInfo"][0]["effectiveTime"] = start
+        later[0]["effectiveTime"] = max(start, "2026-02-10T08:00:00Z")
+        if start >= "2026-03":
+            core["pricingInfo"] = later
+        elif start >= "2026-02":
+            core["pricingInfo"] += later
+        return Reply.json({"skus": [core, ram]})
+
+    def run(self, *options: str) -> Result:
+        return CliRunner().invoke(app, ["backfill", "gcp", *options, "--root", str(self.root)])
+
+
+@pytest.fixture
+def google(
+    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Google:
+    server = stub()
+    for name, value in vendors.environment("gcp", server.url, tmp_path).items():
+        monkeypatch.setenv(name, value)
+    return Google(tmp_path / "data", server)
+
+
+def test_todays_machines_at_past_rates_of_google(google: Google) -> None:
+    for since, until in (("2026-04-02", "2026-04-20"), ("2026-01-02", "2026-02-20")):
+        result = google.run("--since", since, "--until", until)
+        assert result.exit_code == 0, result.output
+    release.publish(Store(google.root))
+
+    assert google.asked == [
+        ("2026-04-01T07:00:00Z", "2026-05-01T06:59:59Z"),
+        ("2026-01-01T08:00:00Z", "2026-02-01T07:59:59Z"),
+        ("2026-02-01T08:00:00Z", "2026-03-01T07:59:59Z"),
+    ]
+    past = hwprices.open(google.root).scan("price_history").filter(IS_BACKFILLED).collect()
+    one = past.filter(instance_type="n2-standard-2", region="us-central1").sort("valid_from")
+    assert one.select("hourly", "valid_from", "end_reason", "basis").rows() == [
+        (Decimal("0.092"), datetime(2026, 1, 1, 8, tzinfo=UTC), "price_changed", "recomposed"),
+        (Decimal("0.112"), datetime(2026, 2, 10, tzinfo=UTC), "observed", "recomposed"),
+    ]
+    assert set(past["purchase_option"]) == {"on_demand"}
+    assert google.run("--since", "2026-04-02", "--region", "us-east1").exit_code == 2
 
 
 @pytest.mark.shared

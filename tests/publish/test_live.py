@@ -5,11 +5,13 @@ the machine, or not at all.
 """
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
+from shutil import rmtree
 
+import polars as pl
 import pytest
 from click.testing import Result
 from tests.helpers import vendors
@@ -20,9 +22,11 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
+from hwprices.providers import Pages, Part, Provider
 from hwprices.publish import release
 from hwprices.read.citation import Citation
 from hwprices.storage.store import Store
+from hwprices.units import Money
 
 ZONE = "fr-par-2"
 
@@ -57,7 +61,7 @@ class Vendor:
             listed = {name: one for name, one in sold.items() if name != without}
             server.on(f"/zones/{ZONE}/products/servers", Reply.json({"servers": listed}))
         else:
-            vendors.serve(self.name, server, Decimal(step))
+            vendors.serve(self.name, server, Decimal(step), without=without)
         self.point_to(server)
         return server
 
@@ -156,11 +160,35 @@ def test_the_dataset_is_left_as_it_is(vendor: Vendor) -> None:
     assert after == before
 
 
-@pytest.mark.parametrize("vendor", ["scaleway"], indirect=True)
 def test_a_machine_that_is_no_longer_sold_is_gone(vendor: Vendor) -> None:
-    vendor.serve(without="H100-1-80G")
+    vendor.serve(without=TYPES[vendor.name].split()[0])
 
     assert answer(vendor.recheck("--json")) == ("GONE", "live", 1)
+
+
+def test_a_price_that_was_read_wrongly_is_restated(
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The release read a tenth too much; the program that rechecks it does not."""
+    right = Provider.normalise
+
+    def wrong(provider: Provider, pages: Pages) -> Iterator[Part]:
+        for part in right(provider, pages):
+            columns = pl.col("hourly", "effective_hourly") * Decimal("1.1")
+            frame = part.frame.with_columns(columns.cast(Money)) if part.table == "prices" else None
+            yield part if frame is None else replace(part, frame=frame, source=None)
+
+    rmtree(vendor.root / "staged")  # else rows of the same pages are taken over
+    with monkeypatch.context() as patched:
+        patched.setattr(Provider, "normalise", wrong)
+        vendors.collect(vendor.name, root=str(vendor.root))
+        release.publish(Store(vendor.root), accepted=[f"{vendor.name}:*"])
+
+    result = vendor.recheck("--json")
+
+    assert answer(result) == ("RESTATED", "live", 1)
+    (one,) = json.loads(result.stdout)
+    assert Decimal(one["cited_amount"]) == Decimal(one["amount"]) * Decimal("1.1")
 
 
 @pytest.mark.parametrize("vendor", ["azure"], indirect=True)

@@ -14,6 +14,7 @@ import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.read.citation import FORMATS, Citation, Reference, read
+from hwprices.read.recommend.question import Limits
 
 P5 = "p5.48xlarge us-east-1 on_demand"
 N2 = "n2-standard-4 us-central1 on_demand"
@@ -45,7 +46,7 @@ def test_a_citation_has_everything_to_trace_the_price(data: hwprices.Dataset) ->
         "commitment_plan": None,
         "term_months": 0,
         "payment_option": "none",
-        "valid_from": "2025-08-25T18:44:44Z",
+        "valid_from": "2025-06-23T13:18:30Z",
         "valid_to": None,
         "release": data.version,
         "price_id": "01686677ea0e12e7b617166a",
@@ -176,6 +177,19 @@ def test_every_price_of_an_answer_is_one_step_from_its_citation(data: hwprices.D
     cited = [data.cite(price_id) for price_id in compared["on_demand_price_id"]]
     assert {(one.provider, one.amount) for one in cited} == cheapest
     assert "price_id" in data.price("p5.48xlarge").columns
+
+
+@pytest.mark.parametrize("option", ["on_demand", "spot", "commit_3y", "block"])
+def test_every_recommended_machine_is_one_step_from_its_citation(
+    data: hwprices.Dataset, option: str
+) -> None:
+    ranked = data.recommend("7B", where="cloud", limits=Limits(option=option)).drop_nulls("rank")
+    prices = dict(data.prices.select("price_id", "effective_hourly").collect().iter_rows())
+
+    paid = [row["nodes"] * prices[row["price_id"]] for row in ranked.to_dicts()]
+
+    assert paid
+    assert paid == ranked["usd_per_hour"].to_list()
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import pairwise
 
 from tools.fullsize.answers import Answer, Handler, Request, Stream, of_json
 from tools.fullsize.aws_world import (
@@ -116,6 +117,9 @@ PLANS = {
 FAMILY_DISCOUNT = 5
 """Percent less under a plan for one family."""
 
+PAST_MONTHS = 24
+"""Price lists of the past."""
+
 IN_PLANS = ("Used", "UnusedCapacityReservation")
 """States of capacity that savings plans cover."""
 
@@ -138,6 +142,8 @@ def _partition(world: World, partition: str, regions: list[str]) -> dict[str, Ha
         "offerCode": "AmazonEC2",
         "currentRegionIndexUrl": f"{root}/current/region_index.json",
         "currentSavingsPlanIndexUrl": f"{plans_root}/current/region_index.json",
+        "versionIndexUrl": f"{root}/index.json",
+        "savingsPlanVersionIndexUrl": f"{plans_root}/current/index.json",
     }
     lists = {
         code: {"regionCode": code, "currentVersionUrl": f"{root}/{VERSION}/{code}/index.json"}
@@ -151,6 +157,7 @@ def _partition(world: World, partition: str, regions: list[str]) -> dict[str, Ha
         f"/offers/v1.0/{partition}/index.json": {"offers": {"AmazonEC2": offer}},
         offer["currentRegionIndexUrl"]: {"regions": lists},
         offer["currentSavingsPlanIndexUrl"]: {"regions": plans},
+        **_past(root, offer, {"regions": lists}),
     }
     streams = {
         f"{root}/{VERSION}/{code}/index.csv": Stream(partial(price_list, world, code), "text/csv")
@@ -163,6 +170,31 @@ def _partition(world: World, partition: str, regions: list[str]) -> dict[str, Ha
     }
     answers: dict[str, Answer | Stream] = {path: of_json(body) for path, body in fixed.items()}
     return {path: partial(_fixed, answer) for path, answer in (answers | streams).items()}
+
+
+def _past(root: str, offer: dict[str, str], lists: object) -> dict[str, object]:
+    """Return the version indexes: PAST_MONTHS lists, whose files are those of today."""
+    begins = [
+        f"{2026 - month // 12}-{12 - month % 12:02}-01T00:00:00Z"
+        for month in range(PAST_MONTHS + 1)
+    ]
+    versions = {
+        f"{begin[:4]}{begin[5:7]}28000000": {
+            "versionEffectiveBeginDate": begin,
+            "versionEffectiveEndDate": end,
+            "offerVersionUrl": f"{root}/{begin[:7]}/index.json",
+        }
+        for end, begin in pairwise(begins)
+    }
+    plans = {
+        "publicationDate": begins[-1],
+        "offerVersionUrl": offer["currentSavingsPlanIndexUrl"],
+    }
+    return {
+        offer["versionIndexUrl"]: {"versions": versions},
+        offer["savingsPlanVersionIndexUrl"]: {"versions": [plans]},
+        **{f"{root}/{begin[:7]}/region_index.json": lists for begin in begins},
+    }
 
 
 def _fixed(answer: Answer | Stream, _request: Request) -> Answer | Stream:

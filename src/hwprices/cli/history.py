@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -25,7 +25,9 @@ from hwprices.read.find.search import EVERY_WAY, USUAL
 from hwprices.read.history import intervals
 from hwprices.read.history.cheapest import BY, cheapest
 from hwprices.read.history.intervals import PastAnswer
+from hwprices.read.history.spot import spot_moves, spot_words
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
+from hwprices.schemas.keys import PAST
 
 Rebuild = Annotated[
     bool,
@@ -63,7 +65,8 @@ def history(
         _rebuild(call().place)
         return
     usual = replace(EVERY_WAY, os=USUAL.os) if call().for_programs else USUAL
-    answer = intervals.answer(open_dataset(), " ".join(words or []), usual, **options)
+    dataset = open_dataset()
+    answer = intervals.answer(dataset, " ".join(words or []), usual, **options)
     if call().for_programs:
         print_frame(answer.rows, lambda _: "")
         return
@@ -72,8 +75,10 @@ def history(
             "no price that a release has had fits",
             "Leave out a word or an option, or ask --json for every tenancy and license.",
         )
+    moves = spot_moves(dataset, answer.rows.filter(purchase_option="spot"))
+    limit = call().limit or SHOWN
     print_lines(
-        of_answer(answer, width=screen_width(), chart=is_screen(), limit=call().limit or SHOWN)
+        of_answer(answer, moves, width=screen_width(), chart=is_screen(), limit=limit)
     )
 
 
@@ -131,6 +136,7 @@ SERIES = [
 REASONS = {
     "first_release": "first release",
     "first_collected": "collected for the first time",
+    "backfilled": "",
     "added": "new",
     "returned": "sold again",
     "price_changed": "",
@@ -202,20 +208,28 @@ def _bar(value: Decimal | None, low: Decimal | None, high: Decimal | None) -> st
     return BARS[round((value - low) / (high - low) * (len(BARS) - 1))]
 
 
-def of_answer(answer: PastAnswer, *, width: int, chart: bool, limit: int) -> list[str]:
-    """Write a history: of machines with every interval, of accelerators the cheapest hour."""
+def of_answer(
+    answer: PastAnswer, moves: pl.DataFrame, *, width: int, chart: bool, limit: int
+) -> list[str]:
+    """Write a history: of machines with every interval, of accelerators the cheapest hour.
+
+    ``moves`` is what ``spot_moves`` returns.
+    """
     is_one_type = answer.rows.select("instance_type").n_unique() == 1
     names_machines = answer.search.machines is not None
     if is_one_type or names_machines or not words.asks_for_accelerators(answer.search):
-        return of_type(answer.rows, width=width, chart=chart, limit=limit)
+        return of_type(answer.rows, moves, width=width, chart=chart, limit=limit)
     return of_accelerator(answer.rows, width=width, chart=chart, limit=limit)
 
 
-def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
+def of_type(
+    rows: pl.DataFrame, moves: pl.DataFrame | None = None, *, width: int, chart: bool, limit: int
+) -> list[str]:
     """Write the history of a machine type or family: one block for each purchase option.
 
     Args:
         rows: those of ``intervals.answer``.
+        moves: what ``spot_moves`` returns.
         width: columns of the screen.
         chart: whether to draw a line of blocks.
         limit: how many purchase options; those that changed most often come first.
@@ -233,7 +247,8 @@ def of_type(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[
         ]
         if chart and end > begin:
             lines.append(f"  {_chart(spans, begin, end, width - 2)}")
-        lines += [cut(f"  {line}", width) for line in _interval_lines(one)]
+        shown = [*_move_lines(moves, row["price_id"]), *_interval_lines(one)]
+        lines += [cut(f"  {line}", width) for line in shown]
         lines.append("")
     return [*lines, *rest(len(series), limit, "purchase options")]
 
@@ -284,9 +299,26 @@ def _place(row: Mapping[str, Any]) -> str:
     return "  ".join(str(part) for part in parts if part)
 
 
-def _interval_lines(rows: pl.DataFrame) -> Iterable[str]:
-    before = None
-    for row in rows.sort("valid_from").iter_rows(named=True):
+def _move_lines(moves: pl.DataFrame | None, price_id: str) -> Iterator[str]:
+    own = [] if moves is None else moves.filter(price_id=price_id).to_dicts()
+    for row in (one for one in own if one["spot_days"] >= 1):
+        yield (
+            f"last {counted(round(row['spot_days']), 'day')}: {money(row['spot_low'])} to"
+            f" {money(row['spot_high'])}, {spot_words(row)}"
+        )
+
+
+def _interval_lines(rows: pl.DataFrame) -> Iterator[str]:
+    before = past_until = None
+    ordered = rows.sort("valid_from")
+    if (
+        "hourly_low" in rows.columns and ordered["hourly_low"].count() and ordered.height > SHOWN
+    ):  # means of days
+        earlier = ordered.height - SHOWN
+        yield f"… {counted(earlier, 'earlier price')}, see --json"
+        ordered = ordered.tail(SHOWN)
+    has_past = ordered["collection_unit"].str.starts_with(PAST).any()
+    for row in ordered.iter_rows(named=True):
         amount = row["effective_hourly"]
         shown = (
             f"{money(amount)} {row['currency']}"
@@ -294,19 +326,36 @@ def _interval_lines(rows: pl.DataFrame) -> Iterable[str]:
             else f"no price: {why_unknown(row['price_reason'])}"
         )
         begin = min(row["valid_from"], row["observed_first"])  # the day it was first seen
-        percent = f"{(amount / before - 1) * 100:+.1f} %" if amount and before else ""
+        if row["valid_from"] == past_until:
+            begin = row["valid_from"]
+        moved = amount and before and amount != before
+        percent = f"{(amount / before - 1) * 100:+.1f} %" if moved else ""
         until = f"{row['valid_to']:%Y-%m-%d}" if row["valid_to"] else "now       "
-        yield (f"{begin:%Y-%m-%d} to {until}  {shown:>14}  {percent:>8}  {_reason(row)}").rstrip()
+        yield (
+            f"{begin:%Y-%m-%d} to {until}  {shown:>14}  {percent:>8}  {_reason(row, has_past)}"
+        ).rstrip()
         before = amount
+        past_until = row["valid_to"] if row["end_reason"] == "observed" else None
 
 
-def _reason(row: Mapping[str, Any]) -> str:
+def _source(row: Mapping[str, Any]) -> str:
+    """Write whether the vendor's past lists have the price, or releases observed it."""
+    if not str(row["collection_unit"]).startswith(PAST):
+        return "observed"
+    if row["basis"] == "recomposed":
+        return "backfilled, past rates of today's machine"
+    return "backfilled, mean of days" if row.get("hourly_low") is not None else "backfilled"
+
+
+def _reason(row: Mapping[str, Any], has_past: bool) -> str:
+    """Write what is to know of an interval; ``has_past``: some of the others are backfilled."""
+    source = _source(row) if has_past else ""
     begun = REASONS.get(row["start_reason"], row["start_reason"])
     ended = "no longer sold" if row["end_reason"] == "removed" else ""
     state = STATES.get(row["state"], "")
     missing = f"{state} {row['last_release'][:8]}" if state else ""
     flag = "placeholder, no real offer" if row["placeholder"] else ""
-    return "; ".join(text for text in (begun, ended, missing, flag) if text)
+    return "; ".join(text for text in (source, begun, ended, missing, flag) if text)
 
 
 def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:

@@ -37,6 +37,7 @@ from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.machine import MachineAnswer
 from hwprices.read.find.search import Search, of_prices
+from hwprices.read.history.spot import spot_words
 from hwprices.release.root import root_option
 from hwprices.release.wording import counted, purchase, system, why_unknown
 
@@ -245,7 +246,7 @@ def _price_ranges(known: pl.DataFrame, limit: int | None, per: str) -> Table:
                 "how": _how(row, group),
                 "cheapest in": row["region"],
                 "regions": str(row["regions"]),
-                "note": "; ".join(filter(None, [*remarks, _stale(row)])),
+                "note": "; ".join(filter(None, [*remarks, _moves(row), _stale(row)])),
             }
         )
         before = group
@@ -325,6 +326,13 @@ def _how(row: Mapping[str, Any], group: str) -> str:
     bought = "" if bought == group else re.sub(r"(?<=\S) \d+y(?=,|$)", "", bought)
     os_name = system(row)
     return ", ".join(filter(None, [bought, "" if os_name == "linux" else os_name]))
+
+
+def _moves(row: Mapping[str, Any]) -> str:
+    """Write how much the spot price moved; nothing of less than a day."""
+    if not row["spot_days"] or row["spot_days"] < 1:
+        return ""
+    return f"{spot_words(row)} in {counted(round(row['spot_days']), 'day')}"
 
 
 def _stale(row: Mapping[str, Any]) -> str:

@@ -8,8 +8,10 @@ No list needs an edit: a new folder is found by its name. A provider is a folder
   unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by
   side, ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only, and
   ``narrowed(unit, instance_type)`` returns the unit for one machine where the vendor can filter;
-  where it publishes its past, ``past_lists(context)`` and ``past_unit(context, past, region)``;
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
+- ``past.py``, where the vendor publishes its past: ``lists(context, since)`` lists the price lists
+  there are, ``units(context, past, region)`` what to fetch for one, and ``prices(pages, past)``
+  reads it;
 - ``settings.py``, where it needs settings of its own: a class ``Settings``;
 - ``access.py``, where an account adds something: ``check_access(context)`` asks the vendor what the
   account may do (see ``Check``);
@@ -223,16 +225,31 @@ class Context:
 class PastList:
     """A price list of the past, as the vendor still publishes it.
 
+    ``kinds`` are those of its units, the first of which names the series that it belongs to.
     ``version`` is the vendor's name of it, of letters and digits. Its prices held from ``begin`` to
-    ``end``; None for the list that holds now. ``published`` is when the vendor wrote it,
-    ``index_url`` where its regions are listed.
+    ``end``; None for the list that holds now. ``published`` is when the vendor wrote it. ``params``
+    are the provider's own.
+
+    ``by_region``: each region is fetched alone. ``complete``: a price that is not in it was not
+    sold. ``thinned``: one a month or year is enough. ``missing``: what is missing to fetch it, such
+    as an account.
     """
 
+    kinds: tuple[str, ...]
     version: str
     begin: datetime
     end: datetime | None
     published: datetime
-    index_url: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    by_region: bool = True
+    complete: bool = True
+    thinned: bool = True
+    missing: str = ""
+
+
+PastPrices = Iterator[tuple[datetime, pl.LazyFrame]]
+"""Times from which prices held, oldest first, each with all prices that held then: the columns of
+the table prices, and where a price is the mean of a day, hourly_low and hourly_high."""
 
 
 @dataclass(frozen=True)
@@ -430,26 +447,39 @@ class Provider:
     @property
     def publishes_its_past(self) -> bool:
         """Return whether the vendor still has price lists of the past."""
-        return hasattr(self._module("fetch"), "past_lists")
+        return importlib.util.find_spec(f"{self.package}.past") is not None
 
-    def past_lists(self, context: Context) -> list[PastList]:
+    def past_lists(self, context: Context, since: datetime) -> list[PastList]:
         """List the price lists of the past, oldest first; only if ``publishes_its_past``.
+
+        Those that ended before ``since`` may be left out.
 
         Raises:
             FetchError: the vendor's index is unavailable.
         """
-        lists: list[PastList] = self._module("fetch").past_lists(context)
+        lists: list[PastList] = self._module("past").lists(context, since)
         return lists
 
-    def past_unit(self, context: Context, past: PastList, region: str) -> Unit:
-        """Return the unit of a region in a price list of the past; ``fetch`` fetches it.
+    def past_units(self, context: Context, past: PastList, region: str) -> list[Unit]:
+        """Return the units of a price list of the past; ``fetch`` fetches them.
+
+        ``region`` is ``global`` where the list has all of them.
 
         Raises:
             FetchError: the vendor's index is unavailable.
             SkippedError: the list has no such region.
         """
-        unit: Unit = self._module("fetch").past_unit(context, past, region)
-        return unit
+        units: list[Unit] = self._module("past").units(context, past, region)
+        return units
+
+    def past_prices(self, pages: Pages, past: PastList) -> PastPrices:
+        """Read the landed pages of a price list of the past. Pure, as ``normalise``.
+
+        Raises:
+            HwpricesError: a page cannot be read, or is altered or missing.
+        """
+        prices: PastPrices = self._module("past").prices(pages, past)
+        return prices
 
     def check_access(self, context: Context) -> Iterator[Check]:
         """Ask the vendor what the account may do. Nothing is yielded where no account is needed.

@@ -1,35 +1,37 @@
 """Fetch a vendor's own past price lists, and make intervals of them for the history.
 
 Each list is a run in a landing root of its own (``backfilled/``), so that nothing that is collected
-today is touched. A list is complete when its rows are written: an interrupted backfill goes on
-with the others. The next release has the intervals.
+today is touched. A list is done when its rows are written: an interrupted backfill goes on with the
+others. Lists of one series (price lists, spot prices) become intervals together. The next release
+has them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version as installed_version
 from io import BytesIO
-from typing import Any
 
 import polars as pl
+import pyarrow.parquet as parquet_files
 
 from hwprices import providers
 from hwprices.collect.collector import Collector
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult
-from hwprices.providers import Pages, PastList
-from hwprices.publish.history.backfill import ROW_COLUMNS, fold
+from hwprices.providers import Pages, PastList, SkippedError
+from hwprices.publish.history.backfill import ROW_SCHEMA, fold
 from hwprices.rows import parquet
 from hwprices.schemas.history import PriceHistory
 from hwprices.settings import Settings
+from hwprices.stage import validate
 from hwprices.stage.inputs import reading
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 from hwprices.units import Timestamp
 
-PRICE_LIST = "prices"
-"""The kind of unit that past lists are of."""
+GLOBAL = "global"
+"""The region of lists that have all regions."""
 
 PERIOD_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """Of ``--every``: one list is taken of each period, the first."""
@@ -42,40 +44,50 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class PastRegion:
-    """One region in one of the vendor's past lists."""
+    """One region in one of the vendor's past lists; ``global`` where the list has all of them."""
 
     region: str
     past: PastList
 
     @property
+    def name(self) -> str:
+        """The series and version: ``prices-20260128123456``."""
+        return f"{self.past.kinds[0]}-{self.past.version}"
+
+    @property
     def run_id(self) -> str:
         """The name of its run in the landing root of past lists."""
-        return f"{self.past.version}.{self.region}"
+        return f"{self.name}.{self.region}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """What a backfill is going to take. ``bytes`` is None where no run has fetched the region.
+    """What a backfill is going to take, without units that no run has fetched (``unknown``).
 
     ``lists`` are all that were chosen, ``missing`` those that are not there yet.
     """
 
     lists: int
     missing: int
-    bytes: int | None
+    bytes: int
+    unknown: tuple[str, ...]
 
     @property
-    def minutes(self) -> float | None:
+    def minutes(self) -> float:
         """Minutes of download at BYTES_PER_SECOND."""
-        return None if self.bytes is None else self.bytes / BYTES_PER_SECOND / 60
+        return self.bytes / BYTES_PER_SECOND / 60
 
 
 @dataclass(frozen=True)
 class Backfilled:
-    """How a backfill ended: lists fetched now, read from kept pages, and left out with why."""
+    """How a backfill ended: lists fetched now, there already, and left out with why.
+
+    ``absent``: the vendor has no list of the region, such as before it opened.
+    """
 
     fetched: int
     kept: int
+    absent: int
     left_out: tuple[str, ...]
     intervals: int
 
@@ -100,6 +112,8 @@ class Backfill:
         live = settings.model_copy(update={"root": store.root, "source": "live"})
         self._collector = Collector(provider, live)
         self._reading = reading(provider).digest
+        self.notes: list[str] = []
+        """What is missing to fetch more, after ``choose``."""
 
     def __enter__(self) -> "Backfill":
         return self
@@ -112,35 +126,62 @@ class Backfill:
     ) -> list[PastRegion]:
         """Choose the lists whose prices held between two times, the oldest first.
 
+        Args:
+            regions: only these; none means those that the last run has prices of.
+            since: they ended later.
+            until: they began earlier.
+            every: of lists that are ``thinned``, the first of each of these periods.
+
         Raises:
-            HwpricesError: there is none, or the vendor's index is unavailable.
+            HwpricesError: there is none, a region cannot be had alone, no run says which regions
+                there are, or the vendor's index is unavailable.
         """
-        lists = self.provider.past_lists(self._collector.context_of("the index of past lists"))
+        lists = self.provider.past_lists(
+            self._collector.context_of("the index of past lists"), since
+        )
         held = [one for one in lists if one.begin < until and (one.end is None or one.end > since)]
+        self.notes = sorted({one.missing for one in held} - {""})
         months = PERIOD_MONTHS[every]
-        first: dict[int, PastList] = {}
+        first: dict[tuple[str, int | datetime], PastList] = {}
         for one in held:
-            first.setdefault((one.begin.year * 12 + one.begin.month - 1) // months, one)
-        if not first:
+            period = (one.begin.year * 12 + one.begin.month - 1) // months
+            first.setdefault((one.kinds[0], period if one.thinned else one.begin), one)
+        chosen = [one for one in first.values() if not one.missing]
+        if not chosen:
             span = f"{lists[0].begin:%Y-%m-%d} on" if lists else "no day"
             raise HwpricesError(
                 f"{self.provider.name} has no price list from {since:%Y-%m-%d} to {until:%Y-%m-%d}",
                 f"It has lists from {span}.",
             )
-        return [PastRegion(region, one) for region in sorted(regions) for one in first.values()]
+        if regions and not any(one.by_region for one in chosen):
+            raise HwpricesError(
+                f"the lists of {self.provider.name} have all regions", "Leave out --region."
+            )
+        if not regions and any(one.by_region for one in chosen):
+            regions = self._regions()
+        return [
+            PastRegion(region, one)
+            for one in chosen
+            for region in (sorted(regions) if one.by_region else (GLOBAL,))
+        ]
 
     def estimate(self, chosen: Sequence[PastRegion]) -> Estimate:
-        """Estimate a backfill by the size that today's list of each region had."""
-        run = Landing(layout.landing_root(self.store.root)).latest_run(self.provider.name)
+        """Estimate a backfill by the size that today's pages of each unit had."""
+        run = self._latest_run()
         sizes = {
-            result.unit.region: sum(page.bytes for page in result.pages)
+            (result.unit.kind, result.unit.region): sum(page.bytes for page in result.pages)
             for result in (run.results if run else ())
-            if result.unit.kind == PRICE_LIST and result.pages
+            if result.pages
         }
         missing = [one for one in chosen if self._run(one) is None]
-        known = [sizes.get(one.region) for one in missing]
-        total = None if None in known else sum(size for size in known if size is not None)
-        return Estimate(lists=len(chosen), missing=len(missing), bytes=total)
+        units = [(kind, one.region) for one in missing for kind in one.past.kinds]
+        unknown = {(kind, region) for kind, region in units if (kind, region) not in sizes}
+        return Estimate(
+            lists=len(chosen),
+            missing=len(missing),
+            bytes=sum(sizes.get(unit, 0) for unit in units),
+            unknown=tuple(sorted(f"{kind}/{region}" for kind, region in unknown)),
+        )
 
     def run(self, chosen: Sequence[PastRegion], progress: Progress = lambda _: None) -> Backfilled:
         """Fetch what is missing, and make the intervals of each region from all its lists.
@@ -150,23 +191,30 @@ class Backfill:
         Raises:
             HwpricesError: the root cannot be written.
         """
-        fetched, left_out = 0, []
+        fetched, kept, left_out, absent = 0, 0, [], 0
         for one in chosen:
-            name = f"{self.provider.name} {one.region} {one.past.begin:%Y-%m-%d}"
+            name = (
+                f"{self.provider.name} {one.past.kinds[0]} {one.region} {one.past.begin:%Y-%m-%d}"
+            )
             try:
                 if self._has_rows(one):
+                    kept += 1
                     continue
                 run = self._run(one)
                 if run is None:
                     progress(f"{name}: fetching")
                     run = self._fetch(one)
                     fetched += 1
+                else:
+                    kept += 1
                 self._write_rows(one, run)
+            except SkippedError as error:
+                absent += 1
+                progress(f"{name}: {error.message}")
             except HwpricesError as error:
                 left_out.append(f"{name}: {error.message}")
         count = sum(self._fold(region) for region in sorted({one.region for one in chosen}))
-        kept = len(chosen) - fetched - len(left_out)
-        return Backfilled(fetched, kept, tuple(left_out), count)
+        return Backfilled(fetched, kept, absent, tuple(left_out), count)
 
     def _run(self, one: PastRegion) -> Run | None:
         key = layout.run_manifest(self.provider.name, one.run_id)
@@ -177,17 +225,17 @@ class Backfill:
     def _fetch(self, one: PastRegion) -> Run:
         """Land a list, and write its run."""
         context = self._collector.context_of(f"{self.provider.name} {one.run_id}")
-        own = replace(context, landing=self.landing)
-        unit = self.provider.past_unit(own, one.past, one.region)
-        pages = tuple(self.provider.fetch(own, unit))
-        result = UnitResult(unit, "ok", pages)
+        results = []
+        for unit in self.provider.past_units(context, one.past, one.region):
+            own = replace(self._collector.context_of(unit.name), landing=self.landing)
+            results.append(UnitResult(unit, "ok", tuple(self.provider.fetch(own, unit))))
         run = Run(
             one.run_id,
             self.provider.name,
             "live",
             one.past.published,
             installed_version("hwprices"),
-            (result,),
+            tuple(results),
         )
         self.landing.write_run(run)
         return run
@@ -198,83 +246,108 @@ class Backfill:
         return self.store.exists(key) and self._rows(key, 1)["reading"][0] == self._reading
 
     def _rows_key(self, one: PastRegion) -> str:
-        return layout.backfilled_rows(self.provider.name, one.region, one.past.version)
+        return layout.backfilled_rows(self.provider.name, one.region, one.name)
 
     def _write_rows(self, one: PastRegion, run: Run) -> None:
-        """Read a landed list, and write its prices.
+        """Read a landed list, and write its prices: one group of rows for each time it has.
 
         Raises:
             HwpricesError: it cannot be read.
         """
         pages = Pages(run, self.landing)
-        found = [
-            part.frame.lazy()
-            for part in self.provider.normalise(pages)
-            if part.table == "prices" and part.region in (None, one.region)
-        ]
+        unit_of = {
+            page.sha256: f"{result.unit.kind}/{result.unit.region}"
+            for result in run.results
+            for page in result.pages
+        }
+        schema = pl.DataFrame(schema=ROW_SCHEMA).to_arrow().schema
+        buffer, count = BytesIO(), 0
+        with parquet_files.ParquetWriter(buffer, schema, compression="zstd") as writer:
+            for begin, prices in self.provider.past_prices(pages, one.past):
+                published = one.past.published if begin == one.past.begin else begin
+                named = prices.with_columns(
+                    reading=pl.lit(self._reading),
+                    unit=pl.col("raw_sha256").replace_strict(unit_of),
+                    begin=pl.lit(begin, dtype=Timestamp),
+                    published=pl.lit(published, dtype=Timestamp),
+                    complete=pl.lit(one.past.complete),
+                )
+                known = named.collect_schema()
+                rows = named.select(
+                    (pl.col(name) if name in known else pl.lit(None)).cast(dtype).alias(name)
+                    for name, dtype in ROW_SCHEMA.items()
+                ).collect(engine="streaming")
+                count += rows.height
+                writer.write_table(rows.to_arrow())
         if pages.unreadable:
             raise HwpricesError(pages.unreadable[0].reason)
-        rows = (
-            pl.concat(found)
-            .with_columns(
-                reading=pl.lit(self._reading),
-                unit=pl.lit(f"{PRICE_LIST}/{one.region}"),
-                begin=pl.lit(one.past.begin, dtype=Timestamp),
-                published=pl.lit(one.past.published, dtype=Timestamp),
-            )
-            .select(*ROW_COLUMNS, "unit", "begin", "published")
-            .collect(engine="streaming")
-        )
-        if rows.is_empty():
+        if not count:
             raise HwpricesError("the list has no price of a machine")
-        buffer = BytesIO()
-        rows.write_parquet(buffer, compression="zstd")
         self.store.put(self._rows_key(one), buffer.getvalue())
 
     def _fold(self, region: str) -> int:
         """Write the intervals of a region from all its lists that were read; return how many."""
         folder = layout.backfilled_rows(self.provider.name, region, "x").rpartition("/")[0]
-        begins: dict[str, datetime] = {}
-        for key in self.store.keys(folder):
-            row = self._rows(key, 1).row(0, named=True)
-            begins[key] = row["begin"]
-            if row["reading"] != self._reading:
-                self._read_again(key, region, row)
-        if not begins:
+        series: dict[str, dict[datetime, str]] = {}
+        for key in sorted(self.store.keys(folder)):
+            name = str(layout.backfilled_rows.parse(key, "version"))
+            if self._rows(key, 1)["reading"][0] != self._reading:
+                self._read_again(key, region, name)
+            # of two lists that begin together, the later one counts
+            lists = series.setdefault(name.partition("-")[0], {})
+            lists |= dict.fromkeys(self._rows(key, columns=["begin"])["begin"].unique(), key)
+        if not series:
             return 0
-        intervals = fold(self._rows(key) for key in sorted(begins, key=lambda k: (begins[k], k)))
+        parts = [fold(self._lists(lists)) for _, lists in sorted(series.items())]
+        intervals = validate.sort_by_key(pl.concat(parts, rechunk=True), PriceHistory)
         target = layout.backfilled_intervals(self.provider.name, region)
         self.store.put(target, parquet.encode(PriceHistory.Config.name, intervals))
         return intervals.height
 
-    def _rows(self, key: str, most: int | None = None) -> pl.DataFrame:
-        return pl.read_parquet(BytesIO(self.store.get(key) or b""), n_rows=most)
+    def _lists(self, keys: Mapping[datetime, str]) -> Iterator[pl.DataFrame]:
+        """Read the rows of each time, oldest first."""
+        for begin, key in sorted(keys.items()):
+            yield self._rows(key).filter(pl.col("begin") == begin)
 
-    def _read_again(self, key: str, region: str, row: Mapping[str, Any]) -> None:
+    def _rows(
+        self, key: str, most: int | None = None, columns: list[str] | None = None
+    ) -> pl.DataFrame:
+        return pl.read_parquet(BytesIO(self.store.get(key) or b""), n_rows=most, columns=columns)
+
+    def _read_again(self, key: str, region: str, name: str) -> None:
         """Read a list that an earlier program read, so that no correction looks like a change."""
-        version = str(layout.backfilled_rows.parse(key, "version"))
+        row = self._rows(key, 1).row(0, named=True)
+        kind, _, version = name.partition("-")
         past = PastList(
+            kinds=(kind,),
             version=version,
             begin=row["begin"],
             end=None,
             published=row["published"],
-            index_url="",
+            complete=row["complete"],
         )
         one = PastRegion(region, past)
         if (run := self._run(one)) is not None:
             self._write_rows(one, run)
 
-    def regions(self) -> list[str]:
-        """List the regions with a price list in the last run.
+    def _latest_run(self) -> Run | None:
+        return Landing(layout.landing_root(self.store.root)).latest_run(self.provider.name)
+
+    def _regions(self) -> list[str]:
+        """List the regions with prices in the last run.
 
         Raises:
             HwpricesError: there is no run.
         """
-        run = Landing(layout.landing_root(self.store.root)).latest_run(self.provider.name)
-        regions = run.regions(PRICE_LIST) if run else []
+        run = self._latest_run()
+        regions = {
+            result.unit.region
+            for result in (run.results if run else ())
+            if result.pages and self.provider.holds_prices(result.unit.kind)
+        }
         if not regions:
             raise HwpricesError(
                 f"no run of {self.provider.name} says which regions there are",
                 "Name them with --region.",
             )
-        return regions
+        return sorted(regions)

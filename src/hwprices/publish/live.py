@@ -1,6 +1,6 @@
 """Ask a vendor for one price again: only for the pages that hold it, read with this program."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -87,6 +87,7 @@ def ask(
     old_landing = Landing(layout.landing_root(store.root))
     old = _old_results(old_landing, entry, sought)
     needed = _needed_units(entry, sought)
+    sizes = {_key(one.unit): sum(page.bytes for page in one.pages) for one in old}
     with scratch_directory() as folder:
         own = settings.model_copy(update={"root": folder, "source": "live"})
         with Collector(sought.provider, own) as collector:
@@ -96,7 +97,11 @@ def ask(
             ]
             planned = collector.plan(_regions_of(needed))
             fetched = _fetch(
-                collector, [unit for unit in planned if _key(unit) in needed], sought, announce
+                collector,
+                [unit for unit in planned if _key(unit) in needed],
+                sought,
+                announce,
+                sizes,
             )
             if not fetched:
                 raise HwpricesError(
@@ -111,7 +116,7 @@ def ask(
                 if _key(unit) not in present and unit.region in (sought.region, "global")
             ]
             if amount is None and others:
-                fetched += _fetch(collector, others, sought, announce)
+                fetched += _fetch(collector, others, sought, announce, sizes)
                 amount = _read(provider, landing, [*fetched, *kept], sought)
         pages = [page for result in fetched for page in result.pages]
         return LivePrice(
@@ -170,9 +175,15 @@ def _copied(old: Landing, new: Landing, result: UnitResult) -> UnitResult:
 
 
 def _fetch(
-    collector: Collector, units: Sequence[Unit], sought: SoughtPrice, announce: Announce
+    collector: Collector,
+    units: Sequence[Unit],
+    sought: SoughtPrice,
+    announce: Announce,
+    sizes: Mapping[str, int],
 ) -> list[UnitResult]:
     """Fetch units, narrowed to the machine where the vendor can filter.
+
+    ``sizes`` are the bytes of each in the release, by kind/region.
 
     Raises:
         HwpricesError: one is unavailable.
@@ -180,7 +191,10 @@ def _fetch(
     results = []
     for unit in units:
         least = collector.provider.narrowed(unit, sought.instance_type)
-        what = f"{unit.name}" if least != unit else f"the whole of {unit.name}"
+        what = unit.name
+        if least == unit:
+            size = sizes.get(_key(unit))
+            what = f"the whole of {unit.name}" + (f", last time {size:,} bytes" if size else "")
         announce(f"fetching {what}")
         result = collector.fetch(least)
         if result.status == "failed":

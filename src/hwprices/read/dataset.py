@@ -55,7 +55,8 @@ class Dataset(Release):
 
         >>> moves = open("sample").history("p5.48xlarge us-east", option="on_demand")
         >>> moves.select(pl.col("valid_from").dt.date().cast(pl.String), "hourly").rows()
-        [('2025-03-31', Decimal('98.3200000000')), ('2025-08-25', Decimal('55.0400000000'))]
+        [('2023-08-08', Decimal('98.3200000000')), ('2025-03-31', Decimal('98.3200000000')),
+         ('2025-06-23', Decimal('55.0400000000'))]
 
         Args:
             text: such as "p5.48xlarge", "h100 europe spot". Types that are gone are known too.

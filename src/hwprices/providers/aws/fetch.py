@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Context, PastList, check_regions
+from hwprices.providers import Context, check_regions
 from hwprices.providers.aws.api import bulk_files
 from hwprices.providers.aws.inventory.regions import partition_of
 from hwprices.providers.aws.kinds import (
@@ -69,25 +69,6 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         f"aws has no kind of page {unit.kind!r}",
         f"There are: {', '.join((*BULK_FILES, *ACCOUNT_KINDS))}.",
     )
-
-
-def past_lists(context: Context) -> list[PastList]:
-    """List the price lists that AWS keeps of its past, one a month from December 2015 on.
-
-    Raises:
-        FetchError: an index is unavailable.
-    """
-    return bulk_files.read_versions(context, context.settings.aws_price_list_url, "aws")
-
-
-def past_unit(context: Context, past: PastList, region: str) -> Unit:
-    """Return the unit of a region's past price list.
-
-    Raises:
-        FetchError: the version's index is unavailable.
-        SkippedError: the region opened later.
-    """
-    return bulk_files.past_unit(context, context.settings.aws_price_list_url, past, region)
 
 
 def units_at_once(settings: Settings) -> int:

@@ -33,6 +33,9 @@ COMPUTE_PAGE_SIZE = 500
 https://cloud.google.com/compute/docs/reference/rest/v1/machineTypes/aggregatedList."""
 
 
+SPAN = {"start": "from", "end": "until"}
+"""Names of ListSkusRequest and of a unit's params, for the prices of another time than today."""
+
 ACCOUNT_KINDS = tuple(kind for kind in kinds.PROJECT_KINDS if kind != kinds.MACHINE_TYPES)
 """Kinds of unit that are planned with a project only. Without one, machine types are bundled."""
 
@@ -110,9 +113,11 @@ def _fetch_skus(context: Context, unit: Unit) -> list[Page]:
     )
     parent = COMPUTE_ENGINE if unit.kind == kinds.SKUS else CLOUD_TPU
 
+    span = {f"{name}_time": unit.params[key] for name, key in SPAN.items() if key in unit.params}
+
     def call(api: Any, token: str, timeout: float) -> str:
         request = billing_v1.ListSkusRequest(
-            parent=parent, currency_code="USD", page_size=SKU_PAGE_SIZE, page_token=token
+            parent=parent, currency_code="USD", page_size=SKU_PAGE_SIZE, page_token=token, **span
         )
         return str(api.list_skus(request=request, retry=None, timeout=timeout).next_page_token)
 

@@ -1,6 +1,7 @@
 """Read landed pages into rows of the tables. Pure: no network, no clock."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from hwprices.errors import HwpricesError
 from hwprices.providers import Pages, Part, check_regions
@@ -17,10 +18,13 @@ from hwprices.providers.gcp.prices.skus import read_skus
 from hwprices.providers.gcp.sheets import Sheets
 
 
-def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
+def normalise(
+    pages: Pages, sheets: Sheets | None = None, at: datetime | None = None
+) -> Iterator[Part]:
     """Yield the inventory as one part a table, and the prices as one part a table and region.
 
     ``sheets`` are Google's rules that are data; None loads those of the checkout or package.
+    ``at``: use the prices that held then, of pages with those of some time; None for the newest.
 
     Raises:
         HwpricesError: the SKU catalog has no page, a page is not what it should be, a
@@ -41,7 +45,7 @@ def normalise(pages: Pages, sheets: Sheets | None = None) -> Iterator[Part]:
     yield Part("instance_types", types, refused=machines.refused)
     yield Part("availability", regions.availability_rows(machines, requested))
 
-    catalog = read_skus(pages)
+    catalog = read_skus(pages, at)
     rates = build_rates(catalog)
     faults = {**named_by_refused(catalog.refused, machines), **machines.faults}
     composed_linux = compose(machines, rates, faults, _unfetched_parts(pages))

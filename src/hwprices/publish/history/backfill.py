@@ -1,6 +1,6 @@
 """Make intervals of the vendor's own past lists, and fit them in before what releases observed.
 
-A backfilled interval has a ``collection_unit`` that begins with MARK. Its ``first_release`` and
+A backfilled interval has a ``collection_unit`` that begins with PAST. Its ``first_release`` and
 ``last_release`` are the times of the vendor's lists, written as versions are; ``observed_first``
 and ``observed_last`` are those times too. The price may have moved at any time between the last
 list with one value and the first with the next, so a list that was not read is no removal.
@@ -8,27 +8,35 @@ list with one value and the first with the next, so a list that was not read is 
 
 import hashlib
 from collections.abc import Iterable
+from typing import Any
 
 import polars as pl
 
 from hwprices.publish.history.snapshot import VALUE
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
-from hwprices.schemas.keys import PRICE_KEY
+from hwprices.schemas.keys import PAST, PRICE_KEY
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.store import Store
 from hwprices.units import Timestamp
 
-MARK = "past_"
-"""How the unit of a backfilled interval begins: past_prices/us-east-1."""
+IS_BACKFILLED = pl.col("collection_unit").str.starts_with(PAST).fill_null(False)
 
-IS_BACKFILLED = pl.col("collection_unit").str.starts_with(MARK).fill_null(False)
+RANGE = ("hourly_low", "hourly_high")
 
-ROW_COLUMNS = ("price_id", *PRICE_KEY, *VALUE, "basis", "raw_sha256", "reading")
-"""What is kept of each price in a past list. Beside it, the same in each row: ``unit`` (kind/region
-that fetched it), and ``begin`` and ``published`` of the list."""
+_OF_HISTORY = ("price_id", *PRICE_KEY, *VALUE, *RANGE, "basis", "raw_sha256", "reading")
+
+ROW_SCHEMA: dict[str, Any] = {name: frames.dtypes(PriceHistory)[name] for name in _OF_HISTORY} | {
+    "unit": pl.String,
+    "begin": Timestamp,
+    "published": Timestamp,
+    "complete": pl.Boolean,
+}
+"""What is kept of each price in a past list: ``unit`` (kind/region that fetched it), and the same
+in each row ``begin`` and ``published`` of the list, and whether it is ``complete``: what it lacks
+was not sold."""
 
 
 LAST_SEEN = ("observed_last", "last_release", "raw_sha256", "reading")
@@ -41,7 +49,7 @@ def fold(lists: Iterable[pl.DataFrame]) -> pl.DataFrame:
     Memory is bounded by one list and the intervals, whatever the number of lists.
 
     Args:
-        lists: frames of ROW_COLUMNS, unit, begin and published.
+        lists: frames of ROW_SCHEMA, none empty.
 
     Returns:
         The columns of price_history, sorted by key. The last interval of a price is open if the
@@ -49,54 +57,66 @@ def fold(lists: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """
     open_rows = frames.empty(PriceHistory)
     ended = [open_rows]
-    known = open_rows["price_id"]
+    known = open_rows.select("price_id", "collection_unit")
     for rows in lists:
         over, open_rows = _next(open_rows, known, rows)
         ended.append(over)
-        known = pl.concat([known, open_rows["price_id"]]).unique()
+        known = pl.concat([known, open_rows.select(known.columns)]).unique()
     every = pl.concat([*ended, open_rows], rechunk=True)
     del ended, open_rows, known
     return validate.sort_by_key(every, PriceHistory)
 
 
 def _next(
-    open_rows: pl.DataFrame, known: pl.Series, rows: pl.DataFrame
+    open_rows: pl.DataFrame, known: pl.DataFrame, rows: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Carry open intervals to the next list; returns those that ended and those that are open.
 
-    ``known`` are the price_ids of all lists before.
+    ``known`` are the price_ids and units of all lists before.
     """
     listed = _as_intervals(rows)
-    now = listed.select("price_id", *VALUE, *LAST_SEEN, is_listed=pl.lit(True))
+    now = listed.select("price_id", *VALUE, *RANGE, *LAST_SEEN, is_listed=pl.lit(True))
     both = open_rows.join(now, on="price_id", how="left", suffix=":now")
     is_listed = pl.col("is_listed").fill_null(False)
-    differs = [pl.col(name).ne_missing(pl.col(f"{name}:now")) for name in VALUE]
-    is_same = both.select(is_listed & ~pl.any_horizontal(differs)).to_series()
+    differs = [pl.col(name).ne_missing(pl.col(f"{name}:now")) for name in (*VALUE, *RANGE)]
+    # what a list lacks, of a unit that it has, is gone
+    is_complete = rows["complete"].all()
+    units = listed["collection_unit"].unique().to_list() if is_complete else []
+    is_open = ~is_listed & ~pl.col("collection_unit").is_in(units)
+    is_same = both.select(is_open | is_listed & ~pl.any_horizontal(differs)).to_series()
     over = both.filter(~is_same).with_columns(
         valid_to=pl.lit(rows["begin"][0], dtype=Timestamp),
         state=pl.lit("ended"),
         end_reason=pl.when(is_listed).then(pl.lit("price_changed")).otherwise(pl.lit("removed")),
     )
     kept = both.filter(is_same).with_columns(
-        pl.col(f"{name}:now").alias(name) for name in LAST_SEEN
+        pl.coalesce(f"{name}:now", name).alias(name) for name in LAST_SEEN
     )
     begun = listed.join(kept.select("price_id"), on="price_id", how="anti")
-    if known.len():
-        begun = begun.with_columns(start_reason=_start_reason(open_rows["price_id"], known))
+    if known.height:
+        began = _start_reason(open_rows["price_id"], known, is_complete=is_complete)
+        begun = begun.with_columns(start_reason=began)
     # else a few rows would hold the texts of the list that they are from
     begun = frames.independent(begun)
     over = frames.independent(over.select(begun.columns))
     return over, pl.concat([kept.select(begun.columns), begun])
 
 
-def _start_reason(open_ids: pl.Series, known: pl.Series) -> pl.Expr:
-    """Say why an interval begins with a list that is not the first."""
+def _start_reason(open_ids: pl.Series, known: pl.DataFrame, *, is_complete: bool) -> pl.Expr:
+    """Say why an interval begins with a list that is not the first.
+
+    With the first list of its unit it is backfilled, as with the first of all; so it is where
+    earlier lists may have lacked it.
+    """
+    units = known["collection_unit"].unique().to_list() if is_complete else []
     return (
         pl.when(pl.col("price_id").is_in(open_ids.implode()))
         .then(pl.lit("price_changed"))
-        .when(pl.col("price_id").is_in(known.implode()))
+        .when(pl.col("price_id").is_in(known["price_id"].implode()))
         .then(pl.lit("returned"))
-        .otherwise(pl.lit("added"))
+        .when(pl.col("collection_unit").is_in(units))
+        .then(pl.lit("added"))
+        .otherwise(pl.lit("backfilled"))
     )
 
 
@@ -111,9 +131,11 @@ def _as_intervals(rows: pl.DataFrame) -> pl.DataFrame:
         last_release=version,
         observed_first="published",
         observed_last="published",
-        collection_unit=pl.lit(MARK) + pl.col("unit"),
+        collection_unit=pl.lit(PAST) + pl.col("unit"),
     )
-    return frames.conform(made.drop("unit", "begin", "published"), PriceHistory).collect()
+    return frames.conform(
+        made.drop("unit", "begin", "published", "complete"), PriceHistory
+    ).collect()
 
 
 def fit_in(
@@ -133,7 +155,7 @@ def fit_in(
     firsts = observed.group_by("price_id").agg(_first=pl.col("valid_from").min())
     units = first_observed(observed.lazy()) if units is None else units
     joined = (
-        backfilled.with_columns(_of=pl.col("collection_unit").str.strip_prefix(MARK))
+        backfilled.with_columns(_of=pl.col("collection_unit").str.strip_prefix(PAST))
         .join(firsts, on="price_id", how="left")
         .join(units.drop_nulls(), left_on="_of", right_on="collection_unit", how="left")
         .with_columns(_limit=pl.coalesce("_first", "_unit"))
@@ -161,13 +183,6 @@ def first_observed(observed: pl.LazyFrame) -> pl.DataFrame:
     return observed.group_by("collection_unit").agg(_unit=pl.col("valid_from").min()).collect()
 
 
-def regions_of(store: Store, provider: str) -> dict[str, str]:
-    """List the regions that have backfilled intervals, each with the URI of their file."""
-    prefix = layout.backfilled_intervals(provider, "x").rpartition("/")[0]
-    keys = {layout.backfilled_intervals.parse(key, "region"): key for key in store.keys(prefix)}
-    return {region: store.uri(key) for region, key in sorted(keys.items(), key=str) if region}
-
-
 def providers_of(store: Store) -> list[str]:
     """List the providers that have backfilled intervals."""
     names = {
@@ -179,17 +194,17 @@ def providers_of(store: Store) -> list[str]:
 def intervals_of(store: Store, provider: str, published: pl.LazyFrame) -> pl.LazyFrame:
     """Scan the backfilled intervals of a provider.
 
-    ``published`` are its intervals in the release before: those of regions without a file of their
-    own stay as they are there.
+    ``published`` are its intervals in the release before: those of units of which there is no file
+    stay as they are there.
     """
-    files = regions_of(store, provider)
-    kept = published.filter(IS_BACKFILLED, ~pl.col("region").is_in(list(files)))
+    prefix = layout.backfilled_intervals(provider, "x").rpartition("/")[0]
+    files = [store.uri(key) for key in sorted(store.keys(prefix))]
+    kept = published.filter(IS_BACKFILLED)
     if not files:
         return kept
-    scanned = pl.scan_parquet(
-        list(files.values()), hive_partitioning=False, **scan_options(store.root)
-    )
-    return pl.concat([kept, scanned])
+    scanned = pl.scan_parquet(files, hive_partitioning=False, **scan_options(store.root))
+    units = scanned.select("collection_unit").unique().collect().to_series().to_list()
+    return pl.concat([kept.filter(~pl.col("collection_unit").is_in(units)), scanned])
 
 
 def digests(store: Store) -> dict[str, str]:

@@ -14,6 +14,7 @@ from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.history.spot import spot_moves
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release import age
@@ -56,6 +57,7 @@ def answer(
 
     Those that are not known and those flagged as placeholders come last. ``break_even_utilisation``
     is the share of hours from which a commitment costs less than on demand in the same place.
+    Spot prices have MOVES, of the last 90 days.
 
     ``options`` are those of ``Options``. Without ``os``, ``license`` or ``tenancy`` all of
     them are given.
@@ -117,7 +119,13 @@ def _rows(dataset: "Release", search: Search, overlays: "Overlays | None") -> pl
     marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
     collected = marked.select(*columns, "price_reason").collect()
     rows = searching.sort(collected, "price").sort(IS_PLACEHOLDER, maintain_order=True)
-    return break_even.with_break_even(dataset, rows, search, overlays)
+    rows = break_even.with_break_even(dataset, rows, search, overlays)
+    moves = spot_moves(dataset, rows.filter(purchase_option="spot")).select("price_id", *MOVES)
+    return rows.join(moves, "price_id", "left", maintain_order="left")
+
+
+MOVES = ("spot_days", "spot_volatility", "spot_below_on_demand")
+"""Columns of ``spot_moves`` that prices have, null but for spot."""
 
 
 def _host_note(machine: machines.NamedMachine, hosts: list[str]) -> Iterator[str]:
@@ -162,9 +170,9 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
 
     Columns: PURCHASE_KEY, ``regions`` (how many), ``lowest`` and ``highest`` effective hourly price
     in the row's currency, ``region``, ``price_id``, ``flags``, ``upfront`` and
-    ``break_even_utilisation`` of the lowest, ``saving`` of the lowest against on demand in its
-    region (null without one), ``prices`` (how many), how many of them are ``stale``, and when the
-    oldest of those was seen.
+    ``break_even_utilisation`` and MOVES of the lowest, ``saving`` of the lowest against on demand
+    in its region (null without one), ``prices`` (how many), how many of them are ``stale``, and
+    when the oldest of those was seen.
     """
     known = real_prices(rows).sort("effective_hourly", "region", "price_id")
     return (
@@ -179,6 +187,7 @@ def price_ranges(rows: pl.DataFrame) -> pl.DataFrame:
             upfront=pl.col("upfront").first(),
             break_even_utilisation=pl.col("break_even_utilisation").first(),
             prices=pl.len(),
+            **{name: pl.col(name).first() for name in MOVES},
             stale=pl.col("stale").sum(),
             stale_since=pl.col("observed_at").filter("stale").min(),
         )

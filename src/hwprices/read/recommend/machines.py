@@ -50,6 +50,7 @@ COLUMNS = [
     "inference_only",
     *("purchase_option", "usd_per_hour", "spot_usd_per_hour"),
     *("best_1y_usd_per_hour", "best_3y_usd_per_hour", "best_1y_option", "best_3y_option"),
+    *("on_demand_price_id", "spot_price_id"),
     *("purchase_price_usd", "purchase_price_date"),
     *("energy_usd_per_hour", "energy_kwh_per_hour", "operational_gco2e_per_hour"),
     "obstacle",  # code of what rules the machine out for every job; see exclusions.sentences

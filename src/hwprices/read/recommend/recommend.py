@@ -30,7 +30,9 @@ from hwprices.read.recommend.exclusions import (
 from hwprices.read.recommend.job import Job, assumptions, make_job
 from hwprices.read.recommend.question import Limits, Question, Serving
 from hwprices.read.recommend.serve_command import with_serve_command
+from hwprices.release.real_prices import REAL
 from hwprices.release.release import Tables
+from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 from hwprices.units import WideMoney
 
 SHORT_LIMITS = ("budget", "objective", "where")
@@ -58,7 +60,7 @@ OUTPUT = [
     *("memory_needed_gib", "memory_usable_gib", "purchase_option", *HOURLY_PRICES),
     *("best_1y_option", "best_3y_option", "purchase_price_usd", "purchase_price_date"),
     *JOB_FIGURES,
-    *("serve_command", "assumed", "excluded_reason", "excluded"),
+    *("serve_command", "assumed", "excluded_reason", "excluded", "price_id"),
 ]
 """Columns of an answer.
 
@@ -86,6 +88,7 @@ OUTPUT = [
 - serve_command: what serves a language model on it with vLLM (serve_command.py).
 - assumed: what the answer assumes beyond the question, and offers left out for their currency.
 - excluded_reason, excluded: code and sentence of why the machine is left out; null if it is in.
+- price_id: the price that usd_per_hour is, of a ranked machine to rent; ``cite`` takes it.
 """
 
 
@@ -137,7 +140,7 @@ def recommend(
         frame = _with_token_costs(with_estimates(listed, job), job)
         frame = with_serve_command(frame, job)
         assumed = assumptions(job)
-    return _ranked(frame, question, job, assumed)
+    return _with_price_ids(_ranked(frame, question, job, assumed), dataset)
 
 
 def _question(
@@ -287,6 +290,10 @@ def _ranked(frame: pl.DataFrame, question: Question, job: Job | None, assumed: s
         frame.with_columns(
             *(pl.when(runs).then(name).alias(name) for name in JOB_FIGURES),
             assumed=lit(assumed),
+            price_id=pl.when(fits & (col.purchase_option == "on_demand"))
+            .then("on_demand_price_id")
+            .when(fits & (col.purchase_option == "spot"))
+            .then("spot_price_id"),
         )
         .sort(~fits, pl.when(~fits).then(col.obstacle.is_not_null()), "where", "rank", "provider",
               "machine", nulls_last=True)
@@ -295,6 +302,44 @@ def _ranked(frame: pl.DataFrame, question: Question, job: Job | None, assumed: s
 
 
 PLACE = ["provider", "machine", "region"]
+
+COMMITTED = sorted({option for option, _ in COMMITMENT_COLUMNS.values()})
+
+TERMS = {"best_1y": 12, "best_3y": 36}
+"""What usd_per_hour is the price of: months of the commitment."""
+
+
+def _with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
+    """Fill in price_id of commitments and blocks, which offers have no column for.
+
+    It is the cheapest one, as offers choose it.
+    """
+    col = pl.col
+    option = pl.when(col.purchase_option.is_in(COMMITTED), col.commitment_plan != "convertible")
+    missing = ranked.filter(
+        col.rank.is_not_null(), col.price_id.is_null(), where="cloud"
+    ).select(*PLACE, "purchase_option")  # fmt: skip
+    if missing.is_empty():
+        return ranked
+    found = (
+        dataset.scan("prices")
+        .rename({"instance_type": "machine"})
+        .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
+        .with_columns(
+            purchase_option=option.then(
+                col.term_months.replace_strict(
+                    {months: name for name, months in TERMS.items()}, default=None
+                )
+            ).otherwise("purchase_option")
+        )
+        .join(missing.lazy(), [*PLACE, "purchase_option"], "semi")
+        .sort("effective_hourly", "price_id")
+        .unique([*PLACE, "purchase_option"], keep="first", maintain_order=True)
+        .select(*PLACE, "purchase_option", found="price_id")
+        .collect()
+    )
+    joined = ranked.join(found, [*PLACE, "purchase_option"], "left", maintain_order="left")
+    return joined.with_columns(price_id=pl.coalesce("price_id", "found")).select(OUTPUT)
 
 
 def _figure(job: Job | None, limits: Limits) -> pl.Expr:

@@ -98,7 +98,8 @@ def _price_lists(context: Context, host: str, offer: Any) -> dict[str, Source]:
 def read_versions(context: Context, host: str, partition: str) -> list[PastList]:
     """List the versions of the price list that AWS keeps, one a month, oldest first.
 
-    Source: offers/v1.0/aws/AmazonEC2/index.json, the ``versionIndexUrl`` of the service index.
+    Source: offers/v1.0/aws/AmazonEC2/index.json, the ``versionIndexUrl`` of the service index. Each
+    has the savings plans that were published last before it began.
 
     Raises:
         FetchError: an index is unavailable or has another format.
@@ -108,34 +109,70 @@ def read_versions(context: Context, host: str, partition: str) -> list[PastList]
     entries = _at(_json(context, url), url, "versions")
     if not isinstance(entries, dict):
         raise _other_format(url, "versions")
-    versions = [
-        PastList(
-            version=_version(name, url),
-            begin=_day(_at(entry, url, "versionEffectiveBeginDate"), url),
-            end=_day(end, url) if (end := entry.get("versionEffectiveEndDate")) else None,
-            published=_published(name, url),
-            index_url=_link(host, _region_index(_at(entry, url, "offerVersionUrl"), url)),
+    plans = _plan_versions(context, host, offer)
+    versions = []
+    for name, entry in entries.items():
+        begin = _time(_at(entry, url, "versionEffectiveBeginDate"), url)
+        end = entry.get("versionEffectiveEndDate")
+        index = _link(host, _region_index(_at(entry, url, "offerVersionUrl"), url))
+        before = [link for published, link in plans if published <= begin]
+        versions.append(
+            PastList(
+                kinds=(PRICE_LIST, SAVINGS_PLANS) if before else (PRICE_LIST,),
+                version=_version(name, url),
+                begin=begin,
+                end=_time(end, url) if end else None,
+                published=_published(name, url),
+                params={PRICE_LIST: index, **({SAVINGS_PLANS: before[-1]} if before else {})},
+            )
         )
-        for name, entry in entries.items()
-    ]
     return sorted(versions, key=lambda one: (one.begin, one.version))
 
 
-def past_unit(context: Context, host: str, past: PastList, region: str) -> Unit:
-    """Return the unit of a region's price list in a version.
+def _plan_versions(context: Context, host: str, offer: Any) -> list[tuple[datetime, str]]:
+    """List the versions of savings plans: when each was published, and its region index.
+
+    Source: the ``savingsPlanVersionIndexUrl`` of the service index,
+    https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/service-version-index-file-for-savings-plans.html
 
     Raises:
-        FetchError: the version's region index is unavailable or has another format.
+        FetchError: the index is unavailable or has another format.
+    """
+    if not offer.get("savingsPlanVersionIndexUrl"):
+        return []
+    url = _link(host, offer["savingsPlanVersionIndexUrl"])
+    entries = _at(_json(context, url), url, "versions")
+    if not isinstance(entries, list):
+        raise _other_format(url, "versions")
+    return sorted(
+        (
+            _time(_at(entry, url, "publicationDate"), url),
+            _link(host, _at(entry, url, "offerVersionUrl")),
+        )
+        for entry in entries
+    )
+
+
+def past_units(context: Context, host: str, past: PastList, region: str) -> list[Unit]:
+    """Return the units of a region in a version: its price list, and its savings plans if any.
+
+    Raises:
+        FetchError: a region index is unavailable or has another format.
         SkippedError: the version has no such region: it opened later.
     """
-    regions = _at(_json(context, past.index_url), past.index_url, "regions")
+    url = past.params[PRICE_LIST]
+    regions = _at(_json(context, url), url, "regions")
     if not isinstance(regions, dict):
-        raise _other_format(past.index_url, "regions")
+        raise _other_format(url, "regions")
     if region not in regions:
         raise SkippedError(f"AWS had no price list of {region} in version {past.version}")
-    source = _source(host, past.index_url, regions[region], "currentVersionUrl")
+    source = _source(host, url, regions[region], "currentVersionUrl")
     params = {"url": _csv(source["url"])} if "url" in source else source
-    return Unit("aws", PRICE_LIST, region, params)
+    units = [Unit("aws", PRICE_LIST, region, params)]
+    if SAVINGS_PLANS in past.params:
+        plans = _plan_files(context, host, past.params[SAVINGS_PLANS])
+        units += [Unit("aws", SAVINGS_PLANS, region, plans[region])] if region in plans else []
+    return units
 
 
 def _region_index(offer_url: object, url: str) -> str:
@@ -159,11 +196,11 @@ def _published(name: str, url: str) -> datetime:
         raise _other_format(url, f"versions.{name[:20]}") from None
 
 
-def _day(text: object, url: str) -> datetime:
+def _time(text: object, url: str) -> datetime:
     try:
         return datetime.fromisoformat(str(text)).astimezone(UTC)
     except ValueError:
-        raise _other_format(url, "versionEffectiveBeginDate") from None
+        raise _other_format(url, "time") from None
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
@@ -190,19 +227,27 @@ def _savings_plans(
     if not offer.get("currentSavingsPlanIndexUrl"):
         return {}
     try:
-        index = _link(host, offer["currentSavingsPlanIndexUrl"])
-        entries = _at(_json(context, index), index, "regions")
-        if not isinstance(entries, list):
-            raise _other_format(index, "regions")
-        files: dict[str, Source] = {}
-        for entry in entries:
-            code = _region_name(_at(entry, index, "regionCode"))
-            source = _source(host, index, entry, "versionUrl")
-            if files.setdefault(code, source) != source:
-                files[code] = {"error": f"{public_url(index)} lists {code} twice"}
-        return files
+        return _plan_files(context, host, _link(host, offer["currentSavingsPlanIndexUrl"]))
     except FetchError as error:
         return {code: {"error": error.message} for code in price_lists}
+
+
+def _plan_files(context: Context, host: str, index: str) -> dict[str, Source]:
+    """Read a region index of savings plans: region code → its file.
+
+    Raises:
+        FetchError: it is unavailable or has another format.
+    """
+    entries = _at(_json(context, index), index, "regions")
+    if not isinstance(entries, list):
+        raise _other_format(index, "regions")
+    files: dict[str, Source] = {}
+    for entry in entries:
+        code = _region_name(_at(entry, index, "regionCode"))
+        source = _source(host, index, entry, "versionUrl")
+        if files.setdefault(code, source) != source:
+            files[code] = {"error": f"{public_url(index)} lists {code} twice"}
+    return files
 
 
 def _source(host: str, index: str, entry: Any, member: str) -> Source:

@@ -337,8 +337,10 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
 def _pages(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
     operation = OPERATIONS[unit.kind]
-    # Starting now, DescribeSpotPriceHistory gives the current quotes and not their history.
-    since = {"StartTime": context.now()} if unit.kind == SPOT else {}
+    since: dict[str, object] = {}
+    if unit.kind == SPOT:  # starting now, it gives the current quotes and not their history
+        since["StartTime"] = unit.params.get("from", context.now())
+        since |= {"EndTime": unit.params["until"]} if "until" in unit.params else {}
     pages: list[Page] = []
     for response in client.pages(operation.name, **operation.parameters, **since):
         _listed(response, operation.member, client.name_of(operation.name))

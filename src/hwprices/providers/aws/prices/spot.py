@@ -4,6 +4,7 @@ https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSpotPriceHist
 """
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,13 +13,14 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import ec2_xml
-from hwprices.providers.aws.inventory.regions import region_of
+from hwprices.providers.aws.inventory.regions import currency_of, region_of
 from hwprices.providers.aws.kinds import SPOT
 from hwprices.providers.aws.prices import platforms
 from hwprices.providers.aws.prices.problems import Problem, first_problem
 from hwprices.rows import prices, quarantine
 from hwprices.rows.origin import origins
 from hwprices.rows.prices import PriceRows
+from hwprices.units import Money, Timestamp, WideMoney
 
 VPC_SUFFIX = " (Amazon VPC)"
 
@@ -73,6 +75,41 @@ def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame, currency: str | N
         _refused(quotes.filter(pl.col("reason").is_not_null())),
         {"out_of_scope:superseded_spot_quote": superseded} if superseded else {},
     )
+
+
+def day_rows(pages: Pages, region: str, day: datetime) -> pl.LazyFrame:
+    """Make one row for each type, zone and operating system: what it cost in a day, on average.
+
+    ``hourly`` is the mean, weighted with the time for which each quote held; hourly_low and
+    hourly_high are the lowest and the highest quote. The landed pages have the quotes of the day,
+    and of each market the last one before it. Quotes that cannot be read are left out.
+    """
+    end = day + timedelta(days=1)
+    quotes = _read_quotes(pages, pages.of(SPOT, region)).with_columns(
+        currency=pl.lit(currency_of(region), dtype=pl.String)
+    )
+    valid = quotes.with_columns(*first_problem(_problems())).filter(
+        pl.col("reason").is_null(), pl.col("effective_from") < end
+    )
+    begins = pl.max_horizontal("effective_from", pl.lit(day, dtype=Timestamp))
+    ends = pl.col("effective_from").shift(-1).over(MARKET).fill_null(pl.lit(end, dtype=Timestamp))
+    price = pl.col("hourly").cast(WideMoney)
+    seconds = pl.col("seconds").cast(WideMoney)
+    days = (
+        valid.unique([*MARKET, "effective_from"], keep="first", maintain_order=True)
+        .sort(*MARKET, "effective_from")
+        .with_columns(seconds=(ends - begins).dt.total_seconds())
+        .filter(pl.col("seconds") > 0)
+        .group_by(MARKET, maintain_order=True)
+        .agg(
+            pl.exclude(*MARKET, "hourly").last(),
+            hourly=((price * seconds).sum() / seconds.sum()).cast(Money),
+            hourly_low=pl.col("hourly").min(),
+            hourly_high=pl.col("hourly").max(),
+        )
+    )
+    rows = prices.price_rows(days.lazy(), provider="aws", purchase_option="spot").collect()
+    return rows.with_columns(days["hourly_low"], days["hourly_high"]).lazy()
 
 
 def _read_quotes(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:

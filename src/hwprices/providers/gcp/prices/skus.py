@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -266,8 +267,10 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
         return None, None
 
 
-def read_skus(pages: Pages) -> SkuCatalog:
-    """Read every SKU page of the run.
+def read_skus(pages: Pages, at: datetime | None = None) -> SkuCatalog:
+    """Read every SKU page of the run, with the prices that held at a time; None for the newest.
+
+    SKUs that had no price yet at that time are left out.
 
     Raises:
         UnreadablePageError: a page is not a SKU list. Without one of them parts of machines have no
@@ -280,7 +283,8 @@ def read_skus(pages: Pages) -> SkuCatalog:
     for kind in kinds.SKU_KINDS:
         for page in pages.of(kind):
             listing = _decode(pages, page)
-            lines = _lines(listing.page.skus, descriptions, counts)
+            skus = listing.page.skus if at is None else _at(listing.page.skus, at)
+            lines = _lines(skus, descriptions, counts)
             frames.append(_broken_frame(listing.broken).with_columns(origin(page)))
             members.append(refused_members(listing.new_members, page, "prices"))
             frames.append(_frame(lines).with_columns(origin(page)))
@@ -288,6 +292,44 @@ def read_skus(pages: Pages) -> SkuCatalog:
     refused = frame.filter(pl.col("refused").is_not_null())
     components = frame.filter(pl.col("refused").is_null()).drop("refused")
     return SkuCatalog(components, refused, quarantine.merge_refused(members), dict(counts))
+
+
+def price_days(pages: Pages, begin: datetime) -> list[datetime]:
+    """List the days on which a SKU got another price, in pages with the prices of some time.
+
+    What held at ``begin`` or before counts as of then.
+
+    Raises:
+        UnreadablePageError: a page is not a SKU list, or a SKU has a price without a time.
+    """
+    days = {begin}
+    for kind in kinds.SKU_KINDS:
+        for page in pages.of(kind):
+            with pages.parsing(page):
+                for sku in _decode(pages, page).page.skus:
+                    before = None
+                    for price in sorted(sku.pricing_info, key=_day):
+                        if price.pricing_expression != before:
+                            days.add(max(begin, _day(price)))
+                        before = price.pricing_expression
+    return sorted(days)
+
+
+def _at(skus: Sequence[_Sku], day: datetime) -> list[_Sku]:
+    """Return the SKUs with the one price that held on a day, without those that had none yet."""
+    found = []
+    for sku in skus:
+        before = [price for price in sku.pricing_info if _day(price) <= day]
+        if before:
+            newest = max(before, key=lambda price: price.effective_time or "")
+            found.append(msgspec.structs.replace(sku, pricing_info=[newest]))
+    return found
+
+
+def _day(price: _PricingInfo) -> datetime:
+    """Return the day (UTC) on which a price began to hold."""
+    at = datetime.fromisoformat(price.effective_time or "").astimezone(UTC)
+    return at.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 _NOT_A_MACHINE_PRICE = "not_a_machine_price:"

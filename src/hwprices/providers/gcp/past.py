@@ -1,0 +1,83 @@
+"""Read Google's rates of the past, and compose the prices of today's machines from them.
+
+https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list: ``startTime`` and
+``endTime`` lie in one calendar month in the time zone America/Los_Angeles, and a SKU has one
+pricingInfo for each price it had in it. Which machine types Google sold then it does not say.
+"""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import polars as pl
+
+from hwprices.landing.pages import Unit
+from hwprices.providers import Context, Pages, PastList, PastPrices
+from hwprices.providers.gcp import fetch, kinds
+from hwprices.providers.gcp.normalise import normalise
+from hwprices.providers.gcp.prices.skus import price_days
+
+PACIFIC = ZoneInfo("America/Los_Angeles")
+
+NOT_COMPOSED = ("derived",)
+"""Bases of prices that are left out: a rule of today says nothing about the past."""
+
+
+def lists(context: Context, since: datetime) -> list[PastList]:
+    """List the months that are over, from the one of ``since`` on.
+
+    Raises:
+        SkippedError: no credentials for the billing catalog are configured.
+    """
+    fetch.check_configured(context.settings)
+    month = since.astimezone(PACIFIC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    starts = [month]
+    while starts[-1] <= context.now():
+        starts.append((starts[-1] + timedelta(days=32)).replace(day=1))
+    of_project = kinds.PROJECT_KINDS if context.settings.gcp_project else (kinds.MACHINE_TYPES,)
+    return [
+        PastList(
+            kinds=(*kinds.SKU_KINDS, *of_project),
+            version=f"{begin:%Y%m}",
+            begin=begin.astimezone(UTC),
+            end=end.astimezone(UTC),
+            published=begin.astimezone(UTC),
+            by_region=False,
+            complete=False,
+        )
+        for begin, end in pairwise(starts)
+        if end <= context.now()
+    ]
+
+
+def units(context: Context, past: PastList, region: str) -> list[Unit]:
+    """Return the catalogs of a month, and the machines as they are today."""
+    assert past.end is not None
+    until = past.end - timedelta(seconds=1)
+    span = {"from": f"{past.begin:%Y-%m-%dT%H:%M:%SZ}", "until": f"{until:%Y-%m-%dT%H:%M:%SZ}"}
+    return [
+        Unit("gcp", kind, region, span if kind in kinds.SKU_KINDS else {}) for kind in past.kinds
+    ]
+
+
+def prices(pages: Pages, past: PastList) -> PastPrices:
+    """Compose prices for each day of a month on which a rate began to hold.
+
+    Raises:
+        HwpricesError: a page is not what it should be, altered or missing.
+    """
+    for at in price_days(pages, past.begin):
+        found = [frame.lazy() for frame in _composed(pages, at)]
+        yield at, pl.concat(found).with_columns(basis=pl.lit("recomposed"))
+
+
+def _composed(pages: Pages, at: datetime) -> list[pl.DataFrame]:
+    found: list[pl.DataFrame] = []
+    for part in normalise(pages, at=at):
+        if part.table == "price_components":  # the largest parts; they follow the prices
+            break
+        if part.table == "prices":
+            is_sum = ~pl.col("basis").is_in(NOT_COMPOSED)
+            known = part.collected().frame.lazy().drop_nulls("effective_hourly").filter(is_sum)
+            found.append(known.collect())
+    return found
