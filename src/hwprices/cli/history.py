@@ -77,9 +77,7 @@ def history(
         )
     moves = spot_moves(dataset, answer.rows.filter(purchase_option="spot"))
     limit = call().limit or SHOWN
-    print_lines(
-        of_answer(answer, moves, width=screen_width(), chart=is_screen(), limit=limit)
-    )
+    print_lines(of_answer(answer, moves, width=screen_width(), chart=is_screen(), limit=limit))
 
 
 def is_screen() -> bool:
