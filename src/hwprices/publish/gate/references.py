@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices.publish.gate import limits
-from hwprices.publish.gate.candidate import PRICES
+from hwprices.publish.gate.candidate import PRICES, Candidate
 from hwprices.publish.gate.differences import PURCHASE, Releases
 from hwprices.publish.gate.prices import PLACE, PRICE, REFUSED, SYSTEM, refuse
 
@@ -147,7 +147,7 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     return [*found, refuse(new, "on_demand", depends & ~pl.col("is_refused"), text)]
 
 
-def plain_prices(side, releases: Releases) -> pl.DataFrame:
+def plain_prices(side: Candidate, releases: Releases) -> pl.DataFrame:
     """Return the plain prices of a release with the figures of their machines."""
     return (
         side.table(PRICES)
