@@ -35,7 +35,7 @@ class Release:
 
     release = release_manifest(
         {
-            "aws": provider_entry(origin="sample"),
+            "aws": provider_entry(origin="sample", newest_price="2026-04-20T00:00:00+00:00"),
             "lambda": provider_entry(origin="sample", price_sheet=True),
             "ovh": provider_entry(),
         }

@@ -87,7 +87,7 @@ def test_every_key_that_is_spelled_is_one_that_readers_accept(table, provider, r
         layout.table_file(table),
         layout.table_file(table, f"a{provider}"),
         layout.table_file(table, f"a{provider}", f"a{region}"),
-        layout.empty_table_file(table),
+        layout.arranged_file(table, "000"),
     ):
         assert layout.is_file_of(table, key)
         assert not layout.is_file_of(f"{table}x", key)
