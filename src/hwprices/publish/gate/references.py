@@ -210,9 +210,9 @@ def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
     fixed = new.filter(~IS_PLAIN, ~pl.col("moving"), pl.col("term_months") == 0)
     judged = fixed.join(usd, on=PLACE, how="inner")
     ratio = pl.col("price") / pl.col("plain")
-    low = pl.when(pl.col("purchase_option") == "on_demand").then(0.95).otherwise(0.1)
+    least = pl.when(pl.col("purchase_option") == "on_demand").then(0.95).otherwise(0.1)
     text = pl.format("{} of its plain price", ratio.round_sig_figs(3))
-    yield refuse(judged, "order", ratio < low, text)
+    yield refuse(judged, "order", ratio < least, text)
 
 
 def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:

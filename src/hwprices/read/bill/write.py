@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError, cannot_write
 from hwprices.read.export.cells import to_csv
-from hwprices.read.export.files import workbook
+from hwprices.read.export.workbook import workbook
 from hwprices.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ def history(dataset: Release) -> pl.DataFrame:
         return pl.DataFrame()
     count = pl.col("accelerator_count")
     rows = (
-        mark_placeholders(dataset.scan("price_history"), dataset)
+        mark_placeholders(dataset.scan("price_history"), dataset.scan("prices"))
         .filter(
             ~pl.col("placeholder"),
             pl.col("purchase_option") == "on_demand",
