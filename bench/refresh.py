@@ -1,4 +1,4 @@
-"""Measure a whole `hwprices refresh` of AWS, Azure and Google Cloud from full-size local servers.
+"""Measure a whole refresh of AWS, Azure and Google Cloud from full-size local servers.
 
     python -m bench.refresh                                              at full size, with goals
     python -m bench.refresh --scale 0.125 0.25 [--regions 4] [--minutes 30]   at other sizes

@@ -1,7 +1,7 @@
 """Make what the deployments need: the bucket, the work pool, the deployments and the automations.
 
 Runs once, in compose's service ``setup``; run again it changes nothing but the deployments. The
-bucket apart this is ``hwprices deploy compose``. The flows write where HWPRICES_ROOT says.
+bucket apart this is ``hwprices admin deploy compose``. The flows write where HWPRICES_ROOT says.
 """
 
 import os

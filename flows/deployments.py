@@ -1,4 +1,4 @@
-"""The command ``hwprices deploy``: make what the workers of a set-up in deploy/ need.
+"""The command ``hwprices admin deploy``: make what the workers of a set-up in deploy/ need.
 
 That is a work pool, the deployments of prefect.yaml and the automations, on a Prefect server. Run
 again, the command brings pool and deployments in line with these files, and leaves automations that

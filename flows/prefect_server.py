@@ -277,7 +277,7 @@ def _let_old_runs_be_deleted() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["server"]:  # Prefect's own command, for ``hwprices serve``
+    if sys.argv[1:2] == ["server"]:  # Prefect's own command, for ``hwprices admin serve``
         from prefect.cli import app
 
         lock_before_reading()

@@ -157,7 +157,7 @@ def publish(root: str | None = None, accept: list[str] | None = None) -> Publish
     state NewWords, of type Completed, if vendors have words that the last release did not have and
     that are not known yet; and in the state HeldBack, of type Failed, if the gate held a provider
     back. Called from Python it then raises HeldBackError, and what the gate let through is
-    published. Old releases and collections are deleted then; ``hwprices prune --help`` says which.
+    published. Old releases and collections are deleted then: ``hwprices admin prune --help``.
 
     Raises:
         HwpricesError: another publisher is running, the root is not writable, or

@@ -1,6 +1,6 @@
 """The flow ``refresh``, the main job: collect every provider, then publish.
 
-As a script (``python flows/refresh.py``) this file is the command ``hwprices refresh``.
+As a script (``python flows/refresh.py``) this file is the command ``hwprices admin refresh``.
 """
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""The command ``hwprices serve``: run the schedules of prefect.yaml on this machine.
+"""The command ``hwprices admin serve``: run the schedules of prefect.yaml on this machine.
 
 Starts a Prefect server, makes a process work pool, the deployments and the automations, and starts
 a worker. The flows run in the working directory, and write where HWPRICES_ROOT says, else into
 data/live. Ctrl-C and SIGTERM (``kill``, ``docker stop``, systemd) end all of it, flows that are at
-work too. ``work`` is the command ``hwprices worker``: the worker alone.
+work too. ``work`` is the command ``hwprices admin worker``: the worker alone.
 """
 
 import contextlib
@@ -81,7 +81,7 @@ def _check_port(port: str) -> None:
     if taken:
         raise HwpricesError(
             f"port {port} of this machine is taken",
-            "End what listens there, perhaps another hwprices serve, or set"
+            "End what listens there, perhaps another hwprices admin serve, or set"
             " PREFECT_SERVER_API_PORT.",
         )
 

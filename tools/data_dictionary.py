@@ -21,8 +21,8 @@ HEAD = """# Data dictionary
 
 Written from `schemas/` by `make docs`; do not edit by hand. A column name means the same in every
 table. «null» marks columns that may be null: the value is not known, or there is none. Columns of
-codes link to their [allowed values](#allowed-values). `hwprices coverage --columns` shows in how
-many rows of a release a column has a value, by provider.
+codes link to their [allowed values](#allowed-values). `hwprices show coverage --columns` shows in
+how many rows of a release a column has a value, by provider.
 
 FOCUS names the counterpart in version 1.2 of the FinOps Open Cost and Usage Specification, where
 there is one. `ProviderName` is called `ServiceProviderName` from 1.3 on. `SkuPriceDetails.…` is a

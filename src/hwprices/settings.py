@@ -118,7 +118,7 @@ class Settings(BaseSettings):
         default=30,
         ge=0,
         description="Newest releases kept when older ones are thinned out after each publication"
-        " (hwprices prune --help says what stays); 0 deletes none.",
+        " (hwprices admin prune --help says what stays); 0 deletes none.",
     )
 
     @field_validator("providers", mode="before")

@@ -191,7 +191,7 @@ def test_kinds_that_need_an_account_are_skipped_without_one(settings, provider, 
     assert f"{provider}: nothing to collect, no credentials for {', '.join(kinds)}" in str(
         skipped.value
     )
-    assert f"hwprices preflight --provider {provider}" in str(skipped.value)
+    assert f"hwprices admin preflight --provider {provider}" in str(skipped.value)
 
 
 @pytest.mark.usefixtures("without_account")

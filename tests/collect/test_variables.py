@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from hwprices.cli import app
 from hwprices.collect.preflight import unknown_variables
 
-LISTED = "hwprices refresh --help lists the settings."
+LISTED = "hwprices admin refresh --help lists the settings."
 
 
 def test_a_variable_that_nothing_reads_is_listed_with_the_one_that_is_meant() -> None:

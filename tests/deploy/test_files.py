@@ -263,7 +263,7 @@ def test_every_set_up_waits_for_a_worker_to_end_its_flows(folder, compose) -> No
         "systemd": found(r"ExecStart=/opt/hwprices/bin/(.+)", unit),
         "ecs": found(r"Command: \[(.+)\]", template).replace(",", ""),
     }
-    assert set(command.values()) == {"hwprices worker"}
+    assert set(command.values()) == {"hwprices admin worker"}
     assert "\nKillMode=mixed\n" in unit  # SIGTERM to the command alone: it ends its flows first
     waits = (
         service["stop_grace_period"].removesuffix("s"),

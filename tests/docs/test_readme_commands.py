@@ -32,15 +32,15 @@ PROJECT = Path(__file__).parents[2]
 PROGRAM = ".venv/bin/hwprices"
 
 NOT_RUN = {
-    "hwprices backfill": "asks AWS for its past lists: tests/publish/test_backfill.py has some",
+    "hwprices admin backfill": "asks the vendor: tests/publish/test_backfill.py has one",
     "hwprices recheck citations.txt": "needs citations: tests/read/test_recheck.py has some",
-    "hwprices deploy": "needs a Prefect server: tests/flows/test_automations.py has one",
+    "hwprices admin deploy": "needs a Prefect server: tests/flows/test_automations.py has one",
     "hwprices diff": "needs two releases: tests/publish/test_history_year.py has twelve",
-    "hwprices preflight": "asks the vendors",
-    "hwprices refresh": "starts the pipeline: tests/flows runs it",
+    "hwprices admin preflight": "asks the vendors",
+    "hwprices admin refresh": "starts the pipeline: tests/flows runs it",
     "hwprices report": "writes thousands of pages: tests/read/report writes some",
-    "hwprices serve": "runs until Ctrl-C: tests/flows starts its parts",
-    "hwprices worker": "runs until Ctrl-C: tests/flows/test_worker.py has one",
+    "hwprices admin serve": "runs until Ctrl-C: tests/flows starts its parts",
+    "hwprices admin worker": "runs until Ctrl-C: tests/flows/test_worker.py has one",
     "hwprices admin sheets": "tests/providers checks the sheets",
     "--root s3://": "needs a bucket: tests/publish has one",
     "--root /tmp/prices": "tests/providers/test_new_provider.py does it in a copy of the tree",

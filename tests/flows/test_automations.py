@@ -1,4 +1,4 @@
-"""The automations of deploy/, and what ``hwprices deploy`` makes, on a real Prefect server."""
+"""The automations of deploy/, and what ``admin deploy`` makes, on a real Prefect server."""
 
 import json
 import os
@@ -38,7 +38,7 @@ DOOMED = "doomed"
 
 @pytest.fixture(scope="module")
 def automations(prefect_server: Server, project: Path) -> dict[str, dict[str, Any]]:
-    """Take what ``hwprices serve`` has made; return the automations by name."""
+    """Take what ``hwprices admin serve`` has made; return the automations by name."""
     made = {each["name"]: each for each in prefect_server.filter("automations")}
     file = project / "deploy/prefect/automations.yaml"
     assert set(made) == {each["name"] for each in yaml.safe_load(file.read_text())["automations"]}

@@ -1,4 +1,4 @@
-"""The command ``hwprices refresh``, as far as it goes without Prefect."""
+"""The command ``hwprices admin refresh``, as far as it goes without Prefect."""
 
 import subprocess
 import sys

@@ -144,7 +144,7 @@ class Site:
     cluster: Cluster
 
     def command(self, root: str) -> "subprocess.Popen[str]":
-        """Start ``hwprices refresh`` on the cluster."""
+        """Start ``hwprices admin refresh`` on the cluster."""
         variables = {"HWPRICES_DASK_SCHEDULER": self.cluster.address}
         arguments = ["refresh", "--source", "live", "--root", root, "--strict"]
         for provider in PROVIDERS:

@@ -27,7 +27,7 @@ REGIONS = [f"--region={region}" for region in vendors.AZURE_REGIONS]
 class Seen:
     """What an operator sees of a refresh: the exit status, the screen, and the provider's status.
 
-    ``status_code`` is the exit status of ``hwprices status`` afterwards.
+    ``status_code`` is the exit status of ``hwprices admin status`` afterwards.
     """
 
     code: int

@@ -293,7 +293,7 @@ asyncio.run(main(f"sqlite+aiosqlite:///{sys.argv[1]}"))
 
 @pytest.mark.parametrize(("server", "fails"), [("prefect", True), ("ours", False)])
 def test_two_writers_wait_for_each_other(server: str, fails: bool, tmp_path: Path) -> None:
-    """They gave 26 tracebacks of "database is locked" in two hours of ``hwprices serve``.
+    """They gave 26 tracebacks of "database is locked" in two hours of ``hwprices admin serve``.
 
     Where Prefect's own server no longer fails, ``lock_before_reading`` can go.
     """

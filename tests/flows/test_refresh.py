@@ -56,7 +56,7 @@ def run(
 def run_command(
     server: Server, cwd: Path, *arguments: str, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``hwprices refresh`` with a server that runs already."""
+    """Run ``hwprices admin refresh`` with a server that runs already."""
     command = [sys.executable, "-m", "hwprices", "refresh", *arguments]
     return run(*command, cwd=cwd, environment={**server.environment, **variables})
 

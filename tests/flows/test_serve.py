@@ -1,6 +1,6 @@
-"""The deployments of prefect.yaml, and ``hwprices serve`` as far as it goes without Prefect.
+"""The deployments of prefect.yaml, and ``hwprices admin serve`` as far as it goes without Prefect.
 
-The fixture ``prefect_server`` is ``hwprices serve`` itself, and ends it with SIGTERM.
+The fixture ``prefect_server`` is ``hwprices admin serve`` itself, and ends it with SIGTERM.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""A signal that ends ``hwprices refresh`` leaves no process behind."""
+"""A signal that ends ``hwprices admin refresh`` leaves no process behind."""
 
 import os
 import signal

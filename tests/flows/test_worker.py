@@ -1,4 +1,4 @@
-"""The command ``hwprices worker``: SIGTERM to it alone, as a container gets it, ends its flows."""
+"""``hwprices admin worker``: SIGTERM to it alone, as a container gets it, ends its flows."""
 
 import subprocess
 import sys

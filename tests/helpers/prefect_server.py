@@ -19,14 +19,14 @@ from tests.helpers.flows_environment import clean_environment
 from tests.helpers.nightly import only_at_night
 
 LOG = "serve.log"
-"""What ``hwprices serve`` and its processes print, in the home of ``running_server``."""
+"""What ``hwprices admin serve`` and its processes print, in the home of ``running_server``."""
 
 STOP_SECONDS = 120
-"""More than ``hwprices serve`` takes to end its worker, and its server, or to kill them."""
+"""More than ``hwprices admin serve`` takes to end its worker, and its server, or to kill them."""
 
 PREFECT = [sys.executable, "-m", "prefect"]
 READY_SECONDS = 600
-"""`hwprices serve` is up in half a minute on two quiet cores, and took five on two busy ones."""
+"""`admin serve` is up in half a minute on two quiet cores, and took five on two busy ones."""
 
 NIGHTLY_ON_A_SERVER = [
     pytest.mark.flow,
@@ -42,7 +42,7 @@ NO_SERVER = "http://127.0.0.1:9"
 
 @dataclass(frozen=True)
 class Server:
-    """A running ``hwprices serve``. ``prefect`` runs Prefect's command against its server."""
+    """A running ``hwprices admin serve``. ``prefect`` runs Prefect's command against its server."""
 
     environment: dict[str, str]
     project: Path
@@ -83,7 +83,7 @@ class Server:
 
 @contextmanager
 def running_server(project: Path, home: Path, **variables: str) -> Iterator[Server]:
-    """Run ``hwprices serve`` on a free port; ``home`` gets Prefect's state, the log and the flows.
+    """Run ``admin serve`` on a free port; ``home`` gets Prefect's state, the log and the flows.
 
     ``variables`` are added to the environment of the server, the worker and the flows. No vendor
     can be reached: https goes to a proxy that is not there.
@@ -114,7 +114,7 @@ def free_port() -> int:
 
 @contextmanager
 def serving(server: Server, home: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run ``hwprices serve`` until the block ends, and end it with SIGTERM.
+    """Run ``hwprices admin serve`` until the block ends, and end it with SIGTERM.
 
     A proxy that is not there stands between it and all others, this machine included.
 
@@ -154,13 +154,13 @@ def processes_of(server: Server) -> dict[int, str]:
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait for the line that ``hwprices serve`` prints when all is up."""
+    """Wait for the line that ``hwprices admin serve`` prints when all is up."""
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         if "A run now" in log.read_text():
             return
         time.sleep(0.3)
-    raise AssertionError(f"hwprices serve did not come up:\n{log.read_text()[-2000:]}")
+    raise AssertionError(f"hwprices admin serve did not come up:\n{log.read_text()[-2000:]}")
 
 
 def scheduled_runs(api: str) -> dict[str, int]:

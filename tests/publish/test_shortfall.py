@@ -81,7 +81,8 @@ def test_many_reasons_are_counted() -> None:
     staged = Staged(
         "azure", RUN, "live", (), inputs=inputs(RUN), price_units={"carried": 6}, troubles=troubles
     )
-    assert "retail/r3 has no items, and 2 more: hwprices status)" in status.shortfall_line(staged)
+    line = status.shortfall_line(staged)
+    assert "retail/r3 has no items, and 2 more: hwprices admin status)" in line
 
 
 @pytest.mark.parametrize(

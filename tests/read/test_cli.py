@@ -183,7 +183,8 @@ def test_a_damaged_table_is_an_error_in_one_line(copy: Path, command: list[str])
     assert result.stderr.startswith(f"error: {file} was altered")
     file.unlink()
     assert run(*command, root=copy).stderr == (
-        f"error: {file} is missing. hwprices verify names the files that are missing or altered.\n"
+        f"error: {file} is missing. "
+        "hwprices admin verify names the files that are missing or altered.\n"
     )
 
 
@@ -221,7 +222,7 @@ def test_a_directory_in_the_place_of_a_file_is_an_error_in_one_line(
     result = run(*command, root=copy)
     assert (result.exit_code, result.stderr) == (
         2,
-        f"error: {error}. hwprices verify names the files that are missing or altered.\n",
+        f"error: {error}. hwprices admin verify names the files that are missing or altered.\n",
     )
     verified = run("verify", root=copy)
     assert (verified.exit_code, verified.stderr.strip()) == (1, error)
@@ -677,7 +678,7 @@ def test_a_reader_that_went_away_before_the_last_words_is_no_error() -> None:
 
 
 def test_a_closed_stdout_takes_everything(root: Path) -> None:
-    command = f'"{sys.executable}" -m hwprices releases --root "{root}" >&-'
+    command = f'"{sys.executable}" -m hwprices show releases --root "{root}" >&-'
     result = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
     assert (result.returncode, result.stderr) == (0, b"")
 

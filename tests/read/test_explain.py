@@ -201,7 +201,7 @@ def test_a_price_that_does_not_exist_suggests_where_to_look(dataset: hwprices.Da
         explain.find_prices(dataset, "m5.large", region="mars")
     with pytest.raises(HwpricesError, match=r"with provider gcp\. It has prices in us-east-1"):
         explain.find_prices(dataset, "m5.large", "GCP")
-    with pytest.raises(HwpricesError, match="hwprices coverage"):
+    with pytest.raises(HwpricesError, match="hwprices show coverage"):
         explain.find_prices(dataset, "z9.none")
 
 

@@ -314,7 +314,7 @@ def test_a_damaged_release_is_not_taken_for_a_file_that_cannot_be_written(
     line = " ".join(result.stderr.split())
     assert line.startswith(f"error: {offers} ")
     assert fault in line
-    assert line.endswith("hwprices verify names the files that are missing or altered.")
+    assert line.endswith("hwprices admin verify names the files that are missing or altered.")
     assert not target.exists()
 
 
@@ -445,5 +445,5 @@ def test_a_price_list_of_prices_without_its_columns_is_an_error(
     damaged = hwprices.open(copied)
     for file in damaged.files("prices"):
         pl.DataFrame({"provider": ["aws"]}).write_parquet(file)
-    with pytest.raises(HwpricesError, match=r"^no price list: .* hwprices verify"):
+    with pytest.raises(HwpricesError, match=r"^no price list: .* hwprices admin verify"):
         damaged.focus_sku_prices()

@@ -444,7 +444,7 @@ def test_a_damaged_file_is_named_with_what_to_do(root: Path) -> None:
     result = run("query", "select 1", root=root)
     assert result.exit_code == 2
     assert "error: cannot read table prices: " in result.stderr
-    assert "hwprices verify names the files" in result.stderr
+    assert "hwprices admin verify names the files" in result.stderr
 
 
 HOSTILE = "\x1b]0;title\x07\x1b[2J\x9b31m\u202egpj.exe\u2066 [red]cheap[/red] :smile:"

@@ -1,4 +1,4 @@
-"""``hwprices status``: for people, and for monitors by its exit status."""
+"""``hwprices admin status``: for people, and for monitors by its exit status."""
 
 import json
 import subprocess

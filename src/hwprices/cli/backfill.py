@@ -1,4 +1,4 @@
-"""The command ``hwprices backfill``: the past from the vendor itself."""
+"""The command ``hwprices admin backfill``: the past from the vendor itself."""
 
 from typing import Annotated, Literal
 
@@ -47,9 +47,9 @@ def backfill(
 
     Example:
 
-        hwprices backfill aws --since 2024-01-01 --region us-east-1 --dry-run
+        hwprices admin backfill aws --since 2024-01-01 --region us-east-1 --dry-run
 
-        hwprices backfill gcp --since 2024-01-01 --every quarter
+        hwprices admin backfill gcp --since 2024-01-01 --every quarter
     """
     from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""The command ``hwprices coverage``: what a release has, and how old it is."""
+"""The command ``hwprices show coverage``: what a release has, and how old it is."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -188,7 +188,7 @@ def _age(row: Mapping[str, Any], now: datetime) -> str:
     return f"{number if same_unit else newest} to {oldest}"
 
 
-ALL_WORDS = "hwprices coverage --unknown"
+ALL_WORDS = "hwprices show coverage --unknown"
 
 
 def render_new_words(words: pl.DataFrame, *, most: int | None = None) -> RenderableType:

@@ -1,4 +1,4 @@
-"""The command ``hwprices deploy``. It needs the extra ``hwprices[pipeline]``."""
+"""The command ``hwprices admin deploy``. It needs the extra ``hwprices[pipeline]``."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -49,11 +49,11 @@ def deploy(
     deploy/; docs/operations.md has each in full. PREFECT_API_URL names the server. Run again after
     an update, it renews the deployments; with --notify-url the automations too. Scheduled runs
     write where HWPRICES_ROOT says in the environment of the worker. On one machine, to try,
-    `hwprices serve` does it all.
+    `hwprices admin serve` does it all.
 
     Example:
 
-        hwprices deploy systemd
+        hwprices admin deploy systemd
     """
     from hwprices.flows import deployments
 

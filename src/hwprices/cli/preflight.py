@@ -1,4 +1,4 @@
-"""The command ``hwprices preflight``: what a run will need, and what is missing."""
+"""The command ``hwprices admin preflight``: what a run will need, and what is missing."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,9 +40,9 @@ def preflight(provider: Providers = None) -> None:
 
     Examples:
 
-        hwprices preflight --root data/live
+        hwprices admin preflight --root data/live
 
-        hwprices preflight --provider aws --json
+        hwprices admin preflight --provider aws --json
     """
     from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""The command ``hwprices prune``: delete old releases."""
+"""The command ``hwprices admin prune``: delete old releases."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -60,9 +60,9 @@ def prune(
 
     Examples:
 
-        hwprices prune --keep 10
+        hwprices admin prune --keep 10
 
-        hwprices prune --dry-run
+        hwprices admin prune --dry-run
     """
     from hwprices.publish.prune import RELEASES, Policy, plan
     from hwprices.publish.prune import prune as prune_root

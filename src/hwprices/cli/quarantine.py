@@ -1,4 +1,4 @@
-"""The command ``hwprices quarantine``: what was refused, and why."""
+"""The command ``hwprices admin quarantine``: what was refused, and why."""
 
 import polars as pl
 from rich.console import RenderableType
@@ -21,7 +21,7 @@ def quarantine() -> None:
 
     Example:
 
-        hwprices quarantine
+        hwprices admin quarantine
     """
     groups = overview.quarantine(open_dataset())
     print_frame(groups, lambda rows: render_quarantine(rows, call().limit))

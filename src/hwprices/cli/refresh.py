@@ -1,4 +1,4 @@
-"""The command ``hwprices refresh``: run the flow here, show its progress and what came of it.
+"""The command ``hwprices admin refresh``: run the flow here, show its progress and what came of it.
 
 Prefect takes seconds to import and reads its settings then. It is imported only after the flags
 are checked, its environment is set and the person at the screen has been told.
@@ -170,7 +170,7 @@ def refresh(
 
     Example:
 
-        hwprices refresh --source sample
+        hwprices admin refresh --source sample
     """
     try:
         settings = _checked_settings(source, call().root or None, provider, accept)

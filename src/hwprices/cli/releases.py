@@ -1,4 +1,4 @@
-"""The command ``hwprices releases``: the releases of a dataset."""
+"""The command ``hwprices show releases``: the releases of a dataset."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

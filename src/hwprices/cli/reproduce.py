@@ -1,4 +1,4 @@
-"""The command ``hwprices reproduce``: a release made again from its landed pages."""
+"""The command ``hwprices admin reproduce``: a release made again from its landed pages."""
 
 from typing import Annotated
 
@@ -13,7 +13,8 @@ from hwprices.cli.common import (
 SHARED = ("root", "json")
 
 Version = Annotated[
-    str, typer.Argument(help="Which release; `hwprices releases` lists them.", metavar="VERSION")
+    str,
+    typer.Argument(help="Which release; `hwprices show releases` lists them.", metavar="VERSION"),
 ]
 
 
@@ -26,7 +27,7 @@ def reproduce(version: Version = LATEST) -> None:
 
     Example:
 
-        hwprices reproduce
+        hwprices admin reproduce
     """
     from hwprices.hidden_characters import escaped
     from hwprices.publish.reproduce import reproduce as rebuild

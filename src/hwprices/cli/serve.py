@@ -1,4 +1,4 @@
-"""The command ``hwprices serve``. It needs the extra ``hwprices[pipeline]``."""
+"""The command ``hwprices admin serve``. It needs the extra ``hwprices[pipeline]``."""
 
 SHARED = ()
 
@@ -11,7 +11,7 @@ def serve() -> None:
 
     Example:
 
-        hwprices serve
+        hwprices admin serve
     """
     from hwprices.flows import serve as server
 

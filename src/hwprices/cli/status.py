@@ -1,4 +1,4 @@
-"""The command ``hwprices status``: the status of each provider."""
+"""The command ``hwprices admin status``: the status of each provider."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -38,7 +38,7 @@ def status(max_age: MaxAge = "") -> None:
 
     Example:
 
-        hwprices status --max-age 36h
+        hwprices admin status --max-age 36h
     """
     limit = read_status.parse_age(max_age) if max_age else None
     status = read_status.read(call().place)
@@ -85,7 +85,7 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
     if verdict.status.reason:
         yield verdict.status.reason
     if verdict.status.new_words:
-        yield f"{counted(verdict.status.new_words, 'new word')}: hwprices coverage --unknown"
+        yield f"{counted(verdict.status.new_words, 'new word')}: hwprices show coverage --unknown"
     if verdict.sheet_age is not None:
         stale = ": stale" if verdict.stale else ""
         yield f"price sheet, read {ago(verdict.sheet_age)}{stale}"

@@ -1,4 +1,4 @@
-"""The command ``hwprices verify``: a release against its checksums."""
+"""The command ``hwprices admin verify``: a release against its checksums."""
 
 import polars
 import typer
@@ -24,7 +24,7 @@ def verify(version: ReleaseArgument = LATEST) -> None:
 
     Example:
 
-        hwprices verify
+        hwprices admin verify
     """
     dataset = open_dataset(version)
     faults = dataset.verify()

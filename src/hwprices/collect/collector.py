@@ -196,7 +196,7 @@ class Collector:
         if not chosen and kinds and self._needs_account(units, kinds):
             raise SkippedError(
                 f"{name}: nothing to collect, no credentials for {', '.join(kinds)}",
-                f"hwprices preflight --provider {name} says what is missing.",
+                f"hwprices admin preflight --provider {name} says what is missing.",
             )
         if not chosen:
             raise HwpricesError(

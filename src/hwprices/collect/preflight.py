@@ -230,4 +230,4 @@ def _remedy(name: str, known: list[str]) -> str:
     word, words = name.removeprefix(PREFIX), [one.removeprefix(PREFIX) for one in known]
     if alike := difflib.get_close_matches(word, words, n=1, cutoff=providers.ALIKE):
         return f"Did you mean {PREFIX}{alike[0]}?"
-    return "hwprices refresh --help lists the settings."
+    return "hwprices admin refresh --help lists the settings."

@@ -194,7 +194,7 @@ def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> Hwpri
         )
     return NothingStagedError(
         f"nothing is staged below {store.uri(layout.STAGED)}",
-        "Collect first: hwprices refresh, or the collect flow.",
+        "Collect first: hwprices admin refresh, or the collect flow.",
     )
 
 

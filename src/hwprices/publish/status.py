@@ -230,7 +230,7 @@ NOT_FETCHED = ("failed", "carried")
 """Statuses of units that should have been fetched; skipped ones have nothing to fetch."""
 
 SHOWN = 4
-"""Most reasons in a line; ``hwprices status`` lists every unit."""
+"""Most reasons in a line; ``hwprices admin status`` lists every unit."""
 
 STATUS_CODE = re.compile(r"HTTP (\d{3})\b|\b(\d{3}) (?:GET|POST)\b|\((\d{3})\)")
 """How our client, Google's and boto3's name the status of a vendor's answer."""
@@ -279,7 +279,7 @@ UNCOUNTED = ("skipped", "not_requested")
 def _reasons(missing: Collection[Trouble]) -> str:
     """List the reasons, the most frequent first; those about one unit's content name it."""
     reasons = [reason for reason, _ in Counter(map(_reason, missing)).most_common()]
-    more = f", and {len(reasons) - SHOWN} more: hwprices status" if reasons[SHOWN:] else ""
+    more = f", and {len(reasons) - SHOWN} more: hwprices admin status" if reasons[SHOWN:] else ""
     return ", ".join(reasons[:SHOWN]) + more
 
 

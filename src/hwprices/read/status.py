@@ -69,7 +69,8 @@ def read(root: str) -> Status:
         )
     if data is None:
         raise HwpricesError(
-            f"there is no {file}", "hwprices refresh writes it; or give the dataset with --root."
+            f"there is no {file}",
+            "hwprices admin refresh writes it; or give the dataset with --root.",
         )
     return manifests.decode(data, Status, file=file, remedy="The next refresh writes it anew.")
 

@@ -155,9 +155,9 @@ def read(dataset: Release) -> ReleaseNotes | None:
     data = dataset.store.get(key, manifests.MAX_BYTES)
     if data is None:
         raise HwpricesError(
-            f"{dataset.store.uri(key)} is missing", "hwprices verify lists what else is."
+            f"{dataset.store.uri(key)} is missing", "hwprices admin verify lists what else is."
         )
-    remedy = "hwprices verify lists what else is altered."
+    remedy = "hwprices admin verify lists what else is altered."
     return manifests.decode(data, ReleaseNotes, file=dataset.store.uri(key), remedy=remedy)
 
 

@@ -17,7 +17,7 @@ from hwprices.storage.store import Store
 if TYPE_CHECKING:
     from hwprices.release.manifest import TableFile
 
-DAMAGED = "hwprices verify names the files that are missing or altered."
+DAMAGED = "hwprices admin verify names the files that are missing or altered."
 """What to do if a table cannot be read."""
 
 

@@ -76,7 +76,7 @@ def latest_version(store: Store) -> str | None:
     if data is None:
         return None
     file = store.uri(layout.LATEST_RELEASE)
-    remedy = "Give a version; hwprices releases lists them."
+    remedy = "Give a version; hwprices show releases lists them."
     return manifests.decode(data, LatestRelease, file=file, remedy=remedy).version
 
 
@@ -166,7 +166,7 @@ def instant(when: When) -> datetime:
     except (ValueError, TypeError):
         raise HwpricesError(
             f"{when!a:.40} is no day, time or version",
-            "Write 2026-10-01, 2026-10-01T06:00 or a version; hwprices releases lists them.",
+            "Write 2026-10-01, 2026-10-01T06:00 or a version; hwprices show releases lists them.",
         ) from None
 
 

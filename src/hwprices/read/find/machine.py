@@ -13,8 +13,8 @@ from hwprices.read.find.managed import managed_prices
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
+from hwprices.read.find.spot import spot_moves
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.read.history.spot import spot_moves
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release import age
@@ -120,7 +120,10 @@ def _rows(dataset: "Release", search: Search, overlays: "Overlays | None") -> pl
     collected = marked.select(*columns, "price_reason").collect()
     rows = searching.sort(collected, "price").sort(IS_PLACEHOLDER, maintain_order=True)
     rows = break_even.with_break_even(dataset, rows, search, overlays)
-    moves = spot_moves(dataset, rows.filter(purchase_option="spot")).select("price_id", *MOVES)
+    spot = rows.filter(purchase_option="spot")
+    if spot.is_empty() or "price_history" not in dataset.tables:
+        return rows.with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in MOVES)
+    moves = spot_moves(dataset, spot).select("price_id", *MOVES)
     return rows.join(moves, "price_id", "left", maintain_order="left")
 
 

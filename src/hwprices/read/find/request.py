@@ -280,6 +280,6 @@ def _place(names: ReleaseWords, kind: str, text: str) -> list[tuple[str, str]]:
     if not chosen:
         raise HwpricesError(
             f"no {kind} {text!r} is in this release",
-            did_you_mean(text, known) or "hwprices coverage lists the regions.",
+            did_you_mean(text, known) or "hwprices show coverage lists the regions.",
         )
     return [(place.provider, place.region) for place in chosen]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from hwprices.read.history.intervals import table
+from hwprices.release.release import scan_types
 from hwprices.release.versions import version_time
 
 if TYPE_CHECKING:
@@ -35,11 +35,9 @@ def spot_moves(dataset: "Release", rows: pl.DataFrame) -> pl.DataFrame:
         spot_high; spot_volatility, the standard deviation over time by the mean; and
         spot_below_on_demand, the share of the time in which it was below the on-demand price, null
         without one. Of days of which only the mean is known, the mean is compared.
-
-    Raises:
-        HwpricesError: the release has no price history.
     """
-    every = table(dataset).drop_nulls("effective_hourly")
+    types = set(rows["instance_type"])
+    every = scan_types(dataset, "price_history", types).drop_nulls("effective_hourly")
     known = every.collect_schema().names()
     end = version_time(dataset.version)
     own = (
