@@ -97,7 +97,7 @@ class BillCheck:
         """Write every line with its class, match, price_id and citation; see ``write.write``."""
         from hwprices.read.bill import write
 
-        return write.write(self, target)
+        return write.write(self.lines, self.proofs, self.totals, target)
 
 
 def check(

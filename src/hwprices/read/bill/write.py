@@ -1,7 +1,6 @@
 """Write each line of a checked bill with its match and citation."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -9,9 +8,6 @@ from hwprices.errors import HwpricesError, cannot_write
 from hwprices.read.export.cells import to_csv
 from hwprices.read.export.files import workbook
 from hwprices.storage.scratch import scratch_directory
-
-if TYPE_CHECKING:
-    from hwprices.read.bill.check import BillCheck
 
 COLUMNS = [
     *("file", "line", "class", "provider", "account", "service", "region", "type", "resource"),
@@ -25,8 +21,10 @@ BATCH_ROWS = 100_000
 """Lines of CSV that are made at once: some 100 MB."""
 
 
-def write(check: "BillCheck", target: str | Path) -> Path:
-    """Write all lines as .parquet, .csv or .xlsx.
+def write(
+    lines: pl.LazyFrame, proofs: pl.DataFrame, totals: pl.DataFrame, target: str | Path
+) -> Path:
+    """Write the lines of a ``BillCheck`` as .parquet, .csv or .xlsx.
 
     In CSV a text that a spreadsheet would run as a formula gets an apostrophe; in Excel texts are
     texts.
@@ -38,7 +36,7 @@ def write(check: "BillCheck", target: str | Path) -> Path:
     path = check_target(target)
     suffix = path.suffix.lower()
     rows = (
-        check.lines.join(check.proofs.lazy(), on="tile", how="left")
+        lines.join(proofs.lazy(), on="tile", how="left")
         .select(COLUMNS)
         .with_columns(pl.col("class").cast(pl.String))
     )
@@ -48,7 +46,7 @@ def write(check: "BillCheck", target: str | Path) -> Path:
         elif suffix == ".csv":
             _csv(rows, path)
         else:
-            workbook(path, {"totals": check.totals, "lines": rows.collect(engine="streaming")})
+            workbook(path, {"totals": totals, "lines": rows.collect(engine="streaming")})
     except (OSError, pl.exceptions.ComputeError) as error:
         path.unlink(missing_ok=True)
         raise cannot_write(path, error) from None
