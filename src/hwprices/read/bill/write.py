@@ -24,7 +24,7 @@ BATCH_ROWS = 100_000
 def write(
     lines: pl.LazyFrame, proofs: pl.DataFrame, totals: pl.DataFrame, target: str | Path
 ) -> Path:
-    """Write all lines of a check as .parquet, .csv or .xlsx.
+    """Write the lines of a ``BillCheck`` as .parquet, .csv or .xlsx.
 
     In CSV a text that a spreadsheet would run as a formula gets an apostrophe; in Excel texts are
     texts.
