@@ -567,8 +567,8 @@ def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
     """The sample's spot prices of 2021 stood beside those of 2026 without a word."""
 
     class Older(Dataset):
-        def scan(self, table: str) -> pl.LazyFrame:
-            rows = super().scan(table)
+        def scan_types(self, table: str, types: frozenset[str]) -> pl.LazyFrame:
+            rows = super().scan_types(table, types)
             if table != "prices":
                 return rows
             seen = datetime(2021, 2, 9, 1, 40, tzinfo=UTC)
@@ -658,8 +658,8 @@ def test_a_placeholder_is_no_price_of_a_machine(data: Dataset) -> None:
     """RunPod's 0.50 USD for an MI300X was shown as the cheapest way to rent one."""
 
     class Flagged(Dataset):
-        def scan(self, table: str) -> pl.LazyFrame:
-            rows = super().scan(table)
+        def scan_types(self, table: str, types: frozenset[str]) -> pl.LazyFrame:
+            rows = super().scan_types(table, types)
             if table != "prices":
                 return rows
             spot = pl.when(pl.col("purchase_option") == "spot").then(pl.lit(["placeholder"]))
