@@ -8,7 +8,7 @@ export function machinePage(provider: string, type: string): string {
   return `machine.html#${encodeURIComponent(provider)}/${encodeURIComponent(type)}`;
 }
 
-const SHARDS = 8;
+const SHARDS = 2;
 
 /** The file with the figures of a machine type. */
 export function machineShard(provider: string, type: string): string {

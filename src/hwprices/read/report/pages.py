@@ -110,7 +110,7 @@ def file_name(name: str) -> str:
     return encoded.decode()[:LONGEST_NAME]
 
 
-SHARDS = 8
+SHARDS = 2
 """Files of a provider's machine types; ``tools/page/src/links.ts`` has the same number."""
 
 

@@ -1,9 +1,10 @@
 """Write the files of a report that programs read: Markdown, llms.txt, gpu-offers.json.
 
-Each page of an accelerator or a machine type has a twin in Markdown beside it, made from the tables
-and not from the page. ``gpu-offers.json`` is small enough to be copied into another project: one
-line for each accelerator, provider and purchase option, the cheapest, with its citation.
-``gpu-offers.schema.json`` says what its names mean; they are never renamed (docs/compatibility.md).
+Each page of an accelerator has a twin in Markdown beside it, and each provider one with its machine
+types that have accelerators, made from the tables and not from the pages. ``gpu-offers.json`` is
+small enough to be copied into another project: one line for each accelerator, provider and purchase
+option, the cheapest, with its citation. ``gpu-offers.schema.json`` says what its names mean; they
+are never renamed (docs/compatibility.md).
 """
 
 import json
@@ -16,7 +17,7 @@ import polars as pl
 from hwprices.hidden_characters import escaped
 from hwprices.read.citation import cite_all
 from hwprices.read.find import search as searching
-from hwprices.read.report.pages import MACHINE, SHEET, Machines, file_name
+from hwprices.read.report.pages import MACHINE, SHEET, file_name
 from hwprices.read.summary import provider_title
 from hwprices.release import age
 from hwprices.release.real_prices import REAL, is_private_host
@@ -32,12 +33,9 @@ OFFER_KEY = ["accelerator_id", "provider", "community", "purchase_option", "term
 SCHEMA_FILE = "gpu-offers.schema.json"
 
 
-def files(dataset: Release, machines: Machines = "all") -> Iterator[tuple[str, str]]:
-    """Make the files one by one: each with its path below the report, and its text.
-
-    ``machines``: which machine types have a page.
-    """
-    prices = _prices(dataset, machines)
+def files(dataset: Release) -> Iterator[tuple[str, str]]:
+    """Make the files one by one: each with its path below the report, and its text."""
+    prices = _prices(dataset)
     by_machine = prices.partition_by(MACHINE_KEY, as_dict=True, maintain_order=True)
     sheet = dataset.scan("accelerators").sort("vendor", "name").collect()
     cheapest = _cheapest(prices)
@@ -53,33 +51,41 @@ def files(dataset: Release, machines: Machines = "all") -> Iterator[tuple[str, s
         (row["provider"], row["instance_type"]): row
         for row in dataset.scan("instance_types").collect().iter_rows(named=True)
     }
-    for key in _machines(dataset, machines):
-        row = types.get(key, {})
-        own = by_machine.get(key, prices.clear())
-        yield (machine_path(*key), _machine(dataset, key, row, own, references))
+    for provider, names in _machines(dataset).items():
+        title = provider_title(dataset.release, provider)
+        sections = [
+            f"# {cell(title)}: machine types with accelerators\n\nRelease {dataset.version}. Linux,"
+            " shared tenancy, license included; prices of the machine for an hour.\n"
+        ]
+        for name in names:
+            own = by_machine.get((provider, name), prices.clear())
+            sections.append(_machine(name, types.get((provider, name), {}), own, references))
+        yield (machines_path(provider), "\n".join(sections))
 
 
-def machine_path(provider: str, name: str) -> str:
-    """Return the path of a machine type's Markdown, below the report."""
-    return f"machines/{file_name(provider)}/{file_name(name)}.md"
+def machines_path(provider: str) -> str:
+    """Return the path of the Markdown of a provider's machine types, below the report."""
+    return f"machines/{file_name(provider)}.md"
 
 
-def _machines(dataset: Release, machines: Machines) -> list[tuple[str, str]]:
-    """List the machine types that have a page: those with an offer, priced or not."""
-    offers = dataset.scan("offers")
-    if machines == "accelerators":
-        offers = offers.filter(pl.col("accelerator_count") > 0)
-    return list(offers.select(MACHINE_KEY).unique().sort(MACHINE_KEY).collect().iter_rows())
+def _machines(dataset: Release) -> dict[str, list[str]]:
+    """List the machine types with accelerators that have an offer, priced or not, by provider."""
+    offers = dataset.scan("offers").filter(pl.col("accelerator_count") > 0)
+    listed = offers.select(MACHINE_KEY).unique().sort(MACHINE_KEY).collect()
+    grouped = listed.group_by("provider", maintain_order=True).agg("instance_type")
+    return dict(grouped.iter_rows())
 
 
-def _prices(dataset: Release, machines: Machines) -> pl.DataFrame:
-    """Return the real prices of Linux on shared hardware, the cheapest of each machine first."""
+def _prices(dataset: Release) -> pl.DataFrame:
+    """Return the real prices of machines with accelerators, the cheapest of each machine first.
+
+    They are of Linux on shared hardware.
+    """
     listed = searching.prices(dataset, searching.USUAL).filter(*REAL)
     rows = searching.priced(listed, searching.USUAL).with_columns(
         stale=age.stale(dataset), community=is_private_host()
     )
-    if machines == "accelerators":
-        rows = rows.filter(pl.col("accelerator_count") > 0)
+    rows = rows.filter(pl.col("accelerator_count") > 0)
     return rows.sort(*MACHINE_KEY, "effective_hourly", "region", "price_id").collect()
 
 
@@ -286,18 +292,12 @@ def _rent(offers: pl.DataFrame, references: Mapping[str, str]) -> str:
 
 
 def _machine(
-    dataset: Release,
-    key: tuple[str, str],
-    row: Mapping[str, Any],
-    prices: pl.DataFrame,
-    references: Mapping[str, str],
+    name: str, row: Mapping[str, Any], prices: pl.DataFrame, references: Mapping[str, str]
 ) -> str:
-    provider, name = key
     devices = [
         f"{plain(device['count'])} x {device['accelerator_id'] or device['vendor_name']}"
         for device in row.get("accelerators") or []
     ]
-    about = [provider_title(dataset.release, provider), *devices]
     listed = [
         (
             price["zone"] or price["region"],
@@ -312,12 +312,9 @@ def _machine(
     headings = ["region", "how", "price", "currency", "seen", "citation"]
     return "\n".join(
         [
-            f"# {cell(name)}\n",
-            f"{cell(', '.join(about))}. Release {dataset.version}. Linux, shared tenancy, license"
-            " included; prices of the machine for an hour.\n",
-            "## Prices\n",
+            f"## {cell(name)}\n",
+            f"{cell(', '.join(devices))}\n" if devices else "",
             table(headings, listed) if listed else "No such price is known.\n",
-            "## The machine\n",
             table(["figure", "value"], _facts(MACHINE, row)),
         ]
     )
@@ -330,8 +327,9 @@ def _llms(dataset: Release, sheet: pl.DataFrame) -> str:
         for key, name in sheet.select("accelerator_id", "name").iter_rows()
     ]
     types = [
-        f"- [{cell(name)}]({machine_path(provider, name)}): {provider}"
-        for provider, name in _machines(dataset, "accelerators")
+        f"- [{cell(provider_title(dataset.release, provider))}]({machines_path(provider)}):"
+        f" {cell(', '.join(names))}"
+        for provider, names in _machines(dataset).items()
     ]
     return (
         "# hwprices\n\n"
@@ -344,8 +342,9 @@ def _llms(dataset: Release, sheet: pl.DataFrame) -> str:
         "## Data\n\n"
         "- [gpu-offers.json](gpu-offers.json): the cheapest price of each accelerator, provider and"
         f" purchase option ([schema]({SCHEMA_FILE}))\n\n"
-        "## Accelerators\n\n" + "\n".join(devices) + "\n\n## Machines with accelerators\n\n"
-        "Other machine types have machines/PROVIDER/TYPE.md in a report of their own.\n\n"
+        "## Accelerators\n\n"
+        + "\n".join(devices)
+        + "\n\n## Machines with accelerators\n\n"
         + "\n".join(types)
         + "\n"
     )

@@ -68,5 +68,5 @@ def pages(dataset: Release, machines: Machines = "all") -> Iterator[ReportPage]:
     single = ReportPages(dataset, offers)
     yield from single.accelerators()
     yield from single.machines(machines)
-    for path, text in programs.files(dataset, machines):
+    for path, text in programs.files(dataset):
         yield ReportPage(path, text)
