@@ -151,7 +151,7 @@ def test_a_sample_page_that_was_altered_fails_its_unit(tmp_path, project):
     shutil.copytree(project / "data/sample/aws", tmp_path / "sample/aws")
     settings = load(root=str(tmp_path / "root"), source="sample", sample=str(tmp_path / "sample"))
     unit = Collector("aws", settings).plan()[0]
-    for page in (tmp_path / "sample/aws" / unit.kind / unit.region).glob("*.gz"):
+    for page in (tmp_path / "sample/aws" / unit.kind / unit.region).glob("*.csv.*"):
         page.write_bytes(b"altered")
     result = Collector("aws", settings).fetch(unit)
     assert (result.status, "checksum" in result.reason) == ("failed", True)

@@ -40,6 +40,7 @@ NOT_RUN = {
     "hwprices admin refresh": "starts the pipeline: tests/flows runs it",
     "hwprices report": "writes thousands of pages: tests/read/report writes some",
     "hwprices admin serve": "runs until Ctrl-C: tests/flows starts its parts",
+    "hwprices mcp": "answers until it is stopped: tests/agents asks it",
     "hwprices admin worker": "runs until Ctrl-C: tests/flows/test_worker.py has one",
     "hwprices admin sheets": "tests/providers checks the sheets",
     "--root s3://": "needs a bucket: tests/publish has one",

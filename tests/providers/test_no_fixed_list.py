@@ -15,8 +15,12 @@ from hwprices import providers
 
 CODE = ("src/hwprices", "flows", "schemas", "tools")
 
-ABOUT_SOME = ("providers/", "sample/", "read/gcp/", "crosschecks/", "demo_")
-"""Parts of paths: providers' own folders, and tools that are about some providers by purpose."""
+ABOUT_SOME = (
+    *("providers/", "sample/", "read/gcp/", "crosschecks/", "demo_"),
+    *("read/bill/", "read/export/tools/", "release/database"),
+)
+"""Parts of paths: providers' own folders, and what is about some providers by purpose: bills, files
+of other tools and the names that FOCUS has."""
 
 Collection = ast.List | ast.Tuple | ast.Set | ast.Dict
 

@@ -181,7 +181,7 @@ SCHEMA: Mapping[str, Any] = {
                 ],
                 "properties": {
                     "accelerator": _text("accelerator_id of the table accelerators."),
-                    "provider": _text("Provider: aws, gcp, azure …"),
+                    "provider": _text("Provider: aws, gcp …"),
                     "option": _text("purchase_option: on_demand, spot, reserved, committed_use …"),
                     "term_months": {
                         "type": "integer",
