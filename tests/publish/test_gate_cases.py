@@ -166,7 +166,7 @@ def clouds(sample_root: Path) -> dict[str, Tables]:
     release = read_manifest(store, version)
     tables: dict[str, Tables] = {}
     for name in release.providers:
-        source = choose.from_release(name, release)
+        source = choose.from_release(store, name, release)
         assert source is not None
         frames = choose.scan(store, [source])
         tables[name] = {table: frame.collect() for table, frame in frames.items()}
