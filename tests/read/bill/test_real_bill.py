@@ -9,7 +9,7 @@ from tests.conftest import SHARED
 import hwprices
 from hwprices.read.dataset import Dataset
 
-RECORDED = Path(__file__).parents[2] / "recordings" / "others" / "focus_bill.csv"
+RECORDED = Path(__file__).parents[2] / "recordings" / "bills" / "focus_bill.csv"
 WHOLE = SHARED / "bills" / "focus_1.0_aws_oci_a.csv"
 
 RATE_CODE = r"^[A-Z0-9]{16}\.[A-Z0-9]{10}\.[A-Z0-9]{10}$"
