@@ -53,7 +53,7 @@ def test_a_citation_has_everything_to_trace_the_price(data: hwprices.Dataset) ->
         "sources": [
             {
                 "sku": "SAMPLE2BD1D29050.JRTCKXETXF.6YS6EN2CT7",
-                "page_sha256": "fb063643d94529346e472541cc0c6ffc982d90e29d43c833da9cb7e36fe782b3",
+                "page_sha256": "bd2720531b124b86154907edf02d215b69008e7f86b6e74050e60366c9eb56ce",
             }
         ],
         "url": "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current/"
@@ -115,11 +115,11 @@ ALTERATIONS = {
     "machine": ("p5.48xlarge", "p5.4xlarge"),
     "region": ("aws us-east-1", "aws us-east-2"),
     "purchase option": ("on_demand", "spot"),
-    "page": ("SHA-256 fb0636", "SHA-256 fb0637"),
+    "page": ("SHA-256 bd2720", "SHA-256 bd2721"),
     "day of fetching": ("2026-07-20T", "2026-07-21T"),
     "release at the front": ("hwprices 2026", "hwprices 2025"),
     "price": ("0168", "0169"),
-    "check": (":eadc99a8", ":eadc99a9"),
+    "check": (":d81435a0", ":d81435a1"),
     "beginning cut off": ("hwprices 2026", "2026"),
 }
 

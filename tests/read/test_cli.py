@@ -173,7 +173,7 @@ def test_verify_names_an_altered_file(copy: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("command", [["find", "m0"], ["history", "m0.large"], ["show"]])
+@pytest.mark.parametrize("command", [["find", "m0"], ["price", "m0.large"], ["show"]])
 def test_a_damaged_table_is_an_error_in_one_line(copy: Path, command: list[str]) -> None:
     """polars said "No such file", or "must end with PAR1" without a name, below a traceback."""
     file = next((copy / "releases").rglob("prices/**/*.parquet"))
@@ -207,7 +207,7 @@ def test_a_table_with_other_columns_is_an_error_in_one_line(
 
 @pytest.mark.parametrize(
     "command",
-    [["find", "m0"], ["history", "m0.large"], ["show"], ["query", "from prices"], ["export"]],
+    [["find", "m0"], ["price", "m0.large"], ["show"], ["query", "from prices"], ["export"]],
 )
 def test_a_directory_in_the_place_of_a_file_is_an_error_in_one_line(
     copy: Path, tmp_path: Path, command: list[str]

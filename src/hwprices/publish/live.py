@@ -106,7 +106,7 @@ def ask(
             if not fetched:
                 raise HwpricesError(
                     f"{sought.provider} no longer lists {', '.join(sorted(needed))}",
-                    "Collect again: hwprices refresh.",
+                    "Collect again: hwprices admin refresh.",
                 )
             amount = _read(provider, landing, [*fetched, *kept], sought)
             present = {*needed, *(_key(one.unit) for one in kept)}

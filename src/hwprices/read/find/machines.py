@@ -152,5 +152,6 @@ def near_machines(choices: Iterable[NamedMachine], name: str) -> str:
     if names:
         return f"Did you mean {', '.join(names[:MAX_SUGGESTIONS])}?"
     return (
-        "Either nobody sells it, or its vendor's lists are not in this release: hwprices coverage."
+        "Either nobody sells it, or its vendor's lists are not in this release:"
+        " hwprices show coverage."
     )
