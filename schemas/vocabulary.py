@@ -160,8 +160,7 @@ BASES = Vocabulary(
         "listed": "The vendor states this number.",
         "composed": "The sum of the parts in price_components, each of which the vendor states.",
         "derived": "Follows from another price by the vendor's published rule.",
-        "recomposed": "The sum of what the parts of today's machine cost in the past, as the vendor"
-        " states it; whether the machine was sold then is not known.",
+        "recomposed": "The sum of past prices of the parts that today's machine has.",
     },
 )
 

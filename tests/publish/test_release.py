@@ -155,7 +155,7 @@ def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     make.stage_frames(store, "r1", make.world(provider="gcp"), provider="gcp")
     publish(store)
-    make.stage_frames(store, "r2", make.world(100))  # two thirds of aws gone
+    make.stage_frames(store, "r2", make.world(price="100"))  # a thousand times as much
     make.stage_frames(store, "r2", make.world(301, provider="gcp"), provider="gcp")
     outcome = publish(store, minutes=5)
     data = hwprices.open(tmp_path)

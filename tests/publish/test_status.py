@@ -90,7 +90,7 @@ def test_equal_tables_are_unchanged_and_still_a_success(store):
 def test_a_provider_held_back_keeps_the_time_of_its_last_success(store):
     make.stage_frames(store, FIRST, make.world())
     publish(store)
-    make.stage_frames(store, SECOND, make.world(100))
+    make.stage_frames(store, SECOND, make.world(price="100"))  # a thousand times as much
     published = publish(store, hours=24)
     now = entry(store)
     assert (published.new, list(published.held_back)) == (False, ["aws"])

@@ -129,7 +129,16 @@ def named_files(root: Path) -> set[str]:
     runs = [landing.run("aws", run_id) for run_id in landing.runs("aws")]
     return {
         *listed,
-        *(f"{release}/{name}" for name in ("manifest.json", "datapackage.json", "croissant.json")),
+        *(
+            f"{release}/{name}"
+            for name in (
+                "manifest.json",
+                "datapackage.json",
+                "croissant.json",
+                "names.parquet",
+                "parts.json",
+            )
+        ),
         *(f"{release}/{name}" for name in layout.NOTES),
         layout.CHANGELOG,
         *("latest.json", "status.json", ".publish.lock", ".status.lock"),

@@ -130,6 +130,8 @@ def test_the_json_of_a_release_keeps_its_fields():
         "gate",
         "inputs",
         "price_sheet",
+        "newest_price",
+        "content_sha256",
     ]
     assert list(release["tables"]["prices"]) == ["rows", "bytes", "files"]
     assert release["created_at"] == "2026-08-01T04:17:00+00:00"

@@ -26,8 +26,9 @@ def test_check_prints_coverage_first_and_writes_all_lines(tmp_path: Path) -> Non
 def test_both_actions_print_json() -> None:
     _, checked, _ = run("check", str(RECORDED), "--json")
     answer = json.loads(checked)
-    assert answer["coverage"][0]["lines_checked"] == 0
+    assert answer["coverage"][0]["lines_checked"] == 1
     assert {row["class"] for row in answer["totals"]} == {
+        "commitment",
         "no_price_then",
         "not_collected",
         "not_usage",
