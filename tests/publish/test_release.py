@@ -172,12 +172,10 @@ def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path):
         "gcp",
     ]  # the kept provider's regions too
     assert data.regions.filter(pl.col("provider") == "aws").collect()["country"].to_list() == ["US"]
-    # the types have left every list of the provider: too many to have been retired in a day
-    assert {r.check for r in outcome.results if r.outcome == "stop"} == {"retired"}
-    publish(store, minutes=10, accepted=["aws:retired"])
-    assert (
-        hwprices.open(tmp_path).prices.filter(pl.col("provider") == "aws").collect().height == 100
-    )
+    assert {r.check for r in outcome.results if r.outcome == "stop"} == {"factor"}
+    publish(store, minutes=10, accepted=["aws:factor"])
+    prices = hwprices.open(tmp_path).prices.filter(provider="aws").collect()
+    assert prices["hourly"].unique().to_list() == [Decimal("100")]
 
 
 def test_nothing_staged_says_what_to_do(store):

@@ -120,7 +120,7 @@ def test_gpuhunt_answers_thirty_questions_as_find_does(
         chosen = ours.get(query.get("provider", ""), providers)
         found = sold(data, question["words"], provider=chosen, **options)
         expected = (
-            found.filter(whole, pl.col("vcpus").is_not_null())
+            found.filter(whole, pl.col("vcpus", "memory_gib").is_not_null())
             .group_by(*KEY, "purchase_option")
             .agg(pl.col("effective_hourly").min())
         )
