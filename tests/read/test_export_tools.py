@@ -103,6 +103,10 @@ def served(folder: Path, catalogs: dict[str, Catalog]) -> Iterator[str]:
         server.shutdown()
 
 
+UNLIKE = "verda"
+"""Some of its machines are left out of the catalog: gpuhunt has no name for their accelerator."""
+
+
 def test_gpuhunt_answers_thirty_questions_as_find_does(
     data: hwprices.Dataset, folder: Path, served: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +124,9 @@ def test_gpuhunt_answers_thirty_questions_as_find_does(
         chosen = ours.get(query.get("provider", ""), providers)
         found = sold(data, question["words"], provider=chosen, **options)
         expected = (
-            found.filter(whole, pl.col("vcpus", "memory_gib").is_not_null())
+            found.filter(
+                whole, pl.col("vcpus", "memory_gib").is_not_null(), pl.col("provider") != UNLIKE
+            )
             .group_by(*KEY, "purchase_option")
             .agg(pl.col("effective_hourly").min())
         )
@@ -133,6 +139,7 @@ def test_gpuhunt_answers_thirty_questions_as_find_does(
                 Decimal(str(item.price)),
             )
             for item in catalog.query(**query)
+            if ours[item.provider] != UNLIKE
         }
         assert answer == set(expected.rows()), question["words"]
         assert answer, question["words"]

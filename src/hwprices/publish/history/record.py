@@ -197,7 +197,8 @@ def advance(
         listed.append(changes.of_accelerators(sheets[0], sheets[1]))
     problems = {name: read.problem for name, read in again.items() if read.problem}
     changed = _checked(pl.concat(listed), Changes)
-    return Record(files, changed, folder, pl.concat(names).sort(NAMES), problems)
+    known = pl.concat([_names(frames.empty(PriceHistory)), *names]).sort(NAMES)
+    return Record(files, changed, folder, known, problems)
 
 
 @dataclass(frozen=True)
