@@ -197,8 +197,7 @@ def advance(
         listed.append(changes.of_accelerators(sheets[0], sheets[1]))
     problems = {name: read.problem for name, read in again.items() if read.problem}
     changed = _checked(pl.concat(listed), Changes)
-    known = pl.concat([_names(frames.empty(PriceHistory)), *names]).sort(NAMES)
-    return Record(files, changed, folder, known, problems)
+    return Record(files, changed, folder, pl.concat(names).sort(NAMES), problems)
 
 
 @dataclass(frozen=True)
@@ -232,7 +231,7 @@ class _Carry:
         older = self.backfilled.select(arrange.TYPE)
         types = pl.concat([self.rows.select(arrange.TYPE), older, *now])
         counted = types.group_by(arrange.TYPE).len().collect(engine="streaming")
-        counts: dict[str, int] = dict(counted.iter_rows())
+        counts: dict[str, int] = dict(counted.iter_rows()) or {"": 0}  # one piece without rows
         units = self._first_observed()
         yield from in_parallel(
             lambda batch: self._piece(*batch, past, units),
