@@ -882,19 +882,21 @@ def test_a_question_is_asked_whole(release: Release) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "machine", "command"),
+    ("model", "precision", "machine", "command"),
     [
-        ("llama-3.3-70b", "p5.48xlarge", r"vllm serve meta-llama/Llama-3.3-70B-Instruct .*fp8"),
-        ("llama-3.1-70b", "p5.48xlarge", r"vllm serve \S+ --tensor-parallel-size [248] "),
-        ("gpt-oss-120b", "p5.48xlarge", r"vllm serve MODEL (?!.*--quantization)"),
-        ("llama-3.1-8b", "ct6e-standard-4t", None),
+        ("llama-3.3-70b", None, "p5.48xlarge", r"vllm serve meta-llama/Llama-3\.3-70B\S+ .*fp8"),
+        ("llama-3.3-70b", "bf16", "p5.48xlarge", r"vllm serve meta-llama/(?!.*--quantization)"),
+        # vLLM makes no INT8 of published weights: they must have been quantized before
+        ("llama-3.3-70b", "int8", "p5.48xlarge", r"vllm serve MODEL (?!.*--quantization)"),
+        ("gpt-oss-120b", None, "p5.48xlarge", r"vllm serve MODEL (?!.*--quantization)"),
+        ("llama-3.1-8b", None, "ct6e-standard-4t", None),
     ],
 )
 def test_a_command_of_vllm_fits_the_machine(
-    release: Release, model: str, machine: str, command: str | None
+    release: Release, model: str, precision: str | None, machine: str, command: str | None
 ) -> None:
     """All accelerators work, the lengths are the question's, and others than GPUs have none."""
-    answer = recommend(model, dataset=release, limits=Limits(region=None)).filter(machine=machine)
+    answer = recommend(model, precision=precision, dataset=release).filter(machine=machine)
     written = answer["serve_command"][0]
     if command is None:
         assert written is None

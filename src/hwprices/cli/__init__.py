@@ -102,23 +102,24 @@ class Commands(TyperGroup):
     """Commands of the files in this folder, listed in sections."""
 
     sections: ClassVar[dict[str, dict[str, str]]] = SECTIONS
-    callable: ClassVar[dict[str, str]] = COMMANDS
-    shown: ClassVar[dict[str, str]] = SHOWN
+    second_words: ClassVar[dict[str, str]] = SHOWN
+    unlisted: ClassVar[dict[str, str]] = ADMIN
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the names of the commands, for completion and the reference."""
-        return [name for section in (*self.sections.values(), self.shown) for name in section]
+        listed = (*self.sections.values(), self.second_words)
+        return [name for section in listed for name in section]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import a command; None if there is none of this name.
+        """Import a command; None for an unknown name.
 
         A file may have ``SETTINGS``, those of ``typer.Typer.command``, and ``SHARED``, the names of
         the shared options that the command takes.
         """
-        if cmd_name == "admin" and type(self) is Commands:
-            return Admin(name="admin", help=ADMIN_HELP, no_args_is_help=True, rich_markup_mode=None)
-        if cmd_name not in self.callable:
+        if cmd_name not in (*self.list_commands(ctx), *self.unlisted):
             return None
+        if cmd_name == "admin":
+            return Admin(name="admin", help=ADMIN_HELP, no_args_is_help=True, rich_markup_mode=None)
         name = cmd_name.replace("-", "_")
         with missing_part():
             module = import_module(f"hwprices.cli.{name}")
@@ -131,7 +132,7 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command of a call; ``show releases`` and ``show coverage`` are two words."""
-        if args[0] == "show" and len(args) > 1 and args[1] in SHOWN:
+        if args[0] == "show" and len(args) > 1 and args[1] in self.second_words:
             name, command, rest = super().resolve_command(ctx, args[1:])
             return f"show {name}", command, rest
         return super().resolve_command(ctx, args)
@@ -150,8 +151,8 @@ class Admin(Commands):
     """The commands of those who run the pipeline."""
 
     sections: ClassVar[dict[str, dict[str, str]]] = {"Commands": ADMIN}
-    callable = ADMIN
-    shown: ClassVar[dict[str, str]] = {}
+    second_words: ClassVar[dict[str, str]] = {}
+    unlisted: ClassVar[dict[str, str]] = {}
 
 
 app = typer.Typer(

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -127,7 +127,7 @@ def shared_options(names: Sequence[str] = SHARED) -> list[Any]:
             bool, typer.Option("--csv", help="Print CSV, for spreadsheets and programs.")
         ] = False,
     ) -> None:
-        """Have the options that typer makes of this signature."""
+        """Only its signature is used: typer makes the options of it."""
 
     app = typer.Typer(add_completion=False)
     app.command()(options)
@@ -142,13 +142,12 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return its own options and the shared ones."""
-        own = super().get_params(ctx)
-        return [*own[:-1], *self._shared_options(), *own[-1:]]
+        *own, the_help = super().get_params(ctx)
+        return [*own, *self._shared_options, the_help]
 
+    @cached_property
     def _shared_options(self) -> list[Any]:
-        if not hasattr(self, "_made"):
-            self._made = shared_options(self.shared)
-        return self._made
+        return shared_options(self.shared)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; it finds the values of shared options in ``call``.
@@ -156,7 +155,7 @@ class Command(TyperCommand):
         Raises:
             HwpricesError: JSON and CSV are requested at once.
         """
-        names = [option.name for option in self._shared_options()]
+        names = [option.name for option in self._shared_options]
         values = {name: ctx.params.pop(name) for name in names}
         asked = Call(**{name: value for name, value in values.items() if value})
         _call.set(asked)
@@ -167,7 +166,7 @@ class Command(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options below the name of their panel, and a line that names the shared."""
         panels: dict[str, list[tuple[str, str]]] = {}
-        shared = [option.opts[0] for option in self._shared_options()]
+        shared = [option.opts[0] for option in self._shared_options]
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and param.opts[0] not in shared:

@@ -31,6 +31,7 @@ from hwprices.read.recommend import media, places, tokens
 from hwprices.read.recommend.exclusions import PRIVATE_HOST
 from hwprices.read.recommend.job import Job, make_job
 from hwprices.read.recommend.question import Limits, Question, Serving
+from hwprices.read.recommend.serve_command import PLACEHOLDER
 
 SHARED = ("root", "version", "json", "csv")
 
@@ -373,7 +374,7 @@ def recommend(
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands beside the ranking of machines for a service.
+    """What is shown beside the ranking of machines for a service.
 
     ``alone``: the machines to rent for one user, the fastest first.
     """
@@ -383,7 +384,7 @@ class Beside:
 
 
 def _beside(dataset: Dataset, question: Question) -> Beside | None:
-    """Answer what is asked beside; None where the question is not of a service of a model."""
+    """Rank for one user too; None where the question is not about serving a language model."""
     if question.workload != "inference" or media.benchmark(str(question.model_parameters)):
         return None
     one = replace(
@@ -496,7 +497,7 @@ def render_recommendation(
     Above them stands what the answer assumes; below them ``notes``, and ``excluded`` of those left
     out, with the reason. A figure that no machine has (hours, for inference) gets no column.
     ``ownership`` is that of the answer: it says how long a machine to buy is used. ``beside``: what
-    stands beside the ranking.
+    is shown beside the ranking.
     """
     recommended = frame.filter(pl.col("excluded").is_null())
     left_out = frame.drop_nulls("excluded")
@@ -582,6 +583,9 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
     yield table(headings, rows, right=headings[3:], wrap=["machine"], least=["where"])
     if command := serving["serve_command"][0]:
         yield Text(f"Start it: {command}\n", no_wrap=True, overflow="ignore")
+        if f" {PLACEHOLDER} " in command:
+            stored = serving["precision"][0]
+            yield f"{PLACEHOLDER}: the repository or folder of the weights, in {stored}."
 
 
 MOST_VENDORS = 5  # of tokens: those worth a second look

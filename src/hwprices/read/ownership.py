@@ -137,7 +137,7 @@ def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
     )
 
 
-OLD_PRICE = "4y"
+OLD_PRICE_YEARS = 4
 """Age of a price to buy, on the day when its row was last read, after which it answers nothing. A
 choice of this project: two generations of accelerators, of about two years each."""
 
@@ -180,7 +180,7 @@ NOT_COMPARED = {
     "needs_host": "are parts that need a host",
     "no_price": "have no known price",
     "other_currency": "are priced in another currency (--usd-per)",
-    "old_price": "have no price of the last 4 years",
+    "old_price": f"have no price of the last {OLD_PRICE_YEARS} years",
     "power_unknown": "have no known power",
     "not_rented": "have an accelerator that no cloud prices",
     "no_accelerator": "have no accelerator",
@@ -212,8 +212,8 @@ def break_even(
     counts hours of use, break_even_years the calendar at that utilisation; they may be more than
     the machine's life. Both are null where no cloud sells the accelerator, where the electricity
     alone costs more than the cloud, for a part that needs a host (``complete`` is false) and where
-    the price to buy is older than OLD_PRICE: these are never ranked. not_compared is the code of
-    why there is none, a key of NOT_COMPARED; null where there is one, or where the electricity
+    the price to buy is older than OLD_PRICE_YEARS: these are never ranked. not_compared is the code
+    of why there is none, a key of NOT_COMPARED; null where there is one, or where the electricity
     alone costs more.
 
     The same of the cheapest commitment of one and of three years in a data center is in
@@ -308,12 +308,12 @@ def _not_compared() -> pl.Expr:
 
 
 def has_old_price() -> pl.Expr:
-    """Return whether a machine has a price to buy, and none of the last OLD_PRICE or without day.
+    """Return whether the price to buy is older than OLD_PRICE_YEARS, or of an unknown day.
 
-    It is what the machine cost when it was new: nobody sells it at that price.
+    That is what the machine cost when it was new: nobody sells it at that price.
     """
     c = pl.col
-    is_recent = c.price_date >= c.as_of.dt.offset_by(f"-{OLD_PRICE}")
+    is_recent = c.price_date >= c.as_of.dt.offset_by(f"-{OLD_PRICE_YEARS}y")
     return c.price.is_not_null() & ~is_recent.fill_null(False)
 
 

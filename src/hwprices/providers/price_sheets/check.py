@@ -15,7 +15,7 @@ from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.specs.sheets import load
 
 READ_AGAIN = timedelta(days=60)
-"""A month before a sheet is stale (``STALE_AFTER``), so that there is time to read its page."""
+"""A month before a sheet is stale (``STALE_AFTER``): its page can be read in time."""
 
 Key = tuple[str, str, str]
 """Region, machine type and purchase option of a price."""

@@ -5,6 +5,7 @@ from typing import Final
 
 import polars as pl
 
+from hwprices.read.ownership import OLD_PRICE_YEARS
 from hwprices.read.recommend.estimates import MOST_COPIES
 from hwprices.read.recommend.job import Job
 from hwprices.read.recommend.question import Limits
@@ -69,7 +70,7 @@ def sentences(limits: Limits, job: Job | None) -> dict[str, pl.Expr]:
         "not_for_models": pl.format("{} does not run such models", device),
         "memory_unknown": lit("its memory is not known"),
         "no_accelerator": lit("it has no accelerator"),
-        "old_price": lit("it has no price to buy of the last 4 years"),
+        "old_price": lit(f"it has no price to buy of the last {OLD_PRICE_YEARS} years"),
         "needs_host": lit("it is a part that needs a host"),
         "other_currency": pl.format("priced in {}", col.currency),
         "other_option": lit(f"not sold {limits.option.replace('_', ' ')}; ask with --option any"),

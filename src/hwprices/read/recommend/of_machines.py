@@ -33,6 +33,7 @@ def with_model(dataset: Tables, machines: pl.DataFrame, model: str) -> pl.DataFr
         tokens_from="basis",
         does_not_serve=pl.when(pl.col("tokens_per_second_low").is_null()).then("excluded"),
     )
+    # of a community host and a data center's machine with one name, the ranked one comes first
     return machines.join(
         figures.unique(["provider", "instance_type"], keep="first", maintain_order=True),
         ["provider", "instance_type"],

@@ -1,6 +1,6 @@
 """Write the command that serves a model on a machine with vLLM.
 
-Options: https://docs.vllm.ai/en/stable/cli/serve/. "Not yet run": it follows the documentation.
+Options: https://docs.vllm.ai/en/stable/cli/serve/. The commands follow it; none has been run.
 """
 
 import re
@@ -14,16 +14,22 @@ REPOSITORY = re.compile(r"https://huggingface\.co/(?!docs/|blog/|spaces/)([^/]+/
 """The page of a model at Hugging Face, whose last two parts vLLM takes as its name."""
 
 VENDORS = ("nvidia-", "amd-")
-"""Makers of accelerators that vLLM itself supports; others need a plug-in of theirs."""
+"""Makers of the GPUs that vLLM itself supports; other accelerators need a plug-in:
+https://docs.vllm.ai/en/stable/getting_started/installation/"""
 
 PLACEHOLDER = "MODEL"
+
+PUBLISHED_FORMATS = ("fp8", "bf16", "fp16")
+"""Formats in which weights are published, or which vLLM makes of them while it loads them:
+https://docs.vllm.ai/en/stable/features/quantization/fp8/."""
 
 
 def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Add ``serve_command``: null in a training, and on accelerators of other makers.
 
-    MODEL in it stands for the weights where their repository is not known. A machine with more
-    accelerators than a copy of the model needs runs several copies.
+    MODEL in it is to be replaced by the weights: their repository is not known, or they must have
+    been quantized before. A machine with more accelerators than a copy of the model needs runs
+    several copies.
     """
     col, lit = pl.col, pl.lit
     if job.is_training:
@@ -31,9 +37,13 @@ def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     copies = (col.accelerator_count // col.accelerators_per_copy).clip(1)
     users = (col.concurrency / (col.nodes / col.nodes_needed) / copies).ceil().clip(1)
     needs_flag = (col.precision == "fp8") & lit(job.model.released_format is None)
+    is_published = lit(job.model.released_format is not None) | col.precision.is_in(
+        PUBLISHED_FORMATS
+    )
+    name = pl.when(is_published).then(lit(_repository(job.model.name))).otherwise(lit(PLACEHOLDER))
     cached = job.question.serving.kv_precision
     parts = [
-        pl.format("vllm serve {}", lit(_repository(job.model.name))),
+        pl.format("vllm serve {}", name),
         _option("tensor-parallel-size", col.accelerators_per_copy, col.accelerators_per_copy > 1),
         _option("pipeline-parallel-size", col.nodes_needed, col.nodes_needed > 1),
         _option("data-parallel-size", copies, copies > 1),

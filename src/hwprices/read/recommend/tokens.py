@@ -1,7 +1,7 @@
 """Prices of tokens to buy, beside machines to rent and to own.
 
 They are those of the package genai-prices (https://github.com/pydantic/genai-prices, MIT), which
-says of itself that they "will not be 100 % accurate": they are of no release of ours.
+says of itself that they "will not be 100 % accurate": none of them is in a release of ours.
 """
 
 import re
@@ -22,7 +22,7 @@ SOURCE = "genai-prices"
 MILLION = 1_000_000
 
 NOT_SOLD = (":free", ":batch")
-"""Ends of names that are no service of their own."""
+"""Ends of names of offers that cannot be relied on, or are not for a service."""
 
 SPEEDS = re.compile(r"([-_](turbo|versatile|fast|fp8|bf16|maas))+$", re.IGNORECASE)
 """What vendors add to the name of a model for how they run it."""
@@ -59,13 +59,12 @@ def token_prices(job: Job, now: datetime) -> list[TokenPrice]:
         return []
     from genai_prices import data
 
-    found = []
+    wanted, found = squeeze(job.model.name), []
     for provider in data.providers:
         prices = [
             _price(job, provider, model, now)
             for model in provider.models
-            if _is_sold(model)
-            and squeeze(job.model.name) == squeeze(of_repository(SPEEDS.sub("", model.id)))
+            if _is_sold(model) and squeeze(of_repository(SPEEDS.sub("", model.id))) == wanted
         ]
         found += sorted(filter(None, prices), key=lambda price: price.blended)[:1]
     return sorted(found, key=lambda price: (price.blended, price.vendor))
@@ -74,7 +73,7 @@ def token_prices(job: Job, now: datetime) -> list[TokenPrice]:
 def _price(job: Job, provider: "Provider", model: "ModelInfo", now: datetime) -> TokenPrice | None:
     from genai_prices import Usage
 
-    inputs, outputs = round(job.input_tokens), round(job.output_tokens)
+    inputs, outputs = (max(1, round(n)) for n in (job.input_tokens, job.output_tokens))
     usage = Usage(input_tokens=inputs, output_tokens=outputs)
     asked = model.calc_price(usage, provider, genai_request_timestamp=now)
     if not asked.total_price:
@@ -101,7 +100,7 @@ def crossing(
     ``tokens_per_second``: of output, what the machine promises. None where it costs more even
     when it is full.
     """
-    tokens = job.input_tokens + job.output_tokens
-    per_request = float(price.blended) * tokens / 1e6
-    requests = float(usd_per_hour) / 3600 / per_request
+    tokens = Decimal(repr(job.input_tokens + job.output_tokens))
+    per_request = price.blended * tokens / MILLION
+    requests = float(usd_per_hour / 3600 / per_request)
     return requests if requests <= tokens_per_second / job.output_tokens else None
