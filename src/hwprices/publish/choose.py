@@ -161,7 +161,7 @@ def _choose_one(
     new = from_staging(staged)
     judgement = gate.judge(
         _completed(_candidate(store, new), footprint),
-        _candidate(store, old) if old else None,
+        _completed(_candidate(store, old), footprint) if old else None,
         accepted,
         past=past_prices(store, past.quarter, provider, past.now),
         held_before=held_before,
@@ -338,6 +338,7 @@ def _candidate(store: Store, source: Source) -> gate.Candidate:
 
 
 def _completed(candidate: gate.Candidate, footprint: pl.DataFrame) -> gate.Candidate:
+    """Fill in the regions as a release does, so that both sides have the sheet's figures."""
     regions = join.regions(candidate.table("regions"), footprint)
     return replace(candidate, tables={**candidate.tables, "regions": regions.lazy()})
 
