@@ -156,11 +156,18 @@ def test_rows_that_were_only_seen_later_make_no_release(store, tmp_path):
     assert [r["version"] for r in hwprices.releases(tmp_path)] == ["20260801T041700Z"]
 
 
-def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path):
+@pytest.mark.parametrize(
+    ("count", "price", "check"),
+    [
+        (100, "0.1", "retired"),  # two thirds of the types have left every list of the provider
+        (300, "100", "factor"),  # a thousand times as much
+    ],
+)
+def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path, count, price, check):
     make.stage_frames(store, "r1", make.world())
     make.stage_frames(store, "r1", make.world(provider="gcp"), provider="gcp")
     publish(store)
-    make.stage_frames(store, "r2", make.world(price="100"))  # a thousand times as much
+    make.stage_frames(store, "r2", make.world(count, price=price))
     make.stage_frames(store, "r2", make.world(301, provider="gcp"), provider="gcp")
     outcome = publish(store, minutes=5)
     data = hwprices.open(tmp_path)
@@ -177,10 +184,10 @@ def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path):
         "gcp",
     ]  # the kept provider's regions too
     assert data.regions.filter(pl.col("provider") == "aws").collect()["country"].to_list() == ["US"]
-    assert {r.check for r in outcome.results if r.outcome == "stop"} == {"factor"}
-    publish(store, minutes=10, accepted=["aws:factor"])
+    assert {r.check for r in outcome.results if r.outcome == "stop"} == {check}
+    publish(store, minutes=10, accepted=[f"aws:{check}"])
     prices = hwprices.open(tmp_path).prices.filter(provider="aws").collect()
-    assert prices["hourly"].unique().to_list() == [Decimal("100")]
+    assert prices["hourly"].to_list() == [Decimal(price)] * count
 
 
 def test_nothing_staged_says_what_to_do(store):

@@ -87,10 +87,15 @@ def test_equal_tables_are_unchanged_and_still_a_success(store):
     assert now["release"] == "20260801T041700Z"
 
 
-def test_a_provider_held_back_keeps_the_time_of_its_last_success(store):
+@pytest.mark.parametrize(
+    "world",
+    [make.world(100), make.world(price="100")],
+    ids=["two thirds gone", "a thousand times as much"],
+)
+def test_a_provider_held_back_keeps_the_time_of_its_last_success(store, world):
     make.stage_frames(store, FIRST, make.world())
     publish(store)
-    make.stage_frames(store, SECOND, make.world(price="100"))  # a thousand times as much
+    make.stage_frames(store, SECOND, world)
     published = publish(store, hours=24)
     now = entry(store)
     assert (published.new, list(published.held_back)) == (False, ["aws"])

@@ -96,8 +96,11 @@ def judge(
         )
         return Judgement(new, old, (result,), frames.empty(Held))
     comparable = old if old is not None and old.origin == new.origin else None
-    is_ahead = now is not None and new.last_seen > now + limits.CLOCK
-    is_older = comparable is not None and new.seen < comparable.seen - limits.CLOCK
+    # after a clock was set back, the pages of today are older than those published
+    times = [now] if now else []
+    times += [comparable.seen] if comparable else []
+    is_ahead = now is not None and new.last_seen > max(times) + limits.CLOCK
+    is_older = comparable is not None and new.seen < min(times) - limits.CLOCK
     if (is_ahead or is_older) and not {"older", held.ALL} & set(names):
         days = [f"{one:%Y-%m-%d}" for one in (new.last_seen, (comparable or new).seen)]
         text = "the pages are of {}, those published of {}".format(*days)
@@ -168,14 +171,14 @@ def _found(releases: Releases) -> pl.DataFrame:
 
 
 def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:
-    """Return whether most of the prices are held, so that the provider is stopped.
+    """Return whether most of the prices are gone or held for good, so that the provider is stopped.
 
     New prices that stay out count only in a first release.
     """
     base = releases.new if releases.is_first else releases.old
     is_counted = pl.col("published_value").is_not_null() | pl.lit(releases.is_first)
-    kept = kept.filter(pl.col("reason").is_in(limits.LASTING))
-    count = kept.filter(is_counted, table=PRICES).height
+    is_wrong = pl.col("reason").is_in(limits.LASTING) | pl.col("new_value").is_null()
+    count = kept.filter(is_counted & is_wrong, table=PRICES).height
     if not count:
         return False
     total = base.table(PRICES).filter(pl.col("effective_hourly").is_not_null()).select(pl.len())

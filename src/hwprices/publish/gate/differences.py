@@ -193,7 +193,7 @@ def is_out_of_time(now: datetime, new: str = "", old: str = "old_") -> pl.Expr:
     return pl.any_horizontal(
         start < pl.col(f"{old}effective_from"),
         start > pl.max_horizontal(seen, pl.lit(now)) + limits.AHEAD,
-        seen < pl.col(f"{old}observed_at") - limits.CLOCK,
+        seen < pl.min_horizontal(f"{old}observed_at", pl.lit(now)) - limits.CLOCK,
     ).fill_null(False)
 
 
