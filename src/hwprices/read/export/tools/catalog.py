@@ -119,6 +119,20 @@ OTHER_WAYS: Sequence[Reason] = (
 )
 """What formats of one price for a machine cannot tell from its plain price on Linux."""
 
+COUNT = pl.col("count").fill_null(0)
+
+HAS_ACCELERATOR = pl.col("kinds") > 0
+
+UNCLEAR_MACHINE: Sequence[Reason] = (
+    (pl.col("vcpus").is_null() | pl.col("memory_gib").is_null(), "vCPUs or memory not stated"),
+    (pl.col("kinds") > 1, "several kinds of accelerators in one machine"),
+    (
+        HAS_ACCELERATOR & pl.col("accelerator_id").is_null(),
+        "exact model of the accelerator not known",
+    ),
+)
+"""What formats that list machines by their size and accelerator cannot hold."""
+
 
 def split(rows: pl.DataFrame, *steps: Sequence[Reason]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split prices into those that a format can hold, and a count of the others.

@@ -11,10 +11,13 @@ import polars as pl
 
 from hwprices.read.export.tools.accelerator_names import GPUHUNT
 from hwprices.read.export.tools.catalog import (
+    COUNT,
+    HAS_ACCELERATOR,
     NOT_FOR_SALE,
     OPTION,
     OTHER_WAYS,
     PLACE,
+    UNCLEAR_MACHINE,
     Catalog,
     MachinePrices,
     amount,
@@ -46,8 +49,6 @@ NOT_COLLECTED = ("cloudrift",)
 
 VENDOR = pl.col("accelerator_id").str.split("-").list.first()
 
-COUNT = pl.col("count").fill_null(0)
-
 IS_GRACE = pl.col("accelerator_id").str.contains(r"^nvidia-g[bh]\d")
 """GPUs on one board with an Arm CPU, whose sheets leave the architecture open."""
 
@@ -74,14 +75,13 @@ REASONS = (
     *NOT_FOR_SALE,
     *OTHER_WAYS,
     (~pl.col("provider").is_in(list(PROVIDERS)), "gpuhunt asks this vendor itself, or never"),
-    (pl.col("vcpus").is_null() | pl.col("memory_gib").is_null(), "vCPUs or memory not stated"),
-    (pl.col("kinds") > 1, "several kinds of accelerators in one machine"),
+    *UNCLEAR_MACHINE,
     (COUNT.floor() != COUNT, "a part of a GPU: gpuhunt counts whole ones"),
     (
-        (pl.col("kinds") > 0) & ~pl.col("accelerator_id").is_in(list(GPUHUNT)).fill_null(False),
+        HAS_ACCELERATOR & ~pl.col("accelerator_id").is_in(list(GPUHUNT)),
         "gpuhunt has no name for the accelerator",
     ),
-    ((pl.col("kinds") > 0) & pl.col("device_memory_gib").is_null(), "GPU memory not stated"),
+    (HAS_ACCELERATOR & pl.col("device_memory_gib").is_null(), "GPU memory not stated"),
     (
         (pl.col("provider") == "gcp") & pl.col("offered_in").is_null(),
         "no zone is known to offer the machine: gpuhunt lists Google Cloud by zone",

@@ -8,10 +8,13 @@ import polars as pl
 
 from hwprices.read.export.tools.accelerator_names import SKYPILOT
 from hwprices.read.export.tools.catalog import (
+    COUNT,
+    HAS_ACCELERATOR,
     NOT_FOR_SALE,
     OPTION,
     OTHER_WAYS,
     PLACE,
+    UNCLEAR_MACHINE,
     Catalog,
     MachinePrices,
     amount,
@@ -41,8 +44,6 @@ knows: there it takes a machine for one without accelerators unless it is in tha
 
 GCP_MACHINE = r"^(?:[a-z]\d+-[a-z]+-)"
 
-COUNT = pl.col("count").fill_null(0)
-
 IS_GCP = pl.col("provider") == "gcp"
 
 GCP_NAME = pl.col("instance_type").str.extract(f"({GCP_MACHINE[1:]})", 1)
@@ -60,12 +61,8 @@ REASONS = (
         ~pl.col("provider").is_in(CLOUDS),
         "no SkyPilot cloud, or its machines and regions have other names there",
     ),
-    (pl.col("vcpus").is_null() | pl.col("memory_gib").is_null(), "vCPUs or memory not stated"),
-    (pl.col("kinds") > 1, "several kinds of accelerators in one machine"),
-    (
-        (pl.col("kinds") > 0) & pl.col("name").is_null(),
-        "SkyPilot has no name for the accelerator",
-    ),
+    *UNCLEAR_MACHINE,
+    (HAS_ACCELERATOR & pl.col("name").is_null(), "SkyPilot has no name for the accelerator"),
     (
         IS_GCP & (COUNT.floor() != COUNT),
         "a part of a GPU at Google Cloud: SkyPilot counts whole ones there",
@@ -78,7 +75,7 @@ REASONS = (
 
 SPOT_ONLY = (
     (
-        IS_GCP & (pl.col("kinds") > 0) & ~(OPTION == "on_demand").any().over(PLACE),
+        IS_GCP & HAS_ACCELERATOR & ~(OPTION == "on_demand").any().over(PLACE),
         "a GPU machine of Google Cloud without on-demand price: SkyPilot does not find it",
     ),
 )
