@@ -26,7 +26,7 @@ from hwprices.read.overlays import rules
 KEY = ["provider", "instance_type", "region"]
 
 RULES = """
-- name: agreement
+- name: negotiated percentage
   match: { provider: [aws, azure], option: [on_demand, spot] }
   discount: 18%
 - name: negotiated

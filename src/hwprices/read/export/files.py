@@ -270,8 +270,6 @@ def _database(
     path: Path, dataset: "Release", frames: Mapping[str, pl.LazyFrame], *, discounted: bool
 ) -> None:
     """Write a DuckDB file with these tables and their documentation."""
-    from hwprices.release import database
-
     package = verify.read_package(dataset, verify.Package) or {"resources": []}
     with scratch_directory() as folder:
         files = {}

@@ -1,4 +1,4 @@
-"""Choose the prices that another tool can hold: one machine, on demand or spot, in US dollars."""
+"""Choose the prices that another tool can hold: on demand or spot, in US dollars."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,16 +31,16 @@ class MachinePrices:
     ``overlay``) and of the machine: vcpus, memory_gib, arch, kinds of accelerators, and of the
     first kind accelerator_id, count and memory_gib of one (``device_memory_gib``).
     ``zones`` has one row for each zone that offers a machine: provider, region, instance_type,
-    zone, zone_id. ``list_prices`` has the on-demand list prices of the rows' machines, in US
-    dollars. ``asks_for_option``: the rows are those of purchase options that were asked for.
+    zone, zone_id. ``list_prices`` has the on-demand list prices in US dollars, of all machines.
+    ``options_requested``: the rows are those of the purchase options that were requested.
     """
 
     rows: pl.DataFrame
     zones: pl.DataFrame
-    list_prices: pl.DataFrame
+    list_prices: pl.LazyFrame
     version: str
     overlays: "Overlays | None" = None
-    asks_for_option: bool = False
+    options_requested: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Catalog:
 def machine_prices(
     dataset: "Release", overlays: "Overlays | None" = None, **options: Unpack[Options]
 ) -> MachinePrices:
-    """Read the prices of a release that options ask for, with own discounts where there are some.
+    """Read the prices of a release that options choose, with own discounts if there are any.
 
     Raises:
         HwpricesError: an option or a value is not understood.
@@ -88,7 +88,7 @@ def machine_prices(
     return MachinePrices(
         rows.join(machines, on=MACHINE, how="left").sort("price_id").collect(),
         zones.unique().sort(pl.all()).collect(),
-        on_demand.collect(),
+        on_demand,
         dataset.version,
         overlays,
         bool(options.get("option")),
@@ -109,7 +109,7 @@ NOT_FOR_SALE: Sequence[Reason] = (
     ),
 )
 
-OTHER_WAYS: Sequence[Reason] = (
+NOT_PLAIN_LINUX: Sequence[Reason] = (
     (~OPTION.is_in(["on_demand", "spot"]), pl.format("purchase option {}", OPTION)),
     (pl.col("os") != "linux", pl.format("operating system {}", "os")),
     (pl.col("software") != "none", pl.format("software {}", "software")),

@@ -14,8 +14,8 @@ from hwprices.read.export.tools.catalog import (
     COUNT,
     HAS_ACCELERATOR,
     NOT_FOR_SALE,
+    NOT_PLAIN_LINUX,
     OPTION,
-    OTHER_WAYS,
     PLACE,
     UNCLEAR_MACHINE,
     Catalog,
@@ -73,7 +73,7 @@ COLUMNS = {
 
 REASONS = (
     *NOT_FOR_SALE,
-    *OTHER_WAYS,
+    *NOT_PLAIN_LINUX,
     (~pl.col("provider").is_in(list(PROVIDERS)), "gpuhunt asks this vendor itself, or never"),
     *UNCLEAR_MACHINE,
     (COUNT.floor() != COUNT, "a part of a GPU: gpuhunt counts whole ones"),

@@ -13,8 +13,8 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.export.tools.catalog import (
     NOT_FOR_SALE,
+    NOT_PLAIN_LINUX,
     OPTION,
-    OTHER_WAYS,
     PLACE,
     Catalog,
     MachinePrices,
@@ -48,12 +48,12 @@ REASONS = (
         ~(OPTION.is_in(["on_demand", "spot"]) | IS_COMMITMENT),
         pl.format("purchase option {}", OPTION),
     ),
-    *OTHER_WAYS[1:],
+    *NOT_PLAIN_LINUX[1:],
     (~pl.col("provider").is_in(CLOUDS), "no Karpenter provider is known for the vendor"),
     (pl.col("base").is_null(), "no on-demand list price to change"),
 )
 
-NOT_ASKED_FOR = ((IS_COMMITMENT, "a commitment, not asked for with --option"),)
+NOT_REQUESTED = ((IS_COMMITMENT, "a commitment, not requested with --option"),)
 
 CHANGED = (
     (
@@ -65,23 +65,23 @@ CHANGED = (
 ONE_PRICE = (
     (
         pl.col("effective_hourly").rank("ordinal").over(*NODE) > 1,
-        "another way to buy the same node costs less",
+        "another purchase option for the same node costs less",
     ),
 )
 
 
 def catalog(prices: MachinePrices) -> Catalog:
-    """Write ``nodeoverlays-<cloud>.yaml`` of own discounts, and of commitments where asked for.
+    """Write ``nodeoverlays-<cloud>.yaml`` of own discounts, and of commitments if requested.
 
     A commitment is the price of on-demand nodes. A rule that states a price becomes a price, any
     other difference a percentage of the list price, which Karpenter reads itself.
 
     Raises:
-        HwpricesError: neither own discounts nor a commitment was asked for.
+        HwpricesError: neither own discounts nor a commitment was requested.
     """
     rows = prices.rows
     if prices.overlays is None:
-        if not prices.asks_for_option:
+        if not prices.options_requested:
             raise HwpricesError(
                 "Karpenter reads list prices itself: there is nothing to change",
                 "Give own discounts (--overlays), or a commitment (--option reserved --term 1y).",
@@ -89,7 +89,9 @@ def catalog(prices: MachinePrices) -> Catalog:
         rows = rows.with_columns(
             pl.col("effective_hourly").alias(LIST_PRICE), pl.lit(None, pl.String).alias(RULE)
         )
-    on_demand = prices.list_prices.select(*PLACE, "os", "tenancy", on_demand_list="hourly")
+    on_demand = prices.list_prices.select(
+        *PLACE, "os", "tenancy", on_demand_list="hourly"
+    ).collect()
     rows = rows.join(on_demand, on=[*PLACE, "os", "tenancy"], how="left").with_columns(
         pl.when(IS_COMMITMENT).then("on_demand_list").otherwise(LIST_PRICE).alias("base"),
         pl.when(OPTION == "spot")
@@ -98,7 +100,7 @@ def catalog(prices: MachinePrices) -> Catalog:
         .alias("capacity"),
     )
     rules = prices.overlays.in_force if prices.overlays else ()
-    first = () if prices.asks_for_option else NOT_ASKED_FOR
+    first = () if prices.options_requested else NOT_REQUESTED
     kept, left_out = split(rows, first, REASONS, CHANGED, ONE_PRICE)
     kept = kept.with_columns(_label().alias("label"), **_amounts(rules))
     files = {}
@@ -124,9 +126,10 @@ def _label() -> pl.Expr:
 
 def _amounts(rules: Sequence[Rule]) -> dict[str, pl.Expr]:
     """Write the fields price and priceAdjustment, of which one is null."""
-    fixed = [rule.name for rule in rules if rule.price is not None]
+    fixed = [f", {rule.name}, " for rule in rules if rule.price is not None]
+    applied = pl.format(", {}, ", RULE)
     is_fixed = pl.any_horizontal(
-        pl.lit(False), *(pl.col(RULE).str.contains(name, literal=True) for name in fixed)
+        pl.lit(False), *(applied.str.contains(name, literal=True) for name in fixed)
     ).fill_null(False)
     is_change = pl.col(RULE).is_in([rule.name for rule in rules if rule.change is not None])
     paid, base = pl.col("effective_hourly"), pl.col("base")
@@ -146,19 +149,16 @@ def _amounts(rules: Sequence[Rule]) -> dict[str, pl.Expr]:
 
 def _details(overlays: Overlays | None) -> list[str]:
     """List what an object does not say of rules and commitments."""
-    rules = overlays.rules if overlays else ()
-    day = overlays.day if overlays else None
-    return [
+    details = [
         "how much a commitment covers: an object is for every node, used up or not",
         "price_id, source page and date of each price",
-        *(
-            f"rule {rule.name}: its last day, {rule.last}"
-            if rule in overlays.in_force
-            else f"rule {rule.name}: not in effect on {day}"
-            for rule in rules
-            if overlays and (rule.last or rule not in overlays.in_force)
-        ),
     ]
+    for rule in overlays.rules if overlays else ():
+        if overlays and rule not in overlays.in_force:
+            details.append(f"rule {rule.name}: not in effect on {overlays.day}")
+        elif rule.last:
+            details.append(f"rule {rule.name}: its last day, {rule.last}")
+    return details
 
 
 def _objects(rows: pl.DataFrame, version: str) -> Iterator[dict[str, Any]]:

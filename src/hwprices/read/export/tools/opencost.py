@@ -8,8 +8,8 @@ import polars as pl
 
 from hwprices.read.export.tools.catalog import (
     NOT_FOR_SALE,
+    NOT_PLAIN_LINUX,
     OPTION,
-    OTHER_WAYS,
     Catalog,
     MachinePrices,
     amount,
@@ -32,7 +32,7 @@ COLUMNS = {
 REASONS = (
     *NOT_FOR_SALE,
     (OPTION == "spot", "spot: the list cannot tell a spot node from another"),
-    *OTHER_WAYS,
+    *NOT_PLAIN_LINUX,
     (
         ~pl.col("provider").is_in(["aws", "azure", "gcp"]),
         "the label of a node names another region or machine than the vendor's price list",

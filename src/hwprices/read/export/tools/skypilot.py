@@ -11,8 +11,8 @@ from hwprices.read.export.tools.catalog import (
     COUNT,
     HAS_ACCELERATOR,
     NOT_FOR_SALE,
+    NOT_PLAIN_LINUX,
     OPTION,
-    OTHER_WAYS,
     PLACE,
     UNCLEAR_MACHINE,
     Catalog,
@@ -39,14 +39,12 @@ GCP_MACHINES = {
     "g2-standard-": "L4",
     "g4-standard-": "RTXPRO6000",
 }
-"""How the machines of Google Cloud begin whose accelerators SkyPilot's code (gcp_catalog.py)
-knows: there it takes a machine for one without accelerators unless it is in that list."""
-
-GCP_MACHINE = r"^(?:[a-z]\d+-[a-z]+-)"
+"""Prefix of a machine of Google Cloud: its accelerator, from SkyPilot's code (gcp_catalog.py).
+SkyPilot assumes that other machines there have no accelerators."""
 
 IS_GCP = pl.col("provider") == "gcp"
 
-GCP_NAME = pl.col("instance_type").str.extract(f"({GCP_MACHINE[1:]})", 1)
+GCP_NAME = pl.col("instance_type").str.extract(r"^([a-z]\d+-[a-z]+-)")
 
 NAME = (
     pl.when(IS_GCP)
@@ -56,7 +54,7 @@ NAME = (
 
 REASONS = (
     *NOT_FOR_SALE,
-    *OTHER_WAYS,
+    *NOT_PLAIN_LINUX,
     (
         ~pl.col("provider").is_in(CLOUDS),
         "no SkyPilot cloud, or its machines and regions have other names there",
@@ -70,6 +68,10 @@ REASONS = (
     (
         pl.col("provider").is_in(ZONED) & pl.col("zone_list").is_null(),
         "no zone is known to offer the machine: SkyPilot lists this cloud by zone",
+    ),
+    (
+        ~pl.col("zone_list").list.contains(pl.col("zone")),
+        "the zone of this spot price is not known to offer the machine",
     ),
 )
 
