@@ -19,7 +19,8 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.read.export.tools import LEFT_OUT, gpuhunt, karpenter
+from hwprices.cli.export import TOOLS
+from hwprices.read.export.tools import FORMATS, LEFT_OUT, gpuhunt, karpenter
 from hwprices.read.export.tools.catalog import Catalog
 from hwprices.read.overlays import rules
 
@@ -308,6 +309,7 @@ def test_karpenter_is_told_what_a_commitment_costs(data: hwprices.Dataset, tmp_p
 
 
 def test_the_command_prints_what_is_left_out(tmp_path: Path) -> None:
+    assert tuple(FORMATS) == TOOLS
     run = partial(CliRunner().invoke, app)
     folder = str(tmp_path / "new")
     done = run(["export", folder, "--as", "opencost", "--root", "sample", "--provider", "aws"])

@@ -111,7 +111,7 @@ class Commands(TyperGroup):
         return [name for section in listed for name in section]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import a command; None for an unknown name.
+        """Import a command; None if there is no such command.
 
         A file may have ``SETTINGS``, those of ``typer.Typer.command``, and ``SHARED``, the names of
         the shared options that the command takes.
@@ -226,7 +226,7 @@ def main() -> None:
 
 
 def _prepare_output() -> None:
-    """Let stdout and stderr take every character, in UTF-8 where they are not a terminal.
+    """Make stdout and stderr accept every character, in UTF-8 where they are not a terminal.
 
     A terminal with another encoding shows what it cannot write as a question mark, and so does
     a stream for which the user has set PYTHONIOENCODING. A stream that is closed takes everything

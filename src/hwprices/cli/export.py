@@ -31,20 +31,21 @@ Tables = Annotated[
     ),
 ]
 
-
 AllColumns = Annotated[
     bool,
     typer.Option(help="Offers in Excel with all columns, not only the 25 that most people need."),
 ]
+
+TOOLS = ("gpuhunt", "skypilot", "opencost", "karpenter")
 
 Tool = Annotated[
     str | None,
     typer.Option(
         "--as",
         metavar="TOOL",
-        help="Files of another tool (docs/integrations.md): gpuhunt, skypilot, opencost, karpenter."
+        help=f"Files of another tool (docs/integrations.md): {', '.join(TOOLS)}."
         " The options below choose the prices.",
-        autocompletion=lambda: ["gpuhunt", "skypilot", "opencost", "karpenter"],
+        autocompletion=lambda: list(TOOLS),
     ),
 ]
 

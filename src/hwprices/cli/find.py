@@ -186,7 +186,7 @@ def _distinct(remarks: Iterable[Iterable[str]]) -> Iterable[str]:
 
 
 def _short_names(ids: Iterable[str | None]) -> dict[str, str]:
-    """Name accelerators without their memory where no two of them differ in it alone."""
+    """Shorten names of accelerators: no memory, unless two of them differ only in it."""
     known = {key for key in ids if key}
     bases = Counter(SIZE.sub("", key) for key in known)
     return {key: SIZE.sub("", key) for key in known if bases[SIZE.sub("", key)] == 1}

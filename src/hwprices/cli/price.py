@@ -212,7 +212,7 @@ GROUPS = ("on demand", "spot", "1 year", "3 years", "other")
 
 
 def _group(row: Mapping[str, Any]) -> str:
-    """Name the group of a purchase option."""
+    """Return the group of a purchase option."""
     if row["term_months"]:
         years = f"{row['term_months'] // 12} year{'s' * (row['term_months'] > 12)}"
         return years if years in GROUPS else "other"

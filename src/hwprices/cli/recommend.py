@@ -384,7 +384,7 @@ class Beside:
 
 
 def _beside(dataset: Dataset, question: Question) -> Beside | None:
-    """Rank for one user too; None where the question is not about serving a language model."""
+    """Rank machines for one user; None if the question is not about serving a model."""
     if question.workload != "inference" or media.benchmark(str(question.model_parameters)):
         return None
     one = replace(
@@ -494,7 +494,7 @@ def render_recommendation(
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
     Without ``top_to_buy`` at most five of the latter are beside those to rent.
-    Above them stands what the answer assumes; below them ``notes``, and ``excluded`` of those left
+    Above them is what the answer assumes; below them ``notes``, and ``excluded`` of those left
     out, with the reason. A figure that no machine has (hours, for inference) gets no column.
     ``ownership`` is that of the answer: it says how long a machine to buy is used. ``beside``: what
     is shown beside the ranking.
@@ -541,7 +541,7 @@ def render_recommendation(
 
 
 def _headline(rented: pl.DataFrame) -> Iterator[str]:
-    """Say in one sentence which machine to rent, for what; nothing where none fits."""
+    """State in one sentence which machine to rent, for what; nothing if none fits."""
     for row in rented.head(1).iter_rows(named=True):
         machine = f"{_machine(row)} at {place(row, 'provider', 'region')}"
         per_user = row["tokens_per_second_per_user"]

@@ -135,7 +135,7 @@ def _one(dataset: "Release", reference: Reference, rows: list[dict[str, Any]]) -
 def _problem(
     dataset: "Release", reference: Reference, later: list[dict[str, Any]]
 ) -> Recheck | None:
-    """Say why a citation cannot be compared; None if it can. ``later`` are intervals since then."""
+    """State why a citation cannot be compared, or None. ``later`` are intervals since then."""
     at = version_time(reference.release)
     if not reference.intact:
         status: Status = "ALTERED"
@@ -153,7 +153,7 @@ def _problem(
 
 
 def _outcome(dataset: "Release", reference: Reference, later: list[dict[str, Any]]) -> Recheck:
-    """Say what became of a price. The first of ``later`` is the interval that was cited."""
+    """Describe what became of a price. The first of ``later`` is the interval that was cited."""
     now = later[-1]
     steps = [
         row
@@ -242,7 +242,7 @@ def _joined(reasons: list[str]) -> str:
 
 
 def _our_reason(dataset: "Release", row: dict[str, Any]) -> str:
-    """Say which part of our reading changed at a step that is not the vendor's alone."""
+    """Describe which part of our reading changed at a step that is not the vendor's alone."""
     is_end = row["end_reason"] in PARTLY_OURS
     code = row["end_reason"] if is_end else row["start_reason"]
     if code == "unclear":

@@ -122,23 +122,23 @@ def _observed_regions(availability: pl.DataFrame, prices: Sequence[Part]) -> pl.
     """Return region, observed_at and raw_sha256 of pages whose sizes or prices name a region."""
     columns = ["region", "observed_at", "raw_sha256"]
     listed = [part.facts[PRICED].with_columns(region=pl.lit(part.region)) for part in prices]
-    seen = _asked(prices)
+    seen = _price_pages(prices)
     observed = (
         [seen.join(pl.concat(listed), on=["region", "raw_sha256"], how="semi")] if listed else []
     )
     return pl.concat(frame.select(columns).unique() for frame in [availability, *observed])
 
 
-def _asked(prices: Sequence[Part]) -> pl.DataFrame:
+def _price_pages(prices: Sequence[Part]) -> pl.DataFrame:
     """Return region and the origin columns of every page that prices are read from."""
-    asked = [(part.region, page) for part in prices if part.source for page in part.source.pages]
-    return origins([page for _, page in asked]).with_columns(
-        pl.Series("region", [region for region, _ in asked], dtype=pl.String)
+    pages = [(part.region, page) for part in prices if part.source for page in part.source.pages]
+    return origins([page for _, page in pages]).with_columns(
+        pl.Series("region", [region for region, _ in pages], dtype=pl.String)
     )
 
 
 def _sizes(prices: Sequence[Part]) -> pl.DataFrame:
     """Return instance_type, observed_at and raw_sha256 of the sizes with a price."""
-    times = _asked(prices).select("raw_sha256", "observed_at").unique("raw_sha256")
+    times = _price_pages(prices).group_by("raw_sha256").agg(pl.col("observed_at").max())
     empty = pl.DataFrame(schema={"instance_type": pl.String, "raw_sha256": pl.String})
     return pl.concat([empty, *(part.facts[SIZES] for part in prices)]).join(times, on="raw_sha256")

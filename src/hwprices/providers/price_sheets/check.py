@@ -15,7 +15,7 @@ from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.specs.sheets import load
 
 READ_AGAIN = timedelta(days=60)
-"""A month before a sheet is stale (``STALE_AFTER``): its page can be read in time."""
+"""A month before a sheet is stale (``STALE_AFTER``), which leaves time to read its page."""
 
 Key = tuple[str, str, str]
 """Region, machine type and purchase option of a price."""

@@ -94,11 +94,8 @@ def _formats(rows: pl.DataFrame) -> dict[Any, Any]:
 
 def _widths(rows: pl.DataFrame) -> dict[Any, int]:
     """Measure columns in pixels: the heading, and the longest text."""
-    texts = (
-        rows.select(pl.col(pl.String).str.len_chars().max()).row(0, named=True)
-        if rows.height
-        else {}
-    )
+    longest = rows.select(pl.col(pl.String).str.len_chars().max())
+    texts = longest.row(0, named=True) if longest.height else {}
     widths = {}
     for name, dtype in rows.schema.items():
         shown = texts.get(name) or len(FORMATS.get(dtype.base_type(), ""))

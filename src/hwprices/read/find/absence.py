@@ -216,7 +216,7 @@ WIDENED = {
 
 
 def _without(dataset: Tables, search: Search) -> Iterator[str]:
-    """Say what there would be without each part of the search, where that is anything."""
+    """List what a search without each of its parts would find, if it finds anything."""
     default = Search()
     if sum(map(bool, (search.purchase_options, search.terms, search.payments))) > 1:
         none: frozenset[Any] = frozenset()
@@ -232,7 +232,7 @@ def _without(dataset: Tables, search: Search) -> Iterator[str]:
 
 
 def _wider(dataset: Tables, search: Search, without: str) -> Iterator[str]:
-    """Say how many offers a wider search finds, where it finds any."""
+    """State how many offers a wider search finds, if it finds any."""
     summed = searching.find(dataset, search).select(
         pl.len(), pl.col("usd_per_hour").min(), pl.col("purchase_option").unique().sort().implode()
     )

@@ -72,7 +72,7 @@ LEADING = (
 
 
 def leading(offers: pl.LazyFrame, *, few: bool = False) -> pl.LazyFrame:
-    """Put the columns of ``LEADING`` first; ``few``: leave the others out."""
+    """Move the columns of ``LEADING`` to the front; ``few``: leave the others out."""
     first = cs.by_name(*LEADING, require_all=False)
     return offers.select(first) if few else offers.select(first, ~first)
 

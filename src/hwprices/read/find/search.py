@@ -157,7 +157,7 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
 
 
 def types_of(dataset: Tables, search: Search) -> set[str] | None:
-    """Name the machine types that a search is about; None for any."""
+    """List the machine types that a search is about; None for any."""
     if search.machines is not None:
         return {name for _, name in search.machines}
     if not asks_of_machines(search):

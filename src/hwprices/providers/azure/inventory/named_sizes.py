@@ -1,9 +1,9 @@
 """Make rows of instance_types of sizes that have a price and that no list of sizes describes.
 
-The bundled table lacks new and constrained sizes. Their names say the number of vCPUs
-(https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions), and a constrained size
-is in all else the size it is made of (https://learn.microsoft.com/azure/virtual-machines/constrained-vcpu).
-What neither says is null.
+The bundled table lacks new and constrained sizes. Their names state the number of vCPUs
+(https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions). A constrained size has
+every other figure of its parent (https://learn.microsoft.com/azure/virtual-machines/constrained-vcpu).
+Other figures are null.
 """
 
 import polars as pl
@@ -17,8 +17,8 @@ OLDEST_VERSION = 3
 
 WITHOUT_ACCELERATORS = {"D", "DC", "E", "EC", "F", "FX", "L", "M"}
 
-OF_ONE_SIZE = ["physical_cores", "network_gbps_max"]
-"""Columns in which a constrained size is not the size it is made of, or is not known to be."""
+NOT_OF_PARENT = ["physical_cores", "network_gbps_max"]
+"""Columns in which a constrained size differs from its parent, or may differ."""
 
 
 def named_sizes(priced: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
@@ -36,7 +36,7 @@ def named_sizes(priced: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
             continue
         parent = known.get(size.parent.lower()) if size.constrained else None
         if parent is not None:
-            row = {**parent, **dict.fromkeys(OF_ONE_SIZE), "vcpus_billed": parent["vcpus"]}
+            row = {**parent, **dict.fromkeys(NOT_OF_PARENT), "vcpus_billed": parent["vcpus"]}
         elif (size.version or 0) >= OLDEST_VERSION and size.family in WITHOUT_ACCELERATORS:
             row = {
                 "provider": "azure",
