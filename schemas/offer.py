@@ -422,8 +422,8 @@ class SoldAccelerators(Accelerators):
     )
     region_count: pl.Int32 = column("How many regions these are, over all clouds.", ge=0)
     min_usd_per_accelerator_hour: Money = column(
-        "Cheapest on-demand price of one device in any machine and region; machines of private"
-        " people (RunPod's Community Cloud) do not count, nor regions that lack the machine.",
+        "Cheapest on-demand price of one device in any machine and region, without community"
+        " hosts (RunPod's Community Cloud) and regions that lack the machine.",
         unit="USD/(accelerator·h)",
         nullable=True,
         gt=0,

@@ -367,11 +367,11 @@ class PowerCoefficients(Sourced):
 
 
 class BillingTerms(Sourced):
-    """How a vendor bills a purchase option; a vendor without a row: not known."""
+    """How a vendor bills a purchase option. Terms of a vendor without a row are not known."""
 
     provider: pl.String = columns.provider()
     purchase_option: pl.String = columns.purchase_option()
-    machines: pl.String = column("Machines it holds for; all where it holds for every one.")
+    machines: pl.String = column("Machines that the terms apply to; all for every machine.")
     increment_seconds: pl.Int32 = column(
         "Use is rounded up to this; null where it is not known or the whole term is paid.",
         unit="s",
@@ -383,7 +383,7 @@ class BillingTerms(Sourced):
     )
     when_stopped: pl.String = column("Whether a stopped machine is billed.", values=WHEN_STOPPED)
     outlives_machine: pl.String = column(
-        "What keeps its data, and costs, after the machine is deleted.", nullable=True
+        "What stays, and is billed, after the machine is deleted.", nullable=True
     )
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()

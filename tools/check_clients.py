@@ -2,8 +2,8 @@
 
     make check-clients
 
-SkyPilot is heavy (100 packages), so that uv brings it into an environment of its own, once. The
-clients and rules of the other formats are asked in tests/read/test_export_tools.py.
+SkyPilot is heavy (100 packages), so uv installs it into a separate environment, once.
+tests/read/test_export_tools.py has the clients and rules of the other formats.
 """
 
 import csv

@@ -172,14 +172,14 @@ def past_intervals(provider: str) -> pl.DataFrame:
 
     ``raw_sha256`` is that of the list, as in past_lists.csv.
     """
-    times: dict[str, Any] = {
+    dtypes: dict[str, Any] = {
         "read_at": Timestamp,
         "first": Timestamp,
         "last": Timestamp,
         "hourly": pl.String,
     }
     lists, prices_of = (
-        pl.read_csv(SOURCES / name, schema_overrides=times).filter(provider=provider)
+        pl.read_csv(SOURCES / name, schema_overrides=dtypes).filter(provider=provider)
         for name in (PAST_LISTS, "past_prices.csv")
     )
     listed = prices_of.join_where(

@@ -1,7 +1,7 @@
 """Catalogs of SkyPilot: ``~/.sky/catalogs/v8/<cloud>/vms.csv``.
 
 Columns and rules: sky/catalog of https://github.com/skypilot-org/skypilot (Apache-2.0, 0.14.1). A
-catalog without a check sum below ``.meta`` counts as edited, and is never overwritten.
+catalog without a checksum below ``.meta`` counts as edited, and is never overwritten.
 """
 
 import polars as pl
