@@ -1,5 +1,6 @@
 """Read AWS's landed pages into tables. No network and no clock; one region's prices at a time."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -65,12 +66,14 @@ def _component_prices(
     lists = [
         (facts.page, kinds.EC2, facts.parts) for facts in price_lists if facts.region == region
     ]
+    counts: Counter[str] = Counter()
     for kind, service in kinds.PART_LISTS.items():
         for page in pages.of(kind, region)[-1:]:
             with pages.leave_out(page):
                 price_list = read_price_list(pages, page, region, own_files, has_machines=False)
                 lists.append((page, service, price_list.facts.parts))
-    return component_part(region, lists) if lists else None
+                counts.update(price_list.prices.counts)
+    return component_part(region, lists, counts) if lists else None
 
 
 def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:

@@ -115,6 +115,19 @@ def test_a_price_in_two_lists_is_one_row(tmp_path):
     assert pages.table("component_prices").height == len(PARTS)
 
 
+def test_a_line_of_another_list_is_a_row_or_is_counted(tmp_path):
+    names = {"Product Family": "ML Instance", "Instance Type": "ml.m5.xlarge-Hosting"}
+    here, there = (
+        part({**PARTS[0], "usage_type": "Host:ml.m5.xlarge"}, **names, **{"Region Code": region})
+        for region in ("us-east-1", "eu-west-1")
+    )
+    pages = LandedPages(tmp_path).add("sagemaker", "us-east-1", price_list([here, there]))
+    for region in ("us-east-1", "eu-west-1"):
+        pages.add("prices", region, price_list([line(**{"Region Code": region})]))
+    assert pages.table("component_prices").height == 1
+    assert pages.counts() == {"out_of_scope:region=another_file": 1}
+
+
 @pytest.mark.shared
 def test_every_known_hosting_price_of_sagemaker_is_read(shared, tmp_path):
     with (shared / "truth/others/sagemaker.csv").open(newline="") as truth:
@@ -127,7 +140,8 @@ def test_every_known_hosting_price_of_sagemaker_is_read(shared, tmp_path):
                 SKU=f"SAMPLE{place}",
                 operation="RunInstance",
                 usageType=f"{prefix}Host:{row['instance_type']}",
-                **{"Product Family": "ML Instance", "Region Code": region, "Instance Type": ""},
+                **{"Product Family": "ML Instance", "Region Code": region},
+                **{"Instance Type": f"{row['instance_type']}-Hosting"},
             )
             for place, row in enumerate(known)
             if row["region"] == region

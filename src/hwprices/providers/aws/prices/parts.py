@@ -4,6 +4,8 @@ Disks, snapshots, IOPS, gateways, load balancers and CPU credits are in EC2's li
 public addresses and SageMaker have lists of their own in the same format, read by the same code.
 """
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from hwprices.landing.pages import Page
@@ -54,11 +56,13 @@ def part_lines(lines: pl.DataFrame, combinations: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def component_part(region: str, lists: list[tuple[Page, str, pl.DataFrame]]) -> Part:
+def component_part(
+    region: str, lists: list[tuple[Page, str, pl.DataFrame]], counts: Mapping[str, int]
+) -> Part:
     """Make component_prices of a region from its lists: page, service and ``part_lines`` of each.
 
     A price that is listed again is taken once. A month is 730 hours; ``hourly`` is rounded at the
-    tenth decimal and ``price`` is the vendor's figure.
+    tenth decimal and ``price`` is the vendor's figure. ``counts`` are of lines that were left out.
     """
     listed = pl.concat(
         lines.with_columns(*origin(page), service=pl.lit(service)) for page, service, lines in lists
@@ -74,7 +78,7 @@ def component_part(region: str, lists: list[tuple[Page, str, pl.DataFrame]]) -> 
         frames.conform(_rows(lines.filter(is_valid)).lazy(), ComponentPrices).collect(),
         region,
         refused=refused.collect(),
-        counts={"out_of_scope:same_price_again": again} if again else {},
+        counts={**counts, **({"out_of_scope:same_price_again": again} if again else {})},
     )
 
 

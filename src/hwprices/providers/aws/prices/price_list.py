@@ -175,8 +175,9 @@ def read_price_list(
     """Read one landed price list.
 
     ``own_files`` are the regions that have a price list in this run: lines about another region
-    that has one are left to it. A list without machines, such as that of data transfer, has columns
-    of its own, which say nothing of a price.
+    that has one are left to it. A list without EC2 machines, such as that of data transfer, has
+    columns of its own, which say nothing of a price, and all its lines are parts: those of
+    SageMaker have an instance type, too.
 
     Raises:
         UnreadablePageError: the file has no header, lacks a required column, or is no CSV.
@@ -184,7 +185,7 @@ def read_price_list(
     """
     with pages.parsing(page), pages.file(page) as path:
         header = _header(path, REQUIRED if has_machines else REQUIRED_OF_PARTS)
-        lines = _read_lines(_compact(_scan(path, header)))
+        lines = _read_lines(_compact(_scan(path, header), has_machines=has_machines))
     others = own_files - {region}
     combinations = classify.classify(lines.combinations, region, others, header.lacking)
     prices = rows.price_list_rows(lines.prices, combinations, page)
@@ -265,7 +266,7 @@ def _header(path: Path, required: frozenset[str]) -> _Header:
     raise ValueError(f"{path.name} has no header line that begins with SKU")
 
 
-def _compact(lines: pl.LazyFrame) -> pl.LazyFrame:
+def _compact(lines: pl.LazyFrame, *, has_machines: bool = True) -> pl.LazyFrame:
     """Shrink the TEXTS of lines so that they fit in memory.
 
     Ids and names that repeat become categories, and prices decimals. Adds on_demand, sign and
@@ -281,7 +282,7 @@ def _compact(lines: pl.LazyFrame) -> pl.LazyFrame:
         pl.col("instance_type").cast(pl.Categorical),
         on_demand=(pl.col("term_type") == "OnDemand").fill_null(False),
         price=read_money(pl.col("price_text")),
-        unnamed=pl.col("instance_type").fill_null("") == "",
+        unnamed=(pl.col("instance_type").fill_null("") == "") | (not has_machines),
     ).with_columns(usage_type=pl.when(classify.is_part()).then("usage_type"))
     is_positive, is_negative = pl.col("price") > 0, pl.col("price") < 0
     return small.with_columns(sign=is_positive.cast(pl.Int8) - is_negative.cast(pl.Int8))
