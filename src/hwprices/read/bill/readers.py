@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -164,8 +165,7 @@ def _parts(path: Path) -> tuple[list[Path], list[str]]:
         raise HwpricesError(
             f"the folder {path} has no bill", f"A part ends in one of {', '.join(SUFFIXES)}."
         )
-    for manifest in manifests:
-        _check_manifest(manifest, {part.name: part for part in parts})
+    _check_manifests(manifests, parts)
     others = [str(file.relative_to(path)) for file in files if file not in parts + manifests]
     return parts, others
 
@@ -175,28 +175,53 @@ def _kind(path: Path) -> str | None:
     return SUFFIXES.get(ending) or SUFFIXES.get(path.suffix.lower())
 
 
-def _check_manifest(manifest: Path, parts: dict[str, Path]) -> None:
-    """Compare the parts with the list that Azure or AWS write beside them."""
+def _check_manifests(manifests: Sequence[Path], parts: Sequence[Path]) -> None:
+    """Compare the parts with the lists that Azure or AWS write beside them.
+
+    Exports of several months have parts of the same name: each is taken for the listed file whose
+    path ends most like its own, and for no other.
+    """
+    found: dict[str, Path] = {}
+    for manifest in manifests:
+        for name, size in _listed(manifest):
+            path = name.split("/")
+            named = [
+                part for part in parts if part.name == path[-1] and part not in found.values()
+            ]
+            if name not in found and not named:
+                raise HwpricesError(
+                    f"{manifest.name} lists {name}, which is not in the folder", "Download it too."
+                )
+            if name not in found:
+                found[name] = max(
+                    named,
+                    key=lambda part: (part.parent == manifest.parent, _same_end(part.parts, path)),
+                )
+            actual = found[name].stat().st_size
+            if size is not None and actual != size:
+                raise HwpricesError(
+                    f"{path[-1]} has {actual:,} bytes, {manifest.name} says {size:,}",
+                    "Download it again.",
+                )
+
+
+def _listed(manifest: Path) -> list[tuple[str, int | None]]:
+    """List the files of a manifest: Azure's with their size."""
     try:
         listed = json.loads(manifest.read_bytes())
-        blobs = [
+        return [
             (str(blob["blobName"]), blob.get("byteCount")) for blob in listed.get("blobs", [])
         ] + [(str(name), None) for name in listed.get("dataFiles", [])]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise HwpricesError(
             f"{manifest.name} is not the manifest of an export: {error}", "Download it again."
         ) from None
-    for name, size in blobs:
-        part = parts.get(name.rsplit("/", 1)[-1])
-        if part is None:
-            raise HwpricesError(
-                f"{manifest.name} lists {name}, which is not in the folder", "Download it too."
-            )
-        if size is not None and part.stat().st_size != size:
-            raise HwpricesError(
-                f"{part.name} has {part.stat().st_size:,} bytes, {manifest.name} says {size:,}",
-                "Download it again.",
-            )
+
+
+def _same_end(one: Sequence[str], other: Sequence[str]) -> int:
+    """Count the last names that two paths share."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _copy(
@@ -432,18 +457,18 @@ def _check_lines(part: Path, name: str, *, must_end: bool) -> None:
         HwpricesError: a line is longer than MAX_LINE_BYTES, the file expands beyond reason, or it
             ends within a line.
     """
-    size, lines, last = 0, 0, b"\n"
+    size, last = 0, b"\n"
     packed = _compression(part) == "gzip"
     limit = max(MIN_EXPANDED_BYTES, MAX_EXPANSION * part.stat().st_size)
     with _open(part, name) as file:
         while chunk := file.read(MAX_LINE_BYTES):
-            size += len(chunk)
             if b"\n" not in chunk and len(chunk) == MAX_LINE_BYTES:
-                _fail(name, lines + 1, f"longer than {MAX_LINE_BYTES:,} bytes")
+                what = f"longer than {MAX_LINE_BYTES:,} bytes"
+                _fail(name, _line_at(part, name, size), what)
+            size += len(chunk)
             if packed and size > limit:
-                _fail(name, lines + 1, f"the file expands to more than {limit:,} bytes")
-            # exact for the first chunk alone: counting all would take as long as reading them
-            lines += chunk.count(b"\n") if size <= MAX_LINE_BYTES else 0
+                what = f"the file expands to more than {limit:,} bytes"
+                _fail(name, _line_at(part, name, size), what)
             last = chunk[-1:]
     if not size:
         raise HwpricesError(f"{name} is empty", "Download it again.")
@@ -452,6 +477,15 @@ def _check_lines(part: Path, name: str, *, must_end: bool) -> None:
             f"{name}: the last line has no line break at its end: the file is not complete",
             "Download it again; if it is complete, add the line break.",
         )
+
+
+def _line_at(part: Path, name: str, place: int) -> int:
+    """Return the number of the line that a byte is in, read again: most files have no such byte."""
+    lines = 1
+    with _open(part, name) as file:
+        while chunk := file.read(min(MAX_LINE_BYTES, place)):
+            lines, place = lines + chunk.count(b"\n"), place - len(chunk)
+    return lines
 
 
 def _first_line(part: Path, name: str) -> str:
