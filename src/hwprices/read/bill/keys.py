@@ -1,4 +1,4 @@
-"""Tell what a line of a bill charges for: machine, system, tenancy, unit.
+"""Read what a line of a bill charges for: machine, system, tenancy, unit.
 
 A bill has millions of lines and few kinds of them. All that is read from texts is read once for
 each distinct combination of ``KEYS``.
@@ -6,22 +6,11 @@ each distinct combination of ``KEYS``.
 
 import polars as pl
 
+from hwprices.read.bill.formats import KIND
 from hwprices.units import HOURS_PER_MONTH
 
-KEYS = [
-    "provider",
-    "service",
-    "region",
-    "option",
-    "sku",
-    "rate",
-    "meter",
-    "usage_type",
-    "machine",
-    "details",
-    "description",
-    "unit",
-]
+KEYS = [name for name in KIND if name != "region_name"]
+"""What tells what a line charges for, once ``region`` has the region's name where it has no id."""
 
 KEY = "key"
 """The hash of them, which the reader adds to each line."""
@@ -75,10 +64,11 @@ def distinct(lines: pl.LazyFrame) -> pl.DataFrame:
 
 
 def described(keys: pl.DataFrame) -> pl.DataFrame:
-    """Add what the texts say: machine, os, software, tenancy, hours, compute.
+    """Add what the texts say: type, os, software, tenancy, place, hours, block, compute, bought.
 
     ``type`` is the machine type in lower case, null where the line is about none. ``os`` is null
-    where nothing states it. ``hours`` is how many hours one unit of quantity is.
+    where nothing states it. ``hours`` is how many hours one unit of quantity is. ``sku_id`` is the
+    SKU, of AWS that of the rate code where no column has it.
     """
     details = pl.col("details").fill_null("")
     usage = pl.col("usage_type").fill_null("")
@@ -108,6 +98,7 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
     unit = pl.col("unit").str.to_lowercase().fill_null("")
     block = unit.str.extract(r"^(\d+)\s").cast(pl.Int64).fill_null(1)
     return keys.with_columns(
+        sku_id=pl.coalesce("sku", pl.col("rate").str.split(".").list.first()),
         compute=compute | other,
         type=pl.when(compute | other).then(machine.str.to_lowercase()),
         os=_first(words, SYSTEMS),

@@ -31,7 +31,6 @@ past list has it, or the first one known, which is of a later time."""
 AMOUNT = pl.Decimal(38, 12)
 TIME = pl.Datetime("us", "UTC")
 
-
 SPEC = ["provider", "place", "type", "os", "software", "tenancy", "purchase_option"]
 
 
@@ -45,14 +44,12 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
     listed = _listed(dataset, keys, currency)
     spot = pl.col("bought") == "spot"
     purchase = pl.when(spot).then(pl.lit("spot")).otherwise(pl.lit("on_demand"))
-    sku = pl.coalesce("sku", pl.col("rate").str.split(".").list.first())
     asked = keys.select(
         KEY,
         "provider",
-        *("place", "type", "os", "software", "tenancy", "rate", "meter"),
+        *("place", "type", "os", "software", "tenancy", "rate", "meter", "sku_id"),
         own=pl.col("type"),
         purchase_option=purchase,
-        sku_id=sku,
     )
     ids = pl.concat(
         asked.select(KEY, "own", "provider", rate_id=pl.col(name).str.to_lowercase()).drop_nulls(
@@ -128,7 +125,7 @@ def _listed(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame
     renamed = named.with_columns(place=pl.col("name")).drop("name")
     types = keys["type"].unique().drop_nulls().implode()
     ids = pl.concat([keys["rate"], keys["meter"]]).str.to_lowercase().unique().implode()
-    skus = pl.concat([keys["sku"], keys["rate"].str.split(".").list.first()]).unique().implode()
+    skus = keys["sku_id"].unique().drop_nulls().implode()
     return (
         pl.concat([rows, renamed])
         .filter(
@@ -147,10 +144,9 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
     (the SKU has one price there), amount of one ``unit`` for what ``per`` says (hour, month, use),
     ``valid_from`` and ``page``. ``part`` numbers them.
     """
-    skus = pl.concat([keys["sku"], keys["rate"].str.split(".").list.first()]).unique()
     asked = (
         pl.col("provider").is_in(keys["provider"].unique().drop_nulls().implode()),
-        pl.col("sku_id").is_in(skus.drop_nulls().implode()),
+        pl.col("sku_id").is_in(keys["sku_id"].unique().drop_nulls().implode()),
         pl.col("currency") == currency,
     )
     columns = {

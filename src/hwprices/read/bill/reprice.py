@@ -8,6 +8,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.bill import keys as line_keys
 from hwprices.read.bill.keys import KEY
+from hwprices.read.bill.prices import AMOUNT
 from hwprices.read.bill.readers import BillLines
 from hwprices.read.currency import Rates, read_rates, usd_per
 from hwprices.read.find import break_even, offers, request
@@ -19,8 +20,6 @@ from hwprices.release.release import Release
 
 WAY = ["os", "software", "tenancy"]
 MACHINE = ["provider", "region", "instance_type", *WAY]
-
-AMOUNT = pl.Decimal(38, 12)
 
 SIZES = {"vcpus": pl.Float64, "memory_gib": pl.Float64, "local_disk_gib": pl.Float64}
 
