@@ -81,7 +81,6 @@ P5 = {
     "ListCost": "0",
 }
 
-
 THEN = {"ChargePeriodStart": "2025-09-01"}
 OLD = {"ChargePeriodStart": "2022-09-01", "BilledCost": "98.32"}
 
@@ -134,6 +133,18 @@ def test_a_line_is_classified_by_the_price_of_its_hour(
     assert rows["class"].to_list() == [name for _, name in cases]
     then = "earliest known" if "nearest" in options else "valid then"
     assert set(rows["price_of"].drop_nulls()) <= {then}
+
+
+def test_a_class_does_not_depend_on_the_other_lines(tmp_path: Path) -> None:
+    unknown = line(ChargeDescription="$9 per On Demand Linux z9.large Instance Hour")
+    found = check(unknown, tmp_path)
+    assert found.totals.select("class", "lines").rows() == [("unknown_sku", 1)]
+
+
+def test_of_equal_differences_the_first_lines_are_shown(tmp_path: Path) -> None:
+    wrong = [line(**P5, BilledCost="60", ResourceId=f"i-{number}") for number in range(30)]
+    largest = check(pl.concat(wrong), tmp_path).largest
+    assert largest["line"].to_list() == list(range(2, 12))
 
 
 def test_spot_is_compared_with_the_range_of_its_day(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hwprices.read.bill.readers import BillLines
 from hwprices.read.export.files import with_overlays
 from hwprices.release.release import Release
 from hwprices.schemas.keys import PRICE_KEY
-from hwprices.units import HOURS_PER_MONTH, Money
+from hwprices.units import HOURS_PER_MONTH, Money, Timestamp
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -127,14 +127,13 @@ def check(
     classified = _classified(lines.join(marks.lazy(), on="row", how="left"))
     grouped = _grouped(classified, lookup, matched)
     wrong = grouped["class"].is_in(list(ERRORS)).any()
-    largest = _largest(classified.filter(wrong)).collect(engine="streaming")
     return BillCheck(
         lines=classified,
         proofs=proofs(dataset, tiles, parts),
         coverage=_coverage(grouped),
         totals=_totals(grouped),
         services=_services(grouped),
-        largest=largest.sort(pl.col("difference").abs(), "line", descending=[True, False]),
+        largest=_largest(classified.filter(wrong)).collect(engine="streaming"),
         commitments=_judged(_commitments(classified).collect(engine="streaming")),
         currency=bill.currency,
         notes=_notes(grouped, bill),
@@ -169,8 +168,8 @@ def _contracted(
         since = prices.ALWAYS if index == 0 else _midnight(day)
         until = prices.NEVER if index == len(cuts) - 1 else _midnight(cuts[index + 1])
         piece = tiles.with_columns(
-            since=pl.max_horizontal("since", pl.lit(since).cast(prices.TIME)),
-            until=pl.min_horizontal("until", pl.lit(until).cast(prices.TIME)),
+            since=pl.max_horizontal("since", pl.lit(since).cast(Timestamp)),
+            until=pl.min_horizontal("until", pl.lit(until).cast(Timestamp)),
         ).filter(pl.col("since") < pl.col("until"))
         amount = pl.col("low").cast(Money)
         rows = (
@@ -211,8 +210,8 @@ def _lookup(matched: pl.DataFrame, tiles: pl.DataFrame) -> pl.DataFrame:
             for name, price in {"low": "price", "high": "high", "contract": "contract"}.items()
         )
         .with_columns(
-            since=pl.col("since").fill_null(prices.ALWAYS).cast(prices.TIME),
-            until=pl.col("until").fill_null(prices.NEVER).cast(prices.TIME),
+            since=pl.col("since").fill_null(prices.ALWAYS).cast(Timestamp),
+            until=pl.col("until").fill_null(prices.NEVER).cast(Timestamp),
         )
         .drop("low", "hours", "block", "per", "units", "period", "price_id", "part")
     )
@@ -386,10 +385,13 @@ SHOWN = [
 
 def _largest(lines: pl.LazyFrame) -> pl.LazyFrame:
     """Select the lines with the largest differences that nothing explains."""
+    size = pl.col("difference").abs()
     return (
         lines.filter(pl.col("class").is_in(list(ERRORS)))
-        .select(SHOWN)
-        .top_k(LARGEST, by=pl.col("difference").abs())
+        .select("row", *SHOWN)
+        .top_k(LARGEST, by=[size, "row"], reverse=[False, True])
+        .sort(size, "row", descending=[True, False])
+        .drop("row")
     )
 
 
@@ -405,7 +407,7 @@ def _commitments(lines: pl.LazyFrame) -> pl.LazyFrame:
         lines.filter(pl.col("commitment").is_not_null())
         .group_by("provider", "commitment")
         .agg(
-            kind=pl.col("commitment_kind").drop_nulls().first(),
+            kind=pl.col("commitment_kind").min(),  # AWS has a word for each kind of line
             lines=used.sum(),
             used_cost=effective.filter(used).sum(),
             unused_cost=effective.filter(idle.fill_null(False)).sum()
@@ -467,7 +469,7 @@ def _totals(grouped: pl.DataFrame) -> pl.DataFrame:
 
 
 def _services(grouped: pl.DataFrame) -> pl.DataFrame:
-    """Say of the lines that were not checked which service and what they are about."""
+    """Sum the lines that were not checked by class, service and what they charge for."""
     return (
         grouped.filter(pl.col("class").is_in(["not_collected", "unknown_sku", "no_price_then"]))
         .group_by(pl.col("class").cast(pl.String), "provider", "service", "detail")
@@ -477,27 +479,19 @@ def _services(grouped: pl.DataFrame) -> pl.DataFrame:
 
 
 def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
-    """Say what a reader of the summary has to know."""
+    """List what a reader of the summary has to know."""
     notes = []
-    by = dict(
-        grouped.filter(pl.col("class").is_in(list(CHECKED)))
-        .group_by("matched_by")
-        .agg(pl.col("lines").sum())
-        .drop_nulls()
-        .sort("matched_by")
-        .iter_rows()
-    )
-    if by:
+    checked = grouped.filter(pl.col("class").is_in(list(CHECKED)))
+
+    def counted(column: str) -> dict[str, int]:
+        sums = checked.drop_nulls(column).group_by(column).agg(pl.col("lines").sum())
+        return dict(sums.sort(column).iter_rows())
+
+    if by := counted("matched_by"):
         notes.append(
             "Lines were matched by " + "; ".join(f"{how}: {count:,}" for how, count in by.items())
         )
-    of = dict(
-        grouped.filter(pl.col("class").is_in(list(CHECKED)))
-        .group_by("price_of")
-        .agg(pl.col("lines").sum())
-        .drop_nulls()
-        .iter_rows()
-    )
+    of = counted("price_of")
     if later := of.get(prices.EARLIEST):
         notes.append(
             f"{later:,} lines are older than the price history: they were compared with the first"

@@ -11,6 +11,7 @@ import polars as pl
 from hwprices.read.bill.keys import KEY, plain_place
 from hwprices.release.real_prices import IS_PLACEHOLDER
 from hwprices.release.release import Release
+from hwprices.units import Timestamp
 
 BY_ID = "rate or meter id"
 BY_SKU = "SKU"
@@ -29,8 +30,6 @@ EARLIEST = "earliest known"
 past list has it, or the first one known, which is of a later time."""
 
 AMOUNT = pl.Decimal(38, 12)
-TIME = pl.Datetime("us", "UTC")
-
 SPEC = ["provider", "place", "type", "os", "software", "tenancy", "purchase_option"]
 
 
@@ -38,8 +37,8 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
     """Add to each key the prices it may be of, and how they were found.
 
     Columns: ``price_ids`` (several only for spot: one a zone), ``part`` (a row of ``parts``),
-    ``matched_by`` and ``is_spot``; ``why`` and ``detail`` where there is no price: not_collected or
-    unknown_sku, and what exactly.
+    ``matched_by`` and ``is_spot``; ``why`` and ``detail`` where a price is missing: not_collected
+    or unknown_sku, and what exactly.
     """
     listed = _listed(dataset, keys, currency)
     spot = pl.col("bought") == "spot"
@@ -70,6 +69,7 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
         [
             ids.drop("own")
             .join(parts.drop_nulls("rate_id"), on=["provider", "rate_id"])
+            .filter(pl.struct("amount", "per").n_unique().over(KEY) == 1)
             .select(KEY, "part", "per", matched_by=pl.lit(BY_ID)),
             asked.select(KEY, "provider", "place", "sku_id")
             .join(parts.filter("only_tier"), on=["provider", "sku_id"])
@@ -86,8 +86,7 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
     )
     found = pl.concat([by_id, by_sku, by_part, by_spec], how="diagonal")
     found = found.unique(KEY, keep="first", maintain_order=True)
-    places = listed.select("provider", "place", sold=pl.lit(True)).unique()
-    return _with_reasons(dataset, keys.join(found, on=KEY, how="left"), places, currency)
+    return _with_reasons(dataset, keys.join(found, on=KEY, how="left"), currency)
 
 
 def _listed(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
@@ -114,20 +113,13 @@ def _listed(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame
     )
     rows = pl.concat([current, gone]).with_columns(
         type=pl.col("instance_type").str.to_lowercase(),
-        place=plain_place(pl.col("region")),
         rate_id=pl.col("sku_price_id").str.to_lowercase(),
     )
-    # Azure's exports name regions as people do, too: "East US"
-    names = dataset.scan("regions").select(
-        "provider", "region", name=plain_place(pl.col("display_name"))
-    )
-    named = rows.join(names, on=["provider", "region"]).filter(pl.col("name") != pl.col("place"))
-    renamed = named.with_columns(place=pl.col("name")).drop("name")
     types = keys["type"].unique().drop_nulls().implode()
     ids = pl.concat([keys["rate"], keys["meter"]]).str.to_lowercase().unique().implode()
     skus = keys["sku_id"].unique().drop_nulls().implode()
     return (
-        pl.concat([rows, renamed])
+        _placed(dataset, rows)
         .filter(
             pl.col("type").is_in(types)
             | pl.col("rate_id").is_in(ids)
@@ -135,6 +127,18 @@ def _listed(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame
         )
         .collect()
     )
+
+
+def _placed(dataset: Release, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Add ``place``, with a row for the region's id and one for its name if that is another word.
+
+    Azure's exports have both: eastus and "East US 2".
+    """
+    names = dataset.scan("regions").select("provider", "region", name="display_name")
+    placed = rows.join(names, on=["provider", "region"], how="left").with_columns(
+        place=pl.concat_list(plain_place(pl.col("region", "name"))).list.drop_nulls().list.unique()
+    )
+    return placed.drop("name").explode("place")
 
 
 def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
@@ -222,12 +226,19 @@ def _single(pairs: pl.DataFrame, how: str) -> pl.DataFrame:
     )
 
 
-def _with_reasons(
-    dataset: Release, keys: pl.DataFrame, places: pl.DataFrame, currency: str
-) -> pl.DataFrame:
-    """Say of the keys without a price why they have none."""
-    collected = dataset.scan("prices").select("provider").unique().collect()["provider"]
-    known = pl.col("provider").is_in(collected.implode())
+def _with_reasons(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
+    """State why keys have no price."""
+    sold = (
+        dataset.scan("prices")
+        .filter(~IS_PLACEHOLDER)
+        .select("provider", "region", "currency")
+        .unique()
+        .collect()
+    )
+    known = pl.col("provider").is_in(sold["provider"].unique().implode())
+    places = _placed(dataset, sold.filter(currency=currency).lazy()).select(
+        "provider", "place", sold=pl.lit(True)
+    )
     service = pl.col("service").fill_null("no service")
     machine = pl.col("type").is_not_null()
     reasons: list[tuple[pl.Expr, str, pl.Expr]] = [
@@ -247,7 +258,7 @@ def _with_reasons(
     missing = pl.col("matched_by").is_null()
     no_unit = pl.col("hours").is_null() & (pl.col("per") != "use")
     return (
-        keys.join(places, on=["provider", "place"], how="left")
+        keys.join(places.unique().collect(), on=["provider", "place"], how="left")
         .with_columns(
             why=pl.when(missing)
             .then(pl.coalesce(pl.when(test).then(pl.lit(word)) for test, word, _ in reasons))
@@ -290,7 +301,7 @@ def tiles(
         KEY,
         price_id=pl.lit(None, pl.String),
         since=since,
-        until=pl.lit(NEVER).cast(TIME),
+        until=pl.lit(NEVER).cast(Timestamp),
         low=pl.col("amount").cast(AMOUNT),
         price_of=pl.lit(VALID),
         release=pl.lit(dataset.version),
@@ -298,7 +309,7 @@ def tiles(
         part=pl.col("part"),
     )
     before = known.with_columns(
-        since=pl.lit(ALWAYS).cast(TIME),
+        since=pl.lit(ALWAYS).cast(Timestamp),
         until=pl.col("since"),
         **({"price_of": pl.lit(EARLIEST)} if nearest else {"low": pl.lit(None, AMOUNT)}),
     )
@@ -326,7 +337,7 @@ def _intervals(dataset: Release, price_ids: pl.Series) -> pl.DataFrame:
             since=pl.when(first)
             .then(pl.min_horizontal("valid_from", "observed_first"))
             .otherwise("valid_from"),
-            until=pl.col("valid_to").fill_null(NEVER).cast(TIME),
+            until=pl.col("valid_to").fill_null(NEVER).cast(Timestamp),
             low=pl.col("effective_hourly").cast(AMOUNT),
             price_of=pl.when(pl.col("start_reason") == "backfilled")
             .then(pl.lit(BACKFILLED))
@@ -352,7 +363,7 @@ def _without_gaps(past: pl.DataFrame, *, nearest: bool) -> pl.DataFrame:
         past.group_by("price_id", maintain_order=True)
         .first()
         .with_columns(
-            since=pl.lit(ALWAYS).cast(TIME),
+            since=pl.lit(ALWAYS).cast(Timestamp),
             until=pl.col("since"),
             **({"price_of": pl.lit(EARLIEST)} if nearest else none),
         )
@@ -364,9 +375,9 @@ def _without_gaps(past: pl.DataFrame, *, nearest: bool) -> pl.DataFrame:
 
 def _by_day(pairs: pl.DataFrame, days: tuple[datetime, datetime]) -> pl.DataFrame:
     """Return the lowest and highest spot price of each key and day, over all zones."""
-    first, last = (pl.lit(day).cast(TIME).dt.truncate("1d") for day in days)
+    first, last = (pl.lit(day).cast(Timestamp).dt.truncate("1d") for day in days)
     every = pl.select(pl.datetime_range(first, last, "1d")).to_series()
-    frame = pl.DataFrame({"day": every.cast(TIME)})
+    frame = pl.DataFrame({"day": every.cast(Timestamp)})
     overlapping = pairs.join(frame, how="cross").filter(
         pl.col("since") < pl.col("day").dt.offset_by("1d"), pl.col("until") > pl.col("day")
     )

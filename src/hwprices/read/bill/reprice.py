@@ -107,12 +107,11 @@ def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFram
     )
     sums = (
         bill.lines.with_columns(is_use=is_use, cost=cost)
-        .group_by(KEY, "is_use")
+        .group_by(KEY, "is_use", "category")
         .agg(
             lines=pl.len(),
             quantity=pl.col("quantity").sum(),
             cost=pl.col("cost").sum(),
-            category=pl.col("category").first(),
         )
         .collect(engine="streaming")
     )
@@ -131,8 +130,10 @@ def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFram
             cost=pl.col("cost") * to_usd,
             hours=pl.col("quantity") * pl.col("hours").cast(AMOUNT) * pl.col("block"),
             region=pl.coalesce("listed_region", "region"),
-            why=pl.when(~pl.col("is_use"))
+            why=pl.when(pl.col("category") != "usage")
             .then(pl.format("{} (not usage)", "category"))
+            .when(~pl.col("is_use"))
+            .then(pl.lit("unused part of a commitment"))
             .when(pl.col("type").is_null())
             .then(pl.format("{}: no machine", pl.col("service").fill_null("no service")))
             .when(pl.col("instance_type").is_null())
@@ -177,7 +178,7 @@ def _targets(
 ) -> pl.DataFrame:
     """Pair each machine with the one that takes its place at each provider.
 
-    Only machines that are sold in the regions that are asked for, or on the continent, count.
+    Only machines that are sold in the requested regions, or on the continent, count.
     """
     names = ["provider", "instance_type", *WAY, "continent"]
     pairs = []
@@ -222,9 +223,9 @@ def _priced(
     offered: pl.DataFrame,
     search: Search,
 ) -> pl.DataFrame:
-    """Add the cheapest price of each target, in the regions that are asked for or its continent.
+    """Add the cheapest price of each target, in the requested regions or on its continent.
 
-    At the bill's own cloud a machine stays in its region unless others are asked for.
+    At the bill's own cloud a machine stays in its region unless others are requested.
     """
     keys = ["provider", "instance_type", *WAY, "continent"]
     rows = usage.join(targets, on=keys, nulls_equal=True, maintain_order="left")
@@ -328,7 +329,7 @@ def _totals(usage: pl.DataFrame, other: pl.DataFrame, rows: pl.DataFrame) -> pl.
 
 
 def _left(rows: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """List what could not be moved: machines by target, then everything that is no machine."""
+    """List what could not be moved: machines by target, then everything that is not a machine."""
     machines = rows.filter(pl.col("cost_there").is_null()).select(
         "on",
         "provider",
