@@ -116,7 +116,7 @@ def age(seen: datetime) -> Figure:
 
 
 def price_figure(row: Mapping[str, Any]) -> Figure:
-    """Return a row of ``find`` or ``price`` as a figure, still without its citation."""
+    """Return a row of ``find`` or ``price`` as a figure, still without its age and citation."""
     count = row["accelerator_count"]
     devices = f"{plain(count)} x {row['accelerator_id'] or row['accelerator_kind']}"
     usd = row["usd_per_hour"] if row["currency"] != "USD" else None
@@ -139,7 +139,6 @@ def price_figure(row: Mapping[str, Any]) -> Figure:
             "upfront": row["upfront"] or None,
             "flags": list(row["flags"]),
             "stale": row["stale"] or None,
-            **age(row["observed_at"]),
             "price_id": row["price_id"],
         }
     )
@@ -160,14 +159,14 @@ def price_line(figure: Figure) -> str:
 
 
 def cited(dataset: "Release", figures: Sequence[Figure]) -> list[Figure]:
-    """Add to each figure with a price_id the reference that ``hwprices recheck`` takes."""
-    ids = [figure["price_id"] for figure in figures if "price_id" in figure]
-    citations = citation.cite_all(dataset, list(dict.fromkeys(ids))) if ids else []
-    references = {one.price_id: one.reference for one in citations}
-    return [
-        figure | {"citation": references[figure["price_id"]]} if "price_id" in figure else figure
-        for figure in figures
-    ]
+    """Add to each current price its age, and the reference that ``hwprices recheck`` takes.
+
+    A current price has ``price_id`` and ``price_per_hour``; other figures stay as they are.
+    """
+    ids = {one["price_id"] for one in figures if {"price_id", "price_per_hour"} <= one.keys()}
+    citations = citation.cite_all(dataset, sorted(ids)) if ids else []
+    more = {one.price_id: {**age(one.fetched_at), "citation": one.reference} for one in citations}
+    return [figure | more.get(figure.get("price_id", ""), {}) for figure in figures]
 
 
 def not_covered(

@@ -228,16 +228,8 @@ def _compared(dataset: "Dataset", row: Mapping[str, Any]) -> Figure:
         "machine": row["instance_type"],
         "provider": row["provider"],
         **known(specification),
-        "prices": _seen(dataset, cited(dataset, prices)),
+        "prices": cited(dataset, prices),
     }
-
-
-def _seen(dataset: "Dataset", figures: Sequence[Figure]) -> list[Figure]:
-    """Add to figures when their prices were seen."""
-    ids = [figure["price_id"] for figure in figures]
-    rows = dataset.scan("prices").filter(pl.col("price_id").is_in(ids))
-    seen = dict(rows.select("price_id", "observed_at").collect().iter_rows())
-    return [figure | age(seen[figure["price_id"]]) for figure in figures]
 
 
 def _compared_line(figure: Figure) -> str:
@@ -316,13 +308,7 @@ def history(dataset: "Dataset", question: str) -> Answer:
             last if one[-1]["effective_hourly"] is None else one[-1]["effective_hourly"],
         )
     )
-    results = [_past(one) for one in series[:SHOWN]]
-    current = [one for one in results if "price_id" in one and "price_per_hour" in one]
-    references = {one["price_id"]: one["citation"] for one in cited(dataset, current)}
-    results = [
-        one | {"citation": references[one["price_id"]]} if one["price_id"] in references else one
-        for one in results
-    ]
+    results = cited(dataset, [_past(one) for one in series[:SHOWN]])
     return Answer(
         headline=of_rows(len(series), "price", question, dataset.version)
         + ", those that changed most often first",
@@ -397,11 +383,7 @@ def recommend(dataset: "Dataset", model: str, **options: Any) -> Answer:
     ranked = frame.filter(pl.col("excluded").is_null())
     rented = ranked.filter(where="cloud")
     rows = [*rented.head(4).to_dicts(), *ranked.filter(where="local").head(2).to_dicts()]
-    ids = _price_ids(dataset, rows)
-    results = []
-    for row in rows:
-        own = ids.get((row["provider"], row["region"], row["machine"], row["purchase_option"]), {})
-        results.append(_recommended(row) | own)
+    results = cited(dataset, [_recommended(row) for row in rows])
     notes = [*offers.sheet_notes(dataset, rented.head(4))] if rented.height else []
     assumed = next((row["assumed"] for row in rows), "")
     left_out = frame.height - ranked.height
@@ -411,7 +393,7 @@ def recommend(dataset: "Dataset", model: str, **options: Any) -> Answer:
         headline=of_rows(ranked.height, "machine", model, dataset.version)
         + f", the best first. Assumed: {assumed}",
         release=dataset.version,
-        results=cited(dataset, results),
+        results=results,
         lines=[_recommended_line(figure) for figure in results],
         about={"assumed": assumed},
         not_covered=not_covered(dataset, [str(row["provider"]) for row in rows], notes),
@@ -430,7 +412,6 @@ RANKED = (
     "machine",
     "nodes",
     "purchase_option",
-    "purchase_price_usd",
     "usd_per_million_tokens",
     "usd_per_million_tokens_low",
     "usd_per_million_input_tokens",
@@ -459,15 +440,13 @@ def _rounded(value: Any) -> Any:
 
 
 def _recommended(row: Mapping[str, Any]) -> Figure:
-    figure = known({name: _rounded(row[name]) for name in RANKED})
-    price = {"price_per_hour": row["usd_per_hour"], "currency": "USD"}
+    price = {"price_per_hour": row["usd_per_hour"], "price_id": row["price_id"]}
     if row["purchase_price_usd"] is not None:
-        price = {"currency": "USD", "price_of": row["purchase_price_date"]}
-    return figure | {name: _text(value) for name, value in known(price).items()}
-
-
-def _text(value: Any) -> Any:
-    return value if isinstance(value, float | str) else str(value)
+        price = {
+            "purchase_price_usd": row["purchase_price_usd"],
+            "price_of": f"{row['purchase_price_date']}",
+        }
+    return known({**{name: _rounded(row[name]) for name in RANKED}, **price, "currency": "USD"})
 
 
 def _recommended_line(figure: Figure) -> str:
@@ -487,33 +466,8 @@ def _recommended_line(figure: Figure) -> str:
     return f"{machine}: {', '.join([*costs[:1], price, figure['basis']])}"
 
 
-def _price_ids(
-    dataset: "Dataset", rows: Sequence[Mapping[str, Any]]
-) -> dict[tuple[Any, ...], Figure]:
-    """Find the price behind each machine to rent: by place, machine and purchase option.
-
-    The keys have the options of ``rows``: on_demand, spot, best_1y …; the values price_id and age.
-    """
-    rented = [row for row in rows if row["provider"] and row["purchase_option"]]
-    wanted = Search(
-        machines=frozenset((row["provider"], row["machine"]) for row in rented),
-        regions=frozenset((row["provider"], row["region"]) for row in rented),
-    )
-    found = searching.find(dataset, wanted).collect() if rented else pl.DataFrame()
-    ids = {}
-    for row in rented:
-        same = found.filter(
-            pl.col("region").eq_missing(row["region"]),
-            provider=row["provider"],
-            instance_type=row["machine"],
-        )
-        least = row["usd_per_hour"] / (row["nodes"] or 1)
-        close = (pl.col("usd_per_hour") - pl.lit(least)).abs() < pl.lit(Decimal("0.000001"))
-        match = same.filter(close).sort("price_id").head(1).to_dicts()
-        if match:
-            key = (row["provider"], row["region"], row["machine"], row["purchase_option"])
-            ids[key] = {**age(match[0]["observed_at"]), "price_id": match[0]["price_id"]}
-    return ids
+SOLD = ("on_demand", "spot")
+"""Purchase options of a device, as offers names them."""
 
 
 def device(dataset: "Dataset", name: str) -> Answer:
@@ -527,11 +481,10 @@ def device(dataset: "Dataset", name: str) -> Answer:
             "machine": one[f"{option}_offer"].partition("/")[2],
             "purchase_option": option,
             "price_per_device_hour": one[f"{option}_usd_per_hour"],
-            "seen": one["seen"],
             "private_host": one["private_host"] or None,
         }
         for one in sold
-        for option in ("on_demand", "spot")
+        for option in SOLD
         if one[f"{option}_offer"] and one[f"{option}_usd_per_hour"] is not None
     ]
     rows.sort(key=lambda one: one["price_per_device_hour"])
@@ -564,14 +517,14 @@ DESCRIBED = (
     "power_w",
     "power_basis",
     "launch_price_usd",
-    "machine_share_usd",
-    "tco_usd_per_hour",
-    "usd_per_year",
     "usd_per_year_basis",
-    "gco2e_per_hour",
     "source_url",
     "confidence",
 )
+"""Columns of ``device`` as their sources state them."""
+
+COMPUTED = ("machine_share_usd", "tco_usd_per_hour", "usd_per_year", "gco2e_per_hour")
+"""Columns of ``device`` that are computed, and rounded here."""
 
 
 def _described(row: Mapping[str, Any]) -> Figure:
@@ -583,34 +536,31 @@ def _described(row: Mapping[str, Any]) -> Figure:
         {"model": one["model"], "usd": _rounded(one["usd"]), "basis": one["basis"]}
         for one in (row["usd_per_million_tokens"] or [])[:2]
     ]
-    about = {name: _rounded(row[name]) for name in DESCRIBED}
-    return known({**about, "rates": rates, "usd_per_million_tokens": tokens})
+    about = {name: row[name] for name in DESCRIBED}
+    computed = {name: _rounded(row[name]) for name in COMPUTED}
+    return known({**about, **computed, "rates": rates, "usd_per_million_tokens": tokens})
 
 
 def _of_devices(dataset: "Dataset", rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
     """Return offers of a device as figures, each with the price of its machine."""
-    wanted = Search(
-        machines=frozenset((row["provider"], row["machine"]) for row in rows),
-        regions=frozenset((row["provider"], row["region"]) for row in rows),
+    key = ("provider", "region", "machine")
+    columns = [f"{option}_{name}" for option in SOLD for name in ("usd_per_hour", "price_id")]
+    sold = dataset.scan("offers").rename({"instance_type": "machine"})
+    sold = sold.filter(
+        searching.pairs("machine", frozenset((r["provider"], r["machine"]) for r in rows))
     )
-    found = searching.find(dataset, wanted).collect() if rows else pl.DataFrame()
+    offers = {
+        tuple(offer[name] for name in key): offer
+        for offer in sold.select(*key, *columns).collect().iter_rows(named=True)
+    }
     figures = []
     for row in rows:
-        same = found.filter(
-            pl.col("region").eq_missing(row["region"]),
-            provider=row["provider"],
-            purchase_option=row["purchase_option"],
-            instance_type=row["machine"],
-        )
-        best = same.sort("usd_per_hour", "price_id").head(1).to_dicts()
-        figure = known({**row, "seen": None, "currency": "USD"})
-        if best:
-            figure |= {
-                "price_per_hour": float(best[0]["usd_per_hour"]),
-                **age(best[0]["observed_at"]),
-                "price_id": best[0]["price_id"],
-            }
-        figures.append(figure)
+        offer, option = offers[tuple(row[name] for name in key)], row["purchase_option"]
+        price = {
+            "price_per_hour": offer[f"{option}_usd_per_hour"],
+            "price_id": offer[f"{option}_price_id"],
+        }
+        figures.append(known({**row, "currency": "USD", **price}))
     return figures
 
 
