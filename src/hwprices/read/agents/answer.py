@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from hwprices.release.release import Release
 
 MAX_TOKENS = 2_000
-"""Of an answer, JSON and text together. Programs cut answers off at 25,000; a model that asks ten
-questions should not have to read that much."""
+"""Of an answer, JSON and text together: ten answers are less than the 25,000 tokens after which
+Claude Code cuts one off (its MAX_MCP_OUTPUT_TOKENS)."""
 
 MAX_SENTENCE = 300
-"""Letters of a sentence in ``not_covered``."""
+"""Characters of a sentence in ``not_covered``, so that six are about half of MAX_TOKENS. A longer
+one ends with …"""
 
 Figure = dict[str, Any]
 """One result: JSON values by name."""
@@ -103,10 +104,15 @@ def tokens_of(answer: Answer) -> int:
 def known(values: Mapping[str, Any]) -> Figure:
     """Return the values that are known, decimals as numbers."""
     return {
-        name: float(value) if isinstance(value, Decimal) else value
+        name: number(value)
         for name, value in values.items()
         if value is not None and value not in ([], "")
     }
+
+
+def number(value: Any) -> Any:
+    """Return a decimal as a number of JSON: the nearest double, 15 significant digits."""
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def age(seen: datetime) -> Figure:
@@ -199,7 +205,7 @@ def not_covered(
         sentences.append(f"Not collected live, but from recordings: {every}.")
     if kept:
         sentences.append(f"Kept from an earlier collection, because one failed: {', '.join(kept)}.")
-    return [sentence[:MAX_SENTENCE] for sentence in sentences]
+    return [s if len(s) <= MAX_SENTENCE else f"{s[: MAX_SENTENCE - 1]}…" for s in sentences]
 
 
 _OPTION = re.compile(r"--usd-per (\w+)=…(?: --usd-per (\w+)=…)*")

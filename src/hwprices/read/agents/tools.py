@@ -11,18 +11,23 @@ from hwprices.errors import HwpricesError
 from hwprices.read import citation
 from hwprices.read import explain as tracing
 from hwprices.read.agents.answer import (
+    MAX_TOKENS,
     Answer,
     Figure,
     age,
     cited,
     known,
     not_covered,
+    number,
     of_rows,
     price_figure,
     price_line,
+    tokens_of,
 )
 from hwprices.read.agents.catalog import Tool
 from hwprices.read.currency import read_rates
+from hwprices.read.export.plain_json import to_json
+from hwprices.read.export.query_rows import check_names
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as machine_answers
 from hwprices.read.find import offers, overview, past, request
@@ -633,24 +638,50 @@ def _covered_line(figure: Figure) -> str:
     return f"{figure['provider']} {where}: {figure['prices']:,} prices, newest of {seen}"
 
 
+SQL_MEMORY, SQL_SECONDS, SQL_ROWS = "2GB", 20.0, 40
+
+
 def sql(dataset: "Dataset", query: str) -> Answer:
-    """Ask in SQL, in the locked DuckDB."""
+    """Ask in SQL, in the locked DuckDB.
+
+    Raises:
+        HwpricesError: the query is wrong or refused, takes too long, or a row is too long.
+    """
     from hwprices.read import sql as asking
 
     connection = dataset.locked_duckdb(SQL_MEMORY)
-    with connection, asking.bounded(connection, SQL_SECONDS, SQL_MEMORY):
-        rows = asking.frame(connection, query, dataset.tables)
-    results = [known(row) for row in rows.head(SQL_ROWS).to_dicts()]
-    return Answer(
-        headline=f"{counted(rows.height, 'row')}, release {dataset.version}",
+    with (
+        connection,
+        asking.clear_errors(dataset.tables),
+        asking.bounded(connection, SQL_SECONDS, SQL_MEMORY),
+    ):
+        asking.check_not_empty(connection, query)
+        asking.check(connection, query)
+        found = connection.execute(query)
+        columns = [column[0] for column in found.description or ()]
+        check_names(columns)
+        rows = found.fetchmany(SQL_ROWS + 1)
+    results = [
+        {name: number(value) for name, value in zip(columns, row, strict=True)}
+        for row in rows[:SQL_ROWS]
+    ]
+    more = [f"Rows after the first {SQL_ROWS}: count them, or use limit and offset."]
+    answer = Answer(
+        headline=f"{counted(len(results), 'row')}, release {dataset.version}",
         release=dataset.version,
         results=results,
-        not_covered=["Placeholders and unknown prices are in the tables: see flags, price_reason."],
-        total=rows.height,
+        lines=[to_json(row) for row in results],
+        not_covered=[
+            *more * (len(rows) > SQL_ROWS),
+            "Placeholders and unknown prices are in the tables: see flags, price_reason.",
+        ],
+        total=len(results),
     )
-
-
-SQL_MEMORY, SQL_SECONDS, SQL_ROWS = "2GB", 20.0, 40
+    if tokens_of(answer.fitted()) > MAX_TOKENS:
+        raise HwpricesError(
+            f"a row is longer than an answer of {MAX_TOKENS:,} tokens", "Select fewer columns."
+        )
+    return answer
 
 
 ANSWERS: Mapping[str, Callable[..., Answer]] = {
