@@ -1,6 +1,6 @@
 """Ask the questions of questions.csv as an agent's program does, and score the answers.
 
-Each question has the tool and the words that are asked (``ask``; JSON where a tool takes more),
+Each question has the tool and its words (``ask``; JSON where a tool takes more),
 which result answers (``result``: names and values), the figure in it, what is right, its unit, and
 the vendor's own statement of it: see ``vendor``.
 """
@@ -53,7 +53,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Score:
-    """What is right in an answer; ``cited`` is None where a figure is no price."""
+    """What is right in an answer; ``cited`` is None where a figure is not a price."""
 
     question: Question
     figure: bool
@@ -139,7 +139,7 @@ def held(root: Path, references: set[str]) -> set[str]:
 
 
 def _figures(values: dict[str, Any], question: Question) -> list[dict[str, Any]]:
-    """Return what may answer: the results that are asked for, or what holds for all of them."""
+    """Return what may answer: the requested results, or what holds for all of them."""
     if question.figure == "not_covered":
         return [{"not_covered": sentence} for sentence in values.get("not_covered", ())]
     if "." in question.figure:
@@ -191,7 +191,7 @@ def _has_unit(question: Question, found: dict[str, Any]) -> bool:
 def table(scores: Sequence[Score]) -> str:
     """Write the scores as a table of Markdown."""
     lines = [
-        "| questions of | asked | right figure | right unit | citation holds"
+        "| source | questions | right figure | right unit | citation holds"
         f" | {MAX_TOKENS:,} tokens |",
         "|---|---|---|---|---|---|",
     ]

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 import hwprices
+from hwprices.errors import HwpricesError
 from hwprices.read.agents import catalog, clients, tools
 from hwprices.read.agents.answer import MAX_TOKENS, tokens_in
 from hwprices.read.recommend import question as recommend
@@ -85,7 +86,7 @@ def test_every_answer_says_what_it_does_not_cover(answers: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("question", harness.questions(), ids=lambda one: one.question[:40])
-def test_what_is_right_stands_on_the_vendors_page(question: Question) -> None:
+def test_expected_figures_are_on_the_vendors_page(question: Question) -> None:
     """The figures are the vendors': no code of the program gave them."""
     place = question.vendor.removeprefix("absent: ")
     if place.startswith("https://"):
@@ -174,6 +175,51 @@ def test_explain_says_whether_a_citation_still_holds() -> None:
         assert [one["status"] for one in answer.results] == [status]
 
 
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ("select count(*) from range(100000000000)", "takes longer than 0.2 s"),
+        ("select repeat('x', 20000)", "Select fewer columns"),
+        ("select 1 as a, 2 as a", "2 columns named a"),
+    ],
+)
+def test_sql_refuses_what_is_too_long(
+    query: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools, "SQL_SECONDS", 0.2)
+    with pytest.raises(HwpricesError, match=part):
+        tools.call(hwprices.open("sample"), catalog.SQL, {"query": query})
+
+
+def test_sql_says_that_there_are_more_rows() -> None:
+    data = hwprices.open("sample")
+    query = "select i from range({}) as numbers(i)"
+    for rows, is_more in ((tools.SQL_ROWS, False), (tools.SQL_ROWS + 1, True)):
+        answer = tools.call(data, catalog.SQL, {"query": query.format(rows)})
+        assert [one["i"] for one in answer.results] == list(range(tools.SQL_ROWS))
+        assert any("limit and offset" in text for text in answer.not_covered) == is_more
+
+
+def test_a_recommended_machine_cites_the_price_of_its_purchase_option() -> None:
+    """Azure's ND96isr H200 v5 costs 106 USD/h in one region on demand and as spot."""
+    data = hwprices.open("sample")
+    answer = tools.recommend(data, "llama-2-70b", provider="azure", option="on_demand")
+    found = {
+        one["machine"]: data.cite(one["price_id"]) for one in answer.results if "price_id" in one
+    }
+    assert found["Standard_ND96isr_H200_v5"].amount == 106
+    assert {one.purchase_option for one in found.values()} == {"on_demand"}
+
+
+def test_a_published_price_is_not_rounded() -> None:
+    """The workstation with an RTX PRO 6000 costs 11,565 USD, the V100 at launch 10,664 USD."""
+    data = hwprices.open("sample")
+    owned = tools.recommend(data, "llama-3.1-70b", where="local").results
+    assert 11565 in [one["purchase_price_usd"] for one in owned]
+    device = tools.device(data, "nvidia-v100-sxm2-16gb").about["device"]
+    assert device["launch_price_usd"] == 10664
+
+
 def test_sql_reads_the_tables_and_nothing_else(sample_root: Path) -> None:
     queries = [
         "select count(*) as n from prices where provider = 'aws'",
@@ -185,4 +231,5 @@ def test_sql_reads_the_tables_and_nothing_else(sample_root: Path) -> None:
     listed, counted, *refused = anyio.run(partial(harness.ask, sample_root, calls, "--sql"))
     assert [tool.name for tool in listed] == [*TOOLS, "sql"]
     assert counted.structured_content["results"][0]["n"] > 1_000
+    assert '{"n": ' in counted.content[0].text
     assert all(answer.is_error for answer in refused)

@@ -228,10 +228,12 @@ def test_the_keyboard_alone_opens_and_closes_an_offer(wide: Visit) -> None:
     page.get_by_role("link", name="g6.xlarge", exact=True).focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("dialog[open]")
+    assert "g6.xlarge" in page.locator("dialog[open]").inner_text()
+    assert "open=" in page.url
     page.keyboard.press("Escape")
-    page.wait_for_selector("dialog[open]", state="detached")
     # the address follows when the browser has told the page that the dialog is closed
     page.wait_for_url(lambda url: "open=" not in url)
+    assert page.locator("dialog[open]").count() == 0
 
 
 def test_selected_offers_are_compared(wide: Visit) -> None:

@@ -97,7 +97,7 @@ TOOLS: Sequence[Tool] = (
     Tool(
         "price",
         "Price of one machine type",
-        "Show one machine type: specification and the price per hour of each way to buy it (on"
+        "Show one machine type: specification and the price per hour of each purchase option (on"
         " demand, spot, 1 and 3 years) in its cheapest region or the named place, with saving and"
         " break-even. For: what does p5.48xlarge cost, is a commitment worth it.",
         {

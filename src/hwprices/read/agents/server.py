@@ -56,7 +56,6 @@ OUTPUT_SCHEMA: Mapping[str, Any] = {
 WARMED = ("prices", "instance_types", "regions", "price_history", "accelerators", "offers")
 """Tables that are read before the first question."""
 
-
 LOOK_AGAIN = 60.0
 """Seconds after which a question looks whether there is a newer release."""
 

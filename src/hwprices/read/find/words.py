@@ -123,7 +123,7 @@ PATTERNS = {
 
 MONTHS = 12
 
-MAX_JOINED = 14  # letters of a word that stands for several: "rtxpro6000bse"
+MAX_JOINED = 14  # letters of a word that joins several: "rtxpro6000bse"
 
 MIN_CITY = 3  # letters: shorter words of a region's name are not cities
 

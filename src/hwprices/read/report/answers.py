@@ -19,7 +19,7 @@ MODELS = (
 """Models that the page answers about; each takes about 0.1 s."""
 
 YEARS_ON_SALE = 4
-"""Machines to buy are shown for so many years after their release."""
+"""Machines to buy are shown for so many years after their release: a choice of this project."""
 
 MOST = 15  # machines to rent of an answer, and as many to buy
 

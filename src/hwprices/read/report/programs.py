@@ -92,7 +92,7 @@ def _prices(dataset: Release) -> pl.DataFrame:
 def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
     """Return the cheapest price of one accelerator, for each line of gpu-offers.json."""
     each = pl.col("effective_hourly") / pl.col("accelerator_count").cast(pl.Decimal(38, 10))
-    known = prices.filter(pl.col("accelerator_count") > 0, pl.col("accelerator_id").is_not_null())
+    known = prices.filter(pl.col("accelerator_id").is_not_null())
     key = [*OFFER_KEY, "currency"]
     return (
         known.with_columns(each=each)
@@ -149,7 +149,8 @@ SCHEMA: Mapping[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "hwprices: what accelerators cost to rent",
     "description": "The cheapest list price of one accelerator for an hour, of each provider and"
-    " purchase option: Linux, shared tenancy, license included, without tax.",
+    " purchase option: Linux, shared tenancy, license included, without tax. Machines whose vendor"
+    " does not say which form of an accelerator they have are left out.",
     "type": "object",
     "required": ["schema_version", "release", "created_at", "recorded", "offers"],
     "properties": {
@@ -189,7 +190,7 @@ SCHEMA: Mapping[str, Any] = {
                     },
                     "community": {
                         "const": True,
-                        "description": "The machine is a private person's.",
+                        "description": "The machine is of a community host.",
                     },
                     "price": {
                         "type": "string",
@@ -224,7 +225,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def cell(value: object) -> str:
-    """Write a value into a table of Markdown: what a release holds is text, never a mark."""
+    """Write a value into a table of Markdown: what a release holds is text, never markup."""
     text = escaped(" ".join(str(value).split()))
     for mark in "\\|[]<>*`_":
         text = text.replace(mark, f"\\{mark}")
@@ -232,7 +233,7 @@ def cell(value: object) -> str:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Write a table of Markdown."""
+    """Write a table of Markdown; it escapes the cells of the rows."""
     lines = [list(headings), ["---"] * len(headings), *([cell(c) for c in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
@@ -274,7 +275,16 @@ def _rates(row: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _rent(offers: pl.DataFrame, references: Mapping[str, str]) -> str:
     rows = offers.sort("purchase_option", "term_months", "currency", "each", "provider")
     return table(
-        ["provider", "how", "price", "currency", "machine", "region", "seen", "citation"],
+        [
+            "provider",
+            "purchase option",
+            "price",
+            "currency",
+            "machine",
+            "region",
+            "seen",
+            "citation",
+        ],
         [
             (
                 row["provider"],
@@ -309,7 +319,7 @@ def _machine(
         )
         for price in prices.iter_rows(named=True)
     ]
-    headings = ["region", "how", "price", "currency", "seen", "citation"]
+    headings = ["region", "purchase option", "price", "currency", "seen", "citation"]
     return "\n".join(
         [
             f"## {cell(name)}\n",
