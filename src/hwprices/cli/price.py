@@ -32,7 +32,6 @@ from hwprices.cli.tables import (
     table,
 )
 from hwprices.errors import HwpricesError
-from hwprices.read.find import machine
 from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.machine import MachineAnswer
@@ -78,7 +77,7 @@ def price(
     """
     _check_one_type([machine_type, *context.args])
     dataset = open_dataset()
-    answer = machine.answer(
+    answer = machines.answer(
         dataset, machine_type, overlays=filters.load_overlays(overlays), **options
     )
     cloud = f" --provider {answer.machine.provider}" if options.get("provider") else ""
@@ -262,7 +261,7 @@ def _price_ranges(known: pl.DataFrame, limit: int | None, per: str) -> Table:
     return table(
         headings,
         [[row[heading] for heading in headings] for row in rows],
-        title="\nWays to buy it",
+        title="\nPurchase options",
         right=[*(f"per {name}" for name in periods), "up to", "upfront", "saving", PAYS_FROM],
         wrap=["note"],
         caption="\n".join(captions),
@@ -297,8 +296,8 @@ def _billing(terms: pl.DataFrame) -> Table:
 
 
 def _managed(prices: pl.DataFrame) -> Table:
-    """Draw what the machine costs in SageMaker: a row for each use, its cheapest region."""
-    uses = prices.group_by("use", maintain_order=True).agg(
+    """Draw what the machine costs in SageMaker: by use and currency, in its cheapest region."""
+    uses = prices.group_by("use", "currency", maintain_order=True).agg(
         pl.all().first(), regions=pl.col("region").n_unique()
     )
     headings = ["use", "per hour", "of on demand", "cheapest in", "regions"]

@@ -104,7 +104,7 @@ class Backfill:
         self.provider = providers.get(provider)
         if not self.provider.publishes_its_past:
             raise HwpricesError(
-                f"there are no price lists of the past to fetch from {provider}",
+                f"{provider} publishes no price lists of the past",
                 "Its history begins with the first release that has it.",
             )
         self.store = store
@@ -133,8 +133,8 @@ class Backfill:
             every: of lists that are ``thinned``, the first of each of these periods.
 
         Raises:
-            HwpricesError: there is none, a region cannot be had alone, no run says which regions
-                there are, or the vendor's index is unavailable.
+            HwpricesError: no list fits, ``regions`` are given and lists have all regions, no run
+                says which regions there are, or the vendor's index is unavailable.
         """
         lists = self.provider.past_lists(
             self._collector.context_of("the index of past lists"), since
@@ -305,9 +305,10 @@ class Backfill:
         return intervals.height
 
     def _lists(self, keys: Mapping[datetime, str]) -> Iterator[pl.DataFrame]:
-        """Read the rows of each time, oldest first."""
+        """Read the rows of each time, oldest first: its group of rows, and not the whole list."""
         for begin, key in sorted(keys.items()):
-            yield self._rows(key).filter(pl.col("begin") == begin)
+            rows = pl.scan_parquet(BytesIO(self.store.get(key) or b""))
+            yield rows.filter(pl.col("begin") == begin).collect()
 
     def _rows(
         self, key: str, most: int | None = None, columns: list[str] | None = None

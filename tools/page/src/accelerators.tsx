@@ -53,7 +53,7 @@ const OWN_SOURCE: Record<string, string> = {
   embodied_kgco2e: "embodied_source",
 };
 
-/** Stands for none in the address: an empty parameter would mean the usual ones. */
+/** Means none in the address: an empty parameter would mean the usual ones. */
 const NO_DEVICE = "none";
 
 export function Accelerators({ release, parameters, change }: ViewProps) {

@@ -1,4 +1,4 @@
-/** The frame of the page: heading, views, and what stands in the address. */
+/** The frame of the page: heading, views, and what the address has. */
 
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { Accelerators } from "./accelerators";

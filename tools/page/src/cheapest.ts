@@ -1,5 +1,5 @@
 /**
- * The cheapest price of one accelerator for an hour, by provider and way to buy. Machines of community
+ * The cheapest price of one accelerator for an hour, by provider and purchase option. Machines of community
  * hosts are apart, as in Python: the cheapest cloud offer is a data center's.
  */
 
@@ -21,7 +21,7 @@ interface Cheapest {
 
 const known = new WeakMap<Release, Cheapest>();
 
-/** By accelerator, provider and way to buy (every price column of offers). */
+/** By accelerator, provider and purchase option (every price column of offers). */
 export function cheapest(release: Release): Map<string, ByProvider> {
   return both(release).dataCenters;
 }

@@ -49,6 +49,8 @@ function Offer({ release, row, basis, close, change }: OfferProps) {
   const [provider, region, type] = [text("provider"), text("region"), text("instance_type")];
   const devices = accelerators(release, row);
   const deviceId = text("accelerator_id");
+  const alike = similar(release, row);
+  const compared = [row, ...alike].map((other) => offerKey(offers, other)).slice(0, MOST_SIMILAR);
   const hasPage = release.facts.machine_pages === "all" || (offers.column("accelerator_count").number(row) ?? 0) > 0;
   return (
     <article>
@@ -79,9 +81,7 @@ function Offer({ release, row, basis, close, change }: OfferProps) {
             Page of {type}
           </a>
         )}
-        <a href={`#compare?${new URLSearchParams({ offers: listText([offerKey(offers, row), ...similar(release, row).map((other) => offerKey(offers, other))].slice(0, MOST_SIMILAR)) })}`}>
-          Compare with similar machines
-        </a>
+        <a href={`#compare?${new URLSearchParams({ offers: listText(compared) })}`}>Compare with similar machines</a>
         <a href={addressOf("offers", { open: offerKey(offers, row) })} target="_blank">
           Link to this offer
         </a>
@@ -90,7 +90,7 @@ function Offer({ release, row, basis, close, change }: OfferProps) {
       <h3>Price history</h3>
       <History release={release} row={row} />
       <h3>Similar machines at other clouds</h3>
-      <Offers release={release} rows={similar(release, row)} basis={basis} change={change} named none="No other cloud of this release has a similar machine." />
+      <Offers release={release} rows={alike} basis={basis} change={change} named none="No other cloud of this release has a similar machine." />
       <h3>Other regions</h3>
       <Offers release={release} rows={sameType(release, row)} basis={basis} change={change} none="No other region of this release has it." />
       <Facts release={release} row={row} />
@@ -187,7 +187,7 @@ function Offers({ release, rows, basis, change, none, named }: OffersProps) {
   return (
     <ul class="regions">
       {rows
-        .sort((one, other) => order(one) - order(other))
+        .toSorted((one, other) => order(one) - order(other))
         .slice(0, MOST_REGIONS)
         .map((other) => {
           const amount = price.number(other);

@@ -135,7 +135,7 @@ export class Reader {
     return { used: 1, meaning: null };
   }
 
-  /** "8 h100", "8 x h100", "8 gpus"; "8x" may stand alone. */
+  /** "8 h100", "8 x h100", "8 gpus"; "8x" may be alone. */
   private countedAhead(number: RegExpExecArray, words: string[], ofAccelerator: boolean): { used: number; meaning: Meaning | null } {
     const amount = this.amount(words.slice(0, 2).join(" "), ofAccelerator);
     if (amount) return { used: 2, meaning: amount };

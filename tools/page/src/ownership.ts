@@ -1,8 +1,9 @@
 /** What owning costs: the formulas of hwprices.formulas, which docs/method.md explains. */
 
+import { PERIODS } from "./prices";
 import type { Ownership } from "./release";
 
-const HOURS_PER_YEAR = 8760;
+const HOURS_PER_YEAR = PERIODS.year.hours;
 
 /** Hours that a machine works in its life. */
 export function hoursOfUse({ lifetime_years: years, utilisation }: Ownership): number {

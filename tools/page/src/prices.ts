@@ -1,4 +1,4 @@
-/** The price that is asked for: of which purchase option and system, of a machine or one GPU, for how long. */
+/** The requested price: of which purchase option and system, of a machine or one GPU, for how long. */
 
 import { usd } from "./format";
 import type { Asks, Reading } from "./grammar";
@@ -7,7 +7,7 @@ import type { ColumnInfo, Release } from "./release";
 
 export const PERIODS = {
   hour: { hours: 1, unit: "h" },
-  month: { hours: 730, unit: "mo" }, // HOURS_PER_MONTH of units.py
+  month: { hours: 730, unit: "mo" }, // HOURS_PER_MONTH and HOURS_PER_YEAR of units.py
   year: { hours: 8760, unit: "yr" },
 } as const;
 export type Period = keyof typeof PERIODS;
@@ -16,7 +16,7 @@ export const ON_DEMAND = "on_demand_usd_per_hour";
 export const OWN = "on_demand_hourly";
 export const LINUX = "linux";
 
-/** Ways to buy that are compared side by side, and their short names. */
+/** Purchase options that are compared side by side, and their short names. */
 export const WAYS = [
   { column: ON_DEMAND, heading: "On-demand" },
   { column: "spot_usd_per_hour", heading: "Spot" },

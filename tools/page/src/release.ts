@@ -143,7 +143,7 @@ export class Release {
     return this.facts.about.providers.every((provider) => provider.origin === "sample");
   }
 
-  /** The rows of offers with a known accelerator: few, and asked for often. */
+  /** The rows of offers with a known accelerator: few, and used often. */
   get deviceRows(): readonly number[] {
     if (!this.withDevice) {
       const { codes } = this.offers.column("accelerator_id");

@@ -35,7 +35,7 @@ export interface Range {
   high: number | null;
 }
 
-/** A range is written low..high, and either end may be missing or be no number. */
+/** A range is written low..high, and either end may be missing or not a number. */
 export function range(text: string | undefined): Range {
   const [low = "", high = ""] = (text ?? "").split("..");
   return { low: finite(low), high: finite(high) };

@@ -13,7 +13,7 @@ export const CHOSEN = "chosen";
 
 const DEFAULT_COLUMNS = ["instance_type", "device", "gpu_gib", "vcpus", "memory_gib", "network_gbps_max", ...WAYS.map(({ column }) => column)];
 
-/** What may stand in the table besides the columns of offers. */
+/** What the table may show besides the columns of offers. */
 const OWN_COLUMNS: Record<string, Partial<ColumnInfo>> = {
   instance_type: { heading: "Name", kind: "text" },
   device: { heading: "GPU", kind: "text", description: "The accelerators of the machine." },
@@ -110,7 +110,7 @@ export function Row({ release, line, shown, sorted, basis, selected, full, open,
 
 /** A line of a model is named by accelerator and cloud. */
 export function lineKey({ offers }: Release, row: number): string {
-  return ["device", "provider", "region"].map((name, position) => (position < 2 ? offers.column(name).text(row) : "")).join("|");
+  return ["device", "provider"].map((name) => offers.column(name).text(row)).join("|");
 }
 
 interface NameProps {

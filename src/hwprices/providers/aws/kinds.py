@@ -20,8 +20,8 @@ PART_LISTS = {
     PUBLIC_IPS: "AmazonVPC",
     SAGEMAKER: "AmazonSageMaker",
 }
-"""Price lists of what is billed beside machines, and their names in the service index. They have
-the format of EC2's."""
+"""Price lists of disks, network and managed services, and their names in the service index. They
+have the format of EC2's."""
 
 BULK_FILES = (PRICE_LIST, *PART_LISTS, SAVINGS_PLANS, SPOT_ADVISOR)
 """Kinds that need no account."""

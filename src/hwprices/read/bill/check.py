@@ -52,7 +52,7 @@ ERRORS = ("differs", "differs_from_contract", "idle_commitment", "billed_twice")
 LARGEST = 10
 
 EXACT = 1e-9
-"""Vendors print costs with nine digits behind the point or more; AWS has ten."""
+"""Vendors print costs with nine decimals or more; AWS has ten."""
 
 EXACT_SHARE = 1e-6
 """Quantities are printed with about seven digits; cost and price times quantity differ by as
@@ -245,7 +245,7 @@ def _doubles(lines: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _with_idle(lines: pl.LazyFrame, bill: pl.LazyFrame) -> pl.LazyFrame:
-    """Mark lines on demand in an hour in which a commitment that covers them was unused: ``idle``.
+    """Add ``idle``: whether a commitment that covers a line was unused in its hour.
 
     What a commitment covers is what its own lines in the bill are about: machine types in regions.
     """
@@ -343,12 +343,12 @@ def _classified(lines: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _near(value: pl.Expr, expected: pl.Expr) -> pl.Expr:
-    """Whether two amounts are the same but for the digits that files do not print."""
+    """Check whether two amounts are the same except for digits that files do not print."""
     return (value - expected).abs() <= EXACT + EXACT_SHARE * expected.abs()
 
 
 def _rounded(value: pl.Expr, expected: pl.Expr) -> pl.Expr:
-    """Whether an amount is another one that was rounded to six decimals, or to cents."""
+    """Check whether an amount is another one rounded to six decimals, or to cents."""
     off = (value - expected).abs()
     in_cents = ((value - value.round(2)).abs() < EXACT) & (expected.abs() >= MIN_CENTS)
     return (off <= SIX_DECIMALS) | (in_cents & (off <= CENT))

@@ -1,7 +1,7 @@
 """Declare which columns each format of a bill has, and what they mean.
 
 Every reader works from these declarations: a format is data here and nothing elsewhere. Columns are
-listed under the name that this package uses, the first present one counts. Sources:
+listed under the name that this package uses; of several, the first with a value counts. Sources:
 
 - FOCUS 1.0 to 1.3: https://focus.finops.org/focus-specification/
 - AWS CUR 2.0: https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 AMOUNT = "DECIMAL(38,12)"
-"""Money and quantities. Vendors print at most twelve digits that matter behind the point."""
+"""Money and quantities; digits after the twelfth decimal are rounded."""
 
 TIME = "TIMESTAMPTZ"
 TEXT = "VARCHAR"

@@ -142,7 +142,7 @@ def _placed(dataset: Release, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
-    """Return what is billed beside machines, and what they are composed of, by SKU.
+    """Return prices of disks, network and other parts by SKU, and of what machines are composed of.
 
     Columns: provider, part_place, part_places (regions of the SKU), sku_id, rate_id, only_tier
     (the SKU has one price there), amount of one ``unit`` for what ``per`` says (hour, month, use),

@@ -146,7 +146,7 @@ def read(path: str | Path) -> BillLines:
 
 
 def _parts(path: Path) -> tuple[list[Path], list[str]]:
-    """List the files of a bill, and the names of files that are none."""
+    """List the files of a bill, and the names of files that are not part of it."""
     if path.is_file():
         if _kind(path) is None:
             raise HwpricesError(
@@ -155,7 +155,7 @@ def _parts(path: Path) -> tuple[list[Path], list[str]]:
             )
         return [path], []
     if not path.is_dir():
-        raise HwpricesError(f"there is no file {path}", "Give a file or a folder of parts.")
+        raise HwpricesError(f"{path} does not exist", "Give a file or a folder of parts.")
     files = sorted(
         file for file in path.rglob("*") if file.is_file() and not file.name.startswith((".", "_"))
     )
@@ -185,9 +185,7 @@ def _check_manifests(manifests: Sequence[Path], parts: Sequence[Path]) -> None:
     for manifest in manifests:
         for name, size in _listed(manifest):
             path = name.split("/")
-            named = [
-                part for part in parts if part.name == path[-1] and part not in found.values()
-            ]
+            named = [part for part in parts if part.name == path[-1] and part not in found.values()]
             if name not in found and not named:
                 raise HwpricesError(
                     f"{manifest.name} lists {name}, which is not in the folder", "Download it too."
@@ -301,7 +299,7 @@ def _csv_type(form: Format, column: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Write a column's name as all formats compare it: case and dots do not matter."""
+    """Return a column's name as formats compare it: in lower case, with _ for a dot."""
     return name.lower().replace(".", "_")
 
 
@@ -392,7 +390,7 @@ def _paths(columns: dict[str, str]) -> list[str]:
 
 @contextmanager
 def _duckdb_errors(name: str, part: Path | None = None) -> Iterator[None]:
-    """Name the file and the line of what DuckDB could not read."""
+    """Turn an error of DuckDB into one with file and line."""
     import duckdb
 
     try:
@@ -587,10 +585,12 @@ def _check(lines: pl.LazyFrame, form: Format) -> tuple[int, str, datetime, datet
         if row[what]:
             found = lines.filter(fault).select("file", "line", "currency", "category_word").head(1)
             file, line, other, category = found.collect(engine="streaming").row(0)
-            value = f": {other}" if "currency" in what else ""
-            value = f": {category}" if what.startswith("an unknown") else value
+            value, advice = "", "Correct the export."
+            if what.startswith("an unknown"):
+                value = f": {category}"
+            elif what.startswith("another currency"):
+                value, advice = f": {other}", "Split the bill by currency."
             raise HwpricesError(
-                f"{file}: line {line}: {what}{value} ({row[what]:,} such lines)",
-                "Split the bill by currency." if value == f": {other}" else "Correct the export.",
+                f"{file}: line {line}: {what}{value} ({row[what]:,} such lines)", advice
             )
     return row["count"], currency, row["first"], row["last"]

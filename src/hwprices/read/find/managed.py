@@ -27,8 +27,8 @@ def managed_prices(dataset: Release, machine: NamedMachine, prices: pl.DataFrame
     Returns:
         ``use`` (hosting, training, notebook, processing, or AWS's word), ``region``, ``hourly``,
         ``currency``, ``factor`` (against plain Linux on demand in the region; null without a price
-        there) and ``sku_price_id``, by use and price. No rows where AWS lists none, and in releases
-        before 2026-12, which have no services.
+        there) and ``sku_price_id``, by use, currency and price. No rows where AWS lists none, and
+        in releases before 2026-12, which have no services.
     """
     if machine.provider != "aws" or "component_prices" not in dataset.tables:
         return pl.DataFrame(schema={"use": pl.String})
@@ -52,4 +52,4 @@ def managed_prices(dataset: Release, machine: NamedMachine, prices: pl.DataFrame
         "currency",
         factor.alias("factor"),
         "sku_price_id",
-    ).sort("use", "hourly", "region")
+    ).sort("use", "currency", "hourly", "region")

@@ -1,4 +1,4 @@
-/** What one accelerator costs for an hour: by cloud, region and way to buy. */
+/** What one accelerator costs for an hour: by cloud, region and purchase option. */
 
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
@@ -89,7 +89,7 @@ export function RentChart({ release, parameters, change }: ViewProps) {
   );
 }
 
-/** The line of the chart that a dot stands in. */
+/** The line of the chart that a dot is in. */
 function line({ provider, way }: { provider: string; way: string }): string {
   return `${provider}, ${way.toLowerCase()}`;
 }

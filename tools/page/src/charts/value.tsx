@@ -87,7 +87,7 @@ function pointsOf(release: Release, format: Format): Point[] {
   });
 }
 
-/** The name without what stands in brackets, for which the chart has no room. */
+/** The name without what is in brackets, for which the chart has no room. */
 function shortName({ name }: Pick<Point, "name">): string {
   return name.replace(/ \(.*\)$/, "");
 }

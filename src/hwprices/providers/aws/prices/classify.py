@@ -52,7 +52,7 @@ PAYMENTS = {
 """PurchaseOption without blanks and case: old files write AllUpfront, newer ones All Upfront."""
 
 PART = "part"
-"""Stands for the reason where a line is not a machine: it is read for component_prices."""
+"""The reason of a line that is not a machine: it is read for component_prices."""
 
 ON_HOST = "tenancy="
 """Begins the reason for which an instance on a dedicated host is left out."""
