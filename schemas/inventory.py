@@ -182,7 +182,7 @@ class InstanceTypes(Table):
     block_storage_iops_baseline: pl.Int32 = columns.block_storage_iops_baseline()
     block_storage_iops_max: pl.Int32 = columns.block_storage_iops_max()
     local_disk_read_iops: pl.Int32 = column(
-        "Random reads of all local disks together, at most; null where there is no local disk or"
+        "Random reads of all local disks together, at most; null if it has no local disk or"
         " the vendor's list does not say.",
         unit="IOPS",
         nullable=True,

@@ -205,7 +205,7 @@ class ComponentPrices(Table):
         "Units a month from which the price holds; 0 where it holds for all.", unit="unit", ge=0
     )
     tier_to: pl.Decimal(20, 10) = column(
-        "Units a month up to which the price holds; null where there is no end.",
+        "Units a month up to which the price holds; null without a limit.",
         unit="unit",
         nullable=True,
         gt=0,

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
-from hwprices.read.citation import FORMATS, Citation, Reference, read
+from hwprices.read.citation import FORMATS, Citation, CitedPrice, read
 from hwprices.read.recommend.question import Limits
 
 P5 = "p5.48xlarge us-east-1 on_demand"
@@ -90,7 +90,7 @@ def test_every_format_is_read_back(
     data: hwprices.Dataset, question: str, write: Callable[[Citation], str]
 ) -> None:
     citation = data.cite(question)
-    reference = Reference(
+    reference = CitedPrice(
         citation.price_id, data.version, citation.amount, citation.currency, intact=True
     )
 

@@ -268,7 +268,7 @@ def test_memory_of_accelerators_that_no_vendor_states_is_that_of_their_sheet(
             )
 
     def sold(tables: CountingTables | Dataset, least: float) -> list[tuple[str, float]]:
-        asked = Search(accelerator_gib=search.Range(least=least))
+        asked = Search(accelerator_gib=search.Bounds(least=least))
         rows = search.find(tables, asked).collect()
         return sorted(set(rows.select("instance_type", "accelerator_memory_gib").rows()))
 

@@ -18,7 +18,7 @@ from hwprices.cli.common import (
 )
 from hwprices.cli.tables import table
 from hwprices.landing.pages import Landing
-from hwprices.providers.price_sheets.check import READ_AGAIN, Page, check, pages
+from hwprices.providers.price_sheets.check import READ_AGAIN, SheetPage, check, pages
 from hwprices.release.wording import counted
 from hwprices.settings import load
 from hwprices.storage import layout
@@ -66,7 +66,7 @@ def sheets(file: SheetFile = None) -> None:
         raise typer.Exit(1)
 
 
-def render_pages(listed: Sequence[Page]) -> RenderableType:
+def render_pages(listed: Sequence[SheetPage]) -> RenderableType:
     """Draw the pages to read again with their figures, and count the others."""
     drawn: list[RenderableType] = []
     for page in listed:
@@ -95,7 +95,7 @@ def render_report(report: Mapping[str, Any]) -> RenderableType:
 
 def _changes(report: Mapping[str, Any]) -> list[RenderableType]:
     if not report["last"]:
-        return [Text("there is no earlier sheet to compare it with")]
+        return [Text("an earlier sheet is missing, so nothing is compared")]
     count = len(report["changes"])
     summary = f"{count or 'no'} changes, {report['unchanged']} unchanged since {report['last']}"
     rows = [[*change["key"], change["before"], change["after"]] for change in report["changes"]]

@@ -61,7 +61,7 @@ class PastRegion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class BackfillCost:
     """What a backfill is going to take, without units that no run has fetched (``unknown``).
 
     ``lists`` are all that were chosen, ``missing`` those that are not there yet.
@@ -165,7 +165,7 @@ class Backfill:
             for region in (sorted(regions) if one.by_region else (GLOBAL,))
         ]
 
-    def estimate(self, chosen: Sequence[PastRegion]) -> Estimate:
+    def estimate(self, chosen: Sequence[PastRegion]) -> BackfillCost:
         """Estimate a backfill by the size that today's pages of each unit had."""
         run = self._latest_run()
         sizes = {
@@ -176,7 +176,7 @@ class Backfill:
         missing = [one for one in chosen if self._run(one) is None]
         units = [(kind, one.region) for one in missing for kind in one.past.kinds]
         unknown = {(kind, region) for kind, region in units if (kind, region) not in sizes}
-        return Estimate(
+        return BackfillCost(
             lists=len(chosen),
             missing=len(missing),
             bytes=sum(sizes.get(unit, 0) for unit in units),

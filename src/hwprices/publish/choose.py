@@ -69,7 +69,7 @@ def past_prices(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source(Parts):
+class ProviderSource(Parts):
     """Where one provider's tables of the coming release are taken from.
 
     ``results`` are those of the gate, empty where nothing new was staged.
@@ -90,7 +90,7 @@ HELD = "held"
 
 
 @dataclass(frozen=True)
-class Past:
+class PublishedBefore:
     """What was published before: the current release, its table held, and those of a quarter."""
 
     previous: ReleaseManifest | None
@@ -107,7 +107,7 @@ class Choice:
     was put to the gate, ``held`` is the table of the coming release.
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[ProviderSource, ...]
     results: tuple[CheckResult, ...]
     staged: tuple[Staged, ...] = ()
     held: pl.DataFrame = field(default_factory=lambda: frames.empty(Held))
@@ -117,13 +117,15 @@ class Choice:
 class _Judged:
     """One provider: the tables chosen, how its checks came out, what is held and staged of it."""
 
-    source: Source | None
+    source: ProviderSource | None
     held: pl.DataFrame
     results: tuple[CheckResult, ...] = ()
     staged: Staged | None = None
 
 
-def choose(store: Store, past: Past, accepted: Collection[str], footprint: pl.DataFrame) -> Choice:
+def choose(
+    store: Store, past: PublishedBefore, accepted: Collection[str], footprint: pl.DataFrame
+) -> Choice:
     """Choose the tables of every provider that is staged or published."""
     published = past.previous.providers if past.previous else {}
     staged = {layout.staged_provider(key) for key in store.keys(layout.STAGED)}
@@ -144,7 +146,7 @@ def choose(store: Store, past: Past, accepted: Collection[str], footprint: pl.Da
 def _choose_one(
     store: Store,
     provider: str,
-    past: Past,
+    past: PublishedBefore,
     accepted: Collection[str],
     beside: tuple[pl.DataFrame, pl.LazyFrame | None],
 ) -> _Judged:
@@ -186,7 +188,9 @@ def _peers(store: Store, previous: ReleaseManifest | None) -> pl.LazyFrame | Non
     return gate.per_accelerator(prices, types).collect().lazy()
 
 
-def _without_held(store: Store, source: Source, judgement: gate.Judgement, now: datetime) -> Source:
+def _without_held(
+    store: Store, source: ProviderSource, judgement: gate.Judgement, now: datetime
+) -> ProviderSource:
     """Write the files of which rows are held again, with the rows that were published before."""
     files = {file.key: file for file in source.files}
     rewritten: set[str] = set()
@@ -249,9 +253,9 @@ def _without_sample(one: _Judged, accepted: Collection[str]) -> _Judged:
     return replace(one, source=kept, results=results)
 
 
-def from_staging(staged: Staged) -> Source:
+def from_staging(staged: Staged) -> ProviderSource:
     """Take the tables of a run as they are staged."""
-    return Source(
+    return ProviderSource(
         provider=staged.provider,
         status="fresh",
         kept_from=None,
@@ -264,7 +268,9 @@ def from_staging(staged: Staged) -> Source:
     )
 
 
-def from_release(store: Store, provider: str, previous: ReleaseManifest | None) -> Source | None:
+def from_release(
+    store: Store, provider: str, previous: ReleaseManifest | None
+) -> ProviderSource | None:
     """Take a provider's tables from a release as they were staged; None if it is not in it."""
     if previous is None or provider not in previous.providers:
         return None
@@ -273,7 +279,7 @@ def from_release(store: Store, provider: str, previous: ReleaseManifest | None) 
     gone = {parts.path(file) for file in parts.files} - set(store.keys(parts.directory))
     if gone:
         parts = _restored(store, provider, previous, parts)
-    return Source(
+    return ProviderSource(
         provider=provider,
         status="kept",
         kept_from=entry.kept_from or previous.version,
@@ -320,7 +326,7 @@ def published_rows(
     return validate.sort_by_key(own.collect(), TABLES[file.table])
 
 
-def _candidate(store: Store, source: Source) -> gate.Candidate:
+def _candidate(store: Store, source: ProviderSource) -> gate.Candidate:
     files = [file for file in _by_region(source.files) if file.table == gate.PRICES]
     one_file = (replace(source, files=(file,)) for file in files)
     prices = (scan(store, [only])[gate.PRICES] for only in one_file)
@@ -343,7 +349,7 @@ def _completed(candidate: gate.Candidate, footprint: pl.DataFrame) -> gate.Candi
     return replace(candidate, tables={**candidate.tables, "regions": regions.lazy()})
 
 
-def scan(store: Store, sources: Collection[Source]) -> dict[str, pl.LazyFrame]:
+def scan(store: Store, sources: Collection[ProviderSource]) -> dict[str, pl.LazyFrame]:
     """Open the vendor tables of these sources, by region. Tables that no source has are absent.
 
     Columns that were added to a table after its files were written are null.
@@ -378,7 +384,7 @@ def _scan(store: Store, uris: Sequence[str], table: str) -> pl.LazyFrame:
     )
 
 
-def outdated(store: Store, sources: Collection[Source]) -> frozenset[tuple[str, str]]:
+def outdated(store: Store, sources: Collection[ProviderSource]) -> frozenset[tuple[str, str]]:
     """Find the tables that were written before a column was added to them.
 
     Returns pairs of provider and table. One file of each table is looked at, and none of a source

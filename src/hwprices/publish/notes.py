@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices import hidden_characters
 from hwprices.errors import HwpricesError
-from hwprices.publish.choose import Source
+from hwprices.publish.choose import ProviderSource
 from hwprices.publish.history.record import Record
 from hwprices.publish.history.snapshot import Moment
 from hwprices.release import notes as release_notes
@@ -33,7 +33,7 @@ LARGEST_MOVES = 10
 
 def make_notes(
     moment: Moment,
-    sources: Collection[Source],
+    sources: Collection[ProviderSource],
     results: Collection[CheckResult],
     past: Record,
     titles: Mapping[str, str],
@@ -68,7 +68,7 @@ def make_notes(
 
 
 def _provider(
-    source: Source, intervals: pl.LazyFrame | None, titles: Mapping[str, str]
+    source: ProviderSource, intervals: pl.LazyFrame | None, titles: Mapping[str, str]
 ) -> ProviderNote:
     prices: dict[str, int] = {}
     if intervals is not None:

@@ -94,7 +94,7 @@ def publish(
         quarter = tuple(choose.of_last_quarter(store, now()))
         specs = sheets.load_all()
         held = choose.published_table(store, previous, "held")
-        past = choose.Past(
+        past = choose.PublishedBefore(
             previous, quarter, frames.empty(Held) if held is None else held.collect(), now()
         )
         choice = choose.choose(store, past, accepted, specs["region_footprint"])

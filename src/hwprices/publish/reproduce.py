@@ -181,7 +181,7 @@ def _readings(release: ReleaseManifest) -> dict[str, tuple[str, ...]]:
 
 def _staged(
     store: Store, scratch: Store, name: str, entry: ProviderEntry, found: _Findings
-) -> choose.Source | None:
+) -> choose.ProviderSource | None:
     """Stage a provider's run again; None where its pages or the program do not allow it."""
     landing = Landing(layout.landing_root(store.root))
     try:
@@ -233,7 +233,11 @@ def _other_pages(run: Run, entry: ProviderEntry) -> str:
 
 
 def _compare_vendor_files(
-    store: Store, scratch: Store, release: ReleaseManifest, source: choose.Source, found: _Findings
+    store: Store,
+    scratch: Store,
+    release: ReleaseManifest,
+    source: choose.ProviderSource,
+    found: _Findings,
 ) -> None:
     """Compare a provider's tables as they are staged."""
     made = {file.key: file for file in source.files}
@@ -254,7 +258,7 @@ def _compare_joined(
     store: Store,
     scratch: Store,
     release: ReleaseManifest,
-    sources: Sequence[choose.Source],
+    sources: Sequence[choose.ProviderSource],
     found: _Findings,
 ) -> None:
     """Join the rebuilt tables with the spec sheets of the installed program, and compare."""

@@ -16,7 +16,7 @@ import polars as pl
 from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.publish import arrange, choose
-from hwprices.publish.choose import Source
+from hwprices.publish.choose import ProviderSource
 from hwprices.publish.descriptions import croissant, datapackage
 from hwprices.publish.history import backfill
 from hwprices.publish.history.record import Record
@@ -51,16 +51,16 @@ class Content:
     ``outdated``: see ``choose.outdated``.
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[ProviderSource, ...]
     joined: Joined
     outdated: frozenset[tuple[str, str]] = frozenset()
 
     @property
-    def vendor_files(self) -> list[tuple[Source, TableFile]]:
+    def vendor_files(self) -> list[tuple[ProviderSource, TableFile]]:
         """The files of the vendors' tables, with their source."""
         return [(source, file) for source in self.sources for file in source.files]
 
-    def is_outdated(self, source: Source, file: TableFile) -> bool:
+    def is_outdated(self, source: ProviderSource, file: TableFile) -> bool:
         """Return whether a file lacks columns that the others of its table have."""
         return (source.provider, file.table) in self.outdated
 
@@ -81,7 +81,7 @@ def content_digest(store: Store, content: Content) -> str:
     return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
-def _all_columns(store: Store, source: Source, file: TableFile) -> pl.DataFrame:
+def _all_columns(store: Store, source: ProviderSource, file: TableFile) -> pl.DataFrame:
     """Read a file with every column of its table; those that it lacks are null."""
     return choose.scan(store, [replace(source, files=(file,))])[file.table].collect()
 
@@ -245,7 +245,7 @@ def provider_title(provider: str) -> str:
     return providers.get(provider).about.title if provider in providers.names() else ""
 
 
-def _provider_entry(source: Source, joined: Mapping[str, pl.DataFrame]) -> ProviderEntry:
+def _provider_entry(source: ProviderSource, joined: Mapping[str, pl.DataFrame]) -> ProviderEntry:
     rows: dict[str, int] = {}
     for file in sorted(source.files, key=lambda file: file.table):
         rows[file.table] = rows.get(file.table, 0) + file.rows

@@ -58,7 +58,7 @@ TEX_ESCAPE = re.compile(r"\\([&%$#_{}])")
 
 
 @dataclass(frozen=True)
-class Reference:
+class CitedPrice:
     """What a recheck needs to know of a citation. ``intact``: its check fits its text."""
 
     price_id: str
@@ -270,7 +270,7 @@ def _of_price(
     )
 
 
-def read(text: str) -> list[Reference]:
+def read(text: str) -> list[CitedPrice]:
     """Read the citations in a text: references, lines, markdown, BibTeX, or JSON.
 
     Text around them and line breaks do not matter. A line counts once, with its reference.
@@ -287,7 +287,7 @@ def read(text: str) -> list[Reference]:
     return found
 
 
-def _of_json(text: str) -> list[Reference]:
+def _of_json(text: str) -> list[CitedPrice]:
     """Read a citation in JSON or a list of them; nothing where the text is something else."""
     try:
         values = json.loads(text)
@@ -297,7 +297,7 @@ def _of_json(text: str) -> list[Reference]:
         return []
 
 
-def _of_mapping(value: dict[str, Any]) -> Reference:
+def _of_mapping(value: dict[str, Any]) -> CitedPrice:
     """Read one citation of ``to_dict``; it is intact if it comes out the same."""
     names = {field.name for field in fields(Citation)}
     times = {
@@ -308,12 +308,12 @@ def _of_mapping(value: dict[str, Any]) -> Reference:
     given: dict[str, Any] = {name: value[name] for name in names} | times
     citation = Citation(**given | {"amount": Decimal(value["amount"]), "sources": sources})
     is_same = citation.to_dict() == value
-    return Reference(
+    return CitedPrice(
         citation.price_id, citation.release, citation.amount, citation.currency, is_same
     )
 
 
-def _of_text(text: str) -> list[Reference]:
+def _of_text(text: str) -> list[CitedPrice]:
     """Read the lines and bare references in a text.
 
     Raises:
@@ -330,14 +330,14 @@ def _of_text(text: str) -> list[Reference]:
     return found
 
 
-def _of_match(match: re.Match[str]) -> Reference:
+def _of_match(match: re.Match[str]) -> CitedPrice:
     reference, _, check = match[0].removeprefix(match["line"] or "").rpartition(":")
     intact = check[:HALF_CHECK] == _digest(reference)
     if match["line"]:
         whole = match["head"] and check == _check(reference, match["line"] + reference)
         intact = bool(whole)
     amount = Decimal(match["amount"])
-    return Reference(match["price_id"], match["release"], amount, match["currency"], intact)
+    return CitedPrice(match["price_id"], match["release"], amount, match["currency"], intact)
 
 
 def _unmarked(text: str) -> str:

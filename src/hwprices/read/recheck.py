@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from hwprices.read.citation import Reference, utc_text
+from hwprices.read.citation import CitedPrice, utc_text
 from hwprices.read.explain import components_of
 from hwprices.read.history import intervals
 from hwprices.release.versions import read_manifest, version_time, versions
@@ -58,7 +58,7 @@ class Recheck:
     """
 
     status: Status
-    reference: Reference
+    reference: CitedPrice
     release: str = ""
     amount: Decimal | None = None
     since: datetime | None = None
@@ -91,7 +91,7 @@ class Recheck:
         return {"price_id": price_id, **cited, **values, **amounts, **times}
 
 
-def recheck(dataset: "Release", references: Sequence[Reference]) -> list[Recheck]:
+def recheck(dataset: "Release", references: Sequence[CitedPrice]) -> list[Recheck]:
     """Compare citations with a release of the same dataset, in their order.
 
     Raises:
@@ -124,7 +124,7 @@ INTERVAL = (
 """Columns of price_history that tell what became of a price."""
 
 
-def _one(dataset: "Release", reference: Reference, rows: list[dict[str, Any]]) -> Recheck:
+def _one(dataset: "Release", reference: CitedPrice, rows: list[dict[str, Any]]) -> Recheck:
     """Compare one citation; ``rows`` are all intervals of its price, oldest first."""
     at = version_time(reference.release)
     later = [row for row in rows if row["valid_to"] is None or row["valid_to"] > at]
@@ -133,7 +133,7 @@ def _one(dataset: "Release", reference: Reference, rows: list[dict[str, Any]]) -
 
 
 def _problem(
-    dataset: "Release", reference: Reference, later: list[dict[str, Any]]
+    dataset: "Release", reference: CitedPrice, later: list[dict[str, Any]]
 ) -> Recheck | None:
     """State why a citation cannot be compared, or None. ``later`` are intervals since then."""
     at = version_time(reference.release)
@@ -152,7 +152,7 @@ def _problem(
     return Recheck(status=status, reference=reference, reason=reason)
 
 
-def _outcome(dataset: "Release", reference: Reference, later: list[dict[str, Any]]) -> Recheck:
+def _outcome(dataset: "Release", reference: CitedPrice, later: list[dict[str, Any]]) -> Recheck:
     """Describe what became of a price. The first of ``later`` is the interval that was cited."""
     now = later[-1]
     steps = [

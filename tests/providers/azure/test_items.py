@@ -19,7 +19,7 @@ from hwprices.providers import get
 from hwprices.providers.azure.prices.items import (
     AMOUNTS,
     COLUMNS,
-    Answer,
+    RetailPage,
     decimal_text,
     decode_items,
     price_units,
@@ -103,7 +103,7 @@ def test_a_count_that_is_wrong_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("item_text", ["{}", '{"savingsPlan":[{}]}', '{"savingsPlan":[]}'])
 def test_what_a_page_leaves_out_is_not_counted_as_a_name(item_text: str) -> None:
     body = f'{{"Items":[{item_text}],"Count":1}}'.encode()
-    assert msgspec.json.encode(msgspec.json.decode(body, type=Answer)) == body
+    assert msgspec.json.encode(msgspec.json.decode(body, type=RetailPage)) == body
 
 
 @pytest.mark.parametrize("member", ["retailPrice", "unitPrice", "not known yet"])

@@ -50,7 +50,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Page:
+class SheetPage:
     """A page of a sheet: when its oldest line was read, and the figures to confirm on it."""
 
     provider: str
@@ -61,7 +61,7 @@ class Page:
     figures: list[str]
 
 
-def pages(now: datetime) -> list[Page]:
+def pages(now: datetime) -> list[SheetPage]:
     """List the pages of all sheets, the oldest first; ``due`` are those older than READ_AGAIN."""
     listed = []
     for name in names():
@@ -71,7 +71,7 @@ def pages(now: datetime) -> list[Page]:
             read_on = min(line.seen_on for line in of_page)
             days = (now.date() - read_on).days
             figures = [_figure(line) for line in of_page]
-            listed.append(Page(name, url, read_on, days, days > READ_AGAIN.days, figures))
+            listed.append(SheetPage(name, url, read_on, days, days > READ_AGAIN.days, figures))
     return sorted(listed, key=lambda page: (page.read_on, page.provider, page.page))
 
 

@@ -12,7 +12,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
 from hwprices.publish import arrange, choose
 from hwprices.publish.batches import in_parallel, packed
-from hwprices.publish.choose import Source
+from hwprices.publish.choose import ProviderSource
 from hwprices.publish.history import backfill, changes, intervals
 from hwprices.publish.history.changes import Outcome, added_up, outcome_of
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot, snapshot
@@ -114,7 +114,7 @@ class ReRead:
 def record(
     store: Store,
     previous: ReleaseManifest | None,
-    sources: Sequence[Source],
+    sources: Sequence[ProviderSource],
     accelerators: pl.DataFrame,
     version: str,
 ) -> Record:
@@ -311,7 +311,9 @@ def from_release(
     return advance(past, before, after, moment, again, sheets, backfilled=own)
 
 
-def _of_source(store: Store, source: Source, version: str, *, prices: bool = True) -> Snapshot:
+def _of_source(
+    store: Store, source: ProviderSource, version: str, *, prices: bool = True
+) -> Snapshot:
     tables = choose.scan(store, [source])
     return snapshot(source.provider, version, source.inputs, tables, prices=prices)
 
@@ -328,7 +330,11 @@ def _last_snapshots(store: Store, previous: ReleaseManifest | None) -> dict[str,
 
 
 def _must_be_told_apart(
-    store: Store, before: Snapshot, after: Snapshot, source: Source, previous: ReleaseManifest
+    store: Store,
+    before: Snapshot,
+    after: Snapshot,
+    source: ProviderSource,
+    previous: ReleaseManifest,
 ) -> bool:
     """Return whether pages and reading both differ, and the rows do too."""
     if _digests(source.files) == _digests(choose.parts_of(store, previous)[source.provider].files):

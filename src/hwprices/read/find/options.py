@@ -19,7 +19,7 @@ Amount = str | float | None
 
 
 @dataclass(frozen=True)
-class About:
+class OptionFacts:
     """What is known of an option besides the kind of its value.
 
     ``help``: for the command line. ``column``: the column of ``search.machine_types`` whose figure
@@ -39,11 +39,11 @@ class PastOptions(TypedDict, total=False):
     """
 
     accelerator: Annotated[
-        Names, About("An accelerator: h100, 'a100 80gb'; or a kind: gpu, tpu, fpga.")
+        Names, OptionFacts("An accelerator: h100, 'a100 80gb'; or a kind: gpu, tpu, fpga.")
     ]
     count: Annotated[
         Amount,
-        About(
+        OptionFacts(
             "Accelerators of the machine, exactly.",
             "accelerator_count",
             "number of accelerators",
@@ -52,42 +52,48 @@ class PastOptions(TypedDict, total=False):
     ]
     accelerator_memory: Annotated[
         Amount,
-        About(
+        OptionFacts(
             "GiB of one accelerator: 80 or 80GB is at least 80; 40-80 a range; =80 exactly.",
             "accelerator_gib",
             "accelerator memory",
         ),
     ]
-    vcpus: Annotated[Amount, About("vCPUs: 16, 16-32 or =16.", "vcpus", "number of vCPUs")]
+    vcpus: Annotated[Amount, OptionFacts("vCPUs: 16, 16-32 or =16.", "vcpus", "number of vCPUs")]
     memory: Annotated[
-        Amount, About("GiB of main memory: 64, 64GB, 64-128.", "memory_gib", "memory")
+        Amount, OptionFacts("GiB of main memory: 64, 64GB, 64-128.", "memory_gib", "memory")
     ]
-    arch: Annotated[str | None, About("x86_64 or arm64.")]
-    type: Annotated[Names, About("A machine type or family: g6.xlarge, p5, d4s_v5.")]
-    provider: Annotated[Names, About("A cloud: aws, google.")]
-    region: Annotated[Names, About("A region, or a direction: us-east-1, us-east, westeurope.")]
-    country: Annotated[Names, About("A country: DE, germany.")]
-    continent: Annotated[Names, About("A continent: europe, north_america.")]
+    arch: Annotated[str | None, OptionFacts("x86_64 or arm64.")]
+    type: Annotated[Names, OptionFacts("A machine type or family: g6.xlarge, p5, d4s_v5.")]
+    provider: Annotated[Names, OptionFacts("A cloud: aws, google.")]
+    region: Annotated[
+        Names, OptionFacts("A region, or a direction: us-east-1, us-east, westeurope.")
+    ]
+    country: Annotated[Names, OptionFacts("A country: DE, germany.")]
+    continent: Annotated[Names, OptionFacts("A continent: europe, north_america.")]
     option: Annotated[
-        Names, About("on_demand, spot, reserved …; commitment is every option with a term.")
+        Names, OptionFacts("on_demand, spot, reserved …; commitment is every option with a term.")
     ]
-    purchase_option: Annotated[Names, About("Another name of option.")]
-    term: Annotated[Names | int, About("Length of commitment: 1y, 3y.")]
-    os: Annotated[str | None, About("linux (the default), windows, rhel …; any for all.")]
+    purchase_option: Annotated[Names, OptionFacts("Another name of option.")]
+    term: Annotated[Names | int, OptionFacts("Length of commitment: 1y, 3y.")]
+    os: Annotated[str | None, OptionFacts("linux (the default), windows, rhel …; any for all.")]
     software: Annotated[
-        str | None, About("Software in the price: none (the default), sql_server … or any.")
+        str | None, OptionFacts("Software in the price: none (the default), sql_server … or any.")
     ]
-    license: Annotated[str | None, About("included (the default), byol or any.")]
-    tenancy: Annotated[str | None, About("shared (the default), dedicated, host or any.")]
+    license: Annotated[str | None, OptionFacts("included (the default), byol or any.")]
+    tenancy: Annotated[str | None, OptionFacts("shared (the default), dedicated, host or any.")]
 
 
 class Options(PastOptions, total=False):
     """What a question about offers may ask for besides its words."""
 
-    max_price: Annotated[str | float | Decimal | None, About("At most so many USD for an hour.")]
+    max_price: Annotated[
+        str | float | Decimal | None, OptionFacts("At most so many USD for an hour.")
+    ]
     usd_per: Annotated[
         Mapping[str, object] | None,
-        About("Exchange rate, to compare prices in another currency: EUR=1.08. May be repeated."),
+        OptionFacts(
+            "Exchange rate, to compare prices in another currency: EUR=1.08. May be repeated."
+        ),
     ]
 
 
@@ -95,13 +101,13 @@ OTHER_NAMES = {"purchase_option": "option"}
 """Other names of options, as the command line has them: the name in ``Options``."""
 
 
-def _declared() -> Iterable[tuple[str, tuple[Any, About]]]:
+def _declared() -> Iterable[tuple[str, tuple[Any, OptionFacts]]]:
     for name, annotated in get_type_hints(Options, include_extras=True).items():
         kind, about = get_args(annotated)
         yield name, (kind, about)
 
 
-OPTIONS: Mapping[str, tuple[Any, About]] = dict(_declared())
+OPTIONS: Mapping[str, tuple[Any, OptionFacts]] = dict(_declared())
 """Each option of ``Options``: the kind of its value, and what else is known of it."""
 
 FIGURES = {about.column: about.noun for _, about in OPTIONS.values() if about.column}

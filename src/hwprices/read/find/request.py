@@ -9,8 +9,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read import currency
 from hwprices.read.find import combine, machines, option_values, places, words
 from hwprices.read.find.countries import CODES
-from hwprices.read.find.options import OPTIONS, About, Names, Options
-from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Range, Search
+from hwprices.read.find.options import OPTIONS, Names, OptionFacts, Options
+from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Bounds, Search
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.schemas.vocabulary import (
@@ -114,7 +114,7 @@ def _decimal(name: str, value: object) -> Decimal:
     return amount
 
 
-def _range(name: str, value: Any, about: About) -> Range | None:
+def _range(name: str, value: Any, about: OptionFacts) -> Bounds | None:
     """Read an amount: 16 for at least 16 (or exactly), 16-32, =16.
 
     Raises:
@@ -125,7 +125,7 @@ def _range(name: str, value: Any, about: About) -> Range | None:
     flag = f"--{name.replace('_', '-')}"
     if about.exactly:
         number = float(_decimal(name, value))
-        return Range(number, number)
+        return Bounds(number, number)
     text = _GIB.sub("", str(value)) if about.column.endswith("_gib") else str(value)
     match = _RANGE.fullmatch(text.strip())
     if match is None:
@@ -135,13 +135,13 @@ def _range(name: str, value: Any, about: About) -> Range | None:
         )
     exactly, least, last = match.groups()
     if exactly:
-        return Range(float(last), float(last))
+        return Bounds(float(last), float(last))
     if least and float(least) > float(last):
         raise HwpricesError(
             f"{flag} {value}: {least} is more than {last}",
             f"Write the smaller amount first: {last}-{least}.",
         )
-    return Range(float(least), float(last)) if least else Range(least=float(last))
+    return Bounds(float(least), float(last)) if least else Bounds(least=float(last))
 
 
 def split(value: Names) -> list[str]:

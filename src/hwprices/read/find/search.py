@@ -73,7 +73,7 @@ TIE_BREAKERS = ["provider", "region", "instance_type", "term_months", "price_id"
 
 
 @dataclass(frozen=True)
-class Range:
+class Bounds:
     """From the least to the most a figure may be; None leaves that end open."""
 
     least: float | None = None
@@ -104,10 +104,10 @@ class Search:
     accelerators: frozenset[str] = frozenset()
     unknown_accelerators: frozenset[tuple[str, str]] = frozenset()
     accelerator_kinds: frozenset[str] = frozenset()
-    accelerator_count: Range | None = None
-    accelerator_gib: Range | None = None
-    vcpus: Range | None = None
-    memory_gib: Range | None = None
+    accelerator_count: Bounds | None = None
+    accelerator_gib: Bounds | None = None
+    vcpus: Bounds | None = None
+    memory_gib: Bounds | None = None
     arch: str | None = None
     machines: frozenset[tuple[str, str]] | None = None
     providers: frozenset[str] = frozenset()

@@ -18,7 +18,7 @@ from hwprices.read.find import option_values
 from hwprices.read.find import places as place_names
 from hwprices.read.find.countries import CODES
 from hwprices.read.find.options import FIGURES
-from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Range, Search
+from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Bounds, Search
 from hwprices.read.find.suggestions import near
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.schemas.vocabulary import (
@@ -351,11 +351,11 @@ def _amount(text: str, search: Search) -> Meaning | None:
         return Meaning("term", {"terms": frozenset({months})})
     vcpus = _VCPUS.fullmatch(text)
     if vcpus:
-        return Meaning("vcpus", {"vcpus": Range(least=float(vcpus[1]))})
+        return Meaning("vcpus", {"vcpus": Bounds(least=float(vcpus[1]))})
     memory = _MEMORY.fullmatch(text)
     if memory:
         field_name = "accelerator_gib" if asks_for_accelerators(search) else "memory_gib"
-        return Meaning("memory", {field_name: Range(least=float(memory[1]))})
+        return Meaning("memory", {field_name: Bounds(least=float(memory[1]))})
     return None
 
 
@@ -373,7 +373,7 @@ def _counted(count: float, name: str, names: ReleaseWords) -> list[Meaning]:
 
 def _exactly(count: float, meaning: Meaning) -> Meaning:
     """Ask for so many accelerators."""
-    return Meaning(meaning.kind, {**meaning.change, "accelerator_count": Range(count, count)})
+    return Meaning(meaning.kind, {**meaning.change, "accelerator_count": Bounds(count, count)})
 
 
 def _code(text: str) -> Meaning | None:

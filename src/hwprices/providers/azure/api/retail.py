@@ -23,7 +23,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.download import Downloaded, FetchError, Http, check_same_host, public_url
 from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
-from hwprices.providers.azure.prices.items import Answer, Item
+from hwprices.providers.azure.prices.items import Item, RetailPage
 from hwprices.storage.scratch import scratch_directory
 
 API_VERSION = "2023-01-01-preview"  # the only version whose answers hold savingsPlan
@@ -53,7 +53,7 @@ sells one of them at least, as austriaeast and chilecentral only v5 of these."""
 Identity = tuple[Any, ...]
 """Members of an item that stay from month to month (``_identity``)."""
 
-_DECODER = msgspec.json.Decoder(Answer)
+_DECODER = msgspec.json.Decoder(RetailPage)
 """Reads a page as ``prices.items`` does, so that none is landed that could not be read then."""
 
 

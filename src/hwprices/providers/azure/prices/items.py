@@ -79,7 +79,7 @@ class _WholeItem(Item, gc=False, omit_defaults=True, rename="camel"):
     service_family: Any = None
 
 
-class Answer(msgspec.Struct, omit_defaults=True):
+class RetailPage(msgspec.Struct, omit_defaults=True):
     """One page as Retail Prices answers it; all but items and their number is only counted."""
 
     Items: list[_WholeItem]
@@ -135,7 +135,7 @@ PAGE_FORM = json_columns.object_of(
         "NextPageLink": TEXT,
     }
 )
-"""The usual form of a page, with all that ``Answer`` declares."""
+"""The usual form of a page, with all that ``RetailPage`` declares."""
 
 NESTED_MONEY = (b'etailPrice":[', b'etailPrice":{', b'tierMinimumUnits":[', b'tierMinimumUnits":{')
 """What the JSON of items has where money is a list or an object: inside a text, quotes are
@@ -148,7 +148,7 @@ _ENCODED: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 """The members of ``Item`` as they are encoded: amounts as text."""
 
-_DECODER = msgspec.json.Decoder(Answer, float_hook=str)
+_DECODER = msgspec.json.Decoder(RetailPage, float_hook=str)
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,7 @@ def _as_text(value: Any) -> Any:
     return msgspec.json.encode(value).decode() if isinstance(value, (list, dict)) else value
 
 
-def _decode(body: bytes) -> Answer:
+def _decode(body: bytes) -> RetailPage:
     try:
         return _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -342,7 +342,7 @@ def _decode(body: bytes) -> Answer:
         raise ValueError(message) from None
 
 
-def _refuse_repeated_names(body: bytes, answer: Answer, items: bytes) -> None:
+def _refuse_repeated_names(body: bytes, answer: RetailPage, items: bytes) -> None:
     """Refuse a page with a name twice in one object. ``items`` are those of the answer, encoded.
 
     Raises:

@@ -8,7 +8,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError, cannot_write
 from hwprices.read.export.tools import gpuhunt, karpenter, opencost, skypilot
-from hwprices.read.export.tools.catalog import Catalog, MachinePrices, machine_prices
+from hwprices.read.export.tools.catalog import Catalog, PricedMachines, machine_prices
 from hwprices.read.find.options import Options
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LEFT_OUT = "left-out.csv"
 """File beside each catalog: provider, reason and number of prices that its format cannot hold."""
 
-FORMATS: dict[str, Callable[[MachinePrices], Catalog]] = {
+FORMATS: dict[str, Callable[[PricedMachines], Catalog]] = {
     "gpuhunt": gpuhunt.catalog,
     "skypilot": skypilot.catalog,
     "opencost": opencost.catalog,

@@ -24,7 +24,7 @@ Reason = tuple[pl.Expr, str | pl.Expr]
 
 
 @dataclass(frozen=True)
-class MachinePrices:
+class PricedMachines:
     """Every price of a release beside its machine.
 
     ``rows`` has the columns of ``prices`` (with own discounts: ``list_effective_hourly`` and
@@ -59,7 +59,7 @@ class Catalog:
 
 def machine_prices(
     dataset: "Release", overlays: "Overlays | None" = None, **options: Unpack[Options]
-) -> MachinePrices:
+) -> PricedMachines:
     """Read the prices of a release that options choose, with own discounts if there are any.
 
     Raises:
@@ -85,7 +85,7 @@ def machine_prices(
     on_demand = dataset.scan("prices").filter(
         purchase_option="on_demand", currency=USD, software="none", license_model="included"
     )
-    return MachinePrices(
+    return PricedMachines(
         rows.join(machines, on=MACHINE, how="left").sort("price_id").collect(),
         zones.unique().sort(pl.all()).collect(),
         on_demand,

@@ -19,7 +19,7 @@ from hwprices.read.export.tools.catalog import (
     PLACE,
     UNCLEAR_MACHINE,
     Catalog,
-    MachinePrices,
+    PricedMachines,
     amount,
     csv,
     split,
@@ -102,7 +102,7 @@ DETAILS = (
 )
 
 
-def catalog(prices: MachinePrices) -> Catalog:
+def catalog(prices: PricedMachines) -> Catalog:
     """Write ``<provider>.csv`` for the folder, ``<provider>/<version>/catalog.zip`` for the URL."""
     zones = prices.zones.filter(provider="gcp").select(*PLACE, offered_in="zone")
     first = zones.unique(PLACE, keep="first", maintain_order=True)

@@ -17,7 +17,7 @@ from hwprices.read.export.tools.catalog import (
     OPTION,
     PLACE,
     Catalog,
-    MachinePrices,
+    PricedMachines,
     amount,
     split,
 )
@@ -70,7 +70,7 @@ ONE_PRICE = (
 )
 
 
-def catalog(prices: MachinePrices) -> Catalog:
+def catalog(prices: PricedMachines) -> Catalog:
     """Write ``nodeoverlays-<cloud>.yaml`` of own discounts, and of commitments if requested.
 
     A commitment is the price of on-demand nodes. A rule that states a price becomes a price, any

@@ -11,7 +11,7 @@ from hwprices.read.export.tools.catalog import (
     NOT_PLAIN_LINUX,
     OPTION,
     Catalog,
-    MachinePrices,
+    PricedMachines,
     amount,
     csv,
     split,
@@ -46,7 +46,7 @@ DETAILS = (
 )
 
 
-def catalog(prices: MachinePrices) -> Catalog:
+def catalog(prices: PricedMachines) -> Catalog:
     """Write ``pricing.csv``: the on-demand price of each machine in each region."""
     kept, left_out = split(prices.rows, REASONS)
     files = {"pricing.csv": csv(kept.sort("provider", "region", "instance_type"), COLUMNS)}

@@ -16,7 +16,7 @@ from hwprices.read.export.tools.catalog import (
     PLACE,
     UNCLEAR_MACHINE,
     Catalog,
-    MachinePrices,
+    PricedMachines,
     amount,
     csv,
     split,
@@ -108,7 +108,7 @@ GENERATION = {"Generation": pl.lit(None, pl.String)}
 """Column of Azure alone: empty is the second generation of its hypervisor."""
 
 
-def catalog(prices: MachinePrices) -> Catalog:
+def catalog(prices: PricedMachines) -> Catalog:
     """Write ``<cloud>/vms.csv``: a row for each machine in each zone, or region of Azure."""
     zones = prices.zones.with_columns(
         pl.when(pl.col("provider") == "aws").then("zone_id").otherwise("zone").alias("sky_zone")
