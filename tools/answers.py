@@ -237,7 +237,7 @@ QUESTIONS = [
     ),
     ask(
         "What serves Llama 2 70B for the least per token?",
-        "recommend llama-2-70b --where cloud --provider aws --top 6",
+        "recommend llama-2-70b aws --where cloud --top 6",
         "Ranked by the upper end of the range; of each accelerator the size with the lowest price.",
     ),
     ask(
@@ -279,8 +279,7 @@ QUESTIONS = [
     ),
     ask(
         "In 16 bits, over two machines if need be?",
-        "recommend llama-3.1-405b --precision bf16 --max-nodes 2 --where cloud --provider"
-        " aws --top 3",
+        "recommend llama-3.1-405b aws --precision bf16 --max-nodes 2 --where cloud --top 3",
         "812 GB fit eight H200; eight H100 need a second machine, no faster for one user.",
     ),
     ask(

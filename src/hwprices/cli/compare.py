@@ -28,7 +28,7 @@ from hwprices.cli.tables import (
 from hwprices.read.find import compare as comparing
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
-from hwprices.read.recommend.of_machines import with_model
+from hwprices.read.recommend.recommend import with_model
 from hwprices.release.wording import purchase
 
 SHARED = ("root", "version", "json", "csv")
