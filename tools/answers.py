@@ -311,13 +311,13 @@ QUESTIONS = [
     ask(
         "10 requests a second of 2,000 tokens in and 300 out, in the US?",
         "recommend llama-3.3-70b --requests-per-second 10 --input 2000 --output 300 --where"
-        " cloud --country US --top 3",
+        " cloud us --top 3",
         "3,000 tokens/s are required: as many machines as reach them are counted, and their price"
         " is divided by these tokens, not by those that they could do.",
     ),
     ask(
         "Qwen3 32B for 2,000 USD a month?",
-        "recommend qwen3-32b --budget-per-month 2000 --where cloud --top 3",
+        "recommend qwen3-32b --budget 2000/month --where cloud --top 3",
         "730 hours of a machine at 2.74 USD at most.",
     ),
     ask(

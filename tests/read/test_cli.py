@@ -119,7 +119,7 @@ def test_the_history_takes_words_and_options_as_find_does(market: Path) -> None:
     blocks = run("history", "8xh100", "us-east", "preemptible", root=market).stdout
     assert "31.46" in blocks
     assert "55.04" not in blocks
-    everything = ("history", "h100", "--csv", "--os", "all", "--continent")
+    everything = ("history", "h100", "--csv", "--os", "all", "--region")
     rows = run(*everything, "north america", root=market).stdout.splitlines()
     assert len(rows) == 4, rows
     for command in ("history", "find"):
@@ -128,7 +128,7 @@ def test_the_history_takes_words_and_options_as_find_does(market: Path) -> None:
             2,
             "error: 'us-eest' is not understood. Did you mean us-east4, us-east-1?\n",
         )
-    nothing = run("history", "h100", "westeurope", "--option", "spot", root=market)
+    nothing = run("history", "h100", "westeurope", "spot", root=market)
     assert "no price that a release has had fits" in nothing.stderr
 
 
@@ -419,11 +419,8 @@ def test_electricity_and_lifetime_of_a_machine_to_buy_are_asked_for(market: Path
 
 def test_price_of_several_types_points_to_compare(market: Path) -> None:
     refused = run("price", "g6.xlarge", "NVIDIA HGX H100", "--os", "linux", root=market)
-    assert (refused.exit_code, refused.stderr) == (
-        2,
-        "error: price shows one machine type, and 2 are named. Write: hwprices compare g6.xlarge"
-        " 'NVIDIA HGX H100'. A name with spaces needs quotes.\n",
-    )
+    assert refused.exit_code == 2
+    assert "Write: hwprices compare g6.xlarge 'NVIDIA HGX H100'." in refused.stderr
     assert "No such option" in run("price", "g6.xlarge", "--oss", "linux", root=market).stderr
 
 

@@ -58,7 +58,7 @@ Model = Annotated[
 ]
 
 
-@filters.add_options(*filters.PLACE, "os", "usd_per")
+@filters.add_options("region", "os", "usd_per")
 def compare(
     *,
     machine_types: MachineTypes,

@@ -1,6 +1,7 @@
 """The command ``hwprices recommend``: machines for a model."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from hwprices.cli import filters
 from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
 from hwprices.cli.tables import money, number, place, table
 from hwprices.cli.tco import NEVER, in_its_life, year
-from hwprices.errors import install_command
+from hwprices.errors import HwpricesError, install_command
 from hwprices.read.currency import parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find.offers import sheet_notes
@@ -95,9 +96,12 @@ OPTIONS: dict[str, dict[str, tuple[Any, str, str]]] = {
         ),
     },
     "Prices and budgets": {
-        "budget": (float, "USD for the training; for inference USD an hour.", ""),
-        "budget_per_month": (float, "USD for 730 hours, or for a training that takes less.", ""),
-        "budget_to_buy": (float, "USD that a machine may cost to buy.", ""),
+        "budget": (
+            list[str],
+            "USD an hour, or for a training all of it: 20; for 730 hours: 600/month; to buy a"
+            " machine: '5000 to buy'. May be repeated.",
+            "",
+        ),
         "where": (str, "cloud (to rent) or local (to buy); without it both.", ""),
         "machines": (str, "accelerators (the default), cpus (to rent, without any) or all.", ""),
         "option": (
@@ -215,7 +219,7 @@ def recommend(
     """
     rates = dict(parse_rates(usd_per))
     asked |= {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
-    asked["words"] = " ".join(words or [])
+    asked |= {"words": " ".join(words or []), **_budgets(asked.get("budget") or [])}
     question = Question(
         model,
         serving=Serving(**_fields(Serving, asked)),
@@ -242,6 +246,26 @@ def recommend(
 def _fields(kind: type, values: dict[str, Any]) -> dict[str, Any]:
     """Keep the values that are fields of a dataclass."""
     return {field.name: values[field.name] for field in fields(kind) if field.name in values}
+
+
+BUDGETS = {"": "budget", "/month": "budget_per_month", "tobuy": "budget_to_buy"}
+
+
+def _budgets(values: list[str]) -> dict[str, Any]:
+    """Read --budget: each amount, by the field of Limits that it is for.
+
+    Raises:
+        HwpricesError: a value is not an amount.
+    """
+    found: dict[str, Any] = {"budget": None}
+    for value in values:
+        match = re.fullmatch(r"(\d+\.?\d*)(/month|tobuy)?", re.sub(r"[$\s]", "", value))
+        if match is None:
+            raise HwpricesError(
+                f"--budget {value}: this is not an amount", "Write 20, 600/month or '5000 to buy'."
+            )
+        found[BUDGETS[match[2] or ""]] = float(match[1])
+    return found
 
 
 @dataclass(frozen=True)

@@ -65,11 +65,15 @@ class PastOptions(TypedDict, total=False):
     arch: Annotated[str | None, About("x86_64 or arm64.")]
     type: Annotated[Names, About("A machine type or family: g6.xlarge, p5, d4s_v5.")]
     provider: Annotated[Names, About("A cloud: aws, google.")]
-    region: Annotated[Names, About("A region, or a direction: us-east-1, us-east, westeurope.")]
+    region: Annotated[
+        Names,
+        About("A region, direction, country or continent: us-east-1, us-east, germany, europe."),
+    ]
     country: Annotated[Names, About("A country: DE, germany.")]
     continent: Annotated[Names, About("A continent: europe, north_america.")]
     option: Annotated[
-        Names, About("on_demand, spot, reserved …; commitment is every option with a term.")
+        Names,
+        About("on_demand, spot, reserved …, a term: 1y, 3y; commitment is every option with one."),
     ]
     purchase_option: Annotated[Names, About("Another name of option.")]
     term: Annotated[Names | int, About("Length of commitment: 1y, 3y.")]
