@@ -863,7 +863,7 @@ def test_recommend_says_why_nothing_is_rented_out_there(
 def test_recommend_refuses_what_does_not_apply_to_images(
     market: Path, options: tuple[str, ...], message: str
 ) -> None:
-    result = run("recommend", "--model", "sdxl", *options, root=market)
+    result = run("recommend", "sdxl", *options, root=market)
     assert result.exit_code == 2
     assert f"error: {message}" in result.stderr
 

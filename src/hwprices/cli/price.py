@@ -91,7 +91,11 @@ def price(
     print_frame(
         answer.rows,
         lambda _: render_machine(
-            answer, call().limit, hint, every_system=answer.of_system, per=per
+            answer,
+            call().limit,
+            hint,
+            every_system=answer.of_system or bool(options["os"]),
+            per=per,
         ),
         notes=answer.notes,
     )

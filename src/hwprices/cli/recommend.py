@@ -413,7 +413,7 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
         [
             name,
             _machine(row),
-            place(row, "provider", "region"),
+            row["provider"],
             with_option(row),
             _range(row, "usd_per_million_tokens"),
             number(float(f"{row['tokens_per_second_per_user']:.2g}")),
@@ -421,8 +421,8 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
         for name, machines in ways.items()
         for row in machines.head(1).iter_rows(named=True)
     ]
-    headings = ["", "machine", "where", "USD/h", "$/1M tokens", "tok/s per user"]
-    yield table(headings, rows, right=headings[3:], wrap=["machine"], least=["where"])
+    headings = ["", "machine", "cloud", "USD/h", "$/1M tokens", "tok/s/user"]
+    yield table(headings, rows, right=headings[3:], wrap=["machine"])
     if command := serving["serve_command"][0]:
         yield Text(f"Start it: {command}\n", no_wrap=True, overflow="ignore")
         if f" {PLACEHOLDER} " in command:
@@ -590,7 +590,7 @@ def _ranking(
         right=["", "×", "USD/h", "USD to buy", "pays after", *headings],
         wrap=["machine"],
         # the first figure is the price of the work, by which machines are ranked
-        least=[*reversed(headings[1:]), "USD/h", "×"],
+        least=[*reversed(headings[1:]), "USD/h", "price of", "×"],
     )
 
 
