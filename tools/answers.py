@@ -237,7 +237,7 @@ QUESTIONS = [
     ),
     ask(
         "What serves Llama 2 70B for the least per token?",
-        "recommend llama-2-70b --where cloud --provider aws --top 6",
+        "recommend llama-2-70b aws --where cloud --top 6",
         "Ranked by the upper end of the range; of each accelerator the size with the lowest price.",
     ),
     ask(
@@ -279,8 +279,7 @@ QUESTIONS = [
     ),
     ask(
         "In 16 bits, over two machines if need be?",
-        "recommend llama-3.1-405b --precision bf16 --max-nodes 2 --where cloud --provider"
-        " aws --top 3",
+        "recommend llama-3.1-405b aws --precision bf16 --max-nodes 2 --where cloud --top 3",
         "812 GB fit eight H200; eight H100 need a second machine, no faster for one user.",
     ),
     ask(
@@ -312,13 +311,13 @@ QUESTIONS = [
     ask(
         "10 requests a second of 2,000 tokens in and 300 out, in the US?",
         "recommend llama-3.3-70b --requests-per-second 10 --input 2000 --output 300 --where"
-        " cloud --country US --top 3",
+        " cloud us --top 3",
         "3,000 tokens/s are required: as many machines as reach them are counted, and their price"
         " is divided by these tokens, not by those that they could do.",
     ),
     ask(
         "Qwen3 32B for 2,000 USD a month?",
-        "recommend qwen3-32b --budget-per-month 2000 --where cloud --top 3",
+        "recommend qwen3-32b --budget 2000/month --where cloud --top 3",
         "730 hours of a machine at 2.74 USD at most.",
     ),
     ask(

@@ -389,7 +389,7 @@ H100 = {"region": "us-east-1", "os": "linux", "purchase_option": "on_demand"}
             lambda data: data.tco(hwprices.Ownership(4, 0.8, 0.2, 1)),
         ),
         (
-            "recommend --model llama-3.1-8b --country DE --users 4 --input 900 --precision fp8",
+            "recommend llama-3.1-8b germany --users 4 --input 900 --precision fp8",
             lambda data: data.recommend(
                 "llama-3.1-8b",
                 precision="fp8",
@@ -398,17 +398,16 @@ H100 = {"region": "us-east-1", "os": "linux", "purchase_option": "on_demand"}
             ),
         ),
         (
-            "recommend --model 7B --workload lora --tokens 1e8 --budget 50 --grid 100",
+            "recommend 7B --workload lora --tokens 1e8 --budget 50",
             lambda data: data.recommend(
                 "7B",
                 "lora",
                 tokens=1e8,
                 budget=50,
-                ownership=hwprices.Ownership(grid_gco2e_per_kwh=100),
             ),
         ),
         (
-            "recommend --model sdxl --objective throughput --where cloud",
+            "recommend sdxl --objective throughput --where cloud",
             lambda data: data.recommend("sdxl", objective="throughput", where="cloud"),
         ),
         (

@@ -193,11 +193,9 @@ def test_an_option_that_is_repeated_joins_its_names(market: Path) -> None:
     assert {name for _, name, _ in names("--gpu", "h200", "--gpu", "l4", "--region", "us-east")} | {
         name for _, name, _ in names("--type", "p5en", "--type", "g6.xlarge")
     } == {"p5en.48xlarge", "g6.xlarge"}
-    places = names("--country", "US", "--country", "NL", "--os", "linux")
+    places = names("--region", "US", "--region", "NL", "--os", "linux")
     assert {region for *_, region in places} == {region for *_, region in names()}
-    rows = json.loads(
-        run("price", P5, "--option", "spot", "--option", "on_demand", "--json", root=market).stdout
-    )
+    rows = json.loads(run("price", P5, "spot", "on_demand", "--json", root=market).stdout)
     assert len(rows) == 2
     covered = run("coverage", "--provider", "google", "--provider", "azure", root=market).stdout
     assert "us-east4" in covered
@@ -838,15 +836,15 @@ def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> Non
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
-        (("--country", "germany"), "Not in this release: it has no prices of aws eu-central-1."),
-        (("--provider", "aws", "--country", "NL"), "No provider with such machines has a region"),
-        (("--provider", "Google Cloud"), None),
+        (("germany",), "Not in this release: it has no prices of aws eu-central-1."),
+        (("aws", "netherlands"), "No provider with such machines has a region"),
+        (("Google Cloud",), None),
     ],
 )
 def test_recommend_says_why_nothing_is_rented_out_there(
     market: Path, place: tuple[str, ...], reason: str | None
 ) -> None:
-    question = ("recommend", "--model", "7B", *place)
+    question = ("recommend", "7B", *place)
     text = run(*question, root=market).stdout
     assert (reason or "To rent (") in text
     if reason:
@@ -865,7 +863,7 @@ def test_recommend_says_why_nothing_is_rented_out_there(
 def test_recommend_refuses_what_does_not_apply_to_images(
     market: Path, options: tuple[str, ...], message: str
 ) -> None:
-    result = run("recommend", "--model", "sdxl", *options, root=market)
+    result = run("recommend", "sdxl", *options, root=market)
     assert result.exit_code == 2
     assert f"error: {message}" in result.stderr
 

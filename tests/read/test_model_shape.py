@@ -5,6 +5,7 @@ import pytest
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend import media
 from hwprices.read.recommend.model_shape import MEDIA, model_shape
+from hwprices.read.recommend.question import Question
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_an_unknown_name_gets_the_names_that_are_like_it(name: str, suggested: s
 
 
 def test_media_that_are_suggested_are_answered() -> None:
-    assert all(media.benchmark(name) for name in MEDIA)
+    assert all(media.benchmark(Question(name)) for name in MEDIA)
 
 
 @pytest.mark.parametrize("name", ["bge-m3", "intfloat/e5-large", "all-MiniLM-L6-v2"])

@@ -11,7 +11,7 @@ import hwprices
 from hwprices.read.recommend.estimates import usual_precision
 from hwprices.read.recommend.job import make_job
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.question import Limits, Question
+from hwprices.read.recommend.question import Limits, Question, Serving
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.recommend.speed import (
     FEW_USERS,
@@ -151,7 +151,7 @@ def test_s11_the_cautious_end_ranks_and_is_filled(release: Release) -> None:
     """A batch of 8 costs many times what a filled machine does; each row is ranked by what it
     costs at the lower end of its speed."""
     frame = recommend("llama-2-70b", dataset=release, where="cloud")
-    few = recommend("llama-2-70b", dataset=release, where="cloud", batch=8)
+    few = recommend("llama-2-70b", dataset=release, where="cloud", serving=Serving(concurrency=8))
     p5, p5_of_eight = (
         rows.filter(machine="p5.48xlarge").row(0, named=True) for rows in (frame, few)
     )

@@ -24,7 +24,7 @@ Format = Annotated[
 ]
 
 
-@filters.add_options("provider", *filters.PLACE, *filters.PURCHASE)
+@filters.add_options("region", "os")
 def cite(
     *,
     words: Words,

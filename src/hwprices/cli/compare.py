@@ -14,6 +14,7 @@ from hwprices.cli.common import (
     open_dataset,
     print_frame,
 )
+from hwprices.cli.device import render_devices
 from hwprices.cli.tables import (
     PAYS_FROM,
     PAYS_FROM_CAPTION,
@@ -25,10 +26,13 @@ from hwprices.cli.tables import (
     pays_from,
     table,
 )
+from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
+from hwprices.read.find import words
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
-from hwprices.read.recommend.of_machines import with_model
+from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.recommend.recommend import with_model
 from hwprices.release.wording import purchase
 
 SHARED = ("root", "version", "json", "csv")
@@ -58,7 +62,7 @@ Model = Annotated[
 ]
 
 
-@filters.add_options(*filters.PLACE, "os", "usd_per")
+@filters.add_options("region", "os", "usd_per")
 def compare(
     *,
     machine_types: MachineTypes,
@@ -72,6 +76,7 @@ def compare(
     Prints specification and cheapest prices, a figure a line; ≠ marks the lines in which they
     differ, and * a stale price. Prices are the cheapest of all regions, or of those that are named.
     "break-even" is the share of hours in use from which a commitment costs less than on demand.
+    Names of accelerators alone (h100 a100) are compared as devices, with what one costs.
 
     Example:
 
@@ -82,6 +87,11 @@ def compare(
         hwprices compare p5.48xlarge a3-highgpu-8g --model llama-3.3-70b
     """
     dataset = open_dataset()
+    if devices := _accelerators(dataset, machine_types):
+        rates = options["usd_per"]
+        frames = (dataset.device(each, usd_per=rates) for each in devices)
+        print_frame(pl.concat(frames), render_devices)
+        return
     comparison = comparing.compare(
         dataset,
         *machine_types,
@@ -94,6 +104,15 @@ def compare(
         lambda rows: render_comparison(rows, comparison.notes, comparison.sheets),
         notes=comparison.notes,
     )
+
+
+def _accelerators(dataset: Dataset, texts: list[str]) -> list[str]:
+    """Return the accelerators that all names mean: "h100 a100"; none where one is a machine's."""
+    names = ReleaseWords.of(dataset)
+    types = {machine.instance_type.lower() for machine in names.machines}
+    found = [words.accelerators(text.lower(), names.accelerators) for text in texts]
+    is_machine = any(text.lower() in types for text in texts)
+    return [] if is_machine or not all(found) else [each for ids in found for each in ids]
 
 
 LABELS = {

@@ -16,7 +16,6 @@ from hwprices.cli.common import (
     print_table,
 )
 from hwprices.cli.tables import cut, money, rest, table
-from hwprices.read.history.diff import OF_PRICES
 from hwprices.release.wording import counted, purchase, system
 
 SHARED = ("root", "limit", "json", "csv")
@@ -33,7 +32,7 @@ Newer = Annotated[str, typer.Argument(help="The later release.")]
 SHOWN = 20  # prices, a screenful
 
 
-@filters.add_options(*OF_PRICES)
+@filters.add_options("provider", "region", "type", *filters.PURCHASE)
 def diff(
     *,
     older: Older = "",

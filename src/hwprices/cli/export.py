@@ -50,7 +50,7 @@ Tool = Annotated[
 ]
 
 
-@filters.add_options("provider", "region", "country", "type", "option", "term")
+@filters.add_options("provider", "region", "type", "option")
 def export(
     *,
     target: Target,

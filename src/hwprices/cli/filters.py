@@ -123,9 +123,8 @@ OverlayFile = Annotated[
 Options = Mapping[str, Any]
 """Values of shared options, as keywords of ``Dataset.find``."""
 
-PLACE = ("region", "country", "continent")
-PURCHASE = ("option", "term", "os", "software", "license", "tenancy")
-MACHINE = ("accelerator", "count", "accelerator_memory", "vcpus", "memory", "arch", "type")
+PURCHASE = ("option", "os", "software", "license", "tenancy")
+MACHINE = ("accelerator", "accelerator_memory", "vcpus", "memory", "type")
 
 SECOND_NAMES = {"accelerator": ["gpu"], "option": ["purchase_option"]}
 """Further names of options."""

@@ -31,28 +31,24 @@ Sort = Annotated[
     str,
     typer.Option(
         help="A figure: price, price_per_accelerator, price_per_vcpu, memory, vcpu, accelerators, "
-        "network, carbon, or a column of --json."
+        "network, carbon, or a column of --json; with - before it the highest first: -memory."
     ),
 ]
 
-Descending = Annotated[bool, typer.Option("--descending", help="The highest figure first.")]
 
-
-@filters.add_options(
-    *filters.MACHINE, "provider", *filters.PLACE, *filters.PURCHASE, "max_price", "usd_per"
-)
+@filters.add_options(*filters.MACHINE, "provider", "region", "option", "os", "usd_per")
 def find(
     *,
     words: filters.Words = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
     sort: Sort = "price",
-    descending: Descending = False,
     per: Per = Period.HOUR,
 ) -> None:
     """Find offers by words or options.
 
-    Say it in words, with options, or both: then both must hold. Prints one line for each price, the
+    Say it in words, with options, or both: then both must hold. Words also name software, license
+    and tenancy: sql_web, byol, dedicated, "any tenancy". Prints one line for each price, the
     cheapest first; of Linux on shared hardware unless another system or tenancy is requested. Says
     why, if there is nothing: not sold, or not in this release.
 
@@ -60,7 +56,7 @@ def find(
 
         hwprices find 8xH100 europe 1y
 
-        hwprices find --gpu l4 --count 1 --country germany --option on_demand
+        hwprices find 1xl4 germany on_demand under 2
 
         hwprices find 16vcpu 64gb arm64 --sort price_per_vcpu
     """
@@ -68,8 +64,8 @@ def find(
     answer = offers.answer(
         dataset,
         " ".join(words or []),
-        sort=sort,
-        descending=descending,
+        sort=sort.removeprefix("-"),
+        descending=sort.startswith("-"),
         overlays=filters.load_overlays(overlays),
         **options,
     )
@@ -77,7 +73,7 @@ def find(
     hint = f"hwprices explain {first}{root_option(dataset.store.root)}"
     print_frame(
         answer.rows,
-        lambda _: render_offers(answer, call().limit, hint, sort=sort, per=per),
+        lambda _: render_offers(answer, call().limit, hint, sort=sort.removeprefix("-"), per=per),
         notes=answer.notes,
     )
 

@@ -40,7 +40,7 @@ Rebuild = Annotated[
 SHOWN = 10  # purchase options, a table that is read at a glance
 
 
-@filters.add_options("provider", *filters.PLACE, *filters.PURCHASE)
+@filters.add_options("region", "os")
 def history(
     *,
     words: filters.Words = None,
@@ -59,7 +59,7 @@ def history(
 
         hwprices history p5.48xlarge us-east
 
-        hwprices history h100 europe --option on_demand --csv
+        hwprices history h100 europe on_demand --csv
     """
     if rebuild:
         _rebuild(call().place)

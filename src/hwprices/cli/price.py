@@ -31,7 +31,6 @@ from hwprices.cli.tables import (
     pays_from,
     table,
 )
-from hwprices.errors import HwpricesError
 from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.machine import MachineAnswer
@@ -49,36 +48,41 @@ MachineType = Annotated[
     ),
 ]
 
-SETTINGS = {"context_settings": {"allow_extra_args": True}}
-"""Further names are taken too: the command points to compare."""
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(help="Which prices, as find takes it: europe spot, 1y, windows, dedicated."),
+]
 
 
-@filters.add_options("provider", *filters.PLACE, *filters.PURCHASE, "usd_per")
+@filters.add_options("provider", "region", "os", "usd_per")
 def price(
     *,
-    context: typer.Context,
     machine_type: MachineType,
+    words: Words = None,
     options: filters.Options,
     overlays: filters.OverlayFile = None,
     per: Per = Period.HOUR,
 ) -> None:
     """Show what a machine type has and costs.
 
-    Prints its specification, every purchase option with its cheapest region, and prices by region,
-    of shared Linux machines without software unless --os, --software, --license or --tenancy say
-    otherwise. "saving" is against on demand in the same region; "break-even" the share of hours in
-    use from which a commitment costs less. --json and --csv give every price in a row of its own.
+    Prints its specification, every purchase option with its cheapest region, and prices by region:
+    of shared Linux machines without software unless words or --os name another system. "saving" is
+    against on demand in the same region; "break-even" the share of hours in use from which a
+    commitment costs less. --json and --csv give every price in a row of its own.
 
     Example:
 
         hwprices price d4s_v5
 
-        hwprices price p5.48xlarge --option on_demand --os linux
+        hwprices price p5.48xlarge us-east on_demand
     """
-    _check_one_type([machine_type, *context.args])
     dataset = open_dataset()
     answer = machines.answer(
-        dataset, machine_type, overlays=filters.load_overlays(overlays), **options
+        dataset,
+        machine_type,
+        " ".join(words or []),
+        overlays=filters.load_overlays(overlays),
+        **options,
     )
     cloud = f" --provider {answer.machine.provider}" if options.get("provider") else ""
     own = answer.rows["instance_type"].to_list()  # the name of the host if it is sold by the host
@@ -87,24 +91,14 @@ def price(
     print_frame(
         answer.rows,
         lambda _: render_machine(
-            answer, call().limit, hint, every_system=any(options[name] for name in SYSTEM), per=per
+            answer,
+            call().limit,
+            hint,
+            every_system=answer.of_system or bool(options["os"]),
+            per=per,
         ),
         notes=answer.notes,
     )
-
-
-def _check_one_type(names: list[str]) -> None:
-    """Refuse several machine types.
-
-    Raises:
-        HwpricesError: there are several.
-    """
-    if len(names) > 1:
-        raise HwpricesError(
-            f"price shows one machine type, and {len(names)} are named",
-            f"Write: hwprices compare {' '.join(map(quote, names))}. A name with spaces needs"
-            " quotes.",
-        )
 
 
 SPECIFICATION = {
@@ -204,7 +198,6 @@ def _device(device: Mapping[str, Any]) -> str:
     return f"{number(device['count'])} × {name}"
 
 
-SYSTEM = ("os", "software", "license", "tenancy")
 """Options that ask for other than shared Linux without software."""
 
 GROUPS = ("on demand", "spot", "1 year", "3 years", "other")

@@ -1,8 +1,11 @@
 """The command ``hwprices recommend``: machines for a model."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import wraps
 from typing import Annotated, Any
 
 import polars as pl
@@ -11,23 +14,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    UsdPer,
-    call,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
 from hwprices.cli.tables import money, number, place, table
 from hwprices.cli.tco import NEVER, in_its_life, year
 from hwprices.errors import HwpricesError, install_command
 from hwprices.read.currency import parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find.offers import sheet_notes
-from hwprices.read.ownership import (
-    DEFAULTS,
-    Ownership,
-)
-from hwprices.read.recommend import media, places, tokens
+from hwprices.read.ownership import DEFAULTS, Ownership
+from hwprices.read.recommend import machines, media, tokens
 from hwprices.read.recommend.exclusions import PRIVATE_HOST
 from hwprices.read.recommend.job import Job, make_job
 from hwprices.read.recommend.question import Limits, Question, Serving
@@ -35,216 +30,133 @@ from hwprices.read.recommend.serve_command import PLACEHOLDER
 
 SHARED = ("root", "version", "json", "csv")
 
+OPTIONS: dict[str, dict[str, tuple[Any, str, str]]] = {
+    "Question": {
+        "active_parameters": (
+            str,
+            "Parameters that compute one token, of a mixture of experts given by its size: 671B"
+            " --active-parameters 37B.",
+            "",
+        ),
+        "workload": (
+            str,
+            "inference (a service, the default), batch (answers until a deadline), lora,"
+            " full_finetune or pretrain.",
+            "",
+        ),
+        "precision": (
+            str,
+            "Number format of the stored weights: bf16, fp8, int8, fp4, int4 (or its other names:"
+            " 4bit, nf4, q4_k_m). A device without that format computes in 16 bits. Without it 8"
+            " bits, or 4 where the model is published in 4; training: bf16.",
+            "",
+        ),
+        "objective": (
+            str,
+            "Rank by cost (per million tokens, or of the training; the default), carbon (the same),"
+            " speed (of one user), throughput (of all users) or hourly (USD an hour).",
+            "",
+        ),
+        "context": (int, "Tokens of a sequence, prompt and answer together.", ""),
+        "max_nodes": (int, "Most machines that share one model.", ""),
+    },
+    "Serving": {
+        "input_tokens": (float, "Tokens of a prompt.", "--input"),
+        "output_tokens": (float, "Tokens of an answer.", "--output"),
+        "concurrency": (
+            float,
+            "Users served together. Without it: as many as a machine holds. Below 8, speeds are"
+            " based on measurements of one user in place of full machines.",
+            "--concurrency --users",
+        ),
+        "requests_per_second": (
+            float,
+            "Requests that arrive in a second: machines are counted for these, and costs per"
+            " million tokens are of their tokens, not of all that the machines could do.",
+            "",
+        ),
+        "min_tokens_per_second": (
+            float,
+            "Tokens/s that each user must get, at least. Without it: 20; for one user any.",
+            "",
+        ),
+        "max_seconds_to_first_token": (
+            float,
+            "Seconds in which an answer must begin on a free machine. Without it: 2; for one user"
+            " any.",
+            "",
+        ),
+    },
+    "Training": {
+        "tokens": (float, "Tokens to train on, or for a batch to generate.", ""),
+        "days": (
+            float,
+            "Deadline, which sets the number of machines. Without it: 30, of a batch 1.",
+            "",
+        ),
+    },
+    "Prices and budgets": {
+        "budget": (
+            list[str],
+            "USD an hour, or for a training all of it: 20; for 730 hours: 600/month; to buy a"
+            " machine: '5000 to buy'. May be repeated.",
+            "",
+        ),
+        "where": (str, "cloud (to rent) or local (to buy); without it both.", ""),
+        "machines": (str, "accelerators (the default), cpus (to rent, without any) or all.", ""),
+        "option": (
+            str,
+            "on_demand (the default), spot, commit_1y, commit_3y, block (a reservation of days) or"
+            " any.",
+            "--option --purchase-option",
+        ),
+    },
+}
+"""Fields of a question, its serving and its limits by panel: type, help, and names of the option
+where they are not the field's."""
 
-def _panel(panel: str) -> Callable[..., Any]:
-    """Make a function that declares an option of a panel: its help, then its names."""
 
-    def option(text: str, *names: str, **settings: Any) -> Any:
-        return typer.Option(*names, help=text, rich_help_panel=panel, **settings)
+def _with_question(command: Callable[..., None]) -> Callable[..., None]:
+    """Add OPTIONS to a command, which gets the values that are given as ``asked``."""
 
-    return option
+    @wraps(command)
+    def run(**values: Any) -> None:
+        names = [name for listed in OPTIONS.values() for name in listed]
+        given = {name: value for name in names if (value := values.pop(name)) is not None}
+        command(**values, asked=given)
+
+    own = inspect.signature(command)
+    added = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                kind | None, typer.Option(*names.split(), help=text, rich_help_panel=panel)
+            ],
+        )
+        for panel, options in OPTIONS.items()
+        for name, (kind, text, names) in options.items()
+    ]
+    kept = [parameter for parameter in own.parameters.values() if parameter.name != "asked"]
+    run.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+    return run
 
 
-question_option = _panel("Question")
-
-serving_option = _panel("Serving")
-
-training_option = _panel("Training")
-
-limit_option = _panel("Places, prices and budgets")
+SHOWN = 8  # machines: those worth a second look
 
 ModelName = Annotated[
     str,
     typer.Argument(
-        metavar="MODEL",
         help="The model: its name (llama-3.3-70b, meta-llama/Llama-3.1-70B-Instruct, sdxl, whisper)"
         " or number of parameters (70B).",
         autocompletion=filters.models,
     ),
 ]
-ModelOption = Annotated[str, question_option("The model, as an option.", "--model")]
-ActiveParameters = Annotated[
-    str | None,
-    question_option(
-        "Parameters that compute one token, of a mixture of experts given by its size: 671B"
-        " --active-parameters 37B."
-    ),
+Places = Annotated[
+    list[str] | None,
+    typer.Argument(help="Accelerators, clouds and places: h100 aws europe; community for hosts."),
 ]
-
-Workload = Annotated[
-    str,
-    question_option(
-        "inference (a service), batch (answers until a deadline), lora, full_finetune or pretrain."
-    ),
-]
-
-Precision = Annotated[
-    str | None,
-    question_option(
-        "Number format of the stored weights: bf16, fp8, int8, fp4, int4 (or its other names:"
-        " 4bit, nf4, q4_k_m) … A device without"
-        " that format computes in 16 bits. Without it 8 bits, or 4 where the model is published in"
-        " 4; training: bf16."
-    ),
-]
-
-Objective = Annotated[
-    str,
-    question_option(
-        "Rank by cost (per million tokens, or of the training), carbon (the same), speed (of"
-        " one user), throughput (of all users) or hourly (USD an hour)."
-    ),
-]
-
-Context = Annotated[
-    int | None,
-    question_option(
-        "Tokens of a sequence, prompt and answer together; of one length the other is the rest.",
-        min=1,
-    ),
-]
-
-Input = Annotated[float | None, serving_option("Tokens of a prompt.", "--input", min=1)]
-
-Output = Annotated[float | None, serving_option("Tokens of an answer.", "--output", min=1)]
-
-Concurrency = Annotated[
-    float | None,
-    serving_option(
-        "Users served at once. Without it: as many as a machine holds. Below 8, speeds are based on"
-        " measurements of one user in place of full machines.",
-        "--concurrency",
-        "--users",
-        min=1,
-    ),
-]
-
-Requests = Annotated[
-    float | None,
-    serving_option(
-        "Requests that arrive in a second: machines are counted for these, and costs per million"
-        " tokens are of their tokens, not of all that the machines could do.",
-        "--requests-per-second",
-    ),
-]
-
-MinSpeed = Annotated[
-    float | None,
-    serving_option(
-        "Tokens/s that each user must get, at least. Without it: 20; for one user any.",
-        "--min-tokens-per-second",
-    ),
-]
-
-FirstToken = Annotated[
-    float | None,
-    serving_option(
-        "Seconds in which an answer must begin on a free machine. Without it: 2; for one user any.",
-        "--max-seconds-to-first-token",
-    ),
-]
-
-Cache = Annotated[
-    str | None,
-    serving_option(
-        "Number format of the cache: fp8 or fp16. Without it: fp8 where weights and device"
-        " have 8 bits.",
-        "--kv-precision",
-    ),
-]
-
-Tokens = Annotated[
-    float | None, training_option("Tokens to train on, or for a batch to generate.", min=0)
-]
-
-Days = Annotated[
-    float | None,
-    training_option(
-        "Deadline, which sets the number of machines. Without it: 30, of a batch 1.", min=0
-    ),
-]
-
-Batch = Annotated[
-    int | None,
-    training_option("Sequences at once: of each device in training, total for inference.", min=1),
-]
-
-MaxNodes = Annotated[int | None, training_option("Most machines that share one model.", min=1)]
-
-Optimizer = Annotated[str, training_option("adam, adam8bit or sgd.")]
-
-Checkpointing = Annotated[
-    bool, training_option("Compute activations again instead of keeping them all.")
-]
-
-Mfu = Annotated[
-    float | None,
-    training_option("Share of the peak rate that training reaches. Without it: by fabric."),
-]
-
-Budget = Annotated[
-    float | None, limit_option("USD for the training; for inference USD an hour.", min=0)
-]
-
-MonthlyBudget = Annotated[
-    float | None,
-    limit_option(
-        "USD for a month of 730 hours, or for a training that takes less.", "--budget-per-month"
-    ),
-]
-
-BuyingBudget = Annotated[
-    float | None, limit_option("USD that a machine may cost to buy.", "--budget-to-buy")
-]
-
-Where = Annotated[str | None, limit_option("cloud (to rent) or local (to buy); without it both.")]
-
-Machines = Annotated[
-    str,
-    limit_option("accelerators, cpus (machines to rent without an accelerator) or all."),
-]
-
-Accelerator = Annotated[
-    str | None,
-    limit_option(
-        "Only these accelerators: h100, mi300x; several with commas.",
-        "--accelerator",
-        "--gpu",
-        autocompletion=filters.COMPLETERS["accelerator"],
-    ),
-]
-
-Provider = Annotated[
-    str | None,
-    limit_option("Only this cloud, such as aws.", autocompletion=filters.providers),
-]
-
-Region = Annotated[
-    str | None,
-    limit_option(
-        "Only this region, or direction: us-east-1, us-east.", autocompletion=filters.regions
-    ),
-]
-
-Country = Annotated[str | None, limit_option("Only this country: DE, germany.")]
-
-Option = Annotated[
-    str,
-    limit_option(
-        "on_demand, spot, commit_1y, commit_3y, block (a reservation of days) or any.",
-        "--option",
-        "--purchase-option",
-    ),
-]
-
-Community = Annotated[
-    bool,
-    limit_option(
-        "Rank community hosts too (RunPod's Community Cloud).",
-        "--community/--no-community",
-    ),
-]
-
 Top = Annotated[
     int | None,
     typer.Option(
@@ -255,55 +167,19 @@ Top = Annotated[
         " --csv, --json.",
     ),
 ]
-
-SHOWN = 8  # machines: those worth a second look
-
 Excluded = Annotated[
     int, typer.Option(min=0, help="How many of the machines left out to show, with the reason.")
 ]
 
 
+@_with_question
 def recommend(
-    invoked: typer.Context,
-    model: ModelName = "",
-    model_option: ModelOption = "",
-    active_parameters: ActiveParameters = None,
-    workload: Workload = "inference",
-    precision: Precision = None,
-    objective: Objective = "cost",
-    context: Context = None,
-    input_tokens: Input = None,
-    output_tokens: Output = None,
-    concurrency: Concurrency = None,
-    requests_per_second: Requests = None,
-    min_tokens_per_second: MinSpeed = None,
-    max_seconds_to_first_token: FirstToken = None,
-    kv_precision: Cache = None,
-    tokens: Tokens = None,
-    days: Days = None,
-    batch: Batch = None,
-    max_nodes: MaxNodes = None,
-    optimizer: Optimizer = "adam",
-    checkpointing: Checkpointing = True,
-    mfu: Mfu = None,
-    budget: Budget = None,
-    budget_per_month: MonthlyBudget = None,
-    budget_to_buy: BuyingBudget = None,
-    where: Where = None,
-    machines: Machines = "accelerators",
-    accelerator: Accelerator = None,
-    provider: Provider = None,
-    region: Region = None,
-    country: Country = None,
-    option: Option = "on_demand",
-    community: Community = False,
+    *,
+    model: ModelName,
+    words: Places = None,
+    asked: dict[str, Any],
     usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
-    lifetime_years: filters.LifetimeYears = 5,
-    utilisation: filters.Utilisation = 0.5,
-    usd_per_kwh: filters.UsdPerKwh = 0.13,
-    pue: filters.Pue = 1.56,
-    grid: filters.Grid = None,
     top: Top = None,
     excluded: Excluded = 0,
 ) -> None:
@@ -325,7 +201,7 @@ def recommend(
 
         hwprices recommend llama-3.1-70b
 
-        hwprices recommend llama-3.1-8b --min-tokens-per-second 50 --country DE
+        hwprices recommend llama-3.1-8b h100 germany --min-tokens-per-second 50
 
         hwprices recommend 7B --workload lora --budget 20 --option spot
 
@@ -342,34 +218,54 @@ def recommend(
         hwprices recommend sdxl
     """
     rates = dict(parse_rates(usd_per))
-    given = invoked.params | {
-        "model_parameters": _one_model(model, model_option),
-        "usd_per": rates,
-        "overlays": filters.load_overlays(overlays),
-    }
-    question = _question(given)
-    dataset = open_dataset()
-    ownership = Ownership(
-        lifetime_years=lifetime_years,
-        utilisation=utilisation,
-        usd_per_kwh=usd_per_kwh,
-        pue=pue,
-        grid_gco2e_per_kwh=grid,
-        usd_per=rates,
+    asked |= {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
+    asked |= {"words": " ".join(words or []), **_budgets(asked.get("budget") or [])}
+    question = Question(
+        model,
+        serving=Serving(**_fields(Serving, asked)),
+        limits=Limits(**_fields(Limits, asked)),
+        **_fields(Question, asked),
     )
-    frame = dataset.recommend(question, ownership=ownership)
+    dataset = open_dataset()
+    frame = dataset.recommend(question, ownership=Ownership(usd_per=rates))
     shown = top or SHOWN
     notes = list(sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(shown)))
     if frame.filter(where="cloud").is_empty():
-        missing = places.why_nothing_to_rent(dataset, question.limits)
+        missing = machines.why_nothing_to_rent(dataset, question.limits)
         notes += [missing] if missing else []
+    by_place = pl.int_range(pl.len()).over("where")
     print_frame(
-        _first(frame, top) if call().for_programs else frame,
+        frame.filter(by_place < top) if top and call().for_programs else frame,
         lambda ranked: render_recommendation(
-            ranked, shown, excluded, notes, ownership, top, _beside(dataset, question)
+            ranked, shown, excluded, notes, top, _beside(dataset, question)
         ),
         notes=notes,
     )
+
+
+def _fields(kind: type, values: dict[str, Any]) -> dict[str, Any]:
+    """Keep the values that are fields of a dataclass."""
+    return {field.name: values[field.name] for field in fields(kind) if field.name in values}
+
+
+BUDGETS = {"": "budget", "/month": "budget_per_month", "tobuy": "budget_to_buy"}
+
+
+def _budgets(values: list[str]) -> dict[str, Any]:
+    """Read --budget: each amount, by the field of Limits that it is for.
+
+    Raises:
+        HwpricesError: a value is not an amount.
+    """
+    found: dict[str, Any] = {"budget": None}
+    for value in values:
+        match = re.fullmatch(r"(\d+\.?\d*)(/month|tobuy)?", re.sub(r"[$\s]", "", value))
+        if match is None:
+            raise HwpricesError(
+                f"--budget {value}: this is not an amount", "Write 20, 600/month or '5000 to buy'."
+            )
+        found[BUDGETS[match[2] or ""]] = float(match[1])
+    return found
 
 
 @dataclass(frozen=True)
@@ -385,44 +281,14 @@ class Beside:
 
 def _beside(dataset: Dataset, question: Question) -> Beside | None:
     """Rank machines for one user; None if the question is not about serving a model."""
-    if question.workload != "inference" or media.benchmark(str(question.model_parameters)):
+    if question.workload != "inference" or media.benchmark(question):
         return None
     one = replace(
         question.serving, concurrency=1, requests_per_second=None, min_tokens_per_second=None
     )
     limits = replace(question.limits, objective="speed", where="cloud")
-    alone = dataset.recommend(replace(question, batch=None, serving=one, limits=limits))
+    alone = dataset.recommend(replace(question, serving=one, limits=limits))
     return Beside(alone, make_job(question))
-
-
-def _one_model(argument: str, option: str) -> str:
-    """Return the model that is named as an argument or as an option.
-
-    Raises:
-        HwpricesError: none is named, or two are.
-    """
-    names = {name for name in (argument, option) if name}
-    if len(names) != 1:
-        raise HwpricesError(
-            f"two models are named: {argument} and {option}" if names else "no model is named",
-            "Write: hwprices recommend llama-3.3-70b, or a number of parameters: 70B.",
-        )
-    return names.pop()
-
-
-def _first(machines: "pl.DataFrame", top: int | None) -> "pl.DataFrame":
-    """Keep the first machines to rent, and as many to buy; all without a number."""
-    return machines if top is None else machines.filter(pl.int_range(pl.len()).over("where") < top)
-
-
-def _question(values: Mapping[str, Any]) -> Question:
-    """Return the question that the options ask; ``values`` has them by name."""
-    names = [field.name for field in fields(Question) if field.name not in ("serving", "limits")]
-    return Question(
-        **{name: values[name] for name in names},
-        serving=Serving(**{name: values[name] for name in vars(Serving())}),
-        limits=Limits(**{name: values[name] for name in vars(Limits())}),
-    )
 
 
 @dataclass(frozen=True)
@@ -450,7 +316,6 @@ FIGURES = [
     Figure("gCO2e/1000", "gco2e_per_thousand_samples", number),
     Figure("gCO2e", "operational_gco2e", number),
     Figure("spot/h", "spot_usd_per_hour", money),
-    Figure("1 year/h", "best_1y_usd_per_hour", money),
 ]
 """Figures in the order in which they are shown."""
 
@@ -458,22 +323,13 @@ GRAMS = [figure.column for figure in FIGURES if figure.heading.startswith("gCO2e
 
 NOT_FOR_TRAINING = ("tokens_per_second_per_user",)
 
-NOT_FOR_SERVING = ("usd", "operational_gco2e", "spot_usd_per_hour", "best_1y_usd_per_hour")
+NOT_FOR_SERVING = ("usd", "operational_gco2e", "spot_usd_per_hour")
 
 NOT_TO_BUY = ("usd_per_million_input_tokens", "usd_per_million_output_tokens")
 """Figures left out so that a row fits a line."""
 
-RANGES = {
-    "usd_per_million_tokens": "usd_per_million_tokens_low",
-    "usd": "usd_low",
-}
+RANGES = {"usd_per_million_tokens": "usd_per_million_tokens_low", "usd": "usd_low"}
 """Figures at the cautious end of a range: the column of the other end."""
-
-BASES = {
-    "measured": "measured",
-    "modeled": "modeled",
-    "reference": "measured, untuned software",
-}
 
 OPERATIONAL = (
     "gCO2e: of the electricity, by the yearly average of the place's grid; making the hardware is"
@@ -487,7 +343,6 @@ def render_recommendation(
     top: int = 10,
     excluded: int = 0,
     notes: Sequence[str] = (),
-    ownership: Ownership = DEFAULTS,
     top_to_buy: int | None = None,
     beside: Beside | None = None,
 ) -> RenderableType:
@@ -496,36 +351,22 @@ def render_recommendation(
     Without ``top_to_buy`` at most five of the latter are beside those to rent.
     Above them is what the answer assumes; below them ``notes``, and ``excluded`` of those left
     out, with the reason. A figure that no machine has (hours, for inference) gets no column.
-    ``ownership`` is that of the answer: it says how long a machine to buy is used. ``beside``: what
-    is shown beside the ranking.
+    ``beside``: what is shown beside the ranking.
     """
-    recommended = frame.filter(pl.col("excluded").is_null())
     left_out = frame.drop_nulls("excluded")
-    reasons = [
-        f"{row['machine']}: {row['excluded']}"
-        for row in left_out.head(excluded).iter_rows(named=True)
-    ]
-    rented = recommended.filter(where="cloud")
-    bought = recommended.filter(where="local")
+    recommended = frame.filter(pl.col("excluded").is_null())
+    rented, bought = (recommended.filter(where=where) for where in ("cloud", "local"))
     parts: list[RenderableType] = [*_headline(rented)]
     if frame.height:
         parts.append(f"Assumed: {frame['assumed'][0]}.")
     if beside:
         parts += _three_ways(rented, beside.alone)
-    counts = {where: _count(frame.filter(where=where)) for where in ("cloud", "local")}
-    if rented.height:
-        parts.append(_rented(rented, top, counts["cloud"]))
-        parts += _commitments(rented.head(top))
-    elif frame.filter(where="cloud").height:
-        parts += _why_none_fits("To rent", frame.filter(where="cloud"))
+    parts += _ranking("To rent", rented, frame.filter(where="cloud"), top)
     parts += _private_hosts(left_out)
-    if bought.height:
-        shown = top_to_buy or (min(top, 5) if rented.height else top)
-        parts.append(_machines_to_buy(bought, shown, counts["local"], ownership))
-        if not bought["rent_usd_per_hour"].count():
-            parts.append("After how many hours one pays is not known: no machine to rent fits.")
-    elif frame.filter(where="local").height:
-        parts += _why_none_fits("To buy", frame.filter(where="local"))
+    shown = top_to_buy or (min(top, 5) if rented.height else top)
+    parts += _ranking("To buy", bought, frame.filter(where="local"), shown)
+    if bought.height and not bought["rent_usd_per_hour"].count():
+        parts.append("After how many hours one pays is not known: no machine to rent fits.")
     if beside:
         parts += _tokens(rented, beside.job)
     if not frame.height:
@@ -537,7 +378,8 @@ def render_recommendation(
         )
     if any(recommended[name].count() for name in GRAMS if name in recommended.columns):
         parts.append(OPERATIONAL)
-    return Group(*parts, *notes, *reasons)
+    reasons = left_out.head(excluded).select("machine", "excluded").iter_rows()
+    return Group(*parts, *notes, *(f"{machine}: {reason}" for machine, reason in reasons))
 
 
 def _headline(rented: pl.DataFrame) -> Iterator[str]:
@@ -571,7 +413,7 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
         [
             name,
             _machine(row),
-            place(row, "provider", "region"),
+            row["provider"],
             with_option(row),
             _range(row, "usd_per_million_tokens"),
             number(float(f"{row['tokens_per_second_per_user']:.2g}")),
@@ -579,8 +421,8 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
         for name, machines in ways.items()
         for row in machines.head(1).iter_rows(named=True)
     ]
-    headings = ["", "machine", "where", "USD/h", "$/1M tokens", "tok/s per user"]
-    yield table(headings, rows, right=headings[3:], wrap=["machine"], least=["where"])
+    headings = ["", "machine", "cloud", "USD/h", "$/1M tokens", "tok/s/user"]
+    yield table(headings, rows, right=headings[3:], wrap=["machine"])
     if command := serving["serve_command"][0]:
         yield Text(f"Start it: {command}\n", no_wrap=True, overflow="ignore")
         if f" {PLACEHOLDER} " in command:
@@ -651,7 +493,7 @@ def _count(machines: pl.DataFrame) -> str:
 
 
 HINTS = {
-    "too_small": "--max-nodes joins several machines; --precision, --context and --batch need less",
+    "too_small": "--max-nodes joins several machines; --precision and --context need less",
     "too_many_machines": "--max-nodes joins more of them; --days gives a training more time",
     "too_many_copies": "ask for fewer users or requests",
     "too_slow": "ask for less of --min-tokens-per-second or --max-seconds-to-first-token",
@@ -700,95 +542,70 @@ def _private_hosts(left_out: pl.DataFrame) -> list[str]:
             f"Community hosts ({private.height}) are not ranked; the cheapest:"
             f" {row['machine']}, {place(row, 'provider', 'region')},"
             f" {money(row['usd_per_hour'])} USD/h, {money(row[column])} {unit}."
-            " --community ranks them."
+            " The word community ranks them."
         ]
     return []
 
 
-def _figures(shown: pl.DataFrame, omitted: tuple[str, ...]) -> list[Figure]:
-    return [
+def _ranking(
+    title: str, ranked: pl.DataFrame, everything: pl.DataFrame, top: int
+) -> Iterator[RenderableType]:
+    """Draw machines to rent or to buy; where none fits, why."""
+    if ranked.is_empty():
+        if everything.height:
+            yield from _why_none_fits(title, everything)
+        return
+    shown, to_buy = ranked.head(top), title == "To buy"
+    omitted = {*(NOT_FOR_TRAINING if ranked["hours"].count() else NOT_FOR_SERVING)}
+    omitted |= {*NOT_TO_BUY} if to_buy else set()
+    figures = [
         figure
         for figure in FIGURES
         if figure.column in shown.columns
         and shown[figure.column].count()
         and figure.column not in omitted
     ]
-
-
-def _omitted(machines: pl.DataFrame) -> tuple[str, ...]:
-    return NOT_FOR_TRAINING if machines["hours"].count() else NOT_FOR_SERVING
-
-
-def _rented(machines: pl.DataFrame, top: int, count: str) -> RenderableType:
-    """Draw the machines to rent."""
-    shown = machines.head(top)
-    figures = _figures(shown, _omitted(machines))
     headings = [figure.heading for figure in figures]
-    unknown = "; ?: the vendor does not say whether it is free"
-    marked = unknown if shown["availability_unknown"].any() else ""
-    return table(
-        ["", "machine", "where", "×", "USD/h", *headings, "basis"],
+    has_rent = bool(ranked["rent_usd_per_hour"].count())
+    marks = "; ?: the vendor does not say whether it is free"
+    if to_buy:
+        marks = "; costs are of an hour in use"
+        marks += ", pays after: hours of this work" if has_rent else ""
+    elif not shown["availability_unknown"].any():
+        marks = ""
+    own = ["USD to buy", "price of", *(["pays after"] if has_rent else [])]
+    own = own if to_buy else ["where", "USD/h"]
+    yield table(
+        ["", "machine", "×", *own, *headings, "basis"],
         [
             [
-                str(row["rank"]),
-                row["machine"],
-                place(row, "provider", "region") + (" ?" if row["availability_unknown"] else ""),
-                str(row["nodes"]),
-                with_option(row),
+                *(str(row["rank"]), row["machine"], str(row["nodes"])),
+                *(_own(row)[heading] for heading in own),
                 *(_cell(figure, row) for figure in figures),
                 basis(row),
             ]
             for row in shown.iter_rows(named=True)
         ],
-        title=f"To rent ({count}){marked}",
-        right=["", "×", "USD/h", *headings],
+        title=f"{title} ({_count(everything)}){marks}",
+        right=["", "×", "USD/h", "USD to buy", "pays after", *headings],
         wrap=["machine"],
         # the first figure is the price of the work, by which machines are ranked
-        least=[*reversed(headings[1:]), "USD/h", "×"],
+        least=[*reversed(headings[1:]), "USD/h", "price of", "×"],
     )
 
 
-def _commitments(shown: pl.DataFrame) -> Iterator[str]:
-    """List the commitments of the prices of one year, with the ranks of their machines."""
-    figures = {figure.column: figure for figure in _figures(shown, _omitted(shown))}
-    if "best_1y_usd_per_hour" not in figures:
-        return
-    of = shown.drop_nulls("best_1y_usd_per_hour").group_by("best_1y_option", maintain_order=True)
-    plans = [
-        f"{str(option).replace('_', ' ')} ({', '.join(map(str, machines['rank']))})"
-        for (option,), machines in of
-    ]
-    yield f"{figures['best_1y_usd_per_hour'].heading}: {'; '.join(plans)}"
-
-
-def _machines_to_buy(
-    machines: pl.DataFrame, top: int, count: str, ownership: Ownership
-) -> RenderableType:
-    """Draw the machines to buy, with their price and, where a rent is known, when one pays."""
-    shown = machines.head(top)
-    figures = _figures(shown, (*_omitted(machines), *NOT_TO_BUY, "usd"))
-    headings = [figure.heading for figure in figures]
-    has_rent = bool(machines["rent_usd_per_hour"].count())
-    pays_after = ["pays after"] if has_rent else []
-    explained = ", pays after: hours of this work" if has_rent else ""
-    return table(
-        ["", "machine", "×", "USD to buy", "price of", *pays_after, *headings, "basis"],
-        [
-            [
-                str(row["rank"]),
-                row["machine"],
-                str(row["nodes"]),
-                money(row["purchase_price_usd"]),
-                year(row["purchase_price_usd"], row["purchase_price_date"]),
-                *([payback(row, ownership)] if has_rent else []),
-                *(_cell(figure, row) for figure in figures),
-                basis(row),
-            ]
-            for row in shown.iter_rows(named=True)
-        ],
-        title=f"To buy ({count}); costs are of an hour in use{explained}",
-        right=["", "×", "USD to buy", "pays after", *headings],
-    )
+def _own(row: dict[str, Any]) -> dict[str, str]:
+    """Write what machines to rent, or those to buy, have of their own, by heading."""
+    if row["where"] == "cloud":
+        unknown = " ?" if row["availability_unknown"] else ""
+        return {"where": place(row, "provider", "region") + unknown, "USD/h": with_option(row)}
+    rent, hours = row["rent_usd_per_hour"], row["payback_hours"]
+    pays = NEVER if hours is None else in_its_life(hours, DEFAULTS)
+    return {
+        "USD to buy": money(row["purchase_price_usd"]),
+        "price of": year(row["purchase_price_usd"], row["purchase_price_date"]),
+        "pays after": "" if rent is None else pays,
+    }
 
 
 def with_option(row: dict[str, Any]) -> str:
@@ -796,23 +613,12 @@ def with_option(row: dict[str, Any]) -> str:
 
     The best price of 1 or 3 years is named by its commitment.
     """
-    price = money(row["usd_per_hour"])
     option = str(row["purchase_option"])
     named = str(row.get(f"{option}_option") or option).replace("_", " ")
-    return price if named == "on demand" else f"{price} {named}"
+    return money(row["usd_per_hour"]) + ("" if named == "on demand" else f" {named}")
 
 
 def basis(row: dict[str, Any]) -> str:
     """Write how a speed is known, and the format of the weights."""
-    if row["basis"] is None:
-        return ""
-    text = BASES[row["basis"]]
-    precision = f" {row['precision']}" if row["precision"] else ""
-    return f"{text}{precision}"
-
-
-def payback(row: dict[str, Any], ownership: Ownership) -> str:
-    """Write after how many hours of this work a machine pays; empty without a rent."""
-    if row["rent_usd_per_hour"] is None:
-        return ""
-    return NEVER if row["payback_hours"] is None else in_its_life(row["payback_hours"], ownership)
+    text = "measured, untuned software" if row["basis"] == "reference" else row["basis"] or ""
+    return f"{text} {row['precision']}" if text and row["precision"] else text

@@ -106,7 +106,7 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
       <List release={release} title="To rent" rows={of("cloud")} columns={SERVING} />
       <List release={release} title="To buy" rows={of("local")} columns={[...BUYING, ...SERVING.filter(({ unit }) => unit !== "$/1M")]} />
       <h2>In a terminal</h2>
-      <pre>hwprices recommend --model {model.model_id}</pre>
+      <pre>hwprices recommend {model.model_id}</pre>
       <p class="hint">
         It answers about other models, users, places, budgets, batches and trainings (<code>hwprices recommend --help</code>).
       </p>

@@ -199,15 +199,17 @@ def find(
             return candidate.table, candidate.device_id
     if len(sold) == 1:
         return "accelerators", sold[0]
+    name_words = words(name)
     if sold:
         raise _ambiguous(name, sold)
-    name_words = words(name)
     for table in TABLES:
         matches = [d.device_id for d in devices if d.table == table and name_words <= d.words]
         if len(matches) == 1:
             return table, matches[0]
-        if matches:
-            raise _ambiguous(name, matches)
+        if matches:  # "mac": chips of AWS's machines, and machines to buy
+            to_buy = [d for d in devices if d.table == "local_hardware" and name_words <= d.words]
+            others = [d.table_and_id for d in to_buy if d.table != table]
+            raise _ambiguous(name, [*matches, *others])
     if names is not None:
         _reject_clouds_and_machines(name, names)
     raise HwpricesError(f"unknown device {name!r}", _suggestions(devices, squeezed))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
@@ -34,7 +35,8 @@ class MachineAnswer:
 
     ``is_sheet``: they are those of a price sheet, whose age the notes tell. ``managed``: what it
     costs in SageMaker, as ``managed.managed_prices`` gives it. ``billing``: rows of billing_terms
-    for the purchase options of its prices; none where they are not known.
+    for the purchase options of its prices; none where they are not known. ``of_system``: whether
+    the question names a system, software, license or tenancy.
     """
 
     machine: machines.NamedMachine
@@ -44,16 +46,18 @@ class MachineAnswer:
     is_sheet: bool = False
     managed: pl.DataFrame = field(default_factory=pl.DataFrame)
     billing: pl.DataFrame = field(default_factory=pl.DataFrame)
+    of_system: bool = False
 
 
 def answer(
     dataset: "Release",
     name: str,
+    text: str = "",
     *,
     overlays: "Overlays | None" = None,
     **options: Unpack[Options],
 ) -> MachineAnswer:
-    """Return every price of a machine type, the cheapest first.
+    """Return every price of a machine type, the cheapest first; ``text``: which, in words.
 
     Those that are not known and those flagged as placeholders come last. ``break_even_utilisation``
     is the share of hours from which a commitment costs less than on demand in the same place.
@@ -68,12 +72,22 @@ def answer(
     names = ReleaseWords.of(dataset)
     given = option_values.read(options)
     providers = request.providers(names, given.pop("provider", None))
-    (machine,), named = words.resolve_machines(names, [name], providers)
-    search = request.request(names, "", searching.EVERY_WAY, **given)
+    search = request.request(names, text, searching.EVERY_WAY, **given)
+    (machine,), named = words.resolve_machines(names, [name], providers or search.providers)
+    if text and searching.asks_of_machines(search):
+        raise HwpricesError(
+            f"price shows one machine type: {name}, and {text!r} asks for another",
+            f"Write: hwprices compare {quote(name)} {quote(text)}.",
+        )
     if overlays is not None:
         warn_unmatched(dataset, overlays, names)
     found = of_search(dataset, machine, search, overlays)
-    return replace(found, notes=(*named, *found.notes))
+    anything = searching.EVERY_WAY
+    of_system = any(getattr(search, n) != getattr(anything, n) for n in SYSTEM)
+    return replace(found, notes=(*named, *found.notes), of_system=of_system)
+
+
+SYSTEM = ("os", "software", "license_model", "tenancy")
 
 
 def of_search(

@@ -66,12 +66,18 @@ class PastOptions(TypedDict, total=False):
     type: Annotated[Names, OptionFacts("A machine type or family: g6.xlarge, p5, d4s_v5.")]
     provider: Annotated[Names, OptionFacts("A cloud: aws, google.")]
     region: Annotated[
-        Names, OptionFacts("A region, or a direction: us-east-1, us-east, westeurope.")
+        Names,
+        OptionFacts(
+            "A region, direction, country or continent: us-east-1, us-east, germany, europe."
+        ),
     ]
     country: Annotated[Names, OptionFacts("A country: DE, germany.")]
     continent: Annotated[Names, OptionFacts("A continent: europe, north_america.")]
     option: Annotated[
-        Names, OptionFacts("on_demand, spot, reserved …; commitment is every option with a term.")
+        Names,
+        OptionFacts(
+            "on_demand, spot, reserved …, a term: 1y, 3y; commitment is every option with one."
+        ),
     ]
     purchase_option: Annotated[Names, OptionFacts("Another name of option.")]
     term: Annotated[Names | int, OptionFacts("Length of commitment: 1y, 3y.")]

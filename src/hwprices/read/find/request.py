@@ -173,9 +173,11 @@ def _code(name: str, value: str | None, known: Any) -> str | None:
 def _purchase_options(option: Names, term: Names | int) -> dict[str, Any]:
     """Read the purchase options and terms."""
     known = [*PURCHASE_OPTIONS, COMMITMENT]
-    options = [str(_code("option", part, known)) for part in split(option)]
-    terms = [_months(part) for part in split(str(term) if isinstance(term, int) else term)]
-    return {"purchase_options": frozenset(options), "terms": frozenset(terms)}
+    parts = split(option)
+    of_term = [part for part in parts if part[0].isdigit()]  # "reserved,1y"
+    options = [str(_code("option", part, known)) for part in parts if part not in of_term]
+    terms = of_term + split(str(term) if isinstance(term, int) else term)
+    return {"purchase_options": frozenset(options), "terms": frozenset(map(_months, terms))}
 
 
 def _months(text: str) -> int:

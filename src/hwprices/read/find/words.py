@@ -18,14 +18,17 @@ from hwprices.read.find import option_values
 from hwprices.read.find import places as place_names
 from hwprices.read.find.countries import CODES
 from hwprices.read.find.options import FIGURES
-from hwprices.read.find.search import COMMITMENT, NO_ACCELERATOR, Bounds, Search
+from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Bounds, Search
 from hwprices.read.find.suggestions import near
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     CONTINENTS,
+    LICENSE_MODELS,
     OPERATING_SYSTEMS,
     PURCHASE_OPTIONS,
+    SOFTWARE,
+    TENANCIES,
 )
 
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
@@ -83,12 +86,22 @@ ONE_VALUE = {
     "arch": "instruction set",
     "os": "operating system",
     "max_price": "highest price",
+    "software": "software",
+    "license_model": "license",
+    "tenancy": "tenancy",
 }
 """Part of a search that holds one value: its name in an error."""
 
-NOTHING_ASKED = Search(os="")
-"""What the words of a question are added to. The operating system is the usual one only where
-neither words nor options name any."""
+NOTHING_ASKED = Search(os="", software="", license_model="", tenancy="")
+"""What the words of a question are added to. System, software, license and tenancy are the usual
+ones only where neither words nor options name any."""
+
+EVERY = {
+    "any software": ("software", ANY),
+    "any license": ("license_model", None),
+    "any tenancy": ("tenancy", None),
+}
+"""Words that ask for every software, license or tenancy."""
 
 # a number of four digits before other words is a model: 4090, 6000
 _NUMBER = re.compile(r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]", re.IGNORECASE)
@@ -332,6 +345,8 @@ def _without_same(meanings: list[Meaning], text: str, names: ReleaseWords) -> li
     such as AWS GovCloud.
     """
     kinds = {meaning.kind for meaning in meanings}
+    if "tenancy" in kinds:
+        return [meaning for meaning in meanings if meaning.kind != "type"]
     if "provider" in kinds:
         return [meaning for meaning in meanings if meaning.kind not in ("accelerator", "place")]
     exact = any(machine.instance_type.lower() == text for machine in names.machines)
@@ -377,16 +392,21 @@ def _exactly(count: float, meaning: Meaning) -> Meaning:
 
 
 def _code(text: str) -> Meaning | None:
-    """Understand a purchase option, payment, operating system or instruction set."""
+    """Understand a purchase option, payment, system, software, license or tenancy."""
     payment = _PAYMENT.fullmatch(text)
     if payment:
         return Meaning("payment", {"payments": frozenset({f"{payment[1]}_upfront"})})
     code = re.sub(r"[ -]", "_", text)
     kind, value = OTHER_NAMES.get(text, ("", code))
+    if text in EVERY:
+        return Meaning(EVERY[text][0], dict([EVERY[text]]))
     codes = {
         "option": PURCHASE_OPTIONS,
         "os": OPERATING_SYSTEMS,
         "arch": ARCHITECTURES,
+        "software": [code for code in SOFTWARE if code != "none"],
+        "license_model": [code for code in LICENSE_MODELS if code != "included"],
+        "tenancy": TENANCIES,
     }
     for name, known in codes.items():
         if kind == name or (not kind and value in known):

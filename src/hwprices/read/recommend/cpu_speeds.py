@@ -38,7 +38,10 @@ CPU_CONSTANTS = (1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class CpuSpeed:
-    """A measured speed of a machine type: a row of the sheet cpu_speeds."""
+    """A measured speed of a machine type: a row of the sheet cpu_speeds.
+
+    ``kind``: single_user (generated tokens/s), prompt (tokens/s read) or serving (of all users).
+    """
 
     provider: str
     instance_type: str
@@ -46,7 +49,6 @@ class CpuSpeed:
     vcpus: int
     model_id: str
     kind: str
-    """single_user (generated tokens/s), prompt (tokens/s read) or serving (of all users)."""
     precision: str
     input_tokens: float
     output_tokens: float
@@ -97,23 +99,25 @@ def cpu_host(
     where a rate was not measured.
     """
     provider, instance_type, vcpus = machine
-    listed = [row for row in rows if row.precision == "q4_k_m"]
-    own = [row for row in listed if row.instance_type == instance_type]
-    same_cloud = [row for row in listed if row.provider == provider]
-    rates, label = [], None
+
+    def rank(row: CpuSpeed) -> tuple[bool, bool, float]:
+        sizes = row.model.active_parameters / model.active_parameters
+        return row.instance_type != instance_type, row.provider != provider, abs(math.log(sizes))
+
+    rates, labels = [], []
     for kind in ("single_user", "prompt"):
-        chosen = next(
-            (kept for group in (own, same_cloud, listed) if (kept := _of(group, kind, model))), None
-        )
-        if not chosen:
+        listed = [row for row in rows if (row.kind, row.precision) == (kind, "q4_k_m")]
+        if not listed:
             return None
-        sizes: dict[int, list[float]] = {}
-        for row in chosen:
-            sizes.setdefault(row.vcpus, []).append(row.rate)
+        chosen = [row for row in listed if rank(row) == min(map(rank, listed))]
+        sizes = {
+            row.vcpus: [other.rate for other in chosen if other.vcpus == row.vcpus]
+            for row in chosen
+        }
         middle = {size: statistics.median_low(values) for size, values in sizes.items()}
         rates.append(at_size(middle, vcpus))
-        label = label or min(chosen, key=lambda row: (abs(row.vcpus - vcpus), row.instance_type))
-    assert label is not None
+        labels.append(min(chosen, key=lambda row: (abs(row.vcpus - vcpus), row.instance_type)))
+    label = labels[0]
     # the time of a token is that of reading and computing together: take computing out of it
     flops = language_model.token_flops(label.model, label.input_tokens + label.output_tokens / 2)
     computing = flops / rates[1] / (label.rate / label.tokens_per_second / rates[0])
@@ -125,31 +129,16 @@ def cpu_host(
     return Host(device, 1, usable_bytes), label
 
 
-def _of(rows: list[CpuSpeed], kind: str, model: ModelShape) -> list[CpuSpeed]:
-    """Keep the rows of a kind whose model has the nearest number of parameters at work."""
-    listed = [row for row in rows if row.kind == kind]
-
-    def distance(row: CpuSpeed) -> float:
-        return abs(math.log(row.model.active_parameters / model.active_parameters))
-
-    nearest = min(map(distance, listed), default=0.0)
-    return [row for row in listed if distance(row) == nearest]
-
-
 def at_size(points: dict[int, float], vcpus: int) -> float:
     """Read a rate at a number of vCPUs from the rates at others.
 
     Between two sizes it is interpolated (both axes logarithmic); a smaller machine than all has its
     share of the smallest, a larger one no more than the largest.
     """
-    if vcpus in points:
-        return points[vcpus]
-    below = max((size for size in points if size < vcpus), default=None)
-    above = min((size for size in points if size > vcpus), default=None)
-    if below is None:
-        assert above is not None
-        return points[above] * vcpus / above
-    if above is None:
-        return points[below]
-    share = math.log(vcpus / below) / math.log(above / below)
+    smallest = min(points)
+    if vcpus < smallest:
+        return points[smallest] * vcpus / smallest
+    below = max(size for size in points if size <= vcpus)
+    above = min((size for size in points if size > vcpus), default=below)
+    share = math.log(vcpus / below) / math.log(above / below) if above > below else 0.0
     return float(points[below] ** (1 - share) * points[above] ** share)

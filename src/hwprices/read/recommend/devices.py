@@ -6,37 +6,24 @@ from typing import Any
 from hwprices.units import NUMBER_FORMATS
 
 FAMILIES = {
-    "Blackwell": "blackwell",
-    "Blackwell Ultra": "blackwell",
-    "Hopper": "hopper",
-    "Ada Lovelace": "ada",
-    "Ampere": "ampere",
-    "Turing": "turing",
-    "Volta": "turing",
-    "Pascal": "pascal",
-    "Maxwell": "pascal",
-    "Kepler": "pascal",
-    "CDNA": "cdna",
-    "CDNA 2": "cdna",
-    "CDNA 3": "cdna",
-    "CDNA 4": "cdna",
-    "Vega 20": "cdna",
-    "RDNA 3": "rdna",
-    "RDNA 3.5": "rdna",
-    "RDNA 4": "rdna",
-    "M1": "apple",
-    "M2": "apple",
-    "M3": "apple",
-    "M4": "apple",
-    "Xe-HPG": "arc",
-    "Xe2": "arc",
-    "Cortex-A72": "arm",
-    "Cortex-A76": "arm",
+    architecture: family
+    for family, architectures in {
+        "blackwell": ["Blackwell", "Blackwell Ultra"],
+        "hopper": ["Hopper"],
+        "ada": ["Ada Lovelace"],
+        "ampere": ["Ampere"],
+        "turing": ["Turing", "Volta"],
+        "pascal": ["Pascal", "Maxwell", "Kepler"],
+        "cdna": ["CDNA", "CDNA 2", "CDNA 3", "CDNA 4", "Vega 20"],
+        "rdna": ["RDNA 3", "RDNA 3.5", "RDNA 4"],
+        "apple": ["M1", "M2", "M3", "M4"],
+        "arc": ["Xe-HPG", "Xe2"],
+        "arm": ["Cortex-A72", "Cortex-A76"],
+        "gaudi": ["Gaudi", "Gaudi 2", "Gaudi 3"],
+    }.items()
+    for architecture in architectures
 }
 """Architecture: family of devices that run the same kernels. Others are family ``other``."""
-
-SMALL_CHIPS = {"Ampere": "jetson", "Blackwell": "jetson"}
-"""The same for a system on a chip, whose memory is not that of a card."""
 
 PCIE_BYTES_PER_SECOND = 25e9
 """One direction of PCIe 4.0 × 16, of which programs reach about 80 %, between cards without a link
@@ -84,8 +71,8 @@ class Device:
 
     def compute_format(self, precision: str) -> str | None:
         """Return the format in which weights stored in ``precision`` are computed; None if none."""
-        formats = COMPUTE_FORMATS[precision]
-        return next((f for f in formats if self.support.get(f) == "supported"), None)
+        supported = (f for f in COMPUTE_FORMATS[precision] if self.support.get(f) == "supported")
+        return next(supported, None)
 
     def rate(self, number_format: str) -> float | None:
         """Return the peak rate in a format, from a narrower one where it is not published."""
@@ -99,13 +86,15 @@ class Device:
 
 def device(row: dict[str, Any]) -> Device:
     """Make a device from a row of the accelerator sheet."""
-    family = _family(row["kind"], row["architecture"])
+    kind, architecture = row["kind"], row["architecture"] or ""
+    family = kind if kind in ("tpu", "neuron") else FAMILIES.get(architecture, "other")
+    if kind == "soc" and family in ("ampere", "blackwell"):
+        family = "jetson"  # its memory is not that of a card
     support = {f: row[f"{f}_support"] for f in NUMBER_FORMATS if f"{f}_support" in row}
     bandwidth = row["memory_bandwidth_gbs"]
-    bytes_per_second = None if bandwidth is None else bandwidth * 1e9
     rates = {f: row[c] * 1e12 for f, c in NUMBER_FORMATS.items() if row.get(c)}
-    if not rates and bytes_per_second is not None and family in LEAST_FLOPS_PER_BYTE:
-        in_16_bits = LEAST_FLOPS_PER_BYTE[family] * bytes_per_second
+    if not rates and bandwidth is not None and family in LEAST_FLOPS_PER_BYTE:
+        in_16_bits = LEAST_FLOPS_PER_BYTE[family] * bandwidth * 1e9
         rates = {
             name: in_16_bits * 16 / width
             for name, width in WIDTH.items()
@@ -117,16 +106,6 @@ def device(row: dict[str, Any]) -> Device:
         family=family,
         rates=rates,
         support=support,
-        bytes_per_second=bytes_per_second,
+        bytes_per_second=None if bandwidth is None else bandwidth * 1e9,
         link_bytes_per_second=link / 2 * 1e9 if link else PCIE_BYTES_PER_SECOND,
     )
-
-
-def _family(kind: str, architecture: str | None) -> str:
-    if kind == "soc" and architecture in SMALL_CHIPS:
-        return SMALL_CHIPS[architecture]
-    if kind in ("tpu", "neuron"):
-        return kind
-    if architecture and architecture.startswith("Gaudi"):
-        return "gaudi"
-    return FAMILIES.get(architecture or "", "other")

@@ -3,16 +3,15 @@
 from dataclasses import dataclass
 
 from hwprices.errors import HwpricesError
-from hwprices.formulas import language_model
-from hwprices.formulas.language_model import Memory, ModelShape, Workload
+from hwprices.formulas.language_model import ModelShape
 from hwprices.read.recommend.model_shape import look_alike, model_shape
-from hwprices.read.recommend.question import Limits, Question, Serving
+from hwprices.read.recommend.question import Question
 
 MAX_NODES = {"pretrain": 2048, "full_finetune": 32, "lora": 4, "inference": 1, "batch": 1}
 """Most machines that share one model by default. Llama 3.1 405B was trained on 2,048 machines of 8.
 Serving one model from several machines is possible and slow, so it must be requested."""
 
-INPUT_TOKENS, OUTPUT_TOKENS = 1024, 256
+INPUT_TOKENS, OUTPUT_TOKENS = 1024.0, 256.0
 """Of a request, for every model: near the means of 1,155 and 211 tokens of Azure's conversations,
 https://github.com/Azure/AzurePublicDataset/blob/master/AzureLLMInferenceDataset2023.md"""
 
@@ -31,8 +30,7 @@ BATCH_TOKENS = 1e9  # by default: four million answers of OUTPUT_TOKENS
 TOKENS_PER_PARAMETER = 20
 """Compute-optimal pre-training. Hoffmann et al., Chinchilla, https://arxiv.org/abs/2203.15556"""
 
-DAYS = {"batch": 1.0}
-TRAINING_DAYS = 30.0  # deadline by default
+BATCH_DAYS, TRAINING_DAYS = 1.0, 30.0  # deadlines by default
 
 TRAINING_CONTEXT = 4096  # tokens of a sequence by default
 
@@ -62,7 +60,7 @@ class Job:
     @property
     def is_training(self) -> bool:
         """Whether the model is trained; if not, it generates."""
-        return self.question.workload not in ("inference", "batch")
+        return self.question.is_training
 
     @property
     def has_end(self) -> bool:
@@ -70,33 +68,10 @@ class Job:
         return self.tokens is not None
 
     @property
-    def limits(self) -> Limits:
-        """What the answer must keep to."""
-        return self.question.limits
-
-    @property
     def requested_tokens_per_second(self) -> float | None:
         """Tokens/s that the requests generate; None without requests per second."""
         requests = self.question.serving.requests_per_second
         return None if requests is None else requests * self.output_tokens
-
-    @property
-    def workload(self) -> Workload:
-        """The kind of training, or inference."""
-        name = self.question.workload
-        return "inference" if name in ("inference", "batch") else name  # type: ignore[return-value]
-
-    def memory(self, precision: str) -> Memory:
-        """Return the bytes that a training needs."""
-        return language_model.memory(
-            self.model,
-            self.workload,
-            precision,
-            self.context,
-            self.question.batch or 1,
-            optimizer=self.question.optimizer,
-            checkpointing=self.question.checkpointing,
-        )
 
 
 def make_job(question: Question) -> Job:
@@ -107,21 +82,35 @@ def make_job(question: Question) -> Job:
     """
     question.check()
     model = model_shape(question.model_parameters, question.active_parameters)
-    serving, name = question.serving, question.workload
-    training = name not in ("inference", "batch")
-    input_tokens, output_tokens = _lengths(serving, question.context)
+    serving, name, training = question.serving, question.workload, question.is_training
+    output_tokens = serving.output_tokens or OUTPUT_TOKENS
+    input_tokens = serving.input_tokens or INPUT_TOKENS
     context = question.context or int(input_tokens + output_tokens)
     if training and question.context is None:
         context = min(TRAINING_CONTEXT, model.context_limit or TRAINING_CONTEXT)
-    if model.context_limit is not None and context > model.context_limit:
+    elif question.context and not training:
+        output_tokens = serving.output_tokens or min(OUTPUT_TOKENS, max(1.0, context / 2))
+        input_tokens = max(1.0, context - output_tokens)
+        if context <= (serving.output_tokens or 0):
+            raise HwpricesError(
+                f"{output_tokens:,.10g} tokens of output do not fit a context of {context:,} with a"
+                " prompt",
+                "Give a longer context, or leave it out.",
+            )
+    limit = model.context_limit
+    if limit is not None and context > limit:
         raise HwpricesError(
-            f"{model.name} reads at most {model.context_limit:,} tokens, not {context:,}",
+            f"{model.name} reads at most {limit:,} tokens, not {context:,}",
             "Give shorter requests, or a model with a longer context.",
         )
-    users = serving.concurrency or (None if training else question.batch)
+    users = serving.concurrency
     if name == "inference" and question.limits.objective == "speed" and not users:
         users = 1.0 if serving.requests_per_second is None else None
     served = name == "inference" and users != 1
+    tokens = {"inference": None, "batch": BATCH_TOKENS}.get(name, FINE_TUNING_TOKENS)
+    if name == "pretrain":
+        tokens = TOKENS_PER_PARAMETER * model.active_parameters
+    days = BATCH_DAYS if name == "batch" else TRAINING_DAYS
     return Job(
         question=question,
         model=model,
@@ -133,39 +122,10 @@ def make_job(question: Question) -> Job:
         min_per_user=serving.min_tokens_per_second or (TOKENS_PER_SECOND if served else 0.0),
         max_first_token=serving.max_seconds_to_first_token
         or (SECONDS_TO_FIRST_TOKEN if served else None),
-        tokens=None if name == "inference" else question.tokens or _default_tokens(model, name),
-        days=None if name == "inference" else question.days or DAYS.get(name, TRAINING_DAYS),
+        tokens=question.tokens or tokens,
+        days=None if name == "inference" else question.days or days,
         max_nodes=question.max_nodes or MAX_NODES[name],
     )
-
-
-def _default_tokens(model: ModelShape, workload: str) -> float:
-    if workload == "pretrain":
-        return TOKENS_PER_PARAMETER * model.active_parameters
-    return BATCH_TOKENS if workload == "batch" else FINE_TUNING_TOKENS
-
-
-def _lengths(serving: Serving, context: int | None) -> tuple[float, float]:
-    """Return input and output tokens; with a context, one length is what the other leaves of it.
-
-    Raises:
-        HwpricesError: the lengths that are requested do not fit the context.
-    """
-    asked_input, asked_output = serving.input_tokens, serving.output_tokens
-    if context is None:
-        return asked_input or float(INPUT_TOKENS), asked_output or float(OUTPUT_TOKENS)
-    if asked_input is None and asked_output is None:
-        output = min(float(OUTPUT_TOKENS), max(1.0, context / 2))
-        return max(1.0, context - output), output
-    given = [length for length in (asked_input, asked_output) if length is not None]
-    rest = context - sum(given)
-    if rest < 2 - len(given):  # at least one token for a length that is not given
-        raise HwpricesError(
-            f"{' and '.join(f'{length:,.10g}' for length in given)} tokens do not fit a context of"
-            f" {context:,}" + ("" if len(given) == 2 else " with the other length"),
-            "Give a longer context, or leave it out.",
-        )
-    return asked_input or rest, asked_output or rest
 
 
 def assumptions(job: Job) -> str:
@@ -185,8 +145,8 @@ def assumptions(job: Job) -> str:
     if job.has_end:
         parts.append(f"{short(job.tokens or 0)} tokens in {job.days:g} days")
     if job.is_training:
-        parts.append(f"sequences of {job.context:,}, {job.precision}, {job.question.optimizer}")
-    parts.append(f"{job.limits.option.replace('_', ' ')} prices")
+        parts.append(f"sequences of {job.context:,}, {job.precision}, adam")
+    parts.append(f"{job.question.limits.option.replace('_', ' ')} prices")
     if job.model.basis == "estimate":
         twin = look_alike(job.model) if job.model.ffn else None
         hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""

@@ -1,15 +1,19 @@
 """List the machines that a job might run on, from the cloud and to buy, with the same columns."""
 
+from dataclasses import replace
+
 import polars as pl
 
+from hwprices.errors import HwpricesError
 from hwprices.read.currency import offers_in_usd
-from hwprices.read.find.search import machine_types
+from hwprices.read.find import absence, request
+from hwprices.read.find.search import USUAL, Search, machine_types, pairs
+from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
-from hwprices.read.recommend import places
 from hwprices.read.recommend.question import OPTIONS, Limits
 from hwprices.release.real_prices import is_private_host
-from hwprices.release.release import Tables
+from hwprices.release.release import Release, Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS
 
@@ -33,32 +37,22 @@ SHEET_COLUMNS = [
 """Columns of the accelerator sheet that are joined to each machine."""
 
 COLUMNS = [
-    "where",  # cloud or local
-    "provider",  # for a local machine its vendor
-    "region",
-    "machine",  # instance_type or device_id
-    "private_host",  # is a community host: see real_prices
-    "government",  # is in a region for governments
-    "availability_unknown",  # the vendor does not say whether it can be had
-    *("accelerator_id", "accelerator_count"),
-    *("cpu_id", "vcpus"),  # of a machine without accelerators
-    "devices",  # that the job can be divided over
-    "usable_bytes",  # of one device
-    "machine_memory_gib",
-    "clusters",  # a fast network joins several machines
-    "network_gbps",
-    "inference_only",
-    *("purchase_option", "usd_per_hour", "spot_usd_per_hour"),
+    *("where", "provider", "region", "machine", "private_host", "government"),
+    *("availability_unknown", "accelerator_id", "accelerator_count", "cpu_id", "vcpus"),
+    *("devices", "usable_bytes", "machine_memory_gib", "clusters", "network_gbps"),
+    *("inference_only", "purchase_option", "usd_per_hour", "spot_usd_per_hour"),
     *("best_1y_usd_per_hour", "best_3y_usd_per_hour", "best_1y_option", "best_3y_option"),
-    *("on_demand_price_id", "spot_price_id"),
-    *("purchase_price_usd", "purchase_price_date"),
+    *("on_demand_price_id", "spot_price_id", "purchase_price_usd", "purchase_price_date"),
     *("energy_usd_per_hour", "energy_kwh_per_hour", "operational_gco2e_per_hour"),
-    "obstacle",  # code of what rules the machine out for every job; see exclusions.sentences
-    "no_price",  # code of why a machine without usd_per_hour has none
-    *("currency", "on_demand_reason"),
-    *SHEET_COLUMNS,
+    *("obstacle", "no_price", "currency", "on_demand_reason", *SHEET_COLUMNS),
 ]
-"""Columns of ``rented`` and ``to_buy``."""
+"""Columns of ``candidates``.
+
+- where: cloud or local; provider: of a local machine its vendor; cpu_id: without accelerators.
+- devices: that the job can be divided over; usable_bytes: of one of them.
+- clusters: whether a fast network joins several machines.
+- obstacle: code of what rules the machine out for every job; no_price: of why it has no price.
+"""
 
 TPU_SLICE = {
     "google-tpu-v4": 4096,
@@ -97,7 +91,8 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     if limits.where != "cloud" and limits.machines != "cpus":
         frames.append(_to_buy(dataset, ownership))
     both = pl.concat([frame.collect() for frame in frames], how="diagonal_relaxed")
-    if limits.accelerator and (asked := places.search(dataset, limits)):
+    asked = search(dataset, limits)
+    if asked and (asked.accelerators or asked.unknown_accelerators):
         both = both.filter(pl.col("accelerator_id").is_in(sorted(asked.accelerators)))
     missing = [name for name in COLUMNS if name not in both.columns]
     flags = ("private_host", "government", "availability_unknown", "clusters")
@@ -108,13 +103,68 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     )
 
 
+def search(dataset: Tables, limits: Limits) -> Search | None:
+    """Look up the requested accelerators, clouds and places; None where none is.
+
+    Raises:
+        HwpricesError: the release has no such thing, or the words ask for something else.
+    """
+    options = {name: getattr(limits, name) for name in ("provider", "region", "country")}
+    if not (limits.words or any(options.values())):
+        return None
+    # the tables alone do not have the providers' display names
+    words = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
+    asked = request.request(words, limits.words, **options)
+    named = {n: getattr(asked, n) for n in ("accelerators", "unknown_accelerators")}
+    if asked != replace(USUAL, **named, providers=asked.providers, regions=asked.regions):
+        raise HwpricesError(
+            f"{limits.words!r} asks for more than accelerators, clouds and places",
+            "Write h100 aws europe; prices with --option, machines without GPUs with --machines.",
+        )
+    return asked
+
+
+def _in_place(asked: Search | None) -> list[pl.Expr]:
+    """Return the conditions of the requested clouds and regions."""
+    conditions = []
+    if asked and asked.providers:
+        conditions.append(pl.col("provider").is_in(sorted(asked.providers)))
+    if asked and asked.regions is not None:
+        conditions.append(pairs("region", asked.regions))
+    return conditions
+
+
+def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
+    """Explain why there is no machine to rent in the requested places.
+
+    None where no place is requested, and where a machine is sold there.
+    """
+    asked = search(dataset, limits)
+    if asked is None:
+        return None
+    types = dataset.scan("instance_types").filter(*_in_place(replace(asked, regions=None)))
+    if limits.machines == "accelerators":
+        types = types.filter(pl.col("accelerators").list.len() > 0)
+    machines = types.select("provider", "instance_type").collect()
+    if machines.is_empty():
+        names = ", ".join(sorted(asked.providers)) or "this release"
+        return f"No machine type of {names} has an accelerator."
+    covered = absence.coverage(dataset)
+    everywhere = ((name, region) for name in covered for region in covered[name].priced)
+    regions = frozenset(everywhere) if asked.regions is None else asked.regions
+    places = {place for place in regions if place[0] in set(machines["provider"])}
+    if not places:
+        return "No provider with such machines has a region there."
+    return absence.why_not_sold(dataset, machines, places, covered)
+
+
 def _rented(dataset: Tables, limits: Limits) -> pl.LazyFrame:
     """List offers, with accelerators or without any as the limits say."""
     col = pl.col
     has_accelerators = (col.accelerator_count > 0).fill_null(False)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
-    offers = places.offers(dataset, limits)
+    offers = dataset.scan("offers").filter(*_in_place(search(dataset, limits)))
     overlays = rules.given(limits.overlays)
     priced = (
         offers_in_usd(offers, limits.rates)
@@ -149,7 +199,18 @@ def _rented(dataset: Tables, limits: Limits) -> pl.LazyFrame:
             clusters=(col.rdma != "none") | is_slice,
             network_gbps=col.network_gbps_max,
             inference_only=_inference_only() | col.instance_type.str.contains(SERVING_TPU),
-            obstacle=pl.when(is_cpu).then(_cpu_obstacle()).otherwise(_obstacle(gib)),
+            obstacle=pl.when(is_cpu)
+            .then(
+                _first_of(
+                    {
+                        "burstable": col.burstable.fill_null(False)
+                        | col.instance_type.str.contains(FLEX),
+                        "cpu_unknown": col.cpu_id.is_null(),
+                        "memory_unknown": col.memory_gib.is_null(),
+                    }
+                )
+            )
+            .otherwise(_first_of(_obstacles(gib))),
         )
         .select(name for name in COLUMNS if name not in _TO_BUY)
     )  # fmt: skip
@@ -169,50 +230,42 @@ def _cpus(dataset: Tables) -> pl.LazyFrame:
 
 def _prices(limits: Limits) -> list[pl.Expr]:
     """Return what an offer costs under the option, and the code of why it has no price."""
-    col, lit = pl.col, pl.lit
     options = OPTIONS[limits.option]
-    prices = {option: f"{option}_usd_per_hour" for option in options}
-    cheapest = pl.min_horizontal(prices.values())
-    others = [f"{option}_usd_per_hour" for option in OPTIONS["any"] if option not in options]
-    has_other = pl.any_horizontal(col(price).is_not_null() for price in others) if others else False
+    prices = {option: pl.col(f"{option}_usd_per_hour") for option in OPTIONS["any"]}
+    cheapest = pl.min_horizontal(prices[option] for option in options)
+    others = [price.is_not_null() for option, price in prices.items() if option not in options]
+    foreign = (pl.col.currency != "USD") & ~pl.col.currency.is_in(list(limits.rates))
     return [
-        pl.coalesce(
-            pl.when(col(price) == cheapest).then(lit(option)) for option, price in prices.items()
-        ).alias("purchase_option"),
+        _first_of({option: prices[option] == cheapest for option in options}, "purchase_option"),
         cheapest.alias("usd_per_hour"),
-        pl.when((col.currency != "USD") & ~col.currency.is_in(list(limits.rates)))
-        .then(lit("other_currency"))
-        .when(has_other)
-        .then(lit("other_option"))
-        .otherwise(lit("no_on_demand_price"))
-        .alias("no_price"),
+        _first_of(
+            {
+                "other_currency": foreign,
+                "other_option": pl.any_horizontal(*others, pl.lit(value=False)),
+            },
+            "no_price",
+            otherwise="no_on_demand_price",
+        ),
     ]
 
 
-def _obstacle(gib: pl.Expr) -> pl.Expr:
-    """Return the code of what rules out accelerators for every job; null if nothing does."""
-    col = pl.col
-    return (
-        pl.when(col.accelerator_id.is_null())
-        .then(pl.lit("accelerators_unclear"))
-        .when(col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE))
-        .then(pl.lit("not_for_models"))
-        .when(gib.is_null())
-        .then(pl.lit("memory_unknown"))
-    )
+def _first_of(
+    conditions: dict[str, pl.Expr], name: str = "obstacle", otherwise: str | None = None
+) -> pl.Expr:
+    """Return the first code whose condition holds."""
+    codes = (pl.when(condition).then(pl.lit(code)) for code, condition in conditions.items())
+    return pl.coalesce(*codes, pl.lit(otherwise)).alias(name)
 
 
-def _cpu_obstacle() -> pl.Expr:
-    """Return the code of what rules out an offer without accelerators; null if nothing does."""
+def _obstacles(gib: pl.Expr) -> dict[str, pl.Expr]:
+    """Return what rules out accelerators for every job."""
     col = pl.col
-    return (
-        pl.when(col.burstable.fill_null(False) | col.instance_type.str.contains(FLEX))
-        .then(pl.lit("burstable"))
-        .when(col.cpu_id.is_null())
-        .then(pl.lit("cpu_unknown"))
-        .when(col.memory_gib.is_null())
-        .then(pl.lit("memory_unknown"))
-    )
+    return {
+        "accelerators_unclear": col.accelerator_id.is_null(),
+        "not_for_models": col.kind.is_in(NOT_FOR_MODELS)
+        | col.accelerator_id.is_in(NO_LLM_SOFTWARE),
+        "memory_unknown": gib.is_null(),
+    }
 
 
 def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
@@ -244,18 +297,21 @@ def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
             usable_bytes=col.accelerator_memory_gb * 2**30 * usable / devices,
             machine_memory_gib=col.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
             inference_only=_inference_only(),
-            obstacle=pl.when((col.accelerator_count < 1) | has_cpus_alone())
-            .then(lit("no_accelerator"))
-            .when(~col.complete)
-            .then(lit("needs_host"))
-            .when(has_old_price())
-            .then(lit("old_price"))
-            .otherwise(_obstacle(col.accelerator_memory_gb)),
-            no_price=pl.when(col.price.is_null())
-            .then(lit("no_price"))
-            .when(col.purchase_price_usd.is_null())
-            .then(lit("other_currency"))
-            .otherwise(lit("power_unknown")),
+            obstacle=_first_of(
+                {
+                    "no_accelerator": (col.accelerator_count < 1) | has_cpus_alone(),
+                    "needs_host": ~col.complete,
+                    "old_price": has_old_price(),
+                    **_obstacles(col.accelerator_memory_gb),
+                }
+            ),
+            no_price=_first_of(
+                {
+                    "no_price": col.price.is_null(),
+                    "other_currency": col.purchase_price_usd.is_null(),
+                },
+                otherwise="power_unknown",
+            ),
             currency=col.price_currency,
         )
     )

@@ -1,11 +1,12 @@
 """Recommend machines for models of images, video and speech, where they were measured."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
 from hwprices import formulas
 from hwprices.errors import HwpricesError
+from hwprices.read.recommend.estimates import SCHEMA
 from hwprices.read.recommend.exclusions import HOURS_PER_MONTH
 from hwprices.read.recommend.model_shape import squeeze
 from hwprices.read.recommend.question import Limits, Question
@@ -14,15 +15,12 @@ from hwprices.release.release import Tables
 from hwprices.units import WideMoney
 
 
-@dataclass(frozen=True)
-class Medium:
-    """A model that was measured in samples per second."""
+class Medium(NamedTuple):
+    """A model that was measured in samples per second, what one sample is, and how it was."""
 
     benchmark: str
     sample: str
-    """What one sample is."""
     setting: str = "in MLPerf's settings; a full queue"
-    """How it was measured."""
 
 
 IMAGE = Medium("stable-diffusion-xl", "an image of 1024 × 1024")
@@ -57,33 +55,25 @@ REFERENCE = "-reference-"
 """In the name of a system that ran MLCommons' reference implementation, which nobody tuned."""
 
 
-def benchmark(name: str) -> Medium | None:
-    """Find the benchmark of a model of images, video or speech; None for other models."""
-    return MEDIA.get(squeeze(name))
-
-
-def assumed(medium: Medium, limits: Limits) -> str:
-    """Say what the answer assumes."""
-    return (
-        f"{medium.sample} is a sample, {medium.setting}; {limits.option.replace('_', ' ')} prices"
-    )
-
-
-def check(question: Question) -> None:
-    """Refuse what only language models have; media are answered as measured.
+def benchmark(question: Question) -> Medium | None:
+    """Find the benchmark of a model of images, video or speech; None for other models.
 
     Raises:
-        HwpricesError: something of that kind is given, or a limit is out of range.
+        HwpricesError: the question has what only language models have: media are answered as they
+            were measured.
     """
+    medium = MEDIA.get(squeeze(str(question.model_parameters)))
+    if medium is None:
+        return None
     question.limits.check()
     given = question.changed()
-    given += [name for name, value in vars(question.serving).items() if value is not None]
     given += ["machines"] if question.limits.machines != Limits().machines else []
     if given:
         raise HwpricesError(
             f"{', '.join(given).replace('_', ' ')}: only for language models",
             "Leave it out: models of images, speech and video are answered as they were measured.",
         )
+    return medium
 
 
 def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -92,10 +82,10 @@ def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
     Returns accelerator_id, per_accelerator, measured_count and measurement.
     """
     rows = benchmarks.filter(
-        pl.col("model") == name,
-        pl.col("scenario") == "Offline",
-        pl.col("result_unit") == "Samples/s",
         pl.col("division").ne_missing("open"),
+        model=name,
+        scenario="Offline",
+        result_unit="Samples/s",
     ).drop_nulls("per_accelerator")
     groups = rows.sort("system").group_by("accelerator_id", maintain_order=True)
     chosen = [representative(list(group.iter_rows(named=True))) for _, group in groups]
@@ -114,21 +104,23 @@ def with_rates(machines: pl.DataFrame, dataset: Tables, medium: Medium) -> pl.Da
     thousands = col.samples_per_second * formulas.SECONDS_PER_HOUR / 1000
     cost = formulas.divide(col.usd_per_hour.cast(WideMoney), thousands)
     grams = col.operational_gco2e_per_hour / thousands
-    nothing = ("precision", "memory_needed_gib", "memory_usable_gib", "nodes_needed")
+    untuned = col.measurement.str.contains(REFERENCE, literal=True)
     return (
         machines.join(rates, on="accelerator_id", how="left")
         .with_columns(samples_per_second=col.per_accelerator * col.accelerator_count)
         .with_columns(
-            *(lit(None).alias(name) for name in nothing),
-            *(lit(None, pl.Float64).alias(f"tokens_per_second{end}") for end in ("", "_low")),
-            tokens_per_second_per_user=lit(None, pl.Float64),
+            *(
+                lit(None, dtype).alias(name)
+                for name, dtype in SCHEMA.items()
+                if name != "measurement"
+            )
+        )
+        .with_columns(
             reason=pl.when(col.per_accelerator.is_null()).then(lit("not_measured")),
             usd=col.usd_per_hour,
             usd_per_thousand_samples=cost,
             gco2e_per_thousand_samples=grams,
-            basis=pl.when(col.measurement.str.contains(REFERENCE, literal=True))
-            .then(lit("reference"))
-            .otherwise(lit("measured")),
+            basis=pl.when(untuned).then(lit("reference")).otherwise(lit("measured")),
             nodes=lit(1, dtype=pl.Int64),
             total_accelerators=col.accelerator_count,
             usd_per_month=col.usd_per_hour * HOURS_PER_MONTH,

@@ -25,10 +25,9 @@ from hwprices.read.recommend.exclusions import (
     SHOWN_REASONS,
     reason_code,
     sentence,
-    sentences,
 )
 from hwprices.read.recommend.job import Job, assumptions, make_job
-from hwprices.read.recommend.question import Limits, Question, Serving
+from hwprices.read.recommend.question import Limits, Question
 from hwprices.read.recommend.serve_command import with_serve_command
 from hwprices.release.real_prices import REAL
 from hwprices.release.release import Tables
@@ -124,28 +123,25 @@ def recommend(
             release has no such provider, region or country, or the dataset has no table offers.
     """
     question = _question(*asked, **named)
-    if (overlays := rules.given(question.limits.overlays)) is not None:
-        question = replace(question, limits=replace(question.limits, overlays=overlays))
+    limits = question.limits
+    if (overlays := rules.given(limits.overlays)) is not None:
+        limits = replace(limits, overlays=overlays)
         warn_unmatched(dataset, overlays)
-    medium = media.benchmark(str(question.model_parameters))
+    medium = media.benchmark(question)
     job = None if medium else make_job(question)
+    frame = machines.candidates(dataset, limits, ownership)
     if medium:
-        media.check(question)
-    listed = machines.candidates(dataset, question.limits, ownership)
-    if medium:
-        frame = media.with_rates(listed, dataset, medium)
-        assumed = media.assumed(medium, question.limits)
+        frame = media.with_rates(frame, dataset, medium)
+        option = limits.option.replace("_", " ")
+        assumed = f"{medium.sample} is a sample, {medium.setting}; {option} prices"
     else:
         assert job is not None
-        frame = _with_token_costs(with_estimates(listed, job), job)
-        frame = with_serve_command(frame, job)
+        frame = with_serve_command(_with_token_costs(with_estimates(frame, job), job), job)
         assumed = assumptions(job)
-    return _with_price_ids(_ranked(frame, question, job, assumed), dataset)
+    return _with_price_ids(_ranked(frame, limits, job, assumed), dataset)
 
 
-def _question(
-    *values: Any, serving: Serving | None = None, limits: Limits | None = None, **named: Any
-) -> Question:
+def _question(*values: Any, **named: Any) -> Question:
     """Make a question of its fields, some of which may be those of its limits.
 
     Raises:
@@ -153,115 +149,101 @@ def _question(
             options beside it.
     """
     if values and isinstance(values[0], Question):
-        if values[1:] or serving or limits or named:
+        if values[1:] or named:
             raise HwpricesError(
                 "options are given beside a Question", "Put them into the Question."
             )
         return values[0]
     alone = {name: named.pop(name) for name in SHORT_LIMITS if name in named}
+    named = {n: v for n, v in named.items() if v is not None or n not in ("serving", "limits")}
     known = [field.name for field in fields(Question)]
     if unknown := [name for name in named if name not in known]:
         raise HwpricesError(
             f"unknown option {unknown[0]!r}",
             did_you_mean(unknown[0], known) or f"There are: {', '.join(known)}.",
         )
-    limits, usual = limits or Limits(), Limits()
+    question, usual = Question(*values, **named), Limits()
     for name, value in alone.items():
-        if getattr(limits, name) not in (getattr(usual, name), value):
+        if getattr(question.limits, name) not in (getattr(usual, name), value):
             raise HwpricesError(
-                f"{name} is {value}, and {getattr(limits, name)} in limits", "Give one of them."
+                f"{name} is {value}, and {getattr(question.limits, name)} in limits",
+                "Give one of them.",
             )
-    both = replace(limits, **alone)
-    return replace(Question(*values, **named), serving=serving or Serving(), limits=both)
+    return replace(question, limits=replace(question.limits, **alone))
 
 
 def _with_token_costs(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Add the figures that follow from speed, price and power, of all machines together."""
     col, lit = pl.col, pl.lit
     nodes = col.nodes.cast(WideMoney)
+    low, high = col.tokens_per_second_low, col.tokens_per_second_high
+    ends = {"in_use": low, "in_use_low": high}  # paid hours
+    tokens = lit(job.tokens, dtype=pl.Float64)
     frame = frame.with_columns(
         *(col(price).cast(WideMoney) * nodes for price in HOURLY_PRICES),
+        *(
+            (tokens / rate / 3600 + training.SETUP_HOURS if job.has_end else lit(1.0)).alias(name)
+            for name, rate in ends.items()
+        ),
         purchase_price_usd=col.purchase_price_usd.cast(WideMoney) * nodes.fill_null(1),
         total_accelerators=col.nodes * col.accelerator_count,
-        hours=lit(job.tokens, dtype=pl.Float64) / col.tokens_per_second_low / 3600,
-        in_use=lit(1.0),
-        in_use_low=lit(1.0),
+        hours=tokens / low / 3600,
         samples_per_second=lit(None, dtype=pl.Float64),
     )
-    if job.has_end:
-        least = lit(job.tokens) / col.tokens_per_second_high / 3600
-        frame = frame.with_columns(
-            in_use=col.hours + training.SETUP_HOURS, in_use_low=least + training.SETUP_HOURS
-        )
+    month = lit(float(HOURS_PER_MONTH))
+    in_month = pl.min_horizontal(month, "in_use") if job.has_end else month
     paid, paid_low = col.in_use.cast(WideMoney), col.in_use_low.cast(WideMoney)
-    monthly = (
-        pl.min_horizontal(lit(float(HOURS_PER_MONTH)), "in_use") if job.has_end else lit(730.0)
-    )
+    grams = col.operational_gco2e_per_hour * col.nodes
     frame = frame.with_columns(
         usd=col.usd_per_hour * paid,
         usd_low=col.usd_per_hour * paid_low,
         spot_usd=col.spot_usd_per_hour * paid,
-        usd_per_month=col.usd_per_hour * monthly.cast(WideMoney),
+        usd_per_month=col.usd_per_hour * in_month.cast(WideMoney),
         energy_kwh=col.energy_kwh_per_hour * col.nodes * col.in_use,
-        operational_gco2e=col.operational_gco2e_per_hour * col.nodes * col.in_use,
+        operational_gco2e=grams * col.in_use,
     )
+    of_job = {"work_usd": col.usd, "work_grams": col.operational_gco2e}
+    of_job |= {"work_per_hour": 1 / col.in_use}
     if job.is_training:
-        # a machine that one owns is in use during the setup as one that is rented
-        cost = {"work_usd": col.usd, "work_grams": col.operational_gco2e}
-        return frame.with_columns(**cost, work_per_hour=1 / col.in_use)
-    wanted = job.requested_tokens_per_second
-
-    def blended(output_rate: str) -> pl.Expr:
-        """Return tokens/s of input and output that costs are divided by."""
-        rate = col(output_rate) if wanted is None else pl.min_horizontal(output_rate, lit(wanted))
-        return rate * (1 + job.input_tokens / job.output_tokens)
-
-    per_million = formulas.usd_per_million_tokens(
-        col.usd_per_hour, blended("tokens_per_second_low")
+        return frame.with_columns(**of_job)
+    wanted, inputs = job.requested_tokens_per_second, job.input_tokens
+    blended, blended_high = (  # tokens/s of input and output that costs are divided by
+        (rate if wanted is None else pl.min_horizontal(rate, lit(wanted)))
+        * (1 + inputs / job.output_tokens)
+        for rate in (low, high)
     )
-    inputs = job.input_tokens / (job.input_tokens + job.output_tokens)
+    per_million = formulas.usd_per_million_tokens(col.usd_per_hour, blended)
+    of_tokens = {
+        "work_usd": per_million,
+        "work_grams": formulas.per_million_tokens(grams, blended),
+        "work_per_hour": blended * formulas.SECONDS_PER_HOUR / 1e6,
+    }
+    share = inputs / (inputs + job.output_tokens)
     prompts = col.prompt_share.cast(WideMoney)
-    grams = formulas.per_million_tokens(
-        col.operational_gco2e_per_hour * col.nodes, blended("tokens_per_second_low")
-    )
     return frame.with_columns(
         usd_per_million_tokens=per_million,
-        usd_per_million_tokens_low=formulas.usd_per_million_tokens(
-            col.usd_per_hour, blended("tokens_per_second_high")
-        ),
-        usd_per_million_input_tokens=formulas.divide(per_million * prompts, lit(inputs)),
-        usd_per_million_output_tokens=formulas.divide(per_million * (1 - prompts), lit(1 - inputs)),
-        gco2e_per_million_tokens=grams,
-        work_usd=col.usd if job.has_end else per_million,
-        work_grams=col.operational_gco2e if job.has_end else grams,
-        work_per_hour=1 / col.in_use
-        if job.has_end
-        else blended("tokens_per_second_low") * formulas.SECONDS_PER_HOUR / 1e6,
+        usd_per_million_tokens_low=formulas.usd_per_million_tokens(col.usd_per_hour, blended_high),
+        usd_per_million_input_tokens=formulas.divide(per_million * prompts, lit(share)),
+        usd_per_million_output_tokens=formulas.divide(per_million * (1 - prompts), lit(1 - share)),
+        gco2e_per_million_tokens=of_tokens["work_grams"],
+        **(of_job if job.has_end else of_tokens),
     )
 
 
-def _ranked(frame: pl.DataFrame, question: Question, job: Job | None, assumed: str) -> pl.DataFrame:
+def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) -> pl.DataFrame:
     """Rank the machines that the job fits on, say why the others are left out, and sort all.
 
     ``frame`` has work_usd, work_grams and work_per_hour: what a piece of the work costs and emits,
     and how much of it a machine does in an hour, all at the cautious speed.
     """
-    col, lit, limits = pl.col, pl.lit, question.limits
-    missing = [name for name in OUTPUT if name not in frame.columns]
+    col, lit = pl.col, pl.lit
+    missing = [name for name in OUTPUT if name not in frame.columns and name != "excluded_reason"]
     frame = frame.with_columns(
-        *(lit(None).alias(name) for name in missing if name != "excluded_reason"),
-        excluded_reason=reason_code(limits),
+        *(lit(None).alias(name) for name in missing), excluded_reason=reason_code(limits)
     )
-    fits = col.excluded_reason.is_null()
-    frame = frame.sort(
-        "where",
-        ~fits,
-        _figure(job, limits),
-        col.basis != "measured",
-        "usd",
-        *PLACE,
-        nulls_last=True,
-    )
+    fits, is_measured = col.excluded_reason.is_null(), col.basis == "measured"
+    keys = ["where", ~fits, _figure(job, limits), ~is_measured, "usd", *PLACE]
+    frame = frame.sort(keys, nulls_last=True)
     apart = (col.excluded_reason == "private_host").fill_null(False)
     frame = frame.with_columns(apart=apart).unique(
         ["where", "provider", "machine", "apart"], keep="first", maintain_order=True
@@ -272,41 +254,39 @@ def _ranked(frame: pl.DataFrame, question: Question, job: Job | None, assumed: s
     frame = frame.with_columns(
         excluded_reason=pl.when(is_other).then(lit(OTHER_SIZE)).otherwise("excluded_reason")
     )
-    frame = frame.with_columns(
+    frame = _with_payback(frame).with_columns(
         rank=pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32),
-        excluded=sentence(sentences(limits, job)),
+        excluded=sentence(limits, job),
     )
-    frame = _with_payback(frame)
     left_out = frame.filter(excluded_reason="other_currency", where="cloud")
-    currencies = left_out["currency"].unique().sort().drop_nulls()
-    if len(currencies):
+    if len(currencies := left_out["currency"].unique().sort().drop_nulls()):
         rates = " ".join(f"--usd-per {name}=…" for name in currencies)
         assumed += f"; left out: {left_out.height} priced in {', '.join(currencies)} ({rates})"
     if limits.where is not None:
         frame = frame.filter(where=limits.where)
-    kept = fits | col.excluded_reason.is_in(SHOWN_REASONS)
-    runs = col.usd.is_not_null() & kept
+    runs = col.usd.is_not_null() & (fits | col.excluded_reason.is_in(SHOWN_REASONS))
+    order = ("where", "rank", "provider", "machine")
+    ids = {option: f"{option}_price_id" for option in ("on_demand", "spot")}
     return (
         frame.with_columns(
             *(pl.when(runs).then(name).alias(name) for name in JOB_FIGURES),
             assumed=lit(assumed),
-            price_id=pl.when(fits & (col.purchase_option == "on_demand"))
-            .then("on_demand_price_id")
-            .when(fits & (col.purchase_option == "spot"))
-            .then("spot_price_id"),
+            price_id=pl.coalesce(
+                pl.when(fits & (col.purchase_option == option)).then(name)
+                for option, name in ids.items()
+            ),
         )
-        .sort(~fits, pl.when(~fits).then(col.obstacle.is_not_null()), "where", "rank", "provider",
-              "machine", nulls_last=True)
+        .sort(~fits, ~fits & col.obstacle.is_not_null(), *order, nulls_last=True)
         .select(OUTPUT)
-    )  # fmt: skip
+    )
 
 
 PLACE = ["provider", "machine", "region"]
 
 COMMITTED = sorted({option for option, _ in COMMITMENT_COLUMNS.values()})
 
-TERMS = {"best_1y": 12, "best_3y": 36}
-"""What usd_per_hour is the price of: months of the commitment."""
+TERMS = {12: "best_1y", 36: "best_3y"}
+"""Months of a commitment: what usd_per_hour is the price of."""
 
 
 def _with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
@@ -314,50 +294,38 @@ def _with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
 
     It is the cheapest one, as offers choose it.
     """
-    col = pl.col
-    option = pl.when(col.purchase_option.is_in(COMMITTED), col.commitment_plan != "convertible")
-    missing = ranked.filter(
-        col.rank.is_not_null(), col.price_id.is_null(), where="cloud"
-    ).select(*PLACE, "purchase_option")  # fmt: skip
+    col, key = pl.col, [*PLACE, "purchase_option"]
+    missing = ranked.filter(col.rank.is_not_null(), col.price_id.is_null(), where="cloud")
     if missing.is_empty():
         return ranked
+    is_committed = col.purchase_option.is_in(COMMITTED) & (col.commitment_plan != "convertible")
+    term = col.term_months.replace_strict(TERMS, default=None, return_dtype=pl.String)
     found = (
         dataset.scan("prices")
         .rename({"instance_type": "machine"})
         .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
-        .with_columns(
-            purchase_option=option.then(
-                col.term_months.replace_strict(
-                    {months: name for name, months in TERMS.items()}, default=None
-                )
-            ).otherwise("purchase_option")
-        )
-        .join(missing.lazy(), [*PLACE, "purchase_option"], "semi")
+        .with_columns(purchase_option=pl.when(is_committed).then(term).otherwise("purchase_option"))
+        .join(missing.lazy().select(key), key, "semi")
         .sort("effective_hourly", "price_id")
-        .unique([*PLACE, "purchase_option"], keep="first", maintain_order=True)
-        .select(*PLACE, "purchase_option", found="price_id")
+        .unique(key, keep="first", maintain_order=True)
+        .select(*key, found="price_id")
         .collect()
     )
-    joined = ranked.join(found, [*PLACE, "purchase_option"], "left", maintain_order="left")
+    joined = ranked.join(found, key, "left", maintain_order="left")
     return joined.with_columns(price_id=pl.coalesce("price_id", "found")).select(OUTPUT)
 
 
 def _figure(job: Job | None, limits: Limits) -> pl.Expr:
     """Return the figure to rank by, smallest first."""
     col = pl.col
-    cautious = col.tokens_per_second_low / col.tokens_per_second
-    speed = (
-        -col.samples_per_second
-        if job is None
-        else -col.tokens_per_second_low
-        if job.is_training
-        else -col.tokens_per_second_per_user * cautious
-    )
+    rate = col.samples_per_second if job is None else col.tokens_per_second_low
+    is_service = job is not None and not job.is_training
+    per_user = col.tokens_per_second_per_user * (col.tokens_per_second_low / col.tokens_per_second)
     figures = {
         "cost": pl.when(col.where == "local").then("purchase_price_usd").otherwise("work_usd"),
         "carbon": col.work_grams,
-        "speed": speed,
-        "throughput": -(col.samples_per_second if job is None else col.tokens_per_second_low),
+        "speed": -per_user if is_service else -rate,
+        "throughput": -rate,
         "hourly": col.usd_per_hour,
     }
     return figures[limits.objective].cast(pl.Float64)
@@ -369,14 +337,36 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
     The rent is that of the work which the machine to buy does in an hour.
     """
     col = pl.col
-    rented = frame.filter(col.where == "cloud", col.excluded_reason.is_null())
-    cheapest = rented["work_usd"].cast(pl.Float64).min() if rented.height else None
-    rent = pl.when(col.where == "local").then(
-        pl.lit(cheapest, dtype=pl.Float64) * col.work_per_hour
-    )
+    rented = frame.filter(col.excluded_reason.is_null(), where="cloud")
+    cheapest = pl.lit(rented["work_usd"].cast(pl.Float64).min(), dtype=pl.Float64)
+    rent = pl.when(col.where == "local").then(cheapest * col.work_per_hour)
     saved = rent - col.energy_usd_per_hour.cast(pl.Float64) * col.nodes
     price = col.purchase_price_usd.cast(pl.Float64)
     return frame.with_columns(
-        rent_usd_per_hour=rent.cast(WideMoney),
-        payback_hours=price / formulas.known_positive(saved),
+        rent_usd_per_hour=rent.cast(WideMoney), payback_hours=price / formulas.known_positive(saved)
     )
+
+
+def with_model(dataset: Tables, named: pl.DataFrame, model: str) -> pl.DataFrame:
+    """Add how machines (provider, instance_type) serve a model on demand, as ``recommend`` does.
+
+    Adds tokens_per_second (of all users, cautious), usd_per_million_tokens (of input and output
+    together, at that speed), tokens_from (measured or modeled) and does_not_serve, the reason where
+    it does not.
+
+    Raises:
+        HwpricesError: the model is not known.
+    """
+    limits = Limits(where="cloud", machines="all")
+    figures = recommend(Question(model, limits=limits), dataset=dataset).select(
+        "provider",
+        "usd_per_million_tokens",
+        instance_type="machine",
+        tokens_per_second="tokens_per_second_low",
+        tokens_from="basis",
+        does_not_serve=pl.when(pl.col("tokens_per_second_low").is_null()).then("excluded"),
+    )
+    # of a community host and a data center's machine with one name, the ranked one comes first
+    key = ["provider", "instance_type"]
+    first = figures.unique(key, keep="first", maintain_order=True)
+    return named.join(first, key, "left", maintain_order="left")

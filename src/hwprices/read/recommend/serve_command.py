@@ -41,14 +41,12 @@ def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
         PUBLISHED_FORMATS
     )
     name = pl.when(is_published).then(lit(_repository(job.model.name))).otherwise(lit(PLACEHOLDER))
-    cached = job.question.serving.kv_precision
     parts = [
         pl.format("vllm serve {}", name),
         _option("tensor-parallel-size", col.accelerators_per_copy, col.accelerators_per_copy > 1),
         _option("pipeline-parallel-size", col.nodes_needed, col.nodes_needed > 1),
         _option("data-parallel-size", copies, copies > 1),
         pl.when(needs_flag).then(lit("--quantization fp8")),
-        lit("--kv-cache-dtype fp8") if cached == "fp8" else lit(None, dtype=pl.String),
         _option("max-model-len", lit(job.context), lit(True)),
         _option("max-num-seqs", users, lit(True)),
     ]

@@ -9,10 +9,11 @@ that it was not fitted on.
 """
 
 import math
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import BITS_PER_WEIGHT, ModelShape
@@ -45,33 +46,40 @@ Load = Literal["few", "full"]
 RANGE = ("p05", "p25", "p75", "p95")
 
 
+class Range(NamedTuple):
+    """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
+
+    p05: float
+    p25: float
+    p75: float
+    p95: float
+
+
 @dataclass(frozen=True)
 class Host:
-    """Accelerators of one kind."""
+    """Accelerators of one kind. ``usable_bytes``: of one of them."""
 
     device: Device
     count: int
     usable_bytes: float
-    """Of one accelerator."""
-    whole_devices: float = 1.0
-    """Share of an accelerator that the machine has, if less than one."""
-    stages: int = 1
-    """Machines over which the layers are divided."""
+    whole_devices: float = 1.0  # share of an accelerator that the machine has, if less than one
+    stages: int = 1  # machines over which the layers are divided
 
 
 @dataclass(frozen=True)
 class Work:
-    """A model to serve, and the requests."""
+    """A model to serve, and the requests.
+
+    ``users``: together; None: as many as fit. ``kv_bytes``: of a number in the cache; None: one
+    where the device computes in 8 or 4 bits.
+    """
 
     model: ModelShape
     precision: str
-    """Format of the stored weights."""
     input_tokens: float
     output_tokens: float
     users: float | None = None
-    """Requests together; None: as many as fit."""
     kv_bytes: float | None = None
-    """Bytes of a number in the cache; None: one where the device computes in 8 or 4 bits."""
 
     @property
     def load(self) -> Load:
@@ -87,28 +95,18 @@ class Speed:
     tokens_per_second: float
     tokens_per_second_per_user: float
     seconds_to_first_token: float
-    prompt_share: float
-    """Share of the time that goes into reading prompts."""
+    prompt_share: float  # of the time: reading prompts
     devices_per_copy: int
 
 
 @dataclass(frozen=True)
-class Range:
-    """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
+class Estimate:
+    """A speed, how it is known, the range of its error, and a measurement behind it."""
 
-    p05: float
-    p25: float
-    p75: float
-    p95: float
-
-
-@dataclass(frozen=True)
-class Measured:
-    """How much faster a network was when measured, with one of the measurements."""
-
-    model: ModelShape
-    factor: float
-    label: str
+    speed: Speed
+    basis: str
+    range: Range
+    label: str | None
 
 
 @dataclass(frozen=True)
@@ -121,8 +119,9 @@ class SpeedModel:
     """Family and load: factor of the speed."""
     ranges: dict[str, Range]
     """By basis: measured (this network on this accelerator) or modeled; training …, cpu."""
-    measured: dict[tuple[str, str], list[Measured]]
-    """Accelerator and load: the networks that were measured."""
+    measured: dict[tuple[str, str], list[tuple[ModelShape, float, str]]]
+    """Accelerator and load: networks that were measured, by how much they were faster than the
+    roofline, and one of the measurements."""
 
 
 @cache
@@ -134,9 +133,9 @@ def speed_model() -> SpeedModel:
         .select("kind", "name", "load", "value")
         .iter_rows()
     }
-    measured: dict[tuple[str, str], list[Measured]] = {}
+    measured: dict[tuple[str, str], list[tuple[ModelShape, float, str]]] = {}
     for row in packaged_sheet("measured_speeds").iter_rows(named=True):
-        known = Measured(model_shape(row["model_id"]), row["factor"], row["measurement"])
+        known = (model_shape(row["model_id"]), row["factor"], row["measurement"])
         measured.setdefault((row["accelerator_id"], row["load"]), []).append(known)
     return SpeedModel(
         constants=tuple(values["constant", name, None] for name in PARTS),
@@ -148,9 +147,6 @@ def speed_model() -> SpeedModel:
         },
         measured=measured,
     )
-
-
-# The roofline
 
 
 def divisions(count: int, model: ModelShape) -> Iterator[int]:
@@ -175,12 +171,11 @@ def kv_bytes(device: Device, work: Work) -> float:
 
 def needed_bytes(host: Host, work: Work, devices: int) -> tuple[float, float, float]:
     """Return bytes of the weights, of one sequence's cache, and of work space on each device."""
-    weights = work.model.parameters * BITS_PER_WEIGHT[work.precision] / 8
+    model, each = work.model, kv_bytes(host.device, work)
     context = work.input_tokens + work.output_tokens
-    cached = language_model.kv_cache_bytes(
-        work.model, context, 1, kv_bytes(host.device, work), devices
-    )
-    return weights, cached, language_model.prefill_bytes(work.model, max(1, int(work.input_tokens)))
+    cached = language_model.kv_cache_bytes(model, context, 1, each, devices)
+    space = language_model.prefill_bytes(model, max(1, int(work.input_tokens)))
+    return model.parameters * BITS_PER_WEIGHT[work.precision] / 8, cached, space
 
 
 def largest_batch(host: Host, work: Work, devices: int) -> int:
@@ -197,23 +192,23 @@ def parts(host: Host, work: Work, devices: int, batch: float) -> tuple[list[floa
     several stages each works on its share of the sequences at a time.
     """
     model, device = work.model, host.device
-    number_format = device.compute_format(work.precision)
-    bandwidth = device.bytes_per_second
+    number_format, bandwidth = device.compute_format(work.precision), device.bytes_per_second
     assert number_format is not None
     assert bandwidth is not None
     peak = device.rate(number_format) or bandwidth * FLOPS_PER_BYTE
     share = devices * host.whole_devices
     group = max(1.0, batch / host.stages)
     context = work.input_tokens + work.output_tokens / 2  # half way through, near the mean
+    each = kv_bytes(device, work)
     reads = language_model.parameters_read(model, group) * BITS_PER_WEIGHT[work.precision] / 8
-    reads += language_model.kv_cache_bytes(model, context, group, kv_bytes(device, work), devices)
+    reads += language_model.kv_cache_bytes(model, context, group, each, devices)
     # two all-reduces a layer of 16-bit states: Megatron-LM, https://arxiv.org/abs/1909.08053
     reduces = 2 * model.layers if devices > 1 else 0
     sent = reduces * 2 * (devices - 1) / devices * model.hidden * 2 / device.link_bytes_per_second
-    experts = model.active_expert_share < 1
 
     def listed(flops: float, byte_count: float, steps: float) -> list[float]:
         at_peak = [flops / peak / share, byte_count / bandwidth / share]
+        experts = model.active_expert_share < 1
         compute, memory = ([0.0, s] if experts else [s, 0.0] for s in at_peak)
         return [*compute, *memory, steps * model.layers, steps * reduces]
 
@@ -226,17 +221,16 @@ def parts(host: Host, work: Work, devices: int, batch: float) -> tuple[list[floa
     return prompt, [*answer, tokens, sent * tokens]
 
 
-def seconds(listed: list[float], constants: tuple[float, ...]) -> float:
-    """Add up what ``parts`` lists."""
-    return sum(c * x for c, x in zip(constants, listed, strict=False)) + listed[-1]
-
-
 def speed(
     host: Host, work: Work, devices: int, batch: float, constants: tuple[float, ...]
 ) -> Speed:
     """Compute how fast one copy on ``devices`` serves a batch; the first token is of one alone."""
-    prompt, answer = (seconds(part, constants) for part in parts(host, work, devices, batch))
-    alone = [seconds(part, constants) for part in parts(host, work, devices, 1)]
+
+    def seconds(size: float) -> list[float]:
+        both = parts(host, work, devices, size)
+        return [sum(c * x for c, x in zip(constants, s, strict=False)) + s[-1] for s in both]
+
+    (prompt, answer), alone = seconds(batch), seconds(1)
     per_user = work.output_tokens / (prompt + answer)
     return Speed(
         users=batch,
@@ -259,112 +253,65 @@ def fastest(
 ) -> Speed | None:
     """Find the division of a machine that generates the most tokens/s within the two limits.
 
-    ``factor`` multiplies the speed of the roofline. None where no division serves the work.
+    Each copy has the largest batch that gives each user the speed, which never rises with the
+    batch. ``factor`` multiplies the speed of the roofline. None where no division serves the work.
     """
-    results = []
+    best = None
     for devices in divisions(host.count, work.model):
         copies = host.count // devices
+        busy = copies if work.users is None else min(copies, work.users)
         most = largest_batch(host, work, devices)
         if work.users is not None:
             most = min(most, math.ceil(work.users / copies))
-        found = _fill(host, work, devices, most, constants, min_per_user / factor)
-        if found is None or found.seconds_to_first_token / factor > max_first_token:
+
+        def of(batch: int, devices: int = devices) -> Speed:
+            return speed(host, work, devices, batch, constants)
+
+        def is_slow(batch: int, of: Callable[[int], Speed] = of) -> bool:
+            return of(batch).tokens_per_second_per_user * factor < min_per_user
+
+        if most and is_slow(most):
+            most = bisect_left(range(1, most), True, key=is_slow)
+        if not most or (found := of(most)).seconds_to_first_token / factor > max_first_token:
             continue
-        busy = copies if work.users is None else min(copies, work.users)
-        results.append(
-            Speed(
+        rate = found.tokens_per_second * busy * factor
+        if best is None or rate > best.tokens_per_second:
+            best = replace(
+                found,
                 users=found.users * busy,
-                tokens_per_second=found.tokens_per_second * busy * factor,
+                tokens_per_second=rate,
                 tokens_per_second_per_user=found.tokens_per_second_per_user * factor,
                 seconds_to_first_token=found.seconds_to_first_token / factor,
-                prompt_share=found.prompt_share,
-                devices_per_copy=devices,
             )
-        )
-    return max(results, key=lambda result: result.tokens_per_second, default=None)
-
-
-def _fill(
-    host: Host,
-    work: Work,
-    devices: int,
-    most: int,
-    constants: tuple[float, ...],
-    min_per_user: float,
-) -> Speed | None:
-    """Find the largest batch that gives each user the speed; it never rises with the batch."""
-    low, high = 1, most
-    if high < 1:
-        return None
-    best = speed(host, work, devices, low, constants)
-    if best.tokens_per_second_per_user < min_per_user:
-        return None
-    largest = speed(host, work, devices, high, constants)
-    if largest.tokens_per_second_per_user >= min_per_user:
-        return largest
-    while low + 1 < high:
-        middle = (low + high) // 2
-        tried = speed(host, work, devices, middle, constants)
-        if tried.tokens_per_second_per_user >= min_per_user:
-            low, best = middle, tried
-        else:
-            high = middle
     return best
 
 
 def same_network(one: ModelShape, other: ModelShape) -> bool:
     """Return whether two models run equally fast."""
-    return (one.layers, one.heads, one.kv_elements, one.active_expert_share) == (
-        other.layers,
-        other.heads,
-        other.kv_elements,
-        other.active_expert_share,
-    ) and abs(one.parameters / other.parameters - 1) < SAME_NETWORK
+    shapes = [(m.layers, m.heads, m.kv_elements, m.active_expert_share) for m in (one, other)]
+    return shapes[0] == shapes[1] and abs(one.parameters / other.parameters - 1) < SAME_NETWORK
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A speed, how it is known, and the range of its error."""
-
-    speed: Speed
-    basis: str
-    range: Range
-    label: str | None
-    """A measurement behind it."""
-
-
-def estimate(
-    host: Host, work: Work, *, min_per_user: float = 0.0, max_first_token: float = math.inf
-) -> Estimate | None:
+def estimate(host: Host, work: Work, **limits: float) -> Estimate | None:
     """Estimate a machine's speed; None where it does not serve the work within the limits.
 
     A machine that nobody says how many users it has is filled, or has a few where it is only fast
-    enough for those.
+    enough for those. ``limits``: those of ``fastest``.
     """
-    works = [work]
-    if work.users is None:
-        works.append(replace(work, users=FEW_USERS - 1.0))
-    found = [_estimate(host, tried, min_per_user, max_first_token) for tried in works]
-    return max(
-        (estimate for estimate in found if estimate is not None),
-        key=lambda estimate: estimate.speed.tokens_per_second,
-        default=None,
-    )
+    few = [replace(work, users=FEW_USERS - 1.0)] if work.users is None else []
+    found = [_estimate(host, tried, limits) for tried in (work, *few)]
+    return max(filter(None, found), key=lambda one: one.speed.tokens_per_second, default=None)
 
 
-def _estimate(host: Host, work: Work, min_per_user: float, latest: float) -> Estimate | None:
+def _estimate(host: Host, work: Work, limits: dict[str, float]) -> Estimate | None:
     model, device = speed_model(), host.device
-    known = next(
-        (
-            measured
-            for measured in model.measured.get((device.accelerator_id, work.load), [])
-            if same_network(measured.model, work.model)
-        ),
-        None,
+    known = (
+        (factor, label)
+        for network, factor, label in model.measured.get((device.accelerator_id, work.load), [])
+        if same_network(network, work.model)
     )
-    factor = model.factors.get((device.family, work.load), 1.0) * (known.factor if known else 1.0)
-    limits = {"min_per_user": min_per_user, "max_first_token": latest}
+    factor, label = next(known, (1.0, None))
+    factor *= model.factors.get((device.family, work.load), 1.0)
     result = fastest(host, work, model.constants, factor=factor, **limits)
-    basis = "measured" if known else "modeled"
-    label = known.label if known else None
+    basis = "measured" if label else "modeled"
     return None if result is None else Estimate(result, basis, model.ranges[basis], label)

@@ -84,7 +84,7 @@ def catalog(prices: PricedMachines) -> Catalog:
         if not prices.options_requested:
             raise HwpricesError(
                 "Karpenter reads list prices itself: there is nothing to change",
-                "Give own discounts (--overlays), or a commitment (--option reserved --term 1y).",
+                "Give own discounts (--overlays), or a commitment (--option reserved,1y).",
             )
         rows = rows.with_columns(
             pl.col("effective_hourly").alias(LIST_PRICE), pl.lit(None, pl.String).alias(RULE)
