@@ -10,7 +10,6 @@ import polars as pl
 
 from hwprices.read.bill import keys as line_keys
 from hwprices.read.bill import prices
-from hwprices.read.bill.formats import IDENTITY
 from hwprices.read.bill.keys import KEY
 from hwprices.read.bill.proof import proofs
 from hwprices.read.bill.readers import BillLines
@@ -122,9 +121,9 @@ def check(
     tiles = prices.tiles(dataset, matched, parts, (bill.first, bill.last), nearest=nearest)
     tiles = _contracted(dataset, tiles, overlays, (bill.first, bill.last))
     lookup = _lookup(matched, tiles)
-    marks = _doubles(bill.lines)
+    marks = bill.doubles.with_columns(double=pl.lit(True))
     lines = _with_idle(_joined(bill.lines, lookup), bill.lines)
-    classified = _classified(lines.join(marks.lazy(), on="row", how="left"))
+    classified = _classified(lines.join(marks, on="row", how="left"))
     grouped = _grouped(classified, lookup, matched)
     wrong = grouped["class"].is_in(list(ERRORS)).any()
     return BillCheck(
@@ -223,24 +222,6 @@ def _joined(lines: pl.LazyFrame, lookup: pl.DataFrame) -> pl.LazyFrame:
         lines.join(lookup.lazy(), on=KEY)
         .filter(pl.col("start") >= pl.col("since"), pl.col("start") < pl.col("until"))
         .drop("since", "until")
-    )
-
-
-def _doubles(lines: pl.LazyFrame) -> pl.DataFrame:
-    """Return the rows that repeat an earlier one in all of ``formats.IDENTITY``: ``double``."""
-    usage = lines.filter(pl.col("category") == "usage")
-    hashes = usage.select("identity").collect(engine="streaming").to_series().drop_nulls()
-    ordered = hashes.sort()
-    twice = ordered.filter(ordered == ordered.shift(1)).unique()
-    found = usage.filter(pl.col("identity").is_in(twice.implode()))
-    same = pl.struct(IDENTITY)
-    return (
-        found.select("row", *IDENTITY)
-        .filter(not twice.is_empty())
-        .collect(engine="streaming")
-        .sort("row")
-        .filter(same.is_duplicated() & ~same.is_first_distinct())
-        .select("row", double=pl.lit(True))
     )
 
 

@@ -1,7 +1,7 @@
 """Read what a line of a bill charges for: machine, system, tenancy, unit.
 
 A bill has millions of lines and few kinds of them. All that is read from texts is read once for
-each distinct combination of ``KEYS``.
+each distinct combination of ``formats.KIND``.
 """
 
 import polars as pl
@@ -9,11 +9,8 @@ import polars as pl
 from hwprices.read.bill.formats import KIND
 from hwprices.units import HOURS_PER_MONTH
 
-KEYS = [name for name in KIND if name != "region_name"]
-"""What tells what a line charges for, once ``region`` has the region's name where it has no id."""
-
 KEY = "key"
-"""The hash of them, which the reader adds to each line."""
+"""The hash of ``formats.KIND``, which the reader adds to each line."""
 
 COMPUTE = {
     "aws": r"(?i)^amazonec2$|elastic compute cloud",
@@ -58,8 +55,8 @@ UNITS = {
 
 
 def distinct(lines: pl.LazyFrame) -> pl.DataFrame:
-    """Return the distinct combinations of ``KEYS`` with their ``key``, described."""
-    kinds = lines.group_by(KEY).agg(pl.col(KEYS).first())
+    """Return the distinct combinations of ``formats.KIND`` with their ``key``, described."""
+    kinds = lines.group_by(KEY).agg(pl.col(KIND).first())
     return described(kinds.collect(engine="streaming").sort(KEY))
 
 

@@ -12,7 +12,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,37 +25,26 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.bill.formats import (
-    AMOUNT,
     COLUMNS,
     FORMATS,
-    GOOGLE,
     IDENTITY,
     KIND,
     NEVER_EMPTY,
-    PROVIDERS,
     TEXT,
     TIME,
     Format,
 )
 from hwprices.read.sql import NO_EXTENSIONS, connect
-from hwprices.release.database import quoted_name, quoted_text
+from hwprices.release.database import quoted_list, quoted_name, quoted_text
 from hwprices.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".parquet": "parquet",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".json.gz": "json",
-    ".jsonl.gz": "json",
-    ".ndjson.gz": "json",
-}
-"""Endings of the files that are read; the first that fits from the longest on."""
+SUFFIXES = {".csv": "csv", ".parquet": "parquet"} | dict.fromkeys(
+    (".json", ".jsonl", ".ndjson"), "json"
+)
+"""Endings of the files that are read; all but Parquet may be followed by .gz."""
 
 MAX_LINE_BYTES = 1_000_000
 """A line of a bill has a few kilobytes; the longest have tags and labels."""
@@ -68,8 +57,11 @@ MIN_EXPANDED_BYTES = 1 << 30
 """A gzip file above this size that was smaller by more than this factor is not a bill: bills shrink
 10 to 60 times."""
 
-READER_MEMORY = "600MB"
+READER_MEMORY = "400MB"
 """Limit of DuckDB's memory; what needs more goes to the temporary folder."""
+
+READER_DISK = "20GB"
+"""Limit of what DuckDB writes there besides the copy; 10 million lines need less than 1 GB."""
 
 NULLS = ["", "NULL", "null", "NaN"]
 """Cells without a value, as exports write them."""
@@ -82,13 +74,14 @@ DUCKDB_COLUMN = re.compile(r'converting column "(?P<column>[^"]*)"\. (?P<what>[^
 class BillLines:
     """The lines of a bill, checked. ``lines`` is lazy and may be read several times.
 
+    ``doubles`` has the ``row`` of lines that repeat an earlier one in all of ``formats.IDENTITY``.
     ``currency`` is that of all lines; ``first`` and ``last`` are the first and last start of a
     charge. ``folder`` holds the temporary copy as long as the bill is used.
     """
 
     lines: pl.LazyFrame
+    doubles: pl.LazyFrame
     format: str
-    files: tuple[str, ...]
     ignored: tuple[str, ...]
     count: int
     currency: str
@@ -109,40 +102,57 @@ def read(path: str | Path) -> BillLines:
     parts, ignored = _parts(given)
     folder = scratch_directory()
     rows = 0
-    frames: list[pl.LazyFrame] = []
     formats: dict[str, tuple[Format, str]] = {}
+    copies = [str(Path(folder.name, f"{index:05}.parquet")) for index in range(len(parts))]
+    doubles = str(Path(folder.name, "doubles.parquet"))
     with connect(
         threads=2,
         memory_limit=READER_MEMORY,
         temp_directory=folder.name,
+        max_temp_directory_size=READER_DISK,
         **NO_EXTENSIONS,
     ) as connection:
         connection.execute("set enable_progress_bar = false")
-        for index, part in enumerate(parts):
+        for part, copy in zip(parts, copies, strict=True):
             name = part.name if given.is_file() else str(part.relative_to(given))
-            copy = Path(folder.name) / f"{index:05}.parquet"
-            form, first_line = _copy(connection, part, name, copy)
+            form, count = _copy(connection, part, name, rows, copy)
             formats.setdefault(form.name, (form, name))
-            copied = pl.scan_parquet(copy, row_index_name="row", row_index_offset=rows)
-            frames.append(
-                copied.with_columns(
-                    pl.col("row").cast(pl.Int64),
-                    line=pl.col("row").cast(pl.Int64) + (first_line - rows),
-                    file=pl.lit(name),
-                )
+            rows += count
+        if len(formats) > 1:
+            (one, first), (other, second) = [(key, file) for key, (_, file) in formats.items()][:2]
+            raise HwpricesError(
+                f"{second} is a bill of another format ({other}) than {first} ({one})",
+                "Read the files of each format on their own.",
             )
-            rows += copied.select(pl.len()).collect().item()
-    if len(formats) > 1:
-        (one, first), (other, second) = [(name, file) for name, (_, file) in formats.items()][:2]
-        raise HwpricesError(
-            f"{second} is a bill of another format ({other}) than {first} ({one})",
-            "Read the files of each format on their own.",
-        )
+        _find_doubles(connection, copies, doubles)
     ((form, _),) = formats.values()
-    lines = _common(pl.concat(frames), form)
-    count, currency, begin, end = _check(lines, form)
-    names = tuple(part.name for part in parts)
-    return BillLines(lines, form.name, names, tuple(ignored), count, currency, begin, end, folder)
+    lines = pl.scan_parquet(copies, row_index_name="row").with_columns(
+        pl.col("row").cast(pl.Int64), line=pl.col("row").cast(pl.Int64) + pl.col("to_line")
+    )
+    currency, begin, end = _check(lines, form)
+    return BillLines(
+        lines.drop("to_row", "to_line"),
+        pl.scan_parquet(doubles),
+        form.name,
+        tuple(ignored),
+        rows,
+        currency,
+        begin,
+        end,
+        folder,
+    )
+
+
+def _find_doubles(connection: "DuckDBPyConnection", copies: Sequence[str], doubles: str) -> None:
+    """Write the rows of lines that repeat an earlier one: of equal hashes, the equal values."""
+    lines = f"read_parquet({quoted_list(copies)}, file_row_number = true)"
+    connection.execute(
+        f"copy (select row from (select file_row_number + to_row as row, row_number() over"  # noqa: S608
+        f" (partition by {_names(IDENTITY)} order by file_row_number + to_row) as number"
+        f" from {lines} where identity in (select identity from {lines} where identity is not null"
+        f" group by identity having count(*) > 1)) where number > 1)"
+        f" to {quoted_text(doubles)} (format parquet)"
+    )
 
 
 def _parts(path: Path) -> tuple[list[Path], list[str]]:
@@ -171,8 +181,9 @@ def _parts(path: Path) -> tuple[list[Path], list[str]]:
 
 
 def _kind(path: Path) -> str | None:
-    ending = "".join(path.suffixes[-2:]).lower()
-    return SUFFIXES.get(ending) or SUFFIXES.get(path.suffix.lower())
+    ending = Path(path.stem).suffix if _compression(path) == "gzip" else path.suffix
+    kind = SUFFIXES.get(ending.lower())
+    return None if kind == "parquet" and ending != path.suffix else kind
 
 
 def _check_manifests(manifests: Sequence[Path], parts: Sequence[Path]) -> None:
@@ -223,56 +234,55 @@ def _same_end(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _copy(
-    connection: "DuckDBPyConnection", part: Path, name: str, copy: Path
+    connection: "DuckDBPyConnection", part: Path, name: str, rows: int, copy: str
 ) -> tuple[Format, int]:
-    """Copy one file to Parquet with the columns of its format; give the number of its first line.
+    """Copy one file to Parquet with the columns of its format; return the number of its lines.
 
     Lines count from 1, the header of a CSV file included; a record of several lines counts as one.
+    ``rows`` is the number of lines in the files before. ``row`` less ``to_row`` is the place in the
+    file, and ``row`` plus ``to_line`` the line.
     """
     kind = _kind(part)
-    file = quoted_text(str(part))
+    file, packed = quoted_text(str(part)), f"compression = '{_compression(part)}'"
     if kind == "csv":
         _check_lines(part, name, must_end=True)
-        header = _header(part, name)
+        header = next(csv.reader(io.StringIO(_first_line(part, name))), [])
         form, present = _format(name, header)
-        types = {column: _csv_type(form, column) for column in header}
+        types = {column: _file_type(form, column) for column in header}
         source = (
             f"read_csv({file}, header = true, delim = ',', quote = '\"', escape = '\"',"
             f" auto_detect = false, strict_mode = true, null_padding = false,"
-            f" nullstr = [{', '.join(map(quoted_text, NULLS))}],"
-            f" columns = {_struct(types)}, compression = '{_compression(part)}',"
+            f" nullstr = {quoted_list(NULLS)}, columns = {_struct(types)}, {packed},"
             f" max_line_size = {MAX_LINE_BYTES})"
         )
     elif kind == "json":
         _check_lines(part, name, must_end=False)
         form, present = _format(name, _keys(part, name))
-        types = {column: _csv_type(form, column) for column in present.values()}
-        for column in form.structures:
-            types = {key: value for key, value in types.items() if not key.startswith(f"{column}.")}
+        flat = [c for c in present.values() if c.partition(".")[0] not in form.structures]
+        types = {column: _file_type(form, column) for column in flat} | dict(form.structures)
         source = (
-            f"read_json({file}, format = 'newline_delimited',"
-            f" compression = '{_compression(part)}',"
-            f" columns = {_struct({**types, **form.structures})},"
+            f"read_json({file}, format = 'newline_delimited', columns = {_struct(types)}, {packed},"
             f" maximum_object_size = {MAX_LINE_BYTES})"
         )
     else:
         with _duckdb_errors(name):
             described = connection.execute(f"describe select * from read_parquet({file})")  # noqa: S608
-            columns = {row[0]: row[1] for row in described.fetchall()}
-        form, present = _format(name, _paths(columns))
+            form, present = _format(name, _paths({row[0]: row[1] for row in described.fetchall()}))
         source = f"read_parquet({file})"
-    nested = frozenset() if kind == "csv" else frozenset(form.structures)
-    select = ", ".join(
-        f"{_expression(form, column, present, nested)} as {quoted_name(column)}"
-        for column in COLUMNS
-    )
+    nested = {} if kind == "csv" else form.structures
+    values = {column: _expression(form, column, present, nested) for column in COLUMNS}
+    select = ", ".join(f"{value} as {quoted_name(column)}" for column, value in values.items())
     with _duckdb_errors(name, part):
-        connection.execute(
-            f"copy (select {select}, hash({_names(KIND)}) as key, case when resource is not null"  # noqa: S608
-            f" and (billed != 0 or effective != 0) then hash({_names(IDENTITY)}) end as identity"
-            f" from {source}) to {quoted_text(str(copy))} (format parquet, compression lz4_raw)"
+        copied = connection.execute(
+            f"copy (select *, hash({_names(KIND)}) as key, case when category = 'usage' and"  # noqa: S608
+            f" resource is not null and (billed != 0 or effective != 0)"
+            f" then hash({_names(IDENTITY)}) end as identity, {quoted_text(name)} as file,"
+            f" {rows} as to_row, {(2 if kind == 'csv' else 1) - rows} as to_line"
+            f" from (select {select} from {source}))"
+            f" to {quoted_text(copy)} (format parquet, compression lz4_raw)"
         )
-    return form, 2 if kind == "csv" else 1
+        ((count,),) = copied.fetchall()
+    return form, count
 
 
 def _names(columns: Iterable[str]) -> str:
@@ -283,108 +293,108 @@ def _compression(part: Path) -> str:
     return "gzip" if part.suffix.lower() == ".gz" else "none"
 
 
-def _struct(types: dict[str, str]) -> str:
+def _struct(types: Mapping[str, str]) -> str:
     pairs = (f"{quoted_text(name)}: {quoted_text(kind)}" for name, kind in types.items())
     return "{" + ", ".join(pairs) + "}"
 
 
-def _csv_type(form: Format, column: str) -> str:
+def _file_type(form: Format, column: str) -> str:
     """Return the type as which a column is read: that of the column here which it becomes."""
-    known = _plain(column)
     for target, names in form.columns.items():
-        if known in map(_plain, names) and not (form.days and COLUMNS[target] == TIME):
+        if _plain(column) in map(_plain, names) and not (form.days and COLUMNS[target] == TIME):
             return COLUMNS[target]
-    added = (name.lstrip("-") for names in form.sums.values() for name in names)
-    return AMOUNT if known in map(_plain, added) else TEXT
+    return TEXT
 
 
 def _plain(name: str) -> str:
-    """Return a column's name as formats compare it: in lower case, with _ for a dot."""
-    return name.lower().replace(".", "_")
+    """Return a column's name as formats compare it: in lower case, with _ for a dot, unsigned."""
+    return name.lower().replace(".", "_").lstrip("+-")
 
 
 def _format(name: str, columns: Sequence[str]) -> tuple[Format, dict[str, str]]:
     """Recognize the format; give its columns as they are named in the file, by their plain name."""
-    present = {_plain(column): column for column in columns}
-    scores = {
-        form.name: sum(
-            any(_plain(option) in present for option in form.columns[column])
-            for column in form.required
-        )
-        / len(form.required)
-        for form in FORMATS
-    }
+    if len(columns) > MAX_COLUMNS:
+        _fail(name, 1, f"{len(columns):,} columns; a bill has at most {MAX_COLUMNS:,}")
+    plain = [_plain(column) for column in columns]
+    present = dict(zip(plain, columns, strict=True))
+    if len(present) < len(plain):
+        twice = next(column for column in plain if plain.count(column) > 1)
+        _fail(name, 1, f"the column {twice!r} is there twice")
+
+    def missing(form: Format) -> list[str]:
+        names = [form.columns[column] for column in form.required]
+        return [" or ".join(n) for n in names if not any(_plain(one) in present for one in n)]
+
     form = next((form for form in FORMATS if all(sign in present for sign in form.signs)), None)
-    form = form or max(FORMATS, key=lambda candidate: scores[candidate.name])
-    if scores[form.name] < 0.5:
+    form = form or min(FORMATS, key=lambda form: len(missing(form)) / len(form.required))
+    if len(missing(form)) > len(form.required) / 2:
         raise HwpricesError(
             f"{name}: line 1: the columns are of no format that is read",
             f"Give a bill of {', '.join(known.name for known in FORMATS)}.",
         )
-    missing = [
-        " or ".join(form.columns[column])
-        for column in form.required
-        if not any(_plain(option) in present for option in form.columns[column])
-    ]
-    if missing:
+    if missing(form):
         raise HwpricesError(
-            f"{name}: line 1: {form.name} needs the column {', '.join(missing)}",
+            f"{name}: line 1: {form.name} needs the column {', '.join(missing(form))}",
             "Export the bill again with all columns.",
         )
     return form, present
 
 
-def _expression(form: Format, column: str, present: dict[str, str], nested: frozenset[str]) -> str:
-    """Return the SQL of a column of ``COLUMNS``."""
+def _expression(
+    form: Format, column: str, present: Mapping[str, str], nested: Mapping[str, str]
+) -> str:
+    """Return the SQL of a column of ``COLUMNS``, the vendor's words translated."""
     kind = COLUMNS[column]
 
-    def of_file(name: str) -> str:
+    def value(name: str) -> str:
         actual = present[_plain(name)]
         head, _, tail = actual.partition(".")
-        if head not in nested or not tail:
+        if not tail or head not in nested:
             return quoted_name(actual)
-        if head == "credits" and tail == "amount":
-            return f"list_sum(list_transform({head}, lambda credit: credit.amount))"
+        if actual == "credits.amount":
+            return "list_sum(list_transform(credits, lambda credit: credit.amount))"
         if head == "credits":  # of the commitment's credit, if there is one
-            return f"list_filter({head}, lambda credit: credit.type like 'COMMITTED%')[1].{tail}"
+            return f"list_filter(credits, lambda credit: credit.type like 'COMMITTED%')[1].{tail}"
         return f"{quoted_name(head)}.{quoted_name(tail)}"
 
-    def typed(value: str) -> str:
-        if kind == TIME and form.days:
-            text = f"cast({value} as varchar)"
-            return (
-                f"coalesce(try_cast({text} as {TIME}),"
-                f" cast(try_strptime({text}, '%m/%d/%Y') as {TIME}))"
-            )
+    def typed(name: str) -> str:
+        cast = f"cast({value(name)} as {kind})"
         if kind == TEXT:
-            return f"cast({value} as varchar)"
-        return f"cast({value} as {kind})"
+            return f"nullif({cast}, '')"
+        if kind != TIME or not form.days:
+            return cast
+        text = f"cast({value(name)} as varchar)"
+        day = f"cast(try_strptime({text}, '%m/%d/%Y') as {TIME})"
+        return f"coalesce(try_cast({text} as {TIME}), {day})"
 
-    sums = [name for name in form.sums.get(column, ()) if _plain(name.lstrip("-")) in present]
-    if sums:
-        return " + ".join(
-            f"{'-' if name.startswith('-') else ''}"
-            f"coalesce(cast({of_file(name.lstrip('-'))} as {AMOUNT}), 0)"
-            for name in sums
-        )
-    names = [name for name in form.columns.get(column, ()) if _plain(name) in present]
-    values = [typed(of_file(name)) for name in names]
-    if kind == TEXT:
-        values = [f"nullif({value}, '')" for value in values]
-    return f"coalesce({', '.join(values)})" if values else f"cast(null as {kind})"
+    if column == "provider" and form.provider:
+        return quoted_text(form.provider)
+    if column == "end" and form.days:
+        return f"{_expression(form, 'start', present, nested)} + interval 1 day"
+    names = [name for name in form.columns[column] if _plain(name) in present]
+    if not names:
+        return f"cast(null as {kind})"
+    if names[0].startswith(("+", "-")):
+        return " ".join(f"{name[0]} coalesce({typed(name)}, 0)" for name in names)
+    found = f"coalesce({', '.join(map(typed, names))})"
+    if column not in form.words:
+        return found
+    cases = " ".join(
+        f"when {quoted_text(word)} then {quoted_text(meaning)}"
+        for meaning, listed in form.words[column].items()
+        for word in listed.split("|")
+    )
+    other = f"lower({found})" if column == "provider" else "null"
+    return f"case lower({found}) {cases} else {other} end"
 
 
-def _paths(columns: dict[str, str]) -> list[str]:
-    """List the columns of a Parquet file, those inside structures with a dot."""
-    names = []
-    for name, kind in columns.items():
-        names.append(name)
-        if name in GOOGLE.structures and kind.startswith("STRUCT"):
-            names += [
-                f"{name}.{found}"
-                for found in re.findall(r"(\w+) ", GOOGLE.structures[name])
-                if re.search(rf"\b{found}\b", kind)
-            ]
+def _paths(columns: Mapping[str, str]) -> list[str]:
+    """List the columns of a Parquet file, those inside Google's structures with a dot."""
+    names = list(columns)
+    for head, struct in FORMATS[-1].structures.items():
+        if (kind := columns.get(head, "")).startswith("STRUCT"):
+            fields = re.findall(r"(\w+) ", struct)
+            names += [f"{head}.{name}" for name in fields if re.search(rf"\b{name}\b", kind)]
     return names
 
 
@@ -495,102 +505,68 @@ def _first_line(part: Path, name: str) -> str:
         _fail(name, 1, "not in UTF-8")
 
 
-def _header(part: Path, name: str) -> list[str]:
-    header = next(csv.reader(io.StringIO(_first_line(part, name))), [])
-    if len(header) > MAX_COLUMNS:
-        _fail(name, 1, f"{len(header):,} columns; a bill has at most {MAX_COLUMNS:,}")
-    plain = [_plain(column) for column in header]
-    twice = next((column for column in plain if plain.count(column) > 1), None)
-    if twice is not None:
-        _fail(name, 1, f"the column {twice!r} is there twice")
-    return header
-
-
 def _keys(part: Path, name: str) -> list[str]:
     """List the columns of JSON lines: those of the first line, and those it may leave out."""
     try:
         first = json.loads(_first_line(part, name))
-        keys = list(first)
-    except (ValueError, TypeError, RecursionError):
-        _fail(name, 1, "not a JSON object; write one on each line")
+    except (ValueError, RecursionError):
+        first = None
     if not isinstance(first, dict):
         _fail(name, 1, "not a JSON object; write one on each line")
-    plain = {_plain(key) for key in keys}
-    form = max(FORMATS, key=lambda form: len(plain & {*form.signs, *form.structures}))
-    if not plain & set(form.signs):
-        return keys
-    declared = [name for names in form.columns.values() for name in names]
-    declared += [name.lstrip("-") for names in form.sums.values() for name in names]
-    actual = {_plain(key): key for key in keys}
-    return [actual.get(_plain(column), column) for column in dict.fromkeys(declared)]
+    actual = {_plain(key): key for key in first}
+    form = max(FORMATS, key=lambda form: len(actual.keys() & {*form.signs, *form.structures}))
+    if not actual.keys() & set(form.signs):
+        return list(first)
+    declared = dict.fromkeys(name.lstrip("+-") for names in form.columns.values() for name in names)
+    return [actual.get(_plain(column), column) for column in declared]
 
 
-def _common(lines: pl.LazyFrame, form: Format) -> pl.LazyFrame:
-    """Translate the vendor's words into those of this package."""
-
-    def word(column: str, words: dict[str, str], default: pl.Expr) -> pl.Expr:
-        return (
-            pl.col(column)
-            .str.to_lowercase()
-            .replace_strict(
-                list(words), list(words.values()), default=default, return_dtype=pl.String
-            )
-        )
-
-    empty = pl.lit(None, dtype=pl.String)
-    provider = pl.col("provider").str.to_lowercase()
-    renamed = {
-        "provider": pl.lit(form.provider) if form.provider else provider.replace(PROVIDERS),
-        "category": word("category", dict(form.categories), empty),
-        "category_word": pl.col("category"),
-        "option": word("option", dict(form.options), empty) if form.options else pl.col("option"),
-        "commitment_status": word("commitment_status", dict(form.statuses), empty)
-        if form.statuses
-        else pl.col("commitment_status"),
-        "region": pl.coalesce("region", "region_name"),
-    }
-    if form.days:
-        renamed["end"] = pl.coalesce("end", pl.col("start").dt.offset_by("1d"))
-    return lines.with_columns(**renamed).drop("region_name")
-
-
-def _check(lines: pl.LazyFrame, form: Format) -> tuple[int, str, datetime, datetime]:
+def _check(lines: pl.LazyFrame, form: Format) -> tuple[str, datetime, datetime]:
     """Look for empty cells, unknown words and several currencies.
 
     Raises:
         HwpricesError: there is one; it names the first line.
     """
-    faults: dict[str, pl.Expr] = {}
-    for column in NEVER_EMPTY:
-        source = " or ".join(form.columns[column])
-        known = "category_word" if column == "category" else column
-        faults[f"the column {source} has no readable value"] = pl.col(known).is_null()
-    source = " or ".join(form.columns["category"])
-    faults[f"an unknown {source}"] = pl.col("category").is_null()
     first = lines.select("currency").head(1).collect()
     if first.is_empty():
         raise HwpricesError("the bill has no line", "Export the bill of a time with usage.")
     currency = first.item()
-    faults[f"another currency than {currency}, that of the first line"] = (
-        pl.col("currency") != currency
-    )
+    source = {column: " or ".join(names) for column, names in form.columns.items()}
+    correct = "Correct the export."
+    faults = [
+        (
+            pl.col(column).is_null(),
+            f"the column {source[column]} has no readable value",
+            "",
+            correct,
+        )
+        for column in NEVER_EMPTY
+    ] + [
+        (
+            pl.col("category").is_null(),
+            f"an unknown {source['category']}",
+            "category_word",
+            correct,
+        ),
+        (
+            pl.col("currency") != currency,
+            f"another currency than {currency}, that of the first line",
+            "currency",
+            "Split the bill by currency.",
+        ),
+    ]
     counted = lines.select(
-        pl.len().alias("count"),
         pl.col("start").min().alias("first"),
         pl.col("start").max().alias("last"),
-        *(fault.sum().alias(what) for what, fault in faults.items()),
-    ).collect(engine="streaming")
-    row = counted.row(0, named=True)
-    for what, fault in faults.items():
-        if row[what]:
-            found = lines.filter(fault).select("file", "line", "currency", "category_word").head(1)
-            file, line, other, category = found.collect(engine="streaming").row(0)
-            value, advice = "", "Correct the export."
-            if what.startswith("an unknown"):
-                value = f": {category}"
-            elif what.startswith("another currency"):
-                value, advice = f": {other}", "Split the bill by currency."
+        *(fault.sum().alias(what) for fault, what, _, _ in faults),
+    )
+    begin, end, *counts = counted.collect(engine="streaming").row(0)
+    for count, (fault, what, shown, advice) in zip(counts, faults, strict=True):
+        if count:
+            found = lines.filter(fault).head(1).collect(engine="streaming").row(0, named=True)
+            value = f": {found[shown]}" if shown else ""
             raise HwpricesError(
-                f"{file}: line {line}: {what}{value} ({row[what]:,} such lines)", advice
+                f"{found['file']}: line {found['line']}: {what}{value} ({count:,} such lines)",
+                advice,
             )
-    return row["count"], currency, row["first"], row["last"]
+    return currency, begin, end
