@@ -39,7 +39,13 @@ Descending = Annotated[bool, typer.Option("--descending", help="The highest figu
 
 
 @filters.add_options(
-    *filters.MACHINE, "provider", *filters.PLACE, *filters.PURCHASE, "max_price", "usd_per"
+    *filters.MACHINE,
+    "provider",
+    *filters.PLACE,
+    *filters.PURCHASE,
+    "max_price",
+    "in_stock",
+    "usd_per",
 )
 def find(
     *,

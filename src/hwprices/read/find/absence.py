@@ -211,6 +211,7 @@ WIDENED = {
     "arch": "architecture",
     "providers": "cloud",
     "os": "operating system",
+    "in_stock": "stock",
 }
 """Part of a search: its name in "without the place: 2 offers"."""
 

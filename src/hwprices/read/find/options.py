@@ -85,6 +85,10 @@ class Options(PastOptions, total=False):
     """What a question about offers may ask for besides its words."""
 
     max_price: Annotated[str | float | Decimal | None, About("At most so many USD for an hour.")]
+    in_stock: Annotated[
+        bool | None,
+        About("Only machines that their vendor had in stock when it was asked (table stock)."),
+    ]
     usd_per: Annotated[
         Mapping[str, object] | None,
         About("Exchange rate, to compare prices in another currency: EUR=1.08. May be repeated."),
