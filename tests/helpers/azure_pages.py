@@ -62,6 +62,25 @@ def item(price: float | str, **more: Any) -> dict[str, Any]:
     return {name: value for name, value in (base | more).items() if value is not None}
 
 
+def license_item(product: str, meter: str, hourly: float | str, **more: Any) -> dict[str, Any]:
+    """Make an item as Retail Prices lists a license."""
+    return item(
+        hourly,
+        **{
+            "serviceName": "Virtual Machines Licenses",
+            "productName": product,
+            "meterName": meter,
+            "skuName": meter.removesuffix(" License").removesuffix(" Support"),
+            "skuId": f"{product}/{meter}",
+            "meterId": meter,
+            "armRegionName": "",
+            "location": "",
+            "armSkuName": "",
+        }
+        | more,
+    )
+
+
 def answer(items: Sequence[dict[str, Any]], link: str | None = None, **more: Any) -> dict[str, Any]:
     """Write a page of Retail Prices with these items; ``link`` leads to the next page."""
     envelope = {

@@ -124,10 +124,15 @@ class Tables:
         return self.table("instance_types").filter(instance_type=name).row(0, named=True)
 
     def prices(
-        self, instance_type: str, region: str = "us-central1", os: str = "linux"
+        self,
+        instance_type: str,
+        region: str = "us-central1",
+        os: str = "linux",
+        software: str = "none",
     ) -> dict[tuple[str, int], dict[str, Any]]:
         """Return rows of prices by (purchase option, months); flexible commitments apart."""
-        rows = self.table("prices").filter(instance_type=instance_type, region=region, os=os)
+        of_type = self.table("prices").filter(instance_type=instance_type, region=region)
+        rows = of_type.filter(os=os, software=software)
         composed = rows.filter(pl.col("commitment_plan").ne_missing("flexible"))
         return {(r["purchase_option"], r["term_months"]): r for r in composed.to_dicts()}
 

@@ -115,17 +115,19 @@ def test_azure_partitions_are_read_without_a_refusal(tmp_path: Path) -> None:
 
 def test_azure_pages_that_are_kept_are_those_that_a_refresh_asks_for(tmp_path: Path) -> None:
     with running(Size(scale=0.13, regions=1)) as server:
-        assert server.keep_azure() == 1 + 2 + 1 + 1  # sizes; three kinds of prices
+        assert server.keep_azure() == 1 + 2 + 1 + 1 + 1  # sizes; three kinds of prices; licenses
         (region,) = server._subscription.sizes
         server._handlers.clear()  # what is not kept is not found
         units = [Unit("azure", "skus", region)]
         for word, price_type in PRICE_TYPES.items():
             params = {"price_type": price_type, "currency": "USD"}
             units.append(Unit("azure", f"retail_{word}_usd", region, params))
+        consumption = {"price_type": "Consumption", "currency": "USD"}
+        units.append(Unit("azure", "licenses_usd", params=consumption))
         account = {"azure_subscription_id": AZURE_SUBSCRIPTION}
         with azure_pages.context(tmp_path, server, **account) as ready:
             pages = [len(get("azure").fetch(ready, unit)) for unit in units]
-    assert pages == [1, 2, 1, 1]
+    assert pages == [1, 2, 1, 1, 1]
 
 
 def test_gcp_pages_are_read_without_a_refusal(tmp_path: Path) -> None:

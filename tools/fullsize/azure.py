@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from hwprices.providers.azure.api.retail import PROBE_SIZES, query_of
-from hwprices.providers.azure.kinds import PRICE_TYPES
+from hwprices.providers.azure.kinds import LICENSES, PRICE_TYPES
+from hwprices.providers.azure.prices.licenses import SOFTWARE, SYSTEMS
 from hwprices.specs import data_directory
 from tools.fullsize.answers import Answer, Handler, Request, of_json
 from tools.fullsize.environment import AZURE_RETAIL, AZURE_SUBSCRIPTION
@@ -32,6 +33,9 @@ PARTITIONS_AT_ONCE = 32
 
 TERMS = (("1 Year", 8760, 62), ("3 Years", 26280, 40))
 """Term, its hours, and percent of the on-demand price."""
+
+LICENSED_VCPUS = (1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 52, 60, 64, 72, 80, 96, 120, 128, 192)
+"""Most of the numbers of vCPUs that sizes have."""
 
 Items = list[dict[str, Any]]
 
@@ -73,7 +77,9 @@ class Subscription:
         )
 
     def items(self, region: str, price_type: str) -> Items:
-        """List the retail items of a partition."""
+        """List the retail items of a partition; without a region those of licenses."""
+        if not region:
+            return list(_licenses())
         return [item for sku in self.sizes[region] for item in self._items(region, sku, price_type)]
 
     def _items(self, region: str, sku: dict[str, Any], price_type: str) -> Iterator[dict[str, Any]]:
@@ -144,6 +150,34 @@ class Subscription:
         }
 
 
+def _licenses() -> Iterator[dict[str, Any]]:
+    """Yield a license of each product for each number of vCPUs."""
+    for product in [*SYSTEMS, *SOFTWARE]:
+        for vcpus in LICENSED_VCPUS:
+            yield {
+                "currencyCode": "USD",
+                "tierMinimumUnits": 0.0,
+                "retailPrice": round(vcpus * 0.01, 4),
+                "unitPrice": round(vcpus * 0.01, 4),
+                "armRegionName": "",
+                "location": "",
+                "effectiveStartDate": "2017-08-01T00:00:00Z",
+                "meterId": f"{product} {vcpus}",
+                "meterName": f"{vcpus} vCPU VM License",
+                "productId": product,
+                "skuId": f"{product}/{vcpus:04X}",
+                "productName": product,
+                "skuName": f"{vcpus} vCPU VM",
+                "serviceName": LICENSES,
+                "serviceId": "DZH317WPTGV0",
+                "serviceFamily": "Compute",
+                "unitOfMeasure": "1 Hour",
+                "type": "Consumption",
+                "isPrimaryMeterRegion": True,
+                "armSkuName": "",
+            }
+
+
 def _plan(term: str, hourly: float, percent: int) -> dict[str, Any]:
     price = round(hourly * percent / 100, 6)
     return {"unitPrice": price, "retailPrice": price, "term": term}
@@ -168,6 +202,7 @@ def requests(subscription: Subscription) -> Iterator[Request]:
             for skip in range(0, len(subscription.items(region, price_type)) or 1, PAGE):
                 query = {**first, "$skip": str(skip)} if skip else first
                 yield Request(AZURE_RETAIL, query, {}, {})
+    yield Request(AZURE_RETAIL, query_of("", "Consumption", "USD", service=LICENSES), {}, {})
 
 
 def handlers(subscription: Subscription, url: str) -> dict[str, Handler]:

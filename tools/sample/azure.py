@@ -7,6 +7,7 @@ give it the shape of the vendor's answers. The same recordings give the same fil
 """
 
 import argparse
+import csv
 import gzip
 import hashlib
 import io
@@ -95,6 +96,7 @@ def main() -> None:
             {kinds.BUNDLED: SKUS_ON.date().isoformat()},
         ),
         *retail(landing, recordings, known_names(research, skus)),
+        licenses(landing),
     ]
     run = Run(
         "20261031T000000.000000Z",
@@ -175,6 +177,29 @@ def retail(landing: Landing, recordings: Path, sizes: set[str]) -> Iterator[Unit
         params = {"api-version": "2023-01-01-preview", "currencyCode": "'USD'", "$filter": query}
         kind = kinds.retail(PRICE_TYPE_WORDS[price_type], "USD")
         yield land(landing, kind, region, bodies(items), RETAIL_URL, when, params)
+
+
+def licenses(landing: Landing) -> UnitResult:
+    """Land the licenses of tools/sample/sources, whose SKUs have no recorded ids."""
+    with (PROJECT / "tools/sample/sources/azure_licenses_2026.csv").open(encoding="utf-8") as file:
+        items = [
+            {
+                "currencyCode": "USD",
+                "retailPrice": float(row["hourly"]),
+                "armRegionName": "",
+                "meterName": row["meter"],
+                "skuId": f"{row['product']} - {row['meter']}",
+                "productName": row["product"],
+                "serviceName": kinds.LICENSES,
+                "unitOfMeasure": "1 Hour",
+                "type": "Consumption",
+            }
+            for row in csv.DictReader(file)
+        ]
+    params = {"$filter": f"serviceName eq '{kinds.LICENSES}' and armRegionName eq ''"}
+    return land(
+        landing, kinds.licenses("USD"), "global", bodies(items), RETAIL_URL, RETAIL_ON, params
+    )
 
 
 def known_names(research: Path, skus: list[dict[str, Any]]) -> set[str]:

@@ -151,6 +151,14 @@ def _option(name: str) -> inspect.Parameter:
         metavar=metavar,
         autocompletion=COMPLETERS.get(name),
     )
+    if bool in get_args(OPTIONS[name][0]):
+        flag = typer.Option(f"--{name.replace('_', '-')}", help=about.help)
+        return inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False,
+            annotation=Annotated[bool, flag],
+        )
     annotation = Annotated[list[str] | None, option]
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
@@ -185,7 +193,9 @@ def add_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
     return with_options
 
 
-def _value(name: str, values: list[str] | None) -> Any:
+def _value(name: str, values: list[str] | bool | None) -> Any:
+    if isinstance(values, bool):
+        return values or None
     if name == "usd_per":
         return dict(parse_rates(values))
     if not values or takes_several(name):

@@ -36,7 +36,7 @@ Sort = Annotated[
 ]
 
 
-@filters.add_options(*filters.MACHINE, "provider", "region", "option", "os", "usd_per")
+@filters.add_options(*filters.MACHINE, "provider", "region", "option", "os", "in_stock", "usd_per")
 def find(
     *,
     words: filters.Words = None,

@@ -16,6 +16,7 @@ from tests.helpers.azure_pages import (
     context,
     frame,
     item,
+    license_item,
     location,
     refused,
     sku,
@@ -61,6 +62,7 @@ def start_vendor(server: StubServer) -> RetailServer:
     items += [
         item(0.2, productName="Virtual Machines DSv3 Series Windows", meterId="w", skuId="P/w")
     ]
+    items += [license_item("Red Hat Enterprise Linux", "2 vCPU VM License", 0.0288)]
     items += [
         item(
             0.1,
@@ -89,7 +91,7 @@ def test_plan_with_and_without_an_account(stub: Callable[[], StubServer], tmp_pa
     } <= units
     assert "azure/skus/usgovvirginia" not in units
     assert not any("eastusstg" in u or "unitedstates" in u for u in units)
-    assert len(units) == 1 + 2 + 2 * 3 * 3
+    assert len(units) == 1 + 2 + 2 * (3 * 3 + 1)
     with context(tmp_path, server) as ready:
         bundled = {u.name for u in AZURE.plan(ready, None)}
         assert [
@@ -182,6 +184,10 @@ def test_a_live_run_with_an_account(stub, tmp_path, monkeypatch) -> None:
         ("linux", "included", "on_demand", "none"),
         ("linux", "included", "reserved", "all_upfront"),
         ("linux", "included", "reserved", "monthly"),
+        ("rhel", "byol", "on_demand", "none"),
+        ("rhel", "byol", "reserved", "monthly"),
+        ("rhel", "included", "on_demand", "none"),
+        ("rhel", "included", "reserved", "monthly"),
         ("windows", "byol", "on_demand", "none"),
         ("windows", "byol", "reserved", "all_upfront"),
         ("windows", "byol", "reserved", "monthly"),
@@ -270,7 +276,7 @@ def test_a_failed_partition_keeps_its_last_good_pages(stub, tmp_path, monkeypatc
         run.rows("prices").filter(region="eastus", purchase_option="on_demand")
         for run in (first, second)
     )
-    assert before.height == 3
+    assert before.height == 5
     assert after.equals(before)  # with the observed_at of the first run
 
 

@@ -74,7 +74,10 @@ def test_the_sample_passes_validation() -> None:
 
 def test_windows_costs_no_less_than_linux() -> None:
     on_demand = sample_prices().filter(
-        tenancy="shared", license_model="included", purchase_option="on_demand"
+        tenancy="shared",
+        license_model="included",
+        purchase_option="on_demand",
+        software="none",
     )
     wide = on_demand.pivot("os", index=["region", "instance_type"], values="hourly")
     assert wide.drop_nulls(["linux", "windows"]).height > 1000
@@ -82,7 +85,7 @@ def test_windows_costs_no_less_than_linux() -> None:
 
 
 def test_spot_prices_above_on_demand_are_flagged() -> None:
-    machine = ["region", "instance_type", "os"]
+    machine = ["region", "instance_type", "os", "software"]
     shared = sample_prices().filter(tenancy="shared", license_model="included")
     on_demand = shared.filter(purchase_option="on_demand").select(
         *machine, pl.col("hourly").alias("on_demand")

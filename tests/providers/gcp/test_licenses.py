@@ -151,3 +151,31 @@ def test_licenses_for_sap_are_for_x86_alone_and_each_is_counted_its_own_way(tmp_
     on_arm = {system: tables.prices("t2a-standard-2", os=system) for system in ("sles", "rhel_sap")}
     assert on_arm["sles"]
     assert on_arm["rhel_sap"] == tables.prices("t2a-standard-2", os="sles_sap") == {}
+
+
+def test_sql_server_is_added_to_windows_for_machines_of_its_vcpus(tmp_path: Path) -> None:
+    """2.961 USD for 18 vCPUs is what the catalog of 2019 had, the same 0.1645 for each."""
+    fees = [
+        fee("Windows Server 2025 Datacenter Edition on VM", "0.046", sku_id="W"),
+        fee("SQL Server 2016 Standard on VM with 18 VCPU", "2.961", sku_id="S"),
+        fee("SQL Server 2016 Standard on VM with 2 VCPU", "0.658", sku_id="T"),
+    ]
+    skus = [
+        sku("N2 Instance Core running in Iowa", "0.03"),
+        sku("N2 Instance Ram running in Iowa", "0.004"),
+    ]
+    types = [machine_type(f"n2-standard-{n}", n, n * 4096) for n in (2, 18, 128)]
+    tables = normalise_skus(tmp_path, [*skus, *fees], {"us-central1-a": types})
+    row = tables.prices("n2-standard-18", os="windows", software="sql_std")[("on_demand", 0)]
+    assert row["hourly"] == tables.hourly("n2-standard-18") + 18 * Decimal("0.046") + Decimal(
+        "2.961"
+    )
+    lines = tables.components(row["price_id"])
+    assert {kind: line["sku_id"] for kind, line in lines.items() if "license" in kind} == {
+        "license": "W",
+        "license_2": "S",
+    }
+    total = sum(line["quantity"] * line["unit_price"] for line in lines.values())
+    assert total == row["hourly"]
+    assert tables.prices("n2-standard-128", os="windows", software="sql_std") == {}
+    assert ("on_demand", 0) in tables.prices("n2-standard-2", os="windows", software="none")

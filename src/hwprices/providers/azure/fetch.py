@@ -96,6 +96,13 @@ def _price_units(settings: Settings, regions: Sequence[str]) -> list[Unit]:
         for currency in settings.azure_currencies
         for word, price_type in kinds.PRICE_TYPES.items()
         for region in regions
+    ] + [
+        Unit(
+            "azure",
+            kinds.licenses(currency),
+            params={"price_type": "Consumption", "currency": currency},
+        )
+        for currency in settings.azure_currencies
     ]
 
 
@@ -106,7 +113,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         FetchError: they are not available in full.
         SkippedError: there is nothing to have; the error says why.
     """
-    if kinds.is_retail(unit.kind):
+    if kinds.is_retail(unit.kind) or kinds.is_license(unit.kind):
         return retail.fetch(context, unit)
     if not context.settings.azure_subscription_id:
         return _land_bundled(context, unit)

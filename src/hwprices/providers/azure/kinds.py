@@ -19,7 +19,12 @@ Spot, low priority and savings plans are inside Consumption.
 BUNDLED = "bundled"
 """The page parameter that marks the project's own table of sizes; its value is the table's day."""
 
+MACHINES = "Virtual Machines"
+LICENSES = "Virtual Machines Licenses"
+"""The services of Retail Prices that are read, by serviceName."""
+
 _RETAIL = "retail_"
+_LICENSES = "licenses_"
 
 
 def retail(price_type: str, currency: str) -> str:
@@ -30,3 +35,13 @@ def retail(price_type: str, currency: str) -> str:
 def is_retail(kind: str) -> bool:
     """Return whether a kind's pages are answers of Retail Prices."""
     return kind.startswith(_RETAIL)
+
+
+def licenses(currency: str) -> str:
+    """Return the kind of the licenses of machines in a currency: ``licenses_usd``."""
+    return f"{_LICENSES}{currency.lower()}"
+
+
+def is_license(kind: str) -> bool:
+    """Return whether a kind's pages are licenses of machines."""
+    return kind.startswith(_LICENSES)

@@ -6,10 +6,12 @@ takes less time than sixty small ones. They are divided by region when they are 
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from hwprices.providers import Pages, Part
+from hwprices.providers.azure import kinds
 from hwprices.providers.azure.inventory.accelerators import read_accelerator_sheet
 from hwprices.providers.azure.inventory.availability import availability_rows
 from hwprices.providers.azure.inventory.instance_types import instance_type_rows, read_skus
@@ -21,15 +23,24 @@ from hwprices.providers.azure.inventory.regions import (
     zone_rows,
 )
 from hwprices.providers.azure.prices.items import price_units, read_items
+from hwprices.providers.azure.prices.licenses import (
+    LICENSED_BY,
+    Licenses,
+    license_lines,
+    read_licenses,
+    with_licenses,
+)
 from hwprices.providers.azure.prices.rows import prices_by_region
 from hwprices.rows import frames
 from hwprices.rows.earlier import Source
 from hwprices.rows.origin import origins
-from hwprices.schemas.price import Prices
+from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.specs import sheets
 
 PRICED = "priced"
 """The name of a part's fact that lists, as raw_sha256, the pages with prices."""
+
+PARTS = "price_components"
 
 SIZES = "sizes"
 """The name of a part's fact that lists the sizes with a price: instance_type and raw_sha256."""
@@ -44,35 +55,65 @@ def normalise(pages: Pages) -> Iterator[Part]:
     locations = read_locations(pages)
     skus = read_skus(pages)
     availability = availability_rows(skus.machines)
-    prices = _price_parts(pages, availability)
+    types, impossible = instance_type_rows(
+        skus.machines, read_accelerator_sheet(), sheets.load("azure_network")
+    )
+    licenses = read_licenses(pages)
+    prices = _price_parts(pages, availability, types, licenses)
     others = locations.filter(~is_public()).height
     counts = {"out_of_scope:logical_or_test_location": others} if others else {}
     observed = _observed_regions(availability, prices)
     yield Part("regions", region_rows(locations, observed), counts=counts)
     yield Part("zones", zone_rows(locations))
-    types, impossible = instance_type_rows(
-        skus.machines, read_accelerator_sheet(), sheets.load("azure_network")
-    )
     refused = pl.concat([skus.refused, impossible])
     types = pl.concat([types, named_sizes(_sizes(prices), types)])
     yield Part("instance_types", types, refused=refused, counts=skus.counts)
     yield Part("availability", availability)
-    yield from prices
+    lines = license_lines(licenses.fees, types)
+    no_components = frames.empty(PriceComponents)
+    yield Part(PARTS, no_components, refused=licenses.refused, counts=licenses.counts)
+    for part in prices:
+        yield from _with_licenses(pages, part, lines)
 
 
-def _price_parts(pages: Pages, availability: pl.DataFrame) -> list[Part]:
-    """Read the prices of each region, or take over those of an earlier run."""
-    sources = _sources(pages, availability)
-    earlier = {region: pages.earlier(source) for region, source in sources.items()}
-    items = read_items(pages, [region for region, rows in earlier.items() if rows is None])
+def _with_licenses(pages: Pages, part: Part, lines: pl.DataFrame) -> Iterator[Part]:
+    """Yield the prices of a region with those of licenses, and the components of these."""
+    assert part.source is not None
+    source = replace(part.source, table=PARTS)
+    if part.earlier is not None:
+        earlier = pages.earlier(source)
+        assert earlier is not None, "_price_parts reads a region anew without it"
+        yield part
+        yield Part.taken_over(source, earlier, frames.empty(PriceComponents))
+        return
+    prices = part.frame
+    assert isinstance(prices, pl.DataFrame)
+    licensed, components = with_licenses(prices, lines)
+    yield replace(part, frame=pl.concat([prices, licensed]))
+    until = part.holds_until
+    yield Part(PARTS, components, part.region, source=source, holds_until=until)
+
+
+def _price_parts(
+    pages: Pages, availability: pl.DataFrame, types: pl.DataFrame, licenses: Licenses
+) -> list[Part]:
+    """Read the prices of each region without licenses, or take over all of an earlier run."""
+    sources = _sources(pages, availability, types)
+    earlier = {
+        region: rows
+        for region, source in sources.items()
+        if (rows := pages.earlier(source)) and pages.earlier(replace(source, table=PARTS))
+    }
+    items = read_items(pages, [region for region in sources if region not in earlier])
     read = prices_by_region(items, availability)
     priced = items.rows.select(pl.col("page").unique()).join(items.pages, on="page")
     priced_pages = priced.select("raw_sha256", "page_region").unique().sort(pl.all())
     parts = []
     for region, source in sources.items():
-        if (taken_over := earlier[region]) is not None:
-            parts.append(Part.taken_over(source, taken_over, frames.empty(Prices)))
+        if region in earlier:
+            parts.append(Part.taken_over(source, earlier[region], frames.empty(Prices)))
             continue
+        changes = [read[region].holds_until, licenses.holds_until]
         part = Part(
             "prices",
             read[region].rows,
@@ -87,17 +128,22 @@ def _price_parts(pages: Pages, availability: pl.DataFrame) -> list[Part]:
                 .unique()
                 .sort(pl.all()),
             },
-            holds_until=read[region].holds_until,
+            holds_until=min((day for day in changes if day is not None), default=None),
         )
         parts.append(part)
     return parts
 
 
-def _sources(pages: Pages, availability: pl.DataFrame) -> Mapping[str, Source]:
+def _sources(pages: Pages, availability: pl.DataFrame, types: pl.DataFrame) -> Mapping[str, Source]:
     """List for each region what its prices are read from, sorted by region.
 
-    Beside its pages that is how the lists of sizes spell the names, and which the region offers.
+    Beside its pages and those of licenses that is how the lists of sizes spell the names, what
+    decides a size's licenses, and which sizes the region offers.
     """
+    licenses = [unit for units in price_units(pages, kinds.is_license).values() for unit in units]
+    licensed = _digest(
+        types.select(pl.concat_str(LICENSED_BY, separator=" ", ignore_nulls=True)).to_series()
+    )
     spellings = _digest(availability["instance_type"])
     offered = {
         region: _digest(rows["instance_type"])
@@ -107,8 +153,8 @@ def _sources(pages: Pages, availability: pl.DataFrame) -> Mapping[str, Source]:
         region: Source(
             "prices",
             region,
-            tuple(page for unit in units for page in unit.pages),
-            about=(spellings, offered.get(region, "")),
+            tuple(page for unit in [*units, *licenses] for page in unit.pages),
+            about=(spellings, offered.get(region, ""), licensed),
         )
         for region, units in sorted(price_units(pages).items())
     }

@@ -53,7 +53,7 @@ def normalise(
     licensed = add_licenses(machines, rates, linux)
     composed = rows.composed_prices(linux, licensed, machines)
     prices = rows.price_rows(composed)
-    ids = composed.select("offer", "os", "region", prices["price_id"])
+    ids = composed.select(*rows.LICENSED, "region", prices["price_id"])
     components = component_price_rows(rates.rates, sheets)
     refused = rows.refused_rows(catalog, licensed, requested)
     yield from rows.by_region("prices", prices, requested, refused, catalog.counts)

@@ -214,6 +214,7 @@ WIDENED = {
     "software": "software",
     "license_model": "license",
     "tenancy": "tenancy",
+    "in_stock": "stock",
 }
 """Part of a search: its name in "without the place: 2 offers"."""
 

@@ -144,6 +144,9 @@ def notes_of(
     """Explain why there is nothing, which rows cannot be compared, and which are old."""
     elsewhere = absence.unstated(dataset, search)
     nowhere = [f"+ {counted(elsewhere, 'offer')} whose location is not stated"] if elsewhere else []
+    if search.in_stock:
+        stating = dataset.scan("stock").select(pl.col("provider").unique().sort()).collect()
+        nowhere.append(f"Stock is stated by {', '.join(stating['provider'])} alone.")
     if rows.is_empty():
         return [*absence.why_nothing(dataset, search), *nowhere]
     other = rows.filter(pl.col("usd_per_hour").is_null())

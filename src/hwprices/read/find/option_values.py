@@ -101,6 +101,8 @@ def _checked(name: str, value: Any) -> Any:
     """
     kind, _ = OPTIONS[name]
     kinds = set(get_args(kind))
+    if bool in kinds:
+        return _yes_or_no(name, value)
     if float in kinds and isinstance(value, Number) and not isinstance(value, bool):
         return _finite(name, value)
     if int in kinds and isinstance(value, Integral) and not isinstance(value, bool):
@@ -119,6 +121,12 @@ def _checked(name: str, value: Any) -> Any:
             "No name and no amount is so long.",
         )
     return texts if is_list else value
+
+
+def _yes_or_no(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise HwpricesError(f"{_flag(name)} takes no {value!r:.40}", "It takes True or False.")
 
 
 def _mapping(name: str, value: Any) -> Any:

@@ -95,6 +95,12 @@ class Options(PastOptions, total=False):
     max_price: Annotated[
         str | float | Decimal | None, OptionFacts("At most so many USD for an hour.")
     ]
+    in_stock: Annotated[
+        bool | None,
+        OptionFacts(
+            "Only machines that their vendor had in stock when it was asked (table stock)."
+        ),
+    ]
     usd_per: Annotated[
         Mapping[str, object] | None,
         OptionFacts(

@@ -78,6 +78,7 @@ def _figures(options: Options) -> dict[str, Any]:
         },
         "arch": _code("arch", options.get("arch"), ARCHITECTURES),
         "max_price": None if limit is None else _price("max-price", limit),
+        "in_stock": options.get("in_stock"),
         "usd_per": currency.read_rates(options.get("usd_per") or {}),
     }
     return {name: value for name, value in fields.items() if value is not None}

@@ -98,7 +98,8 @@ class Search:
     do, NO_ACCELERATOR among them. ``accelerator_gib`` is the memory of one accelerator.
     ``machines`` are pairs of provider and instance type, ``regions`` pairs of provider and region.
     ``purchase_options`` may have ``commitment``; ``payments`` are those of commitments.
-    ``max_price`` is USD for an hour of the machine.
+    ``max_price`` is USD for an hour of the machine. ``in_stock``: machines that the table stock has
+    as available; most vendors do not state it.
     """
 
     accelerators: frozenset[str] = frozenset()
@@ -120,6 +121,7 @@ class Search:
     license_model: str | None = "included"
     tenancy: str | None = "shared"
     max_price: Decimal | None = None
+    in_stock: bool = False
     usd_per: currency.Rates = field(default_factory=dict)
 
 
@@ -148,6 +150,9 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     if (types := types_of(dataset, search)) is not None:
         rows = scan_types(dataset, "prices", types)
     rows = rows.select(PRICE_COLUMNS).filter(of_prices(search))
+    if search.in_stock:
+        place = ["provider", "region", "instance_type"]
+        rows = rows.join(dataset.scan("stock").filter("available"), on=place, how="semi")
     regions = dataset.scan("regions").select(
         "provider", "region", "country", "continent", region_name="display_name"
     )

@@ -23,6 +23,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.download import Downloaded, FetchError, Http, check_same_host, public_url
 from hwprices.landing.pages import Landing, Page, Unit
 from hwprices.providers import Context, SkippedError
+from hwprices.providers.azure import kinds
 from hwprices.providers.azure.prices.items import Item, RetailPage
 from hwprices.storage.scratch import scratch_directory
 
@@ -153,13 +154,17 @@ class _PageReader:
 def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land one partition; ``unit.params`` has price_type and currency, and may have a size.
 
+    The licenses of machines are one partition, of no region.
+
     Raises:
         FetchError: it is unavailable completely, or it lost too many items since the last run.
         SkippedError: it has no items, and had none before.
     """
     price_type = unit.params["price_type"]
     size = unit.params.get("size", "")
-    params = query_of(unit.region, price_type, unit.params["currency"], size)
+    service = kinds.LICENSES if kinds.is_license(unit.kind) else kinds.MACHINES
+    region = "" if kinds.is_license(unit.kind) else unit.region
+    params = query_of(region, price_type, unit.params["currency"], size, service)
     reader = _PageReader()
     previous = _previous_identities(context.landing, unit, reader)
     with scratch_directory() as scratch:
@@ -170,7 +175,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
             folder.mkdir()
             url = context.settings.azure_retail_url
             result = _download(context.http, url, params, folder, reader)
-            _check_filter(result, unit)
+            _check_filter(result, region, price_type)
             return result
 
         accepted = download_until_consistent(download, previous, unit.name)
@@ -180,7 +185,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
                 "Its last good pages stay in use.",
             )
         if not accepted.count:
-            raise SkippedError(f"Azure sells no virtual machines as {price_type} in {unit.region}")
+            raise SkippedError(f"Azure sells no {service.lower()} as {price_type} in {unit.region}")
         return [context.landing.land(unit, body, suffix="json") for body in accepted.bodies]
 
 
@@ -290,10 +295,12 @@ def _difference(first: Download, second: Download) -> int:
     return ((first.items - second.items) + (second.items - first.items)).total()
 
 
-def query_of(region: str, price_type: str, currency: str, size: str = "") -> dict[str, str]:
+def query_of(
+    region: str, price_type: str, currency: str, size: str = "", service: str = kinds.MACHINES
+) -> dict[str, str]:
     """Return the parameters of the first request of a partition, or of one size in it."""
     expression = (
-        f"serviceName eq 'Virtual Machines' and armRegionName eq '{region}'"
+        f"serviceName eq '{service}' and armRegionName eq '{region}'"
         f" and priceType eq '{price_type}'"
     )
     text = size.replace("'", "''")  # as OData quotes it
@@ -382,17 +389,15 @@ def _identity(item: Item) -> Identity:
     )
 
 
-def _check_filter(download: Download, unit: Unit) -> None:
+def _check_filter(download: Download, region: str, price_type: str) -> None:
     """Check that every item is of the region and price type that were requested.
 
     A server that ignores the filter would fill every partition with all items.
     """
-    others = download.partitions - {(unit.region, unit.params["price_type"])}
+    others = download.partitions - {(region, price_type)}
     if others:
-        region, price_type = min(others)
-        raise _InconsistentError(
-            f"an item is of {region} and {price_type}, which was not requested"
-        )
+        place, kind = min(others)
+        raise _InconsistentError(f"an item is of {place} and {kind}, which was not requested")
 
 
 def _previous_identities(landing: Landing, unit: Unit, reader: _PageReader) -> frozenset[Identity]:

@@ -11,12 +11,12 @@ from datetime import datetime
 
 import polars as pl
 
+from hwprices.providers.azure import kinds
 from hwprices.providers.azure.prices import product_names
 from hwprices.providers.azure.prices.items import PLANS, Items, amount_text, time
 from hwprices.rows.origin import ORIGIN
 from hwprices.units import Money
 
-SERVICE = "Virtual Machines"
 HOUR = r"(?i)^1 hours?$"
 
 TERMS = {"1 Year": 12, "3 Years": 36, "5 Years": 60}
@@ -158,16 +158,14 @@ def _with_facts(items: Items, spelling: pl.DataFrame) -> pl.DataFrame:
         )
         .with_columns(pl.col("armRegionName").str.to_lowercase().alias("region"))
         .with_columns(
-            pl.coalesce("out_of_scope_by_name", _first_reason(_scope_rules())).alias(
-                "out_of_scope"
-            ),
-            _first_reason(_refusal_rules()).alias("reason"),
-            _next_change().alias("next_change"),
+            pl.coalesce("out_of_scope_by_name", first_reason(_scope_rules())).alias("out_of_scope"),
+            first_reason(_refusal_rules()).alias("reason"),
+            next_change().alias("next_change"),
         )
     )
 
 
-def _next_change() -> pl.Expr:
+def next_change() -> pl.Expr:
     """Find when an item becomes current or ends; null where it does neither from now on."""
     changes = [time(pl.col(day)) for day in DATES]
     return pl.min_horizontal(
@@ -218,14 +216,14 @@ def _facts_of_names(names: pl.DataFrame, spelling: pl.DataFrame) -> pl.DataFrame
                 product_names.unknown_option(pl.col(name), pl.col("armSkuName"))
                 for name in ("skuName", "meterName")
             ).alias("unknown_option"),
-            _first_reason(_scope_rules_of_names()).alias("out_of_scope_by_name"),
+            first_reason(_scope_rules_of_names()).alias("out_of_scope_by_name"),
             _names_contain(product_names.SPOT, product_names.LOW_PRIORITY).alias("is_reduced"),
         )
     )
     return names.with_row_index("combination").join(facts, on="combination").drop("combination")
 
 
-def _first_reason(rules: Sequence[Rule]) -> pl.Expr:
+def first_reason(rules: Sequence[Rule]) -> pl.Expr:
     """Return the reason of the first rule that fits; null where none does."""
     return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in rules)
 
@@ -270,7 +268,7 @@ def _scope_rules_of_names() -> list[Rule]:
     """List the names that no list price of a machine by the hour has."""
     kind = pl.col("product_kind")
     return [
-        (pl.col("serviceName").fill_null("") != SERVICE, "another_service"),
+        (pl.col("serviceName").fill_null("") != kinds.MACHINES, "another_service"),
         (
             (kind == "cloud_services") | _names_contain(product_names.CLOUD_SERVICES),
             "cloud_services",

@@ -7,7 +7,7 @@ it came.
 """
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, cast
@@ -163,27 +163,31 @@ class Items:
     pages: pl.DataFrame
 
 
-def price_units(pages: Pages) -> dict[str, list[UnitResult]]:
-    """List the units that have pages with prices by region in lower case, sorted by kind.
+def price_units(
+    pages: Pages, is_kind: Callable[[str], bool] = kinds.is_retail
+) -> dict[str, list[UnitResult]]:
+    """List the units of a kind that have pages by region in lower case, sorted by kind.
 
     A region whose name comes in two cases is one: Azure writes some names in several.
     """
     units: dict[str, list[UnitResult]] = {}
     for result in sorted(pages.run.results, key=lambda result: result.unit.kind):
-        if kinds.is_retail(result.unit.kind) and result.pages:
+        if is_kind(result.unit.kind) and result.pages:
             units.setdefault(result.unit.region.lower(), []).append(result)
     return units
 
 
-def read_items(pages: Pages, regions: Collection[str]) -> Items:
-    """Read every item of every price page of these regions (in lower case). None is left out.
+def read_items(
+    pages: Pages, regions: Collection[str], is_kind: Callable[[str], bool] = kinds.is_retail
+) -> Items:
+    """Read every item of every page of these regions (in lower case). None is left out.
 
     Raises:
         HwpricesError: a landed page is altered.
     """
     results = [
         (region, result)
-        for region, of_region in sorted(price_units(pages).items())
+        for region, of_region in sorted(price_units(pages, is_kind).items())
         if region in regions
         for result in of_region
     ]

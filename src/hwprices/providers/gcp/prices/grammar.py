@@ -152,8 +152,10 @@ _RHEL_SAP = f"{_RHEL} for SAP with High Availability and Update Services"
 _SHARED_CORES = "f1-micro|g1-small"
 _SHARED_CORE = f" on (?P<shared_core>{_SHARED_CORES})"
 LICENSED = "Windows Server|SUSE Linux Enterprise Server|SLES|Red Hat Enterprise Linux"
+_ON_VM = r"on VM with (?P<vcpus>\d{1,4}) VCPU"
 _OTHER_LICENSES = (
-    "(?:SQL Server|Ubuntu|Debian|CentOS|CoreOS|Container-Optimized OS|Rocky Linux|openSUSE) .+"
+    r"(?:SQL Server(?! \d{4} (?:Enterprise|Standard|Web) on VM with \d{1,4} VCPU$)"
+    "|Ubuntu|Debian|CentOS|CoreOS|Container-Optimized OS|Rocky Linux|openSUSE) .+"
 )
 _OLD_BANDS = "VM with (?:1 to 4|6 or more) VCPU"  # of RHEL until 2024-07-01
 
@@ -167,11 +169,16 @@ LICENSE_RULES: Final[dict[str, str]] = {
         r" on VM with (?P<band>(?:up to )?\d{1,4}(?: to \d{1,4}| or more)?) VCPU"
     ),
     "rhel": rf"{_RHEL} on VM with (?P<band>up to 8|9 to 127|128) VCPU(?: or more)?",
+    # Licensing Fee for SQL Server 2016 Standard on VM with 18 VCPU: 2.961, 18 times 0.1645
+    "sql_ent": rf"Licensing Fee for SQL Server (?P<version>\d{{4}}) Enterprise {_ON_VM}",
+    "sql_std": rf"Licensing Fee for SQL Server (?P<version>\d{{4}}) Standard {_ON_VM}",
+    "sql_web": rf"Licensing Fee for SQL Server (?P<version>\d{{4}}) Web {_ON_VM}",
     "rhel_sap": rf"{_RHEL_SAP} on VM with (?P<band>up to 8|9 to 127|128 or more) VCPU",
 }
 """Sentences that name a license.
 
-A rule's name without ``_shared_core`` is the operating system.
+A rule's name without ``_shared_core`` is the operating system or software. A license of SQL Server
+is for a machine with exactly so many vCPUs.
 """
 
 PRICED_RULES: Final[dict[str, str]] = {**COMPONENT_RULES, **LICENSE_RULES}
@@ -299,6 +306,8 @@ def _core_or_memory(groups: dict[str, str]) -> tuple[str, ComponentId]:
 
 def _license(rule: str, groups: dict[str, str]) -> PricedComponent:
     min_vcpus, max_vcpus = _vcpu_band(groups.get("band", ""))
+    if "vcpus" in groups:
+        min_vcpus = max_vcpus = int(groups["vcpus"])
     system = rule.removesuffix("_shared_core")
     return PricedComponent(
         series="license",

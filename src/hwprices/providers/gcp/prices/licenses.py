@@ -1,8 +1,9 @@
-"""Add the licenses of operating systems to the price of machines: Windows Server, RHEL and SLES.
+"""Add licenses to the price of machines: Windows Server, RHEL, SLES, and SQL Server on Windows.
 
 https://cloud.google.com/compute/disks-image-pricing#premiumimages: a license costs the same
 everywhere and by every purchase option, and a license of your own (BYOL) has no fee.
-Windows and RHEL are billed by vCPU, SLES by machine. Of several releases the newest is priced.
+Windows and RHEL are billed by vCPU, SLES and SQL Server by machine. Of several releases the newest
+is priced.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +26,11 @@ BILLED_BY_VCPU = {"windows", "rhel", "rhel_sap"}
 RHEL has been billed by vCPU since 2024-07-01.
 """
 
-X86_ONLY = {"windows", "rhel_sap", "sles_sap"}
+SQL_SERVER = ("sql_ent", "sql_std", "sql_web")
+"""Licenses that are software, in images with Windows:
+https://cloud.google.com/compute/docs/instances/sql-server."""
+
+X86_ONLY = {"windows", "rhel_sap", "sles_sap", *SQL_SERVER}
 """Images for x86 machines only, https://cloud.google.com/compute/docs/images/os-details."""
 
 USAGE_UNIT = "h"
@@ -49,9 +54,9 @@ _FEES_SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class LicensedPrices:
-    """Prices of machines with a license, in the columns of ``MachinePrices`` and ``os``.
+    """Prices of machines with licenses, in the columns of ``MachinePrices``, os and software.
 
-    ``components`` has only the license's own line of each price. ``refused`` has the license SKUs
+    ``components`` has only the licenses' own lines of each price. ``refused`` has the license SKUs
     that are not for an hour.
     """
 
@@ -94,23 +99,51 @@ def add_licenses(machines: Machines, rates: Rates, linux: MachinePrices) -> Lice
     fees = _fees(machines, newest)
     is_licensed = pl.col("hourly").is_not_null() & pl.col("purchase_option").is_in(LICENSED_OPTIONS)
     base = linux.prices.filter(is_licensed)
-    joined = base.join(fees, on="instance_type", suffix="_fee")
-    fee = (pl.col("quantity") * pl.col("price")).cast(Money)
+    lines = _lines(fees)
+    sold = ["instance_type", "os", "software"]
+    totals = lines.group_by(sold, maintain_order=True).agg(
+        fee=(pl.col("quantity") * pl.col("price")).cast(Money).sum(),
+        is_highest=pl.col("is_highest").any(),
+    )
+    joined = base.join(totals, on="instance_type")
     is_highest = pl.when("is_highest").then(pl.lit("higher_of_two_skus"))
     prices = joined.with_columns(
-        hourly=(pl.col("hourly") + fee).cast(Money),
+        hourly=(pl.col("hourly") + pl.col("fee")).cast(Money),
         flags=pl.concat_list("flags", is_highest)
         .list.drop_nulls()
         .list.unique(maintain_order=True),
     )
-    components = joined.select(
-        *("offer", *OFFER_KEY, "os", "quantity", "unit", "price", "sku_id", "currency"),
-        observed_at="observed_at_fee",
-        raw_sha256="raw_sha256_fee",
-        component=pl.lit("license"),
-        component_option=pl.lit("on_demand"),
+    components = (
+        joined.select("offer", *OFFER_KEY, "os", "software", "currency")
+        .join(lines, on=sold)
+        .select(
+            *("offer", *OFFER_KEY, "os", "software", "component"),
+            *("quantity", "unit", "price", "sku_id", "currency", "observed_at", "raw_sha256"),
+            component_option=pl.lit("on_demand"),
+        )
     )
-    return LicensedPrices(prices.select(*base.columns, "os"), components, refused)
+    return LicensedPrices(prices.select(*base.columns, "os", "software"), components, refused)
+
+
+def _lines(fees: pl.DataFrame) -> pl.DataFrame:
+    """Return the licenses of each machine, system and software: ``fees``, software and component.
+
+    SQL Server has two lines: its own, and that of Windows.
+    """
+    is_sql = pl.col("os").is_in(SQL_SERVER)
+    systems = fees.filter(~is_sql).with_columns(
+        software=pl.lit("none"), component=pl.lit("license")
+    )
+    windows = systems.filter(os="windows")
+    sql = (
+        fees.filter(is_sql)
+        .join(windows, on="instance_type", how="semi")
+        .with_columns(software="os", os=pl.lit("windows"), component=pl.lit("license_2"))
+    )
+    with_sql = windows.drop("software").join(
+        sql.select("instance_type", "software"), on="instance_type"
+    )
+    return pl.concat([systems, with_sql.select(systems.columns), sql.select(systems.columns)])
 
 
 def _newest_releases(skus: pl.DataFrame) -> tuple[list[_License], pl.DataFrame]:

@@ -19,6 +19,8 @@ COMPONENT_COLUMNS = [
     *("quantity", "unit", "price", "currency", "sku_id", "observed_at", "raw_sha256"),
 ]
 
+LICENSED = ["offer", "os", "software"]
+
 REFUSED_COLUMNS = [
     *("sku_id", "description", "family", "group", "usage", "price", "currency", "place", "refused"),
     "word",
@@ -29,11 +31,13 @@ REFUSED_COLUMNS = [
 def composed_prices(
     linux: MachinePrices, licensed: LicensedPrices, machines: Machines
 ) -> pl.DataFrame:
-    """Return the prices of all regions, with Linux and with the licensed operating systems.
+    """Return the prices of all regions, with Linux and with licenses.
 
-    They have the columns of ``MachinePrices.prices`` and ``os``.
+    They have the columns of ``MachinePrices.prices``, os and software.
     """
-    with_origin = _fill_origin(linux.prices, machines).with_columns(os=pl.lit("linux"))
+    with_origin = _fill_origin(linux.prices, machines).with_columns(
+        os=pl.lit("linux"), software=pl.lit("none")
+    )
     return pl.concat([with_origin, licensed.prices])
 
 
@@ -70,20 +74,20 @@ def price_component_parts(
 ) -> Iterator[Part]:
     """Yield the rows of price_components for the rows of prices, one part for each region, sorted.
 
-    The price of a licensed machine has the lines of its Linux price and the license's own line.
-    ``ids`` has offer, os, region and price_id of each price. ``regions`` limits them; None means
+    The price of a licensed machine has the lines of its Linux price and those of its licenses.
+    ``ids`` has ``LICENSED``, region and price_id of each price. ``regions`` limits them; None means
     all. Each part is joined on its own: the rows of all regions together are most of the memory
     that normalising takes.
     """
     of_parts = [name for name in COMPONENT_COLUMNS if name != "price_id"]
     machine_lines = _of_regions(linux.components.select("offer", *of_parts), regions)
-    license_lines = _of_regions(licensed.components.select("offer", "os", *of_parts), regions)
+    license_lines = _of_regions(licensed.components.select(*LICENSED, *of_parts), regions)
     ids_of = _of_regions(ids, regions)
     for region, lines in sorted(machine_lines.items()):
         of_region = ids_of[region].drop("region")
         joined = [lines.join(of_region, on="offer").select(COMPONENT_COLUMNS)]
         if region in license_lines:
-            fees = license_lines[region].join(of_region, on=["offer", "os"])
+            fees = license_lines[region].join(of_region, on=LICENSED)
             joined.append(fees.select(COMPONENT_COLUMNS))
         named = pl.concat(joined).rename(
             {"component_option": "purchase_option", "price": "unit_price"}

@@ -1,0 +1,181 @@
+"""Add licenses to the prices of machines.
+
+The figures of tests/cases/azure/licenses.csv are those of Retail Prices as flexera-public/
+policy_templates keeps them (MIT, data/azure/azure_linux_license_pricing.json and
+azure_sql_license_pricing.json, 2026); Windows Server is from an answer of 2022. No recorded answer
+has Windows Server Burst: 0.004 USD a vCPU is what B2s costs more with Windows.
+"""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.helpers.azure_pages import Landed, frame, item, license_item, refused, sku
+from tests.helpers.cases import rows as cases
+
+OPTIONS = ("on_demand", "reserved")
+
+
+FEES = [license_item(r["product"], r["meter"], float(r["hourly"])) for r in cases("azure/licenses")]
+
+
+def machine(size: str, windows: bool = True) -> list[dict[str, Any]]:
+    """Make the items of a size: 1 USD on demand, 2 USD with Windows, 0.5 USD reserved for a year.
+
+    A product's name tells the system; that of a size is not read.
+    """
+    of_size = {"armSkuName": size, "skuName": size, "meterName": size}
+    linux = item(1.0, meterId=f"{size}l", skuId=f"{size}/l", **of_size)
+    reserved = linux | {"type": "Reservation", "reservationTerm": "1 Year", "retailPrice": 4380.0}
+    with_windows = linux | {
+        "productName": "Virtual Machines DSv3 Series Windows",
+        "retailPrice": 2.0,
+        "meterId": f"{size}w",
+        "skuId": f"{size}/w",
+    }
+    return [linux, reserved, *([with_windows] if windows else [])]
+
+
+def land(
+    folder: Path, items: list[dict[str, Any]], fees: list[dict[str, Any]], *skus: dict[str, Any]
+) -> Landed:
+    by_type = {
+        kind: [i for i in items if i["type"] == kind] for kind in ("Consumption", "Reservation")
+    }
+    return (
+        Landed(folder)
+        .retail(by_type["Consumption"])
+        .retail(by_type["Reservation"], "retail_reservation_usd")
+        .retail(fees, "licenses_usd", "global")
+        .skus(*skus)
+    )
+
+
+SIZES = {
+    "Standard_D2s_v3": {},
+    "Standard_D8s_v3": {"vCPUs": "8", "vCPUsAvailable": "8"},
+    "Standard_E96-4s_v6": {"vCPUs": "96", "vCPUsAvailable": "4"},
+    "Standard_B2s": {},
+    "Standard_D8ps_v6": {"vCPUs": "8", "vCPUsAvailable": "8", "CpuArchitectureType": "Arm64"},
+    "Standard_D52s_v3": {"vCPUs": "52", "vCPUsAvailable": "52"},
+}
+EXPECTED = [
+    # size, os, software, fee on demand and with a reservation; None where there is no price
+    ("Standard_D2s_v3", "rhel", "none", "0.0288", "0.0288"),
+    ("Standard_D2s_v3", "sles", "none", "0.065", "0.065"),
+    ("Standard_D2s_v3", "windows", "sql_std", "0.4", None),  # no Windows meter for 2 vCPUs here
+    ("Standard_D8s_v3", "rhel", "none", "0.1152", "0.1152"),
+    ("Standard_D8s_v3", "rhel_ha", "none", "0.2552", "0.2552"),
+    ("Standard_D8s_v3", "rhel_sap", "none", "0.18", "0.18"),
+    ("Standard_D8s_v3", "sles", "none", "0.15", "0.15"),
+    ("Standard_D8s_v3", "sles_sap", "none", "0.238", "0.238"),
+    ("Standard_D8s_v3", "windows", "sql_std", "0.8", None),
+    ("Standard_E96-4s_v6", "rhel", "none", "1.0368", "1.0368"),  # as the parent
+    ("Standard_E96-4s_v6", "sles", "none", "0.15", "0.15"),
+    ("Standard_E96-4s_v6", "windows", "sql_ent", "1.5", None),  # for the vCPUs that are left
+    ("Standard_B2s", "windows", "none", None, "0.008"),
+    ("Standard_B2s", "windows", "sql_web", "0.032", "0.04"),
+    ("Standard_D8ps_v6", "rhel", "none", "0.1152", "0.1152"),
+    ("Standard_D8ps_v6", "rhel_sap", "none", None, None),
+    ("Standard_D8ps_v6", "sles_sap", "none", None, None),
+    ("Standard_D8ps_v6", "windows", "sql_std", None, None),  # not sold with Windows
+    ("Standard_D52s_v3", "rhel", "none", "0.5616", "0.5616"),
+    ("Standard_D52s_v3", "rhel_ha", "none", None, None),
+    ("Standard_D52s_v3", "windows", "sql_std", None, None),
+]
+
+
+def test_each_size_pays_the_licenses_of_its_vcpus(tmp_path: Path) -> None:
+    items = [i for size in SIZES for i in machine(size, windows="ps_" not in size)]
+    skus = [sku(size, **facts) for size, facts in SIZES.items()]
+    parts = land(tmp_path, items, FEES, *skus).parts()
+    prices = frame(parts["prices"])
+    composed = prices.filter(basis="composed")
+    without = {"on_demand": {"windows": 2, "": 1}, "reserved": {"": Decimal("0.5")}}
+    fees = {
+        (row["instance_type"], row["os"], row["software"], row["purchase_option"]): row["hourly"]
+        - without[row["purchase_option"]].get(row["os"], without[row["purchase_option"]][""])
+        for row in composed.iter_rows(named=True)
+    }
+    for size, os, software, *expected in EXPECTED:
+        for option, amount in zip(OPTIONS, expected, strict=True):
+            found = fees.get((size, os, software, option))
+            assert found == (Decimal(amount) if amount else None), (size, os, software, option)
+    sums = (
+        frame(parts["price_components"])
+        .group_by("price_id")
+        .agg(total=(pl.col("quantity") * pl.col("unit_price")).sum())
+    )
+    joined = composed.join(sums, on="price_id", how="full")
+    assert joined.filter(pl.col("hourly").ne_missing(pl.col("total"))).is_empty()
+    assert set(composed["payment_option"]) == {"none", "monthly"}
+    own = prices.filter(license_model="byol", instance_type="Standard_D8s_v3", term_months=0)
+    assert dict(own.select("os", "hourly").rows()) == dict.fromkeys(("windows", "rhel", "sles"), 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "outcome"),
+    [
+        (license_item("SQL Server Novel", "1-4 vCPU VM License", 0.4), "unknown_license"),
+        (license_item("SQL Server Web", "1-4 vCPU VM Novelty", 0.4), "unknown_option"),
+        (
+            license_item("SQL Server Web", "4 vCPU VM License", 0.4, unitOfMeasure="1/Month"),
+            "unknown_unit",
+        ),
+        (
+            license_item("SQL Server Web", "4 vCPU VM License", 0.4, type="Novel"),
+            "unknown_price_type",
+        ),
+        (license_item("SQL Server Web", "4 vCPU VM License", "cheap"), "price_not_a_number"),
+        (license_item("SQL Server Web", "4 vCPU VM License", -0.4), "price_not_positive"),
+        (license_item("SQL Server Web", "4 vCPU VM License", 0.4, skuId=None), "sku_without_name"),
+        (
+            license_item("SQL Server Web", "4 vCPU VM License", 0.4, effectiveStartDate="soon"),
+            "no_date",
+        ),
+        (
+            license_item("SQL Server Web", "4 vCPU VM License", 0.0),
+            "out_of_scope:license_of_the_buyer",
+        ),
+        (
+            license_item("Red Hat Enterprise Linux", "2 vCPU VM BYOS License", 0.0),
+            "out_of_scope:license_not_by_vcpus",
+        ),
+        (
+            license_item("SUSE Linux Enterprise Server Priority", "2-4 vCPU VM Support", 0.2),
+            "out_of_scope:license_not_composed",
+        ),
+        (
+            license_item(
+                "SQL Server Web",
+                "4 vCPU VM License",
+                0.4,
+                effectiveStartDate="2027-01-01T00:00:00Z",
+            ),
+            "out_of_scope:not_yet_in_force",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_other_lines_are_counted_or_refused(tmp_path, given, outcome) -> None:
+    landed = land(tmp_path, machine("Standard_D4s_v3"), [given], sku("Standard_D4s_v3", vCPUs="4"))
+    part = landed.parts()["price_components"]
+    assert [*refused(part), *part.counts] == [outcome]
+    assert frame(part).is_empty()
+
+
+def test_two_prices_of_one_license_are_refused(tmp_path: Path) -> None:
+    """Of two meters with one price, the first id is named."""
+    rhel = "Red Hat Enterprise Linux"
+    fees = [
+        license_item(rhel, "2 vCPU VM License", 0.0288, skuId="B"),
+        license_item(rhel, "2-vCPU VM License", 0.0288, skuId="A"),
+        license_item("SQL Server Web", "1-4 vCPU VM License", 0.032, skuId="C"),
+        license_item("SQL Server Web", "1-4 vCPU VM License", 0.033, skuId="D"),
+    ]
+    parts = land(tmp_path, machine("Standard_D2s_v3"), fees, sku("Standard_D2s_v3")).parts()
+    components = frame(parts["price_components"]).filter(component="license")
+    assert set(components["sku_id"]) == {"A"}
+    assert refused(parts["price_components"]) == ["duplicate_key", "duplicate_key"]
