@@ -135,7 +135,7 @@ def named_files(root: Path) -> set[str]:
                 "manifest.json",
                 "datapackage.json",
                 "croissant.json",
-                "names.parquet",
+                "small.tar",
                 "parts.json",
             )
         ),

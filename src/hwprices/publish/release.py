@@ -17,12 +17,13 @@ import polars as pl
 from hwprices.errors import HwpricesError, first_line
 from hwprices.publish import choose, gate, join, locks, status, write
 from hwprices.publish.choose import check_names
-from hwprices.publish.history.record import record
+from hwprices.publish.history import record as history
 from hwprices.publish.history.snapshot import Moment
 from hwprices.publish.join import unknown_before
 from hwprices.publish.notes import make_notes, update_changelog
 from hwprices.publish.status import Publication
 from hwprices.release.manifest import CheckResult, LatestRelease, ReleaseManifest, Status
+from hwprices.release.notes import ReleaseNotes
 from hwprices.release.versions import read_manifest
 from hwprices.rows import frames
 from hwprices.schemas.held import Held
@@ -111,9 +112,19 @@ def publish(
         if previous is not None and previous.content_sha256 == digest:
             known = status.record_publication(store, Publication(choice, previous, previous, now()))
             return Published(previous, False, results, known)
-        manifest = _release(
-            store, content, choice, current, previous, now(), digest, progress, with_database
+        created_at = now()
+        version = write.claim_version(store, created_at, after=current.version)
+        head = write.Head(version, digest, current.version, created_at)
+        progress("history")
+        accelerators = content.joined.tables["accelerators"]
+        record = history.record(store, previous, sources, accelerators, version)
+        progress("write")
+        notes = _notes(content, choice, record, Moment(version, current.version))
+        manifest = write.write(
+            store, content, record, notes, head, with_database=with_database, progress=progress
         )
+        progress("point")
+        _move(store, manifest, current.tag)
         with _published(manifest.version):
             update_changelog(store)
             known = status.record_publication(store, Publication(choice, previous, manifest, now()))
@@ -121,42 +132,12 @@ def publish(
         return Published(manifest, True, results, known, appeared)
 
 
-def _release(
-    store: Store,
-    content: write.Content,
-    choice: choose.Choice,
-    current: "_Current",
-    previous: ReleaseManifest | None,
-    created_at: datetime,
-    digest: str,
-    progress: Progress,
-    with_database: bool,
-) -> ReleaseManifest:
-    progress("history")
-    sources = content.sources
-    version = write.claim_version(store, created_at, after=current.version)
-    accelerators = content.joined.tables["accelerators"]
-    past = record(store, previous, sources, accelerators, version)
-    progress("write")
-    moment = Moment(version, current.version)
-    titles = {source.provider: write.provider_title(source.provider) for source in sources}
+def _notes(
+    content: write.Content, choice: choose.Choice, past: history.Record, moment: Moment
+) -> ReleaseNotes:
+    titles = {source.provider: write.provider_title(source.provider) for source in content.sources}
     new_words = content.joined.tables["new_words"]
-    notes = make_notes(moment, sources, choice.results, past, titles, new_words)
-    manifest = write.write(
-        store,
-        content,
-        past,
-        notes,
-        version=version,
-        digest=digest,
-        previous=current.version,
-        created_at=created_at,
-        with_database=with_database,
-        progress=progress,
-    )
-    progress("point")
-    _move(store, manifest, current.tag)
-    return manifest
+    return make_notes(moment, content.sources, choice.results, past, titles, new_words)
 
 
 @contextmanager

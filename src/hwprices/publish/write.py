@@ -3,13 +3,14 @@
 import hashlib
 import io
 import json
+import tarfile
 import uuid
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -104,16 +105,23 @@ def claim_version(store: Store, created_at: datetime, after: str | None) -> str:
         created_at += timedelta(seconds=1)
 
 
+@dataclass(frozen=True)
+class Head:
+    """What identifies a release. ``digest``: see ``content_digest``."""
+
+    version: str
+    digest: str
+    previous: str | None
+    created_at: datetime
+
+
 def write(
     store: Store,
     content: Content,
     past: Record,
     notes: ReleaseNotes,
+    head: Head,
     *,
-    version: str,
-    digest: str,
-    previous: str | None,
-    created_at: datetime,
     with_database: bool = False,
     progress: Progress = lambda _: None,
 ) -> ReleaseManifest:
@@ -122,6 +130,7 @@ def write(
     Raises:
         HwpricesError: there is a release of this name, or the root cannot be written.
     """
+    version = head.version
     directory = layout.release_directory(version)
     vendors = list(_write_vendors(store, content, directory))
     files = [
@@ -135,14 +144,14 @@ def write(
     _write_parts(store, content, version)
     types = pl.concat([one.types for one in vendors])
     named = past.names.join(types, on=arrange.TYPE, how="left", maintain_order="left")
-    names = _write_names(store, named, version)
+    small = write_small(store, version, named, files)
     manifest = ReleaseManifest(
         schema_version=SCHEMA_VERSION,
         version=version,
-        created_at=created_at.isoformat(),
+        created_at=head.created_at.isoformat(),
         code_version=installed_version("hwprices"),
-        previous=previous,
-        content_sha256=digest,
+        previous=head.previous,
+        content_sha256=head.digest,
         tables=_table_entries(files),
         providers={
             source.provider: _provider_entry(source, content.joined.tables)
@@ -151,7 +160,7 @@ def write(
         unmatched_accelerators=tuple(
             UnmatchedAccelerator(**accelerator) for accelerator in content.joined.unmatched
         ),
-        derived=(names,),
+        derived=(small,),
         notes=_write_notes(store, notes),
     )
     package = datapackage(manifest)
@@ -161,7 +170,7 @@ def write(
     if with_database:
         progress("database")
         database = write_database(store, version, manifest.tables, package)
-        manifest = replace(manifest, derived=(names, database))
+        manifest = replace(manifest, derived=(small, database))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
         raise _exists(version)
     return manifest
@@ -216,13 +225,38 @@ def _write_parts(store: Store, content: Content, version: str) -> None:
     store.put(layout.release_parts(version), manifests.encode(parts))
 
 
-def _write_names(store: Store, names: pl.DataFrame, version: str) -> DerivedFile:
-    """Write which machine types have prices in which regions, now or in the past."""
+SMALL_TABLES = (
+    *("accelerators", "billing_terms", "component_prices", "cpu_families", "cpus"),
+    *("instance_types", "local_hardware", "regions"),
+)
+"""Tables that most questions need, of which ``small.tar`` has copies."""
+
+SMALL_BYTES = 1 << 19
+"""The largest file that is copied: larger ones would make every question fetch more."""
+
+
+def write_small(
+    store: Store, version: str, names: pl.DataFrame, files: Collection[TableFile]
+) -> DerivedFile:
+    """Write the small tables into one file, so that a reader far away needs one request.
+
+    ``names``: which machine types have prices in which regions, now or in the past.
+    """
     buffer = io.BytesIO()
     names.write_parquet(buffer, compression="zstd")
-    data = buffer.getvalue()
-    store.put(layout.release_file(version, layout.NAMES), data)
-    return DerivedFile(layout.NAMES, len(data), hashlib.sha256(data).hexdigest())
+    members = {layout.NAMES: buffer.getvalue()}
+    for file in files:
+        if file.table in SMALL_TABLES and file.bytes <= SMALL_BYTES:
+            members[file.key] = cast(bytes, store.get(layout.release_file(version, file.key)))
+    archived = io.BytesIO()
+    with tarfile.open(fileobj=archived, mode="w") as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    data = archived.getvalue()
+    store.put(layout.release_file(version, layout.SMALL), data)
+    return DerivedFile(layout.SMALL, len(data), hashlib.sha256(data).hexdigest())
 
 
 def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:

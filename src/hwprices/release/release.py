@@ -1,8 +1,9 @@
 """Open a release, and give its tables as lazy frames."""
 
+import io
+import tarfile
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,29 +30,33 @@ class Tables(Protocol):
         ...
 
 
-WHOLE = 1 << 20
+WHOLE = 4 << 20
 """Bytes of the largest table that is fetched whole from an object store, once. Of a larger one
 polars fetches 0.25 MB to find the footer, each time it is scanned, and then what it needs."""
 
-AT_ONCE = 8
-"""Files that are fetched together."""
+WHOLE_FOR_TYPES = 1 << 20
+"""The same where only the rows of some machine types are wanted."""
 
 
 NAMES = ["provider", "region", "instance_type", "accelerator_id", "accelerator_count"]
 """Columns of the price history that ``names_of`` lists."""
 
 
-def scan_types(tables: Tables, table: str, types: Collection[str]) -> pl.LazyFrame:
+def scan_types(
+    tables: Tables, table: str, types: Collection[str], columns: Sequence[str] = ()
+) -> pl.LazyFrame:
     """Scan the rows of some machine types. Of a release only files that may have them are read.
 
     Args:
         tables: a release, or frames made from one.
         table: one with the column instance_type.
         types: names; rows of other providers' machines with these names are given too.
+        columns: those to read, instance_type among them; all if none are named.
     """
     if isinstance(tables, Release):
-        return tables.scan_types(table, frozenset(types))
-    return tables.scan(table).filter(pl.col("instance_type").is_in(sorted(types)))
+        return tables.scan_types(table, frozenset(types), columns)
+    rows = tables.scan(table).filter(pl.col("instance_type").is_in(sorted(types)))
+    return rows.select(columns) if columns else rows
 
 
 def names_of(tables: Tables) -> pl.DataFrame:
@@ -75,7 +80,7 @@ class Release:
     def __init__(self, store: Store, version: str) -> None:
         self.store = store
         self._whole: dict[str, pl.DataFrame] = {}
-        self._of_types: dict[str, tuple[frozenset[str], pl.DataFrame]] = {}
+        self._of_types: dict[tuple[str, ...], tuple[frozenset[str], pl.DataFrame]] = {}
         self.version = self._latest() if version == "latest" else version
         self.release = read_manifest(store, self.version, is_latest=version == "latest")
 
@@ -159,50 +164,56 @@ class Release:
     @cached_property
     def names(self) -> pl.DataFrame:
         """Which machines have prices in which regions: see ``names_of``."""
-        key = layout.release_file(self.version, layout.NAMES)
+        return pl.read_parquet(self._small[layout.NAMES])
+
+    @cached_property
+    def _small(self) -> Mapping[str, bytes]:
+        """The names and the small tables, by the key of their file. They are one request."""
+        data = self._get(layout.SMALL)
+        try:
+            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+                files = {member.name: archive.extractfile(member) for member in archive}
+                return {name: file.read() for name, file in files.items() if file}
+        except tarfile.TarError as error:
+            file = self.store.uri(layout.release_file(self.version, layout.SMALL))
+            raise HwpricesError(f"{file} is damaged: {error}", DAMAGED) from None
+
+    def _get(self, file: str) -> bytes:
+        key = layout.release_file(self.version, file)
         self._check_place(key)
         data = self.store.get(key)
         if data is None:
             raise HwpricesError(f"{self.store.uri(key)} is missing", DAMAGED)
-        return pl.read_parquet(data)
+        return data
 
-    def fetch(self, *tables: str) -> None:
-        """Fetch small tables from an object store together; those in a folder are read there.
-
-        What is scanned later is in memory then.
-        """
-        if self.store.is_local:
-            return
-        small = [table for table in tables if table not in self._whole and self._is_small(table)]
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            names = pool.submit(lambda: self.names)
-            list(pool.map(self._fetch, small))
-            names.result()
-
-    def _is_small(self, table: str) -> bool:
+    def _is_whole(self, table: str, limit: int) -> bool:
+        """Return whether a table is read from memory: on an object store, if it is small."""
         entry = self.release.tables.get(table)
-        return entry is not None and len(entry.files) == 1 and entry.bytes <= WHOLE
+        is_one = entry is not None and len(entry.files) == 1 and entry.bytes <= limit
+        return not self.store.is_local and (table in self._whole or is_one)
 
     def _fetch(self, table: str) -> pl.DataFrame:
         """Read a small table from an object store, once."""
         if table not in self._whole:
             (file,) = self.release.tables[table].files
-            key = layout.release_file(self.version, file.key)
-            data = self.store.get(key)
-            if data is None:
-                raise HwpricesError(f"{self.store.uri(key)} is missing", DAMAGED)
+            data = self._small.get(file.key) or self._get(file.key)
             self._whole[table] = pl.read_parquet(data, hive_partitioning=False)
         return self._whole[table]
 
-    def scan_types(self, table: str, types: frozenset[str]) -> pl.LazyFrame:
+    def scan_types(
+        self, table: str, types: frozenset[str], columns: Sequence[str] = ()
+    ) -> pl.LazyFrame:
         """Scan the rows of some machine types; from an object store they are read at once, once."""
-        named = pl.col("instance_type").is_in(sorted(types))
-        if self.store.is_local or self._is_small(table):
-            return self._scan(table, types).filter(named)
-        known, rows = self._of_types.get(table, (frozenset[str](), None))
+        named, wanted = (
+            pl.col("instance_type").is_in(sorted(types)),
+            [pl.col(name) for name in columns] or [pl.all()],
+        )
+        if self.store.is_local or self._is_whole(table, WHOLE_FOR_TYPES):
+            return self._scan(table, types).filter(named).select(wanted)
+        known, rows = self._of_types.get((table, *columns), (frozenset[str](), None))
         if rows is None or not types <= known:
-            rows = self._scan(table, types).filter(named).collect()
-            self._of_types[table] = types, rows
+            rows = self._ranges(table, types).filter(named).select(wanted).collect()
+            self._of_types[table, *columns] = types, rows
         return rows.lazy().filter(named)
 
     def scan(self, table: str) -> pl.LazyFrame:
@@ -219,9 +230,12 @@ class Release:
         return self._scan(table)
 
     def _scan(self, table: str, types: Collection[str] | None = None) -> pl.LazyFrame:
-        files = self.files(table, types)
-        if not self.store.is_local and self._is_small(table):
+        if self._is_whole(table, WHOLE):
             return self._fetch(table).lazy()
+        return self._ranges(table, types)
+
+    def _ranges(self, table: str, types: Collection[str] | None) -> pl.LazyFrame:
+        files = self.files(table, types)
         return pl.scan_parquet(files, hive_partitioning=False, **scan_options(self.store.root))
 
 

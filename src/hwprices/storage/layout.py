@@ -61,6 +61,7 @@ backfilled_intervals = Key("backfilled/{provider}/intervals/{region}.parquet")
 
 # Releases
 DATABASE: Final = "hwprices.duckdb"
+SMALL: Final = "small.tar"  # the file NAMES and copies of small tables
 NAMES: Final = "names.parquet"
 NotesFile = Literal["notes.md", "notes.json"]
 NOTES: tuple[NotesFile, NotesFile] = ("notes.md", "notes.json")

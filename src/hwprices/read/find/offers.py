@@ -129,9 +129,13 @@ def run(
         columns = [*COLUMNS, *OVERLAY_COLUMNS]
     rows = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
     types = searching.types_of(dataset, search)
-    table = dataset.scan("offers") if types is None else scan_types(dataset, "offers", types)
-    carbon = table.select("provider", "region", "instance_type", "gco2e_per_hour")
     place = ["provider", "region", "instance_type"]
+    wanted = [*place, "gco2e_per_hour"]
+    carbon = (
+        dataset.scan("offers").select(wanted)
+        if types is None
+        else scan_types(dataset, "offers", types, wanted)
+    )
     offers = rows.join(carbon, on=place, how="left").select(columns).collect()
     ordered = searching.sort(offers, sort, descending=descending)
     notes = notes_of(dataset, search, ordered, ordered)

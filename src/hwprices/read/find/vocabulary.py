@@ -33,7 +33,6 @@ class ReleaseWords:
 
         ``tables``: those to read in place of its own.
         """
-        dataset.fetch("instance_types", "regions", "accelerators")
         titles = {name: entry.title for name, entry in dataset.release.providers.items()}
         return cls(tables or dataset, titles)
 
