@@ -7,10 +7,11 @@ show their model only one of the two. Both together are at most MAX_TOKENS.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from hwprices.read import citation
@@ -37,34 +38,37 @@ Figure = dict[str, Any]
 class Answer:
     """The results of a question, the best first.
 
-    ``lines`` has the text of each result; ``about``: values that hold for all; ``total``: how many
-    there are, of which ``results`` are the first.
+    ``line`` writes the text of a result; ``about``: values that hold for all; ``total``: how many
+    results there are, of which ``results`` are the first.
     """
 
     headline: str
     release: str
     results: Sequence[Figure]
-    lines: Sequence[str] = ()
+    line: Callable[[Figure], str]
     about: Mapping[str, Any] = field(default_factory=dict)
     not_covered: Sequence[str] = ()
     total: int = 0
 
+    @property
+    def more(self) -> int:
+        """How many results are left out."""
+        return max(self.total - len(self.results), 0)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values."""
-        more = max(self.total - len(self.results), 0)
         return {
             "release": self.release,
             **self.about,
             "results": list(self.results),
-            **({"more_results": more} if more else {}),
+            **({"more_results": self.more} if self.more else {}),
             "not_covered": list(self.not_covered),
         }
 
     def to_text(self) -> str:
         """Return the answer as lines of text."""
-        more = max(self.total - len(self.results), 0)
-        lines = [self.headline, *self.lines[: len(self.results)]]
-        lines += [f"and {more} more: narrow the question"] * (more > 0)
+        lines = [self.headline, *map(self.line, self.results)]
+        lines += [f"and {self.more} more: narrow the question"] * (self.more > 0)
         cited = [result["citation"] for result in self.results if "citation" in result]
         lines += [f"Citation of the first: {reference}" for reference in cited[:1]]
         lines += [f"Not covered: {sentence}" for sentence in self.not_covered]
@@ -76,6 +80,23 @@ class Answer:
         while tokens_of(answer) > max_tokens and len(answer.results) > 1:
             answer = replace(answer, results=answer.results[:-1])
         return answer
+
+
+def line(*parts: str) -> Callable[[Figure], str]:
+    """Make a function that writes a figure: each part whose values the figure has.
+
+    >>> line("{machine}", " in {region}", ": {price:.2f}")({"machine": "L4", "price": 0.7})
+    'L4: 0.70'
+    """
+
+    def write(figure: Figure) -> str:
+        return "".join(
+            part.format_map(figure)
+            for part in parts
+            if {name for _, name, _, _ in Formatter().parse(part) if name} <= figure.keys()
+        )
+
+    return write
 
 
 _PIECE = re.compile(r"[A-Za-z]+|\d+|\s+|[^\w\s]|\w")
@@ -101,11 +122,12 @@ def tokens_of(answer: Answer) -> int:
     return tokens_in(to_json(answer.to_dict())) + tokens_in(answer.to_text())
 
 
-def known(values: Mapping[str, Any]) -> Figure:
-    """Return the values that are known, decimals as numbers."""
+def known(values: Mapping[str, Any], *names: str) -> Figure:
+    """Return the values that are known, or of them those of some names; times as days."""
+    chosen = {name: values.get(name) for name in names} if names else values
     return {
-        name: number(value)
-        for name, value in values.items()
+        name: f"{value:%Y-%m-%d}" if isinstance(value, date) else number(value)
+        for name, value in chosen.items()
         if value is not None and value not in ([], "")
     }
 
@@ -118,30 +140,26 @@ def number(value: Any) -> Any:
 def age(seen: datetime) -> Figure:
     """Return when a price was seen, and how many days ago."""
     at = seen if seen.tzinfo else seen.replace(tzinfo=UTC)
-    return {"seen": f"{at:%Y-%m-%d}", "age_days": (datetime.now(UTC) - at).days}
+    return known({"seen": at, "age_days": (datetime.now(UTC) - at).days})
 
 
 def price_figure(row: Mapping[str, Any]) -> Figure:
     """Return a row of ``find`` or ``price`` as a figure, still without its age and citation."""
     count = row["accelerator_count"]
     devices = f"{plain(count)} x {row['accelerator_id'] or row['accelerator_kind']}"
-    usd = row["usd_per_hour"] if row["currency"] != "USD" else None
     each = round(row["effective_hourly"] / Decimal(count), 6) if count and count != 1 else None
     return known(
         {
             "price_per_hour": row["effective_hourly"],
             "currency": row["currency"],
-            "usd_per_hour": usd,
+            "usd_per_hour": row["usd_per_hour"] if row["currency"] != "USD" else None,
             "price_per_accelerator_hour": each,
             "machine": row["instance_type"],
-            "provider": row["provider"],
-            "region": row["region"],
-            "zone": row["zone"],
+            **known(row, "provider", "region", "zone"),
             "purchase": purchase(row),
             "system": system(row),
             "accelerators": devices if count else None,
-            "vcpus": row["vcpus"],
-            "memory_gib": row["memory_gib"],
+            **known(row, "vcpus", "memory_gib"),
             "upfront": row["upfront"] or None,
             "flags": list(row["flags"]),
             "stale": row["stale"] or None,
@@ -152,16 +170,15 @@ def price_figure(row: Mapping[str, Any]) -> Figure:
 
 def price_line(figure: Figure) -> str:
     """Write a price as a line of text."""
-    each = figure.get("price_per_accelerator_hour")
-    parts = [
-        f"{figure['price_per_hour']:.10g} {figure['currency']}/h"
-        + (f" ({each:.6g} per accelerator)" if each else ""),
-        f"{figure['machine']} ({figure['provider']} {figure.get('zone') or figure['region']})",
-        figure["purchase"],
-        figure["system"],
-        f"seen {figure['seen']}" + ", stale" * bool(figure.get("stale")),
-    ]
-    return ", ".join(parts)
+    place = figure.get("zone") or figure["region"]
+    return _PRICE_LINE({**figure, "place": place}) + ", stale" * bool(figure.get("stale"))
+
+
+_PRICE_LINE = line(
+    "{price_per_hour:.10g} {currency}/h",
+    " ({price_per_accelerator_hour:.6g} per accelerator)",
+    ", {machine} ({provider} {place}), {purchase}, {system}, seen {seen}",
+)
 
 
 def cited(dataset: "Release", figures: Sequence[Figure]) -> list[Figure]:
@@ -214,6 +231,30 @@ _OPTION = re.compile(r"--usd-per (\w+)=…(?: --usd-per (\w+)=…)*")
 def for_agents(sentence: str) -> str:
     """Write a sentence of the command line for tools: an exchange rate is an argument of theirs."""
     return _OPTION.sub(lambda found: f'usd_per {{"{found[1]}": …}}', sentence)
+
+
+def answer(
+    dataset: "Release",
+    headline: str,
+    figures: Sequence[Figure],
+    line: Callable[[Figure], str],
+    *,
+    providers: Iterable[str] = (),
+    notes: Iterable[str] = (),
+    about: Mapping[str, Any] | None = None,
+    total: int | None = None,
+) -> Answer:
+    """Make an answer: cite its prices, and list what it does not cover."""
+    count = len(figures) if total is None else total
+    return Answer(
+        headline,
+        dataset.version,
+        cited(dataset, figures),
+        line,
+        about or {},
+        not_covered(dataset, providers, notes),
+        count,
+    )
 
 
 def of_rows(count: int, noun: str, text: str, release: str) -> str:

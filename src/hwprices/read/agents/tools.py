@@ -1,8 +1,7 @@
 """The tools of the server, and how each answers. They read a release and change nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -15,9 +14,10 @@ from hwprices.read.agents.answer import (
     Answer,
     Figure,
     age,
+    answer,
     cited,
     known,
-    not_covered,
+    line,
     number,
     of_rows,
     price_figure,
@@ -48,40 +48,36 @@ SHOWN = 6
 MOST_MACHINES = 5
 """Machines side by side: more do not fit an answer."""
 
+Rates = Mapping[str, Any] | None
 
-def find(dataset: "Dataset", question: str, usd_per: Mapping[str, Any] | None = None) -> Answer:
+
+def find(dataset: "Dataset", question: str, usd_per: Rates = None) -> Answer:
     """Find offers."""
     found = offers.answer(dataset, question, usd_per=usd_per)
-    rows = found.rows.head(SHOWN)
-    results = cited(dataset, [price_figure(row) for row in rows.iter_rows(named=True)])
-    return Answer(
-        headline=of_rows(found.rows.height, "offer", question, dataset.version)
+    rows, search = found.rows, found.search
+    return answer(
+        dataset,
+        of_rows(rows.height, "offer", question, dataset.version)
         + ", the cheapest first"
-        + ", prices of the whole machine" * bool(results),
-        release=dataset.version,
-        results=results,
-        lines=[price_line(figure) for figure in results],
-        not_covered=not_covered(dataset, _asked_clouds(found.search), found.notes),
-        total=found.rows.height,
+        + ", prices of the whole machine" * bool(rows.height),
+        [price_figure(row) for row in rows.head(SHOWN).iter_rows(named=True)],
+        price_line,
+        providers={*search.providers} or {provider for provider, _ in search.machines or ()},
+        notes=found.notes,
+        total=rows.height,
     )
 
 
-def _asked_clouds(search: Search) -> set[str]:
-    """Return the clouds that a question is about; none for all."""
-    return {*search.providers} or {provider for provider, _ in search.machines or ()}
-
-
-def price(dataset: "Dataset", question: str, usd_per: Mapping[str, Any] | None = None) -> Answer:
+def price(dataset: "Dataset", question: str, usd_per: Rates = None) -> Answer:
     """Show what one machine type has and costs."""
     names = ReleaseWords.of(dataset)
     search = past.understand(names, question, EVERY_WAY)
     search = replace(search, usd_per=read_rates(usd_per or {}))
-    found = machine_answers.of_search(dataset, _one_machine(search, names, question), search)
+    found = machine_answers.of_search(dataset, _one_machine(search, question), search)
     real = machine_answers.real_prices(found.rows)
     usual = real.filter(searching.of_prices(Search())) if search.os == ANY else real
     shown = usual if usual.height else real
-    cheapest = _ways(shown)
-    results = cited(dataset, [_with_range(row) for row in cheapest.iter_rows(named=True)])
+    results = [_with_range(row) for row in _ways(shown).iter_rows(named=True)]
     notes = list(found.notes)
     if shown.height < real.height:
         notes.append(
@@ -90,27 +86,28 @@ def price(dataset: "Dataset", question: str, usd_per: Mapping[str, Any] | None =
         )
     unknown = found.rows.height - real.height
     notes += [f"{counted(unknown, 'price')} not known or placeholders."] * bool(unknown)
-    return Answer(
-        headline=of_rows(cheapest.height, "purchase option", question, dataset.version)
+    return answer(
+        dataset,
+        of_rows(len(results), "purchase option", question, dataset.version)
         + f" of {found.machine.instance_type}, each in its cheapest region",
-        release=dataset.version,
-        results=results,
-        lines=[price_line(figure) for figure in results],
+        results,
+        price_line,
+        providers=[found.machine.provider],
+        notes=notes,
         about={"specification": _specification(found.specification or {})},
-        not_covered=not_covered(dataset, [found.machine.provider], notes),
-        total=cheapest.height,
     )
 
 
 def _ways(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the cheapest price of each purchase option; on demand and spot first."""
-    cheapest = machine_answers.price_ranges(rows)
-    if cheapest.is_empty():
-        return rows.head(0)
-    ranges = cheapest.select("price_id", "regions", "highest", "saving")
+    if rows.is_empty():
+        return rows
+    ranges = machine_answers.price_ranges(rows)
+    joined = ranges.select("price_id", "regions", "highest", "saving").join(
+        rows, on="price_id", maintain_order="left"
+    )
     order = {"on_demand": 0, "spot": 1}
     place = pl.col("purchase_option").replace_strict(order, default=2)
-    joined = rows.join(ranges, on="price_id", maintain_order="left")
     return joined.sort(place, "effective_hourly", maintain_order=True).head(2 * SHOWN)
 
 
@@ -122,13 +119,12 @@ def _with_range(row: Mapping[str, Any]) -> Figure:
         "saving": None if row["saving"] is None else round(row["saving"], 3) or None,
         "break_even_utilisation": _rounded(row["break_even_utilisation"]),
     }
-    figure = price_figure(row)
-    for name in ("accelerators", "vcpus", "memory_gib"):
-        figure.pop(name, None)
+    of_machine = ("accelerators", "vcpus", "memory_gib")
+    figure = {name: value for name, value in price_figure(row).items() if name not in of_machine}
     return figure | known(more)
 
 
-def _one_machine(search: Search, names: ReleaseWords, question: str) -> NamedMachine:
+def _one_machine(search: Search, question: str) -> NamedMachine:
     """Return the machine type that a question is about.
 
     Raises:
@@ -150,36 +146,24 @@ def _one_machine(search: Search, names: ReleaseWords, question: str) -> NamedMac
     )
 
 
+OF_MACHINE = (
+    *("family", "arch", "vcpus", "memory_gib", "accelerator_count", "accelerator_memory_gib"),
+    *("accelerator_interconnect", "local_disk_gib", "network_gbps_max", "rdma"),
+)
+"""Columns of ``instance_types`` in the specification of a machine."""
+
+
 def _specification(row: Mapping[str, Any]) -> Figure:
-    """Return what a machine has."""
-    names = (
-        "family",
-        "arch",
-        "vcpus",
-        "memory_gib",
-        "accelerator_count",
-        "accelerator_memory_gib",
-        "accelerator_interconnect",
-        "local_disk_gib",
-        "network_gbps_max",
-        "rdma",
-    )
-    devices = [
-        device["accelerator_id"] or device["vendor_name"]
-        for device in row.get("accelerators") or []
-    ]
-    return known({**{name: row.get(name) for name in names}, "accelerators": devices})
+    devices = row.get("accelerators") or []
+    named = [device["accelerator_id"] or device["vendor_name"] for device in devices]
+    return known(row, *OF_MACHINE) | known({"accelerators": named})
 
 
 def compare(
-    dataset: "Dataset",
-    question: str,
-    equals: bool = False,
-    usd_per: Mapping[str, Any] | None = None,
+    dataset: "Dataset", question: str, equals: bool = False, usd_per: Rates = None
 ) -> Answer:
     """Compare machine types."""
-    names = ReleaseWords.of(dataset)
-    search = request.request(names, question, usd_per=usd_per)
+    search = request.request(ReleaseWords.of(dataset), question, usd_per=usd_per)
     machines = [NamedMachine(*pair) for pair in search.machines or ()]
     text = question.lower()
     machines.sort(key=lambda one: (text.find(one.instance_type.lower()), one.instance_type))
@@ -192,55 +176,41 @@ def compare(
     has_equals = equals or len(machines) == 1
     search = replace(search, machines=None, providers=frozenset())
     found = comparing.of_search(dataset, machines, search, equals=has_equals)
-    rows = found.rows.head(SHOWN).to_dicts()
-    results, lines = [], []
-    for row in rows:
-        results.append(_compared(dataset, row))
-        lines.append(_compared_line(results[-1]))
-    return Answer(
-        headline=of_rows(found.rows.height, "machine", question, dataset.version)
+    rows = found.rows.head(SHOWN)
+    return answer(
+        dataset,
+        of_rows(found.rows.height, "machine", question, dataset.version)
         + ", cheapest prices in USD per hour",
-        release=dataset.version,
-        results=results,
-        lines=lines,
-        not_covered=not_covered(dataset, [row["provider"] for row in rows], found.notes),
+        [_compared(dataset, row) for row in rows.iter_rows(named=True)],
+        _compared_line,
+        providers=rows["provider"],
+        notes=found.notes,
         total=found.rows.height,
     )
 
 
 def _compared(dataset: "Dataset", row: Mapping[str, Any]) -> Figure:
     """Return one machine of a comparison, with its cheapest prices as cited figures."""
-    prices = []
-    for name in comparing.PURCHASES:
-        if row[f"{name}_usd_per_hour"] is not None:
-            prices.append(
-                known(
-                    {
-                        "purchase": name,
-                        "price_per_hour": row[f"{name}_usd_per_hour"],
-                        "currency": "USD",
-                        "region": row[f"{name}_region"],
-                        "stale": row[f"{name}_stale"] or None,
-                        "price_id": row[f"{name}_price_id"],
-                    }
-                )
-            )
-    specification = {
-        name: row[name]
-        for name in ("arch", "vcpus", "memory_gib", "accelerator_id", "accelerator_count")
-    }
-    return {
-        "machine": row["instance_type"],
-        "provider": row["provider"],
-        **known(specification),
-        "prices": cited(dataset, prices),
-    }
+    prices = [
+        {
+            "purchase": name,
+            "price_per_hour": row[f"{name}_usd_per_hour"],
+            "currency": "USD",
+            "region": row[f"{name}_region"],
+            "stale": row[f"{name}_stale"] or None,
+            "price_id": row[f"{name}_price_id"],
+        }
+        for name in comparing.PURCHASES
+        if row[f"{name}_usd_per_hour"] is not None
+    ]
+    sizes = known(row, "arch", "vcpus", "memory_gib", "accelerator_id", "accelerator_count")
+    machine = {"machine": row["instance_type"], "provider": row["provider"]}
+    return {**machine, **sizes, "prices": cited(dataset, [*map(known, prices)])}
 
 
 def _compared_line(figure: Figure) -> str:
     prices = "; ".join(
-        f"{one['purchase']} {one['price_per_hour']:.10g} USD/h in {one['region']}"
-        for one in figure["prices"]
+        map(line("{purchase} {price_per_hour:.10g} USD/h in {region}"), figure["prices"])
     )
     return f"{figure['machine']} ({figure['provider']}): {prices or 'no price in USD'}"
 
@@ -251,34 +221,29 @@ def explain(dataset: "Dataset", price: str) -> Answer:
         return _rechecked(dataset, price)
     cite = citation.cite(dataset, price.strip())
     found = tracing.explain(dataset, tracing.find_prices(dataset, cite.price_id).row(0, named=True))
-    result = known(
-        {
-            "price_per_hour": cite.amount,
-            "currency": cite.currency,
-            "bought": cite.bought,
-            "arithmetic": found.arithmetic,
-            "flags": list(found.price["flags"]),
-            "stale": found.stale or None,
-            **age(cite.fetched_at),
-            "valid_from": citation.utc_text(cite.valid_from),
-            "price_id": cite.price_id,
-            "citation": cite.reference,
-        }
-    )
+    result = {
+        "price_per_hour": cite.amount,
+        "currency": cite.currency,
+        "bought": cite.bought,
+        "arithmetic": found.arithmetic,
+        "flags": list(found.price["flags"]),
+        "stale": found.stale or None,
+        "valid_from": citation.utc_text(cite.valid_from),
+        "price_id": cite.price_id,
+    }
     traces = [
         {"sku": trace.sku, "page": trace.page, "fields": dict(trace.fields[:MOST_FIELDS])}
         for trace in found.traces
         if trace.fields
     ]
-    missing = [] if traces else ["The vendor's line itself: its page is not kept here."]
-    return Answer(
-        headline=str(cite),
-        release=dataset.version,
-        results=[result],
-        lines=[found.arithmetic],
+    return answer(
+        dataset,
+        str(cite),
+        [known(result)],
+        line("{arithmetic}"),
+        providers=[cite.provider],
+        notes=[] if traces else ["The vendor's line itself: its page is not kept here."],
         about={"source_url": cite.url, "vendor_lines": traces[:MOST_TRACES]},
-        not_covered=not_covered(dataset, [cite.provider], missing),
-        total=1,
     )
 
 
@@ -287,44 +252,33 @@ MOST_FIELDS, MOST_TRACES = 8, 2
 
 def _rechecked(dataset: "Dataset", text: str) -> Answer:
     answers = dataset.recheck(text)[:SHOWN]
-    results = [known({**one.to_dict(), "reason": one.reason}) for one in answers]
+    results = [known({"status": one.status, "text": f"{one}", **one.to_dict()}) for one in answers]
     return Answer(
-        headline=f"{counted(len(answers), 'citation')} compared with release {dataset.version}",
-        release=dataset.version,
-        results=results,
-        lines=[str(one) for one in answers],
+        f"{counted(len(answers), 'citation')} compared with release {dataset.version}",
+        dataset.version,
+        results,
+        line("{text}"),
         not_covered=["The vendor was not asked: hwprices recheck --live does."],
-        total=len(answers),
     )
 
 
 def history(dataset: "Dataset", question: str) -> Answer:
     """List what prices were, and when."""
-    found = intervals.answer(dataset, question, USUAL)
-    rows = found.rows.filter(~pl.col("placeholder"))
-    series = [
-        one.sort("valid_from").to_dicts()
-        for one in rows.partition_by("price_id", maintain_order=True)
-    ]
-    last = Decimal("Infinity")
-    series.sort(
-        key=lambda one: (
-            -len({row["effective_hourly"] for row in one}),
-            last if one[-1]["effective_hourly"] is None else one[-1]["effective_hourly"],
-        )
-    )
-    results = cited(dataset, [_past(one) for one in series[:SHOWN]])
-    return Answer(
-        headline=of_rows(len(series), "price", question, dataset.version)
+    rows = intervals.answer(dataset, question, USUAL).rows.filter(~pl.col("placeholder"))
+    amount = pl.col("effective_hourly")
+    values, last = amount.n_unique(), amount.sort_by("valid_from").last()
+    order = [-values.cast(pl.Int64).over("price_id"), last.over("price_id")]
+    ranked = rows.sort(order, nulls_last=True, maintain_order=True)
+    series = ranked.partition_by("price_id", maintain_order=True)
+    shown = [one.sort("valid_from").to_dicts() for one in series[:SHOWN]]
+    return answer(
+        dataset,
+        of_rows(len(series), "price", question, dataset.version)
         + ", those that changed most often first",
-        release=dataset.version,
-        results=results,
-        lines=[_past_line(one) for one in results],
-        not_covered=not_covered(
-            dataset,
-            {row["provider"] for one in series[:SHOWN] for row in one},
-            [] if series else ["No release has had such a price."],
-        ),
+        [*map(_past, shown)],
+        _past_line,
+        providers=[one[0]["provider"] for one in shown],
+        notes=[] if series else ["No release has had such a price."],
         total=len(series),
     )
 
@@ -333,18 +287,16 @@ MOST_STEPS = 5
 """Intervals of one price, the last ones."""
 
 
-def _past(rows: Sequence[Mapping[str, Any]]) -> Figure:
+def _past(rows: list[dict[str, Any]]) -> Figure:
     now = rows[-1]
     is_current = now["valid_to"] is None and now["state"] == "current"
     steps = [
-        known(
-            {
-                "from": f"{row['valid_from']:%Y-%m-%d}",
-                "to": f"{row['valid_to']:%Y-%m-%d}" if row["valid_to"] else None,
-                "price_per_hour": row["effective_hourly"],
-                "why": row["start_reason"],
-            }
-        )
+        {
+            "from": row["valid_from"],
+            "to": row["valid_to"],
+            "price_per_hour": row["effective_hourly"],
+            "why": row["start_reason"],
+        }
         for row in rows[-MOST_STEPS:]
     ]
     return known(
@@ -352,12 +304,10 @@ def _past(rows: Sequence[Mapping[str, Any]]) -> Figure:
             "price_per_hour": now["effective_hourly"] if is_current else None,
             "currency": now["currency"],
             "machine": now["instance_type"],
-            "provider": now["provider"],
-            "region": now["region"],
-            "zone": now["zone"],
+            **known(now, "provider", "region", "zone"),
             "purchase": purchase(now),
             "system": system(now),
-            "intervals": steps,
+            "intervals": [*map(known, steps)],
             "state": None if is_current else now["state"],
             **age(now["observed_last"]),
             "price_id": now["price_id"],
@@ -365,73 +315,59 @@ def _past(rows: Sequence[Mapping[str, Any]]) -> Figure:
     )
 
 
+_PAST_LINE = line("{machine} ({provider} {region}), {purchase}, {currency}/h: ")
+
+
 def _past_line(figure: Figure) -> str:
-    steps = "; ".join(
+    steps = (
         f"{step['from']} to {step.get('to', 'now')}: {step.get('price_per_hour', 'not known')}"
         for step in figure["intervals"]
     )
-    return (
-        f"{figure['machine']} ({figure['provider']} {figure['region']}), {figure['purchase']},"
-        f" {figure['currency']}/h: {steps}"
-    )
+    return _PAST_LINE(figure) + "; ".join(steps)
 
 
 def recommend(dataset: "Dataset", model: str, **options: Any) -> Answer:
     """Rank machines for a model."""
+
+    def chosen(kind: Any) -> dict[str, Any]:
+        return {one.name: options[one.name] for one in fields(kind) if one.name in options}
+
     question = Question(
         model_parameters=model,
-        **{name: options[name] for name in _fields(Question) & set(options)},
-        serving=Serving(**{name: options[name] for name in _fields(Serving) & set(options)}),
-        limits=Limits(**{name: options[name] for name in _fields(Limits) & set(options)}),
+        **chosen(Question),
+        serving=Serving(**chosen(Serving)),
+        limits=Limits(**chosen(Limits)),
     )
     frame = dataset.recommend(question)
     ranked = frame.filter(pl.col("excluded").is_null())
-    rented = ranked.filter(where="cloud")
-    rows = [*rented.head(4).to_dicts(), *ranked.filter(where="local").head(2).to_dicts()]
-    results = cited(dataset, [_recommended(row) for row in rows])
-    notes = [*offers.sheet_notes(dataset, rented.head(4))] if rented.height else []
-    assumed = next((row["assumed"] for row in rows), "")
+    rented = ranked.filter(where="cloud").head(4)
+    rows = pl.concat([rented, ranked.filter(where="local").head(2)])
+    notes = [*offers.sheet_notes(dataset, rented)] if rented.height else []
+    assumed = rows["assumed"][0] if rows.height else ""
     left_out = frame.height - ranked.height
     notes += [f"{counted(left_out, 'machine')} left out: too small, too slow or without a price."]
     notes += ["Speeds that nobody measured are modeled: see basis; a range holds half of them."]
-    return Answer(
-        headline=of_rows(ranked.height, "machine", model, dataset.version)
+    return answer(
+        dataset,
+        of_rows(ranked.height, "machine", model, dataset.version)
         + f", the best first. Assumed: {assumed}",
-        release=dataset.version,
-        results=results,
-        lines=[_recommended_line(figure) for figure in results],
+        [_recommended(row) for row in rows.iter_rows(named=True)],
+        _recommended_line,
+        providers=[*map(str, rows["provider"])],
+        notes=notes,
         about={"assumed": assumed},
-        not_covered=not_covered(dataset, [str(row["provider"]) for row in rows], notes),
         total=ranked.height,
     )
 
 
-def _fields(kind: Any) -> set[str]:
-    return {one.name for one in fields(kind)} - {"serving", "limits", "model_parameters"}
-
-
 RANKED = (
-    "where",
-    "provider",
-    "region",
-    "machine",
-    "nodes",
-    "purchase_option",
-    "usd_per_million_tokens",
-    "usd_per_million_tokens_low",
-    "usd_per_million_input_tokens",
-    "usd_per_million_output_tokens",
-    "usd_per_thousand_samples",
-    "usd",
-    "hours",
-    "tokens_per_second_low",
-    "tokens_per_second_per_user",
-    "seconds_to_first_token",
-    "concurrency",
-    "gco2e_per_million_tokens",
-    "payback_hours",
-    "basis",
+    *("where", "provider", "region", "machine", "nodes", "purchase_option"),
+    *("usd_per_million_tokens", "usd_per_million_tokens_low", "usd_per_million_input_tokens"),
+    *("usd_per_million_output_tokens", "usd_per_thousand_samples", "usd", "hours"),
+    *("tokens_per_second_low", "tokens_per_second_per_user", "seconds_to_first_token"),
+    *("concurrency", "gco2e_per_million_tokens", "payback_hours", "basis"),
 )
+"""Columns of ``recommend`` that an answer has."""
 
 SIGNIFICANT = 4
 """Digits of computed figures."""
@@ -439,9 +375,8 @@ SIGNIFICANT = 4
 
 def _rounded(value: Any) -> Any:
     """Round a computed figure to SIGNIFICANT digits."""
-    if isinstance(value, float | Decimal):
-        return float(f"{float(value):.{SIGNIFICANT}g}")
-    return value
+    value = number(value)
+    return float(f"{value:.{SIGNIFICANT}g}") if isinstance(value, float) else value
 
 
 def _recommended(row: Mapping[str, Any]) -> Figure:
@@ -449,26 +384,28 @@ def _recommended(row: Mapping[str, Any]) -> Figure:
     if row["purchase_price_usd"] is not None:
         price = {
             "purchase_price_usd": row["purchase_price_usd"],
-            "price_of": f"{row['purchase_price_date']}",
+            "price_of": row["purchase_price_date"],
         }
     return known({**{name: _rounded(row[name]) for name in RANKED}, **price, "currency": "USD"})
 
 
+_COSTS = {
+    "usd_per_million_tokens": "{usd_per_million_tokens} USD per million tokens, ",
+    "usd_per_thousand_samples": "{usd_per_thousand_samples} USD per thousand samples, ",
+    "usd": "{usd} USD, ",
+}
+
+
 def _recommended_line(figure: Figure) -> str:
-    names = ("usd_per_million_tokens", "usd_per_thousand_samples", "usd")
-    costs = [
-        f"{figure[name]} {name.replace('usd', 'USD').replace('_', ' ')}"
-        for name in names
-        if name in figure
-    ]
-    price = (
-        f"{figure['price_per_hour']} USD/h, {figure['purchase_option']}"
-        if "price_per_hour" in figure
-        else f"{figure.get('purchase_price_usd', '?')} USD to buy"
-    )
-    where = " ".join(str(figure[name]) for name in ("provider", "region") if name in figure)
-    machine = f"{figure.get('nodes', 1)} x {figure['machine']}" + f" ({where})" * bool(where)
-    return f"{machine}: {', '.join([*costs[:1], price, figure['basis']])}"
+    cost = next((text for name, text in _COSTS.items() if name in figure), "")
+    where = " ".join(figure[name] for name in ("provider", "region") if name in figure)
+    return line(
+        "{nodes} x ",
+        "{machine}" + f" ({where})" * bool(where) + f": {cost}",
+        "{price_per_hour} USD/h, {purchase_option}",
+        "{purchase_price_usd} USD to buy",
+        ", {basis}",
+    )(figure)
 
 
 SOLD = ("on_demand", "spot")
@@ -493,37 +430,29 @@ def device(dataset: "Dataset", name: str) -> Answer:
         if one[f"{option}_offer"] and one[f"{option}_usd_per_hour"] is not None
     ]
     rows.sort(key=lambda one: one["price_per_device_hour"])
-    shown = rows[:SHOWN]
-    results = cited(dataset, _of_devices(dataset, shown))
     others = sorted({one["currency"] for one in sold if one["currency"]} - {"USD"})
     notes = [f"Prices in {', '.join(others)} are not converted: ask find for them."] * bool(others)
-    notes += list(row["missing"])[:3]
     unit = "vCPU" if row["type"] == "cpu" else "device"
-    return Answer(
-        headline=f"{row['name']} ({row['device_id']}), release {dataset.version}. {unit}"
-        f" prices in USD per hour, the cheapest of each cloud",
-        release=dataset.version,
-        results=results,
-        lines=[_device_line(figure, unit) for figure in results],
+    return answer(
+        dataset,
+        f"{row['name']} ({row['device_id']}), release {dataset.version}. {unit}"
+        " prices in USD per hour, the cheapest of each cloud",
+        _of_devices(dataset, rows[:SHOWN]),
+        line(
+            f"{{price_per_device_hour:.10g}} USD/h per {unit}: ",
+            "{machine} ({provider} {region}), {purchase_option}",
+            ", seen {seen}",
+        ),
+        providers=[one["provider"] for one in rows[:SHOWN]],
+        notes=[*notes, *row["missing"][:3]],
         about={"device": _described(row)},
-        not_covered=not_covered(dataset, [one["provider"] for one in shown], notes),
         total=len(rows),
     )
 
 
 DESCRIBED = (
-    "device_id",
-    "name",
-    "vendor",
-    "type",
-    "release_year",
-    "memory_gb",
-    "memory_bandwidth_gbs",
-    "power_w",
-    "power_basis",
-    "launch_price_usd",
-    "usd_per_year_basis",
-    "source_url",
+    *("device_id", "name", "vendor", "type", "release_year", "memory_gb", "memory_bandwidth_gbs"),
+    *("power_w", "power_basis", "launch_price_usd", "usd_per_year_basis", "source_url"),
     "confidence",
 )
 """Columns of ``device`` as their sources state them."""
@@ -541,40 +470,25 @@ def _described(row: Mapping[str, Any]) -> Figure:
         {"model": one["model"], "usd": _rounded(one["usd"]), "basis": one["basis"]}
         for one in (row["usd_per_million_tokens"] or [])[:2]
     ]
-    about = {name: row[name] for name in DESCRIBED}
     computed = {name: _rounded(row[name]) for name in COMPUTED}
-    return known({**about, **computed, "rates": rates, "usd_per_million_tokens": tokens})
+    lists = {"rates": rates, "usd_per_million_tokens": tokens}
+    return known(row, *DESCRIBED) | known({**computed, **lists})
 
 
-def _of_devices(dataset: "Dataset", rows: Sequence[Mapping[str, Any]]) -> list[Figure]:
+def _of_devices(dataset: "Dataset", rows: list[dict[str, Any]]) -> list[Figure]:
     """Return offers of a device as figures, each with the price of its machine."""
-    key = ("provider", "region", "machine")
-    columns = [f"{option}_{name}" for option in SOLD for name in ("usd_per_hour", "price_id")]
-    sold = dataset.scan("offers").rename({"instance_type": "machine"})
-    sold = sold.filter(
-        searching.pairs("machine", frozenset((r["provider"], r["machine"]) for r in rows))
-    )
-    offers = {
-        tuple(offer[name] for name in key): offer
-        for offer in sold.select(*key, *columns).collect().iter_rows(named=True)
-    }
+    machines = frozenset((row["provider"], row["machine"]) for row in rows)
+    sold = dataset.scan("offers").filter(searching.pairs("instance_type", machines)).collect()
     figures = []
     for row in rows:
-        offer, option = offers[tuple(row[name] for name in key)], row["purchase_option"]
+        of_row = {"provider": row["provider"], "region": row["region"]}
+        offer = sold.filter(instance_type=row["machine"], **of_row).row(0, named=True)
         price = {
-            "price_per_hour": offer[f"{option}_usd_per_hour"],
-            "price_id": offer[f"{option}_price_id"],
+            "price_per_hour": offer[f"{row['purchase_option']}_usd_per_hour"],
+            "price_id": offer[f"{row['purchase_option']}_price_id"],
         }
         figures.append(known({**row, "currency": "USD", **price}))
     return figures
-
-
-def _device_line(figure: Figure, unit: str) -> str:
-    return (
-        f"{figure['price_per_device_hour']:.10g} USD/h per {unit}: {figure['machine']}"
-        f" ({figure['provider']} {figure['region']}), {figure['purchase_option']},"
-        f" seen {figure.get('seen', '?')}"
-    )
 
 
 def coverage(dataset: "Dataset", question: str = "") -> Answer:
@@ -585,57 +499,40 @@ def coverage(dataset: "Dataset", question: str = "") -> Answer:
         regions = regions.filter(pl.col("provider").is_in(sorted(search.providers)))
     if search.regions is not None:
         regions = regions.filter(searching.pairs("region", search.regions))
-    few = bool(search.providers or search.regions is not None)
     priced = regions.filter(pl.col("prices") > 0)
+    few = bool(search.providers or search.regions is not None)
     rows = priced if few else overview.by_provider(regions)
-    results = [_covered(dataset, row) for row in rows.iter_rows(named=True)]
-    return Answer(
-        headline=f"{regions.height} regions known, {priced.height} with prices"
+    made = answer(
+        dataset,
+        f"{regions.height} regions known, {priced.height} with prices"
         + f" for {question!r}" * bool(question.strip())
         + f", release {dataset.version}",
-        release=dataset.version,
-        results=results,
-        lines=[_covered_line(figure) for figure in results],
-        not_covered=[
-            *not_covered(dataset, search.providers),
-            "Tax, storage, network traffic, support, negotiated discounts, free capacity.",
-        ],
-        total=len(results),
+        [_covered(dataset, row) for row in rows.iter_rows(named=True)],
+        _covered_line,
+        providers=search.providers,
     )
+    never = "Tax, storage, network traffic, support, negotiated discounts, free capacity."
+    return replace(made, not_covered=[*made.not_covered, never])
+
+
+COVERED = (
+    *("provider", "regions", "regions_with_prices", "region", "country", "machine_types"),
+    *("prices", "currencies", "observed_from", "observed_to"),
+)
+"""Columns of ``coverage``, by region or by provider."""
 
 
 def _covered(dataset: "Dataset", row: Mapping[str, Any]) -> Figure:
     entry = dataset.release.providers.get(row["provider"])
-    times = {
-        name: f"{row[name]:%Y-%m-%d}" if row[name] else None
-        for name in ("observed_from", "observed_to")
-    }
-    regions = {
-        "regions": row.get("regions"),
-        "regions_with_prices": row.get("regions_with_prices"),
-        "region": row.get("region"),
-        "country": row.get("country"),
-        "machine_types": row.get("machine_types"),
-    }
-    return known(
-        {
-            "provider": row["provider"],
-            **regions,
-            "prices": row["prices"],
-            "currencies": list(row["currencies"] or []),
-            **times,
-            "origin": "recording" if entry and entry.origin == "sample" else "live",
-            "price_sheet": (entry is not None and entry.price_sheet) or None,
-        }
-    )
+    origin = "recording" if entry and entry.origin == "sample" else "live"
+    sheet = (entry is not None and entry.price_sheet) or None
+    return known(row, *COVERED) | known({"origin": origin, "price_sheet": sheet})
 
 
 def _covered_line(figure: Figure) -> str:
-    where = figure.get("region") or (
-        f"{figure.get('regions_with_prices', 0)} of {figure.get('regions', 0)} regions"
-    )
-    seen = figure.get("observed_to", "never")
-    return f"{figure['provider']} {where}: {figure['prices']:,} prices, newest of {seen}"
+    place = "{region}" if "region" in figure else "{regions_with_prices} of {regions} regions"
+    parts = ("{provider} ", place, ": {prices:,} prices, newest of ")
+    return line(*parts)(figure) + str(figure.get("observed_to", "never"))
 
 
 SQL_MEMORY, SQL_SECONDS, SQL_ROWS = "2GB", 20.0, 40
@@ -666,22 +563,21 @@ def sql(dataset: "Dataset", query: str) -> Answer:
         for row in rows[:SQL_ROWS]
     ]
     more = [f"Rows after the first {SQL_ROWS}: count them, or use limit and offset."]
-    answer = Answer(
-        headline=f"{counted(len(results), 'row')}, release {dataset.version}",
-        release=dataset.version,
-        results=results,
-        lines=[to_json(row) for row in results],
+    made = Answer(
+        f"{counted(len(results), 'row')}, release {dataset.version}",
+        dataset.version,
+        results,
+        to_json,
         not_covered=[
             *more * (len(rows) > SQL_ROWS),
             "Placeholders and unknown prices are in the tables: see flags, price_reason.",
         ],
-        total=len(results),
     )
-    if tokens_of(answer.fitted()) > MAX_TOKENS:
+    if tokens_of(made.fitted()) > MAX_TOKENS:
         raise HwpricesError(
             f"a row is longer than an answer of {MAX_TOKENS:,} tokens", "Select fewer columns."
         )
-    return answer
+    return made
 
 
 ANSWERS: Mapping[str, Callable[..., Answer]] = {
