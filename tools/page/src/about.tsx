@@ -120,7 +120,7 @@ function Changes({ release }: { release: Release }) {
                 <th>Machine</th>
                 <th>Provider</th>
                 <th>Region</th>
-                <th>Bought as</th>
+                <th>Purchase option</th>
                 <th class="figure">Before, per hour</th>
                 <th class="figure">Now, per hour</th>
                 <th class="figure">Change</th>

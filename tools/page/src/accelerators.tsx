@@ -204,7 +204,7 @@ function SheetLine({ release, line, rows, show }: LineProps & { line: Line }) {
     <tr>
       <th scope="row">
         {line.heading}
-        {line.unit && <small>{line.unit}</small>}
+        {line.unit && <small> {line.unit}</small>}
       </th>
       {rows.map((row) => {
         const value = row[line.column];

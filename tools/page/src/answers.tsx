@@ -82,7 +82,7 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
     <section class="answer" aria-label="The answer">
       <h1 class="hidden">Recommend</h1>
       <p class="words" role="status">
-        {headline(release, of("cloud")[0])}
+        {headline(release, model.name, of("cloud")[0])}
       </p>
       <label class="field inline">
         <span>Model</span>
@@ -120,13 +120,13 @@ function rows({ answers }: Release, column: string, value: string): number[] {
   return [...codes.keys()].filter((row) => codes[row] === code);
 }
 
-function headline(release: Release, row: number | undefined): string {
-  if (row === undefined) return "No machine of this release serves it as assumed.";
+function headline(release: Release, model: string, row: number | undefined): string {
+  if (row === undefined) return `No machine of this release serves ${model} as assumed.`;
   const { answers } = release;
   const nodes = answers.column("nodes").number(row)!;
   const place = `${release.providerTitle(answers.column("provider").text(row))}, ${answers.column("region").text(row)}`;
   const speed = number(answers.column("tokens_per_second_per_user").number(row)!);
-  return `Serve it on ${nodes > 1 ? `${integer(nodes)} × ` : ""}${answers.column("machine").text(row)} (${place}): ${PRICE.text(release, row)} per 1M tokens at ${speed} tok/s per user.`;
+  return `Serve ${model} on ${nodes > 1 ? `${integer(nodes)} × ` : ""}${answers.column("machine").text(row)} (${place}): ${PRICE.text(release, row)} per 1M tokens at ${speed} tok/s per user.`;
 }
 
 interface ListProps {

@@ -99,13 +99,24 @@ export function Row({ release, line, shown, sorted, basis, selected, full, open,
         if (info.name === "instance_type") return <Name key={info.name} release={release} line={line} offer={offer} open={open} act={act} />;
         const classes = [info.kind !== "text" && "figure", info.name === sorted && "sorted"].filter(Boolean).join(" ");
         return (
-          <td key={info.name} class={classes || undefined} data-label={rows && info.name === "device" ? "Cheapest machine" : info.heading}>
+          <td
+            key={info.name}
+            class={classes || undefined}
+            data-label={rows && info.name === "device" ? "Cheapest machine" : info.heading}
+            data-unit={unitInCard(release, info, row, sorted, basis)}
+          >
             <Cell release={release} info={info} row={row} basis={basis} model={Boolean(rows)} />
           </td>
         );
       })}
     </tr>
   );
+}
+
+/** The unit of a figure where no heading has it; all prices have that of the one that is sorted by. */
+function unitInCard(release: Release, { name, kind, unit }: ColumnInfo, row: number, sorted: string, basis: Basis): string | undefined {
+  if (unit === "ratio" || (kind === "money" && name !== sorted) || !figures(release, name, basis).codes[row]) return undefined;
+  return unit.replace(/^(\$|USD)/, "") || undefined;
 }
 
 /** A line of a model is named by accelerator and cloud. */
@@ -174,7 +185,12 @@ function Cell({ release, info, row, basis, model }: CellProps) {
   if (info.name === "device") {
     const names = accelerators(release, row);
     if (!names) return <None why={value === null ? "The vendor does not describe this machine type." : "No GPU."} />;
-    return model ? <>{`${offers.column("instance_type").text(row)}, ${offers.column("region").text(row)}`}</> : <>{names}</>;
+    if (!model) return <>{names}</>;
+    return (
+      <>
+        {offers.column("instance_type").text(row)} <small class="muted">{offers.column("region").text(row)}</small>
+      </>
+    );
   }
   if (value === null || value === "") return <None why={whyNone(release, info, row)} />;
   if (info.name.endsWith("_option")) return <>{words(info.name, String(value))}</>;

@@ -81,13 +81,13 @@ export function OwnChart({ release, parameters, change }: ViewProps) {
             stroke: (line: Line) => color(rented.findIndex(({ heading }) => heading === line.name)),
             strokeWidth: 2,
           }),
+          Plot.line(curve.filter(({ usd: price }) => price <= top), { x: "use", y: "usd", stroke: OWNED, strokeWidth: 3 }),
           ...[-8, 12].map((dy, odd) =>
             Plot.text(
               rented.filter((_, position) => position % 2 === odd),
-              { x: 1, y: "usd", text: ({ heading, offer }: Rented) => `${heading}: ${offer}`, textAnchor: "end", dy },
+              { x: 1, y: "usd", text: ({ heading, offer }: Rented) => `${heading}: ${offer}`, textAnchor: "end", dy, stroke: "var(--paper)", strokeWidth: 4, fill: "var(--ink)" },
             ),
           ),
-          Plot.line(curve.filter(({ usd: price }) => price <= top), { x: "use", y: "usd", stroke: OWNED, strokeWidth: 3 }),
           Plot.ruleX([ownership.utilisation], { stroke: "var(--muted)", strokeDasharray: "3 3" }),
           Plot.dot([{ use: ownership.utilisation, usd: Math.min(now, top) }], {
             x: "use",

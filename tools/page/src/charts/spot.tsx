@@ -24,14 +24,14 @@ export function SpotChart({ release }: ViewProps) {
   const providers = release.providerIds.map((id) => release.providerTitle(id));
   const used = providers.filter((name) => ranges.some(({ provider }) => provider === name));
   const devices = [...new Set(ranges.map(({ device }) => device))];
-  const fill = ({ provider }: Range) => color(providers.indexOf(provider));
+  const fill = ({ provider }: Range) => color(used.indexOf(provider));
   return (
     <Chart
       title="Spot vs on-demand"
       headline={headline(ranges)}
       words={inWords(ranges)}
       inputs={[ranges]}
-      legend={used.map((label) => ({ label, color: color(providers.indexOf(label)) }))}
+      legend={used.map((label, position) => ({ label, color: color(position) }))}
       table={{
         headings: ["Accelerator", "Provider", "Lowest", "Median", "Highest", "Offers", "Flag"],
         rows: () => ranges.map(({ device, provider, low, middle, high, offers, flagged }) => [

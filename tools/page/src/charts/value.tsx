@@ -60,7 +60,7 @@ export function ValueChart({ release, parameters, change }: ViewProps) {
             title: ({ name, price, perWatt }: Point) =>
               `${name}\n${usd(price)} per PFLOPS and hour\n${number(perWatt)} TFLOPS/W`,
           }),
-          Plot.text(labelled(points, width), { x: "perWatt", y: "price", text: shortName, dx: 12, textAnchor: "start" }),
+          Plot.text(labelled(points, width), { x: "perWatt", y: "price", text: shortName, dx: 12, textAnchor: "start", stroke: "var(--paper)", strokeWidth: 4, fill: "var(--ink)" }),
         ],
       })}
     >
