@@ -121,7 +121,7 @@ function unitInCard(release: Release, { name, kind, unit }: ColumnInfo, row: num
 
 /** A line of a model is named by accelerator and cloud. */
 export function lineKey({ offers }: Release, row: number): string {
-  return ["device", "provider"].map((name) => offers.column(name).text(row)).join("|");
+  return offers.texts(row, "device", "provider").join("|");
 }
 
 interface NameProps {
@@ -251,8 +251,10 @@ export function accelerators(release: Release, row: number): string {
   return count === null ? name : `${number(count)} × ${name}`;
 }
 
+type Heading = Pick<ColumnInfo, "name" | "heading" | "unit" | "kind" | "description">;
+
 interface SortHeadingProps {
-  info: ColumnInfo;
+  info: Heading;
   direction: "ascending" | "descending" | null;
   sort: (sort: string) => void;
 }
@@ -273,6 +275,6 @@ export function SortHeading({ info, direction, sort }: SortHeadingProps) {
   );
 }
 
-export function help(info: ColumnInfo): string {
+export function help(info: Heading): string {
   return [info.description, info.unit && `Unit: ${info.unit}.`].filter(Boolean).join(" ");
 }

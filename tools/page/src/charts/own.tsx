@@ -3,12 +3,13 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
+import { Choose } from "../controls";
 import { cheapest, lowest } from "../cheapest";
 import { WAYS } from "../prices";
 import { integer, percent, usd } from "../format";
 import { breakEvenUse, ownedPerHour, type Machine } from "../ownership";
 import { seller, type Ownership, type Release } from "../release";
-import { Chart, color } from "./chart";
+import { Chart, color, TIP } from "./chart";
 
 interface Rented {
   heading: string;
@@ -94,22 +95,13 @@ export function OwnChart({ release, parameters, change }: ViewProps) {
             y: "usd",
             r: 6,
             fill: OWNED,
-            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            tip: TIP,
             title: () => `${percent(ownership.utilisation)} use\n${usd(now)} per hour of use`,
           }),
         ],
       })}
     >
-      <label class="field inline">
-        <span>Machine</span>
-        <select name="machine" value={choice.id} onChange={(event) => change({ machine: event.currentTarget.value })}>
-          {choices.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choose label="Machine" name="machine" value={choice.id} options={choices.map(({ id, name }) => [id, name])} set={(machine) => change({ machine })} />
       <div class="sliders">
         {SLIDERS.map(({ name, heading, min, max, step, text }) => (
           <label key={name}>

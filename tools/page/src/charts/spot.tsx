@@ -6,7 +6,7 @@ import type { ViewProps } from "../app";
 import { percent } from "../format";
 import { isSpotFlagged } from "../prices";
 import type { Release } from "../release";
-import { Chart, color } from "./chart";
+import { Chart, color, legendOf, TIP } from "./chart";
 
 interface Range {
   device: string;
@@ -31,7 +31,7 @@ export function SpotChart({ release }: ViewProps) {
       headline={headline(ranges)}
       words={inWords(ranges)}
       inputs={[ranges]}
-      legend={used.map((label, position) => ({ label, color: color(position) }))}
+      legend={legendOf(used)}
       table={{
         headings: ["Accelerator", "Provider", "Lowest", "Median", "Highest", "Offers", "Flag"],
         rows: () => ranges.map(({ device, provider, low, middle, high, offers, flagged }) => [
@@ -62,7 +62,7 @@ export function SpotChart({ release }: ViewProps) {
             stroke: fill,
             strokeWidth: 2,
             symbol: (range: Range) => (range.flagged ? "times" : "circle"),
-            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            tip: TIP,
             title: ({ device, provider, low, middle, high, offers, flagged }: Range) =>
               `${device}, ${provider}${flagged ? `\n⚑ ${FLAGGED}` : ""}\nmedian ${percent(middle)} of on demand\n${percent(low)} to ${percent(high)}, ${offers} offers`,
           }),
