@@ -245,11 +245,15 @@ def test_a_price_in_usd_goes_before_other_currencies(dataset: hwprices.Dataset) 
 
 def test_community_hosts_have_a_line_of_their_own(dataset: hwprices.Dataset, folder: Path) -> None:
     """RunPod asks 3.29 in its data centers; the 2.69 of community hosts is not a price of these."""
-    offers = dataset.offers.filter(provider="runpod").collect()
+    offers = dataset.offers.filter(accelerator_id="nvidia-h100-sxm5-80gb").collect()
     lines = [
-        (line["private_host"], line["prices"]["On-demand"]["amount"])
+        (line["provider"], line["private_host"], line["prices"]["On-demand"]["amount"])
         for line in pages.rental_prices(offers)
     ]
-    assert sorted(lines) == [(False, Decimal("3.29")), (True, Decimal("2.69"))]
+    assert lines == [
+        *(("runpod", False, Decimal("3.29")), ("aws", False, Decimal("6.88"))),
+        *(("gcp", False, Decimal("11.0612499878")), ("azure", False, Decimal("12.29"))),
+        ("runpod", True, Decimal("2.69")),
+    ]
     text = Page(folder / "accelerators" / "nvidia-h100-sxm5-80gb.html").text
     assert "RunPod community" in text

@@ -3,6 +3,7 @@
 import type { ViewProps } from "./app";
 import { day, daysBetween, integer, number, usd, words } from "./format";
 import type { Provider, Release, Row } from "./release";
+import { PlainTable } from "./sheet";
 
 export function About({ release }: ViewProps) {
   const { about } = release.facts;
@@ -21,27 +22,12 @@ export function About({ release }: ViewProps) {
         never converted.
       </p>
       <h2>How old the figures are</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Providers, scrollable">
-        <table class="plain-table">
-          <thead>
-            <tr>
-              <th>Provider</th>
-              <th>Source</th>
-              <th>Seen at the vendor</th>
-              <th class="figure">Age at release</th>
-              <th class="figure">Offers</th>
-              <th class="figure">Machines with offers</th>
-              <th class="figure">Regions with offers</th>
-              <th>Currencies</th>
-            </tr>
-          </thead>
-          <tbody>
-            {about.providers.map((provider) => (
-              <ProviderLine key={provider.id} provider={provider} created={about.created_at} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable
+        label="Providers"
+        headings={["Provider", "Source", "Seen at the vendor", "Age at release", "Offers", "Machines with offers", "Regions with offers", "Currencies"]}
+        figures={[3, 4, 5, 6]}
+        rows={about.providers.map((provider) => providerLine(provider, about.created_at))}
+      />
       <h2>What is missing, and why</h2>
       <Missing release={release} />
       <Changes release={release} />
@@ -70,29 +56,18 @@ export function About({ release }: ViewProps) {
   );
 }
 
-function ProviderLine({ provider, created }: { provider: Provider; created: string }) {
-  const { observed_from: from, observed_to: to } = provider;
-  return (
-    <tr>
-      <th scope="row">{provider.title}</th>
-      <td>
-        {provider.origin}
-        {provider.status === "kept" && `, kept from release ${provider.kept_from}`}
-      </td>
-      <td>
-        {day(from)}
-        {day(from) !== day(to) && ` to ${day(to)}`}
-      </td>
-      <td class="figure">{from ? `up to ${integer(daysBetween(from, created))} days` : ""}</td>
-      <td class="figure">{integer(provider.offers)}</td>
-      <td class="figure">{integer(provider.machines)}</td>
-      <td class="figure">
-        {integer(provider.regions)}
-        {provider.regions_listed > provider.regions && ` of ${integer(provider.regions_listed)}`}
-      </td>
-      <td>{provider.currencies.join(", ")}</td>
-    </tr>
-  );
+function providerLine(provider: Provider, created: string): string[] {
+  const { observed_from: from, observed_to: to, regions, regions_listed: listed } = provider;
+  return [
+    provider.title,
+    provider.status === "kept" ? `${provider.origin}, kept from release ${provider.kept_from}` : provider.origin,
+    day(from) === day(to) ? day(from) : `${day(from)} to ${day(to)}`,
+    from ? `up to ${integer(daysBetween(from, created))} days` : "",
+    integer(provider.offers),
+    integer(provider.machines),
+    listed > regions ? `${integer(regions)} of ${integer(listed)}` : integer(regions),
+    provider.currencies.join(", "),
+  ];
 }
 
 const CHANGES: Record<string, string> = {
@@ -113,36 +88,21 @@ function Changes({ release }: { release: Release }) {
         ))}
       </ul>
       {prices.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Prices that changed, scrollable">
-          <table class="plain-table">
-            <thead>
-              <tr>
-                <th>Machine</th>
-                <th>Provider</th>
-                <th>Region</th>
-                <th>Bought as</th>
-                <th class="figure">Before, per hour</th>
-                <th class="figure">Now, per hour</th>
-                <th class="figure">Change</th>
-                <th>What it is</th>
-              </tr>
-            </thead>
-            <tbody>
-              {prices.map((row, position) => (
-                <tr key={position}>
-                  <th scope="row">{String(row.instance_type)}</th>
-                  <td>{release.providerTitle(String(row.provider))}</td>
-                  <td>{String(row.region)}</td>
-                  <td>{bought(row)}</td>
-                  <td class="figure">{inCurrency(row.old_effective_hourly, row.currency)}</td>
-                  <td class="figure">{inCurrency(row.new_effective_hourly, row.currency)}</td>
-                  <td class="figure">{typeof row.change_percent === "number" && `${row.change_percent > 0 ? "+" : ""}${number(row.change_percent)} %`}</td>
-                  <td>{CHANGES[String(row.change)] ?? words("kind", String(row.change))}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable
+          label="Prices that changed"
+          headings={["Machine", "Provider", "Region", "Purchase option", "Before, per hour", "Now, per hour", "Change", "What it is"]}
+          figures={[4, 5, 6]}
+          rows={prices.map((row) => [
+            String(row.instance_type),
+            release.providerTitle(String(row.provider)),
+            String(row.region),
+            bought(row),
+            inCurrency(row.old_effective_hourly, row.currency),
+            inCurrency(row.new_effective_hourly, row.currency),
+            typeof row.change_percent === "number" ? `${row.change_percent > 0 ? "+" : ""}${number(row.change_percent)} %` : "",
+            CHANGES[String(row.change)] ?? words("kind", String(row.change)),
+          ])}
+        />
       )}
     </>
   );

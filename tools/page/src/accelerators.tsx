@@ -2,13 +2,15 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { ViewProps } from "./app";
-import { cheapest, cheapestOfCommunity, lowest, type Price } from "./cheapest";
+import { cheapest, cheapestRow, lowest, offersOf, type Price } from "./cheapest";
 import { flagOf, WAYS } from "./prices";
 import { integer, number, usd } from "./format";
 import { acceleratorPage } from "./links";
 import { offerKey, communityTitle, type Release, type Row } from "./release";
+import { Group, Sheet } from "./sheet";
 import { Figure, sourceLine, useSource, type Source } from "./source";
 import { list, listText } from "./state";
+import { SortHeading } from "./table";
 
 const MOST = 6;
 const FIRST_SHOWN = 5; // accelerators side by side when the address names none
@@ -26,7 +28,7 @@ const FORMATS = [
   ["int8", "INT8"],
 ] as const;
 
-const SHEET_LINES: Line[] = [
+const SHEET_LINES: { heading: string; column: string; unit?: string }[] = [
   { heading: "Maker", column: "vendor" },
   { heading: "Year", column: "release_year" },
   { heading: "Architecture", column: "architecture" },
@@ -38,12 +40,6 @@ const SHEET_LINES: Line[] = [
   { heading: "Interconnect bandwidth", column: "interconnect_gbs", unit: "GB/s" },
   { heading: "Power", column: "tdp_w", unit: "W" },
 ];
-
-interface Line {
-  heading: string;
-  column: string;
-  unit?: string;
-}
 
 /** Extra columns of the sheet with the source of one figure. */
 const OWN_SOURCE: Record<string, string> = {
@@ -80,86 +76,76 @@ export function Accelerators({ release, parameters, change }: ViewProps) {
         </label>
         <p>Up to six. Click a figure for its source.</p>
       </div>
-      <div class="scroll sheet" tabIndex={0} role="region" aria-label="Accelerators side by side, scrollable">
-        <table class="compare">
-          <caption class="hidden">Accelerators side by side</caption>
-          <thead>
-            <tr>
-              <td />
-              {rows.map((row) => (
-                <th key={row.accelerator_id} scope="col">
-                  <a href={acceleratorPage(String(row.accelerator_id))}>{String(row.name)}</a>
-                  <button
-                    type="button"
-                    class="plain"
-                    aria-label={`Remove ${String(row.name)}`}
-                    onClick={() => toggle(String(row.accelerator_id))}
-                  >
-                    Remove
-                  </button>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <Group heading="Device" columns={rows.length}>
-            {SHEET_LINES.map((line) => (
-              <SheetLine key={line.column} release={release} line={line} rows={rows} show={show} />
-            ))}
-          </Group>
-          <Group heading="Dense peak rates, TFLOPS (INT8: TOPS)" columns={rows.length}>
-            {FORMATS.map(([format, heading]) => (
-              <RateLine key={format} release={release} format={format} heading={heading} rows={rows} show={show} />
-            ))}
-          </Group>
-          <Group heading="Cheapest price, $/GPU-h" columns={rows.length}>
-            <PriceLines release={release} rows={rows} show={show} />
-          </Group>
-          <Group heading="$/PFLOPS-h, on-demand" columns={rows.length}>
-            {(["bf16", "fp8"] as const).map((format) => (
-              <PflopLine key={format} release={release} format={format} rows={rows} show={show} />
-            ))}
-          </Group>
-          <Group heading="$/1M tokens, from measurements" columns={rows.length}>
-            <TokenLines release={release} rows={rows} show={show} />
-          </Group>
-          <Group heading="MLPerf results per accelerator" columns={rows.length} folded>
-            <MeasuredLines release={release} rows={rows} show={show} />
-          </Group>
-        </table>
-      </div>
+      <Sheet
+        label="Accelerators side by side"
+        heads={rows.map((row) => ({ name: String(row.name), href: acceleratorPage(String(row.accelerator_id)), remove: () => toggle(String(row.accelerator_id)) }))}
+      >
+        {GROUPS.map(({ heading, lines, none, folded }) => (
+          <Group
+            key={heading}
+            heading={heading}
+            columns={rows.length}
+            folded={folded}
+            none={none}
+            lines={() => lines(release, rows).map((line) => <SheetLine key={`${line.heading} ${line.note}`} line={line} rows={rows} show={show} />)}
+          />
+        ))}
+      </Sheet>
       <All release={release} chosen={chosen} toggle={toggle} parameters={parameters} change={change} />
       {dialog}
     </section>
   );
 }
 
-interface GroupProps {
+/** A figure with its source, or what is there instead. */
+type Cell = Omit<Source, "title"> | string | null;
+
+interface Line {
   heading: string;
-  columns: number;
-  /** Whether its lines are shown on a click only. */
-  folded?: boolean;
-  children: preact.ComponentChildren;
+  note?: string;
+  /** What a figure is called, where the heading is not enough. */
+  title?: string;
+  cell: (row: Row) => Cell;
 }
 
-function Group({ heading, columns, folded, children }: GroupProps) {
-  const [open, setOpen] = useState(!folded);
+function SheetLine({ line: { heading, note, title, cell }, rows, show }: { line: Line; rows: Row[]; show: (source: Source) => void }) {
   return (
-    <tbody>
-      <tr class="group">
-        <th scope="rowgroup" colSpan={columns + 1}>
-          {folded ? (
-            <button type="button" class="plain" aria-expanded={open} onClick={() => setOpen(!open)}>
-              {open ? "▾" : "▸"} {heading}
-            </button>
-          ) : (
-            heading
-          )}
-        </th>
-      </tr>
-      {open && children}
-    </tbody>
+    <tr>
+      <th scope="row">
+        {heading}
+        {note && <small> {note}</small>}
+      </th>
+      {rows.map((row) => {
+        const own = cell(row);
+        return (
+          <td key={row.accelerator_id}>
+            {own !== null && typeof own === "object" ? (
+              <Figure source={{ ...own, title: `${String(row.name)}: ${title ?? heading}` }} show={show} />
+            ) : (
+              <span class="muted">{own ?? "–"}</span>
+            )}
+          </td>
+        );
+      })}
+    </tr>
   );
 }
+
+interface GroupOfLines {
+  heading: string;
+  lines: (release: Release, rows: Row[]) => Line[];
+  none?: string;
+  folded?: boolean;
+}
+
+const GROUPS: GroupOfLines[] = [
+  { heading: "Device", lines: deviceLines },
+  { heading: "Dense peak rates, TFLOPS (INT8: TOPS)", lines: rateLines },
+  { heading: "Cheapest price, $/GPU-h", lines: priceLines, none: "No cloud of this release sells one of them in USD." },
+  { heading: "$/PFLOPS-h, on-demand", lines: pflopLines },
+  { heading: "$/1M tokens, from measurements", lines: tokenLines, none: "No measurement of a machine that is sold." },
+  { heading: "MLPerf results per accelerator", lines: measuredLines, none: "No MLPerf result names one of them.", folded: true },
+];
 
 /** Those in the address; else, of the newer ones, those that the most clouds sell. */
 function chosenDevices(release: Release, text: string | undefined): string[] {
@@ -176,10 +162,6 @@ function chosenDevices(release: Release, text: string | undefined): string[] {
     .map((row) => String(row.accelerator_id));
 }
 
-function Dash() {
-  return <span class="muted">–</span>;
-}
-
 function rowSource(release: Release, row: Row, column: string): Source["lines"] {
   const described = release.facts.accelerator_columns[column];
   const own = OWN_SOURCE[column];
@@ -193,121 +175,54 @@ function rowSource(release: Release, row: Row, column: string): Source["lines"] 
   return row.notes ? [...lines, { term: "Notes", text: String(row.notes) }] : lines;
 }
 
-interface LineProps {
-  release: Release;
-  rows: Row[];
-  show: (source: Source) => void;
+function deviceLines(release: Release): Line[] {
+  return SHEET_LINES.map(({ heading, column, unit }) => ({
+    heading,
+    note: unit,
+    cell: (row) => {
+      const value = row[column];
+      if (value === undefined) return column === "tdp_w" && row.tdp_estimate_w ? `not published (estimate ${number(Number(row.tdp_estimate_w))})` : null;
+      const shown = typeof value === "number" && column !== "release_year" ? number(value) : String(value);
+      return { shown, value: `${shown} ${unit ?? ""}`.trim(), lines: rowSource(release, row, column) };
+    },
+  }));
 }
 
-function SheetLine({ release, line, rows, show }: LineProps & { line: Line }) {
-  return (
-    <tr>
-      <th scope="row">
-        {line.heading}
-        {line.unit && <small>{line.unit}</small>}
-      </th>
-      {rows.map((row) => {
-        const value = row[line.column];
-        if (value === undefined) return <td key={row.accelerator_id}>{missing(row, line.column)}</td>;
-        const isYear = line.column === "release_year";
-        const text = typeof value === "number" && !isYear ? number(value) : String(value);
-        const source = { title: `${String(row.name)}: ${line.heading}`, value: `${text} ${line.unit ?? ""}`.trim(), lines: rowSource(release, row, line.column) };
-        return (
-          <td key={row.accelerator_id}>
-            <Figure source={{ ...source, value: text }} show={() => show(source)} />
-          </td>
-        );
-      })}
-    </tr>
+function rateLines(release: Release): Line[] {
+  return FORMATS.map(([format, heading]) => ({
+    heading,
+    cell: (row) => {
+      const column = `${format}_dense_${format.startsWith("int") ? "tops" : "tflops"}`;
+      const value = row[column];
+      if (typeof value === "number") return { value: number(value), lines: rowSource(release, row, column) };
+      const support = row[`${format}_support`];
+      return support === "unsupported" ? "no" : support === "supported" ? "yes, rate not published" : null;
+    },
+  }));
+}
+
+function priceLines(release: Release, rows: Row[]): Line[] {
+  return release.providerIds.flatMap((provider) =>
+    [false, true].flatMap((community) => {
+      const title = release.providerTitle(provider);
+      const priceOf = (row: Row, column: string) => cheapest(release, community).get(String(row.accelerator_id))?.get(provider)?.get(column);
+      return WAYS.filter(({ column }) => rows.some((row) => priceOf(row, column))).map(({ column, heading }) => ({
+        heading: community ? communityTitle(title) : title,
+        note: heading,
+        title: heading,
+        cell: (row: Row) => {
+          const price = priceOf(row, column);
+          return price ? priceSource(release, column, price) : null;
+        },
+      }));
+    }),
   );
 }
 
-function missing(row: Row, column: string) {
-  if (column === "tdp_w" && row.tdp_estimate_w) {
-    return <span class="muted">not published (estimate {number(Number(row.tdp_estimate_w))})</span>;
-  }
-  return <Dash />;
-}
-
-function RateLine({ release, format, heading, rows, show }: LineProps & { format: string; heading: string }) {
-  const column = `${format}_dense_${format.startsWith("int") ? "tops" : "tflops"}`;
-  return (
-    <tr>
-      <th scope="row">{heading}</th>
-      {rows.map((row) => {
-        const value = row[column];
-        if (typeof value !== "number") {
-          const support = row[`${format}_support`];
-          return (
-            <td key={row.accelerator_id} class="muted">
-              {support === "unsupported" ? "no" : support === "supported" ? "yes, rate not published" : "–"}
-            </td>
-          );
-        }
-        const source = { title: `${String(row.name)}: ${heading}`, value: number(value), lines: rowSource(release, row, column) };
-        return (
-          <td key={row.accelerator_id}>
-            <Figure source={source} show={show} />
-          </td>
-        );
-      })}
-    </tr>
-  );
-}
-
-function PriceLines({ release, rows, show }: LineProps) {
-  const sellers = release.providerIds.flatMap((provider) => {
-    const title = release.providerTitle(provider);
-    return [
-      { provider, title, prices: cheapest(release) },
-      { provider, title: communityTitle(title), prices: cheapestOfCommunity(release) },
-    ];
-  });
-  const lines = sellers.flatMap((seller) =>
-    WAYS.map(({ column, heading }) => ({ ...seller, column, heading })).filter(({ provider, prices, column }) =>
-      rows.some((row) => prices.get(String(row.accelerator_id))?.get(provider)?.has(column)),
-    ),
-  );
-  if (lines.length === 0) return <Nothing columns={rows.length} text="No cloud of this release sells one of them in USD." />;
-  return (
-    <>
-      {lines.map(({ provider, title, prices, column, heading }) => (
-        <tr key={`${title} ${column}`}>
-          <th scope="row">
-            {title} <small>{heading}</small>
-          </th>
-          {rows.map((row) => {
-            const price = prices.get(String(row.accelerator_id))?.get(provider)?.get(column);
-            return (
-              <td key={row.accelerator_id}>
-                {price ? <PriceFigure release={release} row={row} heading={heading} price={price} show={show} /> : <Dash />}
-              </td>
-            );
-          })}
-        </tr>
-      ))}
-    </>
-  );
-}
-
-function offerLine(release: Release, row: number): Source["lines"][number] {
-  const text = ["provider", "region", "instance_type"].map((name) => release.offers.column(name).text(row));
-  return { term: "Offer", text: text.join(" · "), href: `#offers?${new URLSearchParams({ open: offerKey(release.offers, row) })}` };
-}
-
-interface PriceFigureProps {
-  release: Release;
-  row: Row;
-  heading: string;
-  price: Price;
-  show: (source: Source) => void;
-}
-
-function PriceFigure({ release, row, heading, price, show }: PriceFigureProps) {
+function priceSource(release: Release, column: string, price: Price): Cell {
   const count = release.offers.column("accelerator_count").number(price.row)!;
-  const flag = heading === WAYS[1].heading ? flagOf(release, price.row, WAYS[1].column) : "";
-  const source: Source = {
-    title: `${String(row.name)}: ${heading}`,
+  const flag = column === WAYS[1].column ? flagOf(release, price.row, column) : "";
+  return {
     value: `${usd(price.usd)}${flag && " ⚑"}`,
     lines: [
       ...(flag ? [{ term: "Flagged", text: flag }] : []),
@@ -316,41 +231,31 @@ function PriceFigure({ release, row, heading, price, show }: PriceFigureProps) {
       { term: "Which", text: "The cheapest in USD over all regions of this provider: Linux, shared tenancy." },
     ],
   };
-  return <Figure source={source} show={show} />;
 }
 
-function PflopLine({ release, format, rows, show }: LineProps & { format: "bf16" | "fp8" }) {
-  return (
-    <tr>
-      <th scope="row">{format.toUpperCase()}</th>
-      {rows.map((row) => {
-        const price = lowest(cheapest(release).get(String(row.accelerator_id)), WAYS[0].column);
-        const rate = row[`${format}_dense_tflops`];
-        if (!price || typeof rate !== "number" || rate === 0) {
-          return (
-            <td key={row.accelerator_id}>
-              <Dash />
-            </td>
-          );
-        }
-        const value = usd((price.usd / rate) * 1000);
-        const source = {
-          title: `${String(row.name)}: USD per ${format.toUpperCase()} PFLOPS and hour`,
-          value,
-          lines: [
-            { term: "How", text: `${usd(price.usd)} / ${number(rate)} TFLOPS × 1000, dense peak rate` },
-            offerLine(release, price.row),
-            sourceLine("Rate", String(row.source_url)),
-          ],
-        };
-        return (
-          <td key={row.accelerator_id}>
-            <Figure source={source} show={show} />
-          </td>
-        );
-      })}
-    </tr>
-  );
+function offerLine({ offers }: Release, row: number): Source["lines"][number] {
+  const text = offers.texts(row, "provider", "region", "instance_type").join(" · ");
+  return { term: "Offer", text, href: `#offers?${new URLSearchParams({ open: offerKey(offers, row) })}` };
+}
+
+function pflopLines(release: Release): Line[] {
+  return (["bf16", "fp8"] as const).map((format) => ({
+    heading: format.toUpperCase(),
+    title: `USD per ${format.toUpperCase()} PFLOPS and hour`,
+    cell: (row) => {
+      const price = lowest(cheapest(release).get(String(row.accelerator_id)), WAYS[0].column);
+      const rate = row[`${format}_dense_tflops`];
+      if (!price || typeof rate !== "number" || rate === 0) return null;
+      return {
+        value: usd((price.usd / rate) * 1000),
+        lines: [
+          { term: "How", text: `${usd(price.usd)} / ${number(rate)} TFLOPS × 1000, dense peak rate` },
+          offerLine(release, price.row),
+          sourceLine("Rate", String(row.source_url)),
+        ],
+      };
+    },
+  }));
 }
 
 const TOKENS = /^usd_per_million_tokens_(.+)$/;
@@ -358,60 +263,24 @@ const TOKENS = /^usd_per_million_tokens_(.+)$/;
 /** The lengths that such a price is for, in the description of its column. */
 const LENGTHS = /[\d,]+ tokens in, [\d,]+ out|lengths not known/;
 
-function TokenLines({ release, rows, show }: LineProps) {
-  const lowestOf = (row: Row, column: string) => lowestOffer(release, String(row.accelerator_id), column);
-  const columns = release.facts.columns.filter(
-    (info) => TOKENS.test(info.name) && rows.some((row) => lowestOf(row, info.name)),
-  );
-  if (columns.length === 0) return <Nothing columns={rows.length} text="No measurement of a machine that is sold." />;
-  return (
-    <>
-      {columns.map((info) => (
-        <tr key={info.name}>
-          <th scope="row">
-            {modelName(TOKENS.exec(info.name)![1]!)} <small>{LENGTHS.exec(info.description)?.[0]}</small>
-          </th>
-          {rows.map((row) => {
-            const price = lowestOf(row, info.name);
-            if (!price) {
-              return (
-                <td key={row.accelerator_id}>
-                  <Dash />
-                </td>
-              );
-            }
-            const source = {
-              title: `${String(row.name)}: ${info.heading}`,
-              value: usd(price.usd),
-              lines: [
-                { term: "How", text: info.description },
-                { term: "Measured by", text: release.offers.column("benchmark_rounds").text(price.row) },
-                offerLine(release, price.row),
-              ],
-            };
-            return (
-              <td key={row.accelerator_id}>
-                <Figure source={source} show={show} />
-              </td>
-            );
-          })}
-        </tr>
-      ))}
-    </>
-  );
-}
-
-function lowestOffer(release: Release, accelerator: string, name: string): Price | null {
-  const device = release.offers.column("accelerator_id");
-  const column = release.offers.column(name);
-  const code = device.code(accelerator);
-  let best: Price | null = null;
-  for (const row of code > 0 ? release.deviceRows : []) {
-    if (device.codes[row] !== code || release.isCommunity(row)) continue;
-    const usd = column.number(row);
-    if (usd !== null && (!best || usd < best.usd)) best = { usd, row };
-  }
-  return best;
+function tokenLines(release: Release, rows: Row[]): Line[] {
+  const lowestOf = (row: Row, name: string) => {
+    const own = offersOf(release, new Set([String(row.accelerator_id)])).filter((offer) => !release.isCommunity(offer));
+    return cheapestRow(release.offers.column(name), own);
+  };
+  return release.facts.columns
+    .filter(({ name }) => TOKENS.test(name) && rows.some((row) => lowestOf(row, name)))
+    .map((info) => ({
+      heading: modelName(TOKENS.exec(info.name)![1]!),
+      note: LENGTHS.exec(info.description)?.[0],
+      title: info.heading,
+      cell: (row) => {
+        const price = lowestOf(row, info.name);
+        if (!price) return null;
+        const measured = { term: "Measured by", text: release.offers.column("benchmark_rounds").text(price.row) };
+        return { value: usd(price.usd), lines: [{ term: "How", text: info.description }, measured, offerLine(release, price.row)] };
+      },
+    }));
 }
 
 function measuredSystem(result: Row): string {
@@ -428,70 +297,40 @@ function lengthsOf(result: Row): string {
   return `${integer(Number(result.input_tokens))} tokens in, ${integer(Number(result.output_tokens))} out`;
 }
 
-function MeasuredLines({ release, rows, show }: LineProps) {
+function measuredLines(release: Release, rows: Row[]): Line[] {
   const ids = new Set(rows.map((row) => row.accelerator_id));
   const own = release.facts.benchmarks.filter((result) => ids.has(result.accelerator_id));
   const kinds = Map.groupBy(own, (result) => `${modelName(String(result.model))}, ${String(result.scenario)}`);
-  if (kinds.size === 0) return <Nothing columns={rows.length} text="No MLPerf result names one of them." />;
-  return (
-    <>
-      {[...kinds].map(([kind, results]) => (
-        <tr key={kind}>
-          <th scope="row">
-            {kind} <small>{String(results[0]!.unit).replace(" per accelerator", "")}</small>
-          </th>
-          {rows.map((row) => {
-            const result = results.find((candidate) => candidate.accelerator_id === row.accelerator_id);
-            if (!result) {
-              return (
-                <td key={row.accelerator_id}>
-                  <Dash />
-                </td>
-              );
-            }
-            const source = {
-              title: `${String(row.name)}: ${kind}`,
-              value: number(Number(result.per_accelerator)),
-              lines: [
-                { term: "Unit", text: String(result.unit) },
-                { term: "System", text: measuredSystem(result) },
-                ...(result.input_tokens ? [{ term: "Lengths", text: lengthsOf(result) }] : []),
-                { term: "Round", text: `MLPerf ${String(result.round)}${result.official ? "" : ", not official"}` },
-                sourceLine("Source", String(result.source_url ?? "")),
-              ],
-            };
-            return (
-              <td key={row.accelerator_id}>
-                <Figure source={source} show={show} />
-              </td>
-            );
-          })}
-        </tr>
-      ))}
-    </>
-  );
+  return [...kinds].map(([heading, results]) => ({
+    heading,
+    note: String(results[0]!.unit).replace(" per accelerator", ""),
+    cell: (row) => {
+      const result = results.find((candidate) => candidate.accelerator_id === row.accelerator_id);
+      if (!result) return null;
+      return {
+        value: number(Number(result.per_accelerator)),
+        lines: [
+          { term: "Unit", text: String(result.unit) },
+          { term: "System", text: measuredSystem(result) },
+          ...(result.input_tokens ? [{ term: "Lengths", text: lengthsOf(result) }] : []),
+          { term: "Round", text: `MLPerf ${String(result.round)}${result.official ? "" : ", not official"}` },
+          sourceLine("Source", String(result.source_url ?? "")),
+        ],
+      };
+    },
+  }));
 }
 
-function Nothing({ columns, text }: { columns: number; text: string }) {
-  return (
-    <tr>
-      <td colSpan={columns + 1} class="muted">
-        {text}
-      </td>
-    </tr>
-  );
-}
-
-const LIST_COLUMNS: { heading: string; unit: string; value: (row: Row) => number | undefined }[] = [
-  { heading: "Year", unit: "", value: (row) => row.release_year as number | undefined },
-  { heading: "Memory", unit: "GB", value: (row) => row.memory_gb as number | undefined },
-  { heading: "Bandwidth", unit: "GB/s", value: (row) => row.memory_bandwidth_gbs as number | undefined },
-  { heading: "BF16", unit: "TFLOPS", value: (row) => row.bf16_dense_tflops as number | undefined },
-  { heading: "FP8", unit: "TFLOPS", value: (row) => row.fp8_dense_tflops as number | undefined },
-  { heading: "Power", unit: "W", value: (row) => row.tdp_w as number | undefined },
-  { heading: "On-demand from", unit: "USD/h", value: (row) => row.min_usd_per_accelerator_hour as number | undefined },
-  { heading: "Spot from", unit: "USD/h", value: (row) => row.min_spot_usd_per_accelerator_hour as number | undefined },
-];
+const LIST_COLUMNS = [
+  { heading: "Year", unit: "", column: "release_year" },
+  { heading: "Memory", unit: "GB", column: "memory_gb" },
+  { heading: "Bandwidth", unit: "GB/s", column: "memory_bandwidth_gbs" },
+  { heading: "BF16", unit: "TFLOPS", column: "bf16_dense_tflops" },
+  { heading: "FP8", unit: "TFLOPS", column: "fp8_dense_tflops" },
+  { heading: "Power", unit: "W", column: "tdp_w" },
+  { heading: "On-demand from", unit: "USD/h", column: "min_usd_per_accelerator_hour" },
+  { heading: "Spot from", unit: "USD/h", column: "min_spot_usd_per_accelerator_hour" },
+] as const;
 
 interface AllProps extends ViewProps {
   chosen: string[];
@@ -506,10 +345,10 @@ function All({ release, chosen, toggle, parameters, change }: AllProps) {
   const matching = release.facts.accelerators.filter((row) =>
     `${String(row.name)} ${String(row.vendor)} ${String(row.kind)}`.toLowerCase().includes(search.toLowerCase()),
   );
-  const value = LIST_COLUMNS[sort.position]!.value;
+  const { column } = LIST_COLUMNS[sort.position]!;
   const direction = sort.descending ? -1 : 1;
   const rows = matching.sort((one, other) => {
-    const [left, right] = [value(one), value(other)];
+    const [left, right] = [one[column] as number | undefined, other[column] as number | undefined];
     if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
     return (left - right) * direction;
   });
@@ -535,20 +374,14 @@ function All({ release, chosen, toggle, parameters, change }: AllProps) {
               </th>
               <th>Name</th>
               <th>Maker</th>
-              {LIST_COLUMNS.map(({ heading, unit }, position) => {
-                const isSorted = position === sort.position;
-                return (
-                  <th key={heading} class="figure" aria-sort={isSorted ? (sort.descending ? "descending" : "ascending") : undefined}>
-                    <button type="button" onClick={() => change({ sort: `${isSorted && !sort.descending ? "-" : ""}${heading}` })}>
-                      {heading}
-                      <span aria-hidden="true" class="arrow">
-                        {isSorted ? (sort.descending ? "▼" : "▲") : ""}
-                      </span>
-                      {unit && <small>{unit}</small>}
-                    </button>
-                  </th>
-                );
-              })}
+              {LIST_COLUMNS.map(({ heading, unit }, position) => (
+                <SortHeading
+                  key={heading}
+                  info={{ name: heading, heading, unit, kind: "number", description: "" }}
+                  direction={position === sort.position ? (sort.descending ? "descending" : "ascending") : null}
+                  sort={(next) => change({ sort: next })}
+                />
+              ))}
             </tr>
           </thead>
           <tbody>
@@ -568,9 +401,9 @@ function All({ release, chosen, toggle, parameters, change }: AllProps) {
                   <a href={acceleratorPage(String(row.accelerator_id))}>{String(row.name)}</a>
                 </th>
                 <td>{String(row.vendor)}</td>
-                {LIST_COLUMNS.map(({ heading, unit, value: figure }) => (
+                {LIST_COLUMNS.map(({ heading, unit, column: name }) => (
                   <td key={heading} class="figure">
-                    {listCell(figure(row), heading, unit)}
+                    {listCell(row[name] as number | undefined, heading, unit)}
                   </td>
                 ))}
               </tr>

@@ -1,6 +1,7 @@
 /** The view "Recommend": what `hwprices recommend` answers about models that many ask for. */
 
 import type { ViewProps } from "./app";
+import { Choose } from "./controls";
 import { estimate, integer, money, number, usd } from "./format";
 import { acceleratorPage, machinePage } from "./links";
 import { hoursOfUse } from "./ownership";
@@ -76,24 +77,14 @@ const BUYING: Column[] = [
 export function WhichMachine({ release, parameters, change }: ViewProps) {
   const models = release.facts.recommend;
   const model = models.find(({ model_id: id }) => id === parameters.model) ?? models[0]!;
-  const ofModel = rows(release, "model_id", model.model_id);
-  const of = (where: string) => ofModel.filter((row) => release.answers.column("where").text(row) === where);
+  const of = (where: string) => release.answers.where({ model_id: model.model_id, where });
   return (
     <section class="answer" aria-label="The answer">
       <h1 class="hidden">Recommend</h1>
       <p class="words" role="status">
-        {headline(release, of("cloud")[0])}
+        {headline(release, model.name, of("cloud")[0])}
       </p>
-      <label class="field inline">
-        <span>Model</span>
-        <select value={model.model_id} onChange={({ currentTarget }) => change({ model: currentTarget.value })}>
-          {models.map(({ model_id: id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choose label="Model" name="model" value={model.model_id} options={models.map(({ model_id: id, name }) => [id, name])} set={(id) => change({ model: id })} />
       <ul class="chips assumed" aria-label="Assumed">
         {model.assumed.split(/[,;] /).map((part) => (
           <li key={part}>{part}</li>
@@ -114,19 +105,13 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
   );
 }
 
-function rows({ answers }: Release, column: string, value: string): number[] {
-  const { codes } = answers.column(column);
-  const code = answers.column(column).code(value);
-  return [...codes.keys()].filter((row) => codes[row] === code);
-}
-
-function headline(release: Release, row: number | undefined): string {
-  if (row === undefined) return "No machine of this release serves it as assumed.";
+function headline(release: Release, model: string, row: number | undefined): string {
+  if (row === undefined) return `No machine of this release serves ${model} as assumed.`;
   const { answers } = release;
   const nodes = answers.column("nodes").number(row)!;
   const place = `${release.providerTitle(answers.column("provider").text(row))}, ${answers.column("region").text(row)}`;
   const speed = number(answers.column("tokens_per_second_per_user").number(row)!);
-  return `Serve it on ${nodes > 1 ? `${integer(nodes)} × ` : ""}${answers.column("machine").text(row)} (${place}): ${PRICE.text(release, row)} per 1M tokens at ${speed} tok/s per user.`;
+  return `Serve ${model} on ${nodes > 1 ? `${integer(nodes)} × ` : ""}${answers.column("machine").text(row)} (${place}): ${PRICE.text(release, row)} per 1M tokens at ${speed} tok/s per user.`;
 }
 
 interface ListProps {

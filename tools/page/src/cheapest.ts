@@ -3,7 +3,8 @@
  * hosts are apart, as in Python: the cheapest cloud offer is a data center's.
  */
 
-import { WAYS } from "./prices";
+import type { Column } from "./payload";
+import { perGpu, WAYS } from "./prices";
 import type { Release } from "./release";
 
 export interface Price {
@@ -14,70 +15,52 @@ export interface Price {
 
 export type ByProvider = Map<string, Map<string, Price>>;
 
-interface Cheapest {
-  dataCenters: Map<string, ByProvider>;
-  community: Map<string, ByProvider>;
-}
+const known = new WeakMap<Release, Map<string, ByProvider>[]>();
 
-const known = new WeakMap<Release, Cheapest>();
-
-/** By accelerator, provider and purchase option (every price column of offers). */
-export function cheapest(release: Release): Map<string, ByProvider> {
-  return both(release).dataCenters;
-}
-
-/** The same of machines of community hosts. */
-export function cheapestOfCommunity(release: Release): Map<string, ByProvider> {
-  return both(release).community;
-}
-
-function both(release: Release): Cheapest {
-  let result = known.get(release);
-  if (!result) {
-    const isCommunity = (row: number) => release.isCommunity(row);
-    result = {
-      dataCenters: compute(release, release.deviceRows.filter((row) => !isCommunity(row))),
-      community: compute(release, release.deviceRows.filter(isCommunity)),
-    };
-    known.set(release, result);
+/** By accelerator, provider and purchase option (the columns of WAYS): of data centers, or of community hosts. */
+export function cheapest(release: Release, community = false): Map<string, ByProvider> {
+  let both = known.get(release);
+  if (!both) {
+    both = [false, true].map((isCommunity) => compute(release, release.deviceRows.filter((row) => release.isCommunity(row) === isCommunity)));
+    known.set(release, both);
   }
-  return result;
+  return both[Number(community)]!;
 }
 
 function compute(release: Release, rows: readonly number[]): Map<string, ByProvider> {
-  const { offers } = release;
-  const [device, provider] = [offers.column("accelerator_id"), offers.column("provider")];
-  const count = offers.column("accelerator_count");
-  const ways = WAYS.map(({ column }) => offers.column(column));
-  const result = new Map<string, ByProvider>();
-  for (const row of rows) {
-    const devices = count.number(row);
-    if (!devices) continue;
-    const byProvider = entry(result, device.text(row), () => new Map());
-    const byWay = entry(byProvider, provider.text(row), () => new Map<string, Price>());
-    for (const way of ways) {
-      const price = way.number(row);
-      if (price === null) continue;
-      const best = byWay.get(way.name);
-      if (!best || price / devices < best.usd) byWay.set(way.name, { usd: price / devices, row });
-    }
-  }
-  return result;
+  const [device, provider] = [release.offers.column("accelerator_id"), release.offers.column("provider")];
+  const byWay = (own: number[]) =>
+    new Map(
+      WAYS.flatMap(({ column }) => {
+        const price = cheapestRow(perGpu(release, column), own);
+        return price ? [[column, price] as const] : [];
+      }),
+    );
+  const byProvider = (own: number[]) => new Map([...Map.groupBy(own, (row) => provider.text(row))].map(([id, of]) => [id, byWay(of)]));
+  return new Map([...Map.groupBy(rows, (row) => device.text(row))].map(([id, own]) => [id, byProvider(own)]));
 }
 
-function entry<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
+/** The lowest figure of a column in these rows. */
+export function cheapestRow(column: Column, rows: readonly number[]): Price | null {
+  const best = least(rows, (row) => column.codes[row] || Infinity); // values are in ascending order
+  return best !== undefined && column.codes[best] ? { usd: column.number(best)!, row: best } : null;
+}
+
+/** The first item with the lowest amount. */
+export function least<T>(items: Iterable<T>, amount: (item: T) => number): T | undefined {
+  let best: T | undefined;
+  let lowest = Infinity;
+  for (const item of items) {
+    const own = amount(item);
+    if (best === undefined || own < lowest) [best, lowest] = [item, own];
   }
-  return value;
+  return best;
 }
 
 /** The cheapest price of an accelerator over all providers. */
 export function lowest(byProvider: ByProvider | undefined, way: string): Price | null {
   const prices = [...(byProvider?.values() ?? [])].map((byWay) => byWay.get(way)).filter((price) => price !== undefined);
-  return prices.reduce<Price | null>((best, price) => (best && best.usd <= price.usd ? best : price), null);
+  return least(prices, ({ usd }) => usd) ?? null;
 }
 
 /** Rows of offers with an accelerator. */

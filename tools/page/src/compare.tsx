@@ -2,6 +2,7 @@
 
 import type { ViewProps } from "./app";
 import { withUnit } from "./format";
+import { Group, Sheet } from "./sheet";
 import { accelerators } from "./table";
 import { findOffer, ownPrice, seller, type ColumnInfo, type Release } from "./release";
 import { addressOf, list, listText } from "./state";
@@ -30,43 +31,18 @@ export function Compare({ release, parameters, change }: ViewProps) {
           Back to the table
         </a>
       </div>
-      <div class="scroll sheet" tabIndex={0} role="region" aria-label="Comparison, scrollable">
-        <table class="compare">
-          <caption class="hidden">Offers side by side</caption>
-          <thead>
-            <tr>
-              <td />
-              {rows.map((row, position) => (
-                <th key={row} scope="col">
-                  {release.offers.column("instance_type").text(row)}
-                  <small>
-                    {seller(release, row)}, {release.offers.column("region").text(row)}
-                  </small>
-                  <button
-                    type="button"
-                    class="plain"
-                    onClick={() => change({ offers: listText(keys.filter((_, other) => other !== position)) })}
-                  >
-                    Remove
-                  </button>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          {[...groups].map(([group, columns]) => (
-            <tbody key={group}>
-              <tr class="group">
-                <th scope="rowgroup" colSpan={rows.length + 1}>
-                  {group}
-                </th>
-              </tr>
-              {columns.map((info) => (
-                <Line key={info.name} release={release} info={info} rows={rows} />
-              ))}
-            </tbody>
-          ))}
-        </table>
-      </div>
+      <Sheet
+        label="Offers side by side"
+        heads={rows.map((row, position) => ({
+          name: release.offers.column("instance_type").text(row),
+          note: `${seller(release, row)}, ${release.offers.column("region").text(row)}`,
+          remove: () => change({ offers: listText(keys.filter((_, other) => other !== position)) }),
+        }))}
+      >
+        {[...groups].map(([group, columns]) => (
+          <Group key={group} heading={group} columns={rows.length} lines={() => columns.map((info) => <Line key={info.name} release={release} info={info} rows={rows} />)} />
+        ))}
+      </Sheet>
     </section>
   );
 }

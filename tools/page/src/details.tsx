@@ -241,18 +241,15 @@ const SPARK = { width: 220, height: 36 };
 /** The on-demand price per GPU from release to release. */
 function History({ release, row }: Pick<OfferProps, "release" | "row">) {
   const { history, offers } = release;
-  const names = ["provider", "region", "instance_type"];
-  const codes = names.map((name) => history?.column(name).code(offers.column(name).text(row)));
-  const steps: { usd: number; from: string }[] = [];
-  for (let step = 0; history && !codes.includes(0) && step < history.rows; step++) {
-    if (names.every((name, position) => history.column(name).codes[step] === codes[position])) {
-      steps.push({ usd: history.column("usd").number(step)!, from: history.column("valid_from").text(step) });
-    }
-  }
+  const [provider, region, type] = offers.texts(row, "provider", "region", "instance_type");
+  const steps = (history?.where({ provider: provider!, region: region!, instance_type: type! }) ?? []).map((step) => ({
+    usd: history!.column("usd").number(step)!,
+    from: history!.column("valid_from").text(step),
+  }));
   if (steps.length === 0) {
     return (
       <p class="muted">
-        First release with it. Past prices: <code>hwprices history {offers.column("instance_type").text(row)}</code>
+        First release with it. Past prices: <code>hwprices history {type}</code>
       </p>
     );
   }
@@ -274,15 +271,9 @@ function History({ release, row }: Pick<OfferProps, "release" | "row">) {
   );
 }
 
-function sameType(release: Release, row: number): number[] {
-  const { offers } = release;
-  const [provider, type] = [offers.column("provider"), offers.column("instance_type")];
-  const rows: number[] = [];
-  for (let other = 0; other < offers.rows; other++) {
-    const isSame = provider.codes[other] === provider.codes[row] && type.codes[other] === type.codes[row];
-    if (isSame && other !== row) rows.push(other);
-  }
-  return rows;
+function sameType({ offers }: Release, row: number): number[] {
+  const [provider, type] = offers.texts(row, "provider", "instance_type");
+  return offers.where({ provider: provider!, instance_type: type! }).filter((other) => other !== row);
 }
 
 const FIRST_GROUPS = ["Accelerators", "Machine"];

@@ -32,8 +32,10 @@ export function usd(value: number): string {
 
 /** A price that is computed from estimates: three digits matter. */
 export function estimate(value: number): string {
-  return usd(Number(value.toPrecision(3)));
+  return `$${ESTIMATE.format(value)}`;
 }
+
+const ESTIMATE = new Intl.NumberFormat("en-US", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 
 export function number(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 4;

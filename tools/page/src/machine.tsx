@@ -1,7 +1,7 @@
 /** The page of a machine type: its prices, and the way of each back to the vendor. */
 
 import { render, type ComponentChildren } from "preact";
-import { day, money, usd, words } from "./format";
+import { day, money, number, usd, words } from "./format";
 import { acceleratorPage, machineShard } from "./links";
 import { unzip } from "./payload";
 
@@ -88,7 +88,7 @@ function Page({ provider, name, machine }: { provider: string; name: string; mac
               <div key={heading} title={meaning}>
                 <dt>{heading}</dt>
                 <dd>
-                  {typeof value === "boolean" ? (value ? "yes" : "no") : typeof value === "number" ? value.toLocaleString("en-US") : value} {unit}
+                  {typeof value === "boolean" ? (value ? "yes" : "no") : typeof value === "number" ? number(value) : value} {unit}
                   {source && <small> ({link(source)})</small>}
                 </dd>
               </div>

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ViewProps } from "./app";
 import { Details } from "./details";
+import { Choose, Switch } from "./controls";
 import { saveOffers } from "./csv";
 import { CHOICES, find, PRICE, RANGES, sorted, sortOwnCurrency, type Found } from "./filter";
 import { choiceLabel, Filters } from "./filters";
@@ -204,56 +205,18 @@ interface TogglesProps {
 function Toggles({ release, basis, gpus, set }: TogglesProps) {
   const { offers } = release;
   const systems = Object.keys(SYSTEMS).filter((os) => os === "linux" || offers.has(`${os}:${OWN}`));
-  const others = release.options.filter(({ name }) => !WAYS.some(({ column }) => column === name));
+  const names: string[] = WAYS.map(({ column }) => column);
+  const others = release.options.map(({ name }) => name).filter((name) => !names.includes(name));
+  const options = [...names, ...others].map((name) => [name, headingOf(release, name)] as const);
+  if (basis.columns.length !== 1) options.unshift(["", basis.heading || "as asked"]);
   return (
     <div class="toggles">
       <Switch legend="Rows" name="rows" choices={{ gpus: "GPUs", machines: "All machines" }} value={gpus ? "gpus" : "machines"} set={(rows) => set({ rows, per: "" })} />
-      <label class="choose">
-        <span class="hidden">Purchase option</span>
-        <select name="option" value={basis.columns.length === 1 ? basis.columns[0] : ""} onChange={(event) => set({ option: event.currentTarget.value, sort: "" })}>
-          {basis.columns.length !== 1 && <option value="">{basis.heading || "as asked"}</option>}
-          {[...WAYS.map(({ column }) => column), ...others.map(({ name }) => name)].map((name) => (
-            <option key={name} value={name}>
-              {headingOf(release, name)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="choose">
-        <span class="hidden">Operating system</span>
-        <select name="os" value={basis.os} onChange={(event) => set({ os: event.currentTarget.value })}>
-          {systems.map((os) => (
-            <option key={os} value={os}>
-              {SYSTEMS[os]}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choose unlabelled label="Purchase option" name="option" value={basis.columns.length === 1 ? basis.columns[0]! : ""} options={options} set={(option) => set({ option, sort: "" })} />
+      <Choose unlabelled label="Operating system" name="os" value={basis.os} options={systems.map((os) => [os, SYSTEMS[os]!])} set={(os) => set({ os })} />
       <Switch legend="Price per" name="period" choices={Object.fromEntries(Object.keys(PERIODS).map((name) => [name, name]))} value={basis.period} set={(period) => set({ period: period === "hour" ? "" : period })} />
       <Switch legend="Price of" name="per" choices={{ gpu: "per GPU", machine: "per machine" }} value={basis.perGpu ? "gpu" : "machine"} set={(per) => set({ per })} />
     </div>
-  );
-}
-
-interface SwitchProps {
-  legend: string;
-  name: string;
-  choices: Record<string, string>;
-  value: string;
-  set: (value: string) => void;
-}
-
-function Switch({ legend, name, choices, value, set }: SwitchProps) {
-  return (
-    <fieldset class="switch">
-      <legend class="hidden">{legend}</legend>
-      {Object.entries(choices).map(([id, label]) => (
-        <label key={id}>
-          <input type="radio" name={name} value={id} checked={id === value} onChange={() => set(id)} />
-          <span>{label}</span>
-        </label>
-      ))}
-    </fieldset>
   );
 }
 

@@ -42,6 +42,20 @@ export class Table {
     return this.columns.has(name);
   }
 
+  /** The texts of a row in these columns. */
+  texts(row: number, ...names: string[]): string[] {
+    return names.map((name) => this.column(name).text(row));
+  }
+
+  /** The rows in which these columns have these values. */
+  where(values: Record<string, string>): number[] {
+    const tests = Object.entries(values).map(([name, value]) => [this.column(name).codes, this.column(name).code(value)] as const);
+    const rows: number[] = [];
+    if (tests.some(([, code]) => code === 0)) return rows;
+    for (let row = 0; row < this.rows; row++) if (tests.every(([codes, code]) => codes[row] === code)) rows.push(row);
+    return rows;
+  }
+
   /** The column of this name; one without any value where the release has none. */
   column(name: string): Column {
     let column = this.columns.get(name);

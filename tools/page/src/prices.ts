@@ -95,6 +95,11 @@ export function priceColumn(release: Release, names: readonly string[], { os, pe
   return column;
 }
 
+/** What one GPU costs for an hour, on Linux. */
+export function perGpu(release: Release, name: string): Column {
+  return priceColumn(release, [name], { os: LINUX, perGpu: true });
+}
+
 function compute({ offers }: Release, key: string, names: string[], perGpu: boolean): Column {
   const columns = names.map((name) => offers.column(name));
   const count = offers.column("accelerator_count");

@@ -166,7 +166,8 @@ export class Release {
 /** Who rents out the machine of an offer. */
 export function seller(release: Release, row: number): string {
   const { offers } = release;
-  return release.sellerTitle(offers.column("provider").text(row), offers.column("region").text(row));
+  const [provider, region] = offers.texts(row, "provider", "region");
+  return release.sellerTitle(provider!, region!);
 }
 
 /** What a provider's machines of community hosts are called. */
@@ -175,12 +176,8 @@ export function communityTitle(provider: string): string {
 }
 
 function communityRows(offers: Table, hosts: [string, string][]): Uint8Array {
-  const [provider, region] = [offers.column("provider"), offers.column("region")];
   const found = new Uint8Array(offers.rows);
-  for (const [host, place] of hosts) {
-    const [ofHost, ofPlace] = [provider.code(host), region.code(place)];
-    if (ofHost && ofPlace) for (let row = 0; row < offers.rows; row++) if (provider.codes[row] === ofHost && region.codes[row] === ofPlace) found[row] = 1;
-  }
+  for (const [provider, region] of hosts) for (const row of offers.where({ provider, region })) found[row] = 1;
   return found;
 }
 
@@ -192,17 +189,10 @@ export function ownPrice(offers: Table, row: number): string {
 
 /** An offer is named by the three columns of its key. */
 export function offerKey(offers: Table, row: number): string {
-  return ["provider", "region", "instance_type"].map((name) => offers.column(name).text(row)).join("|");
+  return offers.texts(row, "provider", "region", "instance_type").join("|");
 }
 
 export function findOffer(offers: Table, key: string): number | null {
   const [provider = "", region = "", ...type] = key.split("|");
-  const parts = [provider, region, type.join("|")];
-  const columns = ["provider", "region", "instance_type"].map((name) => offers.column(name));
-  const codes = columns.map((column, position) => column.code(parts[position]!));
-  if (codes.includes(0)) return null;
-  for (let row = 0; row < offers.rows; row++) {
-    if (columns.every((column, position) => column.codes[row] === codes[position])) return row;
-  }
-  return null;
+  return offers.where({ provider, region, instance_type: type.join("|") })[0] ?? null;
 }

@@ -6,6 +6,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 export interface Source {
   title: string;
   value: string;
+  /** The figure in a table, where its unit is elsewhere. */
+  shown?: string;
   lines: { term: string; text: string; href?: string }[];
 }
 
@@ -61,7 +63,7 @@ export function sourceLine(term: string, text: string): Source["lines"][number] 
 export function Figure({ source, show }: { source: Source; show: (source: Source) => void }) {
   return (
     <button type="button" class="figure-button" title="Where does this come from?" onClick={() => show(source)}>
-      {source.value}
+      {source.shown ?? source.value}
     </button>
   );
 }

@@ -99,7 +99,12 @@ export function Row({ release, line, shown, sorted, basis, selected, full, open,
         if (info.name === "instance_type") return <Name key={info.name} release={release} line={line} offer={offer} open={open} act={act} />;
         const classes = [info.kind !== "text" && "figure", info.name === sorted && "sorted"].filter(Boolean).join(" ");
         return (
-          <td key={info.name} class={classes || undefined} data-label={rows && info.name === "device" ? "Cheapest machine" : info.heading}>
+          <td
+            key={info.name}
+            class={classes || undefined}
+            data-label={rows && info.name === "device" ? "Cheapest machine" : info.heading}
+            data-unit={unitInCard(release, info, row, sorted, basis)}
+          >
             <Cell release={release} info={info} row={row} basis={basis} model={Boolean(rows)} />
           </td>
         );
@@ -108,9 +113,15 @@ export function Row({ release, line, shown, sorted, basis, selected, full, open,
   );
 }
 
+/** The unit of a figure where no heading has it; all prices have that of the one that is sorted by. */
+function unitInCard(release: Release, { name, kind, unit }: ColumnInfo, row: number, sorted: string, basis: Basis): string | undefined {
+  if (unit === "ratio" || (kind === "money" && name !== sorted) || !figures(release, name, basis).codes[row]) return undefined;
+  return unit.replace(/^(\$|USD)/, "") || undefined;
+}
+
 /** A line of a model is named by accelerator and cloud. */
 export function lineKey({ offers }: Release, row: number): string {
-  return ["device", "provider"].map((name) => offers.column(name).text(row)).join("|");
+  return offers.texts(row, "device", "provider").join("|");
 }
 
 interface NameProps {
@@ -174,7 +185,12 @@ function Cell({ release, info, row, basis, model }: CellProps) {
   if (info.name === "device") {
     const names = accelerators(release, row);
     if (!names) return <None why={value === null ? "The vendor does not describe this machine type." : "No GPU."} />;
-    return model ? <>{`${offers.column("instance_type").text(row)}, ${offers.column("region").text(row)}`}</> : <>{names}</>;
+    if (!model) return <>{names}</>;
+    return (
+      <>
+        {offers.column("instance_type").text(row)} <small class="muted">{offers.column("region").text(row)}</small>
+      </>
+    );
   }
   if (value === null || value === "") return <None why={whyNone(release, info, row)} />;
   if (info.name.endsWith("_option")) return <>{words(info.name, String(value))}</>;
@@ -235,8 +251,10 @@ export function accelerators(release: Release, row: number): string {
   return count === null ? name : `${number(count)} × ${name}`;
 }
 
+type Heading = Pick<ColumnInfo, "name" | "heading" | "unit" | "kind" | "description">;
+
 interface SortHeadingProps {
-  info: ColumnInfo;
+  info: Heading;
   direction: "ascending" | "descending" | null;
   sort: (sort: string) => void;
 }
@@ -257,6 +275,6 @@ export function SortHeading({ info, direction, sort }: SortHeadingProps) {
   );
 }
 
-export function help(info: ColumnInfo): string {
+export function help(info: Heading): string {
   return [info.description, info.unit && `Unit: ${info.unit}.`].filter(Boolean).join(" ");
 }

@@ -97,9 +97,7 @@ class Options(PastOptions, total=False):
     ]
     in_stock: Annotated[
         bool | None,
-        OptionFacts(
-            "Only machines that their vendor had in stock when it was asked (table stock)."
-        ),
+        OptionFacts("Only machines that their vendor had in stock when asked (table stock)."),
     ]
     usd_per: Annotated[
         Mapping[str, object] | None,

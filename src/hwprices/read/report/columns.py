@@ -179,6 +179,11 @@ def sheet_heading(name: str) -> str:
     return SHEET_HEADINGS.get(name) or HEADINGS.get(name) or words(name)
 
 
+def heading(column: str) -> str:
+    """Write the heading of a column of offers; a price has its purchase option's."""
+    return HEADINGS.get(column) or words(option_of(column) or column)
+
+
 def option_of(column: str) -> str | None:
     """Return the purchase option whose price a column of offers holds; None for other columns."""
     match = PRICE_COLUMN.match(column)
@@ -209,7 +214,7 @@ def _column(name: str, described: Mapping[str, Any], dtype: pl.DataType) -> Page
     code, months, payment = _purchase(option) if option else ("", 0, "")
     return PageColumn(
         name=name,
-        heading=HEADINGS.get(name) or words(option or name),
+        heading=heading(name),
         group="Prices" if option else _group(name),
         kind=kind,
         unit=unit,

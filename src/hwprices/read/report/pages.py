@@ -8,6 +8,7 @@ cheapest price of each purchase option, the vendor's own line.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -29,11 +30,11 @@ Machines = Literal["all", "accelerators"]
 
 LONGEST_NAME = 200  # characters of a file name; file systems allow 255 bytes
 
+ON_DEMAND = "on_demand_usd_per_hour"
+
 PRICE_HEADINGS = {
-    "on_demand_usd_per_hour": "On-demand",
-    "spot_usd_per_hour": "Spot",
-    "best_1y_usd_per_hour": "Best 1-year",
-    "best_3y_usd_per_hour": "Best 3-year",
+    name: columns.heading(name)
+    for name in (ON_DEMAND, "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour")
 }
 """The price columns that pages of accelerators have."""
 
@@ -253,9 +254,7 @@ class ReportPages:
             "facts": self._facts("instance_types", MACHINE, machine),
             "observed_at": machine.get("observed_at"),
             "corrections": machine.get("corrections") or [],
-            "options": [
-                (column, columns.words(columns.option_of(column) or "")) for column in options
-            ],
+            "options": [(column, columns.heading(column)) for column in options],
             "offers": payload.rows(offers.select("region", "country", "currency", *OWN, *options)),
             "journeys": journeys.facts,
         }
@@ -274,10 +273,11 @@ def rental_prices(offers: pl.DataFrame) -> list[dict[str, Any]]:
     one of its own for community hosts: ``provider``, ``private_host`` (whether it is
     of such machines), and ``prices`` with a price or None for each heading. A price has ``amount``
     for one accelerator and hour, ``currency``, ``region`` and ``instance_type``. It is in USD where
-    the provider has one in USD; otherwise on demand in the first other currency.
+    the provider has one in USD; otherwise on demand in the first other currency. Data centers come
+    first, then prices in USD, then low on-demand prices.
     """
     with_accelerators = offers.filter(pl.col("accelerator_count") > 0)
-    return [
+    lines = [
         {
             "provider": provider,
             "private_host": private_host,
@@ -289,12 +289,20 @@ def rental_prices(offers: pl.DataFrame) -> list[dict[str, Any]]:
             "provider", is_private_host().alias("private_host"), maintain_order=True
         )
     ]
+    return sorted(lines, key=_rank)
+
+
+def _rank(line: Mapping[str, Any]) -> tuple[bool, bool, bool, Decimal]:
+    price = line["prices"][PRICE_HEADINGS[ON_DEMAND]]
+    if price is None:
+        return line["private_host"], True, True, Decimal(0)
+    return line["private_host"], False, price["currency"] != "USD", price["amount"]
 
 
 def _cheapest(offers: pl.DataFrame, column: str) -> dict[str, Any] | None:
     """Choose the cheapest price in USD, else on demand in the currency of the offer, else None."""
     columns = [(column, pl.lit("USD"))]
-    if column == "on_demand_usd_per_hour":
+    if column == ON_DEMAND:
         columns.append(("on_demand_hourly", pl.col("currency")))
     for name, currency in columns:
         amount = formulas.divide(pl.col(name), pl.col("accelerator_count")).alias("amount")
@@ -310,7 +318,7 @@ def machine_types(offers: pl.DataFrame) -> list[dict[str, Any]]:
 
     ``amount`` is in ``currency``: in USD where there is such a price.
     """
-    usd, own = pl.col("on_demand_usd_per_hour"), pl.col("on_demand_hourly")
+    usd, own = pl.col(ON_DEMAND), pl.col("on_demand_hourly")
     currency = pl.when(usd.count() > 0).then(pl.lit("USD")).otherwise(pl.col("currency").min())
     return (
         offers.group_by("provider", "instance_type")

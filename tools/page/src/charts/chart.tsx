@@ -3,6 +3,7 @@
 import * as Plot from "@observablehq/plot";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { PlainTable } from "../sheet";
 
 export interface ChartProps {
   title: string;
@@ -82,29 +83,10 @@ function useNear(element: { readonly current: Element | null }): boolean {
 function Rows({ title, table }: Pick<ChartProps, "title" | "table">) {
   const rows = table.rows();
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={`${title}, as a table, scrollable`}>
-      <table class="plain-table">
-        <thead>
-          <tr>
-            {table.headings.map((heading) => (
-              <th key={heading}>{heading}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, MOST_ROWS).map((row, position) => (
-            <tr key={position}>
-              {row.map((value, column) => (
-                <td key={column} class={typeof value === "number" ? "figure" : undefined}>
-                  {value}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <>
+      <PlainTable label={`${title}, as a table`} headings={table.headings} rows={rows.slice(0, MOST_ROWS)} />
       {rows.length > MOST_ROWS && <p class="hint">and {rows.length - MOST_ROWS} more</p>}
-    </div>
+    </>
   );
 }
 
@@ -124,3 +106,11 @@ const COLORS = 10;
 export function color(position: number): string {
   return `var(--series-${(position % COLORS) + 1})`;
 }
+
+/** The legend of series that have the colours in order. */
+export function legendOf(labels: string[]): { label: string; color: string }[] {
+  return labels.map((label, position) => ({ label, color: color(position) }));
+}
+
+/** The box that tells what a dot is. */
+export const TIP = { fill: "var(--paper)", stroke: "var(--line)" };

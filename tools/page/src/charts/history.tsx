@@ -3,10 +3,12 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
+import { least } from "../cheapest";
+import { Choose } from "../controls";
 import { day, usd } from "../format";
 import type { Table } from "../payload";
 import type { Release } from "../release";
-import { Chart, color } from "./chart";
+import { Chart, color, legendOf, TIP } from "./chart";
 import { soldFamilies, type Family } from "./rent";
 
 interface Interval {
@@ -42,7 +44,7 @@ export function HistoryChart({ release, parameters, change, history }: ViewProps
       headline={headline(family, steps)}
       words={inWords(family, steps, restated.length)}
       inputs={[steps]}
-      legend={providers.map((label, position) => ({ label, color: color(position) }))}
+      legend={legendOf(providers)}
       table={{
         headings: ["Provider", "Since", "$/GPU-h", "Machine", "Region", "Why"],
         rows: () => steps.map((step) => [
@@ -68,23 +70,14 @@ export function HistoryChart({ release, parameters, change, history }: ViewProps
             y: "usd",
             r: 3.5,
             fill: stroke,
-            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            tip: TIP,
             title: (step: Step) =>
               `${usd(step.usd)}/h  ${step.provider}\n${step.machine}, ${step.region}\n${day(step.time.toISOString())}${step.restated ? "\nrestated: our reading changed" : ""}`,
           }),
         ],
       })}
     >
-      <label class="field inline">
-        <span>Accelerator</span>
-        <select name="device" value={family.id} onChange={(event) => change({ device: event.currentTarget.value })}>
-          {families.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choose label="Accelerator" name="device" value={family.id} options={families.map(({ id, name }) => [id, name])} set={(device) => change({ device })} />
     </Chart>
   );
 }
@@ -99,7 +92,7 @@ function stepsOf(release: Release, history: Table, family: Family): Step[] {
     for (const time of times.sort((one, other) => one - other)) {
       const valid = intervals.filter(({ from, to }) => from <= time && time < to);
       if (valid.length === 0) continue;
-      const best = valid.reduce((one, other) => (other.usd < one.usd ? other : one));
+      const best = least(valid, ({ usd: price }) => price)!;
       const before = steps[steps.length - 1];
       if (before && before.usd === best.usd && time !== now) continue;
       const restated = best.from === time && best.reason.includes("restated");

@@ -3,12 +3,13 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
+import { Choose } from "../controls";
 import { cheapest, lowest } from "../cheapest";
 import { WAYS } from "../prices";
 import { integer, percent, usd } from "../format";
 import { breakEvenUse, ownedPerHour, type Machine } from "../ownership";
 import { seller, type Ownership, type Release } from "../release";
-import { Chart, color } from "./chart";
+import { Chart, color, TIP } from "./chart";
 
 interface Rented {
   heading: string;
@@ -81,35 +82,26 @@ export function OwnChart({ release, parameters, change }: ViewProps) {
             stroke: (line: Line) => color(rented.findIndex(({ heading }) => heading === line.name)),
             strokeWidth: 2,
           }),
+          Plot.line(curve.filter(({ usd: price }) => price <= top), { x: "use", y: "usd", stroke: OWNED, strokeWidth: 3 }),
           ...[-8, 12].map((dy, odd) =>
             Plot.text(
               rented.filter((_, position) => position % 2 === odd),
-              { x: 1, y: "usd", text: ({ heading, offer }: Rented) => `${heading}: ${offer}`, textAnchor: "end", dy },
+              { x: 1, y: "usd", text: ({ heading, offer }: Rented) => `${heading}: ${offer}`, textAnchor: "end", dy, stroke: "var(--paper)", strokeWidth: 4, fill: "var(--ink)" },
             ),
           ),
-          Plot.line(curve.filter(({ usd: price }) => price <= top), { x: "use", y: "usd", stroke: OWNED, strokeWidth: 3 }),
           Plot.ruleX([ownership.utilisation], { stroke: "var(--muted)", strokeDasharray: "3 3" }),
           Plot.dot([{ use: ownership.utilisation, usd: Math.min(now, top) }], {
             x: "use",
             y: "usd",
             r: 6,
             fill: OWNED,
-            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            tip: TIP,
             title: () => `${percent(ownership.utilisation)} use\n${usd(now)} per hour of use`,
           }),
         ],
       })}
     >
-      <label class="field inline">
-        <span>Machine</span>
-        <select name="machine" value={choice.id} onChange={(event) => change({ machine: event.currentTarget.value })}>
-          {choices.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choose label="Machine" name="machine" value={choice.id} options={choices.map(({ id, name }) => [id, name])} set={(machine) => change({ machine })} />
       <div class="sliders">
         {SLIDERS.map(({ name, heading, min, max, step, text }) => (
           <label key={name}>

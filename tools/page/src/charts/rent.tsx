@@ -3,11 +3,12 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
-import { offersOf } from "../cheapest";
-import { WAYS } from "../prices";
+import { Choose } from "../controls";
+import { least, offersOf } from "../cheapest";
+import { perGpu, WAYS } from "../prices";
 import { BY_NAME, usd } from "../format";
 import { communityTitle, type Release } from "../release";
-import { Chart, color } from "./chart";
+import { Chart, color, TIP } from "./chart";
 
 interface Point {
   provider: string;
@@ -68,23 +69,14 @@ export function RentChart({ release, parameters, change }: ViewProps) {
             r: width < 500 ? 3.5 : 4.5,
             fill: (point: Point) => wayColor(point.way),
             fillOpacity: 0.55,
-            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            tip: TIP,
             title: ({ machine, region, provider, way, usd: price, device }: Point) =>
               `${usd(price)}/h  ${device}\n${machine}\n${provider}, ${region}\n${way}`,
           }),
         ],
       })}
     >
-      <label class="field inline">
-        <span>Accelerator</span>
-        <select name="device" value={family.id} onChange={(event) => change({ device: event.currentTarget.value })}>
-          {families.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choose label="Accelerator" name="device" value={family.id} options={families.map(({ id, name }) => [id, name])} set={(device) => change({ device })} />
     </Chart>
   );
 }
@@ -138,30 +130,19 @@ function common(one: string, other: string): string {
 }
 
 function pointsOf(release: Release, family: Family): Point[] {
-  const { offers } = release;
-  const text = (name: string, row: number) => offers.column(name).text(row);
-  const points: Point[] = [];
-  for (const row of offersOf(release, family.ids)) {
-    const count = offers.column("accelerator_count").number(row);
-    for (const { column, heading } of count ? WAYS : []) {
-      const price = offers.column(column).number(row);
-      if (price === null) continue;
-      points.push({
-        provider: release.sellerTitle(text("provider", row), text("region", row)),
-        way: heading,
-        usd: price / count!,
-        region: text("region", row),
-        machine: text("instance_type", row),
-        device: text("accelerator_name", row),
-      });
-    }
-  }
+  const points = offersOf(release, family.ids).flatMap((row) => {
+    const [provider, region, machine, device] = release.offers.texts(row, "provider", "region", "instance_type", "accelerator_name") as [string, string, string, string];
+    return WAYS.flatMap(({ column, heading }) => {
+      const price = perGpu(release, column).number(row);
+      return price === null ? [] : [{ provider: release.sellerTitle(provider, region), way: heading, usd: price, region, machine, device }];
+    });
+  });
   return points.length > MAX_POINTS ? cheapestOfRegion(points) : points;
 }
 
 function cheapestOfRegion(points: Point[]): Point[] {
   const groups = Map.groupBy(points, ({ provider, region, way }) => `${provider}|${region}|${way}`);
-  return [...groups.values()].map((group) => group.reduce((best, point) => (point.usd < best.usd ? point : best)));
+  return [...groups.values()].map((group) => least(group, ({ usd: price }) => price)!);
 }
 
 function inWords(family: Family, points: Point[]): string {
@@ -176,7 +157,8 @@ function inWords(family: Family, points: Point[]): string {
 }
 
 function headline({ name }: Family, points: Point[]): string {
-  const cheapest = (way: string) => points.filter((point) => point.way === way && !/community$/.test(point.provider)).reduce<Point | null>((best, point) => (best && best.usd <= point.usd ? best : point), null);
+  const cheapest = (way: string) =>
+    least(points.filter((point) => point.way === way && !/community$/.test(point.provider)), ({ usd: price }) => price);
   const [onDemand, spot] = [cheapest(WAYS[0].heading), cheapest(WAYS[1].heading)];
   const at = ({ usd: price, provider, region }: Point) => `${usd(price)} at ${provider}, ${region}`;
   if (!onDemand) return `No cloud of this release has an on-demand ${name}.`;

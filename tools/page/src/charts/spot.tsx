@@ -6,7 +6,7 @@ import type { ViewProps } from "../app";
 import { percent } from "../format";
 import { isSpotFlagged } from "../prices";
 import type { Release } from "../release";
-import { Chart, color } from "./chart";
+import { Chart, color, legendOf, TIP } from "./chart";
 
 interface Range {
   device: string;
@@ -24,14 +24,14 @@ export function SpotChart({ release }: ViewProps) {
   const providers = release.providerIds.map((id) => release.providerTitle(id));
   const used = providers.filter((name) => ranges.some(({ provider }) => provider === name));
   const devices = [...new Set(ranges.map(({ device }) => device))];
-  const fill = ({ provider }: Range) => color(providers.indexOf(provider));
+  const fill = ({ provider }: Range) => color(used.indexOf(provider));
   return (
     <Chart
       title="Spot vs on-demand"
       headline={headline(ranges)}
       words={inWords(ranges)}
       inputs={[ranges]}
-      legend={used.map((label) => ({ label, color: color(providers.indexOf(label)) }))}
+      legend={legendOf(used)}
       table={{
         headings: ["Accelerator", "Provider", "Lowest", "Median", "Highest", "Offers", "Flag"],
         rows: () => ranges.map(({ device, provider, low, middle, high, offers, flagged }) => [
@@ -62,7 +62,7 @@ export function SpotChart({ release }: ViewProps) {
             stroke: fill,
             strokeWidth: 2,
             symbol: (range: Range) => (range.flagged ? "times" : "circle"),
-            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            tip: TIP,
             title: ({ device, provider, low, middle, high, offers, flagged }: Range) =>
               `${device}, ${provider}${flagged ? `\n⚑ ${FLAGGED}` : ""}\nmedian ${percent(middle)} of on demand\n${percent(low)} to ${percent(high)}, ${offers} offers`,
           }),

@@ -3,11 +3,12 @@
 import * as Plot from "@observablehq/plot";
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../app";
+import { Switch } from "../controls";
 import { cheapest, lowest } from "../cheapest";
 import { WAYS } from "../prices";
 import { number, usd } from "../format";
 import type { Release } from "../release";
-import { Chart, color } from "./chart";
+import { Chart, color, legendOf, TIP } from "./chart";
 
 const FORMATS = { bf16: "BF16", fp16: "FP16", fp8: "FP8" } as const;
 type Format = keyof typeof FORMATS;
@@ -32,7 +33,7 @@ export function ValueChart({ release, parameters, change }: ViewProps) {
       headline={headline(points, FORMATS[format])}
       words={inWords(points, FORMATS[format])}
       inputs={[points]}
-      legend={makers.map((label, position) => ({ label, color: color(position) }))}
+      legend={legendOf(makers)}
       table={{
         headings: ["Accelerator", "Maker", "$/PFLOPS-h", "TFLOPS/W"],
         rows: () => [...points]
@@ -56,23 +57,15 @@ export function ValueChart({ release, parameters, change }: ViewProps) {
             y: "price",
             r: 5,
             fill: (point: Point) => color(makers.indexOf(point.maker)),
-            tip: { fill: "var(--paper)", stroke: "var(--line)" },
+            tip: TIP,
             title: ({ name, price, perWatt }: Point) =>
               `${name}\n${usd(price)} per PFLOPS and hour\n${number(perWatt)} TFLOPS/W`,
           }),
-          Plot.text(labelled(points, width), { x: "perWatt", y: "price", text: shortName, dx: 12, textAnchor: "start" }),
+          Plot.text(labelled(points, width), { x: "perWatt", y: "price", text: shortName, dx: 12, textAnchor: "start", stroke: "var(--paper)", strokeWidth: 4, fill: "var(--ink)" }),
         ],
       })}
     >
-      <fieldset class="field inline">
-        <legend>Number format</legend>
-        {Object.entries(FORMATS).map(([id, name]) => (
-          <label key={id}>
-            <input type="radio" name="format" value={id} checked={id === format} onChange={() => change({ format: id })} />{" "}
-            {name}
-          </label>
-        ))}
-      </fieldset>
+      <Switch legend="Number format" name="format" choices={FORMATS} value={format} set={(id) => change({ format: id })} />
     </Chart>
   );
 }
@@ -131,8 +124,8 @@ function headline(points: Point[], format: string): string {
 
 function inWords(points: Point[], format: string): string {
   if (points.length === 0) return `No accelerator of this release has a price, a dense ${format} rate and a published power.`;
-  const cheap = points.reduce((best, point) => (point.price < best.price ? point : best));
-  const frugal = points.reduce((best, point) => (point.perWatt > best.perWatt ? point : best));
+  const best = frontier(points);
+  const [cheap, frugal] = [best[0]!, best[best.length - 1]!];
   return (
     `The lower and the further right, the better. Of ${points.length} accelerators with a price, a dense rate and a` +
     ` published power, ${cheap.name} computes for the least money (${usd(cheap.price)} per PFLOPS and hour) and` +

@@ -86,7 +86,7 @@ export function RegionMap({ release, parameters, found, set }: MapProps) {
       </div>
       <p class="hint">
         A click chooses the regions of a place; the list of regions among the filters does the same.
-        {without.length > 0 && ` Without a place, because the provider names none: ${without.slice(0, 8).join(", ")}${without.length > 8 ? " …" : ""}.`}{" "}
+        {without.length > 0 && ` Without a place, because the provider names none: ${without.slice(0, 8).join(", ")}${without.length > 8 ? " …" : "."}`}{" "}
         Land: Natural Earth.
       </p>
     </section>
