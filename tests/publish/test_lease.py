@@ -99,6 +99,10 @@ def test_a_run_that_works_keeps_its_lease_and_others_say_whom_they_wait_for(
         thread = threading.Thread(target=enter)
         thread.start()
         assert not entered.wait(5)
+        deadline = time.monotonic() + 60
+        while len(said) < 4 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not entered.is_set()
         with locks.hold(Store(root), "gcp", "run-3", said.append):  # another provider's is free
             pass
     assert entered.wait(60)

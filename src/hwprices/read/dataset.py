@@ -469,7 +469,7 @@ class Dataset(Release):
 
         >>> open("sample").bill("no.csv")
         Traceback (most recent call last):
-        hwprices.errors.HwpricesError: there is no file no.csv. Give a file or a folder of parts.
+        hwprices.errors.HwpricesError: no.csv does not exist. Give a file or a folder of parts.
 
         Raises:
             HwpricesError: there is no bill, or a file is damaged; the line names file and line.
