@@ -49,8 +49,8 @@ TABLES_JUDGED = ("regions", "zones", "instance_types", "availability", "componen
 TOLERANCE: Mapping[str, tuple[float, float]] = {
     "hourly": (limits.SHARED_CUT, limits.SHARED_RISE),
     "price": (limits.SHARED_CUT, limits.SHARED_RISE),
-    "latitude": (0.98, 1.02),
-    "longitude": (0.98, 1.02),
+    "latitude": limits.COORDINATES,
+    "longitude": limits.COORDINATES,
 }
 """Factor by which a single figure may change unseen; others may not."""
 
@@ -232,11 +232,8 @@ def _new_types(releases: Releases) -> Iterator[pl.DataFrame]:
     kind = ("series", "component", "purchase_option", "term_months", "currency", "unit")
     regions = Reference("family", pl.col("value"), kind, "region", limits.REGION_RANGE, least=1)
     wrong = regions.refused(added, before)
-    is_wrong = pl.col("price_id").is_in(wrong["price_id"].implode())
-    most = is_wrong.mean().over("region") > limits.BESIDE
     is_new = ~pl.col("region").is_in(before["region"].unique().implode())
-    text = pl.lit("most SKUs of the region are held")
-    rest = refuse(added, "family", most & is_new & ~is_wrong, text)
+    rest = _others(added, wrong, is_new, "region")
     yield _refused_rows("component_prices", pl.concat([wrong, rest]))
     devices, apart = pl.when(pl.col("devices") > 0).then("devices"), "instance_type"
     levels = (
@@ -244,9 +241,24 @@ def _new_types(releases: Releases) -> Iterator[pl.DataFrame]:
         (devices / pl.col("vcpus"), ("family",), limits.FAMILY_DEVICES),
         (pl.col("accelerator_memory_gib") / devices, ("accelerator",), limits.DEVICE_MEMORY),
     )
-    for value, group, allowed in levels:
-        refused = Reference("family", value, group, apart, allowed, least=1).refused(rows, old)
-        yield _refused_rows("instance_types", refused).with_columns(instance_type="row")
+    wrong = pl.concat(
+        Reference("family", value, group, apart, allowed, least=1).refused(rows, old)
+        for value, group, allowed in levels
+    )
+    rest = _others(rows, wrong, pl.lit(True), "is_old")
+    yield _refused_rows("instance_types", pl.concat([wrong, rest])).with_columns(
+        instance_type="row"
+    )
+
+
+def _others(added: pl.DataFrame, wrong: pl.DataFrame, where: pl.Expr, by: str) -> pl.DataFrame:
+    """Refuse the other new rows of a group of which most are refused, such as one without memory."""
+    is_wrong = pl.col("price_id").is_in(wrong["price_id"].implode())
+    most = (is_wrong.mean().over(by) > limits.BESIDE) & (
+        is_wrong.sum().over(by) >= limits.BESIDE_ROWS
+    )
+    text = pl.lit("most rows that are new with it are held")
+    return refuse(added, "family", most & where & ~is_wrong, text)
 
 
 def _refused_rows(table: str, refused: pl.DataFrame) -> pl.DataFrame:
