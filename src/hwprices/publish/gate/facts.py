@@ -252,7 +252,7 @@ def _new_types(releases: Releases) -> Iterator[pl.DataFrame]:
 
 
 def _others(added: pl.DataFrame, wrong: pl.DataFrame, where: pl.Expr, by: str) -> pl.DataFrame:
-    """Refuse the other new rows of a group of which most are refused, such as one without memory."""
+    """Refuse the other new rows of a group of which most are refused."""
     is_wrong = pl.col("price_id").is_in(wrong["price_id"].implode())
     most = (is_wrong.mean().over(by) > limits.BESIDE) & (
         is_wrong.sum().over(by) >= limits.BESIDE_ROWS

@@ -99,7 +99,8 @@ DEVICE_RANGE = (0.5, 1.7)
 """Per accelerator, against other types that have it: 99.2 % of 369 are inside."""
 
 CLOUDS_RANGE = (0.6, 1.6)
-"""Per accelerator, against other clouds: 91 % of 289 are inside; the others are held only if they moved."""
+"""Per accelerator, against other clouds: 91 % of 289 are inside; the others
+are held only if they moved."""
 
 FAMILY_MEMORY, FAMILY_DEVICES, DEVICE_MEMORY = (0.5, 4.1), (0.6, 1.7), (0.9, 1.1)
 """Memory and devices per vCPU in a family, memory per device of a kind: 99.9 % of 3,714, 91 % of
@@ -118,7 +119,8 @@ ALONE, APART = 1.2, 1.1
 machine stays. Families move by up to a tenth on the hundred ordinary days."""
 
 NEAR = (0.1, 0.3)
-"""Siblings whose moves differ by less than the first, or by that share, moved the same way: estimates."""
+"""Siblings whose moves differ by less than the first, or by that share of the move, moved the same
+way: estimates."""
 
 SIBLINGS_SHARE = 0.5
 """Of the siblings: a majority."""
