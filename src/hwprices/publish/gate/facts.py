@@ -78,17 +78,14 @@ def skus(cells: pl.DataFrame, releases: Releases) -> pl.Series:
 
 def of_parts(wrong: pl.DataFrame) -> pl.DataFrame:
     """List the parts of prices that have not changed themselves."""
-    return wrong.select(
-        "reference",
-        row="price_id",
-        table=pl.lit("price_components"),
-        field=pl.lit("*"),
-        published_value=pl.lit("listed"),
-        new_value=pl.lit("changed"),
-        reason=pl.lit("parts"),
-        region=pl.lit(None, pl.String),
-        instance_type=pl.lit(None, pl.String),
-    )
+    cells = _lost_cells(_nowhere(wrong), "parts", pl.col("reference"))
+    return cells.with_columns(table=pl.lit("price_components"), new_value=pl.lit("changed"))
+
+
+def _nowhere(prices: pl.DataFrame) -> pl.DataFrame:
+    """Name prices as ``row``; their parts have no region and machine type."""
+    none = pl.lit(None, pl.String)
+    return prices.with_columns(row="price_id", region=none, instance_type=none)
 
 
 def found(releases: Releases) -> pl.DataFrame:
@@ -198,18 +195,10 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
         return
     priced = releases.new.table(PRICES).filter(pl.col("basis") != "listed").select("price_id")
     gone = old.unique().join(new, on="price_id", how="anti").join(priced, on="price_id", how="semi")
-    lost = gone.select(row="price_id").collect(engine="streaming")
+    lost = gone.select("price_id").collect(engine="streaming")
     text = pl.lit(f"{total - now:,} of {total:,} rows are gone")
     if lost.height >= limits.FACTS_LEAST:
-        none = pl.lit(None, pl.String)
-        yield lost.with_columns(
-            *(none.alias(name) for name in ("region", "instance_type", "new_value")),
-            table=pl.lit(table),
-            field=pl.lit("*"),
-            published_value=pl.lit("listed"),
-            reason=pl.lit("emptied"),
-            reference=text,
-        )
+        yield _lost_cells(_nowhere(lost), "emptied", text).with_columns(table=pl.lit(table))
 
 
 def _new_types(releases: Releases) -> Iterator[pl.DataFrame]:
