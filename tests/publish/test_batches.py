@@ -52,3 +52,5 @@ def test_what_fails_in_a_batch_is_raised() -> None:
 def test_regions_are_packed_in_their_order_up_to_a_number_of_rows() -> None:
     counts = {"c": 9, "a": 3, "b": 2, "d": 1}
     assert list(packed(counts, 5)) == [["a", "b"], ["c"], ["d"]]
+    with pytest.raises(ValueError, match="0 rows"):
+        list(packed(counts, 0))

@@ -150,20 +150,27 @@ def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
     money = pl.when(is_wrong).then(Decimal("7.3")).otherwise("hourly").cast(rows["hourly"].dtype)
     wrong = rows.with_columns(hourly=money, effective_hourly=money)
 
-    def sides():
-        return (
-            gate.Candidate("aws", "live", {"prices": r.lazy()}, files_of(r)) for r in (wrong, rows)
+    def judged(unchanged=()):
+        sides = (
+            gate.Candidate("aws", "live", {"prices": r.lazy()}, files_of(r, unchanged))
+            for r in (wrong, rows)
         )
+        return gate.judge(*sides).held
 
-    whole = gate.judge(*sides())
-    assert whole.held["region"].to_list() == ["us-2"]
+    whole = judged()
+    assert whole["region"].to_list() == ["us-2"]
+    assert judged(unchanged=("us-1", "us-3")).equals(whole)
+    assert judged(unchanged=places).is_empty()
     monkeypatch.setattr(candidates, "BATCH_ROWS", 50)
-    assert gate.judge(*sides()).held.equals(whole.held)
+    assert judged().equals(whole)
 
 
-def files_of(rows):
-    parts = rows.partition_by("region", maintain_order=True)
-    return [gate.PriceFile(part.lazy(), part.height) for part in parts]
+def files_of(rows, unchanged):
+    """One file of each region, of which some are said to have the same content on both sides."""
+    return [
+        gate.PriceFile(part.lazy(), part.height, name, name if name in unchanged else None)
+        for (name,), part in rows.partition_by("region", maintain_order=True, as_dict=True).items()
+    ]
 
 
 def test_the_sample_does_not_replace_live_figures():

@@ -32,7 +32,7 @@ from hwprices.release.versions import latest_version, read_manifest
 from hwprices.storage.store import Store
 from hwprices.units import Money
 
-MOST_MISTAKES_PUBLISHED = 1
+MOST_MISTAKES_PUBLISHED = 0
 MOST_EVENTS_HELD = 0
 """How many come out wrong today: it may not become more. The goals are 5 and 2 (docs/gates.md)."""
 

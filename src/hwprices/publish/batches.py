@@ -42,7 +42,12 @@ def packed(counts: Mapping[str, int], most: int) -> Iterator[list[str]]:
     """Return regions in their order, so many at once that they have at most so many rows.
 
     ``counts``: rows by region. A region that has more rows is a batch of its own.
+
+    Raises:
+        ValueError: ``most`` is not at least one row.
     """
+    if most < 1:
+        raise ValueError(f"a batch of at most {most} rows has no region: allow one row or more")
     regions: list[str] = []
     rows = 0
     for region, count in sorted(counts.items()):

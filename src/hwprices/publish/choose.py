@@ -336,7 +336,7 @@ def _candidate(store: Store, source: ProviderSource) -> gate.Candidate:
         source.origin,
         scan(store, [source]),
         [
-            gate.PriceFile(rows, file.rows, layout.region_of(file.key))
+            gate.PriceFile(rows, file.rows, layout.region_of(file.key), file.content_sha256)
             for rows, file in zip(prices, files, strict=True)
         ],
         observed_at=max(times, default=None),

@@ -24,11 +24,15 @@ region that has more is a batch of its own."""
 
 @dataclass(frozen=True)
 class PriceFile:
-    """One file of a provider's prices, and the number of its rows. ``region`` is that of all."""
+    """One file of a provider's prices, and the number of its rows. ``region`` is that of all.
+
+    Files with the same ``content``, if any, differ in nothing but when and where they were seen.
+    """
 
     rows: pl.LazyFrame
     count: int
     region: str | None = None
+    content: str | None = None
 
     @cached_property
     def regions(self) -> frozenset[str]:
@@ -95,13 +99,21 @@ class Candidate:
 def batches(one: Candidate, other: Candidate) -> Iterator[tuple[Candidate, Candidate]]:
     """Cut two releases of a provider into pieces of whole regions, of some BATCH_ROWS each.
 
-    No check joins prices of different regions, so each can be made piece by piece.
+    No check joins prices of different regions, so each can be made piece by piece. Regions of which
+    both have the same content are left out.
     """
-    counts: Counter[str] = Counter()
-    for file in (*one.price_files, *other.price_files):
-        counts.update(dict.fromkeys(file.regions, file.count // len(file.regions or [""]) + 1))
-    if counts.total() <= BATCH_ROWS or not one.price_files:
+    if not one.price_files:
         yield one, other
         return
-    for regions in packed(counts, BATCH_ROWS):
+    contents = [{(file.region, file.content) for file in side.price_files if file.content}
+                for side in (one, other)]  # fmt: skip
+    unchanged = contents[0] & contents[1]
+    counts: Counter[str] = Counter()
+    for file in (*one.price_files, *other.price_files):
+        if (file.region, file.content) not in unchanged:
+            counts.update(dict.fromkeys(file.regions, file.count // len(file.regions or [""]) + 1))
+    if counts.total() <= BATCH_ROWS and not unchanged:
+        yield one, other
+        return
+    for regions in packed(counts, BATCH_ROWS) if counts else [[]]:
         yield one.only(regions), other.only(regions)

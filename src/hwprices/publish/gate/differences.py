@@ -71,6 +71,7 @@ class Releases:
     held: pl.DataFrame | None = None
     peers: pl.LazyFrame | None = None
     moment: datetime | None = None
+    pages: pl.DataFrame | None = None
 
     @property
     def now(self) -> datetime:
@@ -106,6 +107,8 @@ class Releases:
     @cached_property
     def wrong_pages(self) -> pl.DataFrame:
         """The pages that a region has, and only others had before: columns PAGE."""
+        if self.pages is not None:
+            return self.pages
         new, old = (
             side.table(PRICES).select(PAGE).unique().collect(engine="streaming")
             for side in (self.new, self.old)
@@ -149,7 +152,7 @@ class Releases:
                 moving=is_moving(),
             )
         )
-        return rows, judge(rows, replace(self, new=new, old=old))
+        return rows, judge(rows, replace(self, new=new, old=old, pages=self.wrong_pages))
 
 
 def is_moving() -> pl.Expr:

@@ -49,8 +49,8 @@ TABLES_JUDGED = ("regions", "zones", "instance_types", "availability", "componen
 TOLERANCE: Mapping[str, tuple[float, float]] = {
     "hourly": (limits.SHARED_CUT, limits.SHARED_RISE),
     "price": (limits.SHARED_CUT, limits.SHARED_RISE),
-    "latitude": (0.98, 1.02),
-    "longitude": (0.98, 1.02),
+    "latitude": limits.COORDINATES,
+    "longitude": limits.COORDINATES,
 }
 """Factor by which a single figure may change unseen; others may not."""
 
@@ -78,17 +78,14 @@ def skus(cells: pl.DataFrame, releases: Releases) -> pl.Series:
 
 def of_parts(wrong: pl.DataFrame) -> pl.DataFrame:
     """List the parts of prices that have not changed themselves."""
-    return wrong.select(
-        "reference",
-        row="price_id",
-        table=pl.lit("price_components"),
-        field=pl.lit("*"),
-        published_value=pl.lit("listed"),
-        new_value=pl.lit("changed"),
-        reason=pl.lit("parts"),
-        region=pl.lit(None, pl.String),
-        instance_type=pl.lit(None, pl.String),
-    )
+    cells = _lost_cells(_nowhere(wrong), "parts", pl.col("reference"))
+    return cells.with_columns(table=pl.lit("price_components"), new_value=pl.lit("changed"))
+
+
+def _nowhere(prices: pl.DataFrame) -> pl.DataFrame:
+    """Name prices as ``row``; their parts have no region and machine type."""
+    none = pl.lit(None, pl.String)
+    return prices.with_columns(row="price_id", region=none, instance_type=none)
 
 
 def found(releases: Releases) -> pl.DataFrame:
@@ -198,18 +195,10 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
         return
     priced = releases.new.table(PRICES).filter(pl.col("basis") != "listed").select("price_id")
     gone = old.unique().join(new, on="price_id", how="anti").join(priced, on="price_id", how="semi")
-    lost = gone.select(row="price_id").collect(engine="streaming")
+    lost = gone.select("price_id").collect(engine="streaming")
     text = pl.lit(f"{total - now:,} of {total:,} rows are gone")
     if lost.height >= limits.FACTS_LEAST:
-        none = pl.lit(None, pl.String)
-        yield lost.with_columns(
-            *(none.alias(name) for name in ("region", "instance_type", "new_value")),
-            table=pl.lit(table),
-            field=pl.lit("*"),
-            published_value=pl.lit("listed"),
-            reason=pl.lit("emptied"),
-            reference=text,
-        )
+        yield _lost_cells(_nowhere(lost), "emptied", text).with_columns(table=pl.lit(table))
 
 
 def _new_types(releases: Releases) -> Iterator[pl.DataFrame]:
@@ -232,11 +221,8 @@ def _new_types(releases: Releases) -> Iterator[pl.DataFrame]:
     kind = ("series", "component", "purchase_option", "term_months", "currency", "unit")
     regions = Reference("family", pl.col("value"), kind, "region", limits.REGION_RANGE, least=1)
     wrong = regions.refused(added, before)
-    is_wrong = pl.col("price_id").is_in(wrong["price_id"].implode())
-    most = is_wrong.mean().over("region") > limits.BESIDE
     is_new = ~pl.col("region").is_in(before["region"].unique().implode())
-    text = pl.lit("most SKUs of the region are held")
-    rest = refuse(added, "family", most & is_new & ~is_wrong, text)
+    rest = _others(added, wrong, is_new, "region")
     yield _refused_rows("component_prices", pl.concat([wrong, rest]))
     devices, apart = pl.when(pl.col("devices") > 0).then("devices"), "instance_type"
     levels = (
@@ -244,9 +230,24 @@ def _new_types(releases: Releases) -> Iterator[pl.DataFrame]:
         (devices / pl.col("vcpus"), ("family",), limits.FAMILY_DEVICES),
         (pl.col("accelerator_memory_gib") / devices, ("accelerator",), limits.DEVICE_MEMORY),
     )
-    for value, group, allowed in levels:
-        refused = Reference("family", value, group, apart, allowed, least=1).refused(rows, old)
-        yield _refused_rows("instance_types", refused).with_columns(instance_type="row")
+    wrong = pl.concat(
+        Reference("family", value, group, apart, allowed, least=1).refused(rows, old)
+        for value, group, allowed in levels
+    )
+    rest = _others(rows, wrong, pl.lit(True), "is_old")
+    yield _refused_rows("instance_types", pl.concat([wrong, rest])).with_columns(
+        instance_type="row"
+    )
+
+
+def _others(added: pl.DataFrame, wrong: pl.DataFrame, where: pl.Expr, by: str) -> pl.DataFrame:
+    """Refuse the other new rows of a group of which most are refused."""
+    is_wrong = pl.col("price_id").is_in(wrong["price_id"].implode())
+    most = (is_wrong.mean().over(by) > limits.BESIDE) & (
+        is_wrong.sum().over(by) >= limits.BESIDE_ROWS
+    )
+    text = pl.lit("most rows that are new with it are held")
+    return refuse(added, "family", most & where & ~is_wrong, text)
 
 
 def _refused_rows(table: str, refused: pl.DataFrame) -> pl.DataFrame:

@@ -46,7 +46,8 @@ def _alone(
         moved = _with_share(moved, totals, keys, level)
     others, same = pl.col("type_total") - pl.col("own_total"), pl.col("type") - pl.col("own")
     median, move = pl.col("type_median"), pl.col("move")
-    near = (move - median).abs() <= pl.max_horizontal(0.1, 0.3 * median.abs())
+    least, share = limits.NEAR
+    near = (move - median).abs() <= pl.max_horizontal(least, share * median.abs())
     is_shared = (others == 0) | ((same / others >= limits.SIBLINGS_SHARE) & near)
     in_region = (
         (pl.col("around") >= limits.COMMON_ROWS / 2)

@@ -44,9 +44,10 @@ def refused_in_a_region(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     judged = rows.filter("is_new", pl.col("price").is_not_null())
     found = [pl.DataFrame(schema=REFUSED)]
     if judged.height:
-        found += [*_itself(judged), *_order(judged, releases)]
+        machines = _machine_prices(judged, releases)
+        found += [*_itself(judged), *_order(judged, machines, releases.is_first)]
         if not releases.is_first:
-            found += _copied(judged, releases)
+            found += _copied(judged, machines)
     known = rows.filter("is_new", "is_old")
     page = pl.struct(PAGE).is_in(releases.wrong_pages.select(pl.struct(PAGE)).to_series().implode())
     if releases.wrong_pages.height:
@@ -117,10 +118,32 @@ def _itself(rows: pl.DataFrame) -> list[pl.DataFrame]:
     ]
 
 
-def _order(rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
+def _machine_prices(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Read, once for all comparisons, every price of the machines of these rows.
+
+    ``judged`` is whether it is one of the rows, ``excused`` whether it says why it is not below.
+    """
+    excused = pl.col("flags").list.eval(pl.element().is_in(SAYS_NOT_BELOW)).list.any()
+    published = rows.lazy().select("price_id", "old_price", judged=pl.lit(True))
+    return (
+        releases.new.table(PRICES)
+        .filter(
+            pl.col("instance_type").is_in(rows["instance_type"].unique().implode()),
+            pl.col("effective_hourly").is_not_null(),
+        )
+        .select("price_id", *PLAN, "term_months", "zone", price=PRICE, excused=excused)
+        .join(published, on="price_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("judged").fill_null(False),
+            was=pl.when("judged").then("old_price").otherwise("price"),
+        )
+        .collect()
+    )
+
+
+def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterator[pl.DataFrame]:
     """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
     option, months = pl.col("purchase_option"), pl.col("term_months")
-    excused = pl.col("flags").list.eval(pl.element().is_in(SAYS_NOT_BELOW)).list.any()
     without_os = [name for name in (*PLAN, "term_months", "zone") if name != "os"]
     fixed = (pl.col("license_model") == "included") & ~option.is_in(MOVING_OPTIONS)
     is_linux = fixed & (pl.col("os") == "linux")
@@ -131,28 +154,12 @@ def _order(rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
         ("linux", is_linux, fixed & (pl.col("os") == "windows"), without_os),
         ("36 months", months == 36, months == 12, [*PLAN, "zone"]),
     )  # fmt: skip
-    for name, lower, upper, on in relations[: 1 if releases.is_first else None]:
+    for name, lower, upper, on in relations[: 1 if is_first else None]:
         involved = rows.filter(lower | upper)
         if involved.is_empty():
             continue
-        published = involved.lazy().select("price_id", "old_price", judged=pl.lit(True))
-        types = involved["instance_type"].unique().implode()
-        prices = (
-            releases.new.table(PRICES)
-            .filter(
-                lower | upper,
-                pl.col("effective_hourly").is_not_null(),
-                pl.col("instance_type").is_in(types),
-            )
-            .select("price_id", "purchase_option", "os", "term_months",
-                    key=pl.struct(on).hash(), price=PRICE, excused=excused)
-            .join(published, on="price_id", how="left")
-            .with_columns(
-                pl.col("judged").fill_null(False),
-                was=pl.when("judged").then("old_price").otherwise("price"),
-            )
-            .collect()
-        )  # fmt: skip
+        types = pl.col("instance_type").is_in(involved["instance_type"].unique().implode())
+        prices = machines.filter(types, lower | upper).with_columns(key=pl.struct(on).hash())
         plain = ("key", "price_id", "price", "was", "judged")
         included = pl.lit(True) if name != "linux" else pl.col("os") == "linux"
         below = prices.filter(lower if name != "linux" else included)
@@ -176,7 +183,7 @@ def _order(rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
             )
 
 
-def _copied(rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
+def _copied(rows: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Find prices that now equal another of their machine, or the old one of another machine.
 
     They did not before, and there are several: the line, column or page of something else was read.
@@ -184,13 +191,11 @@ def _copied(rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     moved = rows.filter("is_old", pl.col("move").abs() > limits.MOVED)
     if moved.is_empty():
         return
-    same = pl.struct(*PLACE, price=PRICE).hash()
-    equal = moved.with_columns(key=pl.struct(*PLACE, "price").hash())
-    wanted = pl.col("instance_type").is_in(moved["instance_type"].unique().implode())
-    prices = releases.new.table(PRICES).filter(wanted).select(
+    same = pl.struct(*PLACE, "price").hash()
+    equal = moved.with_columns(key=same)
+    others = machines.select(
         "price_id", other=pl.concat_str(*SYSTEM, *PURCHASE, separator=" "), key=same
-    )  # fmt: skip
-    others = prices.join(equal.lazy().select("key").unique(), on="key", how="semi").collect()
+    ).join(equal.select("key").unique(), on="key", how="semi")
     others = others.join(moved.select("price_id", "old_price"), on="price_id", how="left")
     own = equal.with_columns(own=pl.concat_str(*SYSTEM, *PURCHASE, separator=" "))
     pairs = own.join(others, on="key", suffix="_other").filter(

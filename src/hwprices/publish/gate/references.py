@@ -196,21 +196,22 @@ def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
     )  # fmt: skip
     known = releases.by_place["currency"].unique().to_list()
     for currency in new["currency"].unique().to_list():
-        if currency in known or currency not in limits.PER_DOLLAR:
+        if currency in known or currency not in limits.RATES:
             continue
         same = [name for name in kind if name != "currency"]
         base = releases.new.table(PRICES).filter(types, currency="USD")
         on = ["region", "zone", "instance_type", *same]
         dollars = base.select(*on, dollars=PRICE).collect()
         both = new.filter(currency=currency).join(dollars, on=on, nulls_equal=True)
-        rate = pl.col("price") / pl.col("dollars") / limits.PER_DOLLAR[currency]
+        rate = pl.col("price") / pl.col("dollars") / limits.RATES[currency]
         low, high = limits.RATE_RANGE
         text = pl.format("{} times the dollar price", rate.round_sig_figs(3))
         yield refuse(both, "unit", ~rate.is_between(low, high), text)
     fixed = new.filter(~IS_PLAIN, ~pl.col("moving"), pl.col("term_months") == 0)
     judged = fixed.join(usd, on=PLACE, how="inner")
     ratio = pl.col("price") / pl.col("plain")
-    least = pl.when(pl.col("purchase_option") == "on_demand").then(0.95).otherwise(0.1)
+    is_on_demand, shares = pl.col("purchase_option") == "on_demand", limits.LEAST_OF_PLAIN
+    least = pl.when(is_on_demand).then(shares["on_demand"]).otherwise(shares["other"])
     text = pl.format("{} of its plain price", ratio.round_sig_figs(3))
     yield refuse(judged, "order", ratio < least, text)
 
