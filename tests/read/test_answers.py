@@ -35,7 +35,7 @@ LISTS = {
     "price": ["d4s_v5"],
     "query": ["select * from prices"],
     "explain": ["m7g.large"],
-    "recommend": ["--model", "7B"],
+    "recommend": ["7B"],
     "tco": [],
     "history": ["h100"],
     "diff": [],

@@ -25,9 +25,9 @@ COMMANDS = [
     *(["compare", "g6.xlarge", "g2-standard-4"], ["compare", "g6.xlarge", "--equals"]),
     ["explain", "p5.48xlarge", "--region", "us-east-1", "--os", "linux"],
     *(["device", name] for name in ("h100-sxm", "Raspberry Pi 5", "Graviton3", "DGX Spark")),
-    ["recommend", "--model", "llama-3.1-70b"],
-    ["recommend", "--model", "70B", "--workload", "lora", "--tokens", "1e8"],
-    *(["recommend", "--model", model] for model in ("sdxl", "whisper")),
+    ["recommend", "llama-3.1-70b"],
+    ["recommend", "70B", "--workload", "lora", "--tokens", "1e8"],
+    *(["recommend", model] for model in ("sdxl", "whisper")),
     *(["history", "p5.48xlarge", "us-east"], ["diff"], ["query", "from offers limit 9"]),
 ]
 

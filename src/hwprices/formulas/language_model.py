@@ -40,11 +40,6 @@ TRAINING_BYTES = {"weights": 2, "gradients": 2, "optimizer": 12}
 weights, momentum and variance. Rajbhandari et al., ZeRO, section 3.1,
 https://arxiv.org/abs/1910.02054"""
 
-OPTIMIZER_BYTES = {"adam": 12, "adam8bit": 6, "sgd": 4}
-"""Bytes per trained parameter of the optimizer's state, with the 32-bit copy of the weights. 8-bit
-Adam keeps momentum and variance in a byte each: Dettmers et al., https://arxiv.org/abs/2110.02861.
-SGD without momentum keeps the copy alone."""
-
 KV_BYTES = 2
 """Keys and values stay in 16 bits also where the weights are quantised: vLLM's kv_cache_dtype is
 auto by default, https://docs.vllm.ai/en/latest/configuration/engine_args/"""
@@ -154,21 +149,17 @@ def adapter_parameters(model: ModelShape, rank: int = LORA_RANK) -> float:
     return float(model.layers * rank * (attention + feed_forward))
 
 
-def activation_bytes(
-    model: ModelShape, context: int, batch: int, checkpointing: bool = True
-) -> float:
-    """Count the bytes of the training activations of one device.
+def activation_bytes(model: ModelShape, context: int, batch: int) -> float:
+    """Count the bytes of the training activations of one device, which are computed again.
 
-    With checkpointing: 2sbh for the input of each layer, 34sbh for the layer at work, and the
-    logits (LOGIT_BYTES each). Without it every layer keeps its 34sbh. Korthikanti et al., sections
-    4 and 5, https://arxiv.org/abs/2205.05198. Attention scores are recomputed, so they have no term
-    in s². Not divided over devices: each device works on its own batch.
+    2sbh for the input of each layer, 34sbh for the layer at work, and the logits (LOGIT_BYTES
+    each): Korthikanti et al., sections 4 and 5, https://arxiv.org/abs/2205.05198. Attention scores
+    are recomputed, so they have no term in s². Not divided over devices: each device works on its
+    own batch.
     """
     tokens = float(context * batch)
-    kept_per_layer = 2.0 if checkpointing else 34.0
-    layers = kept_per_layer * tokens * model.hidden * model.layers
-    layer_at_work = 34.0 * tokens * model.hidden if checkpointing else 0.0
-    return layers + layer_at_work + LOGIT_BYTES * min(tokens, LOGIT_TOKENS) * model.vocab
+    layers = (2.0 * model.layers + 34.0) * tokens * model.hidden
+    return layers + LOGIT_BYTES * min(tokens, LOGIT_TOKENS) * model.vocab
 
 
 def cached_tokens(model: ModelShape, context: float) -> float:
@@ -220,8 +211,6 @@ def memory(
     batch: int,
     *,
     kv_bytes: float = KV_BYTES,
-    optimizer: str = "adam",
-    checkpointing: bool = True,
 ) -> Memory:
     """Count the bytes that the workload needs.
 
@@ -231,12 +220,11 @@ def memory(
     if workload == "inference":
         cache = kv_cache_bytes(model, context, batch, kv_bytes)
         return Memory({"weights": weights, "kv_cache": cache}, prefill_bytes(model, context))
-    activations = activation_bytes(model, context, batch, checkpointing)
-    state = TRAINING_BYTES | {"optimizer": OPTIMIZER_BYTES[optimizer]}
+    activations = activation_bytes(model, context, batch)
     if workload == "lora":
-        adapters = adapter_parameters(model) * sum(state.values())
+        adapters = adapter_parameters(model) * sum(TRAINING_BYTES.values())
         return Memory({"weights": weights, "adapters": adapters}, activations)
-    states = {part: model.parameters * size for part, size in state.items()}
+    states = {part: model.parameters * size for part, size in TRAINING_BYTES.items()}
     return Memory(states, activations)
 
 

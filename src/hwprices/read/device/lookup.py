@@ -207,8 +207,12 @@ def find(
         if len(matches) == 1:
             return table, matches[0]
         if matches:  # "mac": chips of AWS's machines, and machines to buy
-            to_buy = [d for d in devices if d.table == "local_hardware" and name_words <= d.words]
-            others = [d.table_and_id for d in to_buy if d.table != table]
+            others = [
+                device.table_and_id
+                for device in devices
+                if device.table == "local_hardware" != table
+                and device.name.lower().startswith(name.lower())
+            ]
             raise _ambiguous(name, [*matches, *others])
     if names is not None:
         _reject_clouds_and_machines(name, names)

@@ -74,7 +74,7 @@ def answer(
     providers = request.providers(names, given.pop("provider", None))
     search = request.request(names, text, searching.EVERY_WAY, **given)
     (machine,), named = words.resolve_machines(names, [name], providers or search.providers)
-    if text and searching.asks_of_machines(search):
+    if text and (search.machines is not None or searching.asks_of_machines(search)):
         raise HwpricesError(
             f"price shows one machine type: {name}, and {text!r} asks for another",
             f"Write: hwprices compare {quote(name)} {quote(text)}.",
