@@ -417,12 +417,11 @@ def _coverage(grouped: pl.DataFrame) -> pl.DataFrame:
 
 
 def _totals(grouped: pl.DataFrame) -> pl.DataFrame:
-    order = list(CLASSES)
     return (
         grouped.group_by("class", "price_of")
         .agg(pl.col("lines", "list_cost", "billed", "difference").sum())
+        .sort("class", "price_of")
         .with_columns(pl.col("class").cast(pl.String))
-        .sort(pl.col("class").replace_strict(order, list(range(len(order)))), "price_of")
     )
 
 
