@@ -1,20 +1,16 @@
 """The command ``hwprices bill``: check a bill against list prices, or reprice its usage."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import polars as pl
 import typer
 from rich.console import Group, RenderableType
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_json,
-    print_table,
-)
-from hwprices.cli.tables import cut, money, number, pays_from, table
+from hwprices.cli.common import call, open_dataset, print_json, print_table
+from hwprices.cli.tables import cut, money, number, pays_from, place, table
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
 
@@ -83,6 +79,9 @@ Region = Annotated[
 
 MOST_ROWS = 15
 """Rows of a list on the screen; --json has all."""
+
+ALL_ROWS = 1_000
+"""Rows of providers and classes, of which there are few."""
 
 
 @filters.add_options("usd_per")
@@ -154,178 +153,163 @@ def _split(names: list[str] | None) -> list[str]:
     return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
 
 
-def render_check(found: "BillCheck") -> RenderableType:
-    """Draw the answer: coverage first."""
-    content = found.bill
-    cost = f"list cost, {found.currency}"
-    shown = ["usage lines", "checked", "share", cost, "checked ", "share "]
-    shares = table(
-        ["", *shown],
-        [
-            (
-                row["provider"],
-                f"{row['lines']:,}",
-                f"{row['lines_checked']:,}",
-                _share(row["lines_share"]),
-                money(row["list_cost"]),
-                money(row["list_cost_checked"]),
-                _share(row["list_cost_share"]),
-            )
-            for row in found.coverage.to_dicts()
-        ],
-        title=f"{content.format}, {content.count:,} lines of {content.first:%Y-%m-%d} to"
-        f" {content.last:%Y-%m-%d}. What could be checked:",
-        right=shown,
-    )
-    from hwprices.read.bill.check import CLASSES
+Cell = Callable[[dict[str, Any]], str] | tuple[str, Callable[[Any], str]]
+"""A text made of a row, or a column of figures and its format."""
 
-    headings = ["lines", "list cost", "billed", "difference"]
-    totals = table(
-        ["class", "price", *headings],
+
+def _table(
+    title: str, frame: pl.DataFrame, cells: Mapping[str, Cell], most: int = MOST_ROWS
+) -> RenderableType:
+    rest = frame.height - most
+    return table(
+        list(cells),
         [
-            (
-                CLASSES[row["class"]],
-                row["price_of"] or "",
-                f"{row['lines']:,}",
-                *(_signed(row[name]) for name in ("list_cost", "billed", "difference")),
-            )
-            for row in found.totals.to_dicts()
+            [cell(row) if callable(cell) else cell[1](row[cell[0]]) for cell in cells.values()]
+            for row in frame.head(most).to_dicts()
         ],
-        title=f"Classes of lines, {found.currency}",
-        right=headings,
+        title=title,
+        right=[heading for heading, cell in cells.items() if not callable(cell)],
+        caption=f"and {rest} more: see --json" if rest > 0 else "",
     )
-    parts: list[RenderableType] = [shares, "", totals]
-    if found.services.height:
-        parts += ["", _services(found.services)]
-    if found.largest.height:
-        parts += ["", _largest(found.largest, found.currency)]
-    if found.commitments.height:
-        parts += ["", _commitments(found.commitments, found.currency)]
-    return Group(*parts, "", *found.notes)
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
 
 
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.1%}"
 
 
-def _signed(value: object) -> str:
-    text = money(abs(value)) if value is not None else ""  # type: ignore[arg-type]
-    return f"-{text}" if text and value < 0 else text  # type: ignore[operator]
+def _signed(value: Any) -> str:
+    text = money(abs(value)) if value is not None else ""
+    return f"-{text}" if text and value < 0 else text
 
 
-def _services(services: pl.DataFrame) -> RenderableType:
-    words = {"not_collected": "not collected", "unknown_sku": "unknown", "no_price_then": "too old"}
-    return table(
-        ["not checked", "", "lines", "list cost"],
-        [
-            (
-                words[row["class"]],
-                f"{row['provider']}: {row['detail'] or row['service']}",
-                f"{row['lines']:,}",
-                _signed(row["list_cost"]),
-            )
-            for row in services.head(MOST_ROWS).to_dicts()
-        ],
-        right=["lines", "list cost"],
-        caption=_more(services.height),
-    )
+LINES: Cell = ("lines", _count)
 
 
-def _more(count: int) -> str:
-    return f"and {count - MOST_ROWS} more: see --json" if count > MOST_ROWS else ""
-
-
-def _largest(largest: pl.DataFrame, currency: str) -> RenderableType:
+def render_check(found: "BillCheck") -> RenderableType:
+    """Draw the answer: coverage first."""
     from hwprices.read.bill.check import CLASSES
 
-    headings = ["billed", "expected", "difference"]
-    return table(
-        ["file, line", "class", "what", *headings],
-        [
-            (
-                f"{row['file']}, {row['line']}",
-                CLASSES[row["class"]],
-                cut(f"{row['type'] or row['service']} {row['region'] or ''}", 48),
-                *(_signed(row[name]) for name in headings),
-            )
-            for row in largest.to_dicts()
-        ],
-        title=f"Largest differences, {currency}",
-        right=headings,
-    )
-
-
-def _commitments(commitments: pl.DataFrame, currency: str) -> RenderableType:
-    headings = ["cost", "on demand", "saving", "used"]
-    return table(
-        ["commitment", "kind", *headings],
-        [
-            (
-                row["commitment"],
-                row["kind"] or "",
-                _signed(row["cost"]),
-                _signed(row["on_demand_cost"]),
-                "unknown" if row["saving"] is None else _signed(row["saving"]),
-                _share(row["utilization"]),
-            )
-            for row in commitments.head(MOST_ROWS).to_dicts()
-        ],
-        title=f"Commitments, {currency}; those that cost more than they save first",
-        right=headings,
-        caption=_more(commitments.height),
-    )
+    content, currency = found.bill, found.currency
+    reasons = {
+        "not_collected": "not collected",
+        "unknown_sku": "unknown",
+        "no_price_then": "too old",
+    }
+    differences: dict[str, Cell] = {
+        name: (name, _signed) for name in ("billed", "expected", "difference")
+    }
+    parts = [
+        _table(
+            f"{content.format}, {content.count:,} lines of {content.first:%Y-%m-%d} to"
+            f" {content.last:%Y-%m-%d}. What could be checked:",
+            found.coverage,
+            {
+                "": lambda row: str(row["provider"]),
+                "usage lines": LINES,
+                "checked": ("lines_checked", _count),
+                "share": ("lines_share", _share),
+                f"list cost, {currency}": ("list_cost", money),
+                "checked ": ("list_cost_checked", money),
+                "share ": ("list_cost_share", _share),
+            },
+            ALL_ROWS,
+        ),
+        _table(
+            f"Classes of lines, {currency}",
+            found.totals,
+            {
+                "class": lambda row: CLASSES[row["class"]],
+                "price": lambda row: row["price_of"] or "",
+                "lines": LINES,
+                "list cost": ("list_cost", _signed),
+                "billed": ("billed", _signed),
+                "difference": ("difference", _signed),
+            },
+            ALL_ROWS,
+        ),
+        _table(
+            "",
+            found.services,
+            {
+                "not checked": lambda row: reasons[row["class"]],
+                "": lambda row: f"{row['provider']}: {row['detail'] or row['service']}",
+                "lines": LINES,
+                "list cost": ("list_cost", _signed),
+            },
+        ),
+        _table(
+            f"Largest differences, {currency}",
+            found.largest,
+            {
+                "file, line": lambda row: f"{row['file']}, {row['line']}",
+                "class": lambda row: CLASSES[row["class"]],
+                "what": lambda row: cut(
+                    f"{row['type'] or row['service']} {row['region'] or ''}", 48
+                ),
+                **differences,
+            },
+        ),
+        _table(
+            f"Commitments, {currency}; those that cost more than they save first",
+            found.commitments,
+            {
+                "commitment": lambda row: str(row["commitment"]),
+                "kind": lambda row: row["kind"] or "",
+                "cost": ("cost", _signed),
+                "on demand": ("on_demand_cost", _signed),
+                "saving": ("saving", lambda value: _signed(value) or "unknown"),
+                "used": ("utilization", _share),
+            },
+        ),
+    ]
+    frames = (found.coverage, found.totals, found.services, found.largest, found.commitments)
+    shown = [part for part, frame in zip(parts, frames, strict=True) if frame.height]
+    return Group(*(drawn for part in shown for drawn in (part, "")), *found.notes)
 
 
 def render_repricing(answer: "Repricing") -> RenderableType:
     """Draw the answer: what moves, what does not, and each machine."""
-    headings = ["now", "there", "saving", "machines that stay", "other lines"]
-    totals = table(
-        ["on", *headings],
-        [
-            (
-                row["on"],
-                *(
-                    _signed(row[name])
-                    for name in (
-                        *("cost_now", "cost_there", "saving"),
-                        *("cost_machines_left", "cost_other"),
-                    )
-                ),
-            )
-            for row in answer.totals.to_dicts()
-        ],
-        title="Machine hours moved, and what stays, USD",
-        right=headings,
+    totals = _table(
+        "Machine hours moved, and what stays, USD",
+        answer.totals,
+        {
+            "on": lambda row: str(row["on"]),
+            "now": ("cost_now", _signed),
+            "there": ("cost_there", _signed),
+            "saving": ("saving", _signed),
+            "machines that stay": ("cost_machines_left", _signed),
+            "other lines": ("cost_other", _signed),
+        },
+        ALL_ROWS,
     )
-    figures = ["hours", "USD/h now", "USD/h there", "break-even", "gCO2e now", "gCO2e there"]
-    machines = table(
-        ["machine", "in", "there", "in ", *figures],
-        [
-            (
-                row["instance_type"],
-                f"{row['provider']}/{row['region']}",
-                row["machine_there"] or f"({row['why_not']})",
-                f"{row['on']}/{row['region_there']}" if row["region_there"] else row["on"],
-                number(row["hours"]),
-                money(row["usd_per_hour_now"]),
-                money(row["usd_per_hour_there"]),
-                pays_from(row["break_even_utilisation"]),
-                number(row["gco2e_now"]),
-                number(row["gco2e_there"]),
-            )
-            for row in answer.rows.head(MOST_ROWS).to_dicts()
-        ],
-        right=figures,
-        caption=_more(answer.rows.height),
+    machines = _table(
+        "",
+        answer.rows,
+        {
+            "machine": lambda row: str(row["instance_type"]),
+            "in": lambda row: f"{row['provider']}/{row['region']}",
+            "there": lambda row: row["machine_there"] or f"({row['why_not']})",
+            "in ": lambda row: place(row, "on", "region_there"),
+            "hours": ("hours", number),
+            "USD/h now": ("usd_per_hour_now", money),
+            "USD/h there": ("usd_per_hour_there", money),
+            "break-even": ("break_even_utilisation", pays_from),
+            "gCO2e now": ("gco2e_now", number),
+            "gCO2e there": ("gco2e_there", number),
+        },
     )
-    left = table(
-        ["stays", "from", "lines", "cost"],
-        [
-            (row["why"], row["on"] or "all", f"{row['lines']:,}", _signed(row["cost"]))
-            for row in answer.left.head(MOST_ROWS).to_dicts()
-        ],
-        title="What could not be moved, USD",
-        right=["lines", "cost"],
-        caption=_more(answer.left.height),
+    left = _table(
+        "What could not be moved, USD",
+        answer.left,
+        {
+            "stays": lambda row: str(row["why"]),
+            "from": lambda row: row["on"] or "all",
+            "lines": LINES,
+            "cost": ("cost", _signed),
+        },
     )
     return Group(totals, "", machines, "", left, "", *answer.assumed)

@@ -69,8 +69,11 @@ def test_every_planted_error_is_found_and_no_other(
     assert found.totals["lines"].sum() == lines.height + 2
 
 
-def test_a_switched_currency_is_an_error_that_names_file_and_line(tmp_path: Path) -> None:
-    lines = bills.make(CLOUDS[0], "1.2", tmp_path, rows=50)
+@CASES
+def test_a_switched_currency_is_an_error_that_names_file_and_line(
+    cloud: Cloud, version: str, tmp_path: Path
+) -> None:
+    lines = bills.make(cloud, version, tmp_path, rows=50)
     with pytest.raises(hwprices.HwpricesError, match=r"bill\.csv: line 12: .*EUR"):
         check(bills.with_values(lines, 10, BillingCurrency="EUR"), tmp_path)
 

@@ -106,15 +106,7 @@ def check(
     overlays: "Overlays | None" = None,
     nearest: bool = False,
 ) -> BillCheck:
-    """Classify each line of a bill.
-
-    Args:
-        dataset: the release, with its price history.
-        bill: what ``readers.read`` gave.
-        overlays: own discounts; lines that cost what they leave are as contracted.
-        nearest: compare lines that are older than the history with the first price known, instead
-            of leaving them unchecked.
-    """
+    """Classify each line of a bill; see ``Bill.check``."""
     kinds = line_keys.distinct(bill.lines)
     parts = prices.parts_of(dataset, kinds, bill.currency)
     matched = prices.match(dataset, kinds, parts, bill.currency)
@@ -133,7 +125,7 @@ def check(
         totals=_totals(grouped),
         services=_services(grouped),
         largest=_largest(classified.filter(wrong)).collect(engine="streaming"),
-        commitments=_judged(_commitments(classified).collect(engine="streaming")),
+        commitments=_commitments(classified),
         currency=bill.currency,
         notes=_notes(grouped, bill),
         bill=bill,
@@ -147,15 +139,13 @@ def _contracted(
     days: tuple[datetime, datetime],
 ) -> pl.DataFrame:
     """Cut tiles where rules begin and end, and add what the rules leave of the price."""
-    none = pl.lit(None, dtype=prices.AMOUNT)
     if overlays is None:
-        return tiles.with_columns(contract=none)
+        return tiles.with_columns(contract=pl.lit(None, dtype=prices.AMOUNT))
     first, last = days[0].date(), days[1].date()
-    bounds = {first}
-    for rule in overlays.rules:
-        begins = [rule.first, rule.last + timedelta(days=1) if rule.last else None]
-        bounds |= {day for day in begins if day and first < day <= last}
-    cuts = sorted(bounds)
+    bounds = {rule.first for rule in overlays.rules}
+    bounds |= {rule.last + timedelta(days=1) for rule in overlays.rules if rule.last}
+    cuts = [first, *sorted(day for day in bounds if day and first < day <= last)]
+    edges = [prices.ALWAYS, *map(_midnight, cuts[1:]), prices.NEVER]
     names = (
         dataset.scan("price_history")
         .filter(pl.col("price_id").is_in(tiles["price_id"].unique().drop_nulls().implode()))
@@ -163,9 +153,7 @@ def _contracted(
         .unique("price_id")
     )
     segments = []
-    for index, day in enumerate(cuts):
-        since = prices.ALWAYS if index == 0 else _midnight(day)
-        until = prices.NEVER if index == len(cuts) - 1 else _midnight(cuts[index + 1])
+    for day, since, until in zip(cuts, edges, edges[1:], strict=False):
         piece = tiles.with_columns(
             since=pl.max_horizontal("since", pl.lit(since).cast(Timestamp)),
             until=pl.min_horizontal("until", pl.lit(until).cast(Timestamp)),
@@ -376,14 +364,17 @@ def _largest(lines: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _commitments(lines: pl.LazyFrame) -> pl.LazyFrame:
-    """Sum what each commitment costs and what its use would have cost on demand."""
-    used = (pl.col("category") == "usage") & (pl.col("commitment_status") != "unused").fill_null(
-        True
-    )
-    idle = pl.col("commitment_status") == "unused"
-    on_demand = pl.coalesce(pl.col("expected"), pl.col("money"))
+def _commitments(lines: pl.LazyFrame) -> pl.DataFrame:
+    """Sum what each commitment costs, and what its use would have cost on demand.
+
+    Those that cost more than they save come first. A commitment whose fee no line spreads over its
+    use (``cost`` 0, as in Azure's actual costs) has no saving.
+    """
+    idle = (pl.col("commitment_status") == "unused").fill_null(False)
+    used = (pl.col("category") == "usage") & ~idle
     effective = pl.col("effective").fill_null(0)
+    cost = pl.col("used_cost") + pl.col("unused_cost")
+    share = pl.col("used_cost").cast(pl.Float64) / cost.cast(pl.Float64)
     return (
         lines.filter(pl.col("commitment").is_not_null())
         .group_by("provider", "commitment")
@@ -391,61 +382,46 @@ def _commitments(lines: pl.LazyFrame) -> pl.LazyFrame:
             kind=pl.col("commitment_kind").min(),  # AWS has a word for each kind of line
             lines=used.sum(),
             used_cost=effective.filter(used).sum(),
-            unused_cost=effective.filter(idle.fill_null(False)).sum()
-            + pl.col("unused").fill_null(0).sum(),
-            on_demand_cost=on_demand.filter(used).sum(),
+            unused_cost=effective.filter(idle).sum() + pl.col("unused").fill_null(0).sum(),
+            on_demand_cost=pl.coalesce("expected", "money").filter(used).sum(),
         )
+        .with_columns(
+            cost=cost,
+            saving=pl.when(cost > 0).then(pl.col("on_demand_cost") - cost),
+            utilization=pl.when(cost > 0).then(share.round(4)),
+        )
+        .sort("saving", "commitment", nulls_last=True)
+        .collect(engine="streaming")
     )
-
-
-def _judged(commitments: pl.DataFrame) -> pl.DataFrame:
-    """Add cost, saving and utilization; those that cost more than they save first.
-
-    A commitment whose fee no line spreads over its use (``cost`` 0, as in Azure's actual costs) has
-    no saving.
-    """
-    cost = pl.col("used_cost") + pl.col("unused_cost")
-    known = cost > 0
-    return commitments.with_columns(
-        cost=cost,
-        saving=pl.when(known).then(pl.col("on_demand_cost") - cost),
-        utilization=pl.when(known).then(
-            (pl.col("used_cost").cast(pl.Float64) / cost.cast(pl.Float64)).round(4)
-        ),
-    ).sort("saving", "commitment", nulls_last=True)
-
-
-def _usage(grouped: pl.DataFrame) -> pl.DataFrame:
-    return grouped.filter(~pl.col("class").is_in(["not_usage", "unused_commitment"]))
 
 
 def _coverage(grouped: pl.DataFrame) -> pl.DataFrame:
     """Return the share of usage that was checked, by lines and list cost, by provider."""
-    usage = _usage(grouped).with_columns(checked=pl.col("class").is_in(list(CHECKED)))
-    columns = [
-        pl.col("lines").sum(),
-        pl.col("lines").filter("checked").sum().alias("lines_checked"),
-        pl.col("size").sum().alias("list_cost"),
-        pl.col("size").filter("checked").sum().alias("list_cost_checked"),
-    ]
-    every = usage.select(pl.lit("all").alias("provider"), *columns)
-    parts = usage.group_by("provider").agg(columns).sort("list_cost", "provider", descending=True)
-    share = {
-        f"{name}_share": pl.col(f"{name}_checked").cast(pl.Float64) / pl.col(name).cast(pl.Float64)
-        for name in ("lines", "list_cost")
+    usage = grouped.filter(~pl.col("class").is_in(["not_usage", "unused_commitment"]))
+    checked = pl.col("class").is_in(list(CHECKED))
+    sums = {"lines": "lines", "list_cost": "size"}
+    columns = {name: pl.col(of).sum() for name, of in sums.items()} | {
+        f"{name}_checked": pl.col(of).filter(checked).sum() for name, of in sums.items()
     }
-    return pl.concat([every, parts], how="vertical_relaxed").with_columns(
-        value.fill_nan(None).round(6).alias(name) for name, value in share.items()
+    every = usage.select(provider=pl.lit("all"), **columns)
+    parts = usage.group_by("provider").agg(**columns)
+    return pl.concat(
+        [every, parts.sort("list_cost", "provider", descending=True)], how="vertical_relaxed"
+    ).with_columns(
+        (pl.col(f"{name}_checked").cast(pl.Float64) / pl.col(name).cast(pl.Float64))
+        .fill_nan(None)
+        .round(6)
+        .alias(f"{name}_share")
+        for name in sums
     )
 
 
 def _totals(grouped: pl.DataFrame) -> pl.DataFrame:
-    order = list(CLASSES)
     return (
         grouped.group_by("class", "price_of")
         .agg(pl.col("lines", "list_cost", "billed", "difference").sum())
+        .sort("class", "price_of")
         .with_columns(pl.col("class").cast(pl.String))
-        .sort(pl.col("class").replace_strict(order, list(range(len(order)))), "price_of")
     )
 
 

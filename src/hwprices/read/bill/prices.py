@@ -257,17 +257,14 @@ def _with_reasons(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.Dat
     ]
     missing = pl.col("matched_by").is_null()
     no_unit = pl.col("hours").is_null() & (pl.col("per") != "use")
+    unit = pl.format("the unit {} is not a time", pl.col("unit").fill_null("none"))
+    cases = [(missing & test, why, detail) for test, why, detail in reasons]
+    cases.append((~missing & no_unit, "unknown_sku", unit))
     return (
         keys.join(places.unique().collect(), on=["provider", "place"], how="left")
         .with_columns(
-            why=pl.when(missing)
-            .then(pl.coalesce(pl.when(test).then(pl.lit(word)) for test, word, _ in reasons))
-            .when(no_unit)
-            .then(pl.lit("unknown_sku")),
-            detail=pl.when(missing)
-            .then(pl.coalesce(pl.when(test).then(text) for test, _, text in reasons))
-            .when(no_unit)
-            .then(pl.format("the unit {} is not a time", pl.col("unit").fill_null("none"))),
+            why=pl.coalesce(pl.when(test).then(pl.lit(why)) for test, why, _ in cases),
+            detail=pl.coalesce(pl.when(test).then(detail) for test, _, detail in cases),
         )
         .drop("sold")
     )
@@ -288,39 +285,23 @@ def tiles(
     spot alone, whose tiles are days. ``price_of`` says which price it is.
     """
     priced = keys.filter(pl.col("why").is_null())
-    ids = priced.filter(pl.col("price_ids").is_not_null()).select(KEY, "is_spot", "price_ids")
-    pairs = ids.explode("price_ids").rename({"price_ids": "price_id"})
-    past = _intervals(dataset, pairs["price_id"].unique())
-    fixed = pairs.filter(~pl.col("is_spot")).join(
-        _without_gaps(past, nearest=nearest), on="price_id"
-    )
-    spot = _by_day(pairs.filter("is_spot").join(past, on="price_id"), days)
-    of_parts = priced.filter(pl.col("part").is_not_null()).join(parts, on="part")
-    since = pl.col("valid_from")
-    known = of_parts.select(
-        KEY,
-        price_id=pl.lit(None, pl.String),
-        since=since,
+    pairs = priced.select(KEY, "is_spot", price_id="price_ids").explode("price_id").drop_nulls()
+    past = pairs.join(_intervals(dataset, pairs["price_id"].unique()), on="price_id")
+    of_parts = priced.join(parts, on="part").select(
+        *(KEY, "page", "part"),
+        since="valid_from",
         until=pl.lit(NEVER).cast(Timestamp),
         low=pl.col("amount").cast(AMOUNT),
         price_of=pl.lit(VALID),
         release=pl.lit(dataset.version),
-        page=pl.col("page"),
-        part=pl.col("part"),
     )
-    before = known.with_columns(
-        since=pl.lit(ALWAYS).cast(Timestamp),
-        until=pl.col("since"),
-        **({"price_of": pl.lit(EARLIEST)} if nearest else {"low": pl.lit(None, AMOUNT)}),
-    )
+    fixed = pl.concat([past.filter(~pl.col("is_spot")), of_parts], how="diagonal").drop("is_spot")
     return (
         pl.concat(
-            [
-                frame.with_columns(high=pl.col("low")) if "high" not in frame.columns else frame
-                for frame in (fixed.drop("is_spot"), spot, known, before)
-            ],
+            [_without_gaps(fixed, nearest=nearest), _by_day(past.filter("is_spot"), days)],
             how="diagonal",
         )
+        .with_columns(high=pl.coalesce("high", "low"))
         .with_row_index("tile")
         .with_columns(pl.col("tile").cast(pl.Int64))
     )
@@ -352,24 +333,17 @@ def _intervals(dataset: Release, price_ids: pl.Series) -> pl.DataFrame:
 
 def _without_gaps(past: pl.DataFrame, *, nearest: bool) -> pl.DataFrame:
     """Add tiles without a price before the first interval, between intervals and after the last."""
+    past = past.sort(KEY, "since")
     none = {name: pl.lit(None).alias(name) for name in ("low", "price_of", "release", "page")}
-    following = pl.col("since").shift(-1).over("price_id", order_by="since")
-    gaps = (
-        past.with_columns(since=pl.col("until"), until=following.fill_null(NEVER))
-        .filter(pl.col("since") < pl.col("until"))
-        .with_columns(**none)
+    following = pl.col("since").shift(-1).over(KEY).fill_null(NEVER)
+    gaps = past.with_columns(since=pl.col("until"), until=following, **none)
+    before = past.unique(KEY, keep="first", maintain_order=True).with_columns(
+        since=pl.lit(ALWAYS).cast(Timestamp),
+        until=pl.col("since"),
+        **({"price_of": pl.lit(EARLIEST)} if nearest else none),
     )
-    before = (
-        past.group_by("price_id", maintain_order=True)
-        .first()
-        .with_columns(
-            since=pl.lit(ALWAYS).cast(Timestamp),
-            until=pl.col("since"),
-            **({"price_of": pl.lit(EARLIEST)} if nearest else none),
-        )
-    )
-    return pl.concat(
-        [before.select(past.columns), past, gaps.select(past.columns)], how="vertical_relaxed"
+    return pl.concat([before, past, gaps], how="vertical_relaxed").filter(
+        pl.col("since") < pl.col("until")
     )
 
 

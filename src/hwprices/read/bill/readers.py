@@ -143,15 +143,18 @@ def read(path: str | Path) -> BillLines:
     )
 
 
-def _find_doubles(connection: "DuckDBPyConnection", copies: Sequence[str], doubles: str) -> None:
+def _find_doubles(connection: "DuckDBPyConnection", copies: Sequence[str], target: str) -> None:
     """Write the rows of lines that repeat an earlier one: of equal hashes, the equal values."""
     lines = f"read_parquet({quoted_list(copies)}, file_row_number = true)"
     connection.execute(
-        f"copy (select row from (select file_row_number + to_row as row, row_number() over"  # noqa: S608
-        f" (partition by {_names(IDENTITY)} order by file_row_number + to_row) as number"
-        f" from {lines} where identity in (select identity from {lines} where identity is not null"
-        f" group by identity having count(*) > 1)) where number > 1)"
-        f" to {quoted_text(doubles)} (format parquet)"
+        f"create temp table twice as select identity from {lines} where identity is not null"  # noqa: S608
+        " group by identity having count(*) > 1"
+    )
+    row = "file_row_number + to_row"
+    connection.execute(
+        f"copy (select {row} as row from {lines} where identity in (from twice) qualify"  # noqa: S608
+        f" row_number() over (partition by {_names(IDENTITY)} order by {row}) > 1)"
+        f" to {quoted_text(target)} (format parquet)"
     )
 
 

@@ -21,7 +21,7 @@ from hwprices.release.release import Release
 WAY = ["os", "software", "tenancy"]
 MACHINE = ["provider", "region", "instance_type", *WAY]
 
-SIZES = {"vcpus": pl.Float64, "memory_gib": pl.Float64, "local_disk_gib": pl.Float64}
+SIZES = ("vcpus", "memory_gib", "local_disk_gib")
 
 ASSUMED = (
     "A machine of another cloud counts as equal if it has the same accelerators and as many, the"
@@ -59,20 +59,7 @@ def reprice(
     region: Sequence[str] = (),
     rates: Mapping[str, object] | None = None,
 ) -> Repricing:
-    """Compute what the usage of a bill costs on the nearest equal machines.
-
-    Args:
-        dataset: the release; prices are those of now.
-        bill: what ``readers.read`` gave.
-        on: providers; without any the bill's own, with the same machines.
-        option: purchase option there.
-        region: regions there; without any the cheapest one of the machine's continent.
-        rates: USD for one unit of other currencies, as in ``find``.
-
-    Raises:
-        HwpricesError: a provider, option or region is not known, or the bill's currency has no
-            rate.
-    """
+    """Compute what the machines of a bill cost elsewhere; see ``Bill.reprice``."""
     words = ReleaseWords.of(dataset)
     known = read_rates(rates or {})
     search = request.request(
@@ -255,14 +242,25 @@ def _priced(
         "provider", "region", "instance_type", hourly_now="gco2e_per_hour"
     )
     place = ["provider", "region", "instance_type"]
+    sizes = (
+        dataset.scan("instance_types")
+        .select("provider", "instance_type", *(pl.col(name).cast(pl.Float64) for name in SIZES))
+        .unique(["provider", "instance_type"])
+        .collect()
+    )
     hours = pl.col("hours").cast(pl.Float64)
     no_price = pl.lit("no price with this option and system there")
     return (
         answer.join(carbon.collect(), on=place, how="left", maintain_order="left")
+        .join(sizes, on=["provider", "instance_type"], how="left", maintain_order="left")
         .join(
-            _sizes(dataset, ""), on=["provider", "instance_type"], how="left", maintain_order="left"
+            sizes,
+            left_on=["on", "there"],
+            right_on=["provider", "instance_type"],
+            how="left",
+            suffix="_there",
+            maintain_order="left",
         )
-        .join(_sizes(dataset, "_there"), on=["on", "there"], how="left", maintain_order="left")
         .select(
             *MACHINE,
             *SIZES,
@@ -273,7 +271,7 @@ def _priced(
             on="on",
             machine_there="there",
             region_there="region_there",
-            **{f"{name}_there": pl.col(f"{name}_there") for name in SIZES},
+            **{f"{name}_there": f"{name}_there" for name in SIZES},
             option="purchase_option",
             commitment_plan="commitment_plan",
             term_months="term_months",
@@ -285,20 +283,6 @@ def _priced(
             price_id="price_id",
             why_not=pl.when(pl.col("cost_there").is_null()).then(pl.coalesce("reason", no_price)),
         )
-    )
-
-
-def _sizes(dataset: Release, suffix: str) -> pl.DataFrame:
-    names = ("on", "there") if suffix else ("provider", "instance_type")
-    return (
-        dataset.scan("instance_types")
-        .select(
-            pl.col("provider").alias(names[0]),
-            pl.col("instance_type").alias(names[1]),
-            *(pl.col(name).cast(kind).alias(f"{name}{suffix}") for name, kind in SIZES.items()),
-        )
-        .unique(list(names))
-        .collect()
     )
 
 
