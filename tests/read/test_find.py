@@ -992,3 +992,28 @@ def test_a_name_of_several_devices_lists_them(market: Path) -> None:
     assert lines[0] == "3 devices"
     assert [line.split()[-4:] for line in lines[2:5]]
     assert {"nvidia-h100-nvl-94gb", "nvidia-h100-sxm5-80gb"} <= set(" ".join(lines).split())
+
+
+def test_in_stock_leaves_out_what_is_sold_out_or_not_stated() -> None:
+    """Scaleway says available and shortage; others do not state their stock."""
+    places = [("scaleway", "fr-par-2", "H100-1-80G"), ("scaleway", "fr-par-2", "L4-1-24G")]
+    sold = [*places, ("aws", "us-east-1", "p5.48xlarge")]
+    on = ("provider", "region", "instance_type")
+    stock = [
+        {**dict(zip(on, place, strict=True)), "state": word, "available": word == "available"}
+        for place, word in zip(places, ("shortage", "available"), strict=True)
+    ]
+    data = Release(
+        {
+            "prices": prices(*(price(*place, "1") for place in sold)).collect(),
+            "instance_types": rows("instance_types", *(machine(p, name) for p, _, name in sold)),
+            "regions": rows("regions", *(region(p, place) for p, place, _ in sold)),
+            "accelerators": build().tables["accelerators"],
+            "stock": rows("stock", *stock),
+        }
+    )
+    names = [
+        set(search.find(data, Search(in_stock=asked)).collect()["instance_type"])
+        for asked in (False, True)
+    ]
+    assert names == [{name for *_, name in sold}, {"L4-1-24G"}]

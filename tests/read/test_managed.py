@@ -47,6 +47,9 @@ def managed() -> pl.DataFrame:
         component("Host:ml.m5.xlarge", "eu-west-1", "0.257"),
         component("Host:ml.m5.xlarge", "us-east-1", "0.23"),
         component("Train:ml.m5.xlarge", "us-east-1", "0.23"),
+        component("Processing:ml.m5.xlarge", "us-east-1", "0.23"),
+        component("AsyncInf:ml.m5.xlarge", "us-east-1", "0.23"),
+        component("Studio:JupyterLab-ml.m5.xlarge", "us-east-1", "0.23"),
         component("Host:ml.m5.12xlarge", "us-east-1", "2.765"),
         component("Host:ml.m5.xlarge", "us-east-1", "9", service="AmazonEC2"),
     ]
@@ -64,8 +67,11 @@ def managed() -> pl.DataFrame:
 def test_each_use_is_beside_on_demand_of_its_region(managed):
     found = managed.select("use", "region", "hourly", pl.col("factor").round(4)).rows()
     assert found == [
+        ("Studio:JupyterLab", "us-east-1", Decimal("0.23"), 1.1979),
+        ("asynchronous inference", "us-east-1", Decimal("0.23"), 1.1979),
         ("hosting", "us-east-1", Decimal("0.23"), 1.1979),
         ("hosting", "eu-west-1", Decimal("0.257"), None),
+        ("processing", "us-east-1", Decimal("0.23"), 1.1979),
         ("training", "us-east-1", Decimal("0.23"), 1.1979),
     ]
 

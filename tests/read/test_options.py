@@ -60,6 +60,7 @@ def test_a_figure_is_declared_once_and_has_a_field_in_the_search() -> None:
         ({"max_price": 10**30}, "--max-price 1000000000000000000000000000000: no price is so"),
         ({"max_price": "1e999999999"}, "--max-price 1e999999999: no price is so large"),
         ({"max_price": Decimal("sNaN")}, "--max-price: this is not a number"),
+        ({"in_stock": "yes"}, "--in-stock takes no 'yes'. It takes True or False."),
         ({"x" * 5000: 1}, f"unknown option '{'x' * 200}'"),
     ],
 )

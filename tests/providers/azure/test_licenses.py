@@ -1,9 +1,10 @@
 """Add licenses to the prices of machines.
 
 The figures of tests/cases/azure/licenses.csv are those of Retail Prices as flexera-public/
-policy_templates keeps them (MIT, data/azure/azure_linux_license_pricing.json and
-azure_sql_license_pricing.json, 2026); Windows Server is from an answer of 2022. No recorded answer
-has Windows Server Burst: 0.004 USD a vCPU is what B2s costs more with Windows.
+policy_templates keeps them (MIT, data/azure/azure_linux_license_pricing.json, and
+azure_sql_license_pricing.json, which has SQL Server by vCPU: other sizes are multiples of it).
+Windows Server is from a published answer. Windows Server Burst is not recorded anywhere: its figure
+is made up, and so are the ids.
 """
 
 from decimal import Decimal

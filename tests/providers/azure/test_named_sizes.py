@@ -25,7 +25,12 @@ SIZES = {
     "Standard_E16-4as_v6": ("Easv6", 4, 16, 128.0, "AMD"),
     "Standard_M176s-44_3_v3": ("Msv3", 44, 176, 2794.0, "Intel"),
     "Standard_E8-2as_v6": ("Easv6", 2, 8, None, "AMD"),
-    "Standard_D248s_v7": ("Dsv7", 248, 248, None, "Intel"),
+    "Standard_D248s_v7": ("Dsv7", 248, 248, 992.0, "Intel"),
+    "Standard_D248ls_v7": ("Dlsv7", 248, 248, 496.0, "Intel"),
+    "Standard_F72als_v6": ("Falsv6", 72, 72, 144.0, "AMD"),
+    "Standard_E64bs_v6": ("Ebsv6", 64, 64, 512.0, "Intel"),
+    "Standard_E96bs_v6": ("Ebsv6", 96, 96, None, "Intel"),  # E96s_v5 has 7 GiB for each vCPU
+    "Standard_D64ps_v5": ("Dpsv5", 64, 64, None, "Ampere"),  # has 208 GiB
     "Standard_M896ixds_24_v3": ("Mixdsv3", 896, 896, None, "Intel"),
 }
 """Name → series, vCPUs, vCPUs that are billed, memory, maker of the CPU."""

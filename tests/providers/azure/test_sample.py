@@ -15,6 +15,8 @@ from tests.helpers.landed import landed_contents
 from hwprices.landing import bundled
 from hwprices.landing.pages import Landing, Run
 from hwprices.providers.azure import kinds
+from hwprices.providers.azure.inventory.named_sizes import memory_of_name
+from hwprices.providers.azure.inventory.size_names import parse_size
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
@@ -95,6 +97,18 @@ def test_spot_prices_above_on_demand_are_flagged() -> None:
     is_above = pl.col("hourly") >= pl.col("on_demand")
     assert spot.height > 1000
     assert spot.filter(is_flagged != is_above).is_empty()
+
+
+def test_the_memory_that_a_name_gives_is_that_of_every_listed_size() -> None:
+    listed = frame(sample_parts()["instance_types"]).filter(spec_source="bundled")
+    read = [
+        (name, memory, memory_of_name(size))
+        for name, memory in listed.select("instance_type", "memory_gib").iter_rows()
+        if (size := parse_size(name)) is not None and not size.middle
+    ]
+    given = [row for row in read if row[2] is not None]
+    assert len(given) == 553
+    assert [row for row in given if row[1] != row[2]] == []
 
 
 def test_no_on_demand_price_is_a_placeholder() -> None:

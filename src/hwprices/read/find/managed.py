@@ -11,7 +11,15 @@ from hwprices.release.release import Release
 
 SAGEMAKER = "AmazonSageMaker"
 
-USES = {"Host": "hosting", "Train": "training", "Notebk": "notebook", "Processing": "processing"}
+USES = {
+    "Host": "hosting",
+    "AsyncInf": "asynchronous inference",
+    "Tsform": "batch transform",
+    "Train": "training",
+    "Cluster": "HyperPod",
+    "Processing": "processing",
+    "Notebk": "notebook",
+}
 """What SageMaker's usage types name, in the words of its price page; others keep AWS's word.
 https://aws.amazon.com/sagemaker/ai/pricing/"""
 
@@ -25,7 +33,7 @@ def managed_prices(dataset: Release, machine: NamedMachine, prices: pl.DataFrame
         prices: its prices, as ``machine.answer`` gives them.
 
     Returns:
-        ``use`` (hosting, training, notebook, processing, or AWS's word), ``region``, ``hourly``,
+        ``use`` (hosting, training, … or AWS's word: Studio:JupyterLab), ``region``, ``hourly``,
         ``currency``, ``factor`` (against plain Linux on demand in the region; null without a price
         there) and ``sku_price_id``, by use, currency and price. No rows where AWS lists none, and
         in releases before 2026-12, which have no services.
@@ -36,7 +44,7 @@ def managed_prices(dataset: Release, machine: NamedMachine, prices: pl.DataFrame
     if "service" not in components.collect_schema().names():
         return pl.DataFrame(schema={"use": pl.String})
     name = re.escape(machine.instance_type)
-    use = pl.col("component").str.extract(rf"^usage:([^/]+):ml\.{name}(?:/|$)")
+    use = pl.col("component").str.extract(rf"^usage:([^/]+)[:-]ml\.{name}(?:/|$)")
     of_machine = {"provider": machine.provider, "service": SAGEMAKER, "per": "hour"}
     listed = (
         components.filter(**of_machine).with_columns(use=use).filter(pl.col("use").is_not_null())
