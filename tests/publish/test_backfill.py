@@ -420,7 +420,7 @@ def test_a_vendor_without_a_past_says_so(tmp_path: Path) -> None:
     )
 
     assert result.exit_code == 2
-    assert "no price lists of the past to fetch from azure" in " ".join(result.stderr.split())
+    assert "azure publishes no price lists of the past" in " ".join(result.stderr.split())
 
 
 def test_savings_plans_are_those_in_force_when_a_list_began(aws: Aws) -> None:

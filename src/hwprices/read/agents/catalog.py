@@ -64,25 +64,25 @@ PYTHON_TYPES: Mapping[str, Any] = {
 """JSON Schema's types of arguments."""
 
 
-def _text_argument(description: str) -> dict[str, str]:
-    return {"type": "string", "description": description}
+def _argument(description: str, kind: str = "string") -> dict[str, str]:
+    return {"type": kind, "description": description}
 
 
 def _number(description: str) -> dict[str, str]:
-    return {"type": "number", "description": description}
+    return _argument(description, "number")
 
 
-QUESTION = _text_argument(
+QUESTION = _argument(
     "A few words: accelerator and count (8xH100, A100 80GB), machine type or family (p5.48xlarge),"
     " sizes (16vcpu 64gb), cloud (aws), place (europe, germany, us-east-1), purchase option"
     " (on demand, spot, 1y, reserved), system (windows), limit (under 30 usd). Example: 8xH100"
     " europe 1y"
 )
-RATES = {
-    "type": "object",
-    "description": 'Exchange rates, USD for one unit: {"EUR": 1.08}. Without a rate, prices in'
-    " other currencies are listed last and not compared.",
-}
+RATES = _argument(
+    'Exchange rates, USD for one unit: {"EUR": 1.08}. Without a rate, prices in other currencies'
+    " are listed last and not compared.",
+    "object",
+)
 TOOLS: Sequence[Tool] = (
     Tool(
         "find",
@@ -101,7 +101,7 @@ TOOLS: Sequence[Tool] = (
         " demand, spot, 1 and 3 years) in its cheapest region or the named place, with saving and"
         " break-even. For: what does p5.48xlarge cost, is a commitment worth it.",
         {
-            "question": _text_argument(
+            "question": _argument(
                 "A machine type, and perhaps place and system: d4s_v5 westeurope windows"
             ),
             "usd_per": RATES,
@@ -116,13 +116,10 @@ TOOLS: Sequence[Tool] = (
         " one machine type: its nearest equal in every other cloud. For: g6.xlarge or"
         " g2-standard-4, what is the Azure equal of p5.48xlarge.",
         {
-            "question": _text_argument(
-                "Machine types, and perhaps a place: g6.xlarge g2-standard-4"
+            "question": _argument("Machine types, and perhaps a place: g6.xlarge g2-standard-4"),
+            "equals": _argument(
+                "Add the nearest machine of every other cloud to the first one.", "boolean"
             ),
-            "equals": {
-                "type": "boolean",
-                "description": "Add the nearest machine of every other cloud to the first one.",
-            },
             "usd_per": RATES,
         },
         ("question",),
@@ -135,7 +132,7 @@ TOOLS: Sequence[Tool] = (
         " and line, since when it is valid. Given a citation instead, say whether it still holds:"
         " SAME, MOVED, GONE, RESTATED or ALTERED. For: where does this figure come from.",
         {
-            "price": _text_argument(
+            "price": _argument(
                 "A price_id from another tool, a citation, or words of which the cheapest price is"
                 " taken: p5.48xlarge us-east-1 on_demand"
             )
@@ -159,23 +156,23 @@ TOOLS: Sequence[Tool] = (
         " (or of the training), speed, users, gCO2e. Says what it assumes. For: what serves Llama"
         " 3.1 70B for the least, what does a LoRA of 7B cost.",
         {
-            "model": _text_argument(
+            "model": _argument(
                 "A model or its number of parameters: llama-3.1-70b, deepseek-r1, sdxl, 7B"
             ),
-            "workload": _text_argument("inference, batch, lora, full_finetune or pretrain"),
-            "precision": _text_argument("Format of the weights: bf16, fp8, int8, fp4, int4"),
-            "objective": _text_argument("Rank by cost, carbon, speed, throughput or hourly"),
-            "where": _text_argument("cloud (to rent) or local (to buy); without it both"),
-            "machines": _text_argument("accelerators, cpus (no accelerator) or all"),
-            "provider": _text_argument("Only this cloud: aws"),
-            "region": _text_argument("Only this region or direction: us-east-1, us-east"),
-            "country": _text_argument("Only this country: DE, germany"),
-            "option": _text_argument("on_demand, spot, commit_1y, commit_3y, block or any"),
+            "workload": _argument("inference, batch, lora, full_finetune or pretrain"),
+            "precision": _argument("Format of the weights: bf16, fp8, int8, fp4, int4"),
+            "objective": _argument("Rank by cost, carbon, speed, throughput or hourly"),
+            "where": _argument("cloud (to rent) or local (to buy); without it both"),
+            "machines": _argument("accelerators, cpus (no accelerator) or all"),
+            "provider": _argument("Only this cloud: aws"),
+            "region": _argument("Only this region or direction: us-east-1, us-east"),
+            "country": _argument("Only this country: DE, germany"),
+            "option": _argument("on_demand, spot, commit_1y, commit_3y, block or any"),
             "concurrency": _number("Users served together"),
             "requests_per_second": _number("Requests that arrive in a second"),
             "input_tokens": _number("Tokens of a prompt"),
             "output_tokens": _number("Tokens of an answer"),
-            "context": {"type": "integer", "description": "Tokens of a sequence"},
+            "context": _argument("Tokens of a sequence", "integer"),
             "min_tokens_per_second": _number("Tokens/s that each user must get"),
             "tokens": _number("Tokens to train on, or of a batch"),
             "days": _number("Deadline of a training or batch"),
@@ -191,7 +188,7 @@ TOOLS: Sequence[Tool] = (
         "Describe an accelerator, CPU or machine to buy: memory, dense rates, power, price per"
         " device and hour in each cloud, price to buy, cost per million tokens. For: how much"
         " memory has an MI300X, what does an L4 cost per year.",
-        {"name": _text_argument("A device: H100 SXM, L4, MI300X, TPU v5e, Graviton4, DGX H100")},
+        {"name": _argument("A device: H100 SXM, L4, MI300X, TPU v5e, Graviton4, DGX H100")},
         ("name",),
         "H100 SXM",
     ),
@@ -201,7 +198,7 @@ TOOLS: Sequence[Tool] = (
         "State which clouds and regions have prices, of which days, in which currencies, whether"
         " recorded or collected live, and what is not in the data. Call it before saying that"
         " something is not sold.",
-        {"question": _text_argument("Nothing for all clouds, or clouds and places: aws europe")},
+        {"question": _argument("Nothing for all clouds, or clouds and places: aws europe")},
         (),
         "aws europe",
     ),
@@ -214,7 +211,7 @@ SQL = Tool(
     "Ask the release in DuckDB's SQL. Tables are views: prices, offers, instance_types, regions,"
     " availability, accelerators, price_history … (describe prices lists columns). Reads these"
     " tables only; 20 seconds, 40 rows.",
-    {"query": _text_argument("One query in DuckDB's SQL")},
+    {"query": _argument("One query in DuckDB's SQL")},
     ("query",),
     "select count(*) from prices",
 )

@@ -6,7 +6,8 @@ that started the server has the list of tools: polars takes half a second.
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
     ListToolsResult,
-    PaginatedRequestParams,
     TextContent,
     ToolAnnotations,
 )
@@ -29,8 +29,6 @@ from hwprices.errors import HwpricesError
 from hwprices.read.agents.catalog import SQL, TOOLS, Tool
 
 if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
-
     from hwprices.read.dataset import Dataset
 
 INSTRUCTIONS = """List prices of AI and cloud hardware, each traced to the vendor's page. Ask in a
@@ -52,9 +50,6 @@ OUTPUT_SCHEMA: Mapping[str, Any] = {
     "required": ["release", "results", "not_covered"],
 }
 """What every answer has; each tool adds values of its own."""
-
-WARMED = ("prices", "instance_types", "regions", "price_history", "accelerators", "offers")
-"""Tables that are read before the first question."""
 
 LOOK_AGAIN = 60.0
 """Seconds after which a question looks whether there is a newer release."""
@@ -88,55 +83,35 @@ class OpenRelease:
             return self._opened
 
     def warm(self) -> None:
-        """Open the release and read its tables in the background."""
+        """Answer the example of each tool in the background: that reads tables and sheets."""
         threading.Thread(target=self._warm, daemon=True).start()
 
     def _warm(self) -> None:
-        try:
-            dataset = self.get()
-            for table in WARMED:
-                dataset.scan(table)
-        except Exception:  # noqa: BLE001 - the first question tells
-            return
+        from hwprices.read.agents.tools import call
+
+        for tool in TOOLS:
+            # the first question tells what is wrong
+            with suppress(Exception):
+                call(self.get(), tool, {next(iter(tool.arguments)): tool.example})
 
 
-class Handlers:
-    """The handlers of a server: they list the tools and call them."""
+def answer(
+    release: OpenRelease, tools: Mapping[str, Tool], call: CallToolRequestParams
+) -> CallToolResult:
+    """Return a tool's answer, or an error that says how to ask."""
+    from hwprices.read.agents.tools import call as call_tool
+    from hwprices.read.export.plain_json import plain
 
-    def __init__(self, release: OpenRelease, tools: Sequence[Tool]) -> None:
-        self._release = release
-        self._tools = {tool.name: tool for tool in tools}
-
-    async def list_tools(
-        self, context: "ServerRequestContext[Any]", params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
-        """List the tools."""
-        self._release.warm()
-        return ListToolsResult(tools=[listed(tool) for tool in self._tools.values()])
-
-    async def call_tool(
-        self, context: "ServerRequestContext[Any]", params: CallToolRequestParams
-    ) -> CallToolResult:
-        """Call a tool, in a thread of its own."""
-        return await anyio.to_thread.run_sync(
-            partial(self.answer, params.name, params.arguments or {})
-        )
-
-    def answer(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
-        """Return a tool's answer, or an error that says how to ask."""
-        from hwprices.read.agents import tools
-        from hwprices.read.export.plain_json import plain
-
-        tool = self._tools.get(name)
-        if tool is None:
-            return _error(f"there is no tool {name!r}. There are: {', '.join(self._tools)}.")
-        try:
-            answer = tools.call(self._release.get(), tool, arguments)
-        except HwpricesError as error:
-            argument = next(iter(tool.arguments))
-            return _error(f'{error} Example: {tool.name}({argument}="{tool.example}")')
-        text = TextContent(type="text", text=answer.to_text())
-        return CallToolResult(content=[text], structured_content=plain(answer.to_dict()))
+    tool = tools.get(call.name)
+    if tool is None:
+        return _error(f"there is no tool {call.name!r}. There are: {', '.join(tools)}.")
+    try:
+        found = call_tool(release.get(), tool, call.arguments or {})
+    except HwpricesError as error:
+        argument = next(iter(tool.arguments))
+        return _error(f'{error} Example: {tool.name}({argument}="{tool.example}")')
+    text = TextContent(type="text", text=found.to_text())
+    return CallToolResult(content=[text], structured_content=plain(found.to_dict()))
 
 
 def _error(text: str) -> CallToolResult:
@@ -159,14 +134,23 @@ def listed(tool: Tool) -> ListedTool:
 
 def make(root: str, version: str = "latest", *, sql: bool = False) -> "Server[Any]":
     """Make the server for the release of a dataset. ``sql``: with the tool sql."""
-    handlers = Handlers(OpenRelease(root, version), [*TOOLS, SQL] if sql else TOOLS)
+    release = OpenRelease(root, version)
+    tools = {tool.name: tool for tool in ([*TOOLS, SQL] if sql else TOOLS)}
+
+    async def list_tools(_context: object, _params: object) -> ListToolsResult:
+        release.warm()
+        return ListToolsResult(tools=[listed(tool) for tool in tools.values()])
+
+    async def call_tool(_context: object, params: CallToolRequestParams) -> CallToolResult:
+        return await anyio.to_thread.run_sync(partial(answer, release, tools, params))
+
     return Server(
         "hwprices",
         version=__version__,
         title="hwprices: what AI and cloud hardware costs",
         instructions=" ".join(INSTRUCTIONS.split()),
-        on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
     )
 
 
