@@ -428,7 +428,7 @@ function listSort(text: string | undefined): { position: number; descending: boo
 }
 
 function listCell(value: number | undefined, heading: string, unit: string): string {
-  if (value === undefined) return "";
+  if (value === undefined) return "–";
   if (unit.startsWith("USD")) return usd(value);
   return heading === "Year" ? String(value) : number(value);
 }

@@ -68,7 +68,7 @@ export function cell(column: ColumnInfo | undefined, value: Value | null): strin
 export function withUnit(column: ColumnInfo, value: Value | null): string {
   if (value === null) return "";
   if (typeof value !== "number") return words(column.name, value);
-  const unit = column.unit === "ratio" ? "" : column.unit.replace(/^USD/, "");
+  const unit = column.unit === "ratio" ? "" : column.unit.replace(/^USD/, "").replace("10^6 ", "1M ").replace(/\((.+)·h\)/, "$1-h").replace("accelerator-h", "GPU-h");
   return `${cell(column, value)} ${unit}`.trim();
 }
 
