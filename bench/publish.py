@@ -5,7 +5,7 @@
 The rows are made of the sample release's: a region's on-demand prices of Linux, with all systems,
 tenancies and commitments that AWS lists for a machine type, copied into made-up regions. Two
 releases are made; in the second 0.5 % of the prices have moved. Measured is the second, which goes
-through every check of the gate: each step of it, the share of the history and of the DuckDB file
+through every check of the gate: each step of it, the share of the history
 among them, and how the cost grows with the rows. The release of a month ago, with which the gate
 compares too, is the first one here, so that it is compared once.
 """
@@ -43,7 +43,7 @@ measure.load_pandera()
 FULL, SMALL = 10_000_000, 250_000
 
 PUBLISHED = measure.Goal(seconds=30, megabytes=2000)
-"""Gated, joined, with history and notes, without the DuckDB file."""
+"""Gated, joined, with history and notes."""
 
 VALIDATED = measure.Goal(seconds=60)
 LINEAR = measure.Goal(ratio=2.1)
@@ -86,7 +86,7 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
         half = published(f"{folder}/half", count // 2)
         checked = measure.run_apart(prepare, f"{folder}/whole", count)
-        whole = published(f"{folder}/whole", count, is_prepared=True, with_database=True)
+        whole = published(f"{folder}/whole", count, is_prepared=True)
         bare = measure.run_apart(rewrite_prices, f"{folder}/whole")
     size = f"{count:,} rows"
     validating = measure.Cost(checked.result["seconds"], checked.result["cpu_seconds"], 0)
@@ -108,20 +108,12 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
     )
 
 
-def published(
-    root: str, count: int, *, is_prepared: bool = False, with_database: bool = False
-) -> measure.Cost:
-    """Make two releases and return what the second took, without the DuckDB file."""
+def published(root: str, count: int, *, is_prepared: bool = False) -> measure.Cost:
+    """Make two releases and return what the second took."""
     if not is_prepared:
         measure.run_apart(prepare, root, count)
-    measure.run_apart(publish, root, 1, False)
-    cost = measure.run_apart(publish, root, 2, with_database)
-    if not with_database:
-        return cost
-    without = cost.seconds - cost.result["database"][0]
-    cpu = cost.cpu_seconds - cost.result["cpu of database"]
-    del cost.result["cpu of database"]
-    return measure.Cost(without, cpu, cost.megabytes, cost.result)
+    measure.run_apart(publish, root, 1)
+    return measure.run_apart(publish, root, 2)
 
 
 def prepare(root: str, count: int) -> dict[str, float]:
@@ -276,7 +268,7 @@ def _point_at(store: Store, provider: str, run: str) -> None:
     store.put(layout.staged_latest(provider), manifest)
 
 
-def publish(root: str, number: int, with_database: bool) -> dict[str, object]:
+def publish(root: str, number: int) -> dict[str, object]:
     """Publish the first or second run; return seconds and peak of memory of each step."""
     store = Store(root)
     for cloud in CLOUDS:
@@ -286,7 +278,6 @@ def publish(root: str, number: int, with_database: bool) -> dict[str, object]:
         store,
         now=lambda: START + timedelta(days=number),
         progress=clock.begin,
-        with_database=with_database,
     )
     clock.begin("")
     assert made.new, made.results
@@ -300,16 +291,14 @@ class Clock:
     def __init__(self) -> None:
         self.steps: dict[str, object] = {}
         self._step = ""
-        self._began = self._cpu_began = 0.0
+        self._began = 0.0
 
     def begin(self, step: str) -> None:
         """End the step before, and begin this one."""
-        now, cpu = time.perf_counter(), time.process_time()
+        now = time.perf_counter()
         if self._step:
             self.steps[self._step] = (now - self._began, measure.peak_megabytes())
-        if self._step == "database":
-            self.steps["cpu of database"] = cpu - self._cpu_began
-        self._step, self._began, self._cpu_began = step, now, cpu
+        self._step, self._began = step, now
 
 
 def rewrite_prices(root: str) -> None:

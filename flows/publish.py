@@ -78,7 +78,6 @@ def gate_join_release(root: str | None, accept: list[str]) -> Published | None:
             Store(load(root=root).root),
             accepted=accept,
             progress=lambda activity: progress.report("publish", activity),
-            with_database=True,
         )
     except release.NothingStagedError:
         return None

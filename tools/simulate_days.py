@@ -129,7 +129,6 @@ def simulate(root: str, days: int) -> Iterator[list[str]]:
             store,
             now=partial(datetime.fromtimestamp, at.timestamp(), UTC),
             accepted=[f"{cloud.name}:*" for cloud in every],
-            with_database=True,
         )
         published = time.process_time()
         prune(store, Policy(), now=at)

@@ -245,7 +245,7 @@ def test_little_space_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_the_folder_for_temporary_files_is_looked_at(
     root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pages and the DuckDB file are made there, also where the root is an object store."""
+    """Pages and exports are made there, also where the root is an object store."""
     monkeypatch.setattr(preflight, "SCRATCH_BYTES", 10**18)
     with s3(monkeypatch, "preflight"):
         where = str(tmp_path) if root == "folder" else "s3://preflight/data"

@@ -1,4 +1,4 @@
-"""What a release holds for other programs: Data Package, Croissant, one DuckDB file."""
+"""What a release holds for other programs: Data Package, Croissant, and an exported DuckDB file."""
 
 import json
 import logging
@@ -20,11 +20,11 @@ PROFILE = Path(__file__).with_name("datapackage_profile_2.0.json")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a release with a DuckDB file."""
+    """The folder of a release."""
     root = tmp_path_factory.mktemp("formats")
     store = Store(root)
     make.stage_frames(store, "r1", make.world(20))
-    made = release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC), with_database=True)
+    made = release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
     return root / "releases" / made.version
 
 
@@ -48,8 +48,16 @@ def test_croissant_is_valid_and_reads_the_tables(
     assert record["offers/instance_type"] == b"m0.large"
 
 
-def test_the_duckdb_file_holds_tables_and_documentation(folder: Path) -> None:
-    with duckdb.connect(str(folder / "hwprices.duckdb"), read_only=True) as connection:
+@pytest.fixture(scope="module")
+def database(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A DuckDB file of all tables."""
+    file = tmp_path_factory.mktemp("export") / "all.duckdb"
+    hwprices.open(folder.parent.parent).export(file)
+    return str(file)
+
+
+def test_the_duckdb_file_holds_tables_and_documentation(database: str) -> None:
+    with duckdb.connect(database, read_only=True) as connection:
         counts = connection.execute("select count(*) from prices").fetchone()
         about = connection.execute(
             "select comment from duckdb_columns() "
@@ -60,9 +68,11 @@ def test_the_duckdb_file_holds_tables_and_documentation(folder: Path) -> None:
     assert about[0].startswith("hourly + upfront / (term in years × 8760)")
 
 
-def test_the_duckdb_file_packs_ids_without_looking_for_repetition(folder: Path) -> None:
+def test_the_duckdb_file_packs_ids_without_looking_for_repetition(
+    folder: Path, database: str
+) -> None:
     """A dictionary of texts of which none comes twice takes long and saves nothing."""
-    with duckdb.connect(str(folder / "hwprices.duckdb"), read_only=True) as connection:
+    with duckdb.connect(database, read_only=True) as connection:
         by_name = {
             (table, name): method
             for table in ("prices", "price_history")
@@ -87,10 +97,10 @@ def test_the_duckdb_file_packs_ids_without_looking_for_repetition(folder: Path) 
     assert types[0] == types[1]
 
 
-def test_verify_covers_the_duckdb_file(folder: Path) -> None:
+def test_verify_covers_the_small_tables(folder: Path) -> None:
     data = hwprices.open(folder.parent.parent)
     assert data.verify() == []
-    file = folder / "hwprices.duckdb"
+    file = folder / "small.tar"
     original = file.read_bytes()
     file.write_bytes(original + b"x")
     assert data.verify() == [f"{file} was altered: its checksum does not match the manifest"]

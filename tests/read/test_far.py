@@ -8,12 +8,12 @@ from hwprices.release.root import sample_root
 from hwprices.storage.store import Store
 
 RECORDED = {
-    "open": (2, 96),
-    "price": (8, 396),
-    "history": (8, 370),
-    "explain": (10, 700),
-    "find": (9, 873),
-    "recommend": (9, 791),
+    "open": (2, 157),
+    "price": (5, 580),
+    "history": (5, 551),
+    "explain": (8, 879),
+    "find": (6, 1080),
+    "recommend": (4, 964),
 }
 
 

@@ -33,9 +33,8 @@ ROOM_BYTES = 20_000_000_000
 estimated to leave. docs/operations.md, "Size of a live run", adds them up."""
 
 SCRATCH_BYTES = 5_000_000_000
-"""The same of the folder for temporary files. The DuckDB file of a release is made there, of three
-full-size clouds 1.5 GB, and with an object store copies of the tables that it is made of; and pages
-while they are received."""
+"""The same of the folder for temporary files. `hwprices export` makes a DuckDB file there, of three
+full-size clouds 1.5 GB; and pages lie there while they are received."""
 
 LEAST_BYTES = 1_000_000_000
 """Less than this fails the check: the pages and staged tables of three full-size clouds alone take

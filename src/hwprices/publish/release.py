@@ -77,7 +77,6 @@ def publish(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     accepted: Collection[str] = (),
     progress: Progress = lambda _: None,
-    with_database: bool = False,
 ) -> Published:
     """Check what is staged, join it with the spec sheets, and release it if anything has changed.
 
@@ -120,9 +119,7 @@ def publish(
         record = history.record(store, previous, sources, accelerators, version)
         progress("write")
         notes = _notes(content, choice, record, Moment(version, current.version))
-        manifest = write.write(
-            store, content, record, notes, head, with_database=with_database, progress=progress
-        )
+        manifest = write.write(store, content, record, notes, head)
         progress("point")
         _move(store, manifest, current.tag)
         with _published(manifest.version):

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from importlib.metadata import version as installed_version
-from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import polars as pl
 
@@ -23,7 +22,6 @@ from hwprices.publish.history import backfill
 from hwprices.publish.history.record import Record
 from hwprices.publish.join import Joined
 from hwprices.publish.notes import as_markdown
-from hwprices.release import database
 from hwprices.release.manifest import (
     HISTORY_TABLES,
     DerivedFile,
@@ -39,10 +37,8 @@ from hwprices.release.versions import version_time
 from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
 from hwprices.schemas.version import SCHEMA_VERSION
-from hwprices.stage.stage import Progress
 from hwprices.storage import layout, manifests
-from hwprices.storage.scratch import scratch_directory
-from hwprices.storage.store import Store, sha256_of
+from hwprices.storage.store import Store
 
 
 @dataclass(frozen=True)
@@ -121,9 +117,6 @@ def write(
     past: Record,
     notes: ReleaseNotes,
     head: Head,
-    *,
-    with_database: bool = False,
-    progress: Progress = lambda _: None,
 ) -> ReleaseManifest:
     """Write a release below its directory, the manifest last. It is not yet current.
 
@@ -167,10 +160,6 @@ def write(
     described = croissant(package, manifest.tables, version)
     store.put(layout.release_datapackage(version), manifests.encode(package))
     store.put(layout.release_croissant(version), manifests.encode(described))
-    if with_database:
-        progress("database")
-        database = write_database(store, version, manifest.tables, package)
-        manifest = replace(manifest, derived=(small, database))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
         raise _exists(version)
     return manifest
@@ -307,30 +296,3 @@ def _provider_entry(source: ProviderSource, joined: Mapping[str, pl.DataFrame]) 
         ),
         content_sha256=source.content_sha256,
     )
-
-
-def write_database(
-    store: Store, version: str, tables: Mapping[str, TableEntry], package: Mapping[str, Any]
-) -> DerivedFile:
-    """Write ``hwprices.duckdb``, with all tables and their documentation."""
-    with scratch_directory() as folder:
-        files = {
-            name: [_local(store, version, file.key, Path(folder)) for file in entry.files]
-            for name, entry in tables.items()
-        }
-        target = Path(folder) / layout.DATABASE
-        database.build(target, files, package, version)
-        # It may be larger than memory: it is neither read whole nor hashed whole.
-        store.put(layout.release_database(version), target)
-        return DerivedFile(layout.DATABASE, target.stat().st_size, sha256_of(target))
-
-
-def _local(store: Store, version: str, key: str, folder: Path) -> str:
-    """Return the path of a table file on this machine, copied there from an object store."""
-    full = layout.release_file(version, key)
-    if store.is_local:
-        return str(Path(store.uri(full)).absolute())
-    copy = folder / key
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    copy.write_bytes(store.get(full) or b"")
-    return str(copy)

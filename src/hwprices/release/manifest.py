@@ -92,9 +92,9 @@ class TableEntry:
 
 @dataclass(frozen=True)
 class DerivedFile:
-    """A file made of the tables: DuckDB's, and the small ones in one. ``key``: below a release."""
+    """A file made of the tables: the small ones in one. ``key``: below a release."""
 
-    key: Literal["hwprices.duckdb", "small.tar"]
+    key: Literal["small.tar"]
     bytes: Count
     sha256: str
 

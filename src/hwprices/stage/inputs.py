@@ -60,12 +60,15 @@ def _program(provider: str) -> list[str]:
 
     A provider that is no longer in the program has no files of its own.
     """
-    common = _below([PACKAGE / name for name in READERS], ".py")
     if provider not in providers.names():
-        return _files(PACKAGE, common, code_of)
+        return _common_program()
     folder = Path(*_locations(providers.get(provider).package))
-    own = _files(folder, _below([folder], ".py"), code_of)
-    return [*_files(PACKAGE, common, code_of), *own]
+    return [*_common_program(), *_files(folder, _below([folder], ".py"), code_of)]
+
+
+@cache
+def _common_program() -> list[str]:
+    return _files(PACKAGE, _below([PACKAGE / name for name in READERS], ".py"), code_of)
 
 
 def _locations(package: str) -> list[str]:

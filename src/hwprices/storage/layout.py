@@ -60,7 +60,6 @@ backfilled_rows = Key("backfilled/{provider}/rows/{region}/{version}.parquet")
 backfilled_intervals = Key("backfilled/{provider}/intervals/{region}.parquet")
 
 # Releases
-DATABASE: Final = "hwprices.duckdb"
 SMALL: Final = "small.tar"  # the file NAMES and copies of small tables
 NAMES: Final = "names.parquet"
 NotesFile = Literal["notes.md", "notes.json"]
@@ -70,7 +69,6 @@ release_manifest = Key("releases/{version}/manifest.json")
 release_datapackage = Key("releases/{version}/datapackage.json")
 release_croissant = Key("releases/{version}/croissant.json")
 release_parts = Key("releases/{version}/parts.json")
-release_database = Key(f"releases/{{version}}/{DATABASE}")
 release_report = Key("releases/{version}/report/{page}")
 release_file = Key("releases/{version}/{file}")
 
