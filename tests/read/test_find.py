@@ -388,7 +388,9 @@ def test_words_of_a_sentence_are_no_countries(
 
 def test_max_price_says_what_it_cannot_compare(data: Dataset) -> None:
     """It denied that there are such prices."""
-    left_out = "1 price in EUR left out: --max-price is in USD and needs --usd-per EUR=… for them."
+    left_out = (
+        "1 price in EUR left out: the price limit is in USD and needs --usd-per EUR=… for them."
+    )
     nothing = offers.answer(data, "d4s_v6", max_price=1)
     assert nothing.notes == (left_out, "Without the price limit: 1 offer (on demand).")
     some = offers.answer(data, "4vcpu westeurope", max_price=1)

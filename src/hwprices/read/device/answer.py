@@ -310,7 +310,7 @@ class DeviceAnswer:
         )
         no_tokens = "no measured rate, or no hourly price"
         if self.identity.type == "cpu" and self.performance.measured:
-            no_tokens = "`hwprices recommend --machines cpus --model NAME` estimates it"
+            no_tokens = "`hwprices recommend NAME --machines cpus` estimates it"
         questions = [
             (any_hourly_cost, f"hourly cost: {no_rent}"),
             (self.purchase.purchase_price, f"purchase cost: {no_price}"),

@@ -62,7 +62,7 @@ def not_compared(dataset: Tables, search: Search) -> list[str]:
     """State which prices max_price leaves out because they have none in USD."""
     return [
         f"{counted(count, 'price')} in {currency} left out:"
-        f" --max-price is in USD and needs --usd-per {currency}=… for them."
+        f" the price limit is in USD and needs --usd-per {currency}=… for them."
         for currency, count in searching.not_compared(dataset, search).items()
     ]
 
