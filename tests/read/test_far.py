@@ -48,3 +48,23 @@ def test_a_question_fetches_little_and_is_answered_as_in_a_folder(far, question)
     requests, kilobytes = RECORDED[question]
     assert len(far.requests) < 2 * requests, far.requests
     assert far.bytes < 2000 * kilobytes, far.requests
+
+
+def test_with_a_cache_a_second_process_fetches_pointer_and_manifest(far, tmp_path, monkeypatch):
+    monkeypatch.setenv("HWPRICES_CACHE", str(tmp_path))
+    expected = hwprices.open("sample").price("p5.48xlarge")
+    first = hwprices.open(object_store.ROOT).price("p5.48xlarge")
+    copies = sorted(path.name for path in tmp_path.iterdir())
+    far.reset()
+    second = hwprices.open(object_store.ROOT).price("p5.48xlarge")
+    assert [key.rpartition("/")[2] for _, key, _ in far.requests] == [
+        "latest.json",
+        "manifest.json",
+    ]
+    (tmp_path / copies[0]).write_bytes(b"damaged")
+    far.reset()
+    third = hwprices.open(object_store.ROOT).price("p5.48xlarge")
+    assert len(far.requests) == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == copies
+    for answer in (first, second, third):
+        assert answer.equals(expected)

@@ -190,6 +190,8 @@ def _check_endpoint(client: httpx.Client, url: str) -> Check:
 PREFIX = "HWPRICES_"
 
 OTHERS = {
+    "HWPRICES_CACHE",  # storage/cache.py
+    "HWPRICES_CACHE_GIB",
     "HWPRICES_DASK_SCHEDULER",  # flows/collect.py
     "HWPRICES_NIGHTLY",  # tests/helpers/nightly.py
     "HWPRICES_NOTIFY_URL",  # cli/deploy.py
