@@ -204,7 +204,8 @@ class Release:
         """Read a small table from an object store, once."""
         if table not in self._whole:
             (file,) = self.release.tables[table].files
-            data = self._small.get(file.key) or self._get(file.key, file.sha256)
+            copy = self._small.get(file.key) if self.release.derived else None
+            data = copy or self._get(file.key, file.sha256)
             self._whole[table] = pl.read_parquet(data, hive_partitioning=False)
         return self._whole[table]
 
