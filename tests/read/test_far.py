@@ -1,10 +1,15 @@
 """What questions fetch from an object store: no more than twice what they did (in requests, kB)."""
 
+import json
+import shutil
+
+import polars as pl
 import pytest
 from tools import object_store
 
 import hwprices
 from hwprices.release.root import sample_root
+from hwprices.rows import parquet
 from hwprices.storage.store import Store
 
 RECORDED = {
@@ -68,3 +73,32 @@ def test_with_a_cache_a_second_process_fetches_pointer_and_manifest(far, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == copies
     for answer in (first, second, third):
         assert answer.equals(expected)
+
+
+def test_recommend_of_three_clouds_at_full_size_fetches_3_mb(tmp_path, monkeypatch):
+    shutil.copytree(Store(sample_root()).path, tmp_path, dirs_exist_ok=True)
+    (file,) = tmp_path.glob("releases/*/offers.parquet")
+    offers = pl.read_parquet(file)
+    plain = offers.filter(pl.col("accelerator_count").fill_null(0) == 0)
+    ids = pl.col("on_demand_price_id", "spot_price_id")
+    copies = [
+        plain.with_columns(ids.hash(copy).cast(pl.String), pl.col("instance_type") + f".{copy}")
+        for copy in range(18)
+    ]
+    order = ["accelerator_id", "instance_type"]
+    offers = pl.concat([offers, *copies]).sort(order, nulls_last=True, maintain_order=True)
+    assert offers.height > 100_000
+    file.write_bytes(parquet.encode("offers", offers))
+    manifest = file.with_name("manifest.json")
+    values = json.loads(manifest.read_bytes())
+    values["tables"]["offers"]["bytes"] = file.stat().st_size
+    manifest.write_text(json.dumps(values))
+    with object_store.served(tmp_path) as store:
+        for name, value in store.environment.items():
+            monkeypatch.setenv(name, value)
+        answer = hwprices.open(object_store.ROOT).recommend("llama-3.3-70b")
+    ranked = pl.col("rank").is_not_null()
+    expected = hwprices.open("sample").recommend("llama-3.3-70b")
+    assert answer.filter(ranked).equals(expected.filter(ranked))
+    assert len(store.counter.requests) <= 10, store.counter.requests
+    assert store.counter.bytes <= 3_000_000, store.counter.requests

@@ -30,7 +30,7 @@ class Tables(Protocol):
         ...
 
 
-WHOLE = 4 << 20
+WHOLE = 2 << 20
 """Bytes of the largest table that is fetched whole from an object store, once. Of a larger one
 polars fetches 0.25 MB to find the footer, each time it is scanned, and then what it needs."""
 

@@ -42,7 +42,7 @@ COLUMNS = [
     *("devices", "usable_bytes", "machine_memory_gib", "clusters", "network_gbps"),
     *("inference_only", "purchase_option", "usd_per_hour", "spot_usd_per_hour"),
     *("best_1y_usd_per_hour", "best_3y_usd_per_hour", "best_1y_option", "best_3y_option"),
-    *("on_demand_price_id", "spot_price_id", "purchase_price_usd", "purchase_price_date"),
+    *("offer", "purchase_price_usd", "purchase_price_date"),
     *("energy_usd_per_hour", "energy_kwh_per_hour", "operational_gco2e_per_hour"),
     *("obstacle", "no_price", "currency", "on_demand_reason", *SHEET_COLUMNS),
 ]
@@ -51,6 +51,7 @@ COLUMNS = [
 - where: cloud or local; provider: of a local machine its vendor; cpu_id: without accelerators.
 - devices: that the job can be divided over; usable_bytes: of one of them.
 - clusters: whether a fast network joins several machines.
+- offer: of a machine to rent, the number of its row in the table offers.
 - obstacle: code of what rules the machine out for every job; no_price: of why it has no price.
 """
 
@@ -164,7 +165,8 @@ def _rented(dataset: Tables, limits: Limits) -> pl.LazyFrame:
     has_accelerators = (col.accelerator_count > 0).fill_null(False)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
-    offers = dataset.scan("offers").filter(*_in_place(search(dataset, limits)))
+    offers = dataset.scan("offers").with_row_index("offer")
+    offers = offers.filter(*_in_place(search(dataset, limits)))
     overlays = rules.given(limits.overlays)
     priced = (
         offers_in_usd(offers, limits.rates)

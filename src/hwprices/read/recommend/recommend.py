@@ -30,7 +30,7 @@ from hwprices.read.recommend.job import Job, assumptions, make_job
 from hwprices.read.recommend.question import Limits, Question
 from hwprices.read.recommend.serve_command import with_serve_command
 from hwprices.release.real_prices import REAL
-from hwprices.release.release import Tables
+from hwprices.release.release import Tables, scan_types
 from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 from hwprices.units import WideMoney
 
@@ -266,18 +266,13 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
         frame = frame.filter(where=limits.where)
     runs = col.usd.is_not_null() & (fits | col.excluded_reason.is_in(SHOWN_REASONS))
     order = ("where", "rank", "provider", "machine")
-    ids = {option: f"{option}_price_id" for option in ("on_demand", "spot")}
     return (
         frame.with_columns(
             *(pl.when(runs).then(name).alias(name) for name in JOB_FIGURES),
             assumed=lit(assumed),
-            price_id=pl.coalesce(
-                pl.when(fits & (col.purchase_option == option)).then(name)
-                for option, name in ids.items()
-            ),
         )
         .sort(~fits, ~fits & col.obstacle.is_not_null(), *order, nulls_last=True)
-        .select(OUTPUT)
+        .select(*OUTPUT, "offer")
     )
 
 
@@ -290,18 +285,20 @@ TERMS = {12: "best_1y", 36: "best_3y"}
 
 
 def _with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
-    """Fill in price_id of commitments and blocks, which offers have no column for.
+    """Fill in price_id: from offers, and of commitments and blocks, which they lack, from prices.
 
-    It is the cheapest one, as offers choose it.
+    Of those it is the cheapest one, as offers choose it. Ids are random and most of the bytes of
+    offers, so that they are read of the ranked machines alone.
     """
     col, key = pl.col, [*PLACE, "purchase_option"]
+    ranked = _with_ids_of_offers(ranked, dataset)
     missing = ranked.filter(col.rank.is_not_null(), col.price_id.is_null(), where="cloud")
     if missing.is_empty():
         return ranked
     is_committed = col.purchase_option.is_in(COMMITTED) & (col.commitment_plan != "convertible")
     term = col.term_months.replace_strict(TERMS, default=None, return_dtype=pl.String)
     found = (
-        dataset.scan("prices")
+        scan_types(dataset, "prices", missing["machine"])
         .rename({"instance_type": "machine"})
         .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
         .with_columns(purchase_option=pl.when(is_committed).then(term).otherwise("purchase_option"))
@@ -313,6 +310,24 @@ def _with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
     )
     joined = ranked.join(found, key, "left", maintain_order="left")
     return joined.with_columns(price_id=pl.coalesce("price_id", "found")).select(OUTPUT)
+
+
+def _with_ids_of_offers(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
+    """Fill in price_id of on-demand and spot prices; return the columns of OUTPUT."""
+    is_ranked = pl.col("rank").is_not_null() & (pl.col("where") == "cloud")
+    rows = ranked.filter(is_ranked)["offer"].sort()
+    if rows.is_empty():
+        return ranked.with_columns(pl.col("price_id").cast(pl.String)).select(OUTPUT)
+    columns = {"on_demand": "on_demand_price_id", "spot": "spot_price_id"}
+    ids = (
+        dataset.scan("offers")
+        .slice(rows[0], rows[-1] - rows[0] + 1)
+        .select("provider", "region", machine="instance_type", **columns)
+        .unpivot(list(columns), index=PLACE, variable_name="purchase_option", value_name="id")
+        .collect()
+    )
+    joined = ranked.join(ids, [*PLACE, "purchase_option"], "left", maintain_order="left")
+    return joined.with_columns(price_id=pl.when(is_ranked).then("id")).select(OUTPUT)
 
 
 def _figure(job: Job | None, limits: Limits) -> pl.Expr:
