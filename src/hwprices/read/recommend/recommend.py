@@ -92,7 +92,11 @@ OUTPUT = [
 
 
 def recommend(
-    *asked: Any, dataset: Tables, ownership: Ownership = DEFAULTS, **named: Any
+    *asked: Any,
+    dataset: Tables,
+    ownership: Ownership = DEFAULTS,
+    among: pl.DataFrame | None = None,
+    **named: Any,
 ) -> pl.DataFrame:
     """List machines for a job: one row a machine (its best region), best first, then the others.
 
@@ -107,6 +111,8 @@ def recommend(
         ownership: assumptions about machines to buy. They come after those to rent, and are ranked
             by purchase price when the objective is cost: an hour of a machine that one owns is
             cheap only if other work fills the rest of the time.
+        among: what ``machines.candidates`` lists for the same limits and ownership, for many
+            questions about one dataset.
 
     Objectives: cost (USD per million tokens, USD of a job), carbon (grams of the same), speed
     (of one user; of a training), throughput (of all users), hourly (USD an hour).
@@ -129,7 +135,7 @@ def recommend(
         warn_unmatched(dataset, overlays)
     medium = media.benchmark(question)
     job = None if medium else make_job(question)
-    frame = machines.candidates(dataset, limits, ownership)
+    frame = machines.candidates(dataset, limits, ownership) if among is None else among
     if medium:
         frame = media.with_rates(frame, dataset, medium)
         option = limits.option.replace("_", " ")

@@ -10,7 +10,7 @@ that it was not fitted on.
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, NamedTuple
@@ -221,16 +221,20 @@ def parts(host: Host, work: Work, devices: int, batch: float) -> tuple[list[floa
     return prompt, [*answer, tokens, sent * tokens]
 
 
+def seconds(
+    host: Host, work: Work, devices: int, batch: float, constants: tuple[float, ...]
+) -> list[float]:
+    """Compute how long one copy on ``devices`` takes for prompts and answers of a batch."""
+    both = parts(host, work, devices, batch)
+    return [sum(c * x for c, x in zip(constants, s, strict=False)) + s[-1] for s in both]
+
+
 def speed(
     host: Host, work: Work, devices: int, batch: float, constants: tuple[float, ...]
 ) -> Speed:
     """Compute how fast one copy on ``devices`` serves a batch; the first token is of one alone."""
-
-    def seconds(size: float) -> list[float]:
-        both = parts(host, work, devices, size)
-        return [sum(c * x for c, x in zip(constants, s, strict=False)) + s[-1] for s in both]
-
-    (prompt, answer), alone = seconds(batch), seconds(1)
+    prompt, answer = seconds(host, work, devices, batch, constants)
+    alone = seconds(host, work, devices, 1, constants)
     per_user = work.output_tokens / (prompt + answer)
     return Speed(
         users=batch,
@@ -264,15 +268,16 @@ def fastest(
         if work.users is not None:
             most = min(most, math.ceil(work.users / copies))
 
-        def of(batch: int, devices: int = devices) -> Speed:
-            return speed(host, work, devices, batch, constants)
-
-        def is_slow(batch: int, of: Callable[[int], Speed] = of) -> bool:
-            return of(batch).tokens_per_second_per_user * factor < min_per_user
+        def is_slow(batch: int, devices: int = devices) -> bool:
+            per_user = work.output_tokens / sum(seconds(host, work, devices, batch, constants))
+            return per_user * factor < min_per_user
 
         if most and is_slow(most):
             most = bisect_left(range(1, most), True, key=is_slow)
-        if not most or (found := of(most)).seconds_to_first_token / factor > max_first_token:
+        if not most:
+            continue
+        found = speed(host, work, devices, most, constants)
+        if found.seconds_to_first_token / factor > max_first_token:
             continue
         rate = found.tokens_per_second * busy * factor
         if best is None or rate > best.tokens_per_second:
