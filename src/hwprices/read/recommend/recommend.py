@@ -92,11 +92,7 @@ OUTPUT = [
 
 
 def recommend(
-    *asked: Any,
-    dataset: Tables,
-    ownership: Ownership = DEFAULTS,
-    among: pl.DataFrame | None = None,
-    **named: Any,
+    *asked: Any, dataset: Tables, ownership: Ownership = DEFAULTS, **named: Any
 ) -> pl.DataFrame:
     """List machines for a job: one row a machine (its best region), best first, then the others.
 
@@ -111,8 +107,6 @@ def recommend(
         ownership: assumptions about machines to buy. They come after those to rent, and are ranked
             by purchase price when the objective is cost: an hour of a machine that one owns is
             cheap only if other work fills the rest of the time.
-        among: what ``machines.candidates`` lists for the same limits and ownership, for many
-            questions about one dataset.
 
     Objectives: cost (USD per million tokens, USD of a job), carbon (grams of the same), speed
     (of one user; of a training), throughput (of all users), hourly (USD an hour).
@@ -128,7 +122,19 @@ def recommend(
         HwpricesError: a value is out of range or does not belong to the model or workload, the
             release has no such provider, region or country, or the dataset has no table offers.
     """
-    question = _question(*asked, **named)
+    return answer(_question(*asked, **named), dataset, ownership)
+
+
+def answer(
+    question: Question,
+    dataset: Tables,
+    ownership: Ownership = DEFAULTS,
+    among: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """Answer a question, as ``recommend`` does.
+
+    ``among``: what ``machines.candidates`` lists for the same limits and ownership, if it is known.
+    """
     limits = question.limits
     if (overlays := rules.given(limits.overlays)) is not None:
         limits = replace(limits, overlays=overlays)
