@@ -378,3 +378,36 @@ def summed_up(after: Tables, before: Tables) -> Tables:
         for c in ("hourly", "effective_hourly")
     ]
     return {**after, "prices": prices.with_columns(money).drop("ratio")}
+
+
+def of_machines(*changes: Change) -> Change:
+    """Change the prices of machines; those with a license are the machine's and the license's."""
+    plain = [name for name in PRICE_KEY if name not in ("os", "software", "license_model")]
+
+    def change(tables: Tables, day: int) -> Tables:
+        after = together(*changes)(tables, day)
+        prices, parts = after["prices"], after["price_components"]
+        composed = prices.join(parts, on="price_id", how="semi")
+        is_windows = (pl.col("software") != "none") & (pl.col("os") == "windows")
+        runs = pl.when(is_windows).then(pl.lit("windows")).otherwise(pl.lit("linux"))
+        machines = prices.join(composed, on="price_id", how="anti").filter(
+            where(software="none", license_model="included")
+        )
+        machine = composed.with_columns(runs=runs).join(
+            machines.select(*plain, runs="os", machine="hourly"),
+            on=[*plain, "runs"],
+            nulls_equal=True,
+        )
+        parts = parts.join(
+            machine.select("price_id", "machine"), on="price_id", how="left", maintain_order="left"
+        )
+        rate = pl.when(component="instance").then(pl.coalesce("machine", "unit_price"))
+        parts = parts.with_columns(rate.otherwise("unit_price").alias("unit_price"))
+        cost = (pl.col("quantity") * pl.col("unit_price")).sum().cast(Money).alias("total")
+        totals = parts.group_by("price_id").agg(cost)
+        prices = prices.join(totals, on="price_id", how="left", maintain_order="left")
+        money = [pl.coalesce("total", c).alias(c) for c in ("hourly", "effective_hourly")]
+        prices = prices.with_columns(money).drop("total")
+        return {**after, "prices": prices, "price_components": parts.drop("machine")}
+
+    return change

@@ -1,6 +1,7 @@
 """Thirty genuine events: what vendors do. Each is published, and holds nothing else back."""
 
 from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import polars as pl
 from tests.publish.gate_cases import (
@@ -11,12 +12,15 @@ from tests.publish.gate_cases import (
     drop,
     edit,
     launch,
+    of_machines,
     repart,
     reprice,
     scale,
     together,
     where,
 )
+
+from hwprices.units import Money
 
 ON_DEMAND = where(purchase_option="on_demand")
 SPOT = where(purchase_option="spot")
@@ -74,6 +78,8 @@ def new_sheet(factor: str, rows: pl.Expr, sheet: str) -> Change:
     )
 
 
+EUR_PRICE = (pl.col("unit_price") * Decimal("0.92")).cast(Money)
+
 NOVEMBER = pl.lit(datetime(2026, 11, 22, tzinfo=UTC))
 
 CUTS = [
@@ -97,13 +103,15 @@ CUTS = [
         "h100-cut-azure",
         "Azure cut its H100 machines by 35 % on all options.",
         "azure",
-        scale("0.65", where(instance_type="*H100_v5")),
+        of_machines(scale("0.65", where(instance_type="*H100_v5"))),
     ),
     Case(
         "region-raised-azure",
         "West Europe raised everything but spot by 10 %.",
         "azure",
-        scale("1.1", where(region="westeurope", purchase_option=["on_demand", "reserved"])),
+        of_machines(
+            scale("1.1", where(region="westeurope", purchase_option=["on_demand", "reserved"]))
+        ),
     ),
     Case(
         "lambda-list",
@@ -175,7 +183,7 @@ LAUNCHES = [
         "region-azure",
         "A region opened, 8 % above its neighbor.",
         "azure",
-        together(
+        of_machines(
             launch(where(region="francecentral"), region="francewest9"),
             scale("1.08", where(region="francewest9")),
         ),
@@ -209,7 +217,7 @@ LAUNCHES = [
         "gpu-azure",
         "A machine with the next GPU arrived, 40 % above the H200's.",
         "azure",
-        together(
+        of_machines(
             launch(H200, instance_type="Standard_ND96isr_B300_v6", family="standardNDv6Family"),
             scale("1.4", where(instance_type="Standard_ND96isr_B300_v6")),
             edit(
@@ -250,7 +258,7 @@ LAUNCHES = [
         "term-azure",
         "Reservations of five years, a tenth below those of three.",
         "azure",
-        together(
+        of_machines(
             launch(
                 where(purchase_option="reserved", term_months=36, payment_option="monthly"),
                 ["prices"],
@@ -263,9 +271,10 @@ LAUNCHES = [
         "currency-azure",
         "Every price is listed in euros as well.",
         "azure",
-        together(
+        of_machines(
             launch(where(currency="USD"), ["prices"], currency="EUR"),
             scale("0.92", where(currency="EUR")),
+            edit("price_components", where(currency="EUR"), unit_price=EUR_PRICE),
         ),
     ),
     Case(
@@ -297,7 +306,7 @@ MARKETS = [
         "spot-raised-azure",
         "Spot prices of a region rose by 20 to 90 % in a day; some are above on-demand.",
         "azure",
-        market(SPOT & where(region="francecentral"), 1.2, 1.9),
+        together(of_machines(market(SPOT & where(region="francecentral"), 1.2, 1.9)), flagged_spot),
     ),
     Case(
         "spot-repriced-gcp",
@@ -344,7 +353,10 @@ ENDS = [
         "region-closed-azure",
         "A small region was closed.",
         "azure",
-        drop(where(region="qatarcentral"), "prices", "availability", "regions", "zones"),
+        drop(
+            where(region="qatarcentral"),
+            *("prices", "price_components", "availability", "regions", "zones"),
+        ),
     ),
     Case(
         "memory-corrected-oracle",

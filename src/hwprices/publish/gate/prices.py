@@ -144,14 +144,17 @@ def _machine_prices(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
 def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterator[pl.DataFrame]:
     """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
     option, months = pl.col("purchase_option"), pl.col("term_months")
-    without_os = [name for name in (*PLAN, "term_months", "zone") if name != "os"]
-    fixed = (pl.col("license_model") == "included") & ~option.is_in(MOVING_OPTIONS)
-    is_linux = fixed & (pl.col("os") == "linux")
+    of_system = ("os", "software", "license_model")
+    plain_linux = [name for name in (*PLAN, "term_months", "zone") if name not in of_system]
+    fixed = ~option.is_in(MOVING_OPTIONS)
+    is_linux = pl.struct(of_system) == pl.struct(
+        os=pl.lit("linux"), software=pl.lit("none"), license_model=pl.lit("included")
+    )
     on_demand = option == "on_demand"
     relations = (
         ("spot", option == "spot", on_demand, [*MACHINE]),
         ("commitment", months > 0, on_demand, [*MACHINE]),
-        ("linux", is_linux, fixed & (pl.col("os") == "windows"), without_os),
+        ("linux", fixed & is_linux, fixed & ~is_linux, plain_linux),
         ("36 months", months == 36, months == 12, [*PLAN, "zone"]),
     )  # fmt: skip
     for name, lower, upper, on in relations[: 1 if is_first else None]:
@@ -161,9 +164,7 @@ def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterat
         types = pl.col("instance_type").is_in(involved["instance_type"].unique().implode())
         prices = machines.filter(types, lower | upper).with_columns(key=pl.struct(on).hash())
         plain = ("key", "price_id", "price", "was", "judged")
-        included = pl.lit(True) if name != "linux" else pl.col("os") == "linux"
-        below = prices.filter(lower if name != "linux" else included)
-        above = prices.filter(upper if name != "linux" else ~included)
+        below, above = prices.filter(lower), prices.filter(upper)
         pairs = below.select(*plain, "excused").join(
             above.select(plain), on="key", how="inner", suffix="_above"
         )
