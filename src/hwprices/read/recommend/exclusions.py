@@ -57,7 +57,7 @@ SENTENCES = {
     "no_price": "no price",
     "power_unknown": "its power is not known",
     PRIVATE_HOST: "it is a community host; ask with the word community",
-    "government": "it is in a region for governments; ask with --region",
+    "government": "it is in a region for governments; name the region to rank it",
     OTHER_SIZE: "a better size with this accelerator is ranked",
     "too_dear_to_buy": "costs {purchase_price_usd} USD to buy, the budget is {budget_to_buy}",
     "over_budget": "costs {usd} USD {period}, the budget is {budget}",
