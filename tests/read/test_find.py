@@ -329,6 +329,9 @@ def test_max_price_and_other_currencies(data: Dataset) -> None:
     answer = offers.answer(data, "4vcpu westeurope", provider="azure")
     assert [str(price) for price in answer.rows["usd_per_hour"]] == ["0.2300000000", "None"]
     assert answer.notes == ("1 offer in EUR not ranked without --usd-per EUR=…",)
+    first, *others = drawn(render_offers(answer, None)).splitlines()
+    assert first.rstrip() == f"2 offers; {answer.notes[0]}"
+    assert answer.notes[0] not in "".join(others)
     compared = data.find("4vcpu westeurope", provider="azure", usd_per={"EUR": "1.08"})
     assert compared["usd_per_hour"].to_list() == [Decimal("0.216"), Decimal("0.23")]
     assert data.find("h100", max_price=60).height == 2

@@ -115,5 +115,14 @@ def sentence(limits: Limits, job: Job | None) -> pl.Expr:
     )
 
 
+def other_currencies(frame: pl.DataFrame) -> str:
+    """Count the machines to rent that have no price in USD; empty if there are none."""
+    left_out = frame.filter(excluded_reason="other_currency", where="cloud")
+    names = left_out["excluded"].str.tail(3).unique().sort()  # the code ends SENTENCES' text
+    rates = " ".join(f"--usd-per {name}=…" for name in names)
+    listed = f"left out: {left_out.height} priced in {', '.join(names)} ({rates})"
+    return listed if len(names) else ""
+
+
 def _amount(usd: float) -> str:
     return f"{usd:,.2f}".removesuffix(".00") if usd >= 1 else f"{usd:.4g}"
