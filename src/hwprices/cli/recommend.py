@@ -395,6 +395,8 @@ def _headline(rented: pl.DataFrame) -> str:
             price = _range(row, "usd_per_million_tokens")
             speed = f"{number(float(f'{per_user:.2g}'))} tok/s per user"
             return f"Serve it on {machine}: ${price} per 1M tokens at {speed}"
+        if (price := row["usd_per_thousand_samples"]) is not None:
+            return f"Run it on {machine}: ${money(price)} for 1,000 samples"
     return ""
 
 
@@ -408,7 +410,7 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
     if serving.is_empty():
         return
     ways = {
-        "cheapest": serving,
+        "cheapest": serving.sort("usd_per_million_tokens", maintain_order=True),
         "smallest bill": serving.sort("usd_per_hour", maintain_order=True),
         "fastest, one user": alone.filter(pl.col("excluded").is_null(), where="cloud"),
     }
