@@ -310,6 +310,11 @@ QUESTIONS = [
         "It was trained for 4,096 tokens.",
     ),
     ask(
+        "An embedding model?",
+        "recommend bge-m3",
+        "Speeds are modeled from measurements, and there are none of embedding models.",
+    ),
+    ask(
         "10 requests a second of 2,000 tokens in and 300 out, in the US?",
         "recommend llama-3.3-70b --requests-per-second 10 --input 2000 --output 300 --where"
         " cloud us --top 3",
@@ -413,6 +418,26 @@ QUESTIONS = [
         "H100 by price per GPU?",
         "find h100 --sort price_per_accelerator",
         "The column it is sorted by is always there.",
+    ),
+    ask(
+        "A D4s_v5 with Windows, where one brings the license?",
+        'find "d4s_v5 windows byol"',
+        "The price without the license, which is that of Linux.",
+    ),
+    ask(
+        "Windows with SQL Server Web on a large machine?",
+        'find "sql_web windows 64vcpu"',
+        "The price contains both licenses.",
+    ),
+    ask(
+        "M5 on shared and dedicated hardware?",
+        'find "m5.xlarge any tenancy"',
+        "Every tenancy that the release has, here shared hardware alone.",
+    ),
+    ask(
+        "Which H100 is in stock?",
+        "find h100 --in-stock",
+        "Few vendors state their stock, and the answer names them.",
     ),
     ask(
         "Spot for c7g?",
