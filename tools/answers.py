@@ -28,10 +28,10 @@ those of the sample, and of its days. Of each answer the first lines are shown.
 WIDTH = 160
 
 NARROW = 80
-"""Columns of the terminal in which find, price, compare, history and diff are shown."""
+"""Columns of the terminal in which all but those of WIDE are shown."""
 
-WIDE = {"recommend", "device", "tco"}
-KEPT = {"recommend": 6, "device": 0, "tco": 5}
+WIDE = {"device", "tco"}
+KEPT = {"recommend": 13, "device": 0, "tco": 5}
 KEPT |= {"find": 6, "price": 12, "compare": 14, "history": 8, "diff": 6, "explain": 8}
 """Lines of an answer that are shown; of a device those that begin with the question's words."""
 
@@ -269,8 +269,9 @@ QUESTIONS = [
     ),
     ask(
         "Llama 3.1 70B with 128k tokens for four users?",
-        "recommend llama-3.1-70b --context 131072 --users 4 --where cloud --top 3",
-        "Reading the prompt takes seconds before the first token, and that is shown.",
+        "recommend llama-3.1-70b --context 131072 --users 4 --max-seconds-to-first-token 60"
+        " --where cloud --top 3",
+        "Reading the prompt takes seconds: no machine has the first token within the usual 2 s.",
     ),
     ask(
         "Llama 3.1 405B?",
@@ -307,6 +308,11 @@ QUESTIONS = [
         "Llama 2 7B with 128k tokens?",
         "recommend llama-2-7b --context 131072",
         "It was trained for 4,096 tokens.",
+    ),
+    ask(
+        "An embedding model?",
+        "recommend bge-m3",
+        "Speeds are modeled from measurements, and there are none of embedding models.",
     ),
     ask(
         "10 requests a second of 2,000 tokens in and 300 out, in the US?",
@@ -412,6 +418,26 @@ QUESTIONS = [
         "H100 by price per GPU?",
         "find h100 --sort price_per_accelerator",
         "The column it is sorted by is always there.",
+    ),
+    ask(
+        "A D4s_v5 with Windows, where one brings the license?",
+        'find "d4s_v5 windows byol"',
+        "The price without the license, which is that of Linux.",
+    ),
+    ask(
+        "Windows with SQL Server Web on a large machine?",
+        'find "sql_web windows 64vcpu"',
+        "The price contains both licenses.",
+    ),
+    ask(
+        "M5 on shared and dedicated hardware?",
+        'find "m5.xlarge any tenancy"',
+        "Every tenancy that the release has, here shared hardware alone.",
+    ),
+    ask(
+        "Which H100 is in stock?",
+        "find h100 --in-stock",
+        "Few vendors state their stock, and the answer names them.",
     ),
     ask(
         "Spot for c7g?",

@@ -5,6 +5,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -235,7 +236,7 @@ def test_a_suggestion_can_be_copied_into_a_shell(data: Dataset) -> None:
     names = words.ReleaseWords(data, {"gcp": "Google Cloud"})
     own = words.machine_names.NamedMachine("aws", "NVIDIA H100")
     names.__dict__["machines"] = [*names.machines, own]
-    with pytest.raises(HwpricesError, match="--accelerator 'NVIDIA H100', --type 'NVIDIA H100'"):
+    with pytest.raises(HwpricesError, match="--accelerator 'NVIDIA H100' or hwprices find --type"):
         words.understand("NVIDIA H100", names, Search())
     names.__dict__["accelerators"] = {**names.accelerators, "google-tpu-v5e": "Google TPU v5e"}
     asked = words.understand("google h100", names, Search())
@@ -328,6 +329,9 @@ def test_max_price_and_other_currencies(data: Dataset) -> None:
     answer = offers.answer(data, "4vcpu westeurope", provider="azure")
     assert [str(price) for price in answer.rows["usd_per_hour"]] == ["0.2300000000", "None"]
     assert answer.notes == ("1 offer in EUR not ranked without --usd-per EUR=…",)
+    first, *others = drawn(render_offers(answer, None)).splitlines()
+    assert first.rstrip() == f"2 offers; {answer.notes[0]}"
+    assert answer.notes[0] not in "".join(others)
     compared = data.find("4vcpu westeurope", provider="azure", usd_per={"EUR": "1.08"})
     assert compared["usd_per_hour"].to_list() == [Decimal("0.216"), Decimal("0.23")]
     assert data.find("h100", max_price=60).height == 2
@@ -435,7 +439,7 @@ def test_a_word_that_means_nothing_gets_suggestions(data: Dataset, text: str, me
         ({"option": "spto"}, "Did you mean spot"),
         ({"term": "2y"}, "no vendor sells this term"),
         ({"vcpus": "many"}, "Write 16 for at least 16"),
-        ({"memory": "64-10"}, "--memory 64-10: 64 is more than 10. Write the smaller .* 10-64"),
+        ({"memory": "64-10"}, "memory 64-10: 64 is more than 10. Write the smaller .* 10-64"),
         ({"accelerator_memory": "80MB"}, "this is not an amount"),
         ({"vcpus": "4GB"}, "this is not an amount"),
         ({"max_price": "cheap"}, "this is not a number"),
@@ -567,8 +571,8 @@ def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
     """The sample's spot prices of 2021 stood beside those of 2026 without a word."""
 
     class Older(Dataset):
-        def scan_types(self, table: str, types: frozenset[str]) -> pl.LazyFrame:
-            rows = super().scan_types(table, types)
+        def scan_types(self, table: str, types: Any, columns: Any = ()) -> pl.LazyFrame:
+            rows = super().scan_types(table, types, columns)
             if table != "prices":
                 return rows
             seen = datetime(2021, 2, 9, 1, 40, tzinfo=UTC)
@@ -658,8 +662,8 @@ def test_a_placeholder_is_no_price_of_a_machine(data: Dataset) -> None:
     """RunPod's 0.50 USD for an MI300X was shown as the cheapest way to rent one."""
 
     class Flagged(Dataset):
-        def scan_types(self, table: str, types: frozenset[str]) -> pl.LazyFrame:
-            rows = super().scan_types(table, types)
+        def scan_types(self, table: str, types: Any, columns: Any = ()) -> pl.LazyFrame:
+            rows = super().scan_types(table, types, columns)
             if table != "prices":
                 return rows
             spot = pl.when(pl.col("purchase_option") == "spot").then(pl.lit(["placeholder"]))

@@ -242,9 +242,9 @@ def asked(function, *args, **options):
         ({"provider": "azur"}, "no provider 'azur' is in this release. Did you mean azure"),
         ({"region": "us-eas"}, "no region 'us-eas' is in this release. Did you mean us-east4"),
         ({"country": "germny"}, "no country 'germny' is in this release. Did you mean germany"),
-        ({"os": "window"}, "--os window: there is no such os. Did you mean windows?"),
-        ({"option": "demand"}, "--option demand: there is no such option. Did you mean on_demand"),
-        ({"purchase_option": "demand"}, "--option demand: there is no such option."),
+        ({"os": "window"}, "os window: there is no such os. Did you mean windows?"),
+        ({"option": "demand"}, "option demand: there is no such option. Did you mean on_demand"),
+        ({"purchase_option": "demand"}, "option demand: there is no such option."),
         ({"regoin": "us-east-1"}, "unknown option 'regoin'. Did you mean region"),
         (
             {"option": "spot", "purchase_option": "spot"},

@@ -1,11 +1,14 @@
 """Shapes of language models: published ones by name, estimates by size."""
 
+import re
+
 import pytest
 
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend import media
-from hwprices.read.recommend.model_shape import MEDIA, model_shape
+from hwprices.read.recommend.model_shape import EMBEDDING, MEDIA, model_shape
 from hwprices.read.recommend.question import Question
+from hwprices.specs import sheets
 
 
 @pytest.mark.parametrize(
@@ -75,9 +78,14 @@ def test_media_that_are_suggested_are_answered() -> None:
 
 
 @pytest.mark.parametrize("name", ["bge-m3", "intfloat/e5-large", "all-MiniLM-L6-v2"])
-def test_embeddings_are_said_not_to_be_covered(name: str) -> None:
-    with pytest.raises(HwpricesError, match="Embeddings are not answered here"):
+def test_embeddings_are_not_modeled_for_no_sheet_has_their_speed(name: str) -> None:
+    with pytest.raises(HwpricesError, match="embeddings, which are not modeled"):
         model_shape(name)
+    measured = {"models", "benchmarks", "serving_speeds", "measured_speeds", "cpu_speeds"}
+    rows = [row for sheet in sorted(measured) for row in sheets.load(sheet).iter_rows(named=True)]
+    texts = {str(text).lower() for row in rows for key, text in row.items() if "model" in key}
+    assert len(texts) > 20
+    assert not [text for text in texts if re.search(EMBEDDING, text)]
 
 
 @pytest.mark.parametrize("value", ["banana", "", "-7B", "7.0.1B", "nan", "."])

@@ -1,12 +1,17 @@
 """The options of a question: declared once, named wherever people look, and checked."""
 
+import ast
+import re
+from collections.abc import Iterator
 from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Unpack
 
+import click
 import numpy as np
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import hwprices
@@ -43,24 +48,24 @@ def test_a_figure_is_declared_once_and_has_a_field_in_the_search() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"count": "eight"}, "--count eight: this is not a number"),
-        ({"count": float("nan")}, "--count: this is not a number"),
-        ({"count": 10**400}, "--count: this is not a number"),
-        ({"count": 1j}, "--count: this is not a number"),
-        ({"count": True}, "--count takes no True"),
-        ({"vcpus": 10**5000}, "--vcpus: this is not a number"),
-        ({"memory": "9" * 5000}, "--memory has more than 200 letters: 99"),
-        ({"term": "9" * 5000}, "--term has more than 200 letters"),
-        ({"term": 1.5}, "--term takes no 1.5. It takes 1y, 3y or a number of months"),
-        ({"region": 5}, "--region takes no 5. It takes a name, or a list of names."),
-        ({"region": ["us-east-1", None]}, "--region takes no ['us-east-1', None]"),
-        ({"provider": b"aws"}, "--provider takes no b'aws'"),
-        ({"os": ["linux"]}, "--os takes no ['linux']. It takes one text."),
-        ({"usd_per": "EUR=1"}, '--usd-per takes no \'EUR=1\'. It takes {"EUR": "1.08"}.'),
-        ({"max_price": 10**30}, "--max-price 1000000000000000000000000000000: no price is so"),
-        ({"max_price": "1e999999999"}, "--max-price 1e999999999: no price is so large"),
-        ({"max_price": Decimal("sNaN")}, "--max-price: this is not a number"),
-        ({"in_stock": "yes"}, "--in-stock takes no 'yes'. It takes True or False."),
+        ({"count": "eight"}, "count eight: this is not a number"),
+        ({"count": float("nan")}, "count: this is not a number"),
+        ({"count": 10**400}, "count: this is not a number"),
+        ({"count": 1j}, "count: this is not a number"),
+        ({"count": True}, "count takes no True"),
+        ({"vcpus": 10**5000}, "vcpus: this is not a number"),
+        ({"memory": "9" * 5000}, "memory has more than 200 letters: 99"),
+        ({"term": "9" * 5000}, "term has more than 200 letters"),
+        ({"term": 1.5}, "term takes no 1.5. It takes 1y, 3y or a number of months"),
+        ({"region": 5}, "region takes no 5. It takes a name, or a list of names."),
+        ({"region": ["us-east-1", None]}, "region takes no ['us-east-1', None]"),
+        ({"provider": b"aws"}, "provider takes no b'aws'"),
+        ({"os": ["linux"]}, "os takes no ['linux']. It takes one text."),
+        ({"usd_per": "EUR=1"}, 'usd_per takes no \'EUR=1\'. It takes {"EUR": "1.08"}.'),
+        ({"max_price": 10**30}, "max_price 1000000000000000000000000000000: no price is so"),
+        ({"max_price": "1e999999999"}, "max_price 1e999999999: no price is so large"),
+        ({"max_price": Decimal("sNaN")}, "max_price: this is not a number"),
+        ({"in_stock": "yes"}, "in_stock takes no 'yes'. It takes True or False."),
         ({"x" * 5000: 1}, f"unknown option '{'x' * 200}'"),
     ],
 )
@@ -117,3 +122,59 @@ def test_a_list_of_machines_is_no_name_of_one(data: hwprices.Dataset) -> None:
     for name in ("x" * 201, None):
         with pytest.raises(HwpricesError, match=r"machine type"):
             data.price(name)  # type: ignore[arg-type]
+
+
+HINTS = {
+    "find": ["cli/find.py", "read/find/*.py"],
+    "price": ["cli/price.py", "read/find/*.py"],
+    "recommend": ["cli/recommend.py", "read/recommend/*.py"],
+    "compare": ["cli/compare.py", "read/find/compare.py"],
+}
+"""Command: the modules that write its errors and hints."""
+
+OTHERS = {"read/find/compare.py": "compare", "read/recommend/serve_command.py": "vllm"}
+"""Modules with hints of one command, or none, of hwprices."""
+
+
+def _texts(module: Path) -> Iterator[str]:
+    """List the texts of a module besides docstrings; a value in an f-string is "{}"."""
+    tree = ast.parse(module.read_text())
+    nodes = list(ast.walk(tree))
+    joined = [node for node in nodes if isinstance(node, ast.JoinedStr)]
+    apart = {part for node in joined for part in node.values}
+    apart |= {node.value for node in nodes if isinstance(node, ast.Expr)}
+    for node in joined:
+        yield "".join(
+            getattr(part, "value", "{}") if type(part) is ast.Constant else "{}"
+            for part in node.values
+        )
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in apart:
+            yield node.value
+
+
+@pytest.mark.parametrize("command", HINTS)
+def test_hints_name_options_that_the_command_has(command: str) -> None:
+    """Hints named --tenancy and --term after these had become words."""
+    program = get_command(app)
+    context = click.Context(program)
+    commands = {name: program.get_command(context, name) for name in HINTS}  # type: ignore[attr-defined]
+    options = {
+        name: {option for each in found.get_params(context) for option in each.opts}
+        for name, found in commands.items()
+    }
+    source = Path(hwprices.__file__).parent
+    modules = [
+        module
+        for pattern in HINTS[command]
+        for module in sorted(source.glob(pattern))
+        if OTHERS.get(str(module.relative_to(source)), command) == command
+    ]
+    wrong = []
+    for text in (text for module in modules for text in _texts(module)):
+        of = re.search(r"hwprices (\w+) ", text)
+        known = options.get(of[1] if of else command, ())
+        named = re.findall(r"(?<![\w-])--[a-z{][a-z-]*", text)
+        wrong += [(text, name) for name in named if name not in known]
+    assert modules
+    assert wrong == [], wrong

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.helpers.small_release import Release, with_private_hosts
 
-from hwprices.cli.recommend import render_recommendation
+from hwprices.cli.recommend import Beside, render_recommendation
 from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
@@ -449,6 +449,24 @@ def test_a_narrow_terminal_keeps_what_machines_are_ranked_by(release: Release) -
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     headings = next(line.split() for line in lines if line.startswith("   machine"))
     assert headings == ["machine", "where", "$/1M", "tokens", "basis"], headings
+
+
+def test_the_first_sentence_and_three_options_fit_80_columns(release: Release) -> None:
+    """The options hid tok/s per user; offers in EUR were named behind the assumptions."""
+    frame = recommend("llama-3.1-70b", dataset=release, where="cloud")
+    job = make_job(Question("llama-3.1-70b"))
+    euros = frame.tail(1).with_columns(
+        excluded=pl.lit("priced in EUR"), excluded_reason=pl.lit("other_currency")
+    )
+    console = Console(file=io.StringIO(), width=80)
+    console.print(render_recommendation(pl.concat([frame, euros]), 2, beside=Beside(frame, job)))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    first, _, rest = " ".join(text.split()).partition(" Assumed: ")
+    assert first.endswith(" tok/s per user; left out: 1 priced in EUR (--usd-per EUR=…).")
+    options = rest.partition(" To rent ")[0]
+    assert "tok/s machine USD/h $/1M tokens per user basis cheapest" in options
+    assert len(re.findall("measured|modeled", options)) == 3
+    assert "hidden" not in options
 
 
 def test_the_assumptions_come_first(release: Release) -> None:

@@ -124,7 +124,8 @@ def render_offers(
     if shown.height:
         name = sort.strip().replace("-", "_").lower()
         parts.append(_offers(shown, answer, SORTABLE.get(name, name), per))
-    parts += [Text(note, "yellow" if not shown.height else "") for note in answer.notes]
+    notes = answer.notes[len(answer.currencies) :]  # those are in the title
+    parts += [Text(note, "yellow" if not shown.height else "") for note in notes]
     if hint and shown.height:
         line = f"source of the first price: {hint}"
         parts.append(Text(line, "dim", no_wrap=True, overflow="ignore"))
@@ -162,7 +163,7 @@ def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) 
     return table(
         headings,
         [[row[heading] for heading in headings] for row in cells],
-        title=counted(total, "offer"),
+        title="; ".join([counted(total, "offer"), *answer.currencies]),
         right=[price, each, "vCPU", "GiB", "list", *OWN_HEADINGS.values()],
         caption="\n".join(captions),
         least=[h for h in LEAST_OF_OFFER if h != SORTED_BY.get(sorted_by)],

@@ -23,7 +23,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find.offers import sheet_notes
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media, tokens
-from hwprices.read.recommend.exclusions import PRIVATE_HOST
+from hwprices.read.recommend.exclusions import PRIVATE_HOST, other_currencies
 from hwprices.read.recommend.job import Job, make_job
 from hwprices.read.recommend.question import Limits, Question, Serving
 from hwprices.read.recommend.serve_command import PLACEHOLDER
@@ -356,9 +356,11 @@ def render_recommendation(
     left_out = frame.drop_nulls("excluded")
     recommended = frame.filter(pl.col("excluded").is_null())
     rented, bought = (recommended.filter(where=where) for where in ("cloud", "local"))
-    parts: list[RenderableType] = [*_headline(rented)]
+    currencies = other_currencies(left_out)
+    sentence = "; ".join(filter(None, [_headline(rented), currencies]))
+    parts: list[RenderableType] = [f"{sentence[0].upper()}{sentence[1:]}."] if sentence else []
     if frame.height:
-        parts.append(f"Assumed: {frame['assumed'][0]}.")
+        parts.append(f"Assumed: {frame['assumed'][0].removesuffix(f'; {currencies}')}.")
     if beside:
         parts += _three_ways(rented, beside.alone)
     parts += _ranking("To rent", rented, frame.filter(where="cloud"), top)
@@ -382,17 +384,20 @@ def render_recommendation(
     return Group(*parts, *notes, *(f"{machine}: {reason}" for machine, reason in reasons))
 
 
-def _headline(rented: pl.DataFrame) -> Iterator[str]:
-    """State in one sentence which machine to rent, for what; nothing if none fits."""
+def _headline(rented: pl.DataFrame) -> str:
+    """State in one sentence which machine to rent, for what; empty if none fits."""
     for row in rented.head(1).iter_rows(named=True):
         machine = f"{_machine(row)} at {place(row, 'provider', 'region')}"
         per_user = row["tokens_per_second_per_user"]
         if row["hours"] is not None:
-            yield f"Run it on {machine}: ${_range(row, 'usd')}, up to {number(row['hours'])} h."
-        elif per_user is not None:
+            return f"Run it on {machine}: ${_range(row, 'usd')}, up to {number(row['hours'])} h"
+        if per_user is not None:
             price = _range(row, "usd_per_million_tokens")
             speed = f"{number(float(f'{per_user:.2g}'))} tok/s per user"
-            yield f"Serve it on {machine}: ${price} per 1M tokens at {speed}."
+            return f"Serve it on {machine}: ${price} per 1M tokens at {speed}"
+        if (price := row["usd_per_thousand_samples"]) is not None:
+            return f"Run it on {machine}: ${money(price)} for 1,000 samples"
+    return ""
 
 
 def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[RenderableType]:
@@ -405,24 +410,24 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
     if serving.is_empty():
         return
     ways = {
-        "cheapest": serving,
+        "cheapest": serving.sort("usd_per_million_tokens", maintain_order=True),
         "smallest bill": serving.sort("usd_per_hour", maintain_order=True),
         "fastest, one user": alone.filter(pl.col("excluded").is_null(), where="cloud"),
     }
     rows = [
         [
             name,
-            _machine(row),
-            row["provider"],
+            f"{_machine(row)} at {row['provider']}",
             with_option(row),
             _range(row, "usd_per_million_tokens"),
             number(float(f"{row['tokens_per_second_per_user']:.2g}")),
+            basis({**row, "precision": None}),
         ]
         for name, machines in ways.items()
         for row in machines.head(1).iter_rows(named=True)
     ]
-    headings = ["", "machine", "cloud", "USD/h", "$/1M tokens", "tok/s/user"]
-    yield table(headings, rows, right=headings[3:], wrap=["machine"])
+    headings = ["", "machine", "USD/h", "$/1M tokens", "tok/s\nper user", "basis"]
+    yield table(headings, rows, right=headings[2:5], wrap=["machine"], breaks_first=True)
     if command := serving["serve_command"][0]:
         yield Text(f"Start it: {command}\n", no_wrap=True, overflow="ignore")
         if f" {PLACEHOLDER} " in command:

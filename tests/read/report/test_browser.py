@@ -363,7 +363,7 @@ def test_which_machine_is_what_python_answers(wide: Visit, dataset: hwprices.Dat
         assert answer["machine"][0] in page.locator(".answer .words").inner_text()
         assumed = page.locator(".assumed li").all_inner_texts()
         assert assumed == re.split("[,;] ", answer["assumed"][0])
-        assert page.locator(".answer pre").inner_text() == f"hwprices recommend --model {model}"
+        assert page.locator(".answer pre").inner_text() == f"hwprices recommend {model}"
 
 
 def test_an_amount_is_typed_as_people_type_it(wide: Visit) -> None:
@@ -387,7 +387,7 @@ QUESTIONS = """
     aws h100; north_america; north america; us; us-east; useast; us-east-1; iowa; germany; p5;
     p5.48xlarge; nd96isr h100 v5; m5; arm; x86; 4 vcpu; 16cpu; 192 cores 2048gb; spot; on demand
     h100; spot l4; on demand under 30$/h; on demand h100 < 60; on demand below 3 usd; cheapest
-    h100 in virginia; windows; 1y; all upfront
+    h100 in virginia; windows; 1y; all upfront; shared h100
 """
 
 
@@ -415,6 +415,12 @@ def test_a_word_that_is_not_understood_has_suggestions(wide: Visit) -> None:
     chips = page.locator(".chips").inner_text()
     assert "H100 SXM5 80 GB" in chips or "GPU models" in chips
     assert "spot" in chips
+
+
+@pytest.mark.parametrize("word", ["byol", "sql_web", "dedicated", "any tenancy"])
+def test_a_word_for_prices_that_are_not_on_the_page_says_so(wide: Visit, word: str) -> None:
+    note = wide.go(f"offers?q=h100+{word.replace(' ', '+')}").locator(".note").inner_text()
+    assert note.startswith(f"“{word}” is left out: prices here are of shared tenancy")
 
 
 def test_a_place_that_is_not_stated_is_a_choice(

@@ -9,8 +9,8 @@ export interface Grammar {
   skipped: string[];
   /** Words that mean every accelerator of a kind, or a machine with none. */
   kinds: Record<string, string>;
-  /** Purchase options, operating systems and instruction sets: kind of thing and code. */
-  codes: Record<string, ["option" | "os" | "arch", string]>;
+  /** Purchase options, operating systems and instruction sets: kind of thing and code. "absent": the page has no such prices. */
+  codes: Record<string, ["option" | "os" | "arch" | "absent", string]>;
   providers: Record<string, string>;
   /** By provider: how the names of most of its machines begin, which may be left out. */
   prefixes: Record<string, string>;
@@ -49,7 +49,7 @@ export interface Asks {
   parts: Set<string>;
 }
 
-type Kind = "accelerator" | "amount" | "option" | "os" | "arch" | "provider" | "type" | "place" | "price" | "part";
+type Kind = "accelerator" | "amount" | "option" | "os" | "arch" | "provider" | "type" | "place" | "price" | "part" | "absent";
 
 /** One thing that words mean. */
 export interface Meaning {
@@ -61,8 +61,8 @@ export interface Meaning {
 export interface Reading {
   asks: Asks;
   meanings: Meaning[];
-  /** A word that means nothing, with near ones. */
-  unknown: { word: string; near: string[] } | null;
+  /** A word that means nothing, with near ones, or one of prices that the page does not have. */
+  unknown: { word: string; near: string[]; absent?: true } | null;
 }
 
 interface Machine {
@@ -114,7 +114,8 @@ export class Reader {
     while (words.length > 0) {
       const ofAccelerator = meanings.some(({ kind }) => kind === "accelerator");
       const { used, meaning } = this.first(words, ofAccelerator);
-      if (meaning) meanings.push(meaning);
+      if (meaning?.kind === "absent") unknown ??= { word: meaning.words, near: [], absent: true };
+      else if (meaning) meanings.push(meaning);
       else if (!this.skipped.has(words[0]!.toLowerCase())) {
         if (this.isPart(words[0]!)) meanings.push({ kind: "part", words: words[0]!, asks: { parts: new Set([words[0]!.toLowerCase()]) } });
         else unknown ??= { word: words[0]!, near: this.near(words[0]!) };

@@ -222,7 +222,14 @@ function Toggles({ release, basis, gpus, set }: TogglesProps) {
 
 /** A word of the search that means nothing, and what may have been meant. */
 function Unknown({ reading, question, set }: { reading: Reading; question: string; set: TogglesProps["set"] }) {
-  const { word, near } = reading.unknown!;
+  const { word, near, absent } = reading.unknown!;
+  if (absent) {
+    return (
+      <p class="note" role="alert">
+        “{word}” is left out: prices here are of shared tenancy, with licenses included and without software. <code>hwprices find</code> has the others.
+      </p>
+    );
+  }
   return (
     <p class="note" role="alert">
       “{word}” is not understood and is left out.{" "}

@@ -141,8 +141,12 @@ def of_search(
             how="left",
             maintain_order="left",
         )
-    about_shown = offers.notes_of(dataset, search, prices, shown) if prices.height else answer.notes
-    notes = [*about_shown, *(providers_without_equal(dataset, table) if equals else [])]
+    about_shown = offers.notes_of(dataset, search, prices, shown)
+    notes = [
+        *answer.currencies,
+        *about_shown,
+        *(providers_without_equal(dataset, table) if equals else []),
+    ]
     return MachineComparison(table, tuple(notes), answer.sheets)
 
 

@@ -86,12 +86,14 @@ class OfferAnswer:
     """The offers found, sorted; what to know about them; and the search as it was understood.
 
     ``sheets``: providers with a price sheet, whose age the notes tell for all their rows.
+    ``currencies``: the first of the notes, about prices in currencies without a rate.
     """
 
     rows: pl.DataFrame
     notes: tuple[str, ...]
     search: Search
     sheets: tuple[str, ...] = ()
+    currencies: tuple[str, ...] = ()
 
 
 def answer(
@@ -138,14 +140,15 @@ def run(
     )
     offers = rows.join(carbon, on=place, how="left").select(columns).collect()
     ordered = searching.sort(offers, sort, descending=descending)
-    notes = notes_of(dataset, search, ordered, ordered)
-    return OfferAnswer(ordered, tuple(notes), search, tuple(age.sheets(dataset)))
+    currencies = currency_notes(dataset, search, ordered)
+    notes = (*currencies, *notes_of(dataset, search, ordered, ordered))
+    return OfferAnswer(ordered, notes, search, tuple(age.sheets(dataset)), currencies)
 
 
 def notes_of(
     dataset: "Release", search: Search, rows: pl.DataFrame, shown: pl.DataFrame
 ) -> list[str]:
-    """Explain why there is nothing, which rows cannot be compared, and which are old."""
+    """Explain why there is nothing, and which rows are old."""
     elsewhere = absence.unstated(dataset, search)
     nowhere = [f"+ {counted(elsewhere, 'offer')} whose location is not stated"] if elsewhere else []
     if search.in_stock:
@@ -153,14 +156,20 @@ def notes_of(
         nowhere.append(f"Only {', '.join(stating['provider'])} state their stock.")
     if rows.is_empty():
         return [*absence.why_nothing(dataset, search), *nowhere]
+    return [*nowhere, *age_notes(dataset, shown)]
+
+
+def currency_notes(dataset: "Release", search: Search, rows: pl.DataFrame) -> tuple[str, ...]:
+    """Count the rows that are not ranked, or left out, because they have no price in USD."""
+    if rows.is_empty():
+        return ()
     other = rows.filter(pl.col("usd_per_hour").is_null())
     counts: Mapping[str, int] = dict(other.group_by("currency").len().sort("currency").iter_rows())
-    currencies = [
+    not_ranked = (
         f"{counted(count, 'offer')} in {currency} not ranked without --usd-per {currency}=…"
         for currency, count in counts.items()
-    ]
-    left_out = absence.not_compared(dataset, search)
-    return [*nowhere, *currencies, *left_out, *age_notes(dataset, shown)]
+    )
+    return (*not_ranked, *absence.not_compared(dataset, search))
 
 
 def age_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:

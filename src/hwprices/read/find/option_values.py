@@ -112,12 +112,10 @@ def _checked(name: str, value: Any) -> Any:
     is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
     texts = list(value) if is_list and Iterable[str] in kinds else [value]
     if not all(isinstance(text, str) for text in texts):
-        raise HwpricesError(
-            f"{_flag(name)} takes no {value!r:.40}", _TAKES.get(kind, _TAKES[Amount])
-        )
+        raise HwpricesError(f"{name} takes no {value!r:.40}", _TAKES.get(kind, _TAKES[Amount]))
     if any(len(part) > MAX_NAME_LETTERS for text in texts for part in text.split(",")):
         raise HwpricesError(
-            f"{_flag(name)} has more than {MAX_NAME_LETTERS} letters: {texts[0]:.20} …",
+            f"{name} has more than {MAX_NAME_LETTERS} letters: {texts[0]:.20} …",
             "No name and no amount is so long.",
         )
     return texts if is_list else value
@@ -126,13 +124,13 @@ def _checked(name: str, value: Any) -> Any:
 def _yes_or_no(name: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    raise HwpricesError(f"{_flag(name)} takes no {value!r:.40}", "It takes True or False.")
+    raise HwpricesError(f"{name} takes no {value!r:.40}", "It takes True or False.")
 
 
 def _mapping(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         return value
-    raise HwpricesError(f"{_flag(name)} takes no {value!r:.40}", 'It takes {"EUR": "1.08"}.')
+    raise HwpricesError(f"{name} takes no {value!r:.40}", 'It takes {"EUR": "1.08"}.')
 
 
 def _finite(name: str, value: Any) -> Any:
@@ -146,10 +144,5 @@ def _finite(name: str, value: Any) -> Any:
     except (OverflowError, ValueError, TypeError):  # beyond all floats, signalling NaN, complex
         is_finite = False
     if not is_finite:
-        raise HwpricesError(f"{_flag(name)}: this is not a number, or too large", "Write 12.5.")
+        raise HwpricesError(f"{name}: this is not a number, or too large", "Write 12.5.")
     return value
-
-
-def _flag(name: str) -> str:
-    """Write an option as the command line has it."""
-    return f"--{name.replace('_', '-')}"

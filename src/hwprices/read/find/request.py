@@ -77,7 +77,7 @@ def _figures(options: Options) -> dict[str, Any]:
             if about.column
         },
         "arch": _code("arch", options.get("arch"), ARCHITECTURES),
-        "max_price": None if limit is None else _price("max-price", limit),
+        "max_price": None if limit is None else _price("max_price", limit),
         "in_stock": options.get("in_stock"),
         "usd_per": currency.read_rates(options.get("usd_per") or {}),
     }
@@ -101,7 +101,7 @@ def _price(name: str, value: object) -> Decimal:
     """Read an amount of money, rounded down to the last decimal that a price has."""
     amount = _decimal(name, value)
     if amount.copy_abs() >= MOST_USD:
-        raise HwpricesError(f"--{name} {value}: no price is so large", "Write 12.5.")
+        raise HwpricesError(f"{name} {value}: no price is so large", "Write 12.5.")
     return amount.quantize(currency.LAST_PLACE, ROUND_FLOOR)
 
 
@@ -109,9 +109,9 @@ def _decimal(name: str, value: object) -> Decimal:
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
-        raise HwpricesError(f"--{name} {value}: this is not a number", "Write 12.5.") from None
+        raise HwpricesError(f"{name} {value}: this is not a number", "Write 12.5.") from None
     if not amount.is_finite():
-        raise HwpricesError(f"--{name} {value}: this is not a number", "Write 12.5.")
+        raise HwpricesError(f"{name} {value}: this is not a number", "Write 12.5.")
     return amount
 
 
@@ -123,7 +123,6 @@ def _range(name: str, value: Any, about: OptionFacts) -> Bounds | None:
     """
     if value is None:
         return None
-    flag = f"--{name.replace('_', '-')}"
     if about.exactly:
         number = float(_decimal(name, value))
         return Bounds(number, number)
@@ -131,7 +130,7 @@ def _range(name: str, value: Any, about: OptionFacts) -> Bounds | None:
     match = _RANGE.fullmatch(text.strip())
     if match is None:
         raise HwpricesError(
-            f"{flag} {value}: this is not an amount",
+            f"{name} {value}: this is not an amount",
             "Write 16 for at least 16, 16-32 for a range, =16 for exactly 16.",
         )
     exactly, least, last = match.groups()
@@ -139,7 +138,7 @@ def _range(name: str, value: Any, about: OptionFacts) -> Bounds | None:
         return Bounds(float(last), float(last))
     if least and float(least) > float(last):
         raise HwpricesError(
-            f"{flag} {value}: {least} is more than {last}",
+            f"{name} {value}: {least} is more than {last}",
             f"Write the smaller amount first: {last}-{least}.",
         )
     return Bounds(float(least), float(last)) if least else Bounds(least=float(last))
@@ -165,7 +164,7 @@ def _code(name: str, value: str | None, known: Any) -> str | None:
     code = ANY if code == EVERY and ANY in known else code
     if code not in known:
         raise HwpricesError(
-            f"--{name} {value}: there is no such {name.replace('_', ' ')}",
+            f"{name} {value}: there is no such {name.replace('_', ' ')}",
             did_you_mean(code, known) or f"There are: {', '.join(known)}.",
         )
     return code
@@ -187,7 +186,7 @@ def _months(text: str) -> int:
     if months not in TERMS_IN_MONTHS:
         listed = ", ".join(str(months) for months in TERMS_IN_MONTHS)
         raise HwpricesError(
-            f"--term {text}: no vendor sells this term", f"Write 1y or 3y, or months: {listed}."
+            f"term {text}: no vendor sells this term", f"Write 1y or 3y, or months: {listed}."
         )
     return months
 
@@ -268,7 +267,7 @@ def _placed(names: ReleaseWords, **options: Names) -> dict[str, Any]:
 
 
 def _place(names: ReleaseWords, kind: str, text: str) -> list[tuple[str, str]]:
-    """Find the regions of one value of --region, --country or --continent."""
+    """Find the regions of one value of region, country or continent."""
     if kind == "continent":
         code = places.continent_code(text)
         chosen = [place for place in names.places if code and place.continent == code]

@@ -78,8 +78,16 @@ KINDS = {
 ANY_ACCELERATOR = "gpu"
 """The kind that people mean by it: "trainium gpus" asks for Trainium."""
 
-OPTION_OF = {"place": "region"}
-"""Kind of thing: the option that understands it, where it has another name."""
+AS_OPTION = {
+    "accelerator": "hwprices find --accelerator",
+    "option": "hwprices find --option",
+    "os": "hwprices find --os",
+    "place": "hwprices find --region",
+    "provider": "hwprices find --provider",
+    "type": "hwprices find --type",
+}
+"""Kind of thing: the command that asks for a word as one. Of the other kinds that a code may be,
+which have no option, a word means nothing else."""
 
 ONE_VALUE = {
     **FIGURES,
@@ -285,18 +293,14 @@ def _first_meaning(
         meanings = meanings_of(phrase, names, search)
         kinds = {meaning.kind for meaning in meanings}
         if len(kinds) > 1:
+            commands = [f"{AS_OPTION[kind]} {quote(phrase)}" for kind in sorted(kinds)]
             raise HwpricesError(
                 f"{phrase!r} may be {' or '.join(sorted(kinds))}",
-                f"Say which: {', '.join(_as_option(kind, phrase) for kind in sorted(kinds))}.",
+                f"Say which: {' or '.join(commands)}.",
             )
         if meanings:
             return count, meanings[0]
     raise HwpricesError(f"{words[0]!r} is not understood", _suggestions(words[0], names))
-
-
-def _as_option(kind: str, phrase: str) -> str:
-    """Write the option that asks for a phrase as one kind of thing, to copy into a shell."""
-    return f"--{OPTION_OF.get(kind, kind)} {quote(phrase)}"
 
 
 def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meaning]:
@@ -345,8 +349,8 @@ def _without_same(meanings: list[Meaning], text: str, names: ReleaseWords) -> li
     such as AWS GovCloud.
     """
     kinds = {meaning.kind for meaning in meanings}
-    if "tenancy" in kinds:
-        return [meaning for meaning in meanings if meaning.kind != "type"]
+    if kinds - AS_OPTION.keys():
+        return [meaning for meaning in meanings if meaning.kind not in AS_OPTION]
     if "provider" in kinds:
         return [meaning for meaning in meanings if meaning.kind not in ("accelerator", "place")]
     exact = any(machine.instance_type.lower() == text for machine in names.machines)

@@ -57,7 +57,7 @@ SENTENCES = {
     "no_price": "no price",
     "power_unknown": "its power is not known",
     PRIVATE_HOST: "it is a community host; ask with the word community",
-    "government": "it is in a region for governments; ask with --region",
+    "government": "it is in a region for governments; name the region to rank it",
     OTHER_SIZE: "a better size with this accelerator is ranked",
     "too_dear_to_buy": "costs {purchase_price_usd} USD to buy, the budget is {budget_to_buy}",
     "over_budget": "costs {usd} USD {period}, the budget is {budget}",
@@ -113,6 +113,15 @@ def sentence(limits: Limits, job: Job | None) -> pl.Expr:
         )
         for name, text in SENTENCES.items()
     )
+
+
+def other_currencies(frame: pl.DataFrame) -> str:
+    """Count the machines to rent that have no price in USD; empty if there are none."""
+    left_out = frame.filter(excluded_reason="other_currency", where="cloud")
+    names = left_out["excluded"].str.tail(3).unique().sort()  # the code ends SENTENCES' text
+    rates = " ".join(f"--usd-per {name}=…" for name in names)
+    listed = f"left out: {left_out.height} priced in {', '.join(names)} ({rates})"
+    return listed if len(names) else ""
 
 
 def _amount(usd: float) -> str:

@@ -44,7 +44,7 @@ MEDIA = ("sdxl", "flux.1-dev", "whisper-large-v3", "wan2.2")
 """Models of images, speech and video that are answered as they were measured (media.py)."""
 
 EMBEDDING = r"bge|gte|\be5\b|embed|minilm|mpnet|rerank|colbert|sentence"
-"""In the name of a model that makes embeddings, which are not answered here."""
+"""In the name of a model that makes embeddings. No sheet of speeds has one."""
 
 SAME_SIZE = 0.02
 """A number of parameters this near to that of a mixture of experts is taken for a dense model, and
@@ -125,10 +125,14 @@ def _parse_parameters(model: float | str) -> float:
     text = str(model).strip().lower()
     match = re.fullmatch(r"((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*([mbt]?)", text)
     if match is None:
-        covered = "Embeddings are not answered here. " if re.search(EMBEDDING, text) else ""
+        if re.search(EMBEDDING, text):
+            raise HwpricesError(
+                f"{model!r} makes embeddings, which are not modeled: no speed of an embedding model"
+                " is among the measurements that hwprices has."
+            )
         raise HwpricesError(
             f"{model!r} is neither a model that is known nor a number of parameters",
-            f"{covered}Give 7e9 or 7B, or one of {_similar_names(text)}.",
+            f"Give 7e9 or 7B, or one of {_similar_names(text)}.",
         )
     parameters = float(match[1]) * UNITS[match[2]]
     if not SMALLEST <= parameters <= LARGEST:

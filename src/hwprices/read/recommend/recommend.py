@@ -23,6 +23,7 @@ from hwprices.read.recommend.exclusions import (
     HOURS_PER_MONTH,
     OTHER_SIZE,
     SHOWN_REASONS,
+    other_currencies,
     reason_code,
     sentence,
 )
@@ -270,10 +271,8 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
         rank=pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32),
         excluded=sentence(limits, job),
     )
-    left_out = frame.filter(excluded_reason="other_currency", where="cloud")
-    if len(currencies := left_out["currency"].unique().sort().drop_nulls()):
-        rates = " ".join(f"--usd-per {name}=…" for name in currencies)
-        assumed += f"; left out: {left_out.height} priced in {', '.join(currencies)} ({rates})"
+    if left_out := other_currencies(frame):
+        assumed += f"; {left_out}"
     if limits.where is not None:
         frame = frame.filter(where=limits.where)
     runs = col.usd.is_not_null() & (fits | col.excluded_reason.is_in(SHOWN_REASONS))

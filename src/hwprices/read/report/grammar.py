@@ -16,9 +16,18 @@ from hwprices.release.release import Release
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     CONTINENTS,
+    LICENSE_MODELS,
     OPERATING_SYSTEMS,
     PURCHASE_OPTIONS,
+    SOFTWARE,
+    TENANCIES,
 )
+
+ON_PAGE = {"none", "included", "shared"}
+"""Software, license and tenancy of every price on the page."""
+
+ABSENT = sorted({*SOFTWARE, *LICENSE_MODELS, *TENANCIES, *words.EVERY} - ON_PAGE)
+"""Words for prices that the page does not have."""
 
 
 def grammar(dataset: Release) -> dict[str, Any]:
@@ -27,7 +36,7 @@ def grammar(dataset: Release) -> dict[str, Any]:
     return {
         "max_words": words.MAX_WORDS,
         "patterns": {name: pattern.pattern for name, pattern in words.PATTERNS.items()},
-        "skipped": sorted(words.SKIPPED),
+        "skipped": sorted(words.SKIPPED | {"shared"}),
         "kinds": words.KINDS,
         "codes": _codes(),
         "providers": _providers(names),
@@ -40,8 +49,9 @@ def grammar(dataset: Release) -> dict[str, Any]:
 
 def _codes() -> dict[str, tuple[str, str]]:
     """List purchase options, operating systems and instruction sets: kind of thing and code."""
+    codes: dict[str, tuple[str, str]] = dict.fromkeys(ABSENT, ("absent", "absent"))
     known = {"option": PURCHASE_OPTIONS, "os": OPERATING_SYSTEMS, "arch": ARCHITECTURES}
-    codes = {code: (kind, code) for kind, values in known.items() for code in values}
+    codes |= {code: (kind, code) for kind, values in known.items() for code in values}
     return codes | words.OTHER_NAMES
 
 
