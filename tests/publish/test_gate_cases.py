@@ -109,9 +109,16 @@ class Shown:
         return self.cells.join(differences(before, after), on=list(CELLS), how="semi").height
 
     def others_held(self) -> pl.DataFrame:
-        """List the rows that the case does not alter and that were not published as they came."""
+        """List the rows that the case does not alter and that were not published as they came.
+
+        The parts of a price that it alters are not of others, though their fees are as before.
+        """
         held = rows_that_differ(self.collected, self.published)
-        return held.join(self.cells, on=["table", "key"], how="anti")
+        prices = self.cells.filter(table="prices")["key"]
+        is_part = (pl.col("table") == "price_components") & pl.col("key").str.split(" ").list.get(
+            0
+        ).is_in(prices.implode())
+        return held.filter(~is_part).join(self.cells, on=["table", "key"], how="anti")
 
 
 def run(case: Case, clouds: Mapping[str, Tables], adapter: Adapter) -> Iterator[Shown]:
