@@ -93,7 +93,7 @@ def test_an_outage_of_prices_is_said_and_fails(refresh: Refresh, azure: StubServ
     azure.on(azure_pages.RETAIL, Reply(b"", status=500))
     after = refresh("azure", *REGIONS)
     success = before.entry["last_success"]
-    line = f"Azure: 6 of 6 price units failed (HTTP 500); prices of {success[:10]} kept"
+    line = f"Azure: 7 of 7 price units failed (HTTP 500); prices of {success[:10]} kept"
     assert (after.code, after.status_code, after.entry["outcome"]) == (1, 1, "partial")
     assert f"error: {line}" in after.screen
     assert "nothing new" not in after.screen.lower()

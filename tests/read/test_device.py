@@ -231,7 +231,7 @@ def test_a_cpu_has_the_speeds_that_recommend_uses(release: Release) -> None:
     assert speed["source_url"].startswith("https://github.com/SpareCores/")
     assert len(row["measured"]) == len(cpu_speeds()["aws-graviton3"])
     assert not [reason for reason in row["missing"] if reason.startswith("measured")]
-    assert [reason for reason in row["missing"] if "recommend --machines cpus" in reason]
+    assert [reason for reason in row["missing"] if "recommend NAME --machines cpus" in reason]
     lines = drawn(frame)
     (line,) = [line for line in lines if "llama-2-7b SingleUser" in line]
     assert f"at most {of_sheet.tokens_per_second:.4g} tokens/s on 64 vCPUs" in line

@@ -62,8 +62,10 @@ def market(tmp_path: Path) -> Market:
 
 
 def taken_over(staged: Staged) -> list[str]:
-    """List the regions whose rows were taken over."""
-    return [part.region for part in staged.parts if part.reused_from]
+    """List the regions whose prices, and the parts of these, were taken over."""
+    regions = dict.fromkeys(part.region for part in staged.parts)
+    read = {part.region for part in staged.parts if not part.reused_from}
+    return [region for region in regions if region not in read]
 
 
 def check_same_as_read_anew(market: Market, staged: Staged, at: datetime) -> None:

@@ -116,7 +116,7 @@ def read_licenses(pages: Pages) -> Licenses:
         reason=pl.when(differs).then(pl.lit("duplicate_key")).otherwise("reason")
     )
     fees = listed.filter(pl.col("reason").is_null()).sort(*_KEY, "sku_id")
-    refused = listed.filter(pl.col("reason").is_not_null()).with_columns(
+    unread = listed.filter(pl.col("reason").is_not_null()).with_columns(
         pl.lit("azure").alias("provider"), pl.lit(None, pl.String).alias("region")
     )
     message = quarantine.message(
@@ -127,7 +127,7 @@ def read_licenses(pages: Pages) -> Licenses:
             *_KEY, "price", "sku_id", *ORIGIN
         ),
         quarantine.refused(
-            refused.lazy().select(
+            unread.lazy().select(
                 *("provider", "region", *MEMBERS, *ORIGIN, "reason", "word"),
             ),
             table="prices",
