@@ -152,7 +152,8 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     rows = rows.select(PRICE_COLUMNS).filter(of_prices(search))
     if search.in_stock:
         place = ["provider", "region", "instance_type"]
-        rows = rows.join(dataset.scan("stock").filter("available"), on=place, how="semi")
+        stocked = dataset.scan("stock").filter("available", pl.col("ended_at").is_null())
+        rows = rows.join(stocked, on=place, how="semi")
     regions = dataset.scan("regions").select(
         "provider", "region", "country", "continent", region_name="display_name"
     )

@@ -74,6 +74,17 @@ def _with_placeholders(tables: Tables, types: set[str]) -> list[pl.LazyFrame]:
     return [scan_types(tables, "prices", types)] if types else []
 
 
+def shortages(tables: Tables, rows: pl.DataFrame) -> pl.DataFrame:
+    """List when the vendors stated that machines of a history were out of stock.
+
+    Returns rows of the table stock, sorted by its key.
+    """
+    machine = ["provider", "region", "instance_type"]
+    sold_out = tables.scan("stock").filter(~pl.col("available"))
+    found = sold_out.join(rows.lazy().select(machine), on=machine, how="semi")
+    return found.sort(*machine, "first_seen").collect()
+
+
 def mark_placeholders(rows: pl.LazyFrame, *prices: pl.LazyFrame) -> pl.LazyFrame:
     """Add ``placeholder``: the interval holds, and this release flags its price as a placeholder.
 
