@@ -250,6 +250,8 @@ class Stock(Table):
     gpus: pl.Int32 = column(
         "GPUs that are free; null where the vendor does not count them.", nullable=True, ge=0
     )
+    observed_at: Timestamp = column("When the last page with this word was fetched.", unit="UTC")
+    raw_sha256: pl.String = columns.raw_sha256()
     first_seen: Timestamp = column(
         "When the first page with this word was fetched; null before a release.",
         unit="UTC",
@@ -261,8 +263,6 @@ class Stock(Table):
         unit="UTC",
         nullable=True,
     )
-    observed_at: Timestamp = column("When the last page with this word was fetched.", unit="UTC")
-    raw_sha256: pl.String = columns.raw_sha256()
 
     class Config:
         name = "stock"
