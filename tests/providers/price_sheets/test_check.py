@@ -88,7 +88,7 @@ def test_a_form_factor_that_is_not_the_spec_sheets_is_noted(edited) -> None:
 def test_a_new_cloud_has_nothing_to_compare_with(edited) -> None:
     status, output = check(edited(name="newcloud"))
     assert status == 0
-    assert "there is no earlier sheet" in output
+    assert "an earlier sheet is missing" in output
     assert "accelerator_names/newcloud.csv is missing" in output
 
 
