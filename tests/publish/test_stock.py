@@ -3,11 +3,13 @@
 The words are Scaleway's (tests/recordings of August 2026); the days are invented.
 """
 
+import gzip
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -94,6 +96,13 @@ def test_tables_that_were_staged_are_restored_from_a_release(tmp_path: Path) -> 
     assert_frame_equal(hwprices.open(store.root).stock.collect(), before)
 
 
+def stated(words: dict[str, str], at: datetime) -> pl.LazyFrame:
+    """Make the staged rows of words by machine."""
+    row = {"provider": "scaleway", "region": ZONE, "observed_at": at, "raw_sha256": "0"}
+    rows = [{**row, "instance_type": name, "state": word} for name, word in words.items()]
+    return (make.table("stock", rows) if rows else frames.empty(Stock)).lazy()
+
+
 WORDS = st.dictionaries(
     st.sampled_from(["a-1", "b-1"]), st.sampled_from(["available", "shortage"]), min_size=0
 )
@@ -103,12 +112,10 @@ WORDS = st.dictionaries(
 @given(pages=st.lists(st.tuples(st.integers(0, 6), WORDS), max_size=7))
 def test_intervals_of_a_machine_never_overlap(pages: list[tuple[int, dict[str, str]]]) -> None:
     """Also where a page is not newer than the one before."""
-    table = none = frames.empty(Stock)
+    table = frames.empty(Stock)
     for hour, words in pages:
         at = DAYS[0] + timedelta(hours=hour)
-        row = {"provider": "scaleway", "region": ZONE, "observed_at": at, "raw_sha256": "0"}
-        stated = [{**row, "instance_type": name, "state": word} for name, word in words.items()]
-        table = intervals((make.table("stock", stated) if stated else none).lazy(), table.lazy())
+        table = intervals(stated(words, at), table.lazy())
         current = table.filter(pl.col("ended_at").is_null())
         if words:
             assert dict(current.select("instance_type", "state").rows()) == words
@@ -117,3 +124,28 @@ def test_intervals_of_a_machine_never_overlap(pages: list[tuple[int, dict[str, s
             assert ends.null_count() == 0
             assert (ends <= starts).all()
             assert (rows["first_seen"] < rows["ended_at"]).all()
+
+
+@pytest.mark.shared
+def test_recorded_words_of_two_months_are_intervals(shared: Path, project: Path) -> None:
+    """Of 28 machines of fr-par-2 nine changed from 30 July to 25 August 2026."""
+
+    def words(*files: bytes) -> dict[str, str]:
+        pages = [json.loads(file)["servers"] for file in files]
+        return {name: item["availability"] for page in pages for name, item in page.items()}
+
+    folder = shared / "recordings" / "others" / "scaleway_2026-08"
+    july = words(*map(gzip.decompress, map(Path.read_bytes, folder.glob("fr-par-2_avail*"))))
+    sources = project / "tools" / "sample" / "sources"
+    august = words(*map(Path.read_bytes, sources.glob("scaleway_stock_*")))
+    july, august = (
+        {n: w for n, w in one.items() if n in july.keys() & august} for one in (july, august)
+    )
+    days = [datetime(2026, 7, 30, 12, 55, 11, tzinfo=UTC), datetime(2026, 8, 25, tzinfo=UTC)]
+
+    first = intervals(stated(july, days[0]), frames.empty(Stock).lazy())
+    table = intervals(stated(august, days[1]), first.lazy())
+
+    assert (first.height, table.height) == (28, 37)
+    h100 = table.filter(instance_type="H100-1-80G").select("state", "first_seen", "ended_at")
+    assert h100.rows() == [("shortage", *days), ("available", days[1], None)]
