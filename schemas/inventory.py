@@ -231,10 +231,11 @@ class Availability(Table):
 
 
 class Stock(Table):
-    """Whether a machine can be had right now, as the vendor says it; seen at ``observed_at``.
+    """The vendor's word for whether a machine can be had, from when until when it was seen.
 
     Being listed (``availability``) and being in stock are two things: a machine that is sold out
-    stays listed at its price.
+    stays listed at its price. Rows with null ``ended_at`` are current; those of one machine never
+    overlap.
     """
 
     provider: pl.String = columns.provider()
@@ -249,12 +250,23 @@ class Stock(Table):
     gpus: pl.Int32 = column(
         "GPUs that are free; null where the vendor does not count them.", nullable=True, ge=0
     )
-    observed_at: Timestamp = columns.observed_at()
+    observed_at: Timestamp = column("When the last page with this word was fetched.", unit="UTC")
     raw_sha256: pl.String = columns.raw_sha256()
+    first_seen: Timestamp = column(
+        "When the first page with this word was fetched; null before a release.",
+        unit="UTC",
+        nullable=True,
+    )
+    ended_at: Timestamp = column(
+        "When the first page with another word, or without the machine, was fetched; null while the"
+        " word is the newest.",
+        unit="UTC",
+        nullable=True,
+    )
 
     class Config:
         name = "stock"
-        metadata = {"key": ["provider", "region", "instance_type"]}
+        metadata = {"key": ["provider", "region", "instance_type", "first_seen"]}
 
 
 class SpotAdvice(Table):

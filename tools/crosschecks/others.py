@@ -22,8 +22,8 @@ HERE = Path(__file__).parent
 PER_GPU = ("per GPU", "floor price")
 """A row with one of these in its note has the price of one GPU, whatever the machine has."""
 
-FORMER_NAMES = {"datacrunch": "verda"}
-"""What another source still calls a provider."""
+OTHER_NAMES = {"datacrunch": "verda", "hetzner": "hetzner_cloud"}
+"""What another source calls a provider. ``hetzner`` here are the GPU servers, not the cloud."""
 
 Row = dict[str, str]
 Ours = dict[tuple[str, str, str], dict[str, Any]]
@@ -95,7 +95,7 @@ def _rows() -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {}
     for file in sorted(FIGURES.glob("*.csv")):
         for row in read_csv(file):
-            name = FORMER_NAMES.get(row["provider"], row["provider"])
+            name = OTHER_NAMES.get(row["provider"], row["provider"])
             rows.setdefault(name, []).append(row)
     return dict(sorted(rows.items()))
 

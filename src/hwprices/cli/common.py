@@ -3,7 +3,7 @@
 import os
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -324,6 +324,14 @@ def print_csv(rows: "pl.DataFrame") -> None:
     from hwprices.read.export.cells import to_csv
 
     typer.echo(to_csv(rows), nl=False)
+
+
+def not_collected(clouds: Iterable[str]) -> list[str]:
+    """State what is not collected of each cloud that the program collects."""
+    from hwprices import providers
+
+    known = [name for name in sorted(clouds) if name in providers.names()]
+    return [f"Not collected of {name}: {providers.get(name).about.missing}." for name in known]
 
 
 def print_frame(

@@ -14,6 +14,7 @@ from rich.text import Text
 from hwprices.cli import filters
 from hwprices.cli.common import (
     call,
+    not_collected,
     open_dataset,
     print_frame,
 )
@@ -37,7 +38,8 @@ def coverage(
 ) -> None:
     """State which regions have prices, and how old they are.
 
-    Prints a line for each cloud and one for each region with prices. --json and --csv list the
+    Prints a line for each cloud and one for each region with prices, and with --provider what is
+    not collected of the cloud. --json and --csv list the
     regions without prices as well. --columns says instead in how many rows each column has a value,
     of the columns with gaps; --json and --csv list the others as well. --unknown lists what is new
     from the vendors: each word, unit or name that is not known yet, how many lines have it, which
@@ -70,7 +72,8 @@ def coverage(
     regions = overview.coverage(dataset)
     if chosen:
         regions = regions.filter(regions["provider"].is_in(sorted(chosen)))
-    print_frame(regions, lambda rows: render_coverage(rows, call().limit))
+    gaps = not_collected(chosen)
+    print_frame(regions, lambda rows: Group(render_coverage(rows, call().limit), *gaps))
 
 
 def render_coverage(

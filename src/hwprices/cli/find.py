@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from hwprices.cli.common import (
     Per,
     Period,
     call,
+    not_collected,
     open_dataset,
     print_frame,
 )
@@ -69,6 +71,9 @@ def find(
         overlays=filters.load_overlays(overlays),
         **options,
     )
+    if answer.rows.is_empty():
+        gaps = not_collected(answer.search.providers)
+        answer = replace(answer, notes=(*answer.notes, *gaps))
     first = answer.rows["price_id"][0] if answer.rows.height else ""
     hint = f"hwprices explain {first}{root_option(dataset.store.root)}"
     print_frame(

@@ -52,8 +52,9 @@ def history(
     Takes words and options as find does: a machine type, a family or an accelerator, and where, how
     and with which system. Prints every price it had with the time in which it was valid, and a
     small chart in a terminal; of an accelerator the cheapest hour. Says which changes are
-    corrections of ours, and since when something is no longer sold or was not collected. Types that
-    are gone are found too. --json and --csv have every tenancy, software and license.
+    corrections of ours, since when something is no longer sold or was not collected, and when its
+    vendor stated a shortage. Types that are gone are found too. --json and --csv have every
+    tenancy, software and license.
 
     Example:
 
@@ -78,6 +79,8 @@ def history(
     moves = spot_moves(dataset, answer.rows.filter(purchase_option="spot"))
     limit = call().limit or SHOWN
     print_lines(of_answer(answer, moves, width=screen_width(), chart=is_screen(), limit=limit))
+    titles = {name: entry.title for name, entry in dataset.release.providers.items()}
+    print_lines(of_shortages(intervals.shortages(dataset, answer.rows), titles, limit=limit))
 
 
 def is_screen() -> bool:
@@ -249,6 +252,25 @@ def of_type(
         lines += [cut(f"  {line}", width) for line in shown]
         lines.append("")
     return [*lines, *rest(len(series), limit, "purchase options")]
+
+
+def of_shortages(rows: pl.DataFrame, titles: Mapping[str, str], *, limit: int) -> list[str]:
+    """Write when machines were out of stock, one line for each interval, the newest first.
+
+    ``rows`` is what ``intervals.shortages`` returns, ``titles`` the providers' display names.
+    """
+    is_one_type = rows["instance_type"].n_unique() == 1
+    lines = []
+    for row in rows.sort("first_seen", descending=True, maintain_order=True).iter_rows(named=True):
+        place = f"{titles[row['provider']]} {row['region']}"
+        machine = "" if is_one_type else f" {row['instance_type']}"
+        until = (
+            f"to {row['ended_at']:%Y-%m-%d}"
+            if row["ended_at"]
+            else f"and still on {row['observed_at']:%Y-%m-%d}"
+        )
+        lines.append(f"{place}{machine}: {row['state']} {row['first_seen']:%Y-%m-%d} {until}")
+    return [*lines[:limit], *rest(len(lines), limit, "shortages")]
 
 
 def _heading(rows: pl.DataFrame) -> str:

@@ -28,6 +28,7 @@ from hwprices.storage import layout, manifests
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
+from hwprices.units import Timestamp
 
 MONTH = timedelta(days=31)
 """How long each day's release is kept for the gate; older ones are of the first of a month."""
@@ -323,6 +324,10 @@ def published_rows(
     assert rows is not None, file.table
     region = layout.region_of(file.key)
     own = rows.filter(provider=provider, **({"region": region} if region else {}))
+    if file.table == "stock":  # intervals that ended were not staged
+        own = own.filter(pl.col("ended_at").is_null()).with_columns(
+            first_seen=pl.lit(None, dtype=Timestamp)
+        )
     return validate.sort_by_key(own.collect(), TABLES[file.table])
 
 
@@ -371,6 +376,12 @@ def published_table(
         return None
     uris = [store.uri(layout.release_file(release.version, file.key)) for file in table.files]
     return _scan(store, uris, name)
+
+
+def carried(store: Store, release: ReleaseManifest | None) -> dict[str, pl.LazyFrame]:
+    """Open the tables of a release that the next one continues."""
+    tables = {name: published_table(store, release, name) for name in join.CARRIED}
+    return {name: rows for name, rows in tables.items() if rows is not None}
 
 
 def _scan(store: Store, uris: Sequence[str], table: str) -> pl.LazyFrame:

@@ -103,8 +103,8 @@ def publish(
             status.record_publication(store, Publication(choice, previous, previous, now()))
             raise _nothing_to_publish(store, results)
         progress("join")
-        known_words = choose.published_table(store, previous, "new_words")
-        joined = join.build(choose.scan(store, sources), specs, known_words)
+        before = choose.carried(store, previous)
+        joined = join.build(choose.scan(store, sources), specs, before)
         joined = replace(joined, tables={**joined.tables, "held": choice.held})
         content = write.Content(sources, joined, choose.outdated(store, sources))
         digest = write.content_digest(store, content)
@@ -125,7 +125,7 @@ def publish(
         with _published(manifest.version):
             update_changelog(store)
             known = status.record_publication(store, Publication(choice, previous, manifest, now()))
-        appeared = unknown_before(joined.tables["new_words"], known_words)
+        appeared = unknown_before(joined.tables["new_words"], before.get("new_words"))
         return Published(manifest, True, results, known, appeared)
 
 

@@ -264,15 +264,16 @@ def _compare_joined(
     """Join the rebuilt tables with the spec sheets of the installed program, and compare."""
     previous = _previous(store, release)
     if release.previous and previous is None:
-        found.problems.append(f"new_words: not compared, release {release.previous} is not kept")
-    known_words = choose.published_table(store, previous, "new_words")
+        reason = f"not compared, release {release.previous} is not kept"
+        found.problems.append(f"{', '.join(join.CARRIED)}: {reason}")
+    before = choose.carried(store, previous)
     try:
-        joined = join.build(choose.scan(scratch, sources), sheets.load_all(), known_words)
+        joined = join.build(choose.scan(scratch, sources), sheets.load_all(), before)
     except HwpricesError as error:
         found.problems.append(f"joined tables: {error.message}")
         return
     for table, rows in joined.tables.items():
-        if table == "new_words" and release.previous and previous is None:
+        if table in join.CARRIED and release.previous and previous is None:
             continue
         found.compared += 1
         if release.tables[table].files[0].content_sha256 == content_digest(rows):

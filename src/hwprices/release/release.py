@@ -14,6 +14,7 @@ from hwprices.release.versions import latest_version, read_manifest
 from hwprices.storage import cache, layout, manifests
 from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.store import Store
+from hwprices.units import Timestamp
 
 if TYPE_CHECKING:
     from hwprices.release.manifest import TableFile
@@ -75,6 +76,13 @@ def names_of(tables: Tables) -> pl.DataFrame:
         return own
     rows = tables.scan("prices").select("provider", "region", "instance_type").unique()
     return rows.with_columns(priced=pl.lit(True)).collect()
+
+
+def stock_of(tables: Tables) -> pl.LazyFrame:
+    """Return the table stock; ``first_seen`` and ``ended_at`` are null if a release lacks them."""
+    rows = tables.scan("stock")
+    added = {"first_seen", "ended_at"} - set(rows.collect_schema())
+    return rows.with_columns(pl.lit(None, dtype=Timestamp).alias(name) for name in sorted(added))
 
 
 class Release:

@@ -12,6 +12,7 @@ ABOUT = About(
     without_account="all list prices, savings plans, disks, gateways, data transfer, "
     "specs as the price list states them, spot interruption bands",
     with_credentials="exact specs, zones, live spot, capacity blocks",
-    missing="storage that is not of machines, discounts of single accounts",
+    missing="storage that is not of machines, databases and other services but SageMaker, "
+    "discounts of single accounts; no live run is on record",
     price_kinds=("prices", "savings_plans", "spot", "capacity_blocks"),
 )

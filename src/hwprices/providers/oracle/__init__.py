@@ -10,6 +10,6 @@ ABOUT = About(
     without_account="all prices of the commercial realm, and the machines they are composed for",
     with_credentials="nothing more",
     missing="where shapes are offered, government and sovereign regions, Windows on bare metal,"
-    " most sizes of flexible shapes",
+    " most sizes of flexible shapes; no live run is on record",
     price_kinds=("products",),
 )

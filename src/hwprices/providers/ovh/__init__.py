@@ -7,5 +7,5 @@ ABOUT = About(
     without_account="all hourly prices of one subsidiary, and the machines",
     with_credentials="nothing more",
     missing="where flavors are offered, prices by the month, savings plans, other subsidiaries at"
-    " the same time",
+    " the same time; no live run is on record",
 )

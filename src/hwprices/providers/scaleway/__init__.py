@@ -7,5 +7,6 @@ ABOUT = About(
     without_account="all machines, their prices and their stock, zone by zone",
     with_credentials="nothing more",
     price_kinds=("servers",),
-    missing="prices by the month, local disks and IP addresses, Elastic Metal, Kubernetes",
+    missing="prices by the month, local disks and IP addresses, Elastic Metal, Kubernetes;"
+    " no live run is on record",
 )

@@ -1,6 +1,7 @@
 """Join vendor tables with spec sheets into the tables that a release derives.
 
-These are offers, regions, accelerators, new_words, and the sheets that are published unchanged.
+These are offers, regions, accelerators, new_words, stock, and the sheets that are published
+unchanged.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.publish.join import accelerators, benchmarks, machines, offers
+from hwprices.publish.join import accelerators, benchmarks, machines, offers, stock
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.offer import Offers
@@ -68,8 +69,11 @@ def unknown_before(words: pl.DataFrame, known: pl.LazyFrame | None) -> tuple[tup
 
 VENDOR_TABLES = (
     *("regions", "instance_types", "availability", "prices", "component_prices"),
-    "quarantine",
+    *("quarantine", "stock"),
 )
+
+CARRIED = ("new_words", "stock")
+"""Tables that are made of new pages and of the same table of the release before."""
 
 PUBLISHED_SHEETS = (
     *("cpus", "cpu_families", "local_hardware", "benchmarks", "power_coefficients"),
@@ -107,13 +111,13 @@ class Joined:
 def build(
     tables: Mapping[str, pl.LazyFrame],
     specs: Mapping[str, pl.DataFrame],
-    known_words: pl.LazyFrame | None = None,
+    before: Mapping[str, pl.LazyFrame] | None = None,
 ) -> Joined:
     """Join the vendor tables of a release with the spec sheets.
 
     ``tables`` and ``specs`` are frames by table name; a missing one counts as empty. ``specs`` are
-    as ``sheets.load`` gives them, checked and sorted. ``known_words`` is new_words of the release
-    before. Only the prices that offers shows are read into memory.
+    as ``sheets.load`` gives them, checked and sorted. ``before`` are the tables CARRIED of the
+    release before. Only the prices that offers shows are read into memory.
 
     Raises:
         HwpricesError: a table breaks a check of its model: a mistake in this package or in a sheet.
@@ -155,9 +159,9 @@ def build(
         "accelerator_id", "instance_type", nulls_last=True, maintain_order=True
     )
     checked |= {name: sheet[name] for name in PUBLISHED_SHEETS}
-    if known_words is None:
-        known_words = frames.empty(NewWords).lazy()
-    checked["new_words"] = new_words(vendor["quarantine"], known_words)
+    known = {name: frames.empty(TABLES[name]).lazy() for name in CARRIED} | dict(before or {})
+    checked["new_words"] = new_words(vendor["quarantine"], known["new_words"])
+    checked["stock"] = stock.intervals(vendor["stock"], known["stock"])
     in_order = {name: checked[name] for name in TABLES if name in checked}
     return Joined(in_order, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
 

@@ -153,7 +153,8 @@ def notes_of(
     nowhere = [f"+ {counted(elsewhere, 'offer')} whose location is not stated"] if elsewhere else []
     if search.in_stock:
         stating = dataset.scan("stock").select(pl.col("provider").unique().sort()).collect()
-        nowhere.append(f"Only {', '.join(stating['provider'])} state their stock.")
+        only = f"Only {', '.join(stating['provider'])} state their stock."
+        nowhere.append(only if stating.height else "No cloud in this release states its stock.")
     if rows.is_empty():
         return [*absence.why_nothing(dataset, search), *nowhere]
     return [*nowhere, *age_notes(dataset, shown)]

@@ -11,7 +11,7 @@ from hwprices.read import currency
 from hwprices.read.find.options import FIGURES
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.release.real_prices import REAL
-from hwprices.release.release import Tables, scan_types
+from hwprices.release.release import Tables, scan_types, stock_of
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import Money, WideMoney
 
@@ -152,7 +152,8 @@ def prices(dataset: Tables, search: Search) -> pl.LazyFrame:
     rows = rows.select(PRICE_COLUMNS).filter(of_prices(search))
     if search.in_stock:
         place = ["provider", "region", "instance_type"]
-        rows = rows.join(dataset.scan("stock").filter("available"), on=place, how="semi")
+        stocked = stock_of(dataset).filter("available", pl.col("ended_at").is_null())
+        rows = rows.join(stocked, on=place, how="semi")
     regions = dataset.scan("regions").select(
         "provider", "region", "country", "continent", region_name="display_name"
     )

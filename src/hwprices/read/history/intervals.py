@@ -12,7 +12,7 @@ from hwprices.read.find.options import PastOptions
 from hwprices.read.find.search import ANY, EVERY_WAY, Search
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.real_prices import IS_PLACEHOLDER
-from hwprices.release.release import Tables, names_of, scan_types
+from hwprices.release.release import Tables, names_of, scan_types, stock_of
 from hwprices.units import Money
 
 if TYPE_CHECKING:
@@ -72,6 +72,17 @@ def _with_placeholders(tables: Tables, types: set[str]) -> list[pl.LazyFrame]:
     if "placeholders" in names.columns:
         types = set(names.filter("placeholders")["instance_type"])
     return [scan_types(tables, "prices", types)] if types else []
+
+
+def shortages(tables: Tables, rows: pl.DataFrame) -> pl.DataFrame:
+    """List when the vendors stated that machines of a history were out of stock.
+
+    Returns rows of the table stock, sorted by its key.
+    """
+    machine = ["provider", "region", "instance_type"]
+    sold_out = stock_of(tables).filter(~pl.col("available"), pl.col("first_seen").is_not_null())
+    found = sold_out.join(rows.lazy().select(machine), on=machine, how="semi")
+    return found.sort(*machine, "first_seen").collect()
 
 
 def mark_placeholders(rows: pl.LazyFrame, *prices: pl.LazyFrame) -> pl.LazyFrame:
