@@ -35,6 +35,7 @@ OPTIONAL_NAV = {
 """Pages that `make docs` writes into docs/. They are not in git."""
 
 LINK = re.compile(r"(!?\[)([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
+FENCE = re.compile(r"^(```\w+) .+$", re.M)
 CODE_BLOCK = re.compile(r"(^```.*?^```$)", re.M | re.S)
 
 
@@ -58,13 +59,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Rewrite the links and images of a page, code blocks aside."""
+    """Rewrite the links and images of a page, code blocks aside.
+
+    A fence has one word on the site: Markdown's fenced_code reads no block with several.
+    """
     places = {f"docs/{file.src_uri}": file.src_uri for file in files if not file.generated_by}
     places |= outside_pages()
     source = next(place for place, name in places.items() if name == page.file.src_uri)
     chunks = CODE_BLOCK.split(markdown)
     chunks[::2] = [rewrite_links(text, source, page.file.src_uri, places) for text in chunks[::2]]
-    return "".join(chunks)
+    return FENCE.sub(r"\1", "".join(chunks))
 
 
 def rewrite_links(text: str, source: str, page: str, places: dict[str, str]) -> str:
