@@ -165,6 +165,22 @@ def test_every_format_becomes_the_same_line(
     assert (bill.first.day, bill.first.month, bill.count) == (1, 12, 1)
 
 
+@pytest.mark.parametrize("write", [csv, parquet, jsonl])
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"billedcost": "7"}, r"line 1: the column 'billedcost' is there twice"),
+        (dict.fromkeys(map("tag{}".format, range(readers.MAX_COLUMNS)), "1"), "2,014 columns"),
+    ],
+    ids=["twice", "too many"],
+)
+def test_columns_that_are_twice_or_too_many_are_an_error(
+    more: dict[str, str], error: str, write: Callable[[dict[str, str], Path], Path], tmp_path: Path
+) -> None:
+    with pytest.raises(HwpricesError, match=error):
+        readers.read(write({**FOCUS, **more}, tmp_path))
+
+
 def row_of(**values: str) -> str:
     return pl.DataFrame({**FOCUS, "ChargeDescription": "x", **values}).write_csv()
 

@@ -268,10 +268,15 @@ def _copy(
             f" maximum_object_size = {MAX_LINE_BYTES})"
         )
     else:
-        with _duckdb_errors(name):
-            described = connection.execute(f"describe select * from read_parquet({file})")  # noqa: S608
-            form, present = _format(name, _paths({row[0]: row[1] for row in described.fetchall()}))
         source = f"read_parquet({file})"
+        with _duckdb_errors(name):
+            described = connection.execute(f"describe from {source}").fetchall()
+            stored = connection.execute(f"select name from parquet_schema({file})").fetchall()  # noqa: S608
+        columns = {row[0]: row[1] for row in described}
+        # DuckDB (2.0.0) numbers the second of two columns that differ in case alone
+        for column in sorted(columns.keys() - {row[0] for row in stored}):
+            _fail(name, 1, f"the column {column.rpartition('_')[0]!r} is there twice")
+        form, present = _format(name, _paths(columns))
     nested = {} if kind == "csv" else form.structures
     values = {column: _expression(form, column, present, nested) for column in COLUMNS}
     select = ", ".join(f"{value} as {quoted_name(column)}" for column, value in values.items())
@@ -314,8 +319,12 @@ def _plain(name: str) -> str:
     return name.lower().replace(".", "_").lstrip("+-")
 
 
-def _format(name: str, columns: Sequence[str]) -> tuple[Format, dict[str, str]]:
-    """Recognize the format; give its columns as they are named in the file, by their plain name."""
+def _present(name: str, columns: Sequence[str]) -> dict[str, str]:
+    """Return the columns of a file by their plain name.
+
+    Raises:
+        HwpricesError: there are more than MAX_COLUMNS, or two have the same plain name.
+    """
     if len(columns) > MAX_COLUMNS:
         _fail(name, 1, f"{len(columns):,} columns; a bill has at most {MAX_COLUMNS:,}")
     plain = [_plain(column) for column in columns]
@@ -323,6 +332,12 @@ def _format(name: str, columns: Sequence[str]) -> tuple[Format, dict[str, str]]:
     if len(present) < len(plain):
         twice = next(column for column in plain if plain.count(column) > 1)
         _fail(name, 1, f"the column {twice!r} is there twice")
+    return present
+
+
+def _format(name: str, columns: Sequence[str]) -> tuple[Format, dict[str, str]]:
+    """Recognize the format; give its columns as they are named in the file, by their plain name."""
+    present = _present(name, columns)
 
     def missing(form: Format) -> list[str]:
         names = [form.columns[column] for column in form.required]
@@ -516,7 +531,7 @@ def _keys(part: Path, name: str) -> list[str]:
         first = None
     if not isinstance(first, dict):
         _fail(name, 1, "not a JSON object; write one on each line")
-    actual = {_plain(key): key for key in first}
+    actual = _present(name, list(first))
     form = max(FORMATS, key=lambda form: len(actual.keys() & {*form.signs, *form.structures}))
     if not actual.keys() & set(form.signs):
         return list(first)
