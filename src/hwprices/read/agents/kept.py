@@ -1,4 +1,7 @@
-"""A dataset whose tables stay in memory: a server answers many questions about one release."""
+"""A dataset whose tables stay in memory: a server answers many questions about one release.
+
+``server`` imports it with the first question, because polars takes half a second.
+"""
 
 import polars as pl
 

@@ -64,6 +64,7 @@ class OpenRelease:
         self._lock = threading.Lock()
         self._opened: Dataset | None = None
         self._looked = 0.0
+        self._is_warm = False
 
     def get(self) -> "Dataset":
         """Return the release.
@@ -83,15 +84,17 @@ class OpenRelease:
             return self._opened
 
     def warm(self) -> None:
-        """Answer the example of each tool in the background: that reads tables and sheets."""
-        threading.Thread(target=self._warm, daemon=True).start()
+        """Answer the example of each tool once, in the background: that reads tables and sheets."""
+        if not self._is_warm:
+            self._is_warm = True
+            threading.Thread(target=self._warm, daemon=True).start()
 
     def _warm(self) -> None:
         from hwprices.read.agents.tools import call
 
         for tool in TOOLS:
-            # the first question tells what is wrong
-            with suppress(Exception):
+            # the first question returns the same error
+            with suppress(HwpricesError):
                 call(self.get(), tool, {next(iter(tool.arguments)): tool.example})
 
 
