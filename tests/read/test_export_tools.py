@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import hwprices
 from hwprices.cli import app
 from hwprices.cli.export import TOOLS
-from hwprices.read.export.tools import FORMATS, LEFT_OUT, gpuhunt, karpenter
+from hwprices.read.export.tools import FORMATS, LEFT_OUT, gpuhunt, karpenter, skypilot
 from hwprices.read.export.tools.catalog import Catalog
 from hwprices.read.overlays import rules
 
@@ -189,6 +189,35 @@ def test_the_example_joins_a_focus_export(tmp_path: Path, monkeypatch: pytest.Mo
     exec(examples()[1], names)
     [line] = names["lines"].select("x_InstanceType", "ListUnitPrice", "ListUnitPriceNow").rows()
     assert line == ("p5.48xlarge", 98.32, Decimal("55.04"))
+
+
+# SkyPilot
+
+
+@pytest.mark.parametrize(
+    ("cloud", "option", "column"),
+    [
+        (cloud, option, column)
+        for cloud in skypilot.CLOUDS
+        for option, column in (("on_demand", "Price"), ("spot", "SpotPrice"))
+    ],
+)
+def test_skypilot_lists_nearly_all_machines_at_the_price_of_find(
+    cloud: str, option: str, column: str, data: hwprices.Dataset, folder: Path, catalogs: object
+) -> None:
+    place = ["InstanceType", "Region"]
+    table = pl.read_csv(folder / "skypilot" / cloud / "vms.csv", infer_schema=False)
+    listed = (
+        table.drop_nulls([*place, column])
+        .group_by(place)
+        .agg(listed=pl.col(column).cast(pl.Decimal(20, 10)).min())
+    )
+    found = sold(data, option, provider=cloud).group_by(KEY).agg(pl.col("effective_hourly").min())
+
+    both = found.join(listed, left_on=KEY[1:], right_on=place)
+    assert both.filter(pl.col("listed") != pl.col("effective_hourly")).is_empty()
+    # the others have no zone, or an accelerator that SkyPilot does not know
+    assert both.height == listed.height > 0.95 * found.height
 
 
 # OpenCost

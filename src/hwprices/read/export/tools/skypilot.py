@@ -70,7 +70,7 @@ REASONS = (
         "no zone is known to offer the machine: SkyPilot lists this cloud by zone",
     ),
     (
-        ~pl.col("zone_list").list.contains(pl.col("zone")),
+        pl.col("zone").is_not_null() & ~pl.col("zone_list").list.contains(pl.col("zone")),
         "the zone of this spot price is not known to offer the machine",
     ),
 )
