@@ -199,9 +199,6 @@ def render_check(found: "BillCheck") -> RenderableType:
         "unknown_sku": "unknown",
         "no_price_then": "too old",
     }
-    differences: dict[str, Cell] = {
-        name: (name, _signed) for name in ("billed", "expected", "difference")
-    }
     parts = [
         _table(
             f"{content.format}, {content.count:,} lines of {content.first:%Y-%m-%d} to"
@@ -250,7 +247,9 @@ def render_check(found: "BillCheck") -> RenderableType:
                 "what": lambda row: cut(
                     f"{row['type'] or row['service']} {row['region'] or ''}", 48
                 ),
-                **differences,
+                "billed": ("billed", _signed),
+                "expected": ("expected", _signed),
+                "difference": ("difference", _signed),
             },
         ),
         _table(

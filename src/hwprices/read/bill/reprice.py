@@ -23,6 +23,14 @@ MACHINE = ["provider", "region", "instance_type", *WAY]
 
 SIZES = ("vcpus", "memory_gib", "local_disk_gib")
 
+ROW = (
+    *(*MACHINE, *SIZES, "lines", "hours", "cost_now", "usd_per_hour_now"),
+    *("on", "machine_there", "region_there", *(f"{size}_there" for size in SIZES)),
+    *("option", "commitment_plan", "term_months", "usd_per_hour_there", "cost_there"),
+    *(break_even.COLUMN, "gco2e_now", "gco2e_there", "price_id", "why_not"),
+)
+"""Columns of ``Repricing.rows``."""
+
 ASSUMED = (
     "A machine of another cloud counts as equal if it has the same accelerators and as many, the"
     " same instruction set, and the nearest vCPUs and memory; rows show both sizes.",
@@ -261,28 +269,13 @@ def _priced(
             suffix="_there",
             maintain_order="left",
         )
-        .select(
-            *MACHINE,
-            *SIZES,
-            "lines",
-            "hours",
-            cost_now="cost",
-            usd_per_hour_now=pl.col("cost") / pl.col("hours"),
-            on="on",
-            machine_there="there",
-            region_there="region_there",
-            **{f"{name}_there": f"{name}_there" for name in SIZES},
-            option="purchase_option",
-            commitment_plan="commitment_plan",
-            term_months="term_months",
-            usd_per_hour_there="usd_per_hour_there",
-            cost_there="cost_there",
-            break_even_utilisation=break_even.COLUMN,
+        .rename({"cost": "cost_now", "there": "machine_there", "purchase_option": "option"})
+        .with_columns(
+            usd_per_hour_now=pl.col("cost_now") / pl.col("hours"),
             gco2e_now=hours * pl.col("hourly_now"),
-            gco2e_there="gco2e_there",
-            price_id="price_id",
             why_not=pl.when(pl.col("cost_there").is_null()).then(pl.coalesce("reason", no_price)),
         )
+        .select(ROW)
     )
 
 
