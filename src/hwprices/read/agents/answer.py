@@ -124,7 +124,7 @@ def tokens_of(answer: Answer) -> int:
 
 def known(values: Mapping[str, Any], *names: str) -> Figure:
     """Return the values that are known, or of them those of some names; times as days."""
-    chosen = {name: values.get(name) for name in names} if names else values
+    chosen = {name: values[name] for name in names} if names else values
     return {
         name: f"{value:%Y-%m-%d}" if isinstance(value, date) else number(value)
         for name, value in chosen.items()

@@ -94,7 +94,7 @@ def price(dataset: "Dataset", question: str, usd_per: Rates = None) -> Answer:
         price_line,
         providers=[found.machine.provider],
         notes=notes,
-        about={"specification": _specification(found.specification or {})},
+        about={"specification": _specification(found.specification)},
     )
 
 
@@ -153,8 +153,10 @@ OF_MACHINE = (
 """Columns of ``instance_types`` in the specification of a machine."""
 
 
-def _specification(row: Mapping[str, Any]) -> Figure:
-    devices = row.get("accelerators") or []
+def _specification(row: Mapping[str, Any] | None) -> Figure:
+    if row is None:
+        return {}
+    devices = row["accelerators"] or []
     named = [device["accelerator_id"] or device["vendor_name"] for device in devices]
     return known(row, *OF_MACHINE) | known({"accelerators": named})
 
@@ -526,7 +528,8 @@ def _covered(dataset: "Dataset", row: Mapping[str, Any]) -> Figure:
     entry = dataset.release.providers.get(row["provider"])
     origin = "recording" if entry and entry.origin == "sample" else "live"
     sheet = (entry is not None and entry.price_sheet) or None
-    return known(row, *COVERED) | known({"origin": origin, "price_sheet": sheet})
+    covered = {name: row[name] for name in COVERED if name in row}
+    return known({**covered, "origin": origin, "price_sheet": sheet})
 
 
 def _covered_line(figure: Figure) -> str:

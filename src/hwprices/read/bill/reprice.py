@@ -23,7 +23,7 @@ MACHINE = ["provider", "region", "instance_type", *WAY]
 
 SIZES = ("vcpus", "memory_gib", "local_disk_gib")
 
-ROW = (
+COLUMNS = (
     *(*MACHINE, *SIZES, "lines", "hours", "cost_now", "usd_per_hour_now"),
     *("on", "machine_there", "region_there", *(f"{size}_there" for size in SIZES)),
     *("option", "commitment_plan", "term_months", "usd_per_hour_there", "cost_there"),
@@ -275,7 +275,7 @@ def _priced(
             gco2e_now=hours * pl.col("hourly_now"),
             why_not=pl.when(pl.col("cost_there").is_null()).then(pl.coalesce("reason", no_price)),
         )
-        .select(ROW)
+        .select(COLUMNS)
     )
 
 
