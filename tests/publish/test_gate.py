@@ -168,9 +168,34 @@ def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
 def files_of(rows, unchanged):
     """One file of each region, of which some are said to have the same content on both sides."""
     return [
-        gate.PriceFile(part.lazy(), part.height, name, name if name in unchanged else None)
+        gate.PriceFile(
+            part.lazy(),
+            part.height,
+            name,
+            name if name in unchanged else None,
+            (part["observed_at"].min(), part["observed_at"].max()),
+        )
         for (name,), part in rows.partition_by("region", maintain_order=True, as_dict=True).items()
     ]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("observed_at", pl.col("observed_at") - timedelta(days=2), "older"),
+        ("source_url", pl.lit("of us-1"), "page"),
+    ],
+)
+def test_a_region_with_the_same_content_is_judged_by_its_pages(column, value, reason):
+    places = ("us-1", "us-2")
+    rows = make.prices(*({"region": place, "source_url": f"of {place}"} for place in places))
+    here = pl.col("region") == "us-2"
+    strange = rows.with_columns(pl.when(here).then(value).otherwise(column).alias(column))
+    new, old = (
+        gate.Candidate("aws", "live", {"prices": side.lazy()}, files_of(side, places))
+        for side in (strange, rows)
+    )
+    assert gate.judge(new, old).held.select("region", "reason").rows() == [("us-2", reason)]
 
 
 def test_the_sample_does_not_replace_live_figures():

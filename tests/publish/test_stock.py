@@ -109,10 +109,12 @@ WORDS = st.dictionaries(
 
 
 @settings(max_examples=30, deadline=None)
-@given(pages=st.lists(st.tuples(st.integers(0, 6), WORDS), max_size=7))
-def test_intervals_of_a_machine_never_overlap(pages: list[tuple[int, dict[str, str]]]) -> None:
-    """Also where a page is not newer than the one before."""
-    table = frames.empty(Stock)
+@given(before=WORDS, pages=st.lists(st.tuples(st.integers(0, 6), WORDS), max_size=7))
+def test_intervals_of_a_machine_never_overlap(
+    before: dict[str, str], pages: list[tuple[int, dict[str, str]]]
+) -> None:
+    """Also where a page is not newer than the one before, and after a release without intervals."""
+    table = stated(before, DAYS[0]).collect()
     for hour, words in pages:
         at = DAYS[0] + timedelta(hours=hour)
         table = intervals(stated(words, at), table.lazy())

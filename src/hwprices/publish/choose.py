@@ -333,19 +333,24 @@ def published_rows(
 
 def _candidate(store: Store, source: ProviderSource) -> gate.Candidate:
     files = [file for file in _by_region(source.files) if file.table == gate.PRICES]
-    one_file = (replace(source, files=(file,)) for file in files)
-    prices = (scan(store, [only])[gate.PRICES] for only in one_file)
-    times = [datetime.fromisoformat(file.observed_to) for file in files if file.observed_to]
+    prices = [_price_file(store, source, file) for file in files]
     return gate.Candidate(
         source.provider,
         source.origin,
         scan(store, [source]),
-        [
-            gate.PriceFile(rows, file.rows, layout.region_of(file.key), file.content_sha256)
-            for rows, file in zip(prices, files, strict=True)
-        ],
-        observed_at=max(times, default=None),
+        prices,
+        observed_at=max((file.seen[1] for file in prices if file.seen), default=None),
     )
+
+
+def _price_file(store: Store, source: ProviderSource, file: TableFile) -> gate.PriceFile:
+    rows = scan(store, [replace(source, files=(file,))])[gate.PRICES]
+    first, last = (
+        datetime.fromisoformat(time) if time else None
+        for time in (file.observed_from, file.observed_to)
+    )
+    seen = (first, last) if first and last else None
+    return gate.PriceFile(rows, file.rows, layout.region_of(file.key), file.content_sha256, seen)
 
 
 def _completed(candidate: gate.Candidate, footprint: pl.DataFrame) -> gate.Candidate:

@@ -40,7 +40,7 @@ class Cache:
         if not _COPY.fullmatch(sha256):  # a manifest may hold any text
             return None
         path = self.folder / sha256
-        with self._one_line():
+        with self._explained():
             try:
                 data = path.read_bytes()
             except FileNotFoundError:
@@ -61,7 +61,7 @@ class Cache:
         if len(data) > self.max_bytes:
             return
         path = self.folder / hashlib.sha256(data).hexdigest()
-        with self._one_line():
+        with self._explained():
             self.folder.mkdir(parents=True, exist_ok=True)
             handle, unfinished = tempfile.mkstemp(prefix=f"{path.name}.", dir=self.folder)
             try:
@@ -90,7 +90,7 @@ class Cache:
             excess -= size
 
     @contextmanager
-    def _one_line(self) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

@@ -168,15 +168,23 @@ def test_other_lines_are_counted_or_refused(tmp_path, given, outcome) -> None:
 
 
 def test_two_prices_of_one_license_are_refused(tmp_path: Path) -> None:
-    """Of two meters with one price, the first id is named."""
+    """Of two meters with one price, the first id is named. A single number goes before a band."""
     rhel = "Red Hat Enterprise Linux"
     fees = [
         license_item(rhel, "2 vCPU VM License", 0.0288, skuId="B"),
         license_item(rhel, "2-vCPU VM License", 0.0288, skuId="A"),
         license_item("SQL Server Web", "1-4 vCPU VM License", 0.032, skuId="C"),
         license_item("SQL Server Web", "1-4 vCPU VM License", 0.033, skuId="D"),
+        license_item("SQL Server Standard", "1-4 vCPU VM License", 0.4, skuId="E"),
+        license_item("SQL Server Standard", "2-5 vCPU VM License", 0.5, skuId="F"),
+        license_item("Ubuntu Pro", "1-4 vCPU VM Support", 0.014, skuId="G"),
+        license_item("Ubuntu Pro", "2 vCPU VM Support", 0.007, skuId="H"),
     ]
     parts = land(tmp_path, machine("Standard_D2s_v3"), fees, sku("Standard_D2s_v3")).parts()
     components = frame(parts["price_components"]).filter(component="license")
-    assert set(components["sku_id"]) == {"A"}
-    assert refused(parts["price_components"]) == ["duplicate_key", "duplicate_key"]
+    assert set(components["sku_id"]) == {"A", "H"}
+    assert refused(parts["price_components"]) == ["duplicate_key"] * 4
+    assert parts["price_components"].counts == {
+        "out_of_scope:same_price_again": 1,
+        "out_of_scope:license_of_no_size": 1,  # the band of Ubuntu Pro
+    }

@@ -108,7 +108,7 @@ class Parser:
     def read(self, body: bytes) -> None:
         """Read a page; write it down if it raises what no page may raise."""
         try:
-            test_parsers.check(self.kind, body, self.checks)
+            test_parsers.assert_rows_or_our_error(self.kind, body, self.checks)
         except BaseException as error:  # a fault is written down and fuzzing goes on
             if isinstance(error, KeyboardInterrupt):
                 raise

@@ -208,7 +208,7 @@ def made(make: Callable[[], PageKind]) -> PageKind:
     return make()
 
 
-def check(kind: PageKind, body: bytes, checks: Checks) -> None:
+def assert_rows_or_our_error(kind: PageKind, body: bytes, checks: Checks) -> None:
     """Normalise a mutated page; anything but rows or an error of our own is raised.
 
     An error names the page, or is one that judges many pages.
@@ -221,7 +221,7 @@ def check(kind: PageKind, body: bytes, checks: Checks) -> None:
     assert tables.page in message or any(words in message for words in PROVIDER_FAILURES), message
 
 
-def fuzz(make: Callable[[], PageKind], examples: int) -> None:
+def assert_mutations_are_read_or_refused(make: Callable[[], PageKind], examples: int) -> None:
     kind, checks = made(make), Checks()
     assert normalise(kind, kind.body, checks).unreadable == (), "the unchanged page is readable"
 
@@ -230,14 +230,14 @@ def fuzz(make: Callable[[], PageKind], examples: int) -> None:
     )
     @given(st.data())
     def run(data: st.DataObject) -> None:
-        check(kind, data.draw(mutations(kind.body, kind.suffix)), checks)
+        assert_rows_or_our_error(kind, data.draw(mutations(kind.body, kind.suffix)), checks)
 
     run()
 
 
 @pytest.mark.parametrize("make", PAGE_KINDS)
 def test_a_mutated_page_gives_rows_or_an_error_of_our_own(make: Callable[[], PageKind]) -> None:
-    fuzz(make, SHORT)
+    assert_mutations_are_read_or_refused(make, SHORT)
 
 
 @pytest.mark.parametrize("make", PAGE_KINDS)
@@ -254,4 +254,4 @@ def test_a_body_of_another_shape_is_an_unreadable_page(make: Callable[[], PageKi
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("make", PAGE_KINDS)
 def test_a_thousand_mutated_pages(make: Callable[[], PageKind]) -> None:
-    fuzz(make, LONG)
+    assert_mutations_are_read_or_refused(make, LONG)

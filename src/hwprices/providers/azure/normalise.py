@@ -70,8 +70,11 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield Part("instance_types", types, refused=refused, counts=skus.counts)
     yield Part("availability", availability)
     lines = license_lines(licenses.fees, types)
+    counts = dict(licenses.counts)
+    if unused := licenses.fees.join(lines, on=["sku_id", "currency"], how="anti").height:
+        counts["out_of_scope:license_of_no_size"] = unused
     no_components = frames.empty(PriceComponents)
-    yield Part(PARTS, no_components, refused=licenses.refused, counts=licenses.counts)
+    yield Part(PARTS, no_components, refused=licenses.refused, counts=counts)
     for part in prices:
         yield from _with_licenses(pages, part, lines)
 
@@ -141,9 +144,8 @@ def _sources(pages: Pages, availability: pl.DataFrame, types: pl.DataFrame) -> M
     decides a size's licenses, and which sizes the region offers.
     """
     licenses = [unit for units in price_units(pages, kinds.is_license).values() for unit in units]
-    licensed = _digest(
-        types.select(pl.concat_str(LICENSED_BY, separator=" ", ignore_nulls=True)).to_series()
-    )
+    facts = pl.col(LICENSED_BY).cast(pl.String).fill_null("")
+    licensed = _digest(types.select(pl.concat_str(facts, separator=" ")).to_series())
     spellings = _digest(availability["instance_type"])
     offered = {
         region: _digest(rows["instance_type"])

@@ -9,6 +9,7 @@ from functools import cached_property
 import polars as pl
 
 from hwprices.publish.batches import packed
+from hwprices.publish.gate import limits
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.manifests import Origin
@@ -27,12 +28,20 @@ class PriceFile:
     """One file of a provider's prices, and the number of its rows. ``region`` is that of all.
 
     Files with the same ``content``, if any, differ in nothing but when and where they were seen.
+    ``seen`` are the first and the last time.
     """
 
     rows: pl.LazyFrame
     count: int
     region: str | None = None
     content: str | None = None
+    seen: tuple[datetime, datetime] | None = None
+
+    def repeats(self, old: "PriceFile") -> bool:
+        """Return whether the rows are those of an old file, and none was seen before these."""
+        if self.content is None or (self.region, self.content) != (old.region, old.content):
+            return False
+        return not (self.seen and old.seen and self.seen[0] < old.seen[1] - limits.CLOCK)
 
     @cached_property
     def regions(self) -> frozenset[str]:
@@ -96,18 +105,23 @@ class Candidate:
         return replace(self, tables={**self.tables, PRICES: pl.concat(rows)}, price_files=())
 
 
-def batches(one: Candidate, other: Candidate) -> Iterator[tuple[Candidate, Candidate]]:
+def batches(
+    one: Candidate, other: Candidate, suspect: Collection[str] = ()
+) -> Iterator[tuple[Candidate, Candidate]]:
     """Cut two releases of a provider into pieces of whole regions, of some BATCH_ROWS each.
 
     No check joins prices of different regions, so each can be made piece by piece. Regions of which
-    both have the same content are left out.
+    ``one`` repeats the other's rows are left out, unless they are ``suspect``.
     """
     if not one.price_files:
         yield one, other
         return
-    contents = [{(file.region, file.content) for file in side.price_files if file.content}
-                for side in (one, other)]  # fmt: skip
-    unchanged = contents[0] & contents[1]
+    unchanged = {
+        (new.region, new.content)
+        for new in one.price_files
+        for old in other.price_files
+        if new.repeats(old) and new.regions.isdisjoint(suspect)
+    }
     counts: Counter[str] = Counter()
     for file in (*one.price_files, *other.price_files):
         if (file.region, file.content) not in unchanged:

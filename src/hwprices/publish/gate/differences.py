@@ -131,9 +131,8 @@ class Releases:
         date that is later than before makes no difference. The second frame is what ``judge``
         returns for the rows of a region and the tables of which they are.
         """
-        parts = list(
-            in_parallel(lambda pair: self._batch(*pair, judge), batches(self.new, self.old))
-        )
+        pairs = batches(self.new, self.old, self.wrong_pages["region"].to_list())
+        parts = list(in_parallel(lambda pair: self._batch(*pair, judge), pairs))
         rows, refused = zip(*parts, strict=True)
         return pl.concat(rows), pl.concat(refused)
 
@@ -152,7 +151,8 @@ class Releases:
                 moving=is_moving(),
             )
         )
-        return rows, judge(rows, replace(self, new=new, old=old, pages=self.wrong_pages))
+        piece = replace(self, new=new, old=old, pages=self.wrong_pages, moment=self.now)
+        return rows, judge(rows, piece)
 
 
 def is_moving() -> pl.Expr:

@@ -16,7 +16,8 @@ def intervals(stated: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
     of the release before. The interval of a machine that is no longer listed ends with the newest
     page of its vendor. A word from a page that is not newer is a correction: it replaces the other.
     """
-    before = known.collect()
+    # a release from before there were intervals says only when its word was last seen
+    before = known.with_columns(first_seen=pl.coalesce("first_seen", "observed_at")).collect()
     is_open = pl.col("ended_at").is_null()
     began = before.filter(is_open).select(*MACHINE, known_state="state", began="first_seen")
     ended = before.group_by(MACHINE).agg(ended=pl.col("ended_at").max())

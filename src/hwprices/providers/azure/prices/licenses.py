@@ -111,11 +111,13 @@ def read_licenses(pages: Pages) -> Licenses:
     items = _classified(read_items(pages, ["global"], kinds.is_license))
     counts = items.group_by("out_of_scope").len().drop_nulls().sort("out_of_scope")
     listed = items.filter(pl.col("out_of_scope").is_null())
-    differs = pl.col("reason").is_null() & (pl.col("price").n_unique().over([*_KEY, "reason"]) > 1)
-    listed = listed.with_columns(
-        reason=pl.when(differs).then(pl.lit("duplicate_key")).otherwise("reason")
+    clashes = _clashes(listed.filter(pl.col("reason").is_null()))
+    listed = listed.join(clashes, on=_KEY, how="left", maintain_order="left").with_columns(
+        reason=pl.coalesce("reason", pl.when("clashes").then(pl.lit("duplicate_key")))
     )
     fees = listed.filter(pl.col("reason").is_null()).sort(*_KEY, "sku_id")
+    once = fees.unique(_KEY, keep="first", maintain_order=True)
+    again = {"same_price_again": fees.height - once.height} if fees.height > once.height else {}
     unread = listed.filter(pl.col("reason").is_not_null()).with_columns(
         pl.lit("azure").alias("provider"), pl.lit(None, pl.String).alias("region")
     )
@@ -123,9 +125,7 @@ def read_licenses(pages: Pages) -> Licenses:
         "{}: {}, {}, {}", "reason", "productName", "meterName", "retailPrice"
     )
     return Licenses(
-        fees.unique(_KEY, keep="first", maintain_order=True).select(
-            *_KEY, "price", "sku_id", *ORIGIN
-        ),
+        once.select(*_KEY, "price", "sku_id", *ORIGIN),
         quarantine.refused(
             unread.lazy().select(
                 *("provider", "region", *MEMBERS, *ORIGIN, "reason", "word"),
@@ -133,9 +133,27 @@ def read_licenses(pages: Pages) -> Licenses:
             table="prices",
             message=message,
         ).collect(),
-        {f"out_of_scope:{reason}": number for reason, number in counts.iter_rows()},
+        {
+            f"out_of_scope:{why}": number
+            for why, number in (dict(counts.iter_rows()) | again).items()
+        },
         items.select(next_change().min()).item(),
     )
+
+
+def _clashes(fees: pl.DataFrame) -> pl.DataFrame:
+    """List the meters that name the vCPUs of another one at another price: _KEY and clashes (true).
+
+    A meter for one number of vCPUs and one for a band do not clash: the number goes first.
+    """
+    is_band = pl.col("most") > pl.col("least")
+    meters = fees.select(*_KEY, "price", is_band=is_band)
+    pairs = meters.join(meters, on=["product", "currency", "is_band"], suffix="_2").filter(
+        pl.col("price") != pl.col("price_2"),
+        pl.col("least") <= pl.col("most_2"),
+        pl.col("most") >= pl.col("least_2"),
+    )
+    return pairs.select(*_KEY, clashes=pl.lit(True)).unique()
 
 
 def _classified(items: Items) -> pl.DataFrame:
@@ -228,8 +246,8 @@ def license_lines(fees: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
         .with_columns(vcpus=pl.when(is_software).then("own").otherwise("parent"))
         .filter(pl.col("vcpus").is_between(pl.col("least"), pl.col("most")))
         .filter(is_for_arch & (~is_windows | (pl.col("is_burst") == (pl.col("product") == BURST))))
-        # A meter for exactly as many vCPUs goes before one for a band.
-        .sort("instance_type", "product", "currency", pl.col("most") - pl.col("least"))
+        # A meter for exactly as many vCPUs goes before one for a band; bands have one price.
+        .sort("instance_type", "product", "currency", pl.col("most") - pl.col("least"), "least")
         .unique(["instance_type", "product", "currency"], keep="first", maintain_order=True)
         .drop("own", "parent", "arch", "is_burst", "least", "most", "vcpus")
     )
