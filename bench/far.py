@@ -49,7 +49,7 @@ connection.sql(
 
 @dataclass(frozen=True)
 class Names:
-    """What is asked about."""
+    """Machine types and devices of the questions."""
 
     type: str = "p5.48xlarge"
     past: str = "m5.large"

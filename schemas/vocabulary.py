@@ -180,7 +180,7 @@ FLAGS = Vocabulary(
         "higher_of_two_skus": "Several SKUs price a part differently: the highest price is taken.",
         "machine_unknown": "Priced, but no list of the vendor describes the machine.",
         "per_gpu_rate": "A price per GPU where the size of a machine is not said: one GPU.",
-        "newest_of_two_rows": "Two rows of one meter are in force at two prices: the newer holds.",
+        "newest_of_two_rows": "Two rows of one meter are current at two prices: the newer holds.",
         "not_offered_here": "Priced, but the vendor's list of the region lacks the machine.",
         "placeholder": "So far below other prices that it is not a real offer.",
         "power_from_tdp_estimate": "Energy is computed from a third party's estimate of the TDP.",

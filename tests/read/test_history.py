@@ -441,7 +441,7 @@ def test_diff_with_a_day_to_come_is_refused(release):
     "when", ["yesterday", "2026-13-01", "", "\x1b[31m", "20261123T999999Z", "20260231T000000Z"]
 )
 def test_what_is_no_day_is_refused(when):
-    with pytest.raises(HwpricesError, match="is no day, time or version"):
+    with pytest.raises(HwpricesError, match="is not a day, time or version"):
         versions.instant(when)
 
 

@@ -34,7 +34,7 @@ def status(max_age: MaxAge = "") -> None:
     Prints when each provider was last collected with success, how its last try ended and why, the
     age of its tables, how many words of the vendor are not known yet, and the units that failed.
     Ends with exit status 1 if a provider failed, is held back by the gate, or has tables older than
-    --max-age; with 2 if there is no dataset.
+    --max-age; with 2 without a dataset.
 
     Example:
 
@@ -98,7 +98,7 @@ def _unit_counts(units: UnitCounts) -> str:
 
 
 def _trouble_lines(verdict: Verdict) -> Iterator[str]:
-    """Write a line for each unit that failed or was carried over; skipped ones are no problem."""
+    """Write a line for each unit that failed or was carried over; skipped ones are not a problem."""
     for trouble in verdict.status.troubles:
         if trouble.status != "skipped":
             when = "" if trouble.requested else " in an earlier run"

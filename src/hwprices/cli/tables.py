@@ -278,7 +278,7 @@ def pays_from(break_even: float | None) -> str:
 
 
 def cut(text: str, room: int) -> str:
-    """Cut a text that is longer than its room; … stands for the rest."""
+    """Cut a text that is longer than its room; … is for the rest."""
     return text if len(text) <= room else text[: room - 1] + "…"
 
 

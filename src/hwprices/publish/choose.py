@@ -180,7 +180,7 @@ def _choose_one(
 
 
 def _peers(store: Store, previous: ReleaseManifest | None) -> pl.LazyFrame | None:
-    """Read, once for all providers, what clouds asked for accelerators in the last release."""
+    """Read, once for all providers, the prices of accelerators in the last release."""
     prices, types = (
         published_table(store, previous, table) for table in (gate.PRICES, "instance_types")
     )

@@ -165,7 +165,7 @@ def instant(when: When) -> datetime:
         return instant(_parsed(when))
     except (ValueError, TypeError):
         raise HwpricesError(
-            f"{when!a:.40} is no day, time or version",
+            f"{when!a:.40} is not a day, time or version",
             "Write 2026-10-01, 2026-10-01T06:00 or a version; hwprices show releases lists them.",
         ) from None
 

@@ -104,7 +104,7 @@ def test_a_page_that_came_before_is_not_parsed_again(stub, tmp_path, monkeypatch
 
 
 def test_two_downloads_agree_where_their_prices_differ(stub, tmp_path) -> None:
-    """A price that changes between the two is no item that was missed."""
+    """A price that changes between the two is not an item that was missed."""
     server = stub()
     vendor = RetailServer(server, many(8))
 

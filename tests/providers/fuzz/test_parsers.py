@@ -28,7 +28,7 @@ SHORT, LONG = 6, 1000
 """Examples of each parser: in every run of the tests, and at night."""
 
 UNREADABLE = (b"", b"[]", b"5", b"<html>", b"[", b"\x00", DEEP)
-"""Bodies that are no page of any parser."""
+"""Bodies that are not a page of any parser."""
 
 PROVIDER_FAILURES = ("machine SKUs are not understood", "nothing says how many")
 """Errors that judge many pages or the sheets, and so name no page."""

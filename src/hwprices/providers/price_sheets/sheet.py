@@ -232,9 +232,11 @@ def _source(cells: Mapping[str, str]) -> date:
     try:
         seen_on = date.fromisoformat(cells["seen_on"])
     except ValueError:
-        raise _RefusedLine("no_source", f"seen_on {cells['seen_on']!r} is no day") from None
+        raise _RefusedLine("no_source", f"seen_on {cells['seen_on']!r} is not a day") from None
     if not URL.fullmatch(cells["source_url"]):
-        raise _RefusedLine("no_source", f"source_url {cells['source_url']!r} is no https address")
+        raise _RefusedLine(
+            "no_source", f"source_url {cells['source_url']!r} is not an https address"
+        )
     if not cells["license"]:
         raise _RefusedLine("no_source", "license is empty: say under which the figure was taken")
     return seen_on
@@ -292,7 +294,7 @@ def _identifier(
     """Return an id that the tables accept."""
     name = _needed(cells, column, reason)
     if not pattern.fullmatch(name):
-        raise _RefusedLine(reason, f"{column} {name!r} is no name: see the README of the sheets")
+        raise _RefusedLine(reason, f"{column} {name!r} is not a name: see the README of the sheets")
     return name
 
 

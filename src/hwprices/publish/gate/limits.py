@@ -110,7 +110,7 @@ TWIN_TOLERANCE = 0.01
 """Of bare metal to its virtual twin: 99 % of 201 AWS prices differ by less."""
 
 LEAST_SIBLINGS = 2
-"""Fewer others are no range."""
+"""Fewer others are not a range."""
 
 # -- what moves together -----------------------------------------------------------------------
 

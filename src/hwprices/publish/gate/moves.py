@@ -35,7 +35,7 @@ def _alone(
 ) -> Iterator[pl.DataFrame]:
     """Find prices that moved while those of the type elsewhere, or the rest of the machine, stayed.
 
-    A vendor reprices a machine, or a way to buy it everywhere.
+    A vendor reprices a machine, or a purchase option everywhere.
     """
     for level, totals, keys in (
         ("own", own, ("region", "instance_type", "os", *PURCHASE)),

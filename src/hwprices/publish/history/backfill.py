@@ -3,7 +3,7 @@
 A backfilled interval has a ``collection_unit`` that begins with PAST. Its ``first_release`` and
 ``last_release`` are the times of the vendor's lists, written as versions are; ``observed_first``
 and ``observed_last`` are those times too. The price may have moved at any time between the last
-list with one value and the first with the next, so a list that was not read is no removal.
+list with one value and the first with the next, so a list that was not read is not a removal.
 """
 
 import hashlib

@@ -28,7 +28,7 @@ IMAGE = Medium("stable-diffusion-xl", "an image of 1024 × 1024")
 SPEECH = Medium(
     "whisper", "speech of up to 30 s, 23.6 s on average (1,000 samples are 6.6 hours of speech)"
 )
-"""MLPerf packs LibriSpeech's dev-clean (5.4 hours) and dev-other (5.3 hours) into 1,633 samples:
+"""MLPerf joins LibriSpeech's dev-clean (5.4 hours) and dev-other (5.3 hours) into 1,633 samples:
 https://github.com/mlcommons/inference/tree/master/speech2text, and for the hours
 https://www.danielpovey.com/files/2015_icassp_librispeech.pdf"""
 

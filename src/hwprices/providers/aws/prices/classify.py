@@ -247,7 +247,7 @@ def _line_problems(lacking: frozenset[str]) -> list[Problem]:
         Problem(
             pl.col("sign").is_null() | (pl.col("sign") < 0),
             "unreadable_price",
-            "PricePerUnit is no price",
+            "PricePerUnit is not a price",
         ),
         Problem(pl.col("currency") == "", "no_currency", "the line names no currency"),
         unknown_word(

@@ -122,7 +122,7 @@ def _problems() -> list[Problem]:
         Problem(
             (pl.col("price") < 0) | pl.col("price").is_null(),
             "unreadable_price",
-            "PricePerUnit is no price",
+            "PricePerUnit is not a price",
         ),
         Problem(pl.col("currency") == "", "no_currency", "the line names no currency"),
         Problem(

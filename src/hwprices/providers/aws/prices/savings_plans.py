@@ -423,7 +423,7 @@ def _problems() -> list[Problem]:
         Problem(
             pl.col("price").is_null() | (pl.col("price") < 0),
             "unreadable_price",
-            "{} is no price",
+            "{} is not a price",
             ("price_text",),
         ),
         unknown_word(
