@@ -22,6 +22,7 @@ from hwprices.read.recommend.estimates import with_estimates
 from hwprices.read.recommend.exclusions import (
     HOURS_PER_MONTH,
     OTHER_SIZE,
+    PRIVATE_HOST,
     SHOWN_REASONS,
     other_currencies,
     reason_code,
@@ -257,7 +258,7 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     fits, is_measured = col.excluded_reason.is_null(), col.basis == "measured"
     keys = ["where", ~fits, _figure(job, limits), ~is_measured, "usd", *PLACE]
     frame = frame.sort(keys, nulls_last=True)
-    apart = (col.excluded_reason == "private_host").fill_null(False)
+    apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
     frame = frame.with_columns(apart=apart).unique(
         ["where", "provider", "machine", "apart"], keep="first", maintain_order=True
     )
