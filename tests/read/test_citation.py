@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
@@ -14,7 +14,8 @@ import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.read.citation import FORMATS, Citation, CitedPrice, read
-from hwprices.read.recommend.question import Limits
+from hwprices.read.overlays import rules
+from hwprices.read.recommend.question import Limits, Serving
 
 P5 = "p5.48xlarge us-east-1 on_demand"
 N2 = "n2-standard-4 us-central1 on_demand"
@@ -190,6 +191,24 @@ def test_every_recommended_machine_is_one_step_from_its_citation(
 
     assert paid
     assert paid == ranked["usd_per_hour"].to_list()
+
+
+def test_the_commitment_that_own_discounts_make_the_cheapest_is_cited(
+    data: hwprices.Dataset,
+) -> None:
+    """The cheapest of the list prices was cited; before, a rule with a plan was polars' error."""
+    own = rules.parse("- {match: {plan: flexible}, discount: 90%}", day=date(2026, 11, 1))
+    limits = Limits(option="commit_1y", machines="cpus", provider="gcp", overlays=own)
+    one_user = Serving(concurrency=1)
+    ranked = data.recommend("8B", where="cloud", serving=one_user, limits=limits)
+    plans = dict(data.prices.select("price_id", "commitment_plan").collect().iter_rows())
+
+    cited = {
+        (row["best_1y_option"], plans[row["price_id"]])
+        for row in ranked.drop_nulls("rank").to_dicts()
+    }
+
+    assert cited == {("flexible_committed_use_1y", "flexible"), ("committed_use_1y", "resource")}
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
+from itertools import chain
 from typing import Annotated, Any
 
 import polars as pl
@@ -26,6 +27,7 @@ from hwprices.cli.tables import (
     pays_from,
     table,
 )
+from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import words
@@ -88,9 +90,16 @@ def compare(
     """
     dataset = open_dataset()
     if devices := _accelerators(dataset, machine_types):
-        rates = options["usd_per"]
-        frames = (dataset.device(each, usd_per=rates) for each in devices)
-        print_frame(pl.concat(frames), render_devices)
+        values = {"--equals": equals, "--model": model}
+        values |= {"--region": options["region"], "--os": options["os"]}
+        if ignored := [name for name, value in values.items() if value]:
+            raise HwpricesError(
+                f"{', '.join(ignored)}: not for accelerators",
+                "Leave it out, or name machine types.",
+            )
+        frames = (dataset.device(each, usd_per=options["usd_per"]) for each in devices)
+        notes = ["These are list prices: --overlays is for machine types."] if overlays else []
+        print_frame(pl.concat(frames), lambda rows: Group(render_devices(rows), *notes), notes)
         return
     comparison = comparing.compare(
         dataset,
@@ -112,7 +121,7 @@ def _accelerators(dataset: Dataset, texts: list[str]) -> list[str]:
     types = {machine.instance_type.lower() for machine in names.machines}
     found = [words.accelerators(text.lower(), names.accelerators) for text in texts]
     is_machine = any(text.lower() in types for text in texts)
-    return [] if is_machine or not all(found) else [each for ids in found for each in ids]
+    return [] if is_machine or not all(found) else list(dict.fromkeys(chain(*found)))
 
 
 LABELS = {

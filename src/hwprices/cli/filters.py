@@ -144,24 +144,18 @@ def _option(name: str) -> inspect.Parameter:
     """
     about = OPTIONS[name][1]
     several = takes_several(name)
-    metavar = "CURRENCY=USD" if name == "usd_per" else None if several else "<str>"
+    is_flag = bool in get_args(OPTIONS[name][0])
+    metavar = "CURRENCY=USD" if name == "usd_per" else None if several or is_flag else "<str>"
     option = typer.Option(
         *(f"--{each.replace('_', '-')}" for each in (name, *SECOND_NAMES.get(name, ()))),
         help=f"{about.help} {SEVERAL}" if several else about.help,
         metavar=metavar,
         autocompletion=COMPLETERS.get(name),
     )
-    if bool in get_args(OPTIONS[name][0]):
-        flag = typer.Option(f"--{name.replace('_', '-')}", help=about.help)
-        return inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=False,
-            annotation=Annotated[bool, flag],
-        )
-    annotation = Annotated[list[str] | None, option]
+    kind, default = (bool, False) if is_flag else (list[str] | None, None)
+    annotation = Annotated[kind, option]  # type: ignore[valid-type]
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
 
 

@@ -198,8 +198,6 @@ def _device(device: Mapping[str, Any]) -> str:
     return f"{number(device['count'])} × {name}"
 
 
-"""Options that ask for other than shared Linux without software."""
-
 GROUPS = ("on demand", "spot", "1 year", "3 years", "other")
 
 

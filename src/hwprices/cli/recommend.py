@@ -155,7 +155,10 @@ ModelName = Annotated[
 ]
 Places = Annotated[
     list[str] | None,
-    typer.Argument(help="Accelerators, clouds and places: h100 aws europe; community for hosts."),
+    typer.Argument(
+        help="Accelerators, clouds and places: h100 aws europe. Community hosts are ranked only"
+        " with the word community, regions for governments only by name."
+    ),
 ]
 Top = Annotated[
     int | None,
@@ -368,7 +371,7 @@ def render_recommendation(
     shown = top_to_buy or (min(top, 5) if rented.height else top)
     parts += _ranking("To buy", bought, frame.filter(where="local"), shown)
     if bought.height and not bought["rent_usd_per_hour"].count():
-        parts.append("After how many hours one pays is not known: no machine to rent fits.")
+        parts.append("Payback is unknown because no rented machine fits.")
     if beside:
         parts += _tokens(rented, beside.job)
     if not frame.height:
@@ -500,8 +503,8 @@ def _count(machines: pl.DataFrame) -> str:
 HINTS = {
     "too_small": "--max-nodes joins several machines; --precision and --context need less",
     "too_many_machines": "--max-nodes joins more of them; --days gives a training more time",
-    "too_many_copies": "ask for fewer users or requests",
-    "too_slow": "ask for less of --min-tokens-per-second or --max-seconds-to-first-token",
+    "too_many_copies": "fewer --users or --requests-per-second",
+    "too_slow": "a lower --min-tokens-per-second or a higher --max-seconds-to-first-token",
     "too_late": "--days gives it more time",
     "too_large_for_cpus": "--machines accelerators runs larger models",
     "no_training_on_cpus": "--machines accelerators trains",

@@ -5,10 +5,9 @@ rules are for decoder-only transformers; docs/method.md says where they stop bei
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-Workload = Literal["pretrain", "full_finetune", "lora", "inference"]
-WORKLOADS: tuple[Workload, ...] = ("pretrain", "full_finetune", "lora", "inference")
+Workload = Literal["pretrain", "full_finetune", "lora"]
 
 BITS_PER_WEIGHT = {
     "fp32": 32.0,
@@ -33,8 +32,6 @@ https://arxiv.org/abs/2305.14314"""
 PRECISIONS = ("fp32", "bf16", "fp16", "fp8", "int8", "fp4", "int4")
 """Formats of stored weights that may be requested; the others are those of measurements."""
 
-BYTES_PER_WEIGHT = {precision: BITS_PER_WEIGHT[precision] / 8 for precision in PRECISIONS}
-
 TRAINING_BYTES = {"weights": 2, "gradients": 2, "optimizer": 12}
 """Bytes per trained parameter with Adam in mixed precision: 16-bit weights and gradients; 32-bit
 weights, momentum and variance. Rajbhandari et al., ZeRO, section 3.1,
@@ -56,7 +53,6 @@ FLOPS_PER_PARAMETER_AND_TOKEN: dict[Workload, int] = {
     "pretrain": 6,
     "full_finetune": 6,
     "lora": 4,
-    "inference": 2,
 }
 """2 forward, 2 backward to the activations, 2 backward to the weights (not for LoRA, whose weights
 are frozen). Kaplan et al., section 2.1, https://arxiv.org/abs/2001.08361"""
@@ -103,17 +99,11 @@ class ModelShape:
     """Format of 4 bits in which the weights are published; None where they have more bits."""
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Bytes. ``sharded`` parts are divided over the devices; each device needs ``per_device``."""
+class Memory(NamedTuple):
+    """Bytes: ``sharded`` are divided over the devices; each device needs ``per_device`` as well."""
 
-    sharded: dict[str, float]
+    sharded: float
     per_device: float
-
-    @property
-    def total_sharded(self) -> float:
-        """Sum of the parts that are divided."""
-        return sum(self.sharded.values())
 
 
 def expert_parameters(model: ModelShape) -> float:
@@ -149,7 +139,7 @@ def adapter_parameters(model: ModelShape, rank: int = LORA_RANK) -> float:
     return float(model.layers * rank * (attention + feed_forward))
 
 
-def activation_bytes(model: ModelShape, context: int, batch: int) -> float:
+def activation_bytes(model: ModelShape, context: int) -> float:
     """Count the bytes of the training activations of one device, which are computed again.
 
     2sbh for the input of each layer, 34sbh for the layer at work, and the logits (LOGIT_BYTES
@@ -157,9 +147,8 @@ def activation_bytes(model: ModelShape, context: int, batch: int) -> float:
     are recomputed, so they have no term in s². Not divided over devices: each device works on its
     own batch.
     """
-    tokens = float(context * batch)
-    layers = (2.0 * model.layers + 34.0) * tokens * model.hidden
-    return layers + LOGIT_BYTES * min(tokens, LOGIT_TOKENS) * model.vocab
+    layers = (2.0 * model.layers + 34.0) * context * model.hidden
+    return layers + LOGIT_BYTES * min(context, LOGIT_TOKENS) * model.vocab
 
 
 def cached_tokens(model: ModelShape, context: float) -> float:
@@ -203,29 +192,15 @@ def prefill_bytes(model: ModelShape, context: int) -> float:
     return 34.0 * min(context, PREFILL_TOKENS) * model.hidden
 
 
-def memory(
-    model: ModelShape,
-    workload: Workload,
-    precision: str,
-    context: int,
-    batch: int,
-    *,
-    kv_bytes: float = KV_BYTES,
-) -> Memory:
-    """Count the bytes that the workload needs.
+def training_memory(model: ModelShape, workload: Workload, precision: str, context: int) -> Memory:
+    """Count the bytes that a training needs, with one sequence at a time on each device.
 
-    ``batch`` counts sequences at once: per device in training, total for inference.
+    ``precision``: of the weights that LoRA leaves as they are; ``context``: tokens of a sequence.
     """
-    weights = model.parameters * BYTES_PER_WEIGHT[precision]
-    if workload == "inference":
-        cache = kv_cache_bytes(model, context, batch, kv_bytes)
-        return Memory({"weights": weights, "kv_cache": cache}, prefill_bytes(model, context))
-    activations = activation_bytes(model, context, batch)
-    if workload == "lora":
-        adapters = adapter_parameters(model) * sum(TRAINING_BYTES.values())
-        return Memory({"weights": weights, "adapters": adapters}, activations)
-    states = {part: model.parameters * size for part, size in TRAINING_BYTES.items()}
-    return Memory(states, activations)
+    trained = adapter_parameters(model) if workload == "lora" else model.parameters
+    states = trained * sum(TRAINING_BYTES.values())
+    frozen = model.parameters * BITS_PER_WEIGHT[precision] / 8 if workload == "lora" else 0.0
+    return Memory(frozen + states, activation_bytes(model, context))
 
 
 def attention_flops(model: ModelShape, context: float) -> float:

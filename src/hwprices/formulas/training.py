@@ -106,21 +106,20 @@ def job_hours(
     *,
     tokens: float,
     context: float,
-    batch: float,
     mfu: float,
 ) -> float:
     """Compute operations / (rate × MFU × devices): hours of a training.
 
     The weights cross the network while the machine computes; where they take longer, it waits. LoRA
-    sends only its adapters; TPU have links of their own; an unknown network is taken as fast.
-    ``batch``: sequences on each device.
+    sends only its adapters; TPU have links of their own; an unknown network is taken as fast. Each
+    device computes one sequence at a time.
     """
     flops = language_model.training_flops(model, workload, tokens, context)
     rate = cluster.flops_per_second * cluster.devices_per_node * mfu
     share = 1.0
     alone = cluster.nodes == 1 or cluster.is_tpu or workload == "lora"
     if not alone and cluster.network_bytes_per_second is not None:
-        compute = flops / tokens * context * batch * cluster.devices_per_node / rate
+        compute = flops / tokens * context * cluster.devices_per_node / rate
         sent = WEIGHT_PASSES * model.parameters * 2 * (cluster.nodes - 1) / cluster.nodes
         share = min(1.0, compute / (sent / cluster.network_bytes_per_second))
     steps = flops / (rate * cluster.nodes * share) / 3600

@@ -10,7 +10,7 @@ import polars as pl
 from hwprices.read.find import search as searching
 from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.options import FIGURES
-from hwprices.read.find.search import EVERY_WAY, Search
+from hwprices.read.find.search import EVERY_WAY, SYSTEM, Search
 from hwprices.release.release import Tables, names_of
 from hwprices.release.wording import counted, why_unknown
 
@@ -226,10 +226,8 @@ def _without(dataset: Tables, search: Search) -> Iterator[str]:
         none: frozenset[Any] = frozenset()
         any_way = replace(search, purchase_options=none, terms=none, payments=none)
         yield from _wider(dataset, any_way, "term, payment and purchase option")
-    of_system = ("os", "software", "license_model", "tenancy")
-    anything = {name: getattr(EVERY_WAY, name) for name in of_system}
-    if sum(getattr(search, name) != getattr(default, name) for name in of_system) > 1:
-        any_system = replace(search, **anything)
+    if sum(getattr(search, name) != getattr(default, name) for name in SYSTEM) > 1:
+        any_system = replace(search, **{name: getattr(EVERY_WAY, name) for name in SYSTEM})
         yield from _wider(dataset, any_system, "system, software, license and tenancy")
     for field in fields(search):
         value = getattr(search, field.name)

@@ -141,12 +141,10 @@ def of_search(
             how="left",
             maintain_order="left",
         )
-    about_shown = offers.notes_of(dataset, search, prices, shown)
-    notes = [
-        *answer.currencies,
-        *about_shown,
-        *(providers_without_equal(dataset, table) if equals else []),
-    ]
+    notes = [*answer.notes]  # with no prices, why
+    if prices.height:
+        notes = [*answer.currencies, *offers.notes_of(dataset, search, prices, shown)]
+    notes += providers_without_equal(dataset, table) if equals else []
     return MachineComparison(table, tuple(notes), answer.sheets)
 
 

@@ -83,11 +83,8 @@ def answer(
         warn_unmatched(dataset, overlays, names)
     found = of_search(dataset, machine, search, overlays)
     anything = searching.EVERY_WAY
-    of_system = any(getattr(search, n) != getattr(anything, n) for n in SYSTEM)
+    of_system = any(getattr(search, n) != getattr(anything, n) for n in searching.SYSTEM)
     return replace(found, notes=(*named, *found.notes), of_system=of_system)
-
-
-SYSTEM = ("os", "software", "license_model", "tenancy")
 
 
 def of_search(

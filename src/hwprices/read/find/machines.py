@@ -10,9 +10,8 @@ from functools import cached_property
 import polars as pl
 
 from hwprices.errors import HwpricesError
+from hwprices.read.find.suggestions import MAX_SUGGESTIONS
 from hwprices.release.release import Tables, names_of
-
-MAX_SUGGESTIONS = 6
 
 _SEPARATOR = re.compile(r"[^a-z0-9]+")
 

@@ -29,11 +29,10 @@ _RANGE = re.compile(r"(?:(=)|(\d+(?:\.\d+)?)(?:-|\.\.))?(\d+(?:\.\d+)?)")
 _GIB = re.compile(r"(?<=\d)\s*gi?b\b", re.IGNORECASE)
 """The unit that an amount of memory may have. GB means GiB, as in words and as vendors write it."""
 
-
 MOST_USD = Decimal(10) ** 10
 """What ``units.Money`` can no longer hold."""
 
-EVERY = "all"
+ALL = "all"
 """Another name of ANY."""
 
 
@@ -161,7 +160,7 @@ def _code(name: str, value: str | None, known: Any) -> str | None:
     code = re.sub(r"[ -]", "_", value.strip().lower())
     kind, other = words.OTHER_NAMES.get(code, ("", ""))
     code = other if kind == name else code
-    code = ANY if code == EVERY and ANY in known else code
+    code = ANY if code == ALL and ANY in known else code
     if code not in known:
         raise HwpricesError(
             f"{name} {value}: there is no such {name.replace('_', ' ')}",

@@ -131,6 +131,9 @@ USUAL = Search()
 EVERY_WAY = Search(os=ANY, software=ANY, license_model=None, tenancy=None)
 """Asks for nothing at all: every system, software, license and tenancy."""
 
+SYSTEM = ("os", "software", "license_model", "tenancy")
+"""The fields in which USUAL and EVERY_WAY differ."""
+
 
 def find(dataset: Tables, search: Search) -> pl.LazyFrame:
     """Return one row for each price that the search asks for, without an order.

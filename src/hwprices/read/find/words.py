@@ -403,7 +403,8 @@ def _code(text: str) -> Meaning | None:
     code = re.sub(r"[ -]", "_", text)
     kind, value = OTHER_NAMES.get(text, ("", code))
     if text in EVERY:
-        return Meaning(EVERY[text][0], dict([EVERY[text]]))
+        field_name, every = EVERY[text]
+        return Meaning(field_name, {field_name: every})
     codes = {
         "option": PURCHASE_OPTIONS,
         "os": OPERATING_SYSTEMS,

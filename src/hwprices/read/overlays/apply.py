@@ -60,7 +60,7 @@ def apply_to_column(
     """
     before = rows.collect_schema().names()
     usual = {"os": "linux", "license_model": "included", "tenancy": "shared", "term_months": 0}
-    given = {**usual, **fixed}
+    given = {**usual, "commitment_plan": None, **fixed}
     narrow = rows.with_columns(
         pl.col(column).alias("effective_hourly"),
         pl.col(column).alias("hourly"),

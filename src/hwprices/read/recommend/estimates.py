@@ -50,7 +50,6 @@ SMALL_FAMILIES = ("apple", "arm", "jetson", "rdna", "other", "neuron", "gaudi", 
 
 MOST_COPIES = 100_000  # machines side by side; no service rents more
 
-
 RATES = ("p05", "low", "high", "p95")
 """Ends of the range of tokens_per_second, in the order of speed.Range."""
 
@@ -223,10 +222,10 @@ def _train(row: Row, job: Job) -> Row:
     if row["inference_only"]:
         return {"precision": precision, "reason": "inference_only"}
     model, name = job.model, job.question.workload
-    memory = language_model.memory(model, name, precision, job.context, 1)  # type: ignore[arg-type]
-    sizes = (row["usable_bytes"], memory.per_device, int(row["devices"]))
+    sharded, each = language_model.training_memory(model, name, precision, job.context)  # type: ignore[arg-type]
+    sizes = (row["usable_bytes"], each, int(row["devices"]))
     result: Row = {"precision": precision, "compute_format": computed}
-    result |= _memory(row, job, memory.total_sharded, sizes)
+    result |= _memory(row, job, sharded, sizes)
     rate = accelerator.rate(computed)
     if "reason" in result or rate is None:
         return {"reason": "rate_unknown", **result}
@@ -259,7 +258,6 @@ def _train(row: Row, job: Job) -> Row:
             replace(one, nodes=nodes),
             tokens=job.tokens or 0.0,
             context=job.context,
-            batch=1,
             mfu=mfu,
         )
 

@@ -88,11 +88,11 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     Raises:
         HwpricesError: the release has no such place.
     """
-    frames = [_rented(dataset, limits)]
+    asked = search(dataset, limits)
+    frames = [_rented(dataset, limits, asked)]
     if limits.where != "cloud" and limits.machines != "cpus":
         frames.append(_to_buy(dataset, ownership))
     both = pl.concat([frame.collect() for frame in frames], how="diagonal_relaxed")
-    asked = search(dataset, limits)
     if asked and (asked.accelerators or asked.unknown_accelerators):
         both = both.filter(pl.col("accelerator_id").is_in(sorted(asked.accelerators)))
     missing = [name for name in COLUMNS if name not in both.columns]
@@ -159,14 +159,14 @@ def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
     return absence.why_not_sold(dataset, machines, places, covered)
 
 
-def _rented(dataset: Tables, limits: Limits) -> pl.LazyFrame:
+def _rented(dataset: Tables, limits: Limits, asked: Search | None) -> pl.LazyFrame:
     """List offers, with accelerators or without any as the limits say."""
     col = pl.col
     has_accelerators = (col.accelerator_count > 0).fill_null(False)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
     offers = dataset.scan("offers").with_row_index("offer")
-    offers = offers.filter(*_in_place(search(dataset, limits)))
+    offers = offers.filter(*_in_place(asked))
     overlays = rules.given(limits.overlays)
     priced = (
         offers_in_usd(offers, limits.rates)

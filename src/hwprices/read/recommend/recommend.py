@@ -22,6 +22,7 @@ from hwprices.read.recommend.estimates import with_estimates
 from hwprices.read.recommend.exclusions import (
     HOURS_PER_MONTH,
     OTHER_SIZE,
+    PRIVATE_HOST,
     SHOWN_REASONS,
     other_currencies,
     reason_code,
@@ -257,7 +258,7 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     fits, is_measured = col.excluded_reason.is_null(), col.basis == "measured"
     keys = ["where", ~fits, _figure(job, limits), ~is_measured, "usd", *PLACE]
     frame = frame.sort(keys, nulls_last=True)
-    apart = (col.excluded_reason == "private_host").fill_null(False)
+    apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
     frame = frame.with_columns(apart=apart).unique(
         ["where", "provider", "machine", "apart"], keep="first", maintain_order=True
     )
@@ -308,13 +309,27 @@ def _with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
         return ranked
     is_committed = col.purchase_option.is_in(COMMITTED) & (col.commitment_plan != "convertible")
     term = col.term_months.replace_strict(TERMS, default=None, return_dtype=pl.String)
+    # own discounts may have made another commitment the cheapest than that of the list prices
+    chosen = pl.coalesce(
+        pl.when(purchase_option=name).then(f"{name}_option") for name in TERMS.values()
+    )
     found = (
         scan_types(dataset, "prices", missing["machine"])
         .rename({"instance_type": "machine"})
         .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
-        .with_columns(purchase_option=pl.when(is_committed).then(term).otherwise("purchase_option"))
-        .join(missing.lazy().select(key), key, "semi")
-        .sort("effective_hourly", "price_id")
+        .with_columns(
+            purchase_option=pl.when(is_committed).then(term).otherwise("purchase_option"),
+            begins=pl.coalesce(
+                pl.when(col.purchase_option == option, col.commitment_plan == plan).then(
+                    pl.lit(name)
+                )
+                for name, (option, plan) in COMMITMENT_COLUMNS.items()
+            ),
+        )
+        .join(missing.lazy().select(*key, chosen=chosen), key)
+        .sort(
+            ~col.chosen.str.starts_with(col.begins).fill_null(False), "effective_hourly", "price_id"
+        )
         .unique(key, keep="first", maintain_order=True)
         .select(*key, found="price_id")
         .collect()
