@@ -98,7 +98,7 @@ def _unit_counts(units: UnitCounts) -> str:
 
 
 def _trouble_lines(verdict: Verdict) -> Iterator[str]:
-    """Write a line for each unit that failed or was carried over; skipped ones are not a problem."""
+    """Write a line for each unit that failed or was carried over; skipped ones are fine."""
     for trouble in verdict.status.troubles:
         if trouble.status != "skipped":
             when = "" if trouble.requested else " in an earlier run"
