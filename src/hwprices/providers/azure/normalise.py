@@ -76,10 +76,12 @@ def normalise(pages: Pages) -> Iterator[Part]:
     no_components = frames.empty(PriceComponents)
     yield Part(PARTS, no_components, refused=licenses.refused, counts=counts)
     for part in prices:
-        yield from _with_licenses(pages, part, lines)
+        yield from _with_licenses(pages, part, lines, no_components)
 
 
-def _with_licenses(pages: Pages, part: Part, lines: pl.DataFrame) -> Iterator[Part]:
+def _with_licenses(
+    pages: Pages, part: Part, lines: pl.DataFrame, no_components: pl.DataFrame
+) -> Iterator[Part]:
     """Yield the prices of a region with those of licenses, and the components of these."""
     assert part.source is not None
     source = replace(part.source, table=PARTS)
@@ -87,12 +89,14 @@ def _with_licenses(pages: Pages, part: Part, lines: pl.DataFrame) -> Iterator[Pa
         earlier = pages.earlier(source)
         assert earlier is not None, "_price_parts reads a region anew without it"
         yield part
-        yield Part.taken_over(source, earlier, frames.empty(PriceComponents))
+        yield Part.taken_over(source, earlier, no_components)
         return
-    prices = part.frame
-    assert isinstance(prices, pl.DataFrame)
-    licensed, components = with_licenses(prices, lines)
-    yield replace(part, frame=pl.concat([prices, licensed]))
+    prices, components = part.frame, no_components
+    if not lines.is_empty():
+        assert isinstance(prices, pl.DataFrame)
+        licensed, components = with_licenses(prices, lines)
+        prices = pl.concat([prices, licensed])
+    yield replace(part, frame=prices)
     until = part.holds_until
     yield Part(PARTS, components, part.region, source=source, holds_until=until)
 
@@ -110,7 +114,10 @@ def _price_parts(
     items = read_items(pages, [region for region in sources if region not in earlier])
     read = prices_by_region(items, availability)
     priced = items.rows.select(pl.col("page").unique()).join(items.pages, on="page")
-    priced_pages = priced.select("raw_sha256", "page_region").unique().sort(pl.all())
+    priced_pages = frames.by_value(
+        priced.select("page_region", "raw_sha256").unique().sort(pl.all()), "page_region"
+    )
+    none = pl.DataFrame(schema={"raw_sha256": pl.String})
     parts = []
     for region, source in sources.items():
         if region in earlier:
@@ -125,7 +132,7 @@ def _price_parts(
             counts=read[region].counts,
             source=source,
             facts={
-                PRICED: priced_pages.filter(page_region=region).select("raw_sha256"),
+                PRICED: priced_pages.get(region, none).select("raw_sha256"),
                 SIZES: read[region]
                 .rows.select("instance_type", "raw_sha256")
                 .unique()

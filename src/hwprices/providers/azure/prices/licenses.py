@@ -295,8 +295,6 @@ def with_licenses(prices: pl.DataFrame, lines: pl.DataFrame) -> tuple[pl.DataFra
     ``license_lines``. Returned are further rows of prices, and their rows of price_components.
     Windows is added to reservations of the sizes that the region has with Windows on demand.
     """
-    if lines.is_empty():
-        return prices.clear(), frames.empty(PriceComponents)
     is_reserved = pl.col("purchase_option") == "reserved"
     base = prices.filter(
         pl.col("purchase_option").is_in(OPTIONS)
