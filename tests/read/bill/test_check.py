@@ -98,6 +98,7 @@ CLASSES: list[tuple[dict[str, str], str]] = [
     ({**THEN, "BilledCost": "55.04", "ListUnitPrice": "57"}, "differs"),
     (OLD, "no_price_then"),
     ({"ChargeDescription": "On Demand Windows p5.48xlarge Instance Hour"}, "unknown_sku"),
+    ({"ChargeDescription": "$0.00 for 175 Mbps per p5.48xlarge instance-hour"}, "not_collected"),
     ({"RegionId": "eu-west-1"}, "not_collected"),
     ({"ServiceName": "Amazon RDS"}, "not_collected"),
     ({"ProviderName": "A cloud"}, "not_collected"),

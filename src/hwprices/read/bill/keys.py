@@ -33,6 +33,9 @@ IN_DETAILS = (
 IN_USAGE_TYPE = rf"(?:BoxUsage|SpotUsage|DedicatedUsage)[A-Za-z]*:({AWS_TYPE})"
 IN_DESCRIPTION = rf"(?:^|\s)({AWS_TYPE})\b.*?[Ii]nstance[ -][Hh]our"
 
+NOT_MACHINE_HOURS = r"EBSOptimized|CPUCredits|Mbps per "
+"""What AWS bills beside a machine's hours under the machine's name."""
+
 SYSTEMS = {
     r"red hat|rhel": "rhel",
     r"suse|sles": "sles",
@@ -93,12 +96,13 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
         usage.str.extract(IN_USAGE_TYPE),
         description.str.extract(IN_DESCRIPTION),
     )
+    beside = pl.concat_str(usage, description).str.contains(NOT_MACHINE_HOURS)
     unit = pl.col("unit").str.to_lowercase().fill_null("")
     block = unit.str.extract(r"^(\d+)\s").cast(pl.Int64).fill_null(1)
     return keys.with_columns(
         sku_id=pl.coalesce("sku", pl.col("rate").str.split(".").list.first()),
         compute=compute | other,
-        type=pl.when(compute | other).then(machine.str.to_lowercase()),
+        type=pl.when((compute & ~beside) | other).then(machine.str.to_lowercase()),
         os=_first(words, SYSTEMS),
         software=_first(words, SOFTWARE).fill_null("none"),
         tenancy=pl.when(tenancy.str.contains(r"(?i)dedicated"))
