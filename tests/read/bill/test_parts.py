@@ -44,8 +44,8 @@ def bill_of(path: Path, parts: pl.DataFrame) -> Bill:
     return dataset.bill(path)
 
 
-def aws_parts(folder: Path, path: Path, *, full: bool) -> pl.DataFrame:
-    """Return what AWS's lists become: the recorded lines, and for ``full`` those of the bill too.
+def aws_parts(folder: Path, path: Path) -> pl.DataFrame:
+    """Return what AWS's lists become that have every rate code of a bill.
 
     The lines of rate codes that are not recorded are written as the list writes them, at the price
     that the bill states.
@@ -58,8 +58,7 @@ def aws_parts(folder: Path, path: Path, *, full: bool) -> pl.DataFrame:
         ~pl.col("SkuPriceId").is_in(known),
         ChargeCategory="Usage",
     )
-    codes = bill.unique("SkuPriceId", maintain_order=True) if full else bill.clear()
-    for row in codes.iter_rows(named=True):
+    for row in bill.unique("SkuPriceId", maintain_order=True).iter_rows(named=True):
         names = {
             "SKU": row["SkuId"],
             "RateCode": row["SkuPriceId"],
@@ -81,35 +80,24 @@ def aws_parts(folder: Path, path: Path, *, full: bool) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("path", "full", "equal", "east", "all_regions"),
-    [
-        (RECORDED, False, 4, (16, 16), (16, 25)),
-        pytest.param(WHOLE, False, 74, (76, 120), (76, 291), marks=pytest.mark.shared),
-        pytest.param(WHOLE, True, 349, (120, 120), (287, 291), marks=pytest.mark.shared),
-    ],
-    ids=["recorded", "whole", "whole, full lists"],
+    ("path", "equal", "ec2_lines"),
+    [(RECORDED, 10, (21, 25)), pytest.param(WHOLE, 349, (287, 291), marks=pytest.mark.shared)],
+    ids=["recorded", "whole"],
 )
-def test_what_aws_bills_is_matched_by_rate_code_and_tier(
-    path: Path,
-    full: bool,
-    equal: int,
-    east: tuple[int, int],
-    all_regions: tuple[int, int],
-    tmp_path: Path,
+def test_lists_with_every_rate_code_leave_no_kind_of_line(
+    path: Path, equal: int, ec2_lines: tuple[int, int], tmp_path: Path
 ) -> None:
-    """Lines of EC2 that full lists leave are machine hours in regions that the sample lacks."""
-    found = bill_of(path, aws_parts(tmp_path, path, full=full)).check(nearest=True)
+    """What is left of EC2 are machine hours in regions that the sample lacks."""
+    found = bill_of(path, aws_parts(tmp_path, path)).check(nearest=True)
 
     lines = found.lines.with_columns(pl.col("class").cast(str)).collect()
     by_id = lines.filter(matched_by="rate or meter id")
     assert dict(by_id.group_by("class").len().rows()) == {"equal": equal}
-    assert found.proofs["citation"].str.contains("SKU ").all()
     ec2 = lines.filter(pl.col("service").str.contains("Elastic Compute"), category="usage")
     left = ec2.filter(pl.col("class") == "not_collected")
-    assert (ec2.height - left.height, ec2.height) == all_regions
-    at_home = left.filter(region="us-east-1").height
-    assert ((here := ec2.filter(region="us-east-1").height) - at_home, here) == east
-    assert not full or left["type"].null_count() == 0
+    assert (ec2.height - left.height, ec2.height) == ec2_lines
+    assert left["type"].null_count() == 0
+    assert "us-east-1" not in left["region"]
 
 
 def test_google_disks_are_matched_by_sku_and_tier(tmp_path: Path) -> None:

@@ -15,12 +15,15 @@ RATE_CODE = r"^[A-Z0-9]{16}\.[A-Z0-9]{10}\.[A-Z0-9]{10}$"
 
 
 @pytest.mark.parametrize(
-    ("path", "rate_codes"),
-    [(RECORDED, 26), pytest.param(WHOLE, 476, marks=pytest.mark.shared)],
+    ("path", "rate_codes", "parts", "ec2_of_us_east_1"),
+    [
+        (RECORDED, 26, 4, (16, 16)),
+        pytest.param(WHOLE, 476, 74, (76, 120), marks=pytest.mark.shared),
+    ],
     ids=["recorded", "whole"],
 )
 def test_every_machine_of_a_collected_region_costs_the_list_price(
-    path: Path, rate_codes: int
+    path: Path, rate_codes: int, parts: int, ec2_of_us_east_1: tuple[int, int]
 ) -> None:
     found = hwprices.open("sample").bill(path).check(nearest=True)
 
@@ -33,6 +36,13 @@ def test_every_machine_of_a_collected_region_costs_the_list_price(
     assert sorted(here["class"]) == ["commitment"] + ["equal"] * 11
     assert set(here["matched_by"]) == {"type, region, OS, tenancy, option"}
     assert set(machines.filter(pl.col("region") != "us-east-1")["class"]) == {"not_collected"}
+    by_rate_code = lines.filter(matched_by="rate or meter id")
+    assert dict(by_rate_code.group_by("class").len().rows()) == {"equal": parts}
+    ec2 = lines.filter(
+        pl.col("service").str.contains("Elastic Compute"), region="us-east-1", category="usage"
+    )
+    checked = (ec2["class"] != "not_collected").sum()
+    assert (checked, ec2.height) == ec2_of_us_east_1
     # the SKUs of Oracle are those of its list of today: B92307 and B97384
     oracle = lines.filter(provider="oracle", category="usage", unit="GB Hours")
     assert oracle.select("class", "matched_by").rows() == [("equal", "SKU")]

@@ -451,17 +451,15 @@ def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
     of = counted("price_of")
     if later := of.get(prices.EARLIEST):
         notes.append(
-            f"{later:,} lines are older than the price history: they were compared with the first"
-            " price known, which is of a later time."
+            "Lines compared with the first price known, which is of a later time, as they are older"
+            f" than the price history: {later:,}."
         )
     if backfilled := of.get(prices.BACKFILLED):
-        notes.append(
-            f"{backfilled:,} lines were compared with prices of the vendor's own past lists."
-        )
+        notes.append(f"Lines compared with prices of the vendor's own past lists: {backfilled:,}.")
     missing = grouped.filter(pl.col("class") == "no_price_then")["lines"].sum()
     if missing:
         notes.append(
-            f"{missing:,} lines are older than the price history. Fetch past prices with hwprices"
+            f"Lines older than the price history: {missing:,}. Fetch past prices with hwprices"
             " backfill, or compare with the first price known: --nearest (nearest=True)."
         )
     if bill.ignored:

@@ -198,7 +198,9 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
         .filter(~pl.col("own") | pl.col("own").all().over(place))
         .drop("own")
         .sort(*place, "amount", "valid_from")
-        .unique([*place, "rate_id", "tier_from", "amount", "per"], keep="first", maintain_order=True)
+        .unique(
+            [*place, "rate_id", "tier_from", "amount", "per"], keep="first", maintain_order=True
+        )
         .with_columns(
             only_tier=pl.len().over(place) == 1,
             part_places=pl.col("part_place").n_unique().over("provider", "sku_id"),
