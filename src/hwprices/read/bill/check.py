@@ -71,7 +71,7 @@ CLASS = pl.Enum(list(CLASSES))
 class BillCheck:
     """What a check found. Amounts are in ``currency``.
 
-    ``lines`` is lazy: one row a line of the bill, with ``class``, ``price`` (list price of one unit
+    ``lines`` is lazy, to be collected while this object lives: one row a line of the bill, with ``class``, ``price`` (list price of one unit
     then), ``expected`` (price times quantity), ``difference`` (billed less expected),
     ``discount_percent``, ``matched_by``, ``price_of`` and ``tile``. ``proofs`` has the price_id and
     citation of each tile.

@@ -29,10 +29,9 @@ COLUMNS = {
 } | {"category_word": TEXT}
 """What a line of any format is read as; null where the format does not have it.
 
-``quantity`` is in ``unit``, and ``list_price`` is for one of them; ``tier`` is from how many a month
-that price holds. ``billed`` is on the invoice,
-``effective`` has the fees of commitments spread over their use, and ``unused`` is the part of a
-commitment's fee that nothing used.
+``quantity`` is in ``unit``, and ``list_price`` is for one of them; ``tier`` is from how many a
+month that price holds. ``billed`` is on the invoice, ``effective`` has the fees of commitments
+spread over their use, and ``unused`` is the part of a commitment's fee that nothing used.
 """
 
 KIND = (

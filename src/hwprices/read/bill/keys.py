@@ -33,8 +33,11 @@ IN_DETAILS = (
 IN_USAGE_TYPE = rf"(?:BoxUsage|SpotUsage|DedicatedUsage)[A-Za-z]*:({AWS_TYPE})"
 IN_DESCRIPTION = rf"(?:^|\s)({AWS_TYPE})\b.*?[Ii]nstance[ -][Hh]our"
 
-NOT_MACHINE_HOURS = r"EBSOptimized|CPUCredits|Mbps per "
-"""What AWS bills beside a machine's hours under the machine's name."""
+NOT_MACHINE_HOURS = {
+    "aws": r"EBSOptimized|CPUCredits|Mbps per ",
+    "gcp": r"(?i)\b(?:core|ram|gpu|local storage)\b.* (?:running|in) ",
+}
+"""What is billed under a machine's name and is not its hours: Google's are those of a component."""
 
 SYSTEMS = {
     r"red hat|rhel": "rhel",
@@ -96,7 +99,10 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
         usage.str.extract(IN_USAGE_TYPE),
         description.str.extract(IN_DESCRIPTION),
     )
-    beside = pl.concat_str(usage, description).str.contains(NOT_MACHINE_HOURS)
+    beside = pl.any_horizontal(
+        (pl.col("provider") == provider) & pl.concat_str(usage, description).str.contains(pattern)
+        for provider, pattern in NOT_MACHINE_HOURS.items()
+    )
     unit = pl.col("unit").str.to_lowercase().fill_null("")
     block = unit.str.extract(r"^(\d+)\s").cast(pl.Int64).fill_null(1)
     return keys.with_columns(

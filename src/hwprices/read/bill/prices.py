@@ -146,8 +146,8 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
     """Return prices of disks, network and other parts by SKU, and of what machines are composed of.
 
     Columns: provider, part_place, part_places (regions of the SKU), sku_id, rate_id, tier_from,
-    only_tier (the SKU has one price there), amount of one ``unit`` for what ``per`` says (hour, month, use),
-    ``valid_from`` and ``page``. ``part`` numbers them.
+    only_tier (the SKU has one price there), amount of one ``unit`` for what ``per`` says (hour,
+    month, use), ``valid_from`` and ``page``. ``part`` numbers them.
     """
     asked = (
         pl.col("provider").is_in(keys["provider"].unique().drop_nulls().implode()),
