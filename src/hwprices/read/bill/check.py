@@ -100,11 +100,7 @@ class BillCheck:
 
 
 def check(
-    dataset: Release,
-    bill: BillLines,
-    *,
-    overlays: "Overlays | None" = None,
-    nearest: bool = False,
+    dataset: Release, bill: BillLines, *, overlays: "Overlays | None" = None, nearest: bool = False
 ) -> BillCheck:
     """Classify each line of a bill; see ``Bill.check``."""
     kinds = line_keys.distinct(bill.lines)

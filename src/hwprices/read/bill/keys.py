@@ -54,10 +54,7 @@ SOFTWARE = {
     r"sql\s*(?:server)?\s*web": "sql_web",
 }
 
-UNITS = {
-    r"month|/\s*mo\b": HOURS_PER_MONTH,
-    r"hour|\bhrs?\b|^h$": 1,
-}
+UNITS = {r"month|/\s*mo\b": HOURS_PER_MONTH, r"hour|\bhrs?\b|^h$": 1}
 """Words for the time in a unit: how many hours it is. Others are not read."""
 
 

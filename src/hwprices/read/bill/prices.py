@@ -161,16 +161,14 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
         "page": pl.col("raw_sha256"),
     }
     listed = dataset.scan("component_prices").filter(*asked)
-    # releases before 0.2 have parts of machines alone, all of them by the hour
-    is_new = "per" in listed.collect_schema()
     # a SKU of TPUs may be for several chips, which this table divides
     own = listed.filter(pl.col("unit") != "chip").select(
         **columns,
-        unit=pl.col("unit"),
-        rate_id=pl.col("sku_price_id").str.to_lowercase() if is_new else pl.lit(None, pl.String),
-        tier_from=pl.col("tier_from").cast(AMOUNT) if is_new else pl.lit(None, AMOUNT),
-        amount=pl.col("price" if is_new else "hourly"),
-        per=pl.col("per") if is_new else pl.lit("hour"),
+        unit="unit",
+        rate_id=pl.col("sku_price_id").str.to_lowercase(),
+        tier_from=pl.col("tier_from").cast(AMOUNT),
+        amount="price",
+        per="per",
         valid_from=pl.coalesce("effective_from", "observed_at"),
     )
     composed = dataset.scan("prices").filter(basis="composed").select("price_id")
@@ -184,9 +182,9 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
             unit=pl.col("unit").str.strip_suffix("_month"),
             rate_id=pl.lit(None, pl.String),
             tier_from=pl.lit(None, AMOUNT),
-            amount=pl.col("unit_price"),
+            amount="unit_price",
             per=pl.when(is_monthly).then(pl.lit("month")).otherwise(pl.lit("hour")),
-            valid_from=pl.col("observed_at"),
+            valid_from="observed_at",
         )
     )
     place = ["provider", "part_place", "sku_id"]
