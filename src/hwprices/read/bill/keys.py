@@ -50,7 +50,7 @@ SYSTEMS = {
 
 SOFTWARE = {
     r"sql\s*(?:server)?\s*ent": "sql_ent",
-    r"sql\s*(?:server)?\s*std|sql\s*(?:server)?\s*standard": "sql_std",
+    r"sql\s*(?:server)?\s*(?:std|standard)": "sql_std",
     r"sql\s*(?:server)?\s*web": "sql_web",
 }
 
