@@ -80,6 +80,9 @@ Region = Annotated[
 MOST_ROWS = 15
 """Rows of a list on the screen; --json has all."""
 
+LEAST = 1e-9
+"""Below this a sum is what bills do not print of their amounts: shown as 0."""
+
 ALL_ROWS = 1_000
 """Rows of providers and classes, of which there are few."""
 
@@ -182,8 +185,10 @@ def _share(value: float | None) -> str:
 
 
 def _signed(value: Any) -> str:
-    text = money(abs(value)) if value is not None else ""
-    return f"-{text}" if text and value < 0 else text
+    if value is None:
+        return ""
+    value = value if abs(value) >= LEAST else 0
+    return f"{'-' if value < 0 else ''}{money(abs(value))}"
 
 
 LINES: Cell = ("lines", _count)

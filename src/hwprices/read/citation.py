@@ -238,19 +238,28 @@ def cite_all(dataset: "Release", price_ids: Sequence[str]) -> list[Citation]:
     components = found.partition_by("price_id", as_dict=True) if found.height else {}
     none = found.clear()
     return [
-        _of_price(
+        of_price(
             dataset.version,
             prices[price_id],
-            since.get(price_id),
             components.get((price_id,), none),
+            since.get(price_id),
         )
         for price_id in price_ids
     ]
 
 
-def _of_price(
-    release: str, price: Mapping[str, Any], since: datetime | None, components: pl.DataFrame
+def of_price(
+    release: str,
+    price: Mapping[str, Any],
+    components: pl.DataFrame,
+    since: datetime | None,
+    until: datetime | None = None,
 ) -> Citation:
+    """Cite a row of prices that held from ``since`` to ``until``, None if it still does.
+
+    Raises:
+        HwpricesError: its amount is not known.
+    """
     if price["effective_hourly"] is None:
         raise HwpricesError(
             f"the price {price['price_id']} is not known: {why_unknown(price['price_reason'])}",
@@ -261,7 +270,7 @@ def _of_price(
         **{name: price[name] for name in PRICE_KEY},
         amount=price["effective_hourly"],
         valid_from=since,
-        valid_to=None,
+        valid_to=until,
         release=release,
         price_id=price["price_id"],
         sources=tuple(sources),

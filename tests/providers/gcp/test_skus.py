@@ -19,7 +19,7 @@ from tests.helpers.gcp_pages import (
 
 from hwprices.providers import UnreadablePageError
 from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.prices.skus import SkuList
+from hwprices.providers.gcp.prices.catalog import SkuList
 
 
 def test_g5_c2_for_many_regions_and_with_instance(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_tier_without_a_start_is_the_first(tmp_path: Path) -> None:
 def test_g11_unknown_skus_are_quarantined_and_counted(tmp_path: Path) -> None:
     unknown = [
         sku("N9 Instance Core running in Iowa", "0.03", sku_id="ODD"),
-        sku("Storage PD Capacity", "0.04", family="Storage", group="PDStandard"),
+        sku("Network Egress", "0.04", family="Network", group="PremiumInternetEgress"),
     ]
     tables = normalise_skus(
         tmp_path, [*n2_skus(), *unknown, sku("Reserved N2 Core in Iowa", "0")], n2_zones()
@@ -173,7 +173,7 @@ def test_g11_unknown_skus_are_quarantined_and_counted(tmp_path: Path) -> None:
     assert '"sku_id":"ODD"' in tables.refused[0]["row"]
     assert tables.counts == {
         "not_a_machine_price:reserved": 1,
-        "out_of_scope:resource_family=Storage": 1,
+        "out_of_scope:resource_family=Network": 1,
     }
 
 

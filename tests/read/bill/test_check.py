@@ -98,6 +98,7 @@ CLASSES: list[tuple[dict[str, str], str]] = [
     ({**THEN, "BilledCost": "55.04", "ListUnitPrice": "57"}, "differs"),
     (OLD, "no_price_then"),
     ({"ChargeDescription": "On Demand Windows p5.48xlarge Instance Hour"}, "unknown_sku"),
+    ({"ChargeDescription": "$0.00 for 175 Mbps per p5.48xlarge instance-hour"}, "not_collected"),
     ({"RegionId": "eu-west-1"}, "not_collected"),
     ({"ServiceName": "Amazon RDS"}, "not_collected"),
     ({"ProviderName": "A cloud"}, "not_collected"),
@@ -171,6 +172,22 @@ def test_spot_is_compared_with_the_range_of_its_day(tmp_path: Path) -> None:
     found = check(lines, tmp_path)
 
     assert found.lines.sort("billed").collect()["class"].to_list() == ["spot", "differs"]
+
+
+def test_the_hours_of_a_component_are_not_those_of_its_machine(tmp_path: Path) -> None:
+    of_core = {
+        "ProviderName": "Google",
+        "ServiceName": "Compute Engine",
+        "RegionId": "us-central1",
+        "SkuPriceDetails": '{"InstanceType":"n2-standard-2","OperatingSystem":"Linux"}',
+        "ChargePeriodStart": "2026-12-02",
+    }
+    texts = ("N2 Instance Core running in Americas", "n2-standard-2 running")
+    lines = [line(**of_core, ChargeDescription=text, ResourceId=text) for text in texts]
+    found = check(pl.concat(lines), tmp_path)
+    rows = found.lines.sort("line").collect()
+    assert rows["type"].to_list() == [None, "n2-standard-2"]
+    assert rows["class"].to_list() == ["not_collected", "differs"]
 
 
 def test_a_commitment_that_costs_more_than_it_saves_comes_first(tmp_path: Path) -> None:

@@ -78,3 +78,18 @@ def test_a_bill_in_another_currency_needs_a_rate(bill: Path, tmp_path: Path) -> 
         opened.reprice(on=["gcp"])
     answer = opened.reprice(on=["gcp"], usd_per={"EUR": "1.5"})
     assert answer.totals["cost_bill"].to_list() == [Decimal("8.94")]
+
+
+def test_emissions_are_those_of_the_hours_here_and_there(tmp_path: Path) -> None:
+    """p4d.24xlarge in Virginia moves to a2-highgpu-8g in Iowa: 1,474 and 1,700 gCO2e an hour."""
+    path = tmp_path / "bill.csv"
+    details = '{"InstanceType":"p4d.24xlarge","OperatingSystem":"Linux"}'
+    line(PricingQuantity="10", SkuPriceDetails=details).write_csv(path)
+
+    answer = SAMPLE.bill(path).reprice(on=["gcp"])
+
+    row = answer.rows.row(0, named=True)
+    assert row["machine_there"] == "a2-highgpu-8g"
+    assert (row["gco2e_now"], row["gco2e_there"]) == pytest.approx((14740.56, 16997.9), rel=1e-5)
+    totals = answer.totals.row(0, named=True)
+    assert (totals["lines_with_gco2e"], totals["gco2e_now"]) == (1, row["gco2e_now"])

@@ -11,7 +11,7 @@ ABOUT = About(
     "machines from the bundled table",
     with_credentials="`HWPRICES_GCP_PROJECT` and application default credentials: "
     "live machine types and zones",
-    missing="prices of storage and network, discounts of single accounts, "
+    missing="prices of Cloud Storage and transfer, discounts of single accounts, "
     "Ubuntu Pro, SQL Server on Linux, Vertex AI, "
     "the network of C4N, M4N, A3 Edge and TPU, the speed of disks; no live run is on record",
     price_kinds=("skus", "tpu_skus"),

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+import polars as pl
+
 from hwprices.errors import HwpricesError
 from hwprices.providers import Pages, Part, check_regions
 from hwprices.providers.gcp import kinds
@@ -10,6 +12,7 @@ from hwprices.providers.gcp.inventory import instance_types, regions
 from hwprices.providers.gcp.prices import rows
 from hwprices.providers.gcp.prices.components import component_price_rows
 from hwprices.providers.gcp.prices.compose import compose
+from hwprices.providers.gcp.prices.disks import disk_price_rows
 from hwprices.providers.gcp.prices.flexible import add_flexible
 from hwprices.providers.gcp.prices.licenses import add_licenses
 from hwprices.providers.gcp.prices.named import named_by_refused
@@ -54,11 +57,11 @@ def normalise(
     composed = rows.composed_prices(linux, licensed, machines)
     prices = rows.price_rows(composed)
     ids = composed.select(*rows.LICENSED, "region", prices["price_id"])
-    components = component_price_rows(rates.rates, sheets)
+    parts = [component_price_rows(rates.rates, sheets), disk_price_rows(catalog.disks)]
     refused = rows.refused_rows(catalog, licensed, requested)
     yield from rows.by_region("prices", prices, requested, refused, catalog.counts)
     yield from rows.price_component_parts(ids, linux, licensed, requested)
-    yield from rows.by_region("component_prices", components, requested)
+    yield from rows.by_region("component_prices", pl.concat(parts), requested)
 
 
 def _unfetched_parts(pages: Pages) -> dict[str, str]:

@@ -71,10 +71,10 @@ CLASS = pl.Enum(list(CLASSES))
 class BillCheck:
     """What a check found. Amounts are in ``currency``.
 
-    ``lines`` is lazy: one row a line of the bill, with ``class``, ``price`` (list price of one unit
-    then), ``expected`` (price times quantity), ``difference`` (billed less expected),
-    ``discount_percent``, ``matched_by``, ``price_of`` and ``tile``. ``proofs`` has the price_id and
-    citation of each tile.
+    ``lines`` is lazy, to be collected while this object lives: one row a line of the bill, with
+    ``class``, ``price`` (list price of one unit then), ``expected`` (price times quantity),
+    ``difference`` (billed less expected), ``discount_percent``, ``matched_by``, ``price_of`` and
+    ``tile``. ``proofs`` has the price_id and citation of each tile.
 
     ``coverage``: one row: usage lines, how many of them could be checked, their list cost, and that
     of those checked. ``totals``: one row a class. ``services``: the unchecked lines by reason.
@@ -100,11 +100,7 @@ class BillCheck:
 
 
 def check(
-    dataset: Release,
-    bill: BillLines,
-    *,
-    overlays: "Overlays | None" = None,
-    nearest: bool = False,
+    dataset: Release, bill: BillLines, *, overlays: "Overlays | None" = None, nearest: bool = False
 ) -> BillCheck:
     """Classify each line of a bill; see ``Bill.check``."""
     kinds = line_keys.distinct(bill.lines)
@@ -451,17 +447,15 @@ def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
     of = counted("price_of")
     if later := of.get(prices.EARLIEST):
         notes.append(
-            f"{later:,} lines are older than the price history: they were compared with the first"
-            " price known, which is of a later time."
+            "Lines compared with the first price known, which is of a later time, as they are older"
+            f" than the price history: {later:,}."
         )
     if backfilled := of.get(prices.BACKFILLED):
-        notes.append(
-            f"{backfilled:,} lines were compared with prices of the vendor's own past lists."
-        )
+        notes.append(f"Lines compared with prices of the vendor's own past lists: {backfilled:,}.")
     missing = grouped.filter(pl.col("class") == "no_price_then")["lines"].sum()
     if missing:
         notes.append(
-            f"{missing:,} lines are older than the price history. Fetch past prices with hwprices"
+            f"Lines older than the price history: {missing:,}. Fetch past prices with hwprices"
             " backfill, or compare with the first price known: --nearest (nearest=True)."
         )
     if bill.ignored:

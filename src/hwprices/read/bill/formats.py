@@ -29,13 +29,13 @@ COLUMNS = {
 } | {"category_word": TEXT}
 """What a line of any format is read as; null where the format does not have it.
 
-``quantity`` is in ``unit``, and ``list_price`` is for one of them. ``billed`` is on the invoice,
-``effective`` has the fees of commitments spread over their use, and ``unused`` is the part of a
-commitment's fee that nothing used.
+``quantity`` is in ``unit``, and ``list_price`` is for one of them; ``tier`` is from how many a
+month that price holds. ``billed`` is on the invoice, ``effective`` has the fees of commitments
+spread over their use, and ``unused`` is the part of a commitment's fee that nothing used.
 """
 
 KIND = (
-    *("provider", "service", "region", "option", "sku", "rate", "meter"),
+    *("provider", "service", "region", "option", "sku", "rate", "meter", "tier"),
     *("usage_type", "machine", "details", "description", "unit"),
 )
 """What tells what a line charges for. The column ``key`` is the hash of these."""
@@ -156,7 +156,7 @@ FORMATS = (
             "location": "STRUCT(region VARCHAR, zone VARCHAR)",
             "resource": "STRUCT(name VARCHAR, global_name VARCHAR)",
             "usage": f"STRUCT(amount_in_pricing_units {AMOUNT}, pricing_unit VARCHAR)",
-            "price": f"STRUCT(list_price {AMOUNT})",
+            "price": f"STRUCT(list_price {AMOUNT}, tier_start_amount {AMOUNT})",
             "credits": f"STRUCT(id VARCHAR, type VARCHAR, amount {AMOUNT})[]",
         },
     ),

@@ -33,6 +33,12 @@ IN_DETAILS = (
 IN_USAGE_TYPE = rf"(?:BoxUsage|SpotUsage|DedicatedUsage)[A-Za-z]*:({AWS_TYPE})"
 IN_DESCRIPTION = rf"(?:^|\s)({AWS_TYPE})\b.*?[Ii]nstance[ -][Hh]our"
 
+NOT_MACHINE_HOURS = {
+    "aws": r"EBSOptimized|CPUCredits|Mbps per ",
+    "gcp": r"(?i)\b(?:core|ram|gpu|local storage)\b.* (?:running|in) ",
+}
+"""What is billed under a machine's name and is not its hours: Google's are those of a component."""
+
 SYSTEMS = {
     r"red hat|rhel": "rhel",
     r"suse|sles": "sles",
@@ -44,14 +50,11 @@ SYSTEMS = {
 
 SOFTWARE = {
     r"sql\s*(?:server)?\s*ent": "sql_ent",
-    r"sql\s*(?:server)?\s*std|sql\s*(?:server)?\s*standard": "sql_std",
+    r"sql\s*(?:server)?\s*(?:std|standard)": "sql_std",
     r"sql\s*(?:server)?\s*web": "sql_web",
 }
 
-UNITS = {
-    r"month|/\s*mo\b": HOURS_PER_MONTH,
-    r"hour|\bhrs?\b|^h$": 1,
-}
+UNITS = {r"month|/\s*mo\b": HOURS_PER_MONTH, r"hour|\bhrs?\b|^h$": 1}
 """Words for the time in a unit: how many hours it is. Others are not read."""
 
 
@@ -93,12 +96,16 @@ def described(keys: pl.DataFrame) -> pl.DataFrame:
         usage.str.extract(IN_USAGE_TYPE),
         description.str.extract(IN_DESCRIPTION),
     )
+    beside = pl.any_horizontal(
+        (pl.col("provider") == provider) & pl.concat_str(usage, description).str.contains(pattern)
+        for provider, pattern in NOT_MACHINE_HOURS.items()
+    )
     unit = pl.col("unit").str.to_lowercase().fill_null("")
     block = unit.str.extract(r"^(\d+)\s").cast(pl.Int64).fill_null(1)
     return keys.with_columns(
         sku_id=pl.coalesce("sku", pl.col("rate").str.split(".").list.first()),
         compute=compute | other,
-        type=pl.when(compute | other).then(machine.str.to_lowercase()),
+        type=pl.when((compute & ~beside) | other).then(machine.str.to_lowercase()),
         os=_first(words, SYSTEMS),
         software=_first(words, SOFTWARE).fill_null("none"),
         tenancy=pl.when(tenancy.str.contains(r"(?i)dedicated"))

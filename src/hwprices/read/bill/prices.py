@@ -46,7 +46,7 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
     asked = keys.select(
         KEY,
         "provider",
-        *("place", "type", "os", "software", "tenancy", "rate", "meter", "sku_id"),
+        *("place", "type", "os", "software", "tenancy", "rate", "meter", "sku_id", "tier"),
         own=pl.col("type"),
         purchase_option=purchase,
     )
@@ -71,9 +71,10 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
             .join(parts.drop_nulls("rate_id"), on=["provider", "rate_id"])
             .filter(pl.struct("amount", "per").n_unique().over(KEY) == 1)
             .select(KEY, "part", "per", matched_by=pl.lit(BY_ID)),
-            asked.select(KEY, "provider", "place", "sku_id")
-            .join(parts.filter("only_tier"), on=["provider", "sku_id"])
+            asked.select(KEY, "provider", "place", "sku_id", "tier")
+            .join(parts, on=["provider", "sku_id"])
             .filter((pl.col("place") == pl.col("part_place")) | (pl.col("part_places") == 1))
+            .filter(pl.col("only_tier") | (pl.col("tier") == pl.col("tier_from")))
             .select(KEY, "part", "per", matched_by=pl.lit(BY_SKU)),
         ]
     ).select(
@@ -144,9 +145,9 @@ def _placed(dataset: Release, rows: pl.LazyFrame) -> pl.LazyFrame:
 def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
     """Return prices of disks, network and other parts by SKU, and of what machines are composed of.
 
-    Columns: provider, part_place, part_places (regions of the SKU), sku_id, rate_id, only_tier
-    (the SKU has one price there), amount of one ``unit`` for what ``per`` says (hour, month, use),
-    ``valid_from`` and ``page``. ``part`` numbers them.
+    Columns: provider, part_place, part_places (regions of the SKU), sku_id, rate_id, tier_from,
+    only_tier (the SKU has one price there), amount of one ``unit`` for what ``per`` says (hour,
+    month, use), ``valid_from`` and ``page``. ``part`` numbers them.
     """
     asked = (
         pl.col("provider").is_in(keys["provider"].unique().drop_nulls().implode()),
@@ -157,37 +158,47 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
         "provider": pl.col("provider"),
         "part_place": plain_place(pl.col("region")),
         "sku_id": pl.col("sku_id"),
-        "unit": pl.col("unit"),
         "page": pl.col("raw_sha256"),
     }
     listed = dataset.scan("component_prices").filter(*asked)
-    # releases before 0.2 have parts of machines alone, all of them by the hour
-    is_new = "per" in listed.collect_schema()
-    own = listed.select(
+    # a SKU of TPUs may be for several chips, which this table divides
+    own = listed.filter(pl.col("unit") != "chip").select(
         **columns,
-        rate_id=pl.col("sku_price_id").str.to_lowercase() if is_new else pl.lit(None, pl.String),
-        amount=pl.col("price" if is_new else "hourly"),
-        per=pl.col("per") if is_new else pl.lit("hour"),
+        unit="unit",
+        rate_id=pl.col("sku_price_id").str.to_lowercase(),
+        tier_from=pl.col("tier_from").cast(AMOUNT),
+        amount="price",
+        per="per",
         valid_from=pl.coalesce("effective_from", "observed_at"),
     )
     composed = dataset.scan("prices").filter(basis="composed").select("price_id")
+    is_monthly = pl.col("unit").str.ends_with("_month")
     of_machines = (
         dataset.scan("price_components")
         .filter(*asked)
         .join(composed, on="price_id")
         .select(
             **columns,
+            unit=pl.col("unit").str.strip_suffix("_month"),
             rate_id=pl.lit(None, pl.String),
-            amount=pl.col("unit_price"),
-            per=pl.lit("hour"),
-            valid_from=pl.col("observed_at"),
+            tier_from=pl.lit(None, AMOUNT),
+            amount="unit_price",
+            per=pl.when(is_monthly).then(pl.lit("month")).otherwise(pl.lit("hour")),
+            valid_from="observed_at",
         )
     )
     place = ["provider", "part_place", "sku_id"]
+    both = pl.concat([own.with_columns(own=True), of_machines.with_columns(own=False)])
+    first = pl.col("valid_from").min().over(place)
     return (
-        pl.concat([own, of_machines])
+        # what machines are composed of has the vendor's own figure, the other says since when
+        both.with_columns(valid_from=pl.when("own").then("valid_from").otherwise(first))
+        .filter(~pl.col("own") | pl.col("own").all().over(place))
+        .drop("own")
         .sort(*place, "amount", "valid_from")
-        .unique([*place, "rate_id", "amount", "per"], keep="first", maintain_order=True)
+        .unique(
+            [*place, "rate_id", "tier_from", "amount", "per"], keep="first", maintain_order=True
+        )
         .with_columns(
             only_tier=pl.len().over(place) == 1,
             part_places=pl.col("part_place").n_unique().over("provider", "sku_id"),

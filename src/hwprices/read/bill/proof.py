@@ -2,11 +2,16 @@
 
 import polars as pl
 
-from hwprices.read.citation import Citation
-from hwprices.read.explain import sources_of
+from hwprices.read.citation import of_price
 from hwprices.release.release import Release
-from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import Money
+
+GONE = {
+    "sku_price_id": None,
+    "sku_id": None,
+    "source_url": "a page that is no longer listed",
+}
+"""Of a price that the release does not list any more."""
 
 
 def proofs(dataset: Release, tiles: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
@@ -16,40 +21,20 @@ def proofs(dataset: Release, tiles: pl.DataFrame, parts: pl.DataFrame) -> pl.Dat
     ``hwprices recheck`` takes it. That of a part names SKU, page and release.
     """
     known = tiles.filter(pl.col("low").is_not_null())
-    ids = known["price_id"].unique().drop_nulls().implode()
-    prices = {
-        row["price_id"]: row
-        for row in dataset.scan("prices").filter(pl.col("price_id").is_in(ids)).collect().to_dicts()
-    }
-    history = dataset.scan("price_history").filter(pl.col("price_id").is_in(ids))
-    periods = history.select(
-        *("price_id", *PRICE_KEY, "effective_hourly", "valid_from", "valid_to", "last_release"),
-        *("raw_sha256", "observed_last"),
-    ).collect()
-    components = {
-        key[0]: frame
-        for key, frame in dataset.scan("price_components")
-        .filter(pl.col("price_id").is_in(ids))
-        .collect()
-        .group_by("price_id")
-    }
+    wanted = pl.col("price_id").is_in(known["price_id"].unique().drop_nulls().implode())
+    of_prices = dataset.scan("prices").filter(wanted).collect()
+    prices = {row["price_id"]: row for row in of_prices.iter_rows(named=True)}
+    composed = dataset.scan("price_components").filter(wanted).collect()
+    components = {key: rows for (key,), rows in composed.group_by("price_id")}
     citations = {}
-    for row in periods.iter_rows(named=True):
-        price = prices.get(row["price_id"], {})
-        composed = components.get(row["price_id"], pl.DataFrame())
-        one = {"sku_price_id": None, "sku_id": None, **price, "raw_sha256": row["raw_sha256"]}
-        citation = Citation(
-            **{name: row[name] for name in PRICE_KEY},
-            amount=row["effective_hourly"],
-            valid_from=row["valid_from"],
-            valid_to=row["valid_to"],
-            release=row["last_release"],
-            price_id=row["price_id"],
-            sources=tuple(sources_of(one, composed) or [("not stated", row["raw_sha256"])]),
-            url=price.get("source_url", "a page that is no longer listed"),
-            fetched_at=row["observed_last"],
-        )
-        citations[row["price_id"], row["last_release"], row["effective_hourly"]] = str(citation)
+    for row in dataset.scan("price_history").filter(wanted).collect().iter_rows(named=True):
+        price = GONE | prices.get(row["price_id"], {}) | row | {"observed_at": row["observed_last"]}
+        parts_of_price = components.get(row["price_id"], composed.clear())
+        since, until, release = row["valid_from"], row["valid_to"], row["last_release"]
+        if row["effective_hourly"] is not None:
+            citations[row["price_id"], release, row["effective_hourly"]] = str(
+                of_price(release, price, parts_of_price, since, until)
+            )
     skus = {row["part"]: row for row in parts.iter_rows(named=True)}
     texts = []
     for tile, price_id, release, low, part in known.select(

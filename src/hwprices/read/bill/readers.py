@@ -550,41 +550,30 @@ def _check(lines: pl.LazyFrame, form: Format) -> tuple[str, datetime, datetime]:
         raise HwpricesError("the bill has no line", "Export the bill of a time with usage.")
     currency = first.item()
     source = {column: " or ".join(names) for column, names in form.columns.items()}
-    correct = "Correct the export."
     faults = [
-        (
-            pl.col(column).is_null(),
-            f"the column {source[column]} has no readable value",
-            "",
-            correct,
-        )
-        for column in NEVER_EMPTY
-    ] + [
-        (
-            pl.col("category").is_null(),
-            f"an unknown {source['category']}",
-            "category_word",
-            correct,
+        *(
+            (pl.col(name).is_null(), f"the column {source[name]} has no readable value", "")
+            for name in NEVER_EMPTY
         ),
+        (pl.col("category").is_null(), f"an unknown {source['category']}", "category_word"),
         (
             pl.col("currency") != currency,
             f"another currency than {currency}, that of the first line",
             "currency",
-            "Split the bill by currency.",
         ),
     ]
     counted = lines.select(
         pl.col("start").min().alias("first"),
         pl.col("start").max().alias("last"),
-        *(fault.sum().alias(what) for fault, what, _, _ in faults),
+        *(fault.sum().alias(what) for fault, what, _ in faults),
     )
     begin, end, *counts = counted.collect(engine="streaming").row(0)
-    for count, (fault, what, shown, advice) in zip(counts, faults, strict=True):
+    for count, (fault, what, shown) in zip(counts, faults, strict=True):
         if count:
             found = lines.filter(fault).head(1).collect(engine="streaming").row(0, named=True)
             value = f": {found[shown]}" if shown else ""
             raise HwpricesError(
                 f"{found['file']}: line {found['line']}: {what}{value} ({count:,} such lines)",
-                advice,
+                "Split the bill by currency." if shown == "currency" else "Correct the export.",
             )
     return currency, begin, end

@@ -103,11 +103,7 @@ def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFram
     sums = (
         bill.lines.with_columns(is_use=is_use, cost=cost)
         .group_by(KEY, "is_use", "category")
-        .agg(
-            lines=pl.len(),
-            quantity=pl.col("quantity").sum(),
-            cost=pl.col("cost").sum(),
-        )
+        .agg(lines=pl.len(), quantity=pl.col("quantity").sum(), cost=pl.col("cost").sum())
         .collect(engine="streaming")
     )
     types = dataset.scan("instance_types").select(
@@ -165,11 +161,7 @@ def _offered(dataset: Release, usage: pl.DataFrame, search: Search) -> pl.DataFr
 
 
 def _targets(
-    dataset: Release,
-    usage: pl.DataFrame,
-    offered: pl.DataFrame,
-    on: Sequence[str],
-    search: Search,
+    dataset: Release, usage: pl.DataFrame, offered: pl.DataFrame, on: Sequence[str], search: Search
 ) -> pl.DataFrame:
     """Pair each machine with the one that takes its place at each provider.
 

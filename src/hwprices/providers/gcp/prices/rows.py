@@ -109,7 +109,8 @@ def refused_rows(
 
     ``regions`` keeps those of these regions and those of no region; None means all.
     """
-    refused = pl.concat([catalog.refused, licensed.refused], how="diagonal_relaxed")
+    disks = catalog.disks.filter(pl.col("refused").is_not_null())
+    refused = pl.concat([catalog.refused, licensed.refused, disks], how="diagonal_relaxed")
     if regions is not None:
         in_regions = pl.col("regions").list.set_intersection([*regions, "global"]).list.len() > 0
         refused = refused.filter(in_regions.fill_null(True))

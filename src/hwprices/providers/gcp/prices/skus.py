@@ -1,27 +1,35 @@
-"""Read SKUs from landed pages: one row for each SKU that sells a component of a machine.
-
-The pages hold ``services.skus.list`` of the Cloud Billing Catalog:
-https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list.
-"""
+"""Read SKUs from landed pages: one row for each SKU that sells a component of a machine."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 import polars as pl
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
-from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory.machine_parts import ANY_SERIES, OWN_LOCAL_SSD_SKU
-from hwprices.providers.gcp.listings import BrokenRow, Listing, decode_rows, refused_members
+from hwprices.providers.gcp.listings import BrokenRow, refused_members
+from hwprices.providers.gcp.prices.catalog import (
+    NANOS,
+    Category,
+    Sku,
+    TieredRate,
+    at_day,
+    decode,
+    is_in_range,
+    newest_price,
+    price_day,
+    read_time,
+)
 from hwprices.providers.gcp.prices.classify import OutOfScope, classify
+from hwprices.providers.gcp.prices.disks import is_disk, read_disks
 from hwprices.providers.gcp.prices.grammar import (
     Descriptions,
     NotAMachinePrice,
@@ -59,13 +67,6 @@ USAGE_UNITS: Final = {
 }
 """usageUnit → what the price is for. Other units are not those of a component."""
 
-LARGEST_PRICE = 10_000
-"""Dollars for an hour or a month of one vCPU, GiB or GPU above which an amount is not a price.
-Products with the parts of a machine (32,768 GiB) stay within Money."""
-
-NANOS = 10**9
-"""Nanos in one unit of the currency (Money in the reference above)."""
-
 COLUMNS: Final[dict[str, Any]] = {
     "sku_id": pl.String,
     "description": pl.String,
@@ -101,105 +102,6 @@ _OF_MEANING = (
 """Columns that are attributes of a PricedComponent."""
 
 
-class _Category(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    resource_family: str = ""
-    resource_group: str = ""
-    usage_type: str = ""
-    service_display_name: Any = UNSET
-
-
-class _GeoTaxonomy(msgspec.Struct, gc=False, omit_defaults=True):
-    regions: list[str] = []
-    type: Any = UNSET
-
-
-def _integer(value: object) -> int | None:
-    """Read a number that Google may send in quotes; None where it is not a whole number."""
-    if isinstance(value, str) and _INTEGER.fullmatch(value):
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-_INTEGER = re.compile(r"-?[0-9]{1,19}")
-"""What a 64-bit integer in quotes looks like."""
-
-
-class _Money(
-    msgspec.Struct, gc=False, omit_defaults=True, rename="camel", forbid_unknown_fields=True
-):
-    """An amount; members that are zero are left out.
-
-    They may be anything in the page: one strange amount must not cost the whole catalog. A member
-    that is not known is refused, because nanos under another name would be read as 0.
-    """
-
-    currency_code: str | None = None
-    units: Any = UNSET
-    nanos: Any = UNSET
-
-    @property
-    def figures(self) -> tuple[int | None, int | None]:
-        """Units and nanos, None where one is not a whole number."""
-        units = 0 if self.units is UNSET else _integer(self.units)
-        return units, 0 if self.nanos is UNSET else _integer(self.nanos)
-
-
-class _TieredRate(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    start_usage_amount: float = 0
-    unit_price: _Money | None = None
-
-    @property
-    def is_paid(self) -> bool:
-        return self.unit_price is not None and self.unit_price.figures != (0, 0)
-
-
-class _Expression(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    usage_unit: str = ""
-    tiered_rates: list[_TieredRate] = []
-    usage_unit_description: Any = UNSET
-    display_quantity: Any = UNSET
-    base_unit: Any = UNSET
-    base_unit_description: Any = UNSET
-    base_unit_conversion_factor: Any = UNSET
-
-
-class _PricingInfo(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    effective_time: str | None = None
-    pricing_expression: _Expression | UnsetType = UNSET
-    summary: Any = UNSET
-    currency_conversion_rate: Any = UNSET
-    aggregation_info: Any = UNSET
-
-
-class _Sku(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    """A SKU. Members that nobody reads are declared to be counted.
-
-    See ``strict_json.refuse_repeated_names``.
-    """
-
-    sku_id: str | None = None
-    description: str = ""
-    category: _Category | UnsetType = UNSET
-    service_regions: list[str] = []
-    geo_taxonomy: _GeoTaxonomy | UnsetType = UNSET
-    pricing_info: list[_PricingInfo] = []
-    name: Any = UNSET
-    service_provider_name: Any = UNSET
-
-    @property
-    def regions(self) -> list[str]:
-        """Where it is sold. A few SKUs leave serviceRegions out and say it in geoTaxonomy."""
-        elsewhere = [] if self.geo_taxonomy is UNSET else self.geo_taxonomy.regions
-        return self.service_regions or elsewhere
-
-
-class SkuList(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    """One page of the catalog."""
-
-    skus: list[_Sku] = []
-    next_page_token: Any = UNSET
-
-
 @dataclass(frozen=True)
 class SkuCatalog:
     """The SKUs of the run.
@@ -207,17 +109,20 @@ class SkuCatalog:
     ``components`` are those that sell a component, ``refused`` those that are not understood or
     have no usable price. Both have the columns of ``COLUMNS`` and ``rows.origin``, with ``price``
     (Decimal, for the time in ``per``: hour or month, ``sku_units`` of the SKU being one of our
-    units) instead of units and nanos, and effective_from as a time. ``new_members`` has quarantine
-    rows of members that are not known. ``counts`` says how many others there were, by reason.
+    units) instead of units and nanos, and effective_from as a time. ``disks`` is
+    ``disks.read_disks`` of the SKUs billed beside machines, with origin. ``new_members`` has
+    quarantine rows of members that are not known. ``counts`` says how many others there were, by
+    reason.
     """
 
     components: pl.DataFrame
     refused: pl.DataFrame
+    disks: pl.DataFrame
     new_members: pl.DataFrame
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-_NO_CATEGORY = _Category()
+_NO_CATEGORY = Category()
 
 
 class _Price(msgspec.Struct, frozen=True, gc=False):
@@ -242,8 +147,8 @@ _REGION = re.compile(r"[a-z]+(?:-[a-z]+)+[0-9]+|global")
 class _Line(msgspec.Struct, frozen=True, gc=False):
     """A SKU that sells ``meaning``, or that is not understood, with its price."""
 
-    sku: _Sku
-    category: _Category
+    sku: Sku
+    category: Category
     meaning: PricedComponent | Unknown
     price: _Price
 
@@ -280,18 +185,22 @@ def read_skus(pages: Pages, at: datetime | None = None) -> SkuCatalog:
     counts: Counter[str] = Counter()
     descriptions = Descriptions()
     members: list[pl.DataFrame] = []
+    disks: list[pl.DataFrame] = []
     for kind in kinds.SKU_KINDS:
         for page in pages.of(kind):
-            listing = _decode(pages, page)
-            skus = listing.page.skus if at is None else _at(listing.page.skus, at)
-            lines = _lines(skus, descriptions, counts)
+            listing = decode(pages, page)
+            skus = listing.page.skus if at is None else at_day(listing.page.skus, at)
+            lines, beside = _lines(skus, descriptions, counts)
+            disks.append(read_disks(beside).with_columns(origin(page)))
             frames.append(_broken_frame(listing.broken).with_columns(origin(page)))
             members.append(refused_members(listing.new_members, page, "prices"))
             frames.append(_frame(lines).with_columns(origin(page)))
     frame = _with_price(pl.concat(frames))
     refused = frame.filter(pl.col("refused").is_not_null())
     components = frame.filter(pl.col("refused").is_null()).drop("refused")
-    return SkuCatalog(components, refused, quarantine.merge_refused(members), dict(counts))
+    return SkuCatalog(
+        components, refused, pl.concat(disks), quarantine.merge_refused(members), dict(counts)
+    )
 
 
 def price_days(pages: Pages, begin: datetime) -> list[datetime]:
@@ -306,50 +215,23 @@ def price_days(pages: Pages, begin: datetime) -> list[datetime]:
     for kind in kinds.SKU_KINDS:
         for page in pages.of(kind):
             with pages.parsing(page):
-                for sku in _decode(pages, page).page.skus:
+                for sku in decode(pages, page).page.skus:
                     before = None
-                    for price in sorted(sku.pricing_info, key=_day):
+                    for price in sorted(sku.pricing_info, key=price_day):
                         if price.pricing_expression != before:
-                            days.add(max(begin, _day(price)))
+                            days.add(max(begin, price_day(price)))
                         before = price.pricing_expression
     return sorted(days)
-
-
-def _at(skus: Sequence[_Sku], day: datetime) -> list[_Sku]:
-    """Return the SKUs with the one price that held on a day, without those that had none yet."""
-    found = []
-    for sku in skus:
-        before = [price for price in sku.pricing_info if _day(price) <= day]
-        if before:
-            newest = max(before, key=lambda price: price.effective_time or "")
-            found.append(msgspec.structs.replace(sku, pricing_info=[newest]))
-    return found
-
-
-def _day(price: _PricingInfo) -> datetime:
-    """Return the day (UTC) on which a price began to hold."""
-    at = datetime.fromisoformat(price.effective_time or "").astimezone(UTC)
-    return at.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 _NOT_A_MACHINE_PRICE = "not_a_machine_price:"
 
 
-def _decode(pages: Pages, page: Page) -> Listing[SkuList]:
-    return decode_rows(
-        pages,
-        page,
-        SkuList,
-        what="a list of SKUs",
-        setting="HWPRICES_GCP_BILLING_URL",
-        rows=lambda document: [_without_extras(document["skus"])],
-        row_type=_Sku,
-    )
-
-
-def _lines(skus: Sequence[_Sku], descriptions: Descriptions, counts: Counter[str]) -> list[_Line]:
-    """Return the SKUs that sell a component or are not understood; count the others."""
-    lines = []
+def _lines(
+    skus: Sequence[Sku], descriptions: Descriptions, counts: Counter[str]
+) -> tuple[list[_Line], list[Sku]]:
+    """Return the SKUs that sell a component or are not understood, and disks; count the others."""
+    lines, disks = [], []
     for sku in skus:
         category = _NO_CATEGORY if sku.category is UNSET else sku.category
         meaning = classify(
@@ -359,7 +241,9 @@ def _lines(skus: Sequence[_Sku], descriptions: Descriptions, counts: Counter[str
             usage=category.usage_type,
             descriptions=descriptions,
         )
-        if isinstance(meaning, OutOfScope):
+        if isinstance(meaning, OutOfScope) and is_disk(category):
+            disks.append(sku)
+        elif isinstance(meaning, OutOfScope):
             counts[f"out_of_scope:resource_family={meaning.resource_family}"] += 1
         elif isinstance(meaning, NotAMachinePrice):
             counts[f"{_NOT_A_MACHINE_PRICE}{meaning.reason}"] += 1
@@ -369,7 +253,7 @@ def _lines(skus: Sequence[_Sku], descriptions: Descriptions, counts: Counter[str
                 counts[f"{_NOT_A_MACHINE_PRICE}included_local_ssd"] += 1
             else:
                 lines.append(line)
-    return lines
+    return lines, disks
 
 
 def _is_included(line: _Line) -> bool:
@@ -380,38 +264,9 @@ def _is_included(line: _Line) -> bool:
     return part.series not in OWN_LOCAL_SSD_SKU and line.fault[0] == "zero_price"
 
 
-_MONEY = {"currencyCode", "units", "nanos"}
-
-
-def _without_extras(skus: list[Any]) -> list[Any]:
-    """Drop further members of amounts that have all that an amount needs.
-
-    Where one is missing, a further member may be the same under a new name.
-    """
-    for sku in skus:
-        for amount in _amounts(sku):
-            if amount.keys() > _MONEY:
-                for name in amount.keys() - _MONEY:
-                    del amount[name]
-    return skus
-
-
-def _amounts(sku: Any) -> Iterator[dict[str, Any]]:
-    """Yield every unitPrice in the JSON of a SKU."""
-    if isinstance(sku, list):
-        for element in sku:
-            yield from _amounts(element)
-    elif isinstance(sku, dict):
-        for name, value in sku.items():
-            if name == "unitPrice" and isinstance(value, dict):
-                yield value
-            else:
-                yield from _amounts(value)
-
-
-def _current_price(sku: _Sku) -> _Price:
+def _current_price(sku: Sku) -> _Price:
     """Return the newest price of a SKU, of the tier that one machine pays."""
-    newest = _newest(sku.pricing_info)
+    newest = newest_price(sku.pricing_info)
     expression = UNSET if newest is None else newest.pricing_expression
     rate = None if expression is UNSET else _first_paid_tier(expression.tiered_rates)
     if newest is None or expression is UNSET or rate is None or rate.unit_price is None:
@@ -421,15 +276,9 @@ def _current_price(sku: _Sku) -> _Price:
     units, nanos = money.figures
     fault = _price_fault(money.currency_code, usage_unit, units, nanos)
     word = {"unknown_unit": usage_unit, "unknown_currency": money.currency_code}.get(fault or "")
-    if not _is_in_range(units, nanos):
+    if not is_in_range(units, nanos):
         units = nanos = None
     return _Price(fault, word, money.currency_code, usage_unit, units, nanos, newest.effective_time)
-
-
-def _newest(prices: list[_PricingInfo]) -> _PricingInfo | None:
-    if len(prices) == 1:
-        return prices[0]
-    return max(prices, key=lambda info: info.effective_time or "", default=None)
 
 
 def _price_fault(
@@ -444,17 +293,10 @@ def _price_fault(
         return "unknown_unit" if usage_unit else "no_price"
     if units == 0 and nanos == 0:
         return "zero_price"
-    return None if _is_in_range(units, nanos) else "unreadable_price"
+    return None if is_in_range(units, nanos) else "unreadable_price"
 
 
-def _is_in_range(units: int | None, nanos: int | None) -> bool:
-    """Return whether it can be a price: not negative, and not above LARGEST_PRICE."""
-    if units is None or nanos is None:
-        return False
-    return 0 <= units <= LARGEST_PRICE and 0 <= nanos < NANOS
-
-
-def _first_paid_tier(rates: list[_TieredRate]) -> _TieredRate | None:
+def _first_paid_tier(rates: list[TieredRate]) -> TieredRate | None:
     """Return the tier that one machine pays: the first that is not a free allowance.
 
     None where two tiers start at the same amount.
@@ -513,9 +355,7 @@ def _broken_frame(broken: Sequence[BrokenRow]) -> pl.DataFrame:
 def _with_price(frame: pl.DataFrame) -> pl.DataFrame:
     """Make one number of the price, a time of effective_from, and two columns of the unit."""
     nanos = pl.col("nanos").cast(WideMoney) / pl.lit(NANOS).cast(WideMoney)
-    effective_from = pl.col("effective_from").str.to_datetime(
-        "%+", time_zone="UTC", time_unit="us", strict=False
-    )
+    effective_from = read_time(pl.col("effective_from"))
     units = pl.DataFrame(
         {
             "usage_unit": list(USAGE_UNITS),
