@@ -263,6 +263,7 @@ def test_parts_of_several_months_may_have_the_same_name(
         listed.parent.mkdir(parents=True, exist_ok=True)
         listed.write_text(json.dumps(entry(part)).replace("other", month))
     assert readers.read(tmp_path).count == 2
+    assert readers.read(tmp_path).lines.collect().height == 2  # outlives what it came from
     (tmp_path / "data/P=2026-11/bill.csv").unlink()
     with pytest.raises(HwpricesError, match=r"bill\.csv, which is not in the folder"):
         readers.read(tmp_path)

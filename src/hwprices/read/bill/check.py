@@ -71,10 +71,10 @@ CLASS = pl.Enum(list(CLASSES))
 class BillCheck:
     """What a check found. Amounts are in ``currency``.
 
-    ``lines`` is lazy, to be collected while this object lives: one row a line of the bill, with
-    ``class``, ``price`` (list price of one unit then), ``expected`` (price times quantity),
-    ``difference`` (billed less expected), ``discount_percent``, ``matched_by``, ``price_of`` and
-    ``tile``. ``proofs`` has the price_id and citation of each tile.
+    ``lines`` is lazy: one row a line of the bill, with ``class``, ``price`` (list price of one unit
+    then), ``expected`` (price times quantity), ``difference`` (billed less expected),
+    ``discount_percent``, ``matched_by``, ``price_of`` and ``tile``. ``proofs`` has the price_id and
+    citation of each tile.
 
     ``coverage``: one row: usage lines, how many of them could be checked, their list cost, and that
     of those checked. ``totals``: one row a class. ``services``: the unchecked lines by reason.

@@ -6,6 +6,7 @@ file and line. DuckDB's reader does it in bounded memory; polars' reader takes a
 with empty cells.
 """
 
+import atexit
 import csv
 import gzip
 import io
@@ -18,7 +19,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
@@ -76,7 +76,7 @@ class BillLines:
 
     ``doubles`` has the ``row`` of lines that repeat an earlier one in all of ``formats.IDENTITY``.
     ``currency`` is that of all lines; ``first`` and ``last`` are the first and last start of a
-    charge. ``folder`` holds the temporary copy as long as the bill is used.
+    charge. The temporary copy that they are read from is deleted when the process ends.
     """
 
     lines: pl.LazyFrame
@@ -87,7 +87,6 @@ class BillLines:
     currency: str
     first: datetime
     last: datetime
-    folder: TemporaryDirectory[str]
 
 
 def read(path: str | Path) -> BillLines:
@@ -130,6 +129,7 @@ def read(path: str | Path) -> BillLines:
         pl.col("row").cast(pl.Int64), line=pl.col("row").cast(pl.Int64) + pl.col("to_line")
     )
     currency, begin, end = _check(lines, form)
+    atexit.register(folder.cleanup)  # frames may be used after the objects they came from
     return BillLines(
         lines.drop("to_row", "to_line"),
         pl.scan_parquet(doubles),
@@ -139,7 +139,6 @@ def read(path: str | Path) -> BillLines:
         currency,
         begin,
         end,
-        folder,
     )
 
 
