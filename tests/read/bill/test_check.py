@@ -114,17 +114,51 @@ WITH_RULE: list[tuple[dict[str, str], str]] = [
 ]
 
 
+# 100 GB-months of an EBS gp3 volume in us-east-1 cost 8 USD, with 12 % off 7.04, with 5 % off 7.60
+GP3 = {
+    "SkuPriceId": "JG3KUJMBRGHV3N8G.JRTCKXETXF.6YS6EN2CT7",
+    "ChargeDescription": "$0.08 per GB-month of General Purpose (gp3) provisioned storage",
+    "PricingQuantity": "100",
+    "PricingUnit": "GB-Months",
+    "BilledCost": "7.04",
+}
+OF_5 = {**GP3, "BilledCost": "7.60"}
+LATER = {**GP3, "ChargePeriodStart": "2026-12-02"}
+REACHED = [(GP3, "as_contracted"), (OF_5, "differs_from_contract"), (LATER, "as_contracted")]
+LEFT = [(GP3, "discounted"), (OF_5, "discounted"), (LATER, "discounted")]
+ENDED = [*REACHED[:2], LEFT[2]]
+OFF = "discount: 12%"
+RULES = {
+    OFF: REACHED,
+    f"match: {{provider: aws}}, {OFF}": REACHED,
+    f"match: {{provider: aws, region: us-*}}, {OFF}": REACHED,
+    f"match: {{country: us}}, {OFF}": REACHED,
+    f"match: {{provider: aws}}, {OFF}, to: 2026-12-01": ENDED,
+    f"match: {{provider: gcp}}, {OFF}": LEFT,
+    f"match: {{region: westeurope}}, {OFF}": LEFT,
+    f"match: {{provider: aws, type: '*'}}, {OFF}": LEFT,
+    f"match: {{provider: aws, option: [on_demand, commitment]}}, {OFF}": LEFT,
+    "match: {provider: aws}, change: -0.0096": LEFT,
+    "match: {provider: aws}, price: 0.0704": LEFT,
+}
+
+
 @pytest.mark.parametrize(
     ("cases", "options"),
-    [(CLASSES, {}), ([(OLD, "equal")], {"nearest": True}), (WITH_RULE, {"overlays": "rules"})],
-    ids=["list", "nearest", "overlays"],
+    [
+        (CLASSES, {}),
+        ([(OLD, "equal")], {"nearest": True}),
+        (WITH_RULE, {"overlays": "- {discount: 10%, to: 2025-12-31}"}),
+        *((cases, {"overlays": f"- {{{rule}}}"}) for rule, cases in RULES.items()),
+    ],
+    ids=["list", "nearest", "overlays", *RULES],
 )
 def test_a_line_is_classified_by_the_price_of_its_hour(
     cases: list[tuple[dict[str, str], str]], options: dict[str, Any], tmp_path: Path
 ) -> None:
     if "overlays" in options:
         rules = tmp_path / "rules.yaml"
-        rules.write_text("- discount: 10%\n  to: 2025-12-31\n")
+        rules.write_text(options["overlays"])
         options = {"overlays": rules}
     lines = [
         line(**{**P5, "ResourceId": f"i-{number}", **change})

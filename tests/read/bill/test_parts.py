@@ -14,6 +14,7 @@ from tests.providers.aws.prices.test_parts import PARTS, part
 import hwprices
 from hwprices.read.bill.bill import Bill
 from hwprices.read.dataset import Dataset
+from hwprices.read.overlays.rules import parse
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "bills" / "focus_bill.csv"
 WHOLE = SHARED / "bills" / "focus_1.0_aws_oci_a.csv"
@@ -148,10 +149,15 @@ def test_google_disks_are_matched_by_sku_and_tier(tmp_path: Path) -> None:
         for name, unit, quantity, tier, billed, _ in cases
     ))  # fmt: skip
 
-    found = bill_of(path, tables.table("component_prices")).check()
+    bill = bill_of(path, tables.table("component_prices"))
+    found = bill.check()
 
     lines = found.lines.sort("line").collect()
     assert lines["class"].cast(str).to_list() == [expected for *_, expected in cases]
     assert set(lines["matched_by"].drop_nulls()) == {"SKU"}
     assert lines["price"][1] == Decimal("0.04")
     assert "per gib and month" in found.proofs["citation"][0]
+
+    ruled = bill.check(overlays=parse("- {match: {provider: gcp}, discount: 20%}"))
+    snapshots = ruled.lines.sort("line").filter(sku="SNAP").collect()["class"].to_list()
+    assert snapshots == ["differs_from_contract", "as_contracted"]

@@ -107,7 +107,7 @@ def check(
     parts = prices.parts_of(dataset, kinds, bill.currency)
     matched = prices.match(dataset, kinds, parts, bill.currency)
     tiles = prices.tiles(dataset, matched, parts, (bill.first, bill.last), nearest=nearest)
-    tiles = _contracted(dataset, tiles, overlays, (bill.first, bill.last))
+    tiles = _contracted(dataset, tiles, parts, overlays, (bill.first, bill.last))
     lookup = _lookup(matched, tiles)
     marks = bill.doubles.with_columns(double=pl.lit(True))
     lines = _with_idle(_joined(bill.lines, lookup), bill.lines)
@@ -131,10 +131,15 @@ def check(
 def _contracted(
     dataset: Release,
     tiles: pl.DataFrame,
+    parts: pl.DataFrame,
     overlays: "Overlays | None",
     days: tuple[datetime, datetime],
 ) -> pl.DataFrame:
-    """Cut tiles where rules begin and end, and add what the rules leave of the price."""
+    """Cut tiles where rules begin and end, and add what the rules leave of the price.
+
+    Of what a rule can ask for, a part has provider and region alone: the rest is null, which no
+    rule on a machine and none with an hourly amount (in a currency) matches.
+    """
     if overlays is None:
         return tiles.with_columns(contract=pl.lit(None, dtype=prices.AMOUNT))
     first, last = days[0].date(), days[1].date()
@@ -142,12 +147,15 @@ def _contracted(
     bounds |= {rule.last + timedelta(days=1) for rule in overlays.rules if rule.last}
     cuts = [first, *sorted(day for day in bounds if day and first < day <= last)]
     edges = [prices.ALWAYS, *map(_midnight, cuts[1:]), prices.NEVER]
-    names = (
-        dataset.scan("price_history")
-        .filter(pl.col("price_id").is_in(tiles["price_id"].unique().drop_nulls().implode()))
-        .select("price_id", *PRICE_KEY)
-        .unique("price_id")
-    )
+    machines = dataset.scan("price_history").select("price_id", *PRICE_KEY)
+    beside = parts.lazy().select("part", "provider", "region")
+    sold = pl.concat(
+        [
+            machines.join(tiles.lazy().select("tile", "price_id"), on="price_id"),
+            beside.join(tiles.lazy().select("tile", "part"), on="part"),
+        ],
+        how="diagonal",
+    ).unique("tile")
     segments = []
     for day, since, until in zip(cuts, edges, edges[1:], strict=False):
         piece = tiles.with_columns(
@@ -157,8 +165,8 @@ def _contracted(
         amount = pl.col("low").cast(Money)
         rows = (
             piece.lazy()
-            .select("tile", "price_id", effective_hourly=amount, hourly=amount)
-            .join(names, on="price_id")
+            .select("tile", effective_hourly=amount, hourly=amount)
+            .join(sold, on="tile")
             .with_columns(upfront=pl.lit(None, dtype=Money))
         )
         ruled = with_overlays(dataset, rows, replace(overlays, day=day)).select(

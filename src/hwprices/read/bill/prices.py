@@ -145,9 +145,9 @@ def _placed(dataset: Release, rows: pl.LazyFrame) -> pl.LazyFrame:
 def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
     """Return prices of disks, network and other parts by SKU, and of what machines are composed of.
 
-    Columns: provider, part_place, part_places (regions of the SKU), sku_id, rate_id, tier_from,
-    only_tier (the SKU has one price there), amount of one ``unit`` for what ``per`` says (hour,
-    month, use), ``valid_from`` and ``page``. ``part`` numbers them.
+    Columns: provider, region, part_place, part_places (regions of the SKU), sku_id, rate_id,
+    tier_from, only_tier (the SKU has one price there), amount of one ``unit`` for what ``per`` says
+    (hour, month, use), ``valid_from`` and ``page``. ``part`` numbers them.
     """
     asked = (
         pl.col("provider").is_in(keys["provider"].unique().drop_nulls().implode()),
@@ -156,6 +156,7 @@ def parts_of(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFram
     )
     columns = {
         "provider": pl.col("provider"),
+        "region": pl.col("region"),
         "part_place": plain_place(pl.col("region")),
         "sku_id": pl.col("sku_id"),
         "page": pl.col("raw_sha256"),
