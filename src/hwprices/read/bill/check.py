@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,10 @@ from hwprices.read.bill import prices
 from hwprices.read.bill.keys import KEY
 from hwprices.read.bill.proof import proofs
 from hwprices.read.bill.readers import BillLines
-from hwprices.read.export.files import with_overlays
+from hwprices.read.export.files import described
+from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.overlays import apply
+from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release.release import Release
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import HOURS_PER_MONTH, Money, Timestamp
@@ -113,7 +116,7 @@ def check(
     lines = _with_idle(_joined(bill.lines, lookup), bill.lines)
     classified = _classified(lines.join(marks, on="row", how="left"))
     grouped = _grouped(classified, lookup, matched)
-    wrong = grouped["class"].is_in(list(ERRORS)).any()
+    wrong = not grouped.filter(_is(*ERRORS)).is_empty()
     return BillCheck(
         lines=classified,
         proofs=proofs(dataset, tiles, parts),
@@ -146,7 +149,10 @@ def _contracted(
     bounds = {rule.first for rule in overlays.rules}
     bounds |= {rule.last + timedelta(days=1) for rule in overlays.rules if rule.last}
     cuts = [first, *sorted(day for day in bounds if day and first < day <= last)]
-    edges = [prices.ALWAYS, *map(_midnight, cuts[1:]), prices.NEVER]
+    edges = [prices.ALWAYS, *cuts[1:], prices.NEVER]
+    held = [rule for rule in overlays.rules if any(map(rule.holds_on, cuts))]
+    always = tuple(replace(rule, first=None, last=None) for rule in held)
+    warn_unmatched(dataset, replace(overlays, rules=always), ReleaseWords.of(dataset))
     machines = dataset.scan("price_history").select("price_id", *PRICE_KEY)
     beside = parts.lazy().select("part", "provider", "region")
     sold = pl.concat(
@@ -155,32 +161,24 @@ def _contracted(
             beside.join(tiles.lazy().select("tile", "part"), on="part"),
         ],
         how="diagonal",
-    ).unique("tile")
+    )
+    names = described(dataset, sold.unique("tile")).collect()
+    amount = pl.col("low").cast(Money)
     segments = []
     for day, since, until in zip(cuts, edges, edges[1:], strict=False):
         piece = tiles.with_columns(
             since=pl.max_horizontal("since", pl.lit(since).cast(Timestamp)),
             until=pl.min_horizontal("until", pl.lit(until).cast(Timestamp)),
         ).filter(pl.col("since") < pl.col("until"))
-        amount = pl.col("low").cast(Money)
-        rows = (
-            piece.lazy()
-            .select("tile", effective_hourly=amount, hourly=amount)
-            .join(sold, on="tile")
-            .with_columns(upfront=pl.lit(None, dtype=Money))
-        )
-        ruled = with_overlays(dataset, rows, replace(overlays, day=day)).select(
-            "tile",
-            contract=pl.when(pl.col("overlay").is_not_null()).then(
-                pl.col("effective_hourly").cast(prices.AMOUNT)
-            ),
+        rows = piece.select(
+            "tile", effective_hourly=amount, hourly=amount, upfront=pl.lit(None, dtype=Money)
+        ).join(names, on="tile")
+        contract = pl.when(pl.col(apply.RULE).is_not_null()).then("effective_hourly")
+        ruled = apply.apply(rows.lazy(), replace(overlays, day=day)).select(
+            "tile", contract=contract.cast(prices.AMOUNT)
         )
         segments.append(piece.join(ruled.collect(), on="tile", how="left"))
     return pl.concat(segments)
-
-
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=prices.ALWAYS.tzinfo)
 
 
 def _lookup(matched: pl.DataFrame, tiles: pl.DataFrame) -> pl.DataFrame:
@@ -291,28 +289,27 @@ def _classified(lines: pl.LazyFrame) -> pl.LazyFrame:
         pl.lit("differs", dtype=CLASS),
     )
     exact = pl.col("quantity") * pl.col("price")
-    is_class = {name: pl.col("class") == name for name in CLASSES}
-    compared = pl.any_horizontal(
-        is_class[name] for name in ("differs", "discounted", "equal", "rounding", "as_contracted")
-    )
-    listed_alone = is_class["differs"] & (pl.col("billed") == 0)
+    compared = _is("differs", "discounted", "equal", "rounding", "as_contracted")
+    listed_alone = _is("differs") & (pl.col("billed") == 0)
     return lines.with_columns(
         chosen.alias("class"),
         expected=exact,
         money=pl.coalesce("list_cost", pl.col("list_price") * pl.col("quantity"), "billed"),
     ).with_columns(
-        difference=pl.when(is_class["billed_twice"] | is_class["idle_commitment"])
+        difference=pl.when(_is("billed_twice", "idle_commitment"))
         .then("billed")
-        .when(is_class["differs_from_contract"])
+        .when(_is("differs_from_contract"))
         .then(pl.col("billed") - pl.col("quantity") * pl.col("contract"))
         .when(listed_alone)
         .then(pl.col("list_cost") - exact)
         .when(compared)
         .then(pl.col("billed") - exact),
-        discount_percent=pl.when(is_class["discounted"]).then(
-            ((1 - billed / expected) * 100).round(4)
-        ),
+        discount_percent=pl.when(_is("discounted")).then(((1 - billed / expected) * 100).round(4)),
     )
+
+
+def _is(*classes: str) -> pl.Expr:
+    return pl.col("class").is_in(classes)
 
 
 def _near(value: pl.Expr, expected: pl.Expr) -> pl.Expr:
@@ -341,7 +338,7 @@ def _grouped(lines: pl.LazyFrame, lookup: pl.DataFrame, kinds: pl.DataFrame) -> 
         .collect(engine="streaming")
     )
     of_tiles = lookup.select(KEY, "tile", "price_of").unique()
-    checked = pl.col("class").is_in(list(CHECKED))
+    checked = _is(*CHECKED)
     return (
         sums.join(kinds.select(KEY, "provider", "service", "detail", "matched_by"), on=KEY)
         .join(of_tiles, on=[KEY, "tile"], nulls_equal=True, how="left")
@@ -360,7 +357,7 @@ def _largest(lines: pl.LazyFrame) -> pl.LazyFrame:
     """Select the lines with the largest differences that nothing explains."""
     size = pl.col("difference").abs()
     return (
-        lines.filter(pl.col("class").is_in(list(ERRORS)))
+        lines.filter(_is(*ERRORS))
         .select("row", *SHOWN)
         .top_k(LARGEST, by=[size, "row"], reverse=[False, True])
         .sort(size, "row", descending=[True, False])
@@ -401,8 +398,8 @@ def _commitments(lines: pl.LazyFrame) -> pl.DataFrame:
 
 def _coverage(grouped: pl.DataFrame) -> pl.DataFrame:
     """Return the share of usage that was checked, by lines and list cost, by provider."""
-    usage = grouped.filter(~pl.col("class").is_in(["not_usage", "unused_commitment"]))
-    checked = pl.col("class").is_in(list(CHECKED))
+    usage = grouped.filter(~_is("not_usage", "unused_commitment"))
+    checked = _is(*CHECKED)
     sums = {"lines": "lines", "list_cost": "size"}
     columns = {name: pl.col(of).sum() for name, of in sums.items()} | {
         f"{name}_checked": pl.col(of).filter(checked).sum() for name, of in sums.items()
@@ -432,7 +429,7 @@ def _totals(grouped: pl.DataFrame) -> pl.DataFrame:
 def _services(grouped: pl.DataFrame) -> pl.DataFrame:
     """Sum the lines that were not checked by class, service and what they charge for."""
     return (
-        grouped.filter(pl.col("class").is_in(["not_collected", "unknown_sku", "no_price_then"]))
+        grouped.filter(_is("not_collected", "unknown_sku", "no_price_then"))
         .group_by(pl.col("class").cast(pl.String), "provider", "service", "detail")
         .agg(pl.col("lines", "list_cost").sum())
         .sort("list_cost", "lines", "detail", descending=[True, True, False])
@@ -442,7 +439,7 @@ def _services(grouped: pl.DataFrame) -> pl.DataFrame:
 def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
     """List what a reader of the summary has to know."""
     notes = []
-    checked = grouped.filter(pl.col("class").is_in(list(CHECKED)))
+    checked = grouped.filter(_is(*CHECKED))
 
     def counted(column: str) -> dict[str, int]:
         sums = checked.drop_nulls(column).group_by(column).agg(pl.col("lines").sum())

@@ -77,13 +77,6 @@ def match(dataset: Release, keys: pl.DataFrame, parts: pl.DataFrame, currency: s
             .filter(pl.col("only_tier") | (pl.col("tier") == pl.col("tier_from")))
             .select(KEY, "part", "per", matched_by=pl.lit(BY_SKU)),
         ]
-    ).select(
-        KEY,
-        "matched_by",
-        "part",
-        "per",
-        price_ids=pl.lit(None, pl.List(pl.String)),
-        is_spot=pl.lit(False),
     )
     found = pl.concat([by_id, by_sku, by_part, by_spec], how="diagonal")
     found = found.unique(KEY, keep="first", maintain_order=True)

@@ -47,11 +47,10 @@ def write(
             _csv(rows, path)
         else:
             workbook(path, {"totals": totals, "lines": rows.collect(engine="streaming")})
-    except (OSError, pl.exceptions.ComputeError) as error:
+    except BaseException as error:
         path.unlink(missing_ok=True)
-        raise cannot_write(path, error) from None
-    except BaseException:
-        path.unlink(missing_ok=True)
+        if isinstance(error, OSError | pl.exceptions.ComputeError):
+            raise cannot_write(path, error) from None
         raise
     return path
 

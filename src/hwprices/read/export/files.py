@@ -208,16 +208,20 @@ def with_overlays(dataset: "Release", prices: pl.LazyFrame, overlays: "Overlays"
     The columns of prices stay; ``list_effective_hourly`` and ``overlay`` come behind them.
     """
     warn_unmatched(dataset, overlays, ReleaseWords.of(dataset))
-    columns = prices.collect_schema().names()
+    columns = [*prices.collect_schema().names(), apply.LIST_PRICE, apply.RULE]
+    return apply.apply(described(dataset, prices), overlays).select(columns)
+
+
+def described(dataset: "Release", prices: pl.LazyFrame) -> pl.LazyFrame:
+    """Add the columns of machine and region that rules ask for: family, accelerator_id, country."""
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     machines = dataset.scan("instance_types").select(
         "provider", "instance_type", "family", accelerator_id=first
     )
     regions = dataset.scan("regions").select("provider", "region", "country")
-    described = prices.join(machines, on=["provider", "instance_type"], how="left").join(
+    return prices.join(machines, on=["provider", "instance_type"], how="left").join(
         regions, on=["provider", "region"], how="left"
     )
-    return apply.apply(described, overlays).select(*columns, apply.LIST_PRICE, apply.RULE)
 
 
 def _csv(path: Path, rows: pl.DataFrame) -> None:

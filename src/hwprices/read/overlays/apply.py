@@ -16,6 +16,13 @@ RULE = "overlay"
 
 IN_USD = pl.lit(USD)
 
+OF_OFFERS = {
+    "os": pl.lit("linux"),
+    "license_model": pl.lit("included"),
+    "tenancy": pl.lit("shared"),
+}
+"""What all prices of ``offers`` have in common."""
+
 
 def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
     """Change the prices of rows that have the columns of ``prices`` and of their machine.
@@ -43,43 +50,27 @@ def apply_to_column(
     rows: pl.LazyFrame,
     overlays: Overlays,
     column: str,
+    option: str,
     currency: pl.Expr = IN_USD,
-    **fixed: str | int,
 ) -> pl.LazyFrame:
-    """Change one column of prices of a wide table, such as ``on_demand_usd_per_hour`` of offers.
+    """Change one column of hourly prices of offers, such as ``spot_usd_per_hour``.
 
-    Adds ``list_<column>`` and ``overlay_<column>``.
-
-    Args:
-        rows: the wide table.
-        overlays: the rules and the day.
-        column: the column of prices for an hour.
-        currency: that of its prices.
-        fixed: what the column says of how it is bought, by the names of ``prices``:
-            ``purchase_option="spot", term_months=0, os="linux"``.
+    Adds ``overlay_<column>``. ``option`` is the purchase option of its prices, without a term.
     """
-    before = rows.collect_schema().names()
-    usual = {"os": "linux", "license_model": "included", "tenancy": "shared", "term_months": 0}
-    given = {**usual, "commitment_plan": None, **fixed}
     narrow = rows.with_columns(
-        pl.col(column).alias("effective_hourly"),
-        pl.col(column).alias("hourly"),
-        pl.lit(None, dtype=Money).alias("upfront"),
-        currency.alias("currency"),
-        *(pl.lit(value).alias(name) for name, value in given.items()),
+        pl.struct(pl.all()).alias("__row"),
+        effective_hourly=pl.col(column),
+        hourly=pl.col(column),
+        upfront=pl.lit(None, dtype=Money),
+        currency=currency,
+        purchase_option=pl.lit(option),
+        commitment_plan=pl.lit(None, dtype=pl.String),
+        term_months=pl.lit(0),
+        **OF_OFFERS,
     )
-    changed = apply(narrow, overlays)
-    kept = [pl.col(name) for name in before if name not in (column, "currency", *given)]
-    unchanged = rows.select(name for name in before if name in ("currency", *given))
-    prices = [
-        pl.col("effective_hourly").alias(column),
-        pl.col(LIST_PRICE).alias(f"list_{column}"),
-        pl.col(RULE).alias(f"overlay_{column}"),
-    ]
-    table = changed.select(*kept, *prices)
-    if unchanged.collect_schema().names():
-        table = pl.concat([table, unchanged], how="horizontal")
-    return table.select(*before, f"list_{column}", f"overlay_{column}")
+    rule = pl.col(RULE).alias(f"overlay_{column}")
+    changed = apply(narrow, overlays).select("__row", rule, __price="effective_hourly")
+    return changed.unnest("__row").with_columns(pl.col("__price").alias(column)).drop("__price")
 
 
 def apply_to_offers(offers: pl.LazyFrame, overlays: Overlays, rates: Rates) -> pl.LazyFrame:
@@ -91,13 +82,13 @@ def apply_to_offers(offers: pl.LazyFrame, overlays: Overlays, rates: Rates) -> p
     the names of the rules that changed it, null where none did.
     """
     own, in_usd, currency = "on_demand_hourly", "on_demand_usd_per_hour", pl.col("currency")
-    offers = apply_to_column(offers, overlays, own, currency, purchase_option="on_demand")
+    offers = apply_to_column(offers, overlays, own, "on_demand", currency)
     offers = offers.with_columns(
         pl.when(currency == USD).then(own).otherwise(in_usd).alias(in_usd),
         pl.col(f"overlay_{own}").alias(f"overlay_{in_usd}"),
     )
     offers = offers_in_usd(offers, rates)
-    offers = apply_to_column(offers, overlays, "spot_usd_per_hour", purchase_option="spot")
+    offers = apply_to_column(offers, overlays, "spot_usd_per_hour", "spot")
     return apply_to_commitments(offers, overlays)
 
 
@@ -138,9 +129,7 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
             hourly=price,
             upfront=pl.lit(None, dtype=Money),
             currency=IN_USD,
-            os=pl.lit("linux"),
-            license_model=pl.lit("included"),
-            tenancy=pl.lit("shared"),
+            **OF_OFFERS,
         )
     )
     cheapest = apply(listed, overlays).sort("effective_hourly", "position")

@@ -172,15 +172,16 @@ class _Reader:
     def rule(self) -> Rule:
         """Check and read the rule."""
         entries = dict(self.entries(self.node, KEYS))
+        name = self.label
         if "name" in entries:
-            self.label = f"{self.label} ({self.text(entries['name'])})"
+            name = self.text(entries["name"])
+            self.label = f"{self.label} ({name})"
         effects = [name for name in EFFECTS if name in entries]
         if len(effects) != 1:
             self.fail(
                 f"it has {' and '.join(effects) or 'no discount, change or price'}",
                 "Give one of discount: 18%, change: -0.50, price: 31.00.",
             )
-        name = self.text(entries["name"]) if "name" in entries else self.label
         first, last = self.day(entries.get("from")), self.day(entries.get("to"))
         if first and last and last < first:
             self.fail("it ends before it begins", "Swap from and to.", entries["to"])

@@ -8,7 +8,7 @@ they are warnings.
 
 import fnmatch
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
@@ -63,11 +63,10 @@ def unmatched(dataset: Tables, overlays: Overlays, names: ReleaseWords) -> Itera
     if not asking:
         return
     machines, purchases = _sold(dataset)
-    suggest = _suggestions(names, machines)
     for rule in asking:
         unknown = list(_unknown(rule, machines))
         for key, text, is_all in unknown:
-            hint = suggest[key](text)
+            hint = _hint(key, text, names, machines)
             nothing = "; the rule changes nothing" if is_all else ""
             yield (
                 f"{overlays.file}:{rule.line}: {rule.name}: no price of this release has the"
@@ -139,40 +138,19 @@ def _listed(match: Match) -> str:
     return ", ".join(f"{LABELS.get(key, key)} {' or '.join(texts)}" for key, texts in match.items())
 
 
-def _suggestions(names: ReleaseWords, machines: pl.DataFrame) -> Mapping[str, Callable[[str], str]]:
-    """Return for each key of OF_RELEASE what writes a hint for a text that no price has."""
-
-    def values(key: str) -> list[str]:
-        return machines[MATCH_COLUMNS[key]].drop_nulls().unique().sort().to_list()
-
-    def spelt_alike(key: str) -> Callable[[str], str]:
-        return lambda text: did_you_mean(text.strip("*"), values(key))
-
-    def provider(text: str) -> str:
+def _hint(key: str, text: str, names: ReleaseWords, machines: pl.DataFrame) -> str:
+    """Write what a text may mean that no price has; empty where nothing is like it."""
+    sold = machines[MATCH_COLUMNS[key]].drop_nulls().unique().sort().to_list()
+    meant: list[str] = []
+    if key == "provider":
         meant = sorted(words.providers(text.lower(), names))
-        if meant:
-            return f"Did you mean {', '.join(meant)}?"
-        return words.which_provider(text.strip("*"), names)
-
-    def country(text: str) -> str:
+        if not meant:
+            return words.which_provider(text.strip("*"), names)
+    elif key == "country":
         code = places.country_code(text, names.countries)
         return f"Write {code}." if code and code != text.upper() else ""
-
-    def machine_type(text: str) -> str:
-        if text in values("family"):
-            return f"It is a family: write family: {text}."
-        return did_you_mean(text.strip("*"), values("type"))
-
-    def accelerator(text: str) -> str:
-        sold = values("accelerator")
+    elif key == "type" and text in machines["family"]:
+        return f"It is a family: write family: {text}."
+    elif key == "accelerator":
         meant = [id_ for id_ in words.accelerators(text.lower(), names.accelerators) if id_ in sold]
-        return f"Did you mean {', '.join(meant)}?" if meant else did_you_mean(text, sold)
-
-    return {
-        "provider": provider,
-        "region": spelt_alike("region"),
-        "country": country,
-        "family": spelt_alike("family"),
-        "type": machine_type,
-        "accelerator": accelerator,
-    }
+    return f"Did you mean {', '.join(meant)}?" if meant else did_you_mean(text.strip("*"), sold)
