@@ -130,7 +130,7 @@ def bill(
     opened = open_dataset().bill(file)
     if action == "reprice":
         answer = opened.reprice(
-            on=_split(on), option=option, region=_split(region), usd_per=options["usd_per"]
+            on=on or (), option=option, region=region or (), usd_per=options["usd_per"]
         )
         if call().as_json:
             print_json(
@@ -150,10 +150,6 @@ def bill(
         print_table(render_check(found))
     if out is not None:
         typer.echo(f"wrote {escaped(str(found.write(out)))}", err=call().as_json)
-
-
-def _split(names: list[str] | None) -> list[str]:
-    return [part.strip() for name in names or [] for part in name.split(",") if part.strip()]
 
 
 Cell = Callable[[dict[str, Any]], str] | tuple[str, Callable[[Any], str]]

@@ -70,8 +70,9 @@ def reprice(
     """Compute what the machines of a bill cost elsewhere; see ``Bill.reprice``."""
     words = ReleaseWords.of(dataset)
     known = read_rates(rates or {})
+    on = request.split(on)
     search = request.request(
-        words, provider=list(on) or None, option=option, region=list(region) or None, usd_per=known
+        words, provider=on or None, option=option, region=list(region) or None, usd_per=known
     )
     usage, other = _usage(dataset, bill, known)
     if not on:

@@ -20,6 +20,7 @@ OF_OFFERS = {
     "os": pl.lit("linux"),
     "license_model": pl.lit("included"),
     "tenancy": pl.lit("shared"),
+    "upfront": pl.lit(None, dtype=Money),
 }
 """What all prices of ``offers`` have in common."""
 
@@ -61,7 +62,6 @@ def apply_to_column(
         pl.struct(pl.all()).alias("__row"),
         effective_hourly=pl.col(column),
         hourly=pl.col(column),
-        upfront=pl.lit(None, dtype=Money),
         currency=currency,
         purchase_option=pl.lit(option),
         commitment_plan=pl.lit(None, dtype=pl.String),
@@ -96,14 +96,6 @@ COMMITTED_COLUMN = re.compile(
     rf"({'|'.join(COMMITMENT_COLUMNS)})_([13])y(?:_(?:no|partial|all)_upfront)?_usd_per_hour"
 )
 
-TERMS = {
-    "column": pl.String,
-    "purchase_option": pl.String,
-    "commitment_plan": pl.String,
-    "term_months": pl.Int32,
-    "position": pl.Int32,
-}
-
 
 def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
     """Choose the cheapest commitments of offers again, with own discounts on each of them.
@@ -113,11 +105,13 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
     """
     key = ["provider", "region", "instance_type"]
     names = offers.collect_schema().names()
-    bought = []
-    for position, name in enumerate(names):
-        if match := COMMITTED_COLUMN.fullmatch(name):
-            bought.append((name, *COMMITMENT_COLUMNS[match[1]], 12 * int(match[2]), position))
-    terms = pl.LazyFrame(bought, schema=TERMS, orient="row")
+    bought = [
+        (name, *COMMITMENT_COLUMNS[match[1]], 12 * int(match[2]))
+        for name in names
+        if (match := COMMITTED_COLUMN.fullmatch(name))
+    ]
+    columns = ["column", "purchase_option", "commitment_plan", "term_months"]
+    terms = pl.LazyFrame(bought, schema=columns, orient="row").with_row_index("position")
     machine = [name for name in dict.fromkeys([*key, *MATCH_COLUMNS.values()]) if name in names]
     price = pl.col("effective_hourly")
     listed = (
@@ -125,12 +119,7 @@ def apply_to_commitments(offers: pl.LazyFrame, overlays: Overlays) -> pl.LazyFra
         .unpivot(index=machine, variable_name="column", value_name="effective_hourly")
         .filter(price.is_not_null())
         .join(terms, on="column")
-        .with_columns(
-            hourly=price,
-            upfront=pl.lit(None, dtype=Money),
-            currency=IN_USD,
-            **OF_OFFERS,
-        )
+        .with_columns(hourly=price, **OF_OFFERS, currency=IN_USD)
     )
     cheapest = apply(listed, overlays).sort("effective_hourly", "position")
     for years in (1, 3):
