@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import wraps
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
-from hwprices.cli.tables import money, number, place, table
+from hwprices.cli.tables import money, number, place, rounded, table
 from hwprices.cli.tco import NEVER, in_its_life, year
 from hwprices.errors import HwpricesError, install_command
 from hwprices.read.currency import parse_rates
@@ -304,20 +305,20 @@ class Figure:
 
 
 FIGURES = [
-    Figure("$/1M tokens", "usd_per_million_tokens", money),
-    Figure("input", "usd_per_million_input_tokens", money),
-    Figure("output", "usd_per_million_output_tokens", money),
-    Figure("USD/1000", "usd_per_thousand_samples", money),
-    Figure("USD in total", "usd", money),
-    Figure("hours", "hours", number),
-    Figure("tok/s", "tokens_per_second_low", number),
-    Figure("samples/s", "samples_per_second", number),
-    Figure("users", "concurrency", number),
-    Figure("tok/s per user", "tokens_per_second_per_user", number),
-    Figure("TTFT s", "seconds_to_first_token", number),
-    Figure("gCO2e/M", "gco2e_per_million_tokens", number),
-    Figure("gCO2e/1000", "gco2e_per_thousand_samples", number),
-    Figure("gCO2e", "operational_gco2e", number),
+    Figure("$/1M\ntokens", "usd_per_million_tokens", money),
+    Figure("tok/s", "tokens_per_second_low", rounded),
+    Figure("input", "usd_per_million_input_tokens", rounded),
+    Figure("output", "usd_per_million_output_tokens", rounded),
+    Figure("USD/1000", "usd_per_thousand_samples", rounded),
+    Figure("USD\nin total", "usd", money),
+    Figure("hours", "hours", rounded),
+    Figure("samples/s", "samples_per_second", rounded),
+    Figure("users", "concurrency", rounded),
+    Figure("tok/s\nper user", "tokens_per_second_per_user", rounded),
+    Figure("TTFT s", "seconds_to_first_token", rounded),
+    Figure("gCO2e/M", "gco2e_per_million_tokens", rounded),
+    Figure("gCO2e/1000", "gco2e_per_thousand_samples", rounded),
+    Figure("gCO2e", "operational_gco2e", rounded),
     Figure("spot/h", "spot_usd_per_hour", money),
 ]
 """Figures in the order in which they are shown."""
@@ -360,7 +361,7 @@ def render_recommendation(
     recommended = frame.filter(pl.col("excluded").is_null())
     rented, bought = (recommended.filter(where=where) for where in ("cloud", "local"))
     currencies = other_currencies(left_out)
-    sentence = "; ".join(filter(None, [_headline(rented), currencies]))
+    sentence = "; ".join(filter(None, [_headline(rented, bought), currencies]))
     parts: list[RenderableType] = [f"{sentence[0].upper()}{sentence[1:]}."] if sentence else []
     if frame.height:
         parts.append(f"Assumed: {frame['assumed'][0].removesuffix(f'; {currencies}')}.")
@@ -387,19 +388,27 @@ def render_recommendation(
     return Group(*parts, *notes, *(f"{machine}: {reason}" for machine, reason in reasons))
 
 
-def _headline(rented: pl.DataFrame) -> str:
-    """State in one sentence which machine to rent, for what; empty if none fits."""
-    for row in rented.head(1).iter_rows(named=True):
-        machine = f"{_machine(row)} at {place(row, 'provider', 'region')}"
+def _headline(rented: pl.DataFrame, bought: pl.DataFrame) -> str:
+    """State in one sentence which machine to rent, or else to buy, and what it does for how much.
+
+    Empty if none fits.
+    """
+    for row in (rented if rented.height else bought).head(1).iter_rows(named=True):
+        machine, to_rent = _machine(row), row["where"] == "cloud"
+        verb = f"Buy {machine} for ${money(row['purchase_price_usd'])}:"
         per_user = row["tokens_per_second_per_user"]
         if row["hours"] is not None:
-            return f"Run it on {machine}: ${_range(row, 'usd')}, up to {number(row['hours'])} h"
+            run = "" if to_rent else " a run"
+            verb = f"Run it on {machine}:" if to_rent else verb
+            return f"{verb} ${_range(row, 'usd')}{run}, up to {rounded(row['hours'])} h"
         if per_user is not None:
             price = _range(row, "usd_per_million_tokens")
-            speed = f"{number(float(f'{per_user:.2g}'))} tok/s per user"
-            return f"Serve it on {machine}: ${price} per 1M tokens at {speed}"
+            speed = f"{rounded(per_user, 2)} tok/s per user"
+            verb = f"Serve it on {machine}:" if to_rent else verb
+            return f"{verb} ${price} per 1M tokens at {speed}"
         if (price := row["usd_per_thousand_samples"]) is not None:
-            return f"Run it on {machine}: ${money(price)} for 1,000 samples"
+            verb = f"Run it on {machine}:" if to_rent else verb
+            return f"{verb} ${rounded(price)} for 1,000 samples"
     return ""
 
 
@@ -420,16 +429,16 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
     rows = [
         [
             name,
-            f"{_machine(row)} at {row['provider']}",
-            with_option(row),
+            _machine(row),
+            money(row["usd_per_hour"]),
             _range(row, "usd_per_million_tokens"),
-            number(float(f"{row['tokens_per_second_per_user']:.2g}")),
-            basis({**row, "precision": None}),
+            rounded(row["tokens_per_second_per_user"], 2),
+            row["basis"],
         ]
         for name, machines in ways.items()
         for row in machines.head(1).iter_rows(named=True)
     ]
-    headings = ["", "machine", "USD/h", "$/1M tokens", "tok/s\nper user", "basis"]
+    headings = ["", "machine", "USD/h", "$/1M\ntokens", "tok/s\nper user", "basis"]
     yield table(headings, rows, right=headings[2:5], wrap=["machine"], breaks_first=True)
     if command := serving["serve_command"][0]:
         yield Text(f"Start it: {command}\n", no_wrap=True, overflow="ignore")
@@ -464,27 +473,35 @@ def _tokens(rented: pl.DataFrame, job: Job) -> Iterator[RenderableType]:
         requests = tokens.crossing(
             job, prices[0], row["usd_per_hour"], row["tokens_per_second_low"]
         )
-        machine = f"{_machine(row)} at {place(row, 'provider', 'region')}"
+        machine = _machine(row)
         if requests is None:
             yield f"{machine} costs more than the cheapest tokens, however many are needed."
         else:
             yield (
                 f"{machine} costs less than the cheapest tokens above"
-                f" {number(float(f'{requests:.2g}'))} requests a second."
+                f" {rounded(requests, 2)} requests a second."
             )
 
 
 def _machine(row: dict[str, Any]) -> str:
-    """Write a machine, and how many where it is more than one."""
-    return row["machine"] if row["nodes"] == 1 else f"{row['nodes']} × {row['machine']}"
+    """Write a machine: how many if more than one, where, and what its price is if not on demand."""
+    machine = row["machine"] if row["nodes"] == 1 else f"{row['nodes']} × {row['machine']}"
+    if row["where"] == "local":
+        return machine
+    unknown = " ?" if row["availability_unknown"] else ""
+    option = str(row.get(f"{row['purchase_option']}_option") or row["purchase_option"])
+    bought = "" if option == "on_demand" else f", {option.replace('_', ' ')}"
+    return f"{machine} at {place(row, 'provider', 'region')}{bought}{unknown}"
 
 
 def _range(row: dict[str, Any], column: str) -> str:
-    """Write a figure, from the other end of its range where it has one."""
-    low, high = row.get(RANGES.get(column, "")), row[column]
-    if low is None or money(low) == money(high):
-        return money(high)
-    return f"{money(low)}-{money(high)}"
+    """Write a figure, from the other end of its range where it has one: with two digits then."""
+    low, high = (_two_digits(row.get(name)) for name in (RANGES[column], column))
+    return f"{low}–{high}" if low and low != high else rounded(row[column])
+
+
+def _two_digits(value: Decimal | float | None) -> str:
+    return f"{float(value):#.2g}" if value is not None and value < 10 else rounded(value, 2)
 
 
 def _cell(figure: Figure, row: dict[str, Any]) -> str:
@@ -581,52 +598,38 @@ def _ranking(
         marks += ", pays after: hours of this work" if has_rent else ""
     elif not shown["availability_unknown"].any():
         marks = ""
-    own = ["USD to buy", "price of", *(["pays after"] if has_rent else [])]
-    own = own if to_buy else ["where", "USD/h"]
+    own = ["USD\nto buy", "price\nof", *(["pays after"] if has_rent else [])]
+    own = own if to_buy else ["USD/h", "$/GPU"]
     yield table(
-        ["", "machine", "×", *own, *headings, "basis"],
+        ["", "machine", "GPUs", *own, *headings, "basis", "weights"],
         [
             [
-                *(str(row["rank"]), row["machine"], str(row["nodes"])),
+                *(str(row["rank"]), _machine(row), number(row["total_accelerators"])),
                 *(_own(row)[heading] for heading in own),
                 *(_cell(figure, row) for figure in figures),
-                basis(row),
+                "measured, untuned" if row["basis"] == "reference" else row["basis"],
+                row["precision"] or "",
             ]
             for row in shown.iter_rows(named=True)
         ],
         title=f"{title} ({_count(everything)}){marks}",
-        right=["", "×", "USD/h", "USD to buy", "pays after", *headings],
+        right=["", "GPUs", *own, *headings],
         wrap=["machine"],
         # the first figure is the price of the work, by which machines are ranked
-        least=[*reversed(headings[1:]), "USD/h", "price of", "×"],
+        least=["weights", *reversed(headings[1:]), "price\nof", "USD/h"],
     )
 
 
 def _own(row: dict[str, Any]) -> dict[str, str]:
     """Write what machines to rent, or those to buy, have of their own, by heading."""
     if row["where"] == "cloud":
-        unknown = " ?" if row["availability_unknown"] else ""
-        return {"where": place(row, "provider", "region") + unknown, "USD/h": with_option(row)}
+        accelerators, hour = row["total_accelerators"], row["usd_per_hour"]
+        each = money(hour / Decimal(repr(accelerators))) if accelerators else ""
+        return {"USD/h": money(hour), "$/GPU": each}
     rent, hours = row["rent_usd_per_hour"], row["payback_hours"]
-    pays = NEVER if hours is None else in_its_life(hours, DEFAULTS)
+    pays = NEVER if hours is None else in_its_life(float(f"{hours:.2g}"), DEFAULTS)
     return {
-        "USD to buy": money(row["purchase_price_usd"]),
-        "price of": year(row["purchase_price_usd"], row["purchase_price_date"]),
+        "USD\nto buy": money(row["purchase_price_usd"]),
+        "price\nof": year(row["purchase_price_usd"], row["purchase_price_date"]),
         "pays after": "" if rent is None else pays,
     }
-
-
-def with_option(row: dict[str, Any]) -> str:
-    """Write the price of an hour, and what it is if it is not on demand.
-
-    The best price of 1 or 3 years is named by its commitment.
-    """
-    option = str(row["purchase_option"])
-    named = str(row.get(f"{option}_option") or option).replace("_", " ")
-    return money(row["usd_per_hour"]) + ("" if named == "on demand" else f" {named}")
-
-
-def basis(row: dict[str, Any]) -> str:
-    """Write how a speed is known, and the format of the weights."""
-    text = "measured, untuned software" if row["basis"] == "reference" else row["basis"] or ""
-    return f"{text} {row['precision']}" if text and row["precision"] else text
