@@ -33,12 +33,12 @@ PROGRAM = ".venv/bin/hwprices"
 
 NOT_RUN = {
     "hwprices admin backfill": "asks the vendor: tests/publish/test_backfill.py has one",
-    "hwprices recheck citations.txt": "needs citations: tests/read/test_recheck.py has some",
+    "recheck citations.txt": "needs citations: tests/read/test_recheck.py has some",
     "hwprices admin deploy": "needs a Prefect server: tests/flows/test_automations.py has one",
-    "hwprices diff": "needs two releases: tests/publish/test_history_year.py has twelve",
+    "hwprices show diff": "needs two releases: tests/publish/test_history_year.py has twelve",
     "hwprices admin preflight": "asks the vendors",
     "hwprices admin refresh": "starts the pipeline: tests/flows runs it",
-    "hwprices report": "writes thousands of pages: tests/read/report writes some",
+    "hwprices export report": "writes thousands of pages: tests/read/report writes some",
     "hwprices admin serve": "runs until Ctrl-C: tests/flows starts its parts",
     "hwprices bill": "needs a bill: tests/read/bill has some",
     "hwprices mcp": "answers until it is stopped: tests/agents asks it",
