@@ -20,10 +20,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
-from hwprices.read.recommend.exclusions import SENTENCES
-from hwprices.read.recommend.job import make_job
-from hwprices.read.recommend.question import Limits, Question, Serving
-from hwprices.read.recommend.recommend import OUTPUT, recommend, with_model
+from hwprices.read.recommend.question import Limits, Question, Serving, make_job
+from hwprices.read.recommend.recommend import OUTPUT, SENTENCES, recommend, with_model
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
 

@@ -9,9 +9,8 @@ from tools.measurements import hosts
 
 import hwprices
 from hwprices.read.recommend.estimates import usual_precision
-from hwprices.read.recommend.job import make_job
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.question import Limits, Question, Serving
+from hwprices.read.recommend.question import Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.recommend.speed import (
     FEW_USERS,

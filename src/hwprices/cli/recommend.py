@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import wraps
@@ -24,9 +24,8 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find.offers import sheet_notes
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media, tokens
-from hwprices.read.recommend.exclusions import PRIVATE_HOST, other_currencies
-from hwprices.read.recommend.job import Job, make_job
-from hwprices.read.recommend.question import Limits, Question, Serving
+from hwprices.read.recommend.question import Job, Question, make_job
+from hwprices.read.recommend.recommend import PRIVATE_HOST, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
 
 SHARED = ("root", "version", "json", "csv")
@@ -224,12 +223,7 @@ def recommend(
     rates = dict(parse_rates(usd_per))
     asked |= {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
     asked |= {"words": " ".join(words or []), **_budgets(asked.get("budget") or [])}
-    question = Question(
-        model,
-        serving=Serving(**_fields(Serving, asked)),
-        limits=Limits(**_fields(Limits, asked)),
-        **_fields(Question, asked),
-    )
+    question = Question.of(model, **asked)
     dataset = open_dataset()
     frame = dataset.recommend(question, ownership=Ownership(usd_per=rates))
     shown = top or SHOWN
@@ -245,11 +239,6 @@ def recommend(
         ),
         notes=notes,
     )
-
-
-def _fields(kind: type, values: dict[str, Any]) -> dict[str, Any]:
-    """Keep the values that are fields of a dataclass."""
-    return {field.name: values[field.name] for field in fields(kind) if field.name in values}
 
 
 BUDGETS = {"": "budget", "/month": "budget_per_month", "tobuy": "budget_to_buy"}

@@ -20,15 +20,16 @@ from hwprices.read.recommend.cpu_speeds import (
     cpu_host,
     cpu_speeds,
 )
-from hwprices.read.recommend.devices import COMPUTE_FORMATS, Device, device
-from hwprices.read.recommend.job import Job
 from hwprices.read.recommend.machines import SHEET_COLUMNS, TPU_SLICE
-from hwprices.read.recommend.question import STORAGE_FORMATS
+from hwprices.read.recommend.question import STORAGE_FORMATS, Job
 from hwprices.read.recommend.speed import (
+    COMPUTE_FORMATS,
+    Device,
     Estimate,
     Host,
     Range,
     Work,
+    device,
     divisions,
     estimate,
     fastest,
