@@ -136,9 +136,9 @@ def _serve_on_cpu(row: Row, job: Job) -> Row:
     host, label = found
     basis = "measured" if label.instance_type == row["machine"] else "modeled"
     name = f"{label.model_id}/{label.software}/{label.instance_type}"
-    model = speed_model()
 
     def estimated(host: Host, work: Work, **limits: float) -> Estimate | None:
+        model = speed_model()
         factor = model.factors["cpu", work.load]
         speed = fastest(host, work, CPU_CONSTANTS, factor=factor, **limits)
         return None if speed is None else Estimate(speed, basis, model.ranges["cpu"], name)

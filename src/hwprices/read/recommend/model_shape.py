@@ -130,9 +130,11 @@ def _parse_parameters(model: float | str) -> float:
                 f"{model!r} makes embeddings, which are not modeled: no speed of an embedding model"
                 " is among the measurements that hwprices has."
             )
+        names = [*published_models()["model_id"], *MEDIA]
+        nearest = sorted(names, key=lambda n: SequenceMatcher(a=text, b=n).ratio(), reverse=True)
         raise HwpricesError(
             f"{model!r} is neither a model that is known nor a number of parameters",
-            f"Give 7e9 or 7B, or one of {_similar_names(text)}.",
+            f"Give 7e9 or 7B, or one of {', '.join(nearest[:NAMES_LISTED])} …",
         )
     parameters = float(match[1]) * UNITS[match[2]]
     if not SMALLEST <= parameters <= LARGEST:
@@ -141,21 +143,6 @@ def _parse_parameters(model: float | str) -> float:
             "Give it as 70e9 or 70B.",
         )
     return parameters
-
-
-def _similar_names(text: str) -> str:
-    """List the models whose name is most like the text: in words, their numbers, then letters."""
-
-    def likeness(name: str) -> tuple[int, int, float]:
-        words, numbers = (
-            set(re.findall(part, text)) & set(re.findall(part, name)) for part in ("[a-z]+", r"\d+")
-        )
-        letters = SequenceMatcher(a=text, b=name).ratio()
-        return len(words), len(numbers) if words else 0, letters
-
-    names = [*published_models()["model_id"], *MEDIA]
-    nearest = sorted(names, key=likeness, reverse=True)
-    return ", ".join(nearest[:NAMES_LISTED]) + " …"
 
 
 def _published(row: dict[str, Any]) -> ModelShape:

@@ -255,63 +255,66 @@ TERMS = {12: "best_1y", 36: "best_3y"}
 
 
 def _with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
-    """Fill in price_id: from offers, and of commitments and blocks, which they lack, from prices.
+    """Add price_id: from offers, and of commitments and blocks, which they lack, from prices.
 
-    Of those it is the cheapest one, as offers choose it. Ids are random and most of the bytes of
-    offers, so that they are read of the ranked machines alone.
+    Ids are random and most of the bytes of both, so that they are read of the ranked machines.
     """
     col, key = pl.col, [*PLACE, "purchase_option"]
-    ranked = _with_ids_of_offers(ranked, dataset)
-    missing = ranked.filter(col.rank.is_not_null(), col.price_id.is_null(), where="cloud")
-    if missing.is_empty():
-        return ranked
+    rented = ranked.filter(col.rank.is_not_null(), where="cloud")
+    found = [rented.select(*key, price_id=pl.lit(None, pl.String)).clear()]
+    if rented.height:
+        first, last = rented.select(first=col.offer.min(), last=col.offer.max()).row(0)
+        columns = {"on_demand": "on_demand_price_id", "spot": "spot_price_id"}
+        found.append(
+            dataset.scan("offers")
+            .slice(first, last - first + 1)
+            .select("provider", "region", machine="instance_type", **columns)
+            .unpivot([*columns], index=PLACE, variable_name=key[-1], value_name="price_id")
+            .drop_nulls("price_id")
+            .select(*key, "price_id")
+            .collect()
+        )
+        others = rented.join(found[-1], key, "anti")
+        found += [_ids_of_prices(others, key, dataset)] if others.height else []
+    ids = pl.concat(found).join(rented.select(key), key, "semi")
+    is_ranked = col.rank.is_not_null() & (col.where == "cloud")
+    return (
+        ranked.drop("price_id")
+        .join(ids, key, "left", maintain_order="left")
+        .with_columns(price_id=pl.when(is_ranked).then("price_id"))
+        .select(OUTPUT)
+    )
+
+
+def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.DataFrame:
+    """Return the id of the cheapest price of each machine and option, as offers choose it.
+
+    Own discounts may have made another commitment the cheapest than that of the list prices.
+    """
+    col = pl.col
     is_committed = col.purchase_option.is_in(COMMITTED) & (col.commitment_plan != "convertible")
     term = col.term_months.replace_strict(TERMS, default=None, return_dtype=pl.String)
-    # own discounts may have made another commitment the cheapest than that of the list prices
     chosen = pl.coalesce(
         pl.when(purchase_option=name).then(f"{name}_option") for name in TERMS.values()
     )
-    found = (
-        scan_types(dataset, "prices", missing["machine"])
+    begins = pl.coalesce(
+        pl.when(col.purchase_option == option, col.commitment_plan == plan).then(pl.lit(name))
+        for name, (option, plan) in COMMITMENT_COLUMNS.items()
+    )
+    of_chosen = col.chosen.str.starts_with(col.begins).fill_null(value=False)
+    return (
+        scan_types(dataset, "prices", machines["machine"])
         .rename({"instance_type": "machine"})
         .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
         .with_columns(
-            purchase_option=pl.when(is_committed).then(term).otherwise("purchase_option"),
-            begins=pl.coalesce(
-                pl.when(col.purchase_option == option, col.commitment_plan == plan).then(
-                    pl.lit(name)
-                )
-                for name, (option, plan) in COMMITMENT_COLUMNS.items()
-            ),
+            begins=begins, purchase_option=pl.when(is_committed).then(term).otherwise(key[-1])
         )
-        .join(missing.lazy().select(*key, chosen=chosen), key)
-        .sort(
-            ~col.chosen.str.starts_with(col.begins).fill_null(False), "effective_hourly", "price_id"
-        )
+        .join(machines.lazy().select(*key, chosen=chosen), key)
+        .sort(~of_chosen, "effective_hourly", "price_id")
         .unique(key, keep="first", maintain_order=True)
-        .select(*key, found="price_id")
+        .select(*key, "price_id")
         .collect()
     )
-    joined = ranked.join(found, key, "left", maintain_order="left")
-    return joined.with_columns(price_id=pl.coalesce("price_id", "found")).select(OUTPUT)
-
-
-def _with_ids_of_offers(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
-    """Fill in price_id of on-demand and spot prices; return the columns of OUTPUT."""
-    is_ranked = pl.col("rank").is_not_null() & (pl.col("where") == "cloud")
-    rows = ranked.filter(is_ranked)["offer"].sort()
-    if rows.is_empty():
-        return ranked.with_columns(pl.col("price_id").cast(pl.String)).select(OUTPUT)
-    columns = {"on_demand": "on_demand_price_id", "spot": "spot_price_id"}
-    ids = (
-        dataset.scan("offers")
-        .slice(rows[0], rows[-1] - rows[0] + 1)
-        .select("provider", "region", machine="instance_type", **columns)
-        .unpivot(list(columns), index=PLACE, variable_name="purchase_option", value_name="id")
-        .collect()
-    )
-    joined = ranked.join(ids, [*PLACE, "purchase_option"], "left", maintain_order="left")
-    return joined.with_columns(price_id=pl.when(is_ranked).then("id")).select(OUTPUT)
 
 
 def _figure(job: Job | None, limits: Limits) -> pl.Expr:
