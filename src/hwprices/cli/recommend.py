@@ -19,7 +19,7 @@ from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
 from hwprices.cli.tables import money, number, place, rounded, table
 from hwprices.cli.tco import NEVER, in_its_life, year
 from hwprices.errors import HwpricesError, install_command
-from hwprices.read.currency import parse_rates
+from hwprices.read.currency import ECB_RATES, parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find.offers import sheet_notes
 from hwprices.read.ownership import DEFAULTS, Ownership
@@ -221,7 +221,7 @@ def recommend(
         hwprices recommend sdxl
     """
     rates = dict(parse_rates(usd_per))
-    asked |= {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
+    asked |= {"usd_per": {**ECB_RATES, **rates}, "overlays": filters.load_overlays(overlays)}
     asked |= {"words": " ".join(words or []), **_budgets(asked.get("budget") or [])}
     question = Question.of(model, **asked)
     dataset = open_dataset()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hwprices.errors import HwpricesError
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import ModelShape
-from hwprices.read.currency import Rates, read_rates
+from hwprices.read.currency import ECB_RATES, Rates, read_rates
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.recommend.model_shape import look_alike, model_shape
 
@@ -76,7 +76,7 @@ class Limits:
     """How rented machines are bought: one of OPTIONS."""
     objective: str = "cost"
     """What machines are ranked by: one of OBJECTIVES."""
-    usd_per: Mapping[str, Decimal | str | float] = field(default_factory=dict)
+    usd_per: Mapping[str, Decimal | str | float] = field(default_factory=lambda: ECB_RATES)
     """Exchange rates of prices to rent, such as {"EUR": "1.08"}; those of machines to buy are in
     Ownership."""
     overlays: "str | Path | Overlays | None" = None

@@ -13,6 +13,7 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.formulas import training
+from hwprices.read.currency import rates_used
 from hwprices.read.overlays import rules
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
@@ -230,8 +231,10 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
         rank=pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32),
         excluded=sentence(limits, job),
     )
-    if left_out := other_currencies(frame):
-        assumed += f"; {left_out}"
+    converted = frame.filter(col.usd_per_hour.is_not_null(), where="cloud")["currency"]
+    left_out = other_currencies(frame)
+    notes = [*rates_used(converted.drop_nulls(), limits.rates), *([left_out] if left_out else [])]
+    assumed = "; ".join([assumed, *notes])
     if limits.where is not None:
         frame = frame.filter(where=limits.where)
     runs = col.usd.is_not_null() & (fits | col.excluded_reason.is_in(SHOWN_REASONS))
@@ -359,7 +362,7 @@ def with_model(dataset: Tables, named: pl.DataFrame, model: str) -> pl.DataFrame
     Raises:
         HwpricesError: the model is not known.
     """
-    limits = Limits(where="cloud", machines="all")
+    limits = Limits(where="cloud", machines="all", usd_per={})
     figures = recommend(Question(model, limits=limits), dataset=dataset).select(
         "provider",
         "usd_per_million_tokens",
