@@ -944,3 +944,20 @@ def test_machines_are_compared_by_how_they_serve_a_model(release: Release) -> No
     assert p5["does_not_serve"] is None
     assert g6["tokens_per_second"] is None
     assert g6["does_not_serve"].startswith("needs 66")
+
+
+def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
+    """8 H100 at 55.04 USD/h read a text of 1,024 tokens with 2 × 6.98 × 10^9 operations each."""
+    frame = recommend("intfloat/e5-mistral-7b-instruct", dataset=release)
+    p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
+    flops = 2 * 6.98e9 + 4 * 4096 * 32 * 512
+    assert 0.4 < p5["tokens_per_second"] * flops / (8 * 989.4e12) < 0.7
+    expected = 55.04 / (p5["tokens_per_second_low"] * 3600 / 1e6)
+    assert float(p5["usd_per_million_tokens"]) == pytest.approx(expected, rel=1e-6)
+    assert p5["usd_per_million_input_tokens"] == p5["usd_per_million_tokens"]
+    assert p5["usd_per_million_output_tokens"] is None
+    assert p5["tokens_per_second_per_user"] is None
+    assert (p5["basis"], p5["precision"]) == ("modeled", "bf16")
+    assert "--runner pooling" in p5["serve_command"]
+    assert "never measured" in p5["assumed"]
+    assert re.match(r"Serve it on [^:]+: \$[\d.–]+ per 1M tokens\.", drawn(frame))

@@ -273,15 +273,17 @@ class Beside:
 
 
 def _beside(dataset: Dataset, question: Question) -> Beside | None:
-    """Rank machines for one user; None if the question is not about serving a model."""
+    """Rank machines for one user; None if the question is not about generating text."""
     if question.workload != "inference" or media.benchmark(question):
+        return None
+    if (job := make_job(question)).model.embeds:
         return None
     one = replace(
         question.serving, concurrency=1, requests_per_second=None, min_tokens_per_second=None
     )
     limits = replace(question.limits, objective="speed", where="cloud")
     alone = dataset.recommend(replace(question, serving=one, limits=limits))
-    return Beside(alone, make_job(question))
+    return Beside(alone, job)
 
 
 @dataclass(frozen=True)
@@ -390,11 +392,11 @@ def _headline(rented: pl.DataFrame, bought: pl.DataFrame) -> str:
             run = "" if to_rent else " a run"
             verb = f"Run it on {machine}:" if to_rent else verb
             return f"{verb} ${_range(row, 'usd')}{run}, up to {rounded(row['hours'])} h"
-        if per_user is not None:
+        if row["usd_per_million_tokens"] is not None:
             price = _range(row, "usd_per_million_tokens")
-            speed = f"{rounded(per_user, 2)} tok/s per user"
             verb = f"Serve it on {machine}:" if to_rent else verb
-            return f"{verb} ${price} per 1M tokens at {speed}"
+            at = f" at {rounded(per_user, 2)} tok/s per user" if per_user else ""
+            return f"{verb} ${price} per 1M tokens{at}"
         if (price := row["usd_per_thousand_samples"]) is not None:
             verb = f"Run it on {machine}:" if to_rent else verb
             return f"{verb} ${rounded(price)} for 1,000 samples"

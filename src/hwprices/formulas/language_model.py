@@ -95,6 +95,8 @@ class ModelShape:
     full_attention_layers: int | None = None
     """Layers that keep every token; None for all of them."""
     license: str | None = None
+    embeds: bool = False
+    """Whether it reads texts and makes embeddings of them; it generates nothing then."""
     released_format: str | None = None
     """Format of 4 bits in which the weights are published; None where they have more bits."""
 

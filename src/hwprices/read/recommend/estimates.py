@@ -170,19 +170,21 @@ def _serve_on(
     wanted = job.requested_tokens_per_second or 0.0
     if job.tokens is not None and job.days is not None:
         wanted = job.tokens / (job.days * 24 * 3600)
-    needed = wanted / (speed.tokens_per_second * answer.range.p25)
+    rate = speed.tokens_per_second * job.counted_tokens / job.output_tokens
+    per_user = None if job.model.embeds else speed.tokens_per_second_per_user
+    needed = wanted / (rate * answer.range.p25)
     copies = max(1, math.ceil((job.users or 0) / speed.users), math.ceil(needed))
     if copies > MOST_COPIES:
         return result | {"reason": "too_many_copies"}
     return result | {
         "nodes": copies * stages,
         "concurrency": min(job.users or math.inf, speed.users * copies),
-        "tokens_per_second_per_user": speed.tokens_per_second_per_user,
+        "tokens_per_second_per_user": per_user,
         "seconds_to_first_token": speed.seconds_to_first_token,
-        "prompt_share": speed.prompt_share,
+        "prompt_share": 1.0 if job.model.embeds else speed.prompt_share,
         "accelerators_per_copy": speed.devices_per_copy,
         "measurement": answer.label,
-        **_rates(speed.tokens_per_second * copies, answer.basis, answer.range),
+        **_rates(rate * copies, answer.basis, answer.range),
     }
 
 

@@ -304,10 +304,21 @@ class Job:
         return self.tokens is not None
 
     @property
+    def counted_tokens(self) -> float:
+        """Tokens of a request that tokens/s count: of output; of input for embeddings."""
+        return self.input_tokens if self.model.embeds else self.output_tokens
+
+    @property
+    def input_share(self) -> float:
+        """Share of input in the tokens that cost money."""
+        tokens = self.input_tokens, self.output_tokens
+        return 1.0 if self.model.embeds else tokens[0] / sum(tokens)
+
+    @property
     def requested_tokens_per_second(self) -> float | None:
-        """Tokens/s that the requests generate; None without requests per second."""
+        """Tokens/s that the requests take; None without requests per second."""
         requests = self.question.serving.requests_per_second
-        return None if requests is None else requests * self.output_tokens
+        return None if requests is None else requests * self.counted_tokens
 
 
 def make_job(question: Question) -> Job:
@@ -319,7 +330,7 @@ def make_job(question: Question) -> Job:
     question.check()
     model = model_shape(question.model_parameters, question.active_parameters)
     serving, name, training = question.serving, question.workload, question.is_training
-    output_tokens = serving.output_tokens or OUTPUT_TOKENS
+    output_tokens = 1.0 if model.embeds else serving.output_tokens or OUTPUT_TOKENS
     input_tokens = serving.input_tokens or INPUT_TOKENS
     context = question.context or int(input_tokens + output_tokens)
     if training and question.context is None:
@@ -342,7 +353,7 @@ def make_job(question: Question) -> Job:
     users = serving.concurrency
     if name == "inference" and question.limits.objective == "speed" and not users:
         users = 1.0 if serving.requests_per_second is None else None
-    served = name == "inference" and users != 1
+    served = name == "inference" and users != 1 and not model.embeds
     tokens = {"inference": None, "batch": BATCH_TOKENS}.get(name, FINE_TUNING_TOKENS)
     if name == "pretrain":
         tokens = TOKENS_PER_PARAMETER * model.active_parameters
@@ -350,7 +361,7 @@ def make_job(question: Question) -> Job:
     return Job(
         question=question,
         model=model,
-        precision=question.stored or ("bf16" if training else None),
+        precision=question.stored or ("bf16" if training or model.embeds else None),
         context=context,
         input_tokens=input_tokens,
         output_tokens=output_tokens,
@@ -368,9 +379,11 @@ def assumptions(job: Job) -> str:
     """Describe in one line what the answer assumes beyond the question."""
     parts = []
     if not job.is_training:
-        parts.append(f"{job.input_tokens:,.10g} tokens in and {job.output_tokens:,.10g} out")
+        output = "" if job.model.embeds else f" and {job.output_tokens:,.10g} out"
+        parts.append(f"{job.input_tokens:,.10g} tokens in{output}")
         if (wanted := job.requested_tokens_per_second) is not None:
-            parts.append(f"{wanted:,.10g} tokens/s of output, which costs are divided by")
+            counted = "input" if job.model.embeds else "output"
+            parts.append(f"{wanted:,.10g} tokens/s of {counted}, which costs are divided by")
         if job.min_per_user:
             parts.append(f"at least {job.min_per_user:g} tok/s per user")
         if job.max_first_token:
@@ -378,6 +391,8 @@ def assumptions(job: Job) -> str:
         if job.precision is None:
             bits = "4-bit weights as released" if job.model.released_format else "8-bit weights"
             parts.append(bits)
+    if job.model.embeds:
+        parts.append("embeddings: speed modeled on reading prompts, in 16 bits, never measured")
     if job.has_end:
         parts.append(f"{short(job.tokens or 0)} tokens in {job.days:g} days")
     if job.is_training:

@@ -186,22 +186,24 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         )
     if job.is_training:
         return frame.with_columns(**of_job)
-    wanted, inputs = job.requested_tokens_per_second, job.input_tokens
+    wanted, share = job.requested_tokens_per_second, job.input_share
     blended, blended_high = (  # tokens/s of input and output that costs are divided by
         (rate if wanted is None else pl.min_horizontal(rate, lit(wanted)))
-        * (1 + inputs / job.output_tokens)
+        * (1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens)
         for rate in (low, high)
     )
     per_million = formulas.usd_per_million_tokens(col.usd_per_hour, blended)
     grams = formulas.per_million_tokens(col.grams, blended)
     per_hour = blended * formulas.SECONDS_PER_HOUR / 1e6
     of_tokens = {"work_usd": per_million, "work_grams": grams, "work_per_hour": per_hour}
-    share, prompts = inputs / (inputs + job.output_tokens), col.prompt_share.cast(WideMoney)
+    prompts = col.prompt_share.cast(WideMoney)
     return frame.with_columns(
         usd_per_million_tokens=per_million,
         usd_per_million_tokens_low=formulas.usd_per_million_tokens(col.usd_per_hour, blended_high),
         usd_per_million_input_tokens=formulas.divide(per_million * prompts, lit(share)),
-        usd_per_million_output_tokens=formulas.divide(per_million * (1 - prompts), lit(1 - share)),
+        usd_per_million_output_tokens=formulas.divide(
+            per_million * (1 - prompts), lit(1 - share if share < 1 else None, pl.Float64)
+        ),
         gco2e_per_million_tokens=grams,
         **(of_job if job.has_end else of_tokens),
     )

@@ -47,6 +47,7 @@ def with_serve_command(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         _option("pipeline-parallel-size", col.nodes_needed, col.nodes_needed > 1),
         _option("data-parallel-size", copies, copies > 1),
         pl.when(needs_flag).then(lit("--quantization fp8")),
+        lit("--runner pooling" if job.model.embeds else None, pl.String),
         _option("max-model-len", lit(job.context), lit(True)),
         _option("max-num-seqs", users, lit(True)),
     ]

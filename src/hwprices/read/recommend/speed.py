@@ -419,7 +419,7 @@ def _estimate(host: Host, work: Work, limits: dict[str, float]) -> Estimate | No
     known = (
         (factor, label)
         for network, factor, label in model.measured.get((device.accelerator_id, work.load), [])
-        if same_network(network, work.model)
+        if same_network(network, work.model) and not work.model.embeds
     )
     factor, label = next(known, (1.0, None))
     factor *= model.factors.get((device.family, work.load), 1.0)
