@@ -393,8 +393,8 @@ def test_the_help_of_recommend_has_its_options_in_panels() -> None:
     headings = re.findall(r"^(\w.*):$", text, re.MULTILINE)
     assert headings == [
         "Question",
-        "Serving",
         "Training",
+        "Serving",
         "Prices and budgets",
         "Options",
     ]

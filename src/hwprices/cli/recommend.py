@@ -3,11 +3,11 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import polars as pl
 import typer
@@ -24,120 +24,43 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find.offers import sheet_notes
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media, tokens
-from hwprices.read.recommend.question import Job, Question, make_job
+from hwprices.read.recommend.question import Job, Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import PRIVATE_HOST, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
 
 SHARED = ("root", "version", "json", "csv")
 
-OPTIONS: dict[str, dict[str, tuple[Any, str, str]]] = {
-    "Question": {
-        "active_parameters": (
-            str,
-            "Parameters that compute one token, of a mixture of experts given by its size: 671B"
-            " --active-parameters 37B.",
-            "",
-        ),
-        "workload": (
-            str,
-            "inference (a service, the default), batch (answers until a deadline), lora,"
-            " full_finetune or pretrain.",
-            "",
-        ),
-        "precision": (
-            str,
-            "Number format of the stored weights: bf16, fp8, int8, fp4, int4 (or its other names:"
-            " 4bit, nf4, q4_k_m). A device without that format computes in 16 bits. Without it 8"
-            " bits, or 4 where the model is published in 4; training: bf16.",
-            "",
-        ),
-        "objective": (
-            str,
-            "Rank by cost (per million tokens, or of the training; the default), carbon (the same),"
-            " speed (of one user), throughput (of all users) or hourly (USD an hour).",
-            "",
-        ),
-        "context": (int, "Tokens of a sequence, prompt and answer together.", ""),
-        "max_nodes": (int, "Most machines that share one model.", ""),
-    },
-    "Serving": {
-        "input_tokens": (float, "Tokens of a prompt.", "--input"),
-        "output_tokens": (float, "Tokens of an answer.", "--output"),
-        "concurrency": (
-            float,
-            "Users served together. Without it: as many as a machine holds. Below 8, speeds are"
-            " based on measurements of one user in place of full machines.",
-            "--concurrency --users",
-        ),
-        "requests_per_second": (
-            float,
-            "Requests that arrive in a second: machines are counted for these, and costs per"
-            " million tokens are of their tokens, not of all that the machines could do.",
-            "",
-        ),
-        "min_tokens_per_second": (
-            float,
-            "Tokens/s that each user must get, at least. Without it: 20; for one user any.",
-            "",
-        ),
-        "max_seconds_to_first_token": (
-            float,
-            "Seconds in which an answer must begin on a free machine. Without it: 2; for one user"
-            " any.",
-            "",
-        ),
-    },
-    "Training": {
-        "tokens": (float, "Tokens to train on, or for a batch to generate.", ""),
-        "days": (
-            float,
-            "Deadline, which sets the number of machines. Without it: 30, of a batch 1.",
-            "",
-        ),
-    },
-    "Prices and budgets": {
-        "budget": (
-            list[str],
-            "USD an hour, or for a training all of it: 20; for 730 hours: 600/month; to buy a"
-            " machine: '5000 to buy'. May be repeated.",
-            "",
-        ),
-        "where": (str, "cloud (to rent) or local (to buy); without it both.", ""),
-        "machines": (str, "accelerators (the default), cpus (to rent, without any) or all.", ""),
-        "option": (
-            str,
-            "on_demand (the default), spot, commit_1y, commit_3y, block (a reservation of days) or"
-            " any.",
-            "--option --purchase-option",
-        ),
-    },
-}
-"""Fields of a question, its serving and its limits by panel: type, help, and names of the option
-where they are not the field's."""
-
 
 def _with_question(command: Callable[..., None]) -> Callable[..., None]:
-    """Add OPTIONS to a command, which gets the values that are given as ``asked``."""
+    """Add the options of a question to a command, which gets those that are given as ``asked``."""
+    options = [
+        one
+        for kind in (Question, Serving, Limits)
+        for one in fields(kind)
+        if "help" in one.metadata
+    ]
 
     @wraps(command)
     def run(**values: Any) -> None:
-        names = [name for listed in OPTIONS.values() for name in listed]
-        given = {name: value for name in names if (value := values.pop(name)) is not None}
-        command(**values, asked=given)
+        given = {one.name: values.pop(one.name) for one in options}
+        command(**values, asked={name: value for name, value in given.items() if value is not None})
 
     own = inspect.signature(command)
-    added = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[
-                kind | None, typer.Option(*names.split(), help=text, rich_help_panel=panel)
-            ],
+    added = []
+    for one in options:
+        about = one.metadata
+        kind: Any = about.get("type") or next(iter(get_args(one.type)), one.type)
+        shown = typer.Option(
+            *about.get("flags", "").split(), help=about["help"], rich_help_panel=about["panel"]
         )
-        for panel, options in OPTIONS.items()
-        for name, (kind, text, names) in options.items()
-    ]
+        added.append(
+            inspect.Parameter(
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[kind | None, shown],
+            )
+        )
     kept = [parameter for parameter in own.parameters.values() if parameter.name != "asked"]
     run.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
     return run

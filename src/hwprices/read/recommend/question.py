@@ -49,20 +49,38 @@ OPTIONS: Final = {
 """Name of an option: columns of offers, without the ending _usd_per_hour. The cheapest counts."""
 
 
+def flag(text: str, default: Any = None, **shown: Any) -> Any:
+    """Make a field that is an option of the command line too: ``text`` is its help.
+
+    ``shown``: its panel there (question by default), and its flags and type where they are not
+    those of the field.
+    """
+    return field(default=default, metadata={"panel": "Question", "help": text, **shown})
+
+
+SERVING, TRAINING = {"panel": "Serving"}, {"panel": "Training"}
+
+PRICES = {"panel": "Prices and budgets"}
+
+
 @dataclass(frozen=True)
 class Limits:
     """What an answer must keep to. None: no limit."""
 
-    budget: float | None = None
-    """USD: of the whole job for a training or batch, of one hour for inference."""
+    budget: float | None = flag(
+        "USD an hour, or for a training all of it: 20; for 730 hours: 600/month; to buy a machine:"
+        " '5000 to buy'. May be repeated.",
+        type=list[str],
+        **PRICES,
+    )
     budget_per_month: float | None = None
     """USD for 730 hours of a machine to rent, or for a job that takes less."""
     budget_to_buy: float | None = None
     """USD that a machine may cost to buy."""
-    where: str | None = None
-    """cloud (to rent) or local (to buy); None: both."""
-    machines: str = "accelerators"
-    """Which machines are ranked: one of MACHINES."""
+    where: str | None = flag("cloud (to rent) or local (to buy); without it both.", **PRICES)
+    machines: str = flag(
+        "accelerators (the default), cpus (to rent, without any) or all.", "accelerators", **PRICES
+    )
     words: str = ""
     """Accelerators, clouds and places as ``find`` reads them: "h100 aws europe". Regions for
     governments and community hosts are ranked only where words or region name them."""
@@ -72,10 +90,18 @@ class Limits:
     """Regions, or directions such as us-east."""
     country: str | None = None
     """Countries by code or English name."""
-    option: str = "on_demand"
-    """How rented machines are bought: one of OPTIONS."""
-    objective: str = "cost"
-    """What machines are ranked by: one of OBJECTIVES."""
+    objective: str = flag(
+        "Rank by cost (per million tokens, or of the training; the default), carbon (the same),"
+        " speed (of one user), throughput (of all users) or hourly (USD an hour).",
+        "cost",
+    )
+    option: str = flag(
+        "on_demand (the default), spot, commit_1y, commit_3y, block (a reservation of days) or"
+        " any.",
+        "on_demand",
+        flags="--option --purchase-option",
+        **PRICES,
+    )
     usd_per: Mapping[str, Decimal | str | float] = field(default_factory=lambda: ECB_RATES)
     """Exchange rates of prices to rent, such as {"EUR": "1.08"}; those of machines to buy are in
     Ownership."""
@@ -115,18 +141,26 @@ class Limits:
 class Serving:
     """How a model is served. None: the default."""
 
-    input_tokens: float | None = None
-    """Tokens of a prompt."""
-    output_tokens: float | None = None
-    """Tokens of an answer."""
-    concurrency: float | None = None
-    """Users served together; None: as many as a machine holds."""
-    requests_per_second: float | None = None
-    """Requests that arrive in a second: machines are counted for these."""
-    min_tokens_per_second: float | None = None
-    """Tokens/s that each user must get; None: 20, for one user any."""
-    max_seconds_to_first_token: float | None = None
-    """In which an answer must begin on a free machine; None: 2, for one user any."""
+    input_tokens: float | None = flag("Tokens of a prompt.", flags="--input", **SERVING)
+    output_tokens: float | None = flag("Tokens of an answer.", flags="--output", **SERVING)
+    concurrency: float | None = flag(
+        "Users served together. Without it: as many as a machine holds. Below 8, speeds are based"
+        " on measurements of one user in place of full machines.",
+        flags="--concurrency --users",
+        **SERVING,
+    )
+    requests_per_second: float | None = flag(
+        "Requests that arrive in a second: machines are counted for these, and costs per million"
+        " tokens are of their tokens, not of all that the machines could do.",
+        **SERVING,
+    )
+    min_tokens_per_second: float | None = flag(
+        "Tokens/s that each user must get, at least. Without it: 20; for one user any.", **SERVING
+    )
+    max_seconds_to_first_token: float | None = flag(
+        "Seconds in which an answer must begin on a free machine. Without it: 2; for one user any.",
+        **SERVING,
+    )
 
 
 @dataclass(frozen=True)
@@ -135,20 +169,26 @@ class Question:
 
     model_parameters: float | str
     """A name (llama-3.1-70b, sdxl, whisper), or a number: 70e9, "70B"."""
-    workload: str = "inference"
-    """inference (a service), batch (answers until a deadline), lora, full_finetune or pretrain."""
-    precision: str | None = None
-    """Number format of the stored weights, such as bf16, fp8, int4."""
-    context: int | None = None
-    """Tokens of a sequence, prompt and answer together."""
-    tokens: float | None = None
-    """Tokens to train on, or for a batch to generate."""
-    days: float | None = None
-    """Deadline of a training or batch, which sets the number of machines."""
-    max_nodes: int | None = None
-    """Most machines that share one model."""
-    active_parameters: float | str | None = None
-    """Parameters that compute one token, of a mixture of experts given by its number."""
+    workload: str = flag(
+        "inference (a service, the default), batch (answers until a deadline), lora, full_finetune"
+        " or pretrain.",
+        "inference",
+    )
+    precision: str | None = flag(
+        "Number format of the stored weights: bf16, fp8, int8, fp4, int4 (or its other names: 4bit,"
+        " nf4, q4_k_m). A device without that format computes in 16 bits. Without it 8 bits, or 4"
+        " where the model is published in 4; training and embeddings: bf16."
+    )
+    context: int | None = flag("Tokens of a sequence, prompt and answer together.")
+    tokens: float | None = flag("Tokens to train on, or for a batch to generate.", **TRAINING)
+    days: float | None = flag(
+        "Deadline, which sets the number of machines. Without it: 30, of a batch 1.", **TRAINING
+    )
+    max_nodes: int | None = flag("Most machines that share one model.")
+    active_parameters: str | float | None = flag(
+        "Parameters that compute one token, of a mixture of experts given by its size: 671B"
+        " --active-parameters 37B."
+    )
     serving: Serving = field(default_factory=Serving)
     limits: Limits = field(default_factory=Limits)
 
