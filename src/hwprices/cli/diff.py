@@ -138,7 +138,7 @@ def _unknown_placeholders(rows: pl.DataFrame) -> Iterator[str]:
     count = moved["old_placeholder"].null_count()
     if count:
         yield (
-            f"Dearer or cheaper since a release that is not kept: {counted(count, 'price')}."
+            f"Up or down since a release that is not kept: {counted(count, 'price')}."
             " Whether that was a placeholder before is not known."
         )
 

@@ -25,9 +25,9 @@ from hwprices.read.recommend.question import STORAGE_FORMATS, Job
 from hwprices.read.recommend.speed import (
     COMPUTE_FORMATS,
     Device,
-    Estimate,
     Host,
     Range,
+    Speed,
     Work,
     device,
     divisions,
@@ -137,17 +137,16 @@ def _serve_on_cpu(row: Row, job: Job) -> Row:
     basis = "measured" if label.instance_type == row["machine"] else "modeled"
     name = f"{label.model_id}/{label.software}/{label.instance_type}"
 
-    def estimated(host: Host, work: Work, **limits: float) -> Estimate | None:
+    def estimated(host: Host, work: Work, **limits: float) -> Speed | None:
         model = speed_model()
-        factor = model.factors["cpu", work.load]
-        speed = fastest(host, work, CPU_CONSTANTS, factor=factor, **limits)
-        return None if speed is None else Estimate(speed, basis, model.ranges["cpu"], name)
+        speed = fastest(host, work, CPU_CONSTANTS, factor=model.factors["cpu", work.load], **limits)
+        return speed and replace(speed, basis=basis, range=model.ranges["cpu"], label=name)
 
     return _serve_on(host, row, job, precision, estimated)
 
 
 def _serve_on(
-    host: Host, row: Row, job: Job, precision: str, estimated: Callable[..., Estimate | None]
+    host: Host, row: Row, job: Job, precision: str, estimated: Callable[..., Speed | None]
 ) -> Row:
     """Estimate as many machines as the users, the requests or the deadline need.
 
@@ -163,16 +162,15 @@ def _serve_on(
     stages = result["nodes_needed"]
     latest = job.max_first_token or math.inf
     limits = {"min_per_user": job.min_per_user, "max_first_token": latest}
-    answer = estimated(replace(host, stages=stages), work, **limits)
-    if answer is None:
+    speed = estimated(replace(host, stages=stages), work, **limits)
+    if speed is None:
         return result | {"reason": "too_slow"}
-    speed = answer.speed
     wanted = job.requested_tokens_per_second or 0.0
     if job.tokens is not None and job.days is not None:
         wanted = job.tokens / (job.days * 24 * 3600)
     rate = speed.tokens_per_second * job.counted_tokens / job.output_tokens
     per_user = None if job.model.embeds else speed.tokens_per_second_per_user
-    needed = wanted / (rate * answer.range.p25)
+    needed = wanted / (rate * speed.range.p25)
     copies = max(1, math.ceil((job.users or 0) / speed.users), math.ceil(needed))
     if copies > MOST_COPIES:
         return result | {"reason": "too_many_copies"}
@@ -183,8 +181,8 @@ def _serve_on(
         "seconds_to_first_token": speed.seconds_to_first_token,
         "prompt_share": 1.0 if job.model.embeds else speed.prompt_share,
         "accelerators_per_copy": speed.devices_per_copy,
-        "measurement": answer.label,
-        **_rates(rate * copies, answer.basis, answer.range),
+        "measurement": speed.label,
+        **_rates(rate * copies, speed.basis, speed.range),
     }
 
 

@@ -152,15 +152,6 @@ Load = Literal["few", "full"]
 RANGE = ("p05", "p25", "p75", "p95")
 
 
-class Range(NamedTuple):
-    """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
-
-    p05: float
-    p25: float
-    p75: float
-    p95: float
-
-
 @dataclass(frozen=True)
 class Host:
     """Accelerators of one kind. ``usable_bytes``: of one of them."""
@@ -193,9 +184,24 @@ class Work:
         return "few" if self.users is not None and self.users < FEW_USERS else "full"
 
 
+class Range(NamedTuple):
+    """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
+
+    p05: float
+    p25: float
+    p75: float
+    p95: float
+
+
+EXACT = Range(1.0, 1.0, 1.0, 1.0)
+
+
 @dataclass(frozen=True)
 class Speed:
-    """How fast a machine serves: output tokens/s of all users, of each, and the first token."""
+    """How fast a machine serves: output tokens/s of all users, of each, and the first token.
+
+    An estimate says how it is known (``basis``), its ``range``, and a measurement behind it.
+    """
 
     users: float
     tokens_per_second: float
@@ -203,16 +209,9 @@ class Speed:
     seconds_to_first_token: float
     prompt_share: float  # of the time: reading prompts
     devices_per_copy: int
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A speed, how it is known, the range of its error, and a measurement behind it."""
-
-    speed: Speed
-    basis: str
-    range: Range
-    label: str | None
+    basis: str = "modeled"
+    range: Range = EXACT
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -403,7 +402,7 @@ def same_network(one: ModelShape, other: ModelShape) -> bool:
     return shapes[0] == shapes[1] and abs(one.parameters / other.parameters - 1) < SAME_NETWORK
 
 
-def estimate(host: Host, work: Work, **limits: float) -> Estimate | None:
+def estimate(host: Host, work: Work, **limits: float) -> Speed | None:
     """Estimate a machine's speed; None where it does not serve the work within the limits.
 
     A machine that nobody says how many users it has is filled, or has a few where it is only fast
@@ -411,10 +410,10 @@ def estimate(host: Host, work: Work, **limits: float) -> Estimate | None:
     """
     few = [replace(work, users=FEW_USERS - 1.0)] if work.users is None else []
     found = [_estimate(host, tried, limits) for tried in (work, *few)]
-    return max(filter(None, found), key=lambda one: one.speed.tokens_per_second, default=None)
+    return max(filter(None, found), key=lambda one: one.tokens_per_second, default=None)
 
 
-def _estimate(host: Host, work: Work, limits: dict[str, float]) -> Estimate | None:
+def _estimate(host: Host, work: Work, limits: dict[str, float]) -> Speed | None:
     model, device = speed_model(), host.device
     known = (
         (factor, label)
@@ -425,4 +424,4 @@ def _estimate(host: Host, work: Work, limits: dict[str, float]) -> Estimate | No
     factor *= model.factors.get((device.family, work.load), 1.0)
     result = fastest(host, work, model.constants, factor=factor, **limits)
     basis = "measured" if label else "modeled"
-    return None if result is None else Estimate(result, basis, model.ranges[basis], label)
+    return result and replace(result, basis=basis, range=model.ranges[basis], label=label)
