@@ -308,21 +308,17 @@ def _headline(rented: pl.DataFrame, bought: pl.DataFrame) -> str:
     Empty if none fits.
     """
     for row in (rented if rented.height else bought).head(1).iter_rows(named=True):
-        machine, to_rent = _machine(row), row["where"] == "cloud"
-        verb = f"Buy {machine} for ${money(row['purchase_price_usd'])}:"
-        per_user = row["tokens_per_second_per_user"]
+        verb, per_user = "Run", row["tokens_per_second_per_user"]
         if row["hours"] is not None:
-            run = "" if to_rent else " a run"
-            verb = f"Run it on {machine}:" if to_rent else verb
-            return f"{verb} ${_range(row, 'usd')}{run}, up to {rounded(row['hours'])} h"
-        if row["usd_per_million_tokens"] is not None:
-            price = _range(row, "usd_per_million_tokens")
-            verb = f"Serve it on {machine}:" if to_rent else verb
+            figure = f"${_range(row, 'usd')}, up to {rounded(row['hours'])} h"
+        elif row["usd_per_million_tokens"] is not None:
             at = f" at {rounded(per_user, 2)} tok/s per user" if per_user else ""
-            return f"{verb} ${price} per 1M tokens{at}"
-        if (price := row["usd_per_thousand_samples"]) is not None:
-            verb = f"Run it on {machine}:" if to_rent else verb
-            return f"{verb} ${rounded(price)} for 1,000 samples"
+            verb, figure = "Serve", f"${_range(row, 'usd_per_million_tokens')} per 1M tokens{at}"
+        else:
+            figure = f"${rounded(row['usd_per_thousand_samples'])} for 1,000 samples"
+        if row["where"] == "local":
+            return f"Buy {_machine(row)} for ${money(row['purchase_price_usd'])}: {figure}"
+        return f"{verb} it on {_machine(row)}: {figure}"
     return ""
 
 

@@ -67,7 +67,7 @@ SCHEMA = pl.Schema(
 )
 """Columns that ``with_estimates`` adds; null where the job does not run.
 
-reason: code of why the machine is left out, a key of exclusions.sentences.
+reason: code of why the machine is left out, a key of recommend.SENTENCES.
 """
 
 Row = dict[str, Any]

@@ -147,11 +147,7 @@ def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
         names = ", ".join(sorted(asked.providers)) or "this release"
         return f"No machine type of {names} has an accelerator."
     covered = absence.coverage(dataset)
-    everywhere = ((name, region) for name in covered for region in covered[name].priced)
-    regions = frozenset(everywhere) if asked.regions is None else asked.regions
-    places = {place for place in regions if place[0] in set(machines["provider"])}
-    if not places:
-        return "No provider with such machines has a region there."
+    places = absence.asked_regions(asked, machines, covered)
     return absence.why_not_sold(dataset, machines, places, covered)
 
 
