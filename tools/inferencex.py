@@ -21,7 +21,7 @@ ACCELERATORS = {
 
 MODELS = {
     **{"dsr1": "deepseek-r1", "dsv4": "deepseek-v4-pro", "gptoss120b": "gpt-oss-120b"},
-    **{"llama70b": "llama-3.3-70b", "kimik2.5": "kimi-k2.5"},
+    **{"llama70b": "llama-3.3-70b", "kimik2.5": "kimi-k2.5", "minimaxm3": "minimax-m3"},
     **{"qwen3.5": "qwen3.5-397b-a17b", "glm5": "glm-5"},
 }
 """Model as the rows name it: model of the sheet models."""
