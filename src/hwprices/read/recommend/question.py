@@ -317,19 +317,14 @@ class Job:
 
     question: Question
     model: ModelShape
-    precision: str | None
-    """Stored weights; None: 8 bits as the device computes them, or 4 if released so."""
+    precision: str | None  # stored; None: 8 bits as the device computes them, or 4 if released so
     context: int
     input_tokens: float
     output_tokens: float
-    users: float | None
-    """Together; None: as many as a machine holds."""
-    min_per_user: float
-    """Tokens/s."""
-    max_first_token: float | None
-    """Seconds."""
-    tokens: float | None
-    """To train on or to generate; None for a service."""
+    users: float | None  # together; None: as many as a machine holds
+    min_per_user: float  # tokens/s
+    max_first_token: float | None  # seconds
+    tokens: float | None  # to train on or to generate; None for a service
     days: float | None
     max_nodes: int
 
@@ -370,7 +365,7 @@ def make_job(question: Question) -> Job:
     question.check()
     model = model_shape(question.model_parameters, question.active_parameters)
     serving, name, training = question.serving, question.workload, question.is_training
-    output_tokens = 1.0 if model.embeds else serving.output_tokens or OUTPUT_TOKENS
+    output_tokens = serving.output_tokens or OUTPUT_TOKENS
     input_tokens = serving.input_tokens or INPUT_TOKENS
     context = question.context or int(input_tokens + output_tokens)
     if training and question.context is None:
@@ -384,6 +379,11 @@ def make_job(question: Question) -> Job:
                 " prompt",
                 "Give a longer context, or leave it out.",
             )
+    if model.embeds and not training:  # the answer is one vector, which takes the time of a token
+        if serving.output_tokens:
+            raise HwpricesError(f"{model.name} makes embeddings, not text", "Leave the output out.")
+        input_tokens, output_tokens = float(question.context or input_tokens), 1.0
+        context = int(input_tokens)
     limit = model.context_limit
     if limit is not None and context > limit:
         raise HwpricesError(
