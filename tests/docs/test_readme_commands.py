@@ -42,6 +42,7 @@ NOT_RUN = {
     "hwprices admin serve": "runs until Ctrl-C: tests/flows starts its parts",
     "hwprices bill": "needs a bill: tests/read/bill has some",
     "hwprices mcp": "answers until it is stopped: tests/agents asks it",
+    "hwprices admin mcp": "the same",
     "hwprices admin worker": "runs until Ctrl-C: tests/flows/test_worker.py has one",
     "hwprices admin sheets": "tests/providers checks the sheets",
     "--root s3://": "needs a bucket: tests/publish has one",
