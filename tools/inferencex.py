@@ -79,7 +79,7 @@ def serving_speeds(rows: list[dict[str, object]], today: date) -> pl.DataFrame:
 
 
 def main(file: str) -> None:
-    """Print the rows of a file, and how many it has in all."""
+    """Print the rows of a file, and count all that it has."""
     rows = json.loads(Path(file).read_text(encoding="utf-8"))
     speeds = serving_speeds(rows, datetime.now(UTC).date())
     sys.stdout.write(speeds.write_csv())

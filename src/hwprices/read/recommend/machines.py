@@ -132,7 +132,7 @@ def _in_place(asked: Search | None) -> list[pl.Expr]:
 
 
 def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
-    """Explain why there is no machine to rent in the requested places.
+    """Explain why nothing is for rent in the requested places.
 
     None where no place is requested, and where a machine is sold there.
     """
