@@ -77,7 +77,7 @@ check-clients: $(VENV)/.synced  ## ask SkyPilot, in an environment of its own, w
 docs: $(VENV)/.synced  ## write the generated pages, and build the documentation site into site/
 	@for tool in $(GENERATORS) $(REFERENCES); do $(BIN)/python -m tools.$$tool || exit 1; done
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet  # the variable hides an advertisement
-	@$(BIN)/hwprices report --root $(if $(wildcard data/latest.json),data,data/demo) --out site/report
+	@$(BIN)/hwprices export report --root $(if $(wildcard data/latest.json),data,data/demo) --out site/report
 
 bench: $(VENV)/.synced  ## performance: every script of bench/ at full size, and one table
 	@$(BIN)/python -m bench

@@ -312,7 +312,7 @@ QUESTIONS = [
     ask(
         "An embedding model?",
         "recommend bge-m3",
-        "Speeds are modeled from measurements, and there are none of embedding models.",
+        "It only reads, modeled as the reading of prompts: tokens are of input.",
     ),
     ask(
         "10 requests a second of 2,000 tokens in and 300 out, in the US?",

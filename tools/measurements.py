@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.recommend.devices import device
 from hwprices.read.recommend.machines import USABLE, USABLE_UNIFIED
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.speed import Host, Work
+from hwprices.read.recommend.speed import Host, Work, device
 from hwprices.specs import sheets
 
 OLDEST_ROUND = 4000

@@ -14,8 +14,8 @@ import polars as pl
 
 from hwprices.formulas import language_model
 from hwprices.formulas.training import EXPERTS_SHARE
-from hwprices.read.recommend.devices import Device, device
 from hwprices.read.recommend.model_shape import model_shape
+from hwprices.read.recommend.speed import Device, device
 from hwprices.specs import sheets
 
 FEWEST = 3

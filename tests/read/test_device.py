@@ -125,7 +125,7 @@ def test_private_people_ask_less_and_are_not_the_cheapest(release: Release) -> N
     console = Console(file=io.StringIO(), width=200)
     console.print(render_device(device(alone, "nvidia-h100-sxm5-80gb")))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    (line,) = [line for line in lines if "USD/h private" in line]
+    (line,) = [line for line in lines if "USD/h community hosts" in line]
     assert "runpod/community" in line
 
 

@@ -843,7 +843,7 @@ def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> Non
     ("place", "reason"),
     [
         (("germany",), "Not in this release: it has no prices of aws eu-central-1."),
-        (("aws", "netherlands"), "No provider with such machines has a region"),
+        (("aws", "netherlands"), "None of these machines' providers has a region"),
         (("Google Cloud",), None),
     ],
 )

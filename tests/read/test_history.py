@@ -412,7 +412,7 @@ def test_diff_says_what_it_cannot_know_of_a_release_that_is_not_kept(with_placeh
     rows = hwprices.open(copy).diff()
     assert set(rows["old_placeholder"]) == {None}
     assert rows.filter(instance_type="is-token")["change"].item() == "placeholder"
-    assert "Dearer or cheaper since a release that is not kept: 2 prices." in drawn(rows)
+    assert "Up or down since a release that is not kept: 2 prices." in drawn(rows)
 
 
 def test_diff_names_the_damaged_file_of_the_earlier_release(with_placeholders, tmp_path):

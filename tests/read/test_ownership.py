@@ -251,7 +251,7 @@ def test_the_price_of_a_machine_has_its_year(release: Release) -> None:
     console = Console(file=io.StringIO(), width=200)
     console.print(render_recommendation(bought))
     text = console.file.getvalue()  # type: ignore[attr-defined]
-    (line,) = [line for line in text.splitlines() if "dgx-h100" in line]
+    (line,) = [line for line in text.splitlines() if line.startswith("1  dgx-h100")]
     assert line.split()[3:5] == ["269,000", "2023"]
 
 

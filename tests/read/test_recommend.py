@@ -20,10 +20,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
-from hwprices.read.recommend.exclusions import SENTENCES
-from hwprices.read.recommend.job import make_job
-from hwprices.read.recommend.question import Limits, Question, Serving
-from hwprices.read.recommend.recommend import OUTPUT, recommend, with_model
+from hwprices.read.recommend.question import Limits, Question, Serving, make_job
+from hwprices.read.recommend.recommend import OUTPUT, SENTENCES, recommend, with_model
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
 
@@ -436,7 +434,7 @@ def test_the_best_commitment_is_named(release: Release) -> None:
     assert (a3["machine"], a3["purchase_option"]) == ("a3-highgpu-8g", "best_1y")
     assert (a3["best_1y_option"], a3["best_3y_option"]) == ("committed_use_1y", None)
     text = drawn(frame)
-    assert "61.38 committed use 1y" in text
+    assert "a3-highgpu-8g at gcp/us-central1, committed use 1y" in text
     assert "best 1y" not in text
     assert recommend("7B", "lora", dataset=own, where="local")["best_1y_option"].count() == 0
 
@@ -448,7 +446,7 @@ def test_a_narrow_terminal_keeps_what_machines_are_ranked_by(release: Release) -
     console.print(render_recommendation(frame, top=2))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     headings = next(line.split() for line in lines if line.startswith("   machine"))
-    assert headings == ["machine", "where", "$/1M", "tokens", "basis"], headings
+    assert headings == ["machine", "GPUs", "$/GPU", "tokens", "basis"], headings
 
 
 def test_the_first_sentence_and_three_options_fit_80_columns(release: Release) -> None:
@@ -464,7 +462,9 @@ def test_the_first_sentence_and_three_options_fit_80_columns(release: Release) -
     first, _, rest = " ".join(text.split()).partition(" Assumed: ")
     assert first.endswith(" tok/s per user; left out: 1 priced in EUR (--usd-per EUR=…).")
     options = rest.partition(" To rent ")[0]
-    assert "tok/s machine USD/h $/1M tokens per user basis cheapest" in options
+    assert "$/1M tok/s machine USD/h tokens per user basis cheapest" in options
+    columns = next(line.split() for line in text.splitlines() if line.startswith("   machine  "))
+    assert columns[1:] == ["GPUs", "USD/h", "$/GPU", "tokens", "tok/s", "input", "basis"]
     assert len(re.findall("measured|modeled", options)) == 3
     assert "hidden" not in options
 
@@ -552,7 +552,7 @@ def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> Non
     assert "1,000 samples are 6.6 hours of speech" in p5["assumed"]
     l4 = frame.filter(machine="g6.xlarge")
     assert l4["basis"].item() == "reference"
-    assert "measured, untuned software" in drawn(l4)
+    assert "measured, untuned" in drawn(l4)
 
 
 @pytest.mark.parametrize(
@@ -685,7 +685,7 @@ def test_samples_have_a_rent_also_where_only_machines_to_buy_are_asked(release: 
 def test_never_is_only_where_the_electricity_costs_more_than_renting(release: Release) -> None:
     """10.2 kW × 1.56 × 4 USD are 63.65 USD/h, more than renting; 0.13 are 2.07."""
     frame = recommend("llama-2-70b", dataset=release, where="local")
-    assert "9,397 h" in drawn(frame)
+    assert "9,400 h" in drawn(frame)
     dear = Ownership(usd_per_kwh=4)
     frame = recommend("llama-2-70b", dataset=release, where="local", ownership=dear)
     assert frame["payback_hours"].null_count() == frame.height
@@ -850,7 +850,7 @@ def test_why_no_machine_fits_is_counted_with_the_nearest_of_each_reason(release:
 def test_prices_of_an_hour_are_headed_so(release: Release) -> None:
     of_gcp = Limits(provider="gcp", where="cloud")
     lines = drawn(recommend("llama-3.1-8b", "lora", dataset=release, limits=of_gcp)).splitlines()
-    assert "spot/h" in lines[3]
+    assert "spot/h" in lines[4]
 
 
 def test_how_many_machines_the_price_to_buy_is_for_is_shown(release: Release) -> None:
@@ -860,14 +860,13 @@ def test_how_many_machines_the_price_to_buy_is_for_is_shown(release: Release) ->
     dgx = frame.filter(machine="dgx-h100").row(0, named=True)
     assert dgx["nodes"] > 1
     assert dgx["purchase_price_usd"] == dgx["nodes"] * 269_000
-    (line,) = [line for line in drawn(frame).splitlines() if "dgx-h100" in line]
-    assert line.split()[2] == str(dgx["nodes"])
+    assert drawn(frame).count(f"{dgx['nodes']} × dgx-h100") == 2
 
 
 def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
     lines = drawn(recommend("70B", dataset=release)).splitlines()
     assert lines[0].startswith("Serve it on ct6e-standard-4t at gcp/us-central1: ")
-    assert re.search(r"\$[0-9.]+-[0-9.]+ per 1M tokens at 20 tok/s per user", lines[0])
+    assert re.search(r"\$0\.\d\d–0\.\d\d per 1M tokens at 20 tok/s per user", lines[0])
     assert lines[1].startswith("Assumed: 1,024 tokens in and 256 out")
     assert "machines fit" in lines[2]
     assert any(line.startswith("To buy") for line in lines)
@@ -945,3 +944,24 @@ def test_machines_are_compared_by_how_they_serve_a_model(release: Release) -> No
     assert p5["does_not_serve"] is None
     assert g6["tokens_per_second"] is None
     assert g6["does_not_serve"].startswith("needs 66")
+
+
+def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
+    """8 H100 at 55.04 USD/h read a text of 1,024 tokens with 2 × 6.98 × 10^9 operations each."""
+    frame = recommend("intfloat/e5-mistral-7b-instruct", dataset=release)
+    p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
+    flops = 2 * 6.98e9 + 4 * 4096 * 32 * 512
+    assert 0.4 < p5["tokens_per_second"] * flops / (8 * 989.4e12) < 0.7
+    expected = 55.04 / (p5["tokens_per_second_low"] * 3600 / 1e6)
+    assert float(p5["usd_per_million_tokens"]) == pytest.approx(expected, rel=1e-6)
+    assert p5["usd_per_million_input_tokens"] == p5["usd_per_million_tokens"]
+    assert p5["usd_per_million_output_tokens"] is None
+    assert p5["tokens_per_second_per_user"] is None
+    assert (p5["basis"], p5["precision"]) == ("modeled", "bf16")
+    assert "--runner pooling" in p5["serve_command"]
+    assert "never measured" in p5["assumed"]
+    job = make_job(Question("bge-m3", context=8192))
+    assert (job.input_tokens, job.output_tokens, job.context) == (8192, 1, 8192)
+    with pytest.raises(HwpricesError, match="makes embeddings, not text"):
+        make_job(Question("bge-m3", serving=Serving(output_tokens=5)))
+    assert re.match(r"Serve it on [^:]+: \$[\d.–]+ per 1M tokens\.", drawn(frame))

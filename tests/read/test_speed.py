@@ -9,9 +9,8 @@ from tools.measurements import hosts
 
 import hwprices
 from hwprices.read.recommend.estimates import usual_precision
-from hwprices.read.recommend.job import make_job
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.question import Limits, Question, Serving
+from hwprices.read.recommend.question import Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.recommend.speed import (
     FEW_USERS,
@@ -58,7 +57,7 @@ def test_a_published_figure_is_within_the_outer_range(
     assert answer is not None
     assert answer.basis == "measured"
     assert answer.label is not None
-    rate = answer.speed.tokens_per_second
+    rate = answer.tokens_per_second
     assert rate * answer.range.p05 < published < rate * answer.range.p95
 
 
@@ -82,7 +81,7 @@ def test_more_users_get_more_tokens_in_total_and_fewer_each() -> None:
         work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256, users=users)
         answer = estimate(host("nvidia-h100-sxm5-80gb", 1), work)
         assert answer is not None
-        speeds.append(answer.speed)
+        speeds.append(answer)
     totals = [speed.tokens_per_second for speed in speeds]
     each = [speed.tokens_per_second_per_user for speed in speeds]
     assert totals == sorted(totals)
@@ -94,12 +93,12 @@ def test_a_machine_is_filled_as_far_as_each_user_gets_the_speed() -> None:
     work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256)
     answer = estimate(h100, work, min_per_user=50)
     assert answer is not None
-    users = answer.speed.users
+    users = answer.users
     assert users > FEW_USERS
-    assert answer.speed.tokens_per_second_per_user >= 50
+    assert answer.tokens_per_second_per_user >= 50
     more = estimate(h100, Work(work.model, "fp8", 1024, 256, users=users + 1))
     assert more is not None
-    assert more.speed.tokens_per_second_per_user < 50
+    assert more.tokens_per_second_per_user < 50
 
 
 def test_a_slow_card_serves_a_few_users() -> None:
@@ -107,7 +106,7 @@ def test_a_slow_card_serves_a_few_users() -> None:
     work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256)
     answer = estimate(host("nvidia-l4", 1), work, min_per_user=20)
     assert answer is not None
-    assert 1 < answer.speed.users < FEW_USERS
+    assert 1 < answer.users < FEW_USERS
 
 
 def test_twins_are_equally_fast() -> None:
@@ -121,7 +120,7 @@ def test_twins_are_equally_fast() -> None:
             work = Work(model, "fp8", 1024, 256)
             answer = estimate(host(accelerator, 8), work)
             assert answer is not None
-            rates.append(answer.speed.tokens_per_second)
+            rates.append(answer.tokens_per_second)
     assert rates[:3] == pytest.approx(rates[3:], rel=0.05)
 
 
@@ -222,13 +221,14 @@ def test_regions_for_governments_are_recommended_when_asked_for(release: Release
 
 
 def test_offers_in_another_currency_are_counted_or_converted(sample: hwprices.Dataset) -> None:
-    left = recommend("llama-3.1-8b", dataset=sample, where="cloud")
+    """By default at a dated rate of the ECB, which the answer names."""
+    limits = Limits(where="cloud", usd_per={})
+    left = recommend("llama-3.1-8b", dataset=sample, limits=limits)
     in_euro = left.filter(excluded_reason="other_currency")
     assert in_euro.height
     assert f"left out: {in_euro.height} priced in EUR (--usd-per EUR=…)" in left["assumed"][0]
-    limits = Limits(where="cloud", usd_per={"EUR": "1.16"})
-    converted = recommend("llama-3.1-8b", dataset=sample, limits=limits)
-    assert "left out" not in converted["assumed"][0]
+    converted = recommend("llama-3.1-8b", dataset=sample, where="cloud")
+    assert converted["assumed"][0].endswith("; EUR at 1.1225 USD (ECB, 2026-10-02)")
     assert "scaleway" in set(converted.drop_nulls("rank")["provider"])
 
 

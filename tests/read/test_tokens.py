@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from hwprices.read.recommend.job import make_job
-from hwprices.read.recommend.question import Question, Serving
+from hwprices.read.recommend.question import Question, Serving, make_job
 from hwprices.read.recommend.tokens import TokenPrice, crossing, token_prices
 
 AFTER, BEFORE = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 10, 1, tzinfo=UTC)

@@ -29,13 +29,12 @@ from hwprices.errors import HwpricesError
 
 SECTIONS = {
     "Find and compare": {
-        "show": "Summarize a release, list releases or coverage.",
+        "show": "Summarize a release; show diff, releases, coverage.",
         "find": "Find offers by words or options.",
         "price": "Show what a machine type has and costs.",
         "compare": "Compare machine types side by side.",
         "device": "Describe an accelerator, CPU or machine.",
         "history": "Show what a machine type or accelerator cost, and when.",
-        "diff": "Show how the prices of two releases differ.",
     },
     "Decide": {
         "recommend": "Rank machines for a model, to rent and to buy.",
@@ -44,14 +43,11 @@ SECTIONS = {
     },
     "Prove": {
         "explain": "Trace a price back to the vendor's line.",
-        "cite": "Cite a price in one line, with SKU, page and release.",
-        "recheck": "Check whether cited prices still hold.",
+        "cite": "Cite a price in one line; cite recheck checks citations.",
     },
     "Use elsewhere": {
         "query": "Ask the dataset in SQL.",
-        "export": "Write tables as CSV, JSON, Parquet, Excel or DuckDB.",
-        "report": "Write a release as pages for a browser.",
-        "mcp": "Answer agents: a server of the Model Context Protocol.",
+        "export": "Write tables to files; export report writes pages.",
     },
     "Run it yourself": {
         "admin": "Collect, publish, schedule and check a dataset of your own.",
@@ -72,18 +68,24 @@ ADMIN = {
     "serve": "Run the pipeline by its schedules, until Ctrl-C.",
     "deploy": "Make the schedules on your own Prefect server.",
     "worker": "Run the scheduled flows of your own Prefect server.",
+    "mcp": "Answer agents: a server of the Model Context Protocol.",
 }
 """The commands of ``hwprices admin``. They can be called without that word too."""
 
-SHOWN = {
-    "releases": "List the releases of a dataset, newest last.",
-    "coverage": "State which regions have prices, and how old they are.",
+SECOND_WORDS = {
+    "show": {
+        "diff": "Show how the prices of two releases differ.",
+        "releases": "List the releases of a dataset, newest last.",
+        "coverage": "State which regions have prices, and how old they are.",
+    },
+    "cite": {"recheck": "Check whether cited prices still hold."},
+    "export": {"report": "Write a release as pages for a browser."},
 }
-"""What ``hwprices show`` shows besides a release."""
+"""Commands that are called by two words; the second one is enough."""
 
 COMMANDS = {
     name: text
-    for group in (*SECTIONS.values(), SHOWN, ADMIN)
+    for group in (*SECTIONS.values(), *SECOND_WORDS.values(), ADMIN)
     for name, text in group.items()
     if name != "admin"
 }
@@ -102,12 +104,12 @@ class Commands(TyperGroup):
     """Commands of the files in this folder, listed in sections."""
 
     sections: ClassVar[dict[str, dict[str, str]]] = SECTIONS
-    second_words: ClassVar[dict[str, str]] = SHOWN
+    second_words: ClassVar[dict[str, dict[str, str]]] = SECOND_WORDS
     unlisted: ClassVar[dict[str, str]] = ADMIN
 
     def list_commands(self, ctx: Any) -> list[str]:
         """List the names of the commands, for completion and the reference."""
-        listed = (*self.sections.values(), self.second_words)
+        listed = (*self.sections.values(), *self.second_words.values())
         return [name for section in listed for name in section]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -131,10 +133,10 @@ class Commands(TyperGroup):
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of a call; ``show releases`` and ``show coverage`` are two words."""
-        if args[0] == "show" and len(args) > 1 and args[1] in self.second_words:
+        """Find the command of a call; ``show releases`` and some others are two words."""
+        if len(args) > 1 and args[1] in self.second_words.get(args[0], ()):
             name, command, rest = super().resolve_command(ctx, args[1:])
-            return f"show {name}", command, rest
+            return f"{args[0]} {name}", command, rest
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -151,7 +153,7 @@ class Admin(Commands):
     """The commands of those who run the pipeline."""
 
     sections: ClassVar[dict[str, dict[str, str]]] = {"Commands": ADMIN}
-    second_words: ClassVar[dict[str, str]] = {}
+    second_words: ClassVar[dict[str, dict[str, str]]] = {}
     unlisted: ClassVar[dict[str, str]] = {}
 
 

@@ -140,7 +140,7 @@ def _costs(row: Row) -> list[tuple[str, str]]:
         ("USD/h", rent("on_demand_usd_per_hour", "on_demand_offer")),
         ("USD/h spot", rent("spot_usd_per_hour", "spot_offer")),
         ("USD/h cheapest", rent("cheapest_usd_per_hour", "cheapest_offer")),
-        ("USD/h private", rent("private_host_usd_per_hour", "private_host_offer")),
+        (f"USD/h {PRIVATE}", rent("private_host_usd_per_hour", "private_host_offer")),
         ("USD/h as a part", money(row["part_usd_per_hour"])),
         ("USD/year", rent("usd_per_year", "usd_per_year_basis")),
         ("prices of", str(row["prices_observed"] or "")),

@@ -1,4 +1,4 @@
-"""The command ``hwprices diff``: how the prices of two releases differ."""
+"""The command ``hwprices show diff``: how the prices of two releases differ."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
@@ -48,9 +48,9 @@ def diff(
 
     Example:
 
-        hwprices diff
+        hwprices show diff
 
-        hwprices diff 2026-10-01 --provider aws --os linux --csv
+        hwprices show diff 2026-10-01 --provider aws --os linux --csv
     """
     dataset = open_dataset(newer)
     rows = dataset.diff(older or None, **options)
@@ -88,7 +88,7 @@ NOTES = {
 """The same in a word, for the lines of a table; the amounts say more expensive and cheaper."""
 MAX_REASON = 20
 """Characters of a reason in the place of an amount."""
-HEADINGS = ["machine", "region", "how", "before", "now", "change", "note", "cloud"]
+HEADINGS = ["machine", "region", "option", "before", "now", "change", "note", "cloud"]
 
 
 def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> RenderableType:
@@ -108,7 +108,7 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Renderabl
             HEADINGS,
             [_cells(row) for row in shown.iter_rows(named=True)],
             right=["before", "now", "change"],
-            wrap=["how"],
+            wrap=["option"],
             least=["cloud", "region"],
             caption="\n".join(rest(rows.height, limit, "prices")),
         ),
@@ -138,7 +138,7 @@ def _unknown_placeholders(rows: pl.DataFrame) -> Iterator[str]:
     count = moved["old_placeholder"].null_count()
     if count:
         yield (
-            f"Dearer or cheaper since a release that is not kept: {counted(count, 'price')}."
+            f"Up or down since a release that is not kept: {counted(count, 'price')}."
             " Whether that was a placeholder before is not known."
         )
 

@@ -89,7 +89,7 @@ def explain(
     print_frame(parts, lambda _: render_explanation(explanation, raw=raw))
 
 
-PRICE_HEADINGS = ["price_id", "where", "system", "how", "per hour", "flags"]
+PRICE_HEADINGS = ["price_id", "where", "system", "option", "per hour", "flags"]
 
 
 def render_prices(prices: pl.DataFrame, top: int) -> Table:
@@ -179,8 +179,8 @@ def _components(components: pl.DataFrame) -> Table:
         ]
         for row in components.sort("component").iter_rows(named=True)
     ]
-    headings = ["part", "quantity", "× each", "= per hour", "how", "SKU"]
-    return table(headings, rows, title="", right=headings[1:4], least=["SKU", "how"])
+    headings = ["part", "quantity", "× each", "= per hour", "option", "SKU"]
+    return table(headings, rows, title="", right=headings[1:4], least=["SKU", "option"])
 
 
 def _terms(price: dict[str, Any]) -> str:

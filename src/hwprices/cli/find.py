@@ -83,7 +83,7 @@ def find(
     )
 
 
-FIRST_HEADINGS = ["GPUs", "machine", "cloud", "how", "region", "vCPU", "GiB"]
+FIRST_HEADINGS = ["GPUs", "machine", "cloud", "option", "region", "vCPU", "GiB"]
 LEAST_OF_OFFER = ["GiB", "vCPU", "rule", "list", "region"]
 """Headings left out in a narrow terminal, unless the offers are sorted by one of them."""
 
@@ -219,7 +219,7 @@ def _offer(row: Mapping[str, Any], sorted_by: str) -> dict[str, str]:
         "machine": row["instance_type"],
         "cloud": row["provider"],
         "region": row["zone"] or row["region"],
-        "how": purchase(row) if os_name == "linux" else f"{purchase(row)}, {os_name}",
+        "option": purchase(row) if os_name == "linux" else f"{purchase(row)}, {os_name}",
         "vCPU": number(row["vcpus"]),
         "GiB": number(row["memory_gib"]),
         "rule": row.get("overlay") or "",

@@ -1,4 +1,4 @@
-"""The command ``hwprices mcp``: the tools of agents. It needs the extra ``hwprices[mcp]``."""
+"""The command ``hwprices admin mcp``: the tools of agents. It needs the extra ``hwprices[mcp]``."""
 
 import sys
 from typing import Annotated
@@ -47,9 +47,9 @@ def mcp(
 
     Example:
 
-        hwprices mcp --print-config claude
+        hwprices admin mcp --print-config claude
 
-        hwprices mcp --root sample
+        hwprices admin mcp --root sample
     """
     from hwprices.read.agents import clients
 

@@ -233,14 +233,14 @@ def _price_ranges(known: pl.DataFrame, limit: int | None, per: str) -> Table:
                 "upfront": amount(row, "upfront") if row["upfront"] else "",
                 "saving": f"{row['saving']:.0%}" if row["saving"] and group != GROUPS[0] else "",
                 PAYS_FROM: pays_from(row[BREAK_EVEN]),
-                "how": _how(row, group),
+                "option": _how(row, group),
                 "cheapest in": row["region"],
                 "regions": str(row["regions"]),
                 "note": "; ".join(filter(None, [*remarks, _moves(row), _stale(row)])),
             }
         )
         before = group
-    seldom = ("up to", "upfront", "saving", PAYS_FROM, "how", "note")
+    seldom = ("up to", "upfront", "saving", PAYS_FROM, "option", "note")
     headings = [h for h in rows[0] if h not in seldom or any(row[h] for row in rows)]
     captions = [PAYS_FROM_CAPTION] if PAYS_FROM in headings else []
     if len(ranges) > len(shown):

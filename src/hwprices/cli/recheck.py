@@ -54,7 +54,7 @@ def recheck(
 
     Example:
 
-        hwprices recheck citations.txt
+        hwprices cite recheck citations.txt
     """
     from hwprices.hidden_characters import escaped
     from hwprices.read.recheck import EXIT_STATUS

@@ -5,8 +5,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import polars as pl
 import typer
@@ -15,129 +16,51 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
-from hwprices.cli.tables import money, number, place, table
+from hwprices.cli.tables import money, number, place, rounded, table
 from hwprices.cli.tco import NEVER, in_its_life, year
 from hwprices.errors import HwpricesError, install_command
-from hwprices.read.currency import parse_rates
+from hwprices.read.currency import ECB_RATES, parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find.offers import sheet_notes
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media, tokens
-from hwprices.read.recommend.exclusions import PRIVATE_HOST, other_currencies
-from hwprices.read.recommend.job import Job, make_job
-from hwprices.read.recommend.question import Limits, Question, Serving
+from hwprices.read.recommend.question import Job, Limits, Question, Serving, make_job
+from hwprices.read.recommend.recommend import PRIVATE_HOST, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
 
 SHARED = ("root", "version", "json", "csv")
 
-OPTIONS: dict[str, dict[str, tuple[Any, str, str]]] = {
-    "Question": {
-        "active_parameters": (
-            str,
-            "Parameters that compute one token, of a mixture of experts given by its size: 671B"
-            " --active-parameters 37B.",
-            "",
-        ),
-        "workload": (
-            str,
-            "inference (a service, the default), batch (answers until a deadline), lora,"
-            " full_finetune or pretrain.",
-            "",
-        ),
-        "precision": (
-            str,
-            "Number format of the stored weights: bf16, fp8, int8, fp4, int4 (or its other names:"
-            " 4bit, nf4, q4_k_m). A device without that format computes in 16 bits. Without it 8"
-            " bits, or 4 where the model is published in 4; training: bf16.",
-            "",
-        ),
-        "objective": (
-            str,
-            "Rank by cost (per million tokens, or of the training; the default), carbon (the same),"
-            " speed (of one user), throughput (of all users) or hourly (USD an hour).",
-            "",
-        ),
-        "context": (int, "Tokens of a sequence, prompt and answer together.", ""),
-        "max_nodes": (int, "Most machines that share one model.", ""),
-    },
-    "Serving": {
-        "input_tokens": (float, "Tokens of a prompt.", "--input"),
-        "output_tokens": (float, "Tokens of an answer.", "--output"),
-        "concurrency": (
-            float,
-            "Users served together. Without it: as many as a machine holds. Below 8, speeds are"
-            " based on measurements of one user in place of full machines.",
-            "--concurrency --users",
-        ),
-        "requests_per_second": (
-            float,
-            "Requests that arrive in a second: machines are counted for these, and costs per"
-            " million tokens are of their tokens, not of all that the machines could do.",
-            "",
-        ),
-        "min_tokens_per_second": (
-            float,
-            "Tokens/s that each user must get, at least. Without it: 20; for one user any.",
-            "",
-        ),
-        "max_seconds_to_first_token": (
-            float,
-            "Seconds in which an answer must begin on a free machine. Without it: 2; for one user"
-            " any.",
-            "",
-        ),
-    },
-    "Training": {
-        "tokens": (float, "Tokens to train on, or for a batch to generate.", ""),
-        "days": (
-            float,
-            "Deadline, which sets the number of machines. Without it: 30, of a batch 1.",
-            "",
-        ),
-    },
-    "Prices and budgets": {
-        "budget": (
-            list[str],
-            "USD an hour, or for a training all of it: 20; for 730 hours: 600/month; to buy a"
-            " machine: '5000 to buy'. May be repeated.",
-            "",
-        ),
-        "where": (str, "cloud (to rent) or local (to buy); without it both.", ""),
-        "machines": (str, "accelerators (the default), cpus (to rent, without any) or all.", ""),
-        "option": (
-            str,
-            "on_demand (the default), spot, commit_1y, commit_3y, block (a reservation of days) or"
-            " any.",
-            "--option --purchase-option",
-        ),
-    },
-}
-"""Fields of a question, its serving and its limits by panel: type, help, and names of the option
-where they are not the field's."""
-
 
 def _with_question(command: Callable[..., None]) -> Callable[..., None]:
-    """Add OPTIONS to a command, which gets the values that are given as ``asked``."""
+    """Add the options of a question to a command, which gets those that are given as ``asked``."""
+    options = [
+        one
+        for kind in (Question, Serving, Limits)
+        for one in fields(kind)
+        if "help" in one.metadata
+    ]
 
     @wraps(command)
     def run(**values: Any) -> None:
-        names = [name for listed in OPTIONS.values() for name in listed]
-        given = {name: value for name in names if (value := values.pop(name)) is not None}
-        command(**values, asked=given)
+        given = {one.name: values.pop(one.name) for one in options}
+        command(**values, asked={name: value for name, value in given.items() if value is not None})
 
     own = inspect.signature(command)
-    added = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[
-                kind | None, typer.Option(*names.split(), help=text, rich_help_panel=panel)
-            ],
+    added = []
+    for one in options:
+        about = one.metadata
+        kind: Any = about.get("type") or next(iter(get_args(one.type)), one.type)
+        shown = typer.Option(
+            *about.get("flags", "").split(), help=about["help"], rich_help_panel=about["panel"]
         )
-        for panel, options in OPTIONS.items()
-        for name, (kind, text, names) in options.items()
-    ]
+        added.append(
+            inspect.Parameter(
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[kind | None, shown],
+            )
+        )
     kept = [parameter for parameter in own.parameters.values() if parameter.name != "asked"]
     run.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
     return run
@@ -221,14 +144,9 @@ def recommend(
         hwprices recommend sdxl
     """
     rates = dict(parse_rates(usd_per))
-    asked |= {"usd_per": rates, "overlays": filters.load_overlays(overlays)}
+    asked |= {"usd_per": {**ECB_RATES, **rates}, "overlays": filters.load_overlays(overlays)}
     asked |= {"words": " ".join(words or []), **_budgets(asked.get("budget") or [])}
-    question = Question(
-        model,
-        serving=Serving(**_fields(Serving, asked)),
-        limits=Limits(**_fields(Limits, asked)),
-        **_fields(Question, asked),
-    )
+    question = Question.of(model, **asked)
     dataset = open_dataset()
     frame = dataset.recommend(question, ownership=Ownership(usd_per=rates))
     shown = top or SHOWN
@@ -244,11 +162,6 @@ def recommend(
         ),
         notes=notes,
     )
-
-
-def _fields(kind: type, values: dict[str, Any]) -> dict[str, Any]:
-    """Keep the values that are fields of a dataclass."""
-    return {field.name: values[field.name] for field in fields(kind) if field.name in values}
 
 
 BUDGETS = {"": "budget", "/month": "budget_per_month", "tobuy": "budget_to_buy"}
@@ -283,15 +196,17 @@ class Beside:
 
 
 def _beside(dataset: Dataset, question: Question) -> Beside | None:
-    """Rank machines for one user; None if the question is not about serving a model."""
+    """Rank machines for one user; None if the question is not about generating text."""
     if question.workload != "inference" or media.benchmark(question):
+        return None
+    if (job := make_job(question)).model.embeds:
         return None
     one = replace(
         question.serving, concurrency=1, requests_per_second=None, min_tokens_per_second=None
     )
     limits = replace(question.limits, objective="speed", where="cloud")
     alone = dataset.recommend(replace(question, serving=one, limits=limits))
-    return Beside(alone, make_job(question))
+    return Beside(alone, job)
 
 
 @dataclass(frozen=True)
@@ -304,20 +219,20 @@ class Figure:
 
 
 FIGURES = [
-    Figure("$/1M tokens", "usd_per_million_tokens", money),
-    Figure("input", "usd_per_million_input_tokens", money),
-    Figure("output", "usd_per_million_output_tokens", money),
-    Figure("USD/1000", "usd_per_thousand_samples", money),
-    Figure("USD in total", "usd", money),
-    Figure("hours", "hours", number),
-    Figure("tok/s", "tokens_per_second_low", number),
-    Figure("samples/s", "samples_per_second", number),
-    Figure("users", "concurrency", number),
-    Figure("tok/s per user", "tokens_per_second_per_user", number),
-    Figure("TTFT s", "seconds_to_first_token", number),
-    Figure("gCO2e/M", "gco2e_per_million_tokens", number),
-    Figure("gCO2e/1000", "gco2e_per_thousand_samples", number),
-    Figure("gCO2e", "operational_gco2e", number),
+    Figure("$/1M\ntokens", "usd_per_million_tokens", money),
+    Figure("tok/s", "tokens_per_second_low", rounded),
+    Figure("input", "usd_per_million_input_tokens", rounded),
+    Figure("output", "usd_per_million_output_tokens", rounded),
+    Figure("USD/1000", "usd_per_thousand_samples", rounded),
+    Figure("USD\nin total", "usd", money),
+    Figure("hours", "hours", rounded),
+    Figure("samples/s", "samples_per_second", rounded),
+    Figure("users", "concurrency", rounded),
+    Figure("tok/s\nper user", "tokens_per_second_per_user", rounded),
+    Figure("TTFT s", "seconds_to_first_token", rounded),
+    Figure("gCO2e/M", "gco2e_per_million_tokens", rounded),
+    Figure("gCO2e/1000", "gco2e_per_thousand_samples", rounded),
+    Figure("gCO2e", "operational_gco2e", rounded),
     Figure("spot/h", "spot_usd_per_hour", money),
 ]
 """Figures in the order in which they are shown."""
@@ -360,7 +275,7 @@ def render_recommendation(
     recommended = frame.filter(pl.col("excluded").is_null())
     rented, bought = (recommended.filter(where=where) for where in ("cloud", "local"))
     currencies = other_currencies(left_out)
-    sentence = "; ".join(filter(None, [_headline(rented), currencies]))
+    sentence = "; ".join(filter(None, [_headline(rented, bought), currencies]))
     parts: list[RenderableType] = [f"{sentence[0].upper()}{sentence[1:]}."] if sentence else []
     if frame.height:
         parts.append(f"Assumed: {frame['assumed'][0].removesuffix(f'; {currencies}')}.")
@@ -387,19 +302,23 @@ def render_recommendation(
     return Group(*parts, *notes, *(f"{machine}: {reason}" for machine, reason in reasons))
 
 
-def _headline(rented: pl.DataFrame) -> str:
-    """State in one sentence which machine to rent, for what; empty if none fits."""
-    for row in rented.head(1).iter_rows(named=True):
-        machine = f"{_machine(row)} at {place(row, 'provider', 'region')}"
-        per_user = row["tokens_per_second_per_user"]
+def _headline(rented: pl.DataFrame, bought: pl.DataFrame) -> str:
+    """State in one sentence which machine to rent, or else to buy, and what it does for how much.
+
+    Empty if none fits.
+    """
+    for row in (rented if rented.height else bought).head(1).iter_rows(named=True):
+        verb, per_user = "Run", row["tokens_per_second_per_user"]
         if row["hours"] is not None:
-            return f"Run it on {machine}: ${_range(row, 'usd')}, up to {number(row['hours'])} h"
-        if per_user is not None:
-            price = _range(row, "usd_per_million_tokens")
-            speed = f"{number(float(f'{per_user:.2g}'))} tok/s per user"
-            return f"Serve it on {machine}: ${price} per 1M tokens at {speed}"
-        if (price := row["usd_per_thousand_samples"]) is not None:
-            return f"Run it on {machine}: ${money(price)} for 1,000 samples"
+            figure = f"${_range(row, 'usd')}, up to {rounded(row['hours'])} h"
+        elif row["usd_per_million_tokens"] is not None:
+            at = f" at {rounded(per_user, 2)} tok/s per user" if per_user else ""
+            verb, figure = "Serve", f"${_range(row, 'usd_per_million_tokens')} per 1M tokens{at}"
+        else:
+            figure = f"${rounded(row['usd_per_thousand_samples'])} for 1,000 samples"
+        if row["where"] == "local":
+            return f"Buy {_machine(row)} for ${money(row['purchase_price_usd'])}: {figure}"
+        return f"{verb} it on {_machine(row)}: {figure}"
     return ""
 
 
@@ -420,16 +339,16 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
     rows = [
         [
             name,
-            f"{_machine(row)} at {row['provider']}",
-            with_option(row),
+            _machine(row),
+            money(row["usd_per_hour"]),
             _range(row, "usd_per_million_tokens"),
-            number(float(f"{row['tokens_per_second_per_user']:.2g}")),
-            basis({**row, "precision": None}),
+            rounded(row["tokens_per_second_per_user"], 2),
+            row["basis"],
         ]
         for name, machines in ways.items()
         for row in machines.head(1).iter_rows(named=True)
     ]
-    headings = ["", "machine", "USD/h", "$/1M tokens", "tok/s\nper user", "basis"]
+    headings = ["", "machine", "USD/h", "$/1M\ntokens", "tok/s\nper user", "basis"]
     yield table(headings, rows, right=headings[2:5], wrap=["machine"], breaks_first=True)
     if command := serving["serve_command"][0]:
         yield Text(f"Start it: {command}\n", no_wrap=True, overflow="ignore")
@@ -464,27 +383,35 @@ def _tokens(rented: pl.DataFrame, job: Job) -> Iterator[RenderableType]:
         requests = tokens.crossing(
             job, prices[0], row["usd_per_hour"], row["tokens_per_second_low"]
         )
-        machine = f"{_machine(row)} at {place(row, 'provider', 'region')}"
+        machine = _machine(row)
         if requests is None:
             yield f"{machine} costs more than the cheapest tokens, however many are needed."
         else:
             yield (
                 f"{machine} costs less than the cheapest tokens above"
-                f" {number(float(f'{requests:.2g}'))} requests a second."
+                f" {rounded(requests, 2)} requests a second."
             )
 
 
 def _machine(row: dict[str, Any]) -> str:
-    """Write a machine, and how many where it is more than one."""
-    return row["machine"] if row["nodes"] == 1 else f"{row['nodes']} × {row['machine']}"
+    """Write a machine: how many if more than one, where, and what its price is if not on demand."""
+    machine = row["machine"] if row["nodes"] == 1 else f"{row['nodes']} × {row['machine']}"
+    if row["where"] == "local":
+        return machine
+    unknown = " ?" if row["availability_unknown"] else ""
+    option = str(row.get(f"{row['purchase_option']}_option") or row["purchase_option"])
+    bought = "" if option == "on_demand" else f", {option.replace('_', ' ')}"
+    return f"{machine} at {place(row, 'provider', 'region')}{bought}{unknown}"
 
 
 def _range(row: dict[str, Any], column: str) -> str:
-    """Write a figure, from the other end of its range where it has one."""
-    low, high = row.get(RANGES.get(column, "")), row[column]
-    if low is None or money(low) == money(high):
-        return money(high)
-    return f"{money(low)}-{money(high)}"
+    """Write a figure, from the other end of its range where it has one: with two digits then."""
+    low, high = (_two_digits(row.get(name)) for name in (RANGES[column], column))
+    return f"{low}–{high}" if low and low != high else rounded(row[column])
+
+
+def _two_digits(value: Decimal | float | None) -> str:
+    return f"{float(value):#.2g}" if value is not None and value < 10 else rounded(value, 2)
 
 
 def _cell(figure: Figure, row: dict[str, Any]) -> str:
@@ -581,52 +508,38 @@ def _ranking(
         marks += ", pays after: hours of this work" if has_rent else ""
     elif not shown["availability_unknown"].any():
         marks = ""
-    own = ["USD to buy", "price of", *(["pays after"] if has_rent else [])]
-    own = own if to_buy else ["where", "USD/h"]
+    own = ["USD\nto buy", "price\nof", *(["pays after"] if has_rent else [])]
+    own = own if to_buy else ["USD/h", "$/GPU"]
     yield table(
-        ["", "machine", "×", *own, *headings, "basis"],
+        ["", "machine", "GPUs", *own, *headings, "basis", "weights"],
         [
             [
-                *(str(row["rank"]), row["machine"], str(row["nodes"])),
+                *(str(row["rank"]), _machine(row), number(row["total_accelerators"])),
                 *(_own(row)[heading] for heading in own),
                 *(_cell(figure, row) for figure in figures),
-                basis(row),
+                "measured, untuned" if row["basis"] == "reference" else row["basis"],
+                row["precision"] or "",
             ]
             for row in shown.iter_rows(named=True)
         ],
         title=f"{title} ({_count(everything)}){marks}",
-        right=["", "×", "USD/h", "USD to buy", "pays after", *headings],
+        right=["", "GPUs", *own, *headings],
         wrap=["machine"],
         # the first figure is the price of the work, by which machines are ranked
-        least=[*reversed(headings[1:]), "USD/h", "price of", "×"],
+        least=["weights", *reversed(headings[1:]), "price\nof", "USD/h"],
     )
 
 
 def _own(row: dict[str, Any]) -> dict[str, str]:
     """Write what machines to rent, or those to buy, have of their own, by heading."""
     if row["where"] == "cloud":
-        unknown = " ?" if row["availability_unknown"] else ""
-        return {"where": place(row, "provider", "region") + unknown, "USD/h": with_option(row)}
+        accelerators, hour = row["total_accelerators"], row["usd_per_hour"]
+        each = money(hour / Decimal(repr(accelerators))) if accelerators else ""
+        return {"USD/h": money(hour), "$/GPU": each}
     rent, hours = row["rent_usd_per_hour"], row["payback_hours"]
-    pays = NEVER if hours is None else in_its_life(hours, DEFAULTS)
+    pays = NEVER if hours is None else in_its_life(float(f"{hours:.2g}"), DEFAULTS)
     return {
-        "USD to buy": money(row["purchase_price_usd"]),
-        "price of": year(row["purchase_price_usd"], row["purchase_price_date"]),
+        "USD\nto buy": money(row["purchase_price_usd"]),
+        "price\nof": year(row["purchase_price_usd"], row["purchase_price_date"]),
         "pays after": "" if rent is None else pays,
     }
-
-
-def with_option(row: dict[str, Any]) -> str:
-    """Write the price of an hour, and what it is if it is not on demand.
-
-    The best price of 1 or 3 years is named by its commitment.
-    """
-    option = str(row["purchase_option"])
-    named = str(row.get(f"{option}_option") or option).replace("_", " ")
-    return money(row["usd_per_hour"]) + ("" if named == "on demand" else f" {named}")
-
-
-def basis(row: dict[str, Any]) -> str:
-    """Write how a speed is known, and the format of the weights."""
-    text = "measured, untuned software" if row["basis"] == "reference" else row["basis"] or ""
-    return f"{text} {row['precision']}" if text and row["precision"] else text

@@ -1,4 +1,4 @@
-"""The command ``hwprices report``: a release as pages to look at."""
+"""The command ``hwprices export report``: a release as pages to look at."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,7 @@ def report(out: Out = Path("report")) -> None:
 
     Example:
 
-        hwprices report --out report
+        hwprices export report --out report
     """
     written = pages.write(open_dataset(), out)
     typer.echo(f"{written.index}  ({written.files:,} files, {written.bytes / 1e6:.1f} MB)")

@@ -81,7 +81,7 @@ def render_pages(listed: Sequence[SheetPage]) -> RenderableType:
     return Group(*drawn)
 
 
-HEADINGS = ["region", "machine", "how", "before", "now"]
+HEADINGS = ["region", "machine", "option", "before", "now"]
 
 
 def render_report(report: Mapping[str, Any]) -> RenderableType:

@@ -59,7 +59,7 @@ def show(version: ReleaseArgument = LATEST) -> None:
 
 MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest has all of them
 
-GPU_HEADINGS = ["", "cheapest", "how", "device", "machine", "region", "on demand from"]
+GPU_HEADINGS = ["", "cheapest", "option", "device", "machine", "region", "on demand from"]
 
 
 def render_summary(
@@ -127,7 +127,7 @@ def _news(dataset: OpenRelease) -> list[RenderableType]:
         return []
     before = f" since release {notes.previous}" if notes.previous else ""
     lines = [Text(f"  {line}") for line in release_notes.lines(notes)]
-    more = [Text("  hwprices diff lists the prices.")] if notes.previous else []
+    more = [Text("  hwprices show diff lists the prices.")] if notes.previous else []
     return ["", Text(f"What is new{before}", style="bold"), *lines, *more, ""]
 
 

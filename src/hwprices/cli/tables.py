@@ -20,7 +20,7 @@ MILLION = 1_000_000
 
 MILLICENT = Decimal("0.00001")
 
-ROOM_FOR_WORDS = 24  # columns that a text broken into lines has at least
+ROOM_FOR_WORDS = 20  # columns that a text broken into lines has at least
 
 ROOM_FOR_BROKEN = 8  # columns of a text that is broken even inside its words
 
@@ -85,7 +85,8 @@ class FittingTable(Table):
         ]
         for column, original in zip(fewer.columns, kept, strict=True):
             column._cells = original._cells
-        names = ", ".join(name for name in self.headings if name and name in headings)
+        hidden = [name for name in self.headings if name and name in headings]
+        names = ", ".join(hidden).replace("\n", " ")
         remark = f"hidden (terminal too narrow): {names}"
         fewer.caption = f"{self.caption}\n{remark}" if self.caption else remark
         return fewer
@@ -107,15 +108,15 @@ class FittingTable(Table):
 
 def _broken(column: Column) -> Column:
     """Return a column whose text is broken into lines wherever they end."""
-    broken = dataclasses.replace(column, no_wrap=False, overflow="fold")
+    broken = dataclasses.replace(column, no_wrap=False, min_width=ROOM_FOR_BROKEN)
     broken._cells = column._cells
     return broken
 
 
 def _column_width(column: Column) -> int:
     """Measure how wide a column is at least. Text that may be broken needs a few words' room."""
-    if column.overflow == "fold":
-        return ROOM_FOR_BROKEN
+    if column.min_width:
+        return column.min_width
     texts = [str(cell) for cell in (column.header, *column._cells)]
     longest = max(cell_len(line) for text in texts for line in text.split("\n"))
     return longest if column.no_wrap else min(longest, ROOM_FOR_WORDS)
@@ -157,6 +158,7 @@ def table(
             heading,
             justify="right" if heading in right else "left",
             no_wrap=heading not in wrap,
+            overflow="fold",
         )
     for row in rows:
         drawn.add_row(*row)
@@ -190,6 +192,15 @@ def _digits(value: Any) -> str:
     if abs(value) >= MILLION / 10:
         return f"{value / THOUSAND:,.0f} k"
     return f"{value:,.0f}" if abs(value) >= THOUSAND else f"{value:,.4g}"
+
+
+def rounded(value: float | Decimal | None, digits: int = 3) -> str:
+    """Format an estimate with as many significant digits as it deserves; empty for None.
+
+    >>> rounded(0.18427, 2), rounded(20.02), rounded(4216.3)
+    ('0.18', '20', '4,220')
+    """
+    return "" if value is None else number(float(f"{value:.{digits}g}"))
 
 
 def listing(values: Sequence[str] | None) -> str:

@@ -4,7 +4,7 @@ Arithmetic only, no devices: plain numbers in, plain numbers out. Every rule nam
 rules are for decoder-only transformers; docs/method.md says where they stop being true.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 Workload = Literal["pretrain", "full_finetune", "lora"]
@@ -95,6 +95,8 @@ class ModelShape:
     full_attention_layers: int | None = None
     """Layers that keep every token; None for all of them."""
     license: str | None = None
+    embeds: bool = field(default=False, repr=False)  # calibration halves its points by the repr
+    """Whether it reads texts and makes embeddings of them; it generates nothing then."""
     released_format: str | None = None
     """Format of 4 bits in which the weights are published; None where they have more bits."""
 

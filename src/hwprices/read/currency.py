@@ -2,13 +2,14 @@
 
 The dataset holds each price in the currency of its vendor. Columns named usd are null in the rows
 of another currency, so nothing is compared by accident. A reader who gives a rate
-(``--usd-per EUR=1.08``) gets those columns filled in; no rate is built in, because it would be
-wrong the next day. A price in a currency without a rate is shown in that currency, and has no
-figure in USD.
+(``--usd-per EUR=1.08``) gets those columns filled in. Only ``recommend`` has a rate built in, which
+its answers state with its day. A price in a currency without a rate is shown in that currency and
+has no figure in USD.
 """
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date
 from decimal import Decimal
 
 import polars as pl
@@ -21,6 +22,11 @@ Rates = Mapping[str, Decimal]
 """Currency (ISO 4217): how many USD one unit of it is worth. Empty: no rate was given."""
 
 NO_RATES: Rates = {}
+
+ECB_RATES: Rates = {"EUR": Decimal("1.1225")}
+"""The euro's reference rate of ECB_DAY, https://www.ecb.europa.eu/stats/shared/pdf/eurofxref.pdf"""
+
+ECB_DAY = date(2026, 10, 2)
 
 USD = "USD"
 
@@ -124,3 +130,16 @@ def _derived() -> dict[str, pl.Expr]:
 def without_rate(currencies: Iterable[str], rates: Rates) -> list[str]:
     """List the currencies that cannot be compared with USD: neither USD nor given a rate."""
     return sorted({currency for currency in currencies if currency != USD} - set(rates))
+
+
+def rates_used(currencies: Iterable[str], rates: Rates) -> list[str]:
+    """Describe the rates of the currencies that have one, and whose they are if nobody gave them.
+
+    >>> rates_used(["USD", "EUR"], ECB_RATES)
+    ['EUR at 1.1225 USD (ECB, 2026-10-02)']
+    """
+    return [
+        f"{name} at {rates[name].normalize():f} USD"
+        + (f" (ECB, {ECB_DAY})" if rates[name] == ECB_RATES.get(name) else "")
+        for name in sorted(set(currencies) & set(rates))
+    ]

@@ -424,7 +424,7 @@ class Dataset(Release):
         Args:
             asked: a ``hwprices.Question``, or its fields in their order. The first is the model: a
                 name (llama-3.1-70b, sdxl, whisper) or a number: 70e9, "70B".
-            named: fields of the question by name; of its limits budget, objective and where.
+            named: fields of the question by name, of its serving and of its limits.
             ownership: assumptions about machines to buy.
 
         Raises:

@@ -1,7 +1,7 @@
 """The tools of the server, and how each answers. They read a release and change nothing."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -36,7 +36,6 @@ from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.search import ANY, EVERY_WAY, USUAL, Search
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.history import intervals
-from hwprices.read.recommend.question import Limits, Question, Serving
 from hwprices.release.wording import counted, plain, purchase, system
 
 if TYPE_CHECKING:
@@ -330,17 +329,7 @@ def _past_line(figure: Figure) -> str:
 
 def recommend(dataset: "Dataset", model: str, **options: Any) -> Answer:
     """Rank machines for a model."""
-
-    def chosen(kind: Any) -> dict[str, Any]:
-        return {one.name: options[one.name] for one in fields(kind) if one.name in options}
-
-    question = Question(
-        model_parameters=model,
-        **chosen(Question),
-        serving=Serving(**chosen(Serving)),
-        limits=Limits(**chosen(Limits)),
-    )
-    frame = dataset.recommend(question)
+    frame = dataset.recommend(model, **options)
     ranked = frame.filter(pl.col("excluded").is_null())
     rented = ranked.filter(where="cloud").head(4)
     rows = pl.concat([rented, ranked.filter(where="local").head(2)])

@@ -49,7 +49,7 @@ def why_nothing(dataset: Tables, search: Search) -> list[str]:
     if machines.is_empty():
         return ["No machine type in this release is like that.", *_without(dataset, search)]
     covered = coverage(dataset)
-    regions = _asked_regions(search, machines, covered)
+    regions = asked_regions(search, machines, covered)
     reason = why_not_sold(dataset, machines, regions, covered)
     if reason is not None:
         return [reason, *_without(dataset, search)]
@@ -67,7 +67,7 @@ def not_compared(dataset: Tables, search: Search) -> list[str]:
     ]
 
 
-def _asked_regions(
+def asked_regions(
     search: Search, machines: pl.DataFrame, covered: dict[str, Coverage]
 ) -> set[tuple[str, str]]:
     """Return the requested regions that belong to a provider of the machines.

@@ -13,9 +13,8 @@ from functools import cache
 
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import BITS_PER_WEIGHT, ModelShape
-from hwprices.read.recommend.devices import Device
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.speed import Host, Work
+from hwprices.read.recommend.speed import Device, Host, Work
 from hwprices.specs import packaged_sheet
 
 LARGEST_MODEL = 15e9

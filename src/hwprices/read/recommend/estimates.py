@@ -20,15 +20,16 @@ from hwprices.read.recommend.cpu_speeds import (
     cpu_host,
     cpu_speeds,
 )
-from hwprices.read.recommend.devices import COMPUTE_FORMATS, Device, device
-from hwprices.read.recommend.job import Job
 from hwprices.read.recommend.machines import SHEET_COLUMNS, TPU_SLICE
-from hwprices.read.recommend.question import STORAGE_FORMATS
+from hwprices.read.recommend.question import STORAGE_FORMATS, Job
 from hwprices.read.recommend.speed import (
-    Estimate,
+    COMPUTE_FORMATS,
+    Device,
     Host,
     Range,
+    Speed,
     Work,
+    device,
     divisions,
     estimate,
     fastest,
@@ -66,7 +67,7 @@ SCHEMA = pl.Schema(
 )
 """Columns that ``with_estimates`` adds; null where the job does not run.
 
-reason: code of why the machine is left out, a key of exclusions.sentences.
+reason: code of why the machine is left out, a key of recommend.SENTENCES.
 """
 
 Row = dict[str, Any]
@@ -135,18 +136,17 @@ def _serve_on_cpu(row: Row, job: Job) -> Row:
     host, label = found
     basis = "measured" if label.instance_type == row["machine"] else "modeled"
     name = f"{label.model_id}/{label.software}/{label.instance_type}"
-    model = speed_model()
 
-    def estimated(host: Host, work: Work, **limits: float) -> Estimate | None:
-        factor = model.factors["cpu", work.load]
-        speed = fastest(host, work, CPU_CONSTANTS, factor=factor, **limits)
-        return None if speed is None else Estimate(speed, basis, model.ranges["cpu"], name)
+    def estimated(host: Host, work: Work, **limits: float) -> Speed | None:
+        model = speed_model()
+        speed = fastest(host, work, CPU_CONSTANTS, factor=model.factors["cpu", work.load], **limits)
+        return speed and replace(speed, basis=basis, range=model.ranges["cpu"], label=name)
 
     return _serve_on(host, row, job, precision, estimated)
 
 
 def _serve_on(
-    host: Host, row: Row, job: Job, precision: str, estimated: Callable[..., Estimate | None]
+    host: Host, row: Row, job: Job, precision: str, estimated: Callable[..., Speed | None]
 ) -> Row:
     """Estimate as many machines as the users, the requests or the deadline need.
 
@@ -162,26 +162,27 @@ def _serve_on(
     stages = result["nodes_needed"]
     latest = job.max_first_token or math.inf
     limits = {"min_per_user": job.min_per_user, "max_first_token": latest}
-    answer = estimated(replace(host, stages=stages), work, **limits)
-    if answer is None:
+    speed = estimated(replace(host, stages=stages), work, **limits)
+    if speed is None:
         return result | {"reason": "too_slow"}
-    speed = answer.speed
     wanted = job.requested_tokens_per_second or 0.0
     if job.tokens is not None and job.days is not None:
         wanted = job.tokens / (job.days * 24 * 3600)
-    needed = wanted / (speed.tokens_per_second * answer.range.p25)
+    rate = speed.tokens_per_second * job.counted_tokens / job.output_tokens
+    per_user = None if job.model.embeds else speed.tokens_per_second_per_user
+    needed = wanted / (rate * speed.range.p25)
     copies = max(1, math.ceil((job.users or 0) / speed.users), math.ceil(needed))
     if copies > MOST_COPIES:
         return result | {"reason": "too_many_copies"}
     return result | {
         "nodes": copies * stages,
         "concurrency": min(job.users or math.inf, speed.users * copies),
-        "tokens_per_second_per_user": speed.tokens_per_second_per_user,
+        "tokens_per_second_per_user": per_user,
         "seconds_to_first_token": speed.seconds_to_first_token,
-        "prompt_share": speed.prompt_share,
+        "prompt_share": 1.0 if job.model.embeds else speed.prompt_share,
         "accelerators_per_copy": speed.devices_per_copy,
-        "measurement": answer.label,
-        **_rates(speed.tokens_per_second * copies, answer.basis, answer.range),
+        "measurement": speed.label,
+        **_rates(rate * copies, speed.basis, speed.range),
     }
 
 

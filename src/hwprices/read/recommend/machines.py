@@ -89,10 +89,9 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
         HwpricesError: the release has no such place.
     """
     asked = search(dataset, limits)
-    frames = [_rented(dataset, limits, asked)]
+    both = _rented(dataset, limits, asked).collect()
     if limits.where != "cloud" and limits.machines != "cpus":
-        frames.append(_to_buy(dataset, ownership))
-    both = pl.concat([frame.collect() for frame in frames], how="diagonal_relaxed")
+        both = pl.concat([both, _to_buy(dataset, ownership)], how="diagonal_relaxed")
     if asked and (asked.accelerators or asked.unknown_accelerators):
         both = both.filter(pl.col("accelerator_id").is_in(sorted(asked.accelerators)))
     missing = [name for name in COLUMNS if name not in both.columns]
@@ -127,16 +126,13 @@ def search(dataset: Tables, limits: Limits) -> Search | None:
 
 def _in_place(asked: Search | None) -> list[pl.Expr]:
     """Return the conditions of the requested clouds and regions."""
-    conditions = []
-    if asked and asked.providers:
-        conditions.append(pl.col("provider").is_in(sorted(asked.providers)))
-    if asked and asked.regions is not None:
-        conditions.append(pairs("region", asked.regions))
-    return conditions
+    providers, regions = (asked.providers, asked.regions) if asked else ((), None)
+    of_cloud = [pl.col("provider").is_in(sorted(providers))] if providers else []
+    return of_cloud + ([pairs("region", regions)] if regions is not None else [])
 
 
 def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
-    """Explain why there is no machine to rent in the requested places.
+    """Explain why nothing is for rent in the requested places.
 
     None where no place is requested, and where a machine is sold there.
     """
@@ -151,11 +147,7 @@ def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
         names = ", ".join(sorted(asked.providers)) or "this release"
         return f"No machine type of {names} has an accelerator."
     covered = absence.coverage(dataset)
-    everywhere = ((name, region) for name in covered for region in covered[name].priced)
-    regions = frozenset(everywhere) if asked.regions is None else asked.regions
-    places = {place for place in regions if place[0] in set(machines["provider"])}
-    if not places:
-        return "No provider with such machines has a region there."
+    places = absence.asked_regions(asked, machines, covered)
     return absence.why_not_sold(dataset, machines, places, covered)
 
 
@@ -165,8 +157,7 @@ def _rented(dataset: Tables, limits: Limits, asked: Search | None) -> pl.LazyFra
     has_accelerators = (col.accelerator_count > 0).fill_null(False)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
-    offers = dataset.scan("offers").with_row_index("offer")
-    offers = offers.filter(*_in_place(asked))
+    offers = dataset.scan("offers").with_row_index("offer").filter(*_in_place(asked))
     overlays = rules.given(limits.overlays)
     priced = (
         offers_in_usd(offers, limits.rates)
@@ -180,6 +171,12 @@ def _rented(dataset: Tables, limits: Limits, asked: Search | None) -> pl.LazyFra
         pl.coalesce("accelerator_memory_gib", "type_gib")
     )  # fmt: skip
     usable = pl.when(is_cpu).then(USABLE_UNIFIED).otherwise(USABLE)
+    is_part = col.burstable.fill_null(False) | col.instance_type.str.contains(FLEX)
+    of_cpus = {
+        "burstable": is_part,
+        "cpu_unknown": col.cpu_id.is_null(),
+        "memory_unknown": col.memory_gib.is_null(),
+    }
     is_slice = (col.kind == "tpu") & ~col.instance_type.str.contains(SINGLE_HOST_TPU)
     return (
         priced.filter(wanted[limits.machines])
@@ -201,18 +198,7 @@ def _rented(dataset: Tables, limits: Limits, asked: Search | None) -> pl.LazyFra
             clusters=(col.rdma != "none") | is_slice,
             network_gbps=col.network_gbps_max,
             inference_only=_inference_only() | col.instance_type.str.contains(SERVING_TPU),
-            obstacle=pl.when(is_cpu)
-            .then(
-                _first_of(
-                    {
-                        "burstable": col.burstable.fill_null(False)
-                        | col.instance_type.str.contains(FLEX),
-                        "cpu_unknown": col.cpu_id.is_null(),
-                        "memory_unknown": col.memory_gib.is_null(),
-                    }
-                )
-            )
-            .otherwise(_first_of(_obstacles(gib))),
+            obstacle=pl.when(is_cpu).then(_first_of(of_cpus)).otherwise(_first_of(_obstacles(gib))),
         )
         .select(name for name in COLUMNS if name not in _TO_BUY)
     )  # fmt: skip
@@ -261,16 +247,16 @@ def _first_of(
 
 def _obstacles(gib: pl.Expr) -> dict[str, pl.Expr]:
     """Return what rules out accelerators for every job."""
-    col = pl.col
+    kind, name = pl.col.kind, pl.col.accelerator_id
+    no_models = kind.is_in(NOT_FOR_MODELS) | name.is_in(NO_LLM_SOFTWARE)
     return {
-        "accelerators_unclear": col.accelerator_id.is_null(),
-        "not_for_models": col.kind.is_in(NOT_FOR_MODELS)
-        | col.accelerator_id.is_in(NO_LLM_SOFTWARE),
+        "accelerators_unclear": name.is_null(),
+        "not_for_models": no_models,
         "memory_unknown": gib.is_null(),
     }
 
 
-def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
+def _to_buy(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
     """List machines to buy; their price is what owning them costs for an hour of use."""
     col, lit = pl.col, pl.lit
     devices = pl.max_horizontal(col.accelerator_count, 1.0)
@@ -278,16 +264,10 @@ def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
     return (
         owned(dataset, ownership)
         .drop("kind")  # the kind of machine; the sheet has the kind of accelerator
-        .lazy()
-        .join(_sheet(dataset), "accelerator_id", "left")
+        .join(_sheet(dataset).collect(), "accelerator_id", "left")
         .select(
-            "accelerator_id",
-            "accelerator_count",
-            "network_gbps",
-            "purchase_price_usd",
-            "energy_usd_per_hour",
-            "energy_kwh_per_hour",
-            "operational_gco2e_per_hour",
+            *("accelerator_id", "accelerator_count", "network_gbps", "purchase_price_usd"),
+            *("energy_usd_per_hour", "energy_kwh_per_hour", "operational_gco2e_per_hour"),
             *SHEET_COLUMNS,
             where=lit("local"),
             provider=col.vendor,

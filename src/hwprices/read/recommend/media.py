@@ -4,15 +4,12 @@ from typing import NamedTuple
 
 import polars as pl
 
-from hwprices import formulas
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend.estimates import SCHEMA
-from hwprices.read.recommend.exclusions import HOURS_PER_MONTH
 from hwprices.read.recommend.model_shape import squeeze
 from hwprices.read.recommend.question import Limits, Question
 from hwprices.read.systems import representative
 from hwprices.release.release import Tables
-from hwprices.units import WideMoney
 
 
 class Medium(NamedTuple):
@@ -98,36 +95,15 @@ def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def with_rates(machines: pl.DataFrame, dataset: Tables, medium: Medium) -> pl.DataFrame:
-    """Add samples/s and costs; a machine with another number of accelerators has its share."""
+    """Add samples/s and the columns of SCHEMA; of other numbers of accelerators their share."""
     col, lit = pl.col, pl.lit
     rates = measured(dataset.scan("benchmarks").collect(), medium.benchmark)
-    thousands = col.samples_per_second * formulas.SECONDS_PER_HOUR / 1000
-    cost = formulas.divide(col.usd_per_hour.cast(WideMoney), thousands)
-    grams = col.operational_gco2e_per_hour / thousands
     untuned = col.measurement.str.contains(REFERENCE, literal=True)
-    return (
-        machines.join(rates, on="accelerator_id", how="left")
-        .with_columns(samples_per_second=col.per_accelerator * col.accelerator_count)
-        .with_columns(
-            *(
-                lit(None, dtype).alias(name)
-                for name, dtype in SCHEMA.items()
-                if name != "measurement"
-            )
-        )
-        .with_columns(
-            reason=pl.when(col.per_accelerator.is_null()).then(lit("not_measured")),
-            usd=col.usd_per_hour,
-            usd_per_thousand_samples=cost,
-            gco2e_per_thousand_samples=grams,
-            basis=pl.when(untuned).then(lit("reference")).otherwise(lit("measured")),
-            nodes=lit(1, dtype=pl.Int64),
-            total_accelerators=col.accelerator_count,
-            usd_per_month=col.usd_per_hour * HOURS_PER_MONTH,
-            energy_kwh=col.energy_kwh_per_hour,
-            operational_gco2e=col.operational_gco2e_per_hour,
-            work_usd=cost,
-            work_grams=grams,
-            work_per_hour=thousands,
-        )
+    known = {"measurement", "reason", "basis", "nodes"}
+    return machines.join(rates, on="accelerator_id", how="left").with_columns(
+        *(lit(None, dtype).alias(name) for name, dtype in SCHEMA.items() if name not in known),
+        samples_per_second=col.per_accelerator * col.accelerator_count,
+        reason=pl.when(col.per_accelerator.is_null()).then(lit("not_measured")),
+        basis=pl.when(untuned).then(lit("reference")).otherwise(lit("measured")),
+        nodes=lit(1, dtype=pl.Int64),
     )

@@ -44,7 +44,7 @@ MEDIA = ("sdxl", "flux.1-dev", "whisper-large-v3", "wan2.2")
 """Models of images, speech and video that are answered as they were measured (media.py)."""
 
 EMBEDDING = r"bge|gte|\be5\b|embed|minilm|mpnet|rerank|colbert|sentence"
-"""In the name of a model that makes embeddings. No sheet of speeds has one."""
+"""In the id of a model of the sheet that makes embeddings. No sheet of speeds has one."""
 
 SAME_SIZE = 0.02
 """A number of parameters this near to that of a mixture of experts is taken for a dense model, and
@@ -125,14 +125,13 @@ def _parse_parameters(model: float | str) -> float:
     text = str(model).strip().lower()
     match = re.fullmatch(r"((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*([mbt]?)", text)
     if match is None:
-        if re.search(EMBEDDING, text):
-            raise HwpricesError(
-                f"{model!r} makes embeddings, which are not modeled: no speed of an embedding model"
-                " is among the measurements that hwprices has."
-            )
+        alike = bool(re.search(EMBEDDING, text))
+        names = [*published_models()["model_id"], *MEDIA]
+        names = [name for name in names if bool(re.search(EMBEDDING, name)) == alike]
+        nearest = sorted(names, key=lambda n: SequenceMatcher(a=text, b=n).ratio(), reverse=True)
         raise HwpricesError(
             f"{model!r} is neither a model that is known nor a number of parameters",
-            f"Give 7e9 or 7B, or one of {_similar_names(text)}.",
+            f"Give 7e9 or 7B, or one of {', '.join(nearest[:NAMES_LISTED])} …",
         )
     parameters = float(match[1]) * UNITS[match[2]]
     if not SMALLEST <= parameters <= LARGEST:
@@ -141,21 +140,6 @@ def _parse_parameters(model: float | str) -> float:
             "Give it as 70e9 or 70B.",
         )
     return parameters
-
-
-def _similar_names(text: str) -> str:
-    """List the models whose name is most like the text: in words, their numbers, then letters."""
-
-    def likeness(name: str) -> tuple[int, int, float]:
-        words, numbers = (
-            set(re.findall(part, text)) & set(re.findall(part, name)) for part in ("[a-z]+", r"\d+")
-        )
-        letters = SequenceMatcher(a=text, b=name).ratio()
-        return len(words), len(numbers) if words else 0, letters
-
-    names = [*published_models()["model_id"], *MEDIA]
-    nearest = sorted(names, key=likeness, reverse=True)
-    return ", ".join(nearest[:NAMES_LISTED]) + " …"
 
 
 def _published(row: dict[str, Any]) -> ModelShape:
@@ -179,6 +163,7 @@ def _published(row: dict[str, Any]) -> ModelShape:
         window=row["window_tokens"],
         full_attention_layers=row["full_attention_layers"],
         license=row["license"],
+        embeds=re.search(EMBEDDING, row["model_id"]) is not None,
         released_format=RELEASED_IN_4_BITS.get(row["release_precision"]),
     )
 

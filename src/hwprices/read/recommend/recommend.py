@@ -5,39 +5,26 @@ by the cautious end of the range of their speed. A figure that no sheet holds is
 machine that lacks it is left out, with that reason.
 """
 
-from dataclasses import fields, replace
-from typing import Any
+import re
+from dataclasses import replace
+from typing import Any, Final
 
 import polars as pl
 
 from hwprices import formulas
-from hwprices.errors import HwpricesError
 from hwprices.formulas import training
-from hwprices.read.find.suggestions import did_you_mean
+from hwprices.read.currency import rates_used
 from hwprices.read.overlays import rules
 from hwprices.read.overlays.unmatched import warn_unmatched
-from hwprices.read.ownership import DEFAULTS, Ownership
+from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
 from hwprices.read.recommend import machines, media
-from hwprices.read.recommend.estimates import with_estimates
-from hwprices.read.recommend.exclusions import (
-    HOURS_PER_MONTH,
-    OTHER_SIZE,
-    PRIVATE_HOST,
-    SHOWN_REASONS,
-    other_currencies,
-    reason_code,
-    sentence,
-)
-from hwprices.read.recommend.job import Job, assumptions, make_job
-from hwprices.read.recommend.question import Limits, Question
+from hwprices.read.recommend.estimates import MOST_COPIES, with_estimates
+from hwprices.read.recommend.question import Job, Limits, Question, assumptions, make_job
 from hwprices.read.recommend.serve_command import with_serve_command
-from hwprices.release.real_prices import REAL
+from hwprices.release.real_prices import PRIVATE_HOSTS, REAL
 from hwprices.release.release import Tables, scan_types
 from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
-from hwprices.units import WideMoney
-
-SHORT_LIMITS = ("budget", "objective", "where")
-"""Fields of Limits that may be given without it."""
+from hwprices.units import HOURS_PER_MONTH, WideMoney
 
 HOURLY_PRICES = [
     *("usd_per_hour", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour")
@@ -104,7 +91,7 @@ def recommend(
         asked: a ``Question``, or its fields in their order. The first is the model: 70e9, "70B" or
             a name (llama-3.1-70b; sdxl, whisper, which are answered as they were measured, with
             ``limits`` and ``ownership`` alone).
-        named: fields of the question by name; of its limits budget, objective and where.
+        named: fields of the question by name, of its serving and of its limits.
         dataset: a release, or its tables.
         ownership: assumptions about machines to buy. They come after those to rent, and are ranked
             by purchase price when the objective is cost: an hour of a machine that one owns is
@@ -124,7 +111,7 @@ def recommend(
         HwpricesError: a value is out of range or does not belong to the model or workload, the
             release has no such provider, region or country, or the dataset has no table offers.
     """
-    return answer(_question(*asked, **named), dataset, ownership)
+    return answer(Question.of(*asked, **named), dataset, ownership)
 
 
 def answer(
@@ -144,112 +131,86 @@ def answer(
     medium = media.benchmark(question)
     job = None if medium else make_job(question)
     frame = machines.candidates(dataset, limits, ownership) if among is None else among
-    if medium:
+    if job is None:
+        assert medium is not None
         frame = media.with_rates(frame, dataset, medium)
         option = limits.option.replace("_", " ")
         assumed = f"{medium.sample} is a sample, {medium.setting}; {option} prices"
     else:
-        assert job is not None
-        frame = with_serve_command(_with_token_costs(with_estimates(frame, job), job), job)
-        assumed = assumptions(job)
+        frame, assumed = with_estimates(frame, job), assumptions(job)
+    frame = with_serve_command(_with_costs(frame, job), job)
     return _with_price_ids(_ranked(frame, limits, job, assumed), dataset)
 
 
-def _question(*values: Any, **named: Any) -> Question:
-    """Make a question of its fields, some of which may be those of its limits.
+def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
+    """Add the figures that follow from speed, price and power, of all machines together.
 
-    Raises:
-        HwpricesError: there is no such option, a limit is given twice, or a question is given and
-            options beside it.
+    work_usd and work_grams are what a piece of the work costs and emits, work_per_hour how much of
+    it a machine does in an hour: the job, a million tokens, or a thousand samples (without a job).
     """
-    if values and isinstance(values[0], Question):
-        if values[1:] or named:
-            raise HwpricesError(
-                "options are given beside a Question", "Put them into the Question."
-            )
-        return values[0]
-    alone = {name: named.pop(name) for name in SHORT_LIMITS if name in named}
-    named = {n: v for n, v in named.items() if v is not None or n not in ("serving", "limits")}
-    known = [field.name for field in fields(Question)]
-    if unknown := [name for name in named if name not in known]:
-        raise HwpricesError(
-            f"unknown option {unknown[0]!r}",
-            did_you_mean(unknown[0], known) or f"There are: {', '.join(known)}.",
-        )
-    question, usual = Question(*values, **named), Limits()
-    for name, value in alone.items():
-        if getattr(question.limits, name) not in (getattr(usual, name), value):
-            raise HwpricesError(
-                f"{name} is {value}, and {getattr(question.limits, name)} in limits",
-                "Give one of them.",
-            )
-    return replace(question, limits=replace(question.limits, **alone))
-
-
-def _with_token_costs(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Add the figures that follow from speed, price and power, of all machines together."""
     col, lit = pl.col, pl.lit
     nodes = col.nodes.cast(WideMoney)
     low, high = col.tokens_per_second_low, col.tokens_per_second_high
-    ends = {"in_use": low, "in_use_low": high}  # paid hours
-    tokens = lit(job.tokens, dtype=pl.Float64)
+    tokens = lit(job.tokens if job else None, dtype=pl.Float64)
+    paid, paid_low = (
+        (tokens / rate / 3600 + training.SETUP_HOURS if job and job.has_end else lit(1.0))
+        for rate in (low, high)
+    )
+    month = lit(float(HOURS_PER_MONTH))
+    in_month = pl.min_horizontal(month, paid) if job and job.has_end else month
     frame = frame.with_columns(
         *(col(price).cast(WideMoney) * nodes for price in HOURLY_PRICES),
-        *(
-            (tokens / rate / 3600 + training.SETUP_HOURS if job.has_end else lit(1.0)).alias(name)
-            for name, rate in ends.items()
-        ),
         purchase_price_usd=col.purchase_price_usd.cast(WideMoney) * nodes.fill_null(1),
         total_accelerators=col.nodes * col.accelerator_count,
         hours=tokens / low / 3600,
-        samples_per_second=lit(None, dtype=pl.Float64),
+        grams=col.operational_gco2e_per_hour * col.nodes,
     )
-    month = lit(float(HOURS_PER_MONTH))
-    in_month = pl.min_horizontal(month, "in_use") if job.has_end else month
-    paid, paid_low = col.in_use.cast(WideMoney), col.in_use_low.cast(WideMoney)
-    grams = col.operational_gco2e_per_hour * col.nodes
     frame = frame.with_columns(
-        usd=col.usd_per_hour * paid,
-        usd_low=col.usd_per_hour * paid_low,
-        spot_usd=col.spot_usd_per_hour * paid,
+        usd=col.usd_per_hour * paid.cast(WideMoney),
+        usd_low=col.usd_per_hour * paid_low.cast(WideMoney),
+        spot_usd=col.spot_usd_per_hour * paid.cast(WideMoney),
         usd_per_month=col.usd_per_hour * in_month.cast(WideMoney),
-        energy_kwh=col.energy_kwh_per_hour * col.nodes * col.in_use,
-        operational_gco2e=grams * col.in_use,
+        energy_kwh=col.energy_kwh_per_hour * col.nodes * paid,
+        operational_gco2e=col.grams * paid,
     )
-    of_job = {"work_usd": col.usd, "work_grams": col.operational_gco2e}
-    of_job |= {"work_per_hour": 1 / col.in_use}
+    of_job = {"work_usd": col.usd, "work_grams": col.operational_gco2e, "work_per_hour": 1 / paid}
+    if job is None:
+        thousands = col.samples_per_second * formulas.SECONDS_PER_HOUR / 1000
+        cost, grams = formulas.divide(col.usd_per_hour, thousands), col.grams / thousands
+        return frame.with_columns(
+            usd_per_thousand_samples=cost,
+            gco2e_per_thousand_samples=grams,
+            work_usd=cost,
+            work_grams=grams,
+            work_per_hour=thousands,
+        )
     if job.is_training:
         return frame.with_columns(**of_job)
-    wanted, inputs = job.requested_tokens_per_second, job.input_tokens
+    wanted, share = job.requested_tokens_per_second, job.input_share
     blended, blended_high = (  # tokens/s of input and output that costs are divided by
         (rate if wanted is None else pl.min_horizontal(rate, lit(wanted)))
-        * (1 + inputs / job.output_tokens)
+        * (1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens)
         for rate in (low, high)
     )
     per_million = formulas.usd_per_million_tokens(col.usd_per_hour, blended)
-    of_tokens = {
-        "work_usd": per_million,
-        "work_grams": formulas.per_million_tokens(grams, blended),
-        "work_per_hour": blended * formulas.SECONDS_PER_HOUR / 1e6,
-    }
-    share = inputs / (inputs + job.output_tokens)
+    grams = formulas.per_million_tokens(col.grams, blended)
+    per_hour = blended * formulas.SECONDS_PER_HOUR / 1e6
+    of_tokens = {"work_usd": per_million, "work_grams": grams, "work_per_hour": per_hour}
     prompts = col.prompt_share.cast(WideMoney)
     return frame.with_columns(
         usd_per_million_tokens=per_million,
         usd_per_million_tokens_low=formulas.usd_per_million_tokens(col.usd_per_hour, blended_high),
         usd_per_million_input_tokens=formulas.divide(per_million * prompts, lit(share)),
-        usd_per_million_output_tokens=formulas.divide(per_million * (1 - prompts), lit(1 - share)),
-        gco2e_per_million_tokens=of_tokens["work_grams"],
+        usd_per_million_output_tokens=formulas.divide(
+            per_million * (1 - prompts), lit(1 - share if share < 1 else None, pl.Float64)
+        ),
+        gco2e_per_million_tokens=grams,
         **(of_job if job.has_end else of_tokens),
     )
 
 
 def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) -> pl.DataFrame:
-    """Rank the machines that the job fits on, say why the others are left out, and sort all.
-
-    ``frame`` has work_usd, work_grams and work_per_hour: what a piece of the work costs and emits,
-    and how much of it a machine does in an hour, all at the cautious speed.
-    """
+    """Rank the machines that the job fits on, say why the others are left out, and sort all."""
     col, lit = pl.col, pl.lit
     missing = [name for name in OUTPUT if name not in frame.columns and name != "excluded_reason"]
     frame = frame.with_columns(
@@ -272,8 +233,10 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
         rank=pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32),
         excluded=sentence(limits, job),
     )
-    if left_out := other_currencies(frame):
-        assumed += f"; {left_out}"
+    converted = frame.filter(col.usd_per_hour.is_not_null(), where="cloud")["currency"]
+    left_out = other_currencies(frame)
+    notes = [*rates_used(converted.drop_nulls(), limits.rates), *([left_out] if left_out else [])]
+    assumed = "; ".join([assumed, *notes])
     if limits.where is not None:
         frame = frame.filter(where=limits.where)
     runs = col.usd.is_not_null() & (fits | col.excluded_reason.is_in(SHOWN_REASONS))
@@ -297,63 +260,66 @@ TERMS = {12: "best_1y", 36: "best_3y"}
 
 
 def _with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
-    """Fill in price_id: from offers, and of commitments and blocks, which they lack, from prices.
+    """Add price_id: from offers, and of commitments and blocks, which they lack, from prices.
 
-    Of those it is the cheapest one, as offers choose it. Ids are random and most of the bytes of
-    offers, so that they are read of the ranked machines alone.
+    Ids are random and most of the bytes of both, so that they are read of the ranked machines.
     """
     col, key = pl.col, [*PLACE, "purchase_option"]
-    ranked = _with_ids_of_offers(ranked, dataset)
-    missing = ranked.filter(col.rank.is_not_null(), col.price_id.is_null(), where="cloud")
-    if missing.is_empty():
-        return ranked
+    rented = ranked.filter(col.rank.is_not_null(), where="cloud")
+    found = [rented.select(*key, price_id=pl.lit(None, pl.String)).clear()]
+    if rented.height:
+        first, last = rented.select(first=col.offer.min(), last=col.offer.max()).row(0)
+        columns = {"on_demand": "on_demand_price_id", "spot": "spot_price_id"}
+        found.append(
+            dataset.scan("offers")
+            .slice(first, last - first + 1)
+            .select("provider", "region", machine="instance_type", **columns)
+            .unpivot([*columns], index=PLACE, variable_name=key[-1], value_name="price_id")
+            .drop_nulls("price_id")
+            .select(*key, "price_id")
+            .collect()
+        )
+        others = rented.join(found[-1], key, "anti")
+        found += [_ids_of_prices(others, key, dataset)] if others.height else []
+    ids = pl.concat(found).join(rented.select(key), key, "semi")
+    is_ranked = col.rank.is_not_null() & (col.where == "cloud")
+    return (
+        ranked.drop("price_id")
+        .join(ids, key, "left", maintain_order="left")
+        .with_columns(price_id=pl.when(is_ranked).then("price_id"))
+        .select(OUTPUT)
+    )
+
+
+def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.DataFrame:
+    """Return the id of the cheapest price of each machine and option, as offers choose it.
+
+    Own discounts may have made another commitment the cheapest than that of the list prices.
+    """
+    col = pl.col
     is_committed = col.purchase_option.is_in(COMMITTED) & (col.commitment_plan != "convertible")
     term = col.term_months.replace_strict(TERMS, default=None, return_dtype=pl.String)
-    # own discounts may have made another commitment the cheapest than that of the list prices
     chosen = pl.coalesce(
         pl.when(purchase_option=name).then(f"{name}_option") for name in TERMS.values()
     )
-    found = (
-        scan_types(dataset, "prices", missing["machine"])
+    begins = pl.coalesce(
+        pl.when(col.purchase_option == option, col.commitment_plan == plan).then(pl.lit(name))
+        for name, (option, plan) in COMMITMENT_COLUMNS.items()
+    )
+    of_chosen = col.chosen.str.starts_with(col.begins).fill_null(value=False)
+    return (
+        scan_types(dataset, "prices", machines["machine"])
         .rename({"instance_type": "machine"})
         .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
         .with_columns(
-            purchase_option=pl.when(is_committed).then(term).otherwise("purchase_option"),
-            begins=pl.coalesce(
-                pl.when(col.purchase_option == option, col.commitment_plan == plan).then(
-                    pl.lit(name)
-                )
-                for name, (option, plan) in COMMITMENT_COLUMNS.items()
-            ),
+            begins=begins, purchase_option=pl.when(is_committed).then(term).otherwise(key[-1])
         )
-        .join(missing.lazy().select(*key, chosen=chosen), key)
-        .sort(
-            ~col.chosen.str.starts_with(col.begins).fill_null(False), "effective_hourly", "price_id"
-        )
+        .join(machines.lazy().select(*key, chosen=chosen), key)
+        .sort(~of_chosen, "effective_hourly", "price_id")
         .unique(key, keep="first", maintain_order=True)
-        .select(*key, found="price_id")
+        .select(*key, "price_id")
         .collect()
     )
-    joined = ranked.join(found, key, "left", maintain_order="left")
-    return joined.with_columns(price_id=pl.coalesce("price_id", "found")).select(OUTPUT)
-
-
-def _with_ids_of_offers(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
-    """Fill in price_id of on-demand and spot prices; return the columns of OUTPUT."""
-    is_ranked = pl.col("rank").is_not_null() & (pl.col("where") == "cloud")
-    rows = ranked.filter(is_ranked)["offer"].sort()
-    if rows.is_empty():
-        return ranked.with_columns(pl.col("price_id").cast(pl.String)).select(OUTPUT)
-    columns = {"on_demand": "on_demand_price_id", "spot": "spot_price_id"}
-    ids = (
-        dataset.scan("offers")
-        .slice(rows[0], rows[-1] - rows[0] + 1)
-        .select("provider", "region", machine="instance_type", **columns)
-        .unpivot(list(columns), index=PLACE, variable_name="purchase_option", value_name="id")
-        .collect()
-    )
-    joined = ranked.join(ids, [*PLACE, "purchase_option"], "left", maintain_order="left")
-    return joined.with_columns(price_id=pl.when(is_ranked).then("id")).select(OUTPUT)
 
 
 def _figure(job: Job | None, limits: Limits) -> pl.Expr:
@@ -398,7 +364,7 @@ def with_model(dataset: Tables, named: pl.DataFrame, model: str) -> pl.DataFrame
     Raises:
         HwpricesError: the model is not known.
     """
-    limits = Limits(where="cloud", machines="all")
+    limits = Limits(where="cloud", machines="all", usd_per={})
     figures = recommend(Question(model, limits=limits), dataset=dataset).select(
         "provider",
         "usd_per_million_tokens",
@@ -411,3 +377,118 @@ def with_model(dataset: Tables, named: pl.DataFrame, model: str) -> pl.DataFrame
     key = ["provider", "instance_type"]
     first = figures.unique(key, keep="first", maintain_order=True)
     return named.join(first, key, "left", maintain_order="left")
+
+
+PRIVATE_HOST: Final = "private_host"
+
+OTHER_SIZE: Final = "other_size"
+
+SHOWN_REASONS = (PRIVATE_HOST, OTHER_SIZE, "over_budget", "too_dear_to_buy", "government")
+"""Reasons of machines that the job runs on all the same: their figures are kept."""
+
+
+def reason_code(limits: Limits) -> pl.Expr:
+    """Return the code of why a machine is left out; null if it is ranked."""
+    col = pl.col
+    budget, per_month, to_buy = (
+        pl.lit(usd, dtype=pl.Float64)
+        for usd in (limits.budget, limits.budget_per_month, limits.budget_to_buy)
+    )
+    hosts_named = any(limits.names(region) for _, region in PRIVATE_HOSTS)
+    gov_named = limits.region is not None or limits.names("gov")
+    conditions = {
+        "over_budget": (col.usd > budget) | (col.usd_per_month > per_month),
+        "too_dear_to_buy": col.purchase_price_usd > to_buy,
+        PRIVATE_HOST: col.private_host & pl.lit(not hosts_named),
+        "government": col.government & pl.lit(not gov_named),
+    }
+    return pl.coalesce(
+        "obstacle",
+        "reason",
+        pl.when(col.usd_per_hour.is_null()).then("no_price"),
+        *(pl.when(condition).then(pl.lit(code)) for code, condition in conditions.items()),
+    )
+
+
+SENTENCES = {
+    "accelerators_unclear": "its accelerators are of several kinds, or have no spec sheet",
+    "not_for_models": "{device} does not run such models",
+    "memory_unknown": "its memory is not known",
+    "no_accelerator": "it has no accelerator",
+    "old_price": f"it has no price to buy of the last {OLD_PRICE_YEARS} years",
+    "needs_host": "it is a part that needs a host",
+    "other_currency": "priced in {currency}",
+    "other_option": "not sold {option}; ask with --option any",
+    "no_on_demand_price": "no price: {on_demand_reason}",
+    "no_price": "no price",
+    "power_unknown": "its power is not known",
+    PRIVATE_HOST: "it is a community host; ask with the word community",
+    "government": "it is in a region for governments; name the region to rank it",
+    OTHER_SIZE: "a better size with this accelerator is ranked",
+    "too_dear_to_buy": "costs {purchase_price_usd} USD to buy, the budget is {budget_to_buy}",
+    "over_budget": "costs {usd} USD {period}, the budget is {budget}",
+    "over_month": "costs {usd_per_month} USD in a month, the budget is {budget_per_month}",
+    "bandwidth_unknown": "the memory bandwidth of {device} is not known",
+    "precision_unsupported": "{device} does not compute in {precision}",
+    "precision_unknown": "not known whether {device} computes in {precision}",
+    "burstable": "it keeps its full speed for a part of the time only",
+    "cpu_unknown": "its CPU is not known: none is promised, or one of several",
+    "cpu_not_measured": "no language model was measured on {device}",
+    "too_large_for_cpus": "CPUs were measured with models up to 15 billion parameters",
+    "no_training_on_cpus": "no training on CPUs was measured",
+    "not_measured": "this model was not measured on its accelerator",
+    "inference_only": "{device} is for inference only",
+    "too_small": "needs {memory_needed_gib} GiB, {memory_usable_gib} of its {machine_memory_gib}"
+    " GiB can be used",
+    "rate_unknown": "no rate in {precision} is published for {device}",
+    "no_network": "needs {nodes_needed} machines, and no RDMA network between them is known",
+    "too_many_machines": "needs {nodes_needed} machines, more than can be joined",
+    "too_slow": "it does not reach the speed per user or the time to the first token",
+    "too_many_copies": f"more than {MOST_COPIES:,} copies of the model would be needed",
+    "too_late": "it does not finish in time",
+}
+"""Every reason for leaving out a machine, with names of figures; over_month is a case of
+over_budget."""
+
+
+def sentence(limits: Limits, job: Job | None) -> pl.Expr:
+    """Return the sentence of excluded_reason; null if the machine is ranked."""
+    budgets = ("budget", "budget_per_month", "budget_to_buy")
+    words = {name: f"{getattr(limits, name) or 0:,.10g}" for name in budgets} | {
+        "option": limits.option.replace("_", " "),
+        "period": "in total" if job and job.has_end else "an hour",
+    }
+
+    def figure(name: str) -> pl.Expr:
+        if name in words:
+            return pl.lit(words[name])
+        if name == "device":
+            return pl.coalesce("accelerator_id", "cpu_id", pl.lit("unknown"))
+        if "usd" in name:
+            return pl.col(name).cast(pl.Float64).map_elements(_amount, pl.String)
+        value = pl.col(name).round(1) if name.endswith("_gib") else pl.col(name)
+        return value.cast(pl.String).fill_null("its format" if name == "precision" else "unknown")
+
+    code = pl.col("excluded_reason")
+    is_over = (pl.col("usd") > pl.lit(limits.budget, dtype=pl.Float64)).fill_null(False)
+    monthly = (code == "over_budget") & ~is_over
+    code = pl.when(monthly).then(pl.lit("over_month")).otherwise(code)
+    return pl.coalesce(
+        pl.when(code == name).then(
+            pl.format(re.sub(r"{\w+}", "{}", text), *map(figure, re.findall(r"{(\w+)}", text)))
+        )
+        for name, text in SENTENCES.items()
+    )
+
+
+def other_currencies(frame: pl.DataFrame) -> str:
+    """Count the machines to rent that have no price in USD; empty if there are none."""
+    left_out = frame.filter(excluded_reason="other_currency", where="cloud")
+    names = left_out["excluded"].str.tail(3).unique().sort()  # the code ends SENTENCES' text
+    rates = " ".join(f"--usd-per {name}=…" for name in names)
+    listed = f"left out: {left_out.height} priced in {', '.join(names)} ({rates})"
+    return listed if len(names) else ""
+
+
+def _amount(usd: float) -> str:
+    return f"{usd:,.2f}".removesuffix(".00") if usd >= 1 else f"{usd:.4g}"

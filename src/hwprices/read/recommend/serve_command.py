@@ -7,8 +7,8 @@ import re
 
 import polars as pl
 
-from hwprices.read.recommend.job import Job
 from hwprices.read.recommend.model_shape import published_models
+from hwprices.read.recommend.question import Job
 
 REPOSITORY = re.compile(r"https://huggingface\.co/(?!docs/|blog/|spaces/)([^/]+/[^/]+)")
 """The page of a model at Hugging Face, whose last two parts vLLM takes as its name."""
@@ -24,15 +24,15 @@ PUBLISHED_FORMATS = ("fp8", "bf16", "fp16")
 https://docs.vllm.ai/en/stable/features/quantization/fp8/."""
 
 
-def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Add ``serve_command``: null in a training, and on accelerators of other makers.
+def with_serve_command(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
+    """Add ``serve_command``: null in a training, of media, and on accelerators of other makers.
 
     MODEL in it is to be replaced by the weights: their repository is not known, or they must have
     been quantized before. A machine with more accelerators than a copy of the model needs runs
     several copies.
     """
     col, lit = pl.col, pl.lit
-    if job.is_training:
+    if job is None or job.is_training:
         return frame.with_columns(serve_command=lit(None, dtype=pl.String))
     copies = (col.accelerator_count // col.accelerators_per_copy).clip(1)
     users = (col.concurrency / (col.nodes / col.nodes_needed) / copies).ceil().clip(1)
@@ -47,6 +47,7 @@ def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
         _option("pipeline-parallel-size", col.nodes_needed, col.nodes_needed > 1),
         _option("data-parallel-size", copies, copies > 1),
         pl.when(needs_flag).then(lit("--quantization fp8")),
+        lit("--runner pooling" if job.model.embeds else None, pl.String),
         _option("max-model-len", lit(job.context), lit(True)),
         _option("max-num-seqs", users, lit(True)),
     ]
