@@ -152,7 +152,10 @@ class Releases:
             )
         )
         piece = replace(self, new=new, old=old, pages=self.wrong_pages, moment=self.now)
-        return rows, judge(rows, piece)
+        refused = judge(rows, piece)
+        if self.is_first:  # every row is new: a tenth of a GB for each 100,000
+            rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
+        return rows, refused
 
 
 def is_moving() -> pl.Expr:
