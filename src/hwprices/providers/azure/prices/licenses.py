@@ -66,8 +66,7 @@ OTHER_PRODUCTS = (
     r"|^SUSE .*(?:Priority|Basic|HPC|SQL)|^SUSE Linux Enterprise Server$|^RHEL |^Azure Red Hat "
     r"|^Canonical Ubuntu|^Ubuntu Advantage"
 )
-"""Products that are not composed: SQL Server on Linux but SQL_ON_RHEL, other levels of support, other
-software."""
+"""Products that are not composed: SQL Server on SLES and Ubuntu, other support and software."""
 
 METER = r"^(\d{1,5})(?:-(\d{1,5})|(\+))?[ -]vCPU VM (?:License|Support)$"
 OTHER_METERS = r"(?i)\b(?:BYOS|Free|vCore|Shared|XS|On Premises|Minimum Fee)\b"
