@@ -9,4 +9,5 @@ ABOUT = About(
     with_credentials="nothing more",
     missing="single offers, interruptible offers, storage and traffic, serverless;"
     " not yet run live",
+    price_kinds=(),
 )
