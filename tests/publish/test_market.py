@@ -27,10 +27,8 @@ def quantiles(day: int, least: str, provider: str = "vast", gpus: int = 1) -> pl
 
 
 def test_days_are_added_and_the_newest_pages_of_a_day_count() -> None:
-    known = pl.concat(
-        [quantiles(22, "7.5"), quantiles(23, "8"), quantiles(23, "9", gpus=2)]
-        + [quantiles(23, "3", "other")]
-    )
+    of_vast = [quantiles(22, "7.5"), quantiles(23, "8"), quantiles(23, "9", gpus=2)]
+    known = pl.concat([*of_vast, quantiles(23, "3", "other")])
     table = market_days(quantiles(23, "7").lazy(), known.lazy())
     rows = table.select("provider", "day", "gpus", "min_usd").rows()
     assert sorted(rows) == [
