@@ -11,7 +11,7 @@ from tests.helpers import make
 
 from hwprices.errors import HwpricesError, HwpricesWarning
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages, Part
+from hwprices.providers import About, Pages, Part
 from hwprices.release.manifest import Trouble
 from hwprices.rows import quarantine
 from hwprices.stage import stage, validate
@@ -25,6 +25,7 @@ class Vendor:
 
     parts: list[Part]
     name: str = "vendor"
+    about = About("Vendor", "all prices", "nothing more")
 
     def holds_prices(self, kind: str) -> bool:
         return kind in ("prices", "spot")
