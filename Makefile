@@ -12,16 +12,16 @@ unexport VIRTUAL_ENV
 # What runs and builds write. .gitignore has the same list.
 OUTPUTS := data/raw data/staged data/releases data/latest.json data/gate-history.json data/status.json \
            data/.leases data/.prefect data/.publish.lock data/.status.lock data/live site dist \
-           docs/cli.md docs/providers.md docs/answers.md docs/devices.md
+           docs/cli.md docs/data-dictionary.md docs/providers.md docs/answers.md docs/devices.md
 
 # Files go to the workers in their order: the slow ones of tests/flows begin early, not last.
 PYTEST_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
 # Modules of tools/ that write a page of docs/. With --check they compare it instead.
-GENERATORS := data_dictionary questions calibration crosschecks
+GENERATORS := questions calibration crosschecks
 
 # Modules of tools/ that write a page that is not in git. The last two need a release below data/.
-REFERENCES := cli_reference providers_table $(if $(wildcard data/latest.json),answers devices)
+REFERENCES := cli_reference data_dictionary providers_table $(if $(wildcard data/latest.json),answers devices)
 
 .PHONY: help run live test test-fast collect-twice check bench bench-check check-clients serve docs lock clean
 

@@ -1,9 +1,5 @@
-"""Write docs/data-dictionary.md from the schemas.
+"""Write docs/data-dictionary.md from the schemas."""
 
-``python -m tools.data_dictionary`` writes it; ``--check`` fails when the file is out of date.
-"""
-
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,7 +9,7 @@ from hwprices.schemas import vocabulary
 from hwprices.schemas.columns import Table, key
 from hwprices.schemas.tables import TABLES
 from hwprices.schemas.vocabulary import Vocabulary
-from tools.generated import PROJECT, write_or_check
+from tools.generated import PROJECT
 
 TARGET = PROJECT / "docs" / "data-dictionary.md"
 
@@ -126,10 +122,5 @@ def _first_line(model: type[Table]) -> str:
     return " ".join(str(model.__doc__ or "").strip().split("\n")[0].split())
 
 
-def main(arguments: list[str]) -> int:
-    """Write the file, or with ``--check`` compare it. Returns the exit status."""
-    return write_or_check(TARGET, render(), arguments)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    TARGET.write_text(render(), encoding="utf-8")

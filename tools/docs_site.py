@@ -27,6 +27,7 @@ PAGES = {
 """List files outside docs/ by their place in the checkout, and the page each becomes."""
 
 OPTIONAL_NAV = {
+    "Tables and columns": "data-dictionary.md",
     "Command line": "cli.md",
     "Providers at a glance": "providers.md",
     "Answers": "answers.md",

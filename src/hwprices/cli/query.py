@@ -58,10 +58,10 @@ def query(
 ) -> None:
     """Ask the dataset in SQL.
 
-    Each table of the release is a view: prices, offers, instance_types and so on;
-    docs/data-dictionary.md lists them with their columns. Prints the rows of the result. The query
-    reads these tables only: other files, the network and extensions are refused, and so is writing
-    a file (copy … to) unless --unsafe is given. Times are in UTC.
+    Each table of the release is a view: "show tables" lists them, "describe prices" the columns of
+    one. Prints the rows of the result. The query reads these tables only: other files, the network
+    and extensions are refused, and so is writing a file (copy … to) unless --unsafe is given. Times
+    are in UTC.
 
     Example:
 
