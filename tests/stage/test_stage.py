@@ -301,6 +301,12 @@ def test_a_run_without_one_price_fails(tmp_path):
     assert stage.latest(Store(tmp_path), "vendor") is None
 
 
+def test_a_market_has_no_price(tmp_path, monkeypatch):
+    monkeypatch.setattr(Vendor, "about", About("Market", "", "", price_kinds=()))
+    run(tmp_path, [part({"hourly": None, "price_reason": "core_sku_missing"})])
+    assert stage.latest(Store(tmp_path), "vendor") is not None
+
+
 def test_old_runs_are_deleted_and_the_newest_kept(tmp_path):
     for i in range(4):
         run(tmp_path, [part({"hourly": Decimal(i + 1)})], f"r{i}")
