@@ -17,7 +17,7 @@ _QUANTILE = "Null with fewer than eight offers, and where is_complete is false."
 
 
 class MarketQuantiles(Table):
-    """What a marketplace's hosts asked for an hour of a GPU on a day, without storage and traffic.
+    """What hosts of a marketplace offered an hour of a GPU at, without storage and traffic, by day.
 
     An offer is one host's, of so many GPUs, and is gone once rented. So no price, offer, search or
     recommendation is made of this table. Rows are kept from release to release.

@@ -22,7 +22,7 @@ from hwprices.stage import corrections, refusals, validate
 
 MUST_HAVE = {"regions", "instance_types", "prices"}
 MARKETS = {"vast"}
-"""Providers whose offers are no prices: they have market_quantiles and nothing else."""
+"""Providers of a market: they have market_quantiles and nothing else."""
 
 HEAVY_IMPORTS = ("boto3", "google.cloud", "azure.mgmt", "prefect")
 """Packages that take seconds to import."""
