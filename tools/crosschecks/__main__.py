@@ -163,8 +163,8 @@ folder with the other collectors' lists of AWS, Azure and Google Cloud; without 
   us-gov-west-1, of which the sample has no SageMaker prices: 1.15 to 1.40, median 1.20, for all 81.
   eu-west-1: a test reads its 193 figures to the last digit; they are 1.07 to 1.20 times those of
   us-east-1, and no EC2 prices of that region are at hand.
-- **Vertex AI**: the sample has the A3 of a bill, at 1.15 times Compute Engine's rates. 720 figures of
-  that collector add the management fee (0.15) to them: its A2 costs 1.30 times in three regions.
+- **Vertex AI**: the sample has the A3 of a bill, at 1.15 times Compute Engine's rates. The 720
+  figures of that collector add the management fee (0.15): its A2 costs 1.30 times in three regions.
 
 ## Why figures differ
 
