@@ -19,6 +19,7 @@ GCP_PURCHASE_OPTIONS = [
     "dws_defined_duration",
     "dws_flex_start",
     "flexible_committed_use",
+    "serverless",
 ]
 
 

@@ -382,6 +382,10 @@ class Offers(Table):
     block_storage_iops_baseline: pl.Int32 = columns.block_storage_iops_baseline()
     block_storage_iops_max: pl.Int32 = columns.block_storage_iops_max()
 
+    serverless_usd_per_hour: Money = _usd(
+        "An hour of the machine under a managed service that bills by the second."
+    )
+
     @pa.dataframe_check(name="one_currency")
     def one_currency(cls, data: pa.PolarsData) -> pl.LazyFrame:
         """Columns in USD are filled only where the region is priced in USD."""

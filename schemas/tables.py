@@ -22,6 +22,7 @@ from hwprices.schemas.inventory import (
     Stock,
     Zones,
 )
+from hwprices.schemas.market import MarketQuantiles
 from hwprices.schemas.offer import Offers, SoldAccelerators
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
 from hwprices.schemas.quarantine import NewWords, Quarantine
@@ -75,6 +76,7 @@ TABLES = _by_name(
     ComponentPrices,
     SpotAdvice,
     Stock,
+    MarketQuantiles,
     Quarantine,
     NewWords,
     Held,

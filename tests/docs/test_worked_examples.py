@@ -47,6 +47,7 @@ INPUTS = {
     "on_demand_price_id",
     "spot_price_id",
     "observed_at",
+    "serverless_usd_per_hour",
 }
 """Columns of offers after the first derived one that are not derived themselves."""
 

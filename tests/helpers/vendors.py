@@ -206,6 +206,7 @@ def serve_gcp(server: StubServer, step: Step = NO_STEP, without: str = "") -> St
     server.on(skus, _paged("skus", [parts[n : n + 2] for n in range(0, len(parts), 2)]))
     chips = [gcp_pages.sku("TpuV5e running in Iowa", "1.2", group="TPU")]
     server.on("/v1/services/E000-3F24-B8AA/skus", Reply.json({"skus": chips}))
+    server.on("/v1/services/C7E2-9256-1C43/skus", Reply.json({"skus": []}))
     compute = f"/compute/v1/projects/{GCP_PROJECT}"
     zones = [("us-central1", "us-central1-a"), ("us-east1", "us-east1-b")]
     regions = [{"name": region, "status": "UP"} for region, _ in zones]

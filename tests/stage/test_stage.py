@@ -11,7 +11,7 @@ from tests.helpers import make
 
 from hwprices.errors import HwpricesError, HwpricesWarning
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages, Part
+from hwprices.providers import About, Pages, Part
 from hwprices.release.manifest import Trouble
 from hwprices.rows import quarantine
 from hwprices.stage import stage, validate
@@ -25,6 +25,7 @@ class Vendor:
 
     parts: list[Part]
     name: str = "vendor"
+    about = About("Vendor", "all prices", "nothing more")
 
     def holds_prices(self, kind: str) -> bool:
         return kind in ("prices", "spot")
@@ -298,6 +299,12 @@ def test_a_run_without_one_price_fails(tmp_path):
             tmp_path, [part({"hourly": None, "price_reason": "core_sku_missing"})], results=[failed]
         )
     assert stage.latest(Store(tmp_path), "vendor") is None
+
+
+def test_a_market_has_no_price(tmp_path, monkeypatch):
+    monkeypatch.setattr(Vendor, "about", About("Market", "", "", price_kinds=()))
+    run(tmp_path, [part({"hourly": None, "price_reason": "core_sku_missing"})])
+    assert stage.latest(Store(tmp_path), "vendor") is not None
 
 
 def test_old_runs_are_deleted_and_the_newest_kept(tmp_path):

@@ -41,6 +41,7 @@ REGIONS = {
     "asia-northeast1": "Tokyo",
 }
 BILLING = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
+VERTEX = "https://cloudbilling.googleapis.com/v1/services/C7E2-9256-1C43/skus"
 COMPUTE = "https://compute.googleapis.com/compute/v1/projects/-"
 MACHINE_TYPES_URL = f"{COMPUTE}/aggregated/machineTypes"
 
@@ -121,7 +122,7 @@ def sku(
     if when := more.get("effective"):
         info["effectiveTime"] = when
     category = {
-        "serviceDisplayName": "Compute Engine",
+        "serviceDisplayName": more.get("service", "Compute Engine"),
         "resourceFamily": more.get("family", "Compute"),
         "resourceGroup": group,
         "usageType": usage,
@@ -296,6 +297,29 @@ def b200() -> Iterator[dict[str, Any]]:
         yield sku(
             f"SAMPLE-B200-{mode}".upper(), words, "GPU", usage, ["us-central1"], Decimal(price)
         )
+
+
+def vertex() -> Iterator[dict[str, Any]]:
+    """Make Vertex AI's prices of A3 High for prediction, with the SKU ids of the same bills."""
+    for sku_id, words, price in (
+        ("AE9C-DB60-DF46", "Nvidia H100 80gb GPU running in Iowa", "11.2660332"),
+        ("A002-4323-D900", "A3 Predefined Instance Core running in Iowa", "0.0293227"),
+        ("2424-9F04-82A8", "A3 Predefined Instance Ram running in Iowa", "0.0025534"),
+        ("1797-967A-274D", "management fee on NVIDIA H100 80GB in Iowa", "1.4694826"),
+        ("5692-009D-2057", "management fee on A3 Instance RAM in Iowa", "0.0003331"),
+    ):
+        made = sku(
+            sku_id,
+            f"Vertex AI: Online/Batch Prediction {words}",
+            "Prediction",
+            "OnDemand",
+            ["us-central1"],
+            Decimal(price),
+            "GiBy.h" if "ram" in words.lower() else "h",
+            family="ApplicationServices",
+            service="Vertex AI",
+        )
+        yield made | {"name": f"services/C7E2-9256-1C43/skus/{sku_id}"}
 
 
 def dws_a3() -> Iterator[dict[str, Any]]:
@@ -480,6 +504,7 @@ def pages(research: Path, types: dict[str, Any]) -> dict[str, list[SamplePage]]:
             SamplePage({"skus": list(licenses())}, BILLING, LICENSES_AS_OF),
             SamplePage({"skus": list(tpu())}, BILLING, TPU_AS_OF),
         ],
+        kinds.VERTEX_SKUS: [SamplePage({"skus": list(vertex())}, VERTEX, DWS_AS_OF)],
         kinds.MACHINE_TYPES: [SamplePage(sample_types, MACHINE_TYPES_URL, TYPES_AS_OF)],
         kinds.REGIONS: [SamplePage(regions_2025, f"{COMPUTE}/regions", PLACES_AS_OF)],
         kinds.ZONES: [SamplePage(zones_2025, f"{COMPUTE}/zones", PLACES_AS_OF)],

@@ -55,13 +55,16 @@ def coverage(
     """
     dataset = open_dataset()
     provider = options["provider"]
-    chosen = request.providers(ReleaseWords.of(dataset), provider) if provider else ()
+    words = ReleaseWords.of(dataset)
+    named = request.split(provider)
+    # a marketplace is in the release, and no machine is its
+    markets = frozenset(named) & (dataset.release.providers.keys() - words.providers.keys())
+    chosen = markets | request.providers(words, [name for name in named if name not in markets])
     if columns and unknown:
         raise HwpricesError("--columns and --unknown are two lists", "Give one of them.")
     if unknown:
-        words = overview.new_words(dataset, chosen)
         print_frame(
-            words,
+            overview.new_words(dataset, chosen),
             lambda rows: render_new_words(rows.head(call().limit or rows.height)),
         )
         return

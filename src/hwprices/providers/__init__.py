@@ -125,7 +125,7 @@ class About:
 
     ``missing`` says what the vendor sells and is not collected. ``is_price_sheet``: a person read
     its prices from a web page; they grow old until read again. ``price_kinds``: patterns of the
-    kinds of unit that are prices; the others are machines, regions or zones.
+    kinds of unit that are prices; the others are machines, regions or zones. A market has none.
     """
 
     title: str

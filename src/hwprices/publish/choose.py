@@ -328,6 +328,8 @@ def published_rows(
         own = own.filter(pl.col("ended_at").is_null()).with_columns(
             first_seen=pl.lit(None, dtype=Timestamp)
         )
+    if file.table == "market_quantiles":  # nor were earlier days
+        own = own.filter(pl.col("day") == pl.col("day").max())
     return validate.sort_by_key(own.collect(), TABLES[file.table])
 
 

@@ -272,7 +272,7 @@ def _provider_entry(source: ProviderSource, joined: Mapping[str, pl.DataFrame]) 
     rows: dict[str, int] = {}
     for file in sorted(source.files, key=lambda file: file.table):
         rows[file.table] = rows.get(file.table, 0) + file.rows
-    for table in ("new_words", "held", "stock"):
+    for table in ("new_words", "held", "stock", "market_quantiles"):
         if count := joined[table].filter(provider=source.provider).height:
             rows[table] = count
     starts = [file.observed_from for file in source.files if file.observed_from]

@@ -121,6 +121,7 @@ class Dataset(Release):
         component_prices: pl.LazyFrame
         spot_advice: pl.LazyFrame
         stock: pl.LazyFrame
+        market_quantiles: pl.LazyFrame
         quarantine: pl.LazyFrame
         new_words: pl.LazyFrame
         held: pl.LazyFrame

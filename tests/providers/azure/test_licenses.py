@@ -73,6 +73,9 @@ EXPECTED = [
     ("Standard_D8s_v3", "sles", "none", "0.15", "0.15"),
     ("Standard_D8s_v3", "sles_sap", "none", "0.238", "0.238"),
     ("Standard_D8s_v3", "windows", "sql_std", "0.8", None),
+    ("Standard_D8s_v3", "rhel", "sql_std", "0.9152", "0.9152"),  # 0.8 and RHEL's 0.1152
+    ("Standard_E96-4s_v6", "rhel", "sql_ent", None, None),  # one meter for two numbers of vCPUs
+    ("Standard_D8ps_v6", "rhel", "sql_std", None, None),
     ("Standard_E96-4s_v6", "rhel", "none", "1.0368", "1.0368"),  # as the parent
     ("Standard_E96-4s_v6", "sles", "none", "0.15", "0.15"),
     ("Standard_E96-4s_v6", "windows", "sql_ent", "1.5", None),  # for the vCPUs that are left

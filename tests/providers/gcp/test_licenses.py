@@ -82,6 +82,29 @@ def test_of_two_skus_of_one_license_the_more_expensive_counts(tmp_path, is_turne
     assert tables.refused == []
 
 
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_bands_that_overlap_at_different_prices_are_refused(
+    tmp_path: Path, *, is_turned: bool
+) -> None:
+    """Which of the two a machine with 4 vCPUs pays is not stated; other bands keep theirs."""
+    skus = [
+        fee("Red Hat Enterprise Linux 9 on VM with up to 8 VCPU", "0.0144"),
+        fee("Red Hat Enterprise Linux 9 on VM with 9 to 127 VCPU", "0.0108"),
+        fee("SLES 15 For SAP on VM with 1 to 4 VCPU", "0.17"),
+        fee("SLES 15 For SAP on VM with 4 VCPU", "0.34"),
+        fee("SLES 15 For SAP on VM with 5 or more VCPU", "0.41"),
+    ]
+    types = [machine_type(f"n2-standard-{vcpus}", vcpus, vcpus * 4096) for vcpus in (2, 8)]
+    tables = normalise_skus(
+        tmp_path, [*n2_skus(), *(skus[::-1] if is_turned else skus)], {"us-central1-a": types}
+    )
+    assert tables.prices("n2-standard-2", os="sles_sap") == {}
+    for os, fees in (("sles_sap", Decimal("0.41")), ("rhel", 8 * Decimal("0.0144"))):
+        licensed = tables.prices("n2-standard-8", os=os)[("on_demand", 0)]
+        assert licensed["hourly"] == tables.hourly("n2-standard-8") + fees
+    assert [row["reason"] for row in tables.refused] == ["duplicate_key"] * 2
+
+
 def test_licenses_are_added_to_the_machines_price(tmp_path: Path) -> None:
     skus = [
         *n2_skus(),

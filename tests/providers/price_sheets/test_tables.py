@@ -259,8 +259,8 @@ def test_togethers_commitments_and_dedicated_inference_are_left_out(sample) -> N
 
 
 def test_a_provider_without_a_sheet_is_an_error() -> None:
-    with pytest.raises(HwpricesError, match="no provider 'vast'"):
-        providers.get("vast")
+    with pytest.raises(HwpricesError, match="no provider 'nocloud'"):
+        providers.get("nocloud")
 
 
 def test_no_sheet_has_the_name_of_a_folder() -> None:

@@ -79,6 +79,17 @@ def test_a_machine_without_gpus_has_none(sample: Tables) -> None:
     assert (row["accelerator_kind"], row["vcpus"], row["memory_gib"]) == ("none", 360, 1440)
 
 
+def test_a_serverless_price_is_a_purchase_option(read: Callable[..., Tables]) -> None:
+    """H100 of the API's answer of 2025: 1.99 on demand, 2.19 serverless."""
+    h100 = TYPE | {"instance_type": "1H100.80S.30V", "price_per_hour": "1.99"}
+    tables = read(h100 | {"serverless_price": "2.19"}, TYPE | {"serverless_price": "0"})
+    row = tables.one("prices", purchase_option="serverless")
+    assert (row["instance_type"], row["hourly"]) == ("1H100.80S.30V", Decimal("2.19"))
+    assert tables.counts == {"out_of_scope:serverless=not_listed": 1}
+    bad = read(h100 | {"serverless_price": "-"})
+    assert bad.refused["reason"].to_list() == ["price_not_a_number"]
+
+
 def test_zero_is_no_price(read: Callable[..., Tables]) -> None:
     row = read(TYPE | {"spot_price": "0.00"}).one("prices", purchase_option="spot")
     assert (row["hourly"], row["price_reason"]) == (None, "listed_at_zero")

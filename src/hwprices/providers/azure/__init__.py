@@ -11,7 +11,7 @@ ABOUT = About(
     with_credentials="`AZURE_SUBSCRIPTION_ID` and `DefaultAzureCredential`: "
     "live sizes, zones, restrictions",
     missing="prices of managed disks, other storage and network, discounts of single accounts, "
-    "SQL Server on Linux, the network of sizes with InfiniBand or constrained vCPUs; "
+    "SQL Server on SLES and Ubuntu, the network of sizes with InfiniBand or constrained vCPUs; "
     "no live run is on record, and the list of licenses was built from documented fields",
     price_kinds=("retail_*", "licenses_*"),
 )

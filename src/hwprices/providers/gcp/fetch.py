@@ -24,6 +24,16 @@ https://cloud.google.com/billing/docs/how-to/get-pricing-information-api."""
 CLOUD_TPU = "services/E000-3F24-B8AA"
 """Cloud Billing's id of Cloud TPU, which has the SKUs of TPU v2 to v4."""
 
+VERTEX_AI = "services/C7E2-9256-1C43"
+"""Cloud Billing's id of Vertex AI."""
+
+CATALOGS = {
+    kinds.SKUS: COMPUTE_ENGINE,
+    kinds.TPU_SKUS: CLOUD_TPU,
+    kinds.VERTEX_SKUS: VERTEX_AI,
+}
+"""Kind of unit: the service whose SKUs it has."""
+
 SKU_PAGE_SIZE = 5000
 """The most that skus.list gives at once:
 https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list."""
@@ -53,7 +63,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     params = {"regions": ",".join(sorted(regions))} if regions else {}
     has_project = bool(context.settings.gcp_project)
     machine_kinds = kinds.PROJECT_KINDS if has_project else (kinds.MACHINE_TYPES,)
-    return [Unit("gcp", kind, params=params) for kind in (*kinds.SKU_KINDS, *machine_kinds)]
+    return [Unit("gcp", kind, params=params) for kind in (*CATALOGS, *machine_kinds)]
 
 
 def check_configured(settings: Settings) -> None:
@@ -89,8 +99,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     if unit.kind == kinds.MACHINE_TYPES and not context.settings.gcp_project:
         return _land_bundled(context, unit)
     fetchers: dict[str, Callable[[Context, Unit], list[Page]]] = {
-        kinds.SKUS: _fetch_skus,
-        kinds.TPU_SKUS: _fetch_skus,
+        **dict.fromkeys(CATALOGS, _fetch_skus),
         kinds.TPU_TYPES: _fetch_tpu_types,
         kinds.REGIONS: _fetch_compute_list,
         kinds.ZONES: _fetch_compute_list,
@@ -111,13 +120,15 @@ def _fetch_skus(context: Context, unit: Unit) -> list[Page]:
     client = connect(
         billing_v1.CloudCatalogClient, context, settings.gcp_billing_url, key=settings.gcp_api_key
     )
-    parent = COMPUTE_ENGINE if unit.kind == kinds.SKUS else CLOUD_TPU
-
     span = {f"{name}_time": unit.params[key] for name, key in SPAN.items() if key in unit.params}
 
     def call(api: Any, token: str, timeout: float) -> str:
         request = billing_v1.ListSkusRequest(
-            parent=parent, currency_code="USD", page_size=SKU_PAGE_SIZE, page_token=token, **span
+            parent=CATALOGS[unit.kind],
+            currency_code="USD",
+            page_size=SKU_PAGE_SIZE,
+            page_token=token,
+            **span,
         )
         return str(api.list_skus(request=request, retry=None, timeout=timeout).next_page_token)
 

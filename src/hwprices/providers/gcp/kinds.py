@@ -8,6 +8,9 @@ SKUS: Final = "skus"
 TPU_SKUS: Final = "tpu_skus"
 """SKUs of Cloud TPU: TPU v2 to v4. Newer generations are SKUs of Compute Engine."""
 
+VERTEX_SKUS: Final = "vertex_skus"
+"""SKUs of Vertex AI, of which those of prediction price machines by the second."""
+
 REGIONS: Final = "regions"
 ZONES: Final = "zones"
 MACHINE_TYPES: Final = "machine_types"

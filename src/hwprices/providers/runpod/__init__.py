@@ -6,6 +6,7 @@ ABOUT = About(
     title="RunPod",
     without_account="prices of all GPU types in both clouds",
     with_credentials="nothing more",
-    missing="stock, vCPUs and memory, serverless, clusters, savings plans, storage;"
+    missing="stock, vCPUs and memory, serverless (on a web page only), clusters, savings plans,"
+    " storage;"
     " no live run is on record",
 )

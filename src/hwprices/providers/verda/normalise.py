@@ -20,8 +20,9 @@ from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 PLACE = {"region": "global", "display_name": "All locations", "kind": "anywhere"}
 
-PRICES = {"on_demand": "price_per_hour", "spot": "spot_price"}
-"""Purchase option: the member with its price."""
+PRICES = {"on_demand": "price_per_hour", "spot": "spot_price", "serverless": "serverless_price"}
+"""Purchase option: the member with its price. Machines without serverless containers lack the
+last, or have it at 0."""
 
 CURRENCIES = {"usd": "USD", "eur": "EUR"}
 
@@ -45,7 +46,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
                 with rows.reading(page, item, InstanceTypes):
                     rows.add(InstanceTypes, page, _machine(item, match))
                 with rows.reading(page, item, Prices):
-                    for row in _prices(item):
+                    for row in _prices(item, rows):
                         rows.add(Prices, page, row)
     yield Part("regions", rows.table(Regions))
     yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused(InstanceTypes))
@@ -73,12 +74,18 @@ def _accelerators(item: dict[str, Any], match: Matcher) -> Mapping[str, Any]:
     return described | {"arch": "arm64"} if SUPERCHIP.match(name) else described
 
 
-def _prices(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _prices(item: dict[str, Any], rows: VendorRows) -> Iterator[dict[str, Any]]:
     name, currency = text(item, "instance_type"), text(item, "currency")
     if currency.lower() not in CURRENCIES:
         raise RefusedItemError("unknown_currency", f"currency is {currency}", currency)
     for option, listed in PRICES.items():
-        hourly = money(item, listed, LARGEST_PRICE)
+        is_optional = option == "serverless"
+        hourly = None
+        if listed in item or not is_optional:
+            hourly = money(item, listed, LARGEST_PRICE)
+        if is_optional and not hourly:
+            rows.counts["out_of_scope:serverless=not_listed"] += 1
+            continue
         yield {
             "region": PLACE["region"],
             "instance_type": name,

@@ -13,6 +13,7 @@ import polars as pl
 from hwprices.publish.join import accelerators, benchmarks, machines, offers, stock
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
+from hwprices.schemas.market import MarketQuantiles
 from hwprices.schemas.offer import Offers
 from hwprices.schemas.quarantine import NewWords
 from hwprices.schemas.tables import SHEETS, TABLES
@@ -69,10 +70,10 @@ def unknown_before(words: pl.DataFrame, known: pl.LazyFrame | None) -> tuple[tup
 
 VENDOR_TABLES = (
     *("regions", "instance_types", "availability", "prices", "component_prices"),
-    *("quarantine", "stock"),
+    *("quarantine", "stock", "market_quantiles"),
 )
 
-CARRIED = ("new_words", "stock")
+CARRIED = ("new_words", "stock", "market_quantiles")
 """Tables that are made of new pages and of the same table of the release before."""
 
 PUBLISHED_SHEETS = (
@@ -161,9 +162,18 @@ def build(
     checked |= {name: sheet[name] for name in PUBLISHED_SHEETS}
     known = {name: frames.empty(TABLES[name]).lazy() for name in CARRIED} | dict(before or {})
     checked["new_words"] = new_words(vendor["quarantine"], known["new_words"])
+    checked["market_quantiles"] = market_days(vendor["market_quantiles"], known["market_quantiles"])
     checked["stock"] = stock.intervals(vendor["stock"], known["stock"])
     in_order = {name: checked[name] for name in TABLES if name in checked}
     return Joined(in_order, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
+
+
+def market_days(stated: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
+    """Add the quantiles of the newest pages to earlier days; of one day the newest count."""
+    day = ["provider", "day"]
+    earlier = known.join(stated.select(day).unique(), on=day, how="anti")
+    rows = frames.conform(pl.concat([earlier, stated]), MarketQuantiles).collect()
+    return validate.check(rows, MarketQuantiles)
 
 
 def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:

@@ -104,7 +104,7 @@ def _oldest_day(*prices: LowestPrice) -> date | None:
     return min(times).date() if times else None
 
 
-LESS_THAN_A_YEAR = ("spot", "low_priority", "dev_test", "capacity_block", "dws_")
+LESS_THAN_A_YEAR = ("spot", "low_priority", "dev_test", "capacity_block", "dws_", "serverless")
 MORE_THAN_A_YEAR = ("_3y", "_5y")
 
 

@@ -55,12 +55,18 @@ SOFTWARE = {
 }
 """Products that are SQL Server on Windows, and prices.software of each."""
 
+SQL_ON_RHEL = {
+    f"{product} Red Hat Enterprise Linux": software for product, software in SOFTWARE.items()
+}
+"""Products that are SQL Server and RHEL in one meter, whose price is the sum of both, and
+prices.software of each."""
+
 OTHER_PRODUCTS = (
     r"^SQL Server .*(?:Linux|SLES|Red Hat)|^SQL Server(?: Azure Hybrid Benefit)?$|^BizTalk Server "
     r"|^SUSE .*(?:Priority|Basic|HPC|SQL)|^SUSE Linux Enterprise Server$|^RHEL |^Azure Red Hat "
     r"|^Canonical Ubuntu|^Ubuntu Advantage"
 )
-"""Products that are not composed: SQL Server on Linux, other levels of support, other software."""
+"""Products that are not composed: SQL Server on SLES and Ubuntu, other support and software."""
 
 METER = r"^(\d{1,5})(?:-(\d{1,5})|(\+))?[ -]vCPU VM (?:License|Support)$"
 OTHER_METERS = r"(?i)\b(?:BYOS|Free|vCore|Shared|XS|On Premises|Minimum Fee)\b"
@@ -160,12 +166,15 @@ def _classified(items: Items) -> pl.DataFrame:
     """Add the columns of ``Licenses.fees``, out_of_scope, reason and word."""
     product, meter, price = pl.col("product"), pl.col("meter"), pl.col("price")
     starts, ends = (time(pl.col(day)) for day in DATES)
-    known = [*SYSTEMS, *SOFTWARE]
+    known = [*SYSTEMS, *SOFTWARE, *SQL_ON_RHEL]
     band = meter.str.extract_groups(METER)
     least, last = band.struct.field("1").cast(pl.Int64), band.struct.field("2").cast(pl.Int64)
     scope = [
         (pl.col("serviceName").fill_null("") != kinds.LICENSES, "another_service"),
-        (product.str.contains(OTHER_PRODUCTS), "license_not_composed"),
+        (
+            product.str.contains(OTHER_PRODUCTS) & ~product.is_in(list(SQL_ON_RHEL)),
+            "license_not_composed",
+        ),
         (meter.str.contains(OTHER_METERS), "license_not_by_vcpus"),
         (price == 0, "license_of_the_buyer"),
         (pl.col("tierMinimumUnits").fill_null(0) > 0, "later_tier"),
@@ -233,19 +242,29 @@ def license_lines(fees: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
     )
     systems, software = (
         pl.DataFrame({"product": list(names), value: list(names.values())})
-        for names, value in ((SYSTEMS, "system"), (SOFTWARE, "software"))
+        for names, value in (
+            (SYSTEMS | dict.fromkeys(SQL_ON_RHEL, "rhel"), "system"),
+            (SOFTWARE | SQL_ON_RHEL, "software"),
+        )
     )
     named = fees.join(systems, on="product", how="left").join(software, on="product", how="left")
-    is_software = pl.col("software").is_not_null()
-    is_for_arch = ~pl.col("system").is_in(X86_ONLY).fill_null(False) | (
+    is_both = pl.col("product").is_in(list(SQL_ON_RHEL))
+    is_software = pl.col("software").is_not_null() & ~is_both
+    is_for_arch = ~(is_both | pl.col("system").is_in(X86_ONLY).fill_null(False)) | (
         pl.col("arch").fill_null("x86_64") == "x86_64"
     )
+    # a constrained size has two numbers of vCPUs, and the meter of both names one
+    is_plain = ~is_both | (pl.col("own") == pl.col("parent"))
     is_windows = (pl.col("system") == "windows").fill_null(False)
     paid = (
         of_sizes.join(named, how="cross")
         .with_columns(vcpus=pl.when(is_software).then("own").otherwise("parent"))
         .filter(pl.col("vcpus").is_between(pl.col("least"), pl.col("most")))
-        .filter(is_for_arch & (~is_windows | (pl.col("is_burst") == (pl.col("product") == BURST))))
+        .filter(
+            is_plain
+            & is_for_arch
+            & (~is_windows | (pl.col("is_burst") == (pl.col("product") == BURST)))
+        )
         # A meter for exactly as many vCPUs goes before one for a band; bands have one price.
         .sort("instance_type", "product", "currency", pl.col("most") - pl.col("least"), "least")
         .unique(["instance_type", "product", "currency"], keep="first", maintain_order=True)
@@ -257,7 +276,9 @@ def license_lines(fees: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
         of_software.select("instance_type", "currency", "software"),
         on=["instance_type", "currency"],
     )
-    linux = of_system.filter(~is_windows).with_columns(os="system", software=pl.lit("none"))
+    linux = of_system.filter(~is_windows).with_columns(
+        os="system", software=pl.col("software").fill_null("none")
+    )
     sql = of_software.with_columns(os=pl.lit("windows"))
     return pl.concat(
         [
@@ -328,7 +349,11 @@ def with_licenses(prices: pl.DataFrame, lines: pl.DataFrame) -> tuple[pl.DataFra
             observed_at=pl.min_horizontal("observed_at", "seen"),
         ).collect()
     )
-    is_own = pl.col("os").is_in(OWN_LICENSES) & (pl.col("purchase_option") != "spot")
+    is_own = (
+        pl.col("os").is_in(OWN_LICENSES)
+        & (pl.col("software") == "none")
+        & (pl.col("purchase_option") != "spot")
+    )
     own = with_ids(
         rows_without_id(
             joined.filter(is_own).lazy(), provider="azure", license_model="byol", basis="derived"

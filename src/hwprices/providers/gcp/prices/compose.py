@@ -13,6 +13,7 @@ import polars as pl
 
 from hwprices.providers.gcp.inventory.machine_type import Machines
 from hwprices.providers.gcp.prices.rates import RATE_KEY, Rates
+from hwprices.providers.gcp.prices.vertex import SERVERLESS
 from hwprices.rows.origin import ORIGIN
 from hwprices.units import HOURS_PER_MONTH, Money
 
@@ -88,6 +89,9 @@ def _price_lines(machines: Machines, rates: Rates) -> pl.DataFrame:
     options = pl.concat([on_demand, rates.rates.select(option)]).unique().sort(option)
     offers = offered.join(options, how="cross").with_row_index("offer")
     parts = offers.join(machines.parts, on="instance_type")
+    # Vertex AI has no SKU for local SSD, and a bill of it no line (vertex.py)
+    is_serverless = pl.col("purchase_option") == SERVERLESS
+    parts = parts.filter(~(is_serverless & (pl.col("kind") == "local_ssd")))
     rate = rates.rates.select(RATE_COLUMNS)
     lines = parts.join(rate, on=RATE_KEY, how="left")
     lines = lines.with_columns(component_option=pl.col("purchase_option"))

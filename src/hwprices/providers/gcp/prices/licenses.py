@@ -18,6 +18,7 @@ from hwprices.providers.gcp.component_id import ComponentId
 from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
 from hwprices.providers.gcp.prices.compose import OFFER_KEY, MachinePrices
 from hwprices.providers.gcp.prices.rates import Rates, highest
+from hwprices.providers.gcp.prices.vocabulary import OPEN_BAND_TO
 from hwprices.units import Money, Timestamp
 
 BILLED_BY_VCPU = {"windows", "rhel", "rhel_sap"}
@@ -57,7 +58,7 @@ class LicensedPrices:
     """Prices of machines with licenses, in the columns of ``MachinePrices``, os and software.
 
     ``components`` has only the licenses' own lines of each price. ``refused`` has the license SKUs
-    that are not for an hour.
+    that are not for an hour or contradict each other.
     """
 
     prices: pl.DataFrame
@@ -149,23 +150,45 @@ def _lines(fees: pl.DataFrame) -> pl.DataFrame:
 def _newest_releases(skus: pl.DataFrame) -> tuple[list[_License], pl.DataFrame]:
     """Return the newest release of each license and vCPU band, and the SKUs refused.
 
-    SKUs are refused that are not for an hour; no older release replaces them. Of several SKUs
-    for one license and band the most expensive counts.
+    SKUs are refused that are not for an hour, and those whose bands overlap at different prices; no
+    older release replaces them. Of several SKUs for one license and band the most expensive counts.
     """
     band = ["component_id", "min_vcpus", "max_vcpus"]
     newest = skus.filter(pl.col("version") == pl.col("version").max().over("component_id"))
     is_hourly = (pl.col("usage_unit") == USAGE_UNIT).fill_null(False)
-    chosen = highest(newest.filter(is_hourly), band).sort(band)
-    other_units = newest.filter(~is_hourly).with_columns(
-        refused=pl.lit("unknown_unit"), word=pl.col("usage_unit")
-    )
+    of_band = highest(newest.filter(is_hourly), band).sort(band)
+    clashes = _clashes(of_band)
+    chosen = of_band.join(clashes, on=band, how="anti", maintain_order="left")
+    refused = [
+        newest.filter(~is_hourly).with_columns(
+            refused=pl.lit("unknown_unit"), word=pl.col("usage_unit")
+        ),
+        of_band.join(clashes, on=band, how="semi").with_columns(refused=pl.lit("duplicate_key")),
+    ]
     figures = ("price", "is_highest", "min_vcpus", "max_vcpus")
     columns = (*figures, "sku_id", "observed_at", "raw_sha256")
     licenses = [
         _License(ComponentId.parse(row["component_id"]), **{name: row[name] for name in columns})
         for row in chosen.iter_rows(named=True)
     ]
-    return licenses, other_units
+    return licenses, pl.concat(refused, how="diagonal_relaxed")
+
+
+def _clashes(skus: pl.DataFrame) -> pl.DataFrame:
+    """List the bands of a license that overlap another one at another price: the key of each."""
+    band = ["component_id", "min_vcpus", "max_vcpus"]
+    most = pl.when(pl.col("max_vcpus") == 0).then(OPEN_BAND_TO).otherwise("max_vcpus")
+    bands = skus.select(*band, "price", most=most)
+    return (
+        bands.join(bands, on="component_id", suffix="_2")
+        .filter(
+            pl.col("price") != pl.col("price_2"),
+            pl.col("min_vcpus") <= pl.col("most_2"),
+            pl.col("most") >= pl.col("min_vcpus_2"),
+        )
+        .select(band)
+        .unique()
+    )
 
 
 def _fees(machines: Machines, licenses: Sequence[_License]) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import polars as pl
 
 from hwprices.providers.gcp.inventory.machine_type import Machines
 from hwprices.providers.gcp.prices import vocabulary
+from hwprices.providers.gcp.prices.vertex import PREDICTION
 
 _GAP = "[ _-]*"
 _GAPS = re.compile("[ _-]+")
@@ -29,10 +30,13 @@ def named_by_refused(refused: pl.DataFrame, machines: Machines) -> dict[str, str
     numbers: C4D-HIGHMEM-HIGHLSSD names c4d-highmem-8-highlssd. Of names within each other the
     longest counts. ``refused`` is ``SkuCatalog.refused``.
     """
-    # a license "on f1-micro" says nothing of it
+    # a license "on f1-micro" says nothing of it, nor does Vertex AI
     is_machine = pl.col("family").ne_missing("License")
-    not_understood = refused.filter(pl.col("component_id").is_null(), is_machine)["description"]
-    texts = not_understood.drop_nulls().str.split(" in ").list.first().unique().sort()
+    of_vertex = pl.col("description").str.contains(PREDICTION).fill_null(value=False)
+    not_understood = refused.filter(pl.col("component_id").is_null(), is_machine, ~of_vertex)
+    texts = (
+        not_understood["description"].drop_nulls().str.split(" in ").list.first().unique().sort()
+    )
     spellings = {machine.name: _spellings(machine.name) for machine in machines.types}
     named: dict[str, str] = {}
     for text in texts:

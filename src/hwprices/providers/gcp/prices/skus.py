@@ -12,6 +12,7 @@ import msgspec
 import polars as pl
 from msgspec import UNSET
 
+from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory.machine_parts import ANY_SERIES, OWN_LOCAL_SSD_SKU
@@ -36,6 +37,7 @@ from hwprices.providers.gcp.prices.grammar import (
     PricedComponent,
     Unknown,
 )
+from hwprices.providers.gcp.prices.vertex import classify_vertex
 from hwprices.rows import quarantine
 from hwprices.rows.frames import list_column
 from hwprices.rows.origin import origin
@@ -175,26 +177,34 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
 def read_skus(pages: Pages, at: datetime | None = None) -> SkuCatalog:
     """Read every SKU page of the run, with the prices that held at a time; None for the newest.
 
-    SKUs that had no price yet at that time are left out.
+    SKUs that had no price yet at that time are left out, and pages of Vertex AI that are not a SKU
+    list.
 
     Raises:
-        UnreadablePageError: a page is not a SKU list. Without one of them parts of machines have no
-            price, so the provider fails.
+        UnreadablePageError: another page is not a SKU list. Without one of them parts of machines
+            have no price, so the provider fails.
     """
     frames: list[pl.DataFrame] = []
     counts: Counter[str] = Counter()
     descriptions = Descriptions()
     members: list[pl.DataFrame] = []
     disks: list[pl.DataFrame] = []
+
+    def read(page: Page, kind: str) -> None:
+        listing = decode(pages, page)
+        skus = listing.page.skus if at is None else at_day(listing.page.skus, at)
+        lines, beside = _lines(skus, kind, descriptions, counts)
+        disks.append(read_disks(beside).with_columns(origin(page)))
+        frames.append(_broken_frame(listing.broken).with_columns(origin(page)))
+        members.append(refused_members(listing.new_members, page, "prices"))
+        frames.append(_frame(lines).with_columns(origin(page)))
+
     for kind in kinds.SKU_KINDS:
         for page in pages.of(kind):
-            listing = decode(pages, page)
-            skus = listing.page.skus if at is None else at_day(listing.page.skus, at)
-            lines, beside = _lines(skus, descriptions, counts)
-            disks.append(read_disks(beside).with_columns(origin(page)))
-            frames.append(_broken_frame(listing.broken).with_columns(origin(page)))
-            members.append(refused_members(listing.new_members, page, "prices"))
-            frames.append(_frame(lines).with_columns(origin(page)))
+            read(page, kind)
+    for page in pages.of(kinds.VERTEX_SKUS):
+        with pages.leave_out(page):  # machines keep their other prices
+            read(page, kinds.VERTEX_SKUS)
     frame = _with_price(pl.concat(frames))
     refused = frame.filter(pl.col("refused").is_not_null())
     components = frame.filter(pl.col("refused").is_null()).drop("refused")
@@ -228,20 +238,19 @@ _NOT_A_MACHINE_PRICE = "not_a_machine_price:"
 
 
 def _lines(
-    skus: Sequence[Sku], descriptions: Descriptions, counts: Counter[str]
+    skus: Sequence[Sku], kind: str, descriptions: Descriptions, counts: Counter[str]
 ) -> tuple[list[_Line], list[Sku]]:
     """Return the SKUs that sell a component or are not understood, and disks; count the others."""
     lines, disks = [], []
     for sku in skus:
         category = _NO_CATEGORY if sku.category is UNSET else sku.category
-        meaning = classify(
-            sku.description,
-            family=category.resource_family,
-            group=category.resource_group,
-            usage=category.usage_type,
-            descriptions=descriptions,
-        )
-        if isinstance(meaning, OutOfScope) and is_disk(category):
+        said = {"family": category.resource_family, "usage": category.usage_type}
+        if kind == kinds.VERTEX_SKUS:
+            meaning = classify_vertex(sku.description, **said, descriptions=descriptions)
+        else:
+            group = category.resource_group
+            meaning = classify(sku.description, **said, group=group, descriptions=descriptions)
+        if isinstance(meaning, OutOfScope) and kind == kinds.SKUS and is_disk(category):
             disks.append(sku)
         elif isinstance(meaning, OutOfScope):
             counts[f"out_of_scope:resource_family={meaning.resource_family}"] += 1

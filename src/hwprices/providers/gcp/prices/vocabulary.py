@@ -81,6 +81,7 @@ GPUS: Final[dict[str, str]] = {
     "Nvidia Tesla T4": "nvidia-tesla-t4",
     "Nvidia Tesla A100": "nvidia-tesla-a100",
     "Nvidia Tesla A100 80GB": "nvidia-a100-80gb",
+    "Nvidia A100 80GB": "nvidia-a100-80gb",  # Vertex AI
     "Nvidia L4": "nvidia-l4",
     "Nvidia H100 80GB": "nvidia-h100-80gb",
     # Three names of one part; which is used differs by region and purchase option.

@@ -1,0 +1,89 @@
+"""Read Vast.ai's offers into quantiles of a day. Pure: no network, no clock.
+
+``dph_base`` is the price of all GPUs of an offer for an hour in USD, without storage and traffic.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from hwprices.landing.pages import Page
+from hwprices.providers import Pages, Part
+from hwprices.providers.vast.fetch import MOST_OFFERS, OFFERS
+from hwprices.rows.members import RefusedItemError, items, money, text, whole
+from hwprices.rows.prices import LARGEST_PRICE
+from hwprices.rows.vendor_rows import VendorRows
+from hwprices.schemas.market import MarketQuantiles
+from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
+
+QUANTILES: Final = {"p10": 10, "p25": 25, "median": 50, "p75": 75, "p90": 90}
+
+LEAST_OFFERS: Final = 8
+"""Fewer offers have no quantiles: each of them would be one host's price."""
+
+LARGEST_MEMORY: Final = 10**6
+"""MB of one GPU. The largest in 2026 has 288 GB."""
+
+Key = tuple[str, int, str]
+
+
+def normalise(pages: Pages) -> Iterator[Part]:
+    """Yield the quantiles of the day on which the pages were fetched.
+
+    Raises:
+        HwpricesError: a page was altered.
+    """
+    rows, match = VendorRows("vast", "id", "gpu_name"), accelerator_matcher("vast")
+    for page in pages.of(OFFERS):
+        with pages.leave_out(page):
+            _add_page(items(pages.read_json(page), OFFERS), page, match, rows)
+    table = rows.table(MarketQuantiles)
+    yield Part("market_quantiles", table, refused=rows.refused(MarketQuantiles), counts=rows.counts)
+
+
+def _add_page(listed: list[Any], page: Page, match: Matcher, rows: VendorRows) -> None:
+    """Add the rows of one search: a GPU, a number of them, and each word for the hosts."""
+    asked: defaultdict[Key, list[Decimal]] = defaultdict(list)
+    for item in listed:
+        with rows.reading(page, item, MarketQuantiles):
+            if item.get("is_bid"):
+                rows.counts["out_of_scope:interruptible"] += 1
+                continue
+            key, price = _offer(item, match)
+            asked[key].append(price)
+    for (accelerator_id, gpus, verification), prices in asked.items():
+        row = {
+            "day": page.retrieved_at.date(),
+            "accelerator_id": accelerator_id,
+            "gpus": gpus,
+            "verification": verification,
+            "offers": len(prices),
+            "is_complete": len(listed) < MOST_OFFERS,
+            "min_usd": min(prices),
+        }
+        if len(listed) < MOST_OFFERS and len(prices) >= LEAST_OFFERS:
+            row |= {f"{name}_usd": _quantile(prices, share) for name, share in QUANTILES.items()}
+        rows.add(MarketQuantiles, page, row)
+
+
+def _offer(item: dict[str, Any], match: Matcher) -> tuple[Key, Decimal]:
+    """Return what is offered, and the price of one GPU.
+
+    Raises:
+        RefusedItemError: the GPU is not in the sheet of names, or a member cannot be read.
+    """
+    name, memory = text(item, "gpu_name"), whole(item, "gpu_ram", LARGEST_MEMORY)
+    device = match(name, str(memory))
+    if device is None:
+        raise RefusedItemError("unknown_product", f"no rule for it with {memory} MB", name)
+    gpus, price = whole(item, "num_gpus"), money(item, "dph_base", LARGEST_PRICE)
+    if not gpus or not price:
+        raise RefusedItemError("price_not_positive", f"dph_base is {price} for {gpus} GPUs")
+    key = (device.accelerator_id, gpus, text(item, "verification"))
+    return key, round(price / gpus, 10)
+
+
+def _quantile(prices: Sequence[Decimal], percent: int) -> Decimal:
+    """Return the lowest price that so many percent of the offers do not exceed."""
+    return sorted(prices)[-(-len(prices) * percent // 100) - 1]

@@ -1,0 +1,110 @@
+"""Machines that Vertex AI runs for prediction: what its SKUs say, and prices composed of them."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from tests.helpers.gcp_pages import (
+    Tables,
+    n2_skus,
+    n2_zones,
+    normalise_pages,
+    normalise_sample,
+    sku,
+)
+
+from hwprices.providers.gcp import kinds
+from hwprices.providers.gcp.prices.classify import OutOfScope
+from hwprices.providers.gcp.prices.grammar import (
+    Descriptions,
+    NotAMachinePrice,
+    PricedComponent,
+    Unknown,
+)
+from hwprices.providers.gcp.prices.vertex import classify_vertex
+
+PREDICTION = "Vertex AI: Online/Batch Prediction"
+
+
+def read(root: Path, page: bytes | None) -> Tables:
+    """Normalise N2 of Compute Engine, with a page of Vertex AI or without."""
+    types = {"items": {f"zones/{z}": {"machineTypes": m} for z, m in n2_zones().items()}}
+    bodies = {
+        kinds.SKUS: [json.dumps({"skus": n2_skus()}).encode()],
+        kinds.VERTEX_SKUS: [page] if page else [],
+        kinds.MACHINE_TYPES: [json.dumps(types).encode()],
+    }
+    return normalise_pages(root, bodies)
+
+
+@pytest.mark.parametrize(
+    ("description", "usage", "meaning"),
+    [
+        (f"{PREDICTION} A3 Predefined Instance Core running in Iowa", "OnDemand", "a3 core"),
+        (f"{PREDICTION} A2 Instance Ram running in Americas", "OnDemand", "a2 ram"),
+        (f"{PREDICTION} N1 Predefined Instance Ram running in Tokyo", "OnDemand", "n1 ram"),
+        (
+            f"{PREDICTION} Nvidia A100 80gb GPU running in Iowa",
+            "OnDemand",
+            "any gpu:nvidia-a100-80gb",
+        ),
+        (f"{PREDICTION} management fee on A2 Instance RAM in Iowa", "OnDemand", NotAMachinePrice),
+        (f"{PREDICTION} A3 Instance Core running in Iowa", "Preemptible", Unknown),
+        (f"{PREDICTION} Spot Preemptible A3 Instance Core running in Iowa", "OnDemand", Unknown),
+        (f"{PREDICTION} AutoML Image Classification", "OnDemand", Unknown),
+        ("Vertex AI: Training/Pipelines on A3 Instance Core in Iowa", "OnDemand", OutOfScope),
+        ("Gemini 2.5 Pro Text Input - Predictions", "OnDemand", OutOfScope),
+    ],
+)
+def test_what_a_sku_sells(description: str, usage: str, meaning: str | type) -> None:
+    said = classify_vertex(
+        description, family="ApplicationServices", usage=usage, descriptions=Descriptions()
+    )
+    if isinstance(said, PricedComponent):
+        assert (f"{said.series} {said.component}", said.purchase_option) == (meaning, "serverless")
+    else:
+        assert type(said) is meaning
+
+
+def test_prices_are_those_of_a_bill(project: Path) -> None:
+    """One A3 with one H100 was 12.625919 an hour in 2025-08, with no local SSD and no fee."""
+    sample = normalise_sample(project)
+    row = sample.prices("a3-highgpu-1g")[("serverless", 0)]
+    assert (row["hourly"], row["price_reason"]) == (Decimal("12.625919"), None)
+    parts = sample.components(row["price_id"])
+    assert {name: part["sku_id"] for name, part in parts.items()} == {
+        "gpu": "AE9C-DB60-DF46",
+        "core": "A002-4323-D900",
+        "ram": "2424-9F04-82A8",
+    }
+    eight = sample.prices("a3-highgpu-8g")
+    assert eight[("serverless", 0)]["hourly"] == 8 * row["hourly"]
+    assert round(eight[("on_demand", 0)]["hourly"], 4) == Decimal("88.4900")
+    assert (
+        not sample.table("prices")
+        .filter(purchase_option="serverless", instance_type="a3-highgpu-1g-nolssd")
+        .height
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "reasons"),
+    [
+        (None, []),
+        (b"<html>", []),
+        (
+            json.dumps({"skus": [sku(f"{PREDICTION} n2-standard-2 X", "1")]}).encode(),
+            ["unknown_grammar"],
+        ),
+    ],
+    ids=["absent", "unreadable", "unknown"],
+)
+def test_other_prices_do_not_depend_on_it(
+    tmp_path: Path, page: bytes | None, reasons: list[str]
+) -> None:
+    tables = read(tmp_path, page)
+    row = tables.prices("n2-standard-2")[("on_demand", 0)]
+    assert (row["hourly"], row["price_reason"]) == (Decimal("0.097118"), None)
+    assert [row["reason"] for row in tables.refused] == reasons
+    assert "serverless" not in tables.table("prices")["purchase_option"]
