@@ -11,12 +11,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+
+import hwprices
 from tests.flows.test_refresh import run
 from tests.helpers import azure_pages, vendors
 from tests.helpers.prefect_server import Server
 from tests.helpers.stub_server import Reply, Request, StubServer
-
-import hwprices
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
 
