@@ -38,6 +38,21 @@ def store(tmp_path):
     return Store(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def first_release(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("first"))
+    make.stage_frames(store, "r1", make.world())
+    publish(store)
+    return store.path
+
+
+@pytest.fixture
+def released(first_release, tmp_path):
+    """A copy of the first release, of one provider."""
+    shutil.copytree(first_release, tmp_path, dirs_exist_ok=True)
+    return Store(tmp_path)
+
+
 def test_a_reader_gets_the_published_rows(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     outcome = publish(store)
@@ -52,9 +67,7 @@ def test_a_reader_gets_the_published_rows(store, tmp_path):
     assert data.verify() == []
 
 
-def test_tables_without_rows_are_there(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
+def test_tables_without_rows_are_there(released, tmp_path):
     data = hwprices.open(tmp_path)
     assert data.tables == list(TABLES)
     for table, model in TABLES.items():
@@ -110,9 +123,7 @@ def test_tables_get_the_columns_that_were_added_since_they_were_written(
     assert not publish(store, minutes=10).new
 
 
-def test_the_manifest_lists_rows_origin_and_checks(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
+def test_the_manifest_lists_rows_origin_and_checks(released, tmp_path):
     manifest = json.loads((tmp_path / "releases/20260801T041700Z/manifest.json").read_text())
     aws = manifest["providers"]["aws"]
     assert (aws["origin"], aws["status"], aws["rows"]["prices"]) == ("live", "fresh", 300)
@@ -141,17 +152,15 @@ def test_two_builds_of_the_same_tables_are_byte_identical(tmp_path):
     assert sums[0] == sums[1]
 
 
-def test_rows_that_were_only_seen_later_make_no_release(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
+def test_rows_that_were_only_seen_later_make_no_release(released, tmp_path):
     seen_later = {
         name: f.with_columns(
             observed_at=pl.lit(make.AT + timedelta(days=1)).cast(f["observed_at"].dtype)
         )
         for name, f in make.world().items()
     }
-    make.stage_frames(store, "r2", seen_later)
-    outcome = publish(store, minutes=5)
+    make.stage_frames(released, "r2", seen_later)
+    outcome = publish(released, minutes=5)
     assert (outcome.new, outcome.version) == (False, "20260801T041700Z")
     assert [r["version"] for r in hwprices.releases(tmp_path)] == ["20260801T041700Z"]
 
@@ -195,9 +204,7 @@ def test_nothing_staged_says_what_to_do(store):
         publish(store)
 
 
-def test_altered_missing_and_foreign_files_are_named(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
+def test_altered_missing_and_foreign_files_are_named(released, tmp_path):
     base = tmp_path / "releases/20260801T041700Z"
     file = base / "prices/000.parquet"
     file.write_bytes(file.read_bytes()[:-1])
@@ -210,9 +217,7 @@ def test_altered_missing_and_foreign_files_are_named(store, tmp_path):
     assert foreign == f"{base / 'stray.txt'} is not in the manifest"
 
 
-def test_the_error_for_an_unknown_version_lists_the_versions(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
+def test_the_error_for_an_unknown_version_lists_the_versions(released, tmp_path):
     with pytest.raises(HwpricesError, match=r"no release 2020.*20260801T041700Z"):
         hwprices.open(tmp_path, "2020")
     with pytest.raises(HwpricesError, match="no release in"):
