@@ -38,6 +38,7 @@ NOT_RUN = {
     "hwprices show diff": "needs two releases: tests/publish/test_history_year.py has twelve",
     "hwprices admin preflight": "asks the vendors",
     "hwprices admin refresh": "starts the pipeline: tests/flows runs it",
+    "hwprices admin reproduce": "takes half a minute: tests/publish/test_reproduce.py runs it",
     "hwprices export report": "writes thousands of pages: tests/read/report writes some",
     "hwprices admin serve": "runs until Ctrl-C: tests/flows starts its parts",
     "hwprices bill": "needs a bill: tests/read/bill has some",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+
 from tests.helpers.prefect_server import Server, running_server
 
 CANARY = "c4n4ry4711k4n4r13nv0g3l"

@@ -15,12 +15,12 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from tests.helpers.prefect_server import NIGHTLY_ON_A_SERVER, PREFECT, Server
-from tests.helpers.processes import family, wait_until
-from tests.helpers.stub_server import Reply, StubServer
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments
+from tests.helpers.prefect_server import NIGHTLY_ON_A_SERVER, PREFECT, Server
+from tests.helpers.processes import family, wait_until
+from tests.helpers.stub_server import Reply, StubServer
 
 pytestmark = NIGHTLY_ON_A_SERVER
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.helpers.flows_environment import clean_environment
 from typer.testing import CliRunner
 
 from hwprices import providers
@@ -21,6 +20,7 @@ from hwprices.release.manifest import (
     Status,
     UnitCounts,
 )
+from tests.helpers.flows_environment import clean_environment
 
 
 def published(*, held_back: bool = False) -> Published:

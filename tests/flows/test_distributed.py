@@ -22,14 +22,14 @@ import boto3
 import httpx
 import pytest
 from bench.refresh import served
+
+from hwprices.publish import release
+from hwprices.storage.store import Store
 from tests.helpers import vendors
 from tests.helpers.aws_pages import moto_server
 from tests.helpers.flows_environment import clean_environment
 from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import free_port
-
-from hwprices.publish import release
-from hwprices.storage.store import Store
 
 pytestmark = [
     pytest.mark.flow,

@@ -1,22 +1,24 @@
 """What an operator sees when a vendor answers nothing, less than before, or is not configured."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from tests.flows.test_refresh import run
+from typer.testing import CliRunner
+
+import hwprices
+from hwprices.cli import app
 from tests.helpers import azure_pages, vendors
 from tests.helpers.prefect_server import Server
 from tests.helpers.stub_server import Reply, Request, StubServer
-
-import hwprices
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -46,10 +48,10 @@ class Refresh:
     def __call__(self, provider: str, *arguments: str) -> Seen:
         process = self.start(provider, *arguments)
         screen, _ = process.communicate(timeout=500)
-        status = [sys.executable, "-m", "hwprices", "status"]
-        shown = run(*status, cwd=self.cwd, environment=self.environment)
-        entries = json.loads((self.cwd / "root/status.json").read_text())["providers"]
-        return Seen(process.returncode, screen, entries[provider], shown.returncode)
+        root = self.cwd / "root"
+        shown = CliRunner().invoke(app, ["status", "--root", str(root)])
+        entries = json.loads((root / "status.json").read_text())["providers"]
+        return Seen(process.returncode, screen, entries[provider], shown.exit_code)
 
     def start(self, provider: str, *arguments: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "hwprices", "refresh", "--source=live"]
@@ -63,6 +65,32 @@ class Refresh:
         )
 
 
+def refreshing(server: Server, azure: StubServer, folder: Path) -> Refresh:
+    private = ("AWS_", "AZURE_", "HWPRICES_GCP_")
+    kept = {
+        name: value for name, value in server.environment.items() if not name.startswith(private)
+    }
+    variables = {
+        "HWPRICES_AZURE_RETAIL_URL": f"{azure.url}{azure_pages.RETAIL}",
+        "HWPRICES_ROOT": str(folder / "root"),
+        "HWPRICES_ATTEMPTS": "1",
+        "NO_GCE_CHECK": "true",  # else google-auth looks for a machine of Google's
+        "HOME": str(folder),
+    }
+    return Refresh(folder, {**kept, **variables})
+
+
+@pytest.fixture(scope="module")
+def published(
+    prefect_server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Seen, Path]]:
+    """What was seen of a refresh of Azure while it answered, and its root."""
+    folder = tmp_path_factory.mktemp("published")
+    azure = vendors.serve("azure", StubServer().start())
+    yield refreshing(prefect_server, azure, folder)("azure", *REGIONS), folder / "root"
+    azure.stop()
+
+
 @pytest.fixture
 def azure(stub: Callable[[], StubServer]) -> StubServer:
     return vendors.serve("azure", stub())
@@ -70,28 +98,24 @@ def azure(stub: Callable[[], StubServer]) -> StubServer:
 
 @pytest.fixture
 def refresh(prefect_server: Server, azure: StubServer, tmp_path: Path) -> Refresh:
-    private = ("AWS_", "AZURE_", "HWPRICES_GCP_")
-    kept = {
-        name: value
-        for name, value in prefect_server.environment.items()
-        if not name.startswith(private)
-    }
-    variables = {
-        "HWPRICES_AZURE_RETAIL_URL": f"{azure.url}{azure_pages.RETAIL}",
-        "HWPRICES_ROOT": str(tmp_path / "root"),
-        "HWPRICES_ATTEMPTS": "1",
-        "NO_GCE_CHECK": "true",  # else google-auth looks for a machine of Google's
-        "HOME": str(tmp_path),
-    }
-    return Refresh(tmp_path, {**kept, **variables})
+    return refreshing(prefect_server, azure, tmp_path)
 
 
-def test_an_outage_of_prices_is_said_and_fails(refresh: Refresh, azure: StubServer) -> None:
+@pytest.fixture
+def later(refresh: Refresh, published: tuple[Seen, Path]) -> Refresh:
+    """Refreshes a copy of a published root."""
+    shutil.copytree(published[1], refresh.cwd / "root")
+    return refresh
+
+
+def test_an_outage_of_prices_is_said_and_fails(
+    later: Refresh, azure: StubServer, published: tuple[Seen, Path]
+) -> None:
     """Every price call answered 500, and it was "nothing new", exit 0, last success just now."""
-    before = refresh("azure", *REGIONS)
+    before, _ = published
     assert (before.code, before.status_code, before.entry["outcome"]) == (0, 0, "published")
     azure.on(azure_pages.RETAIL, Reply(b"", status=500))
-    after = refresh("azure", *REGIONS)
+    after = later("azure", *REGIONS)
     success = before.entry["last_success"]
     line = f"Azure: 7 of 7 price units failed (HTTP 500); prices of {success[:10]} kept"
     assert (after.code, after.status_code, after.entry["outcome"]) == (1, 1, "partial")
@@ -102,9 +126,8 @@ def test_an_outage_of_prices_is_said_and_fails(refresh: Refresh, azure: StubServ
 
 
 def test_a_region_that_fails_is_said_and_its_prices_are_kept(
-    refresh: Refresh, azure: StubServer
+    later: Refresh, azure: StubServer
 ) -> None:
-    refresh("azure", *REGIONS)
     answer = azure.routes[azure_pages.RETAIL]
 
     def fail_in_the_west(request: Request) -> Reply:
@@ -112,19 +135,16 @@ def test_a_region_that_fails_is_said_and_its_prices_are_kept(
         return Reply(b"", status=503) if is_west else answer(request)
 
     azure.on(azure_pages.RETAIL, fail_in_the_west)
-    seen = refresh("azure", *REGIONS)
+    seen = later("azure", *REGIONS)
     assert (seen.code, seen.status_code, seen.entry["outcome"]) == (0, 0, "partial")
     [line] = [each for each in seen.screen.splitlines() if each.startswith("Azure: ")]
     assert line.startswith("Azure: 3 of 5 price units failed (HTTP 503); prices of 20")
-    seen = refresh("azure", *REGIONS, "--strict")
+    seen = later("azure", *REGIONS, "--strict")
     assert seen.code == 4
     assert "error: --strict: units of Azure failed or were carried over: status 4" in seen.screen
 
 
-def test_units_that_come_back_empty_or_smaller_are_named(
-    refresh: Refresh, azure: StubServer
-) -> None:
-    refresh("azure", *REGIONS)
+def test_units_that_come_back_empty_or_smaller_are_named(later: Refresh, azure: StubServer) -> None:
     answer = azure.routes[azure_pages.RETAIL]
 
     def without_reservations_and_large_sizes(request: Request) -> Reply:
@@ -138,7 +158,7 @@ def test_units_that_come_back_empty_or_smaller_are_named(
         return Reply.json(page | {"Items": items, "Count": len(items)})
 
     azure.on(azure_pages.RETAIL, without_reservations_and_large_sizes)
-    seen = refresh("azure", "--region=eastus")
+    seen = later("azure", "--region=eastus")
     assert (seen.code, seen.entry["outcome"]) == (1, "partial")
     [line] = [each for each in seen.screen.splitlines() if "Azure: " in each]
     assert "retail_consumption_usd/eastus lost 1 of 7 items since the last run" in line
@@ -172,9 +192,8 @@ def test_a_provider_without_credentials_is_skipped(refresh: Refresh) -> None:
     assert f"Google Cloud: {why}" in seen.screen
 
 
-def test_a_new_word_is_named_and_takes_no_known_price(refresh: Refresh, azure: StubServer) -> None:
-    refresh("azure", *REGIONS)
-    known = _prices(refresh)
+def test_a_new_word_is_named_and_takes_no_known_price(later: Refresh, azure: StubServer) -> None:
+    known = _prices(later)
     answer = azure.routes[azure_pages.RETAIL]
 
     def with_a_new_unit(request: Request) -> Reply:
@@ -188,13 +207,13 @@ def test_a_new_word_is_named_and_takes_no_known_price(refresh: Refresh, azure: S
         return Reply.json(page | {"Items": items, "Count": len(items)})
 
     azure.on(azure_pages.RETAIL, with_a_new_unit)
-    seen = refresh("azure", *REGIONS, "--strict")
+    seen = later("azure", *REGIONS, "--strict")
     assert (seen.code, seen.status_code) == (4, 0)
     assert "new from the vendor" in seen.screen
     assert "1 Fortnight" in seen.screen
-    assert _prices(refresh).equals(known)
-    listed = [sys.executable, "-m", "hwprices", "coverage", "--unknown", "--json"]
-    words = json.loads(run(*listed, cwd=refresh.cwd, environment=refresh.environment).stdout)
+    assert _prices(later).equals(known)
+    root = ["--root", str(later.cwd / "root")]
+    words = json.loads(CliRunner().invoke(app, ["coverage", "--unknown", "--json", *root]).stdout)
     assert [(word["provider"], word["word"]) for word in words] == [("azure", "1 Fortnight")]
 
 

@@ -14,14 +14,14 @@ from unittest import mock
 
 import httpx
 import pytest
-from tests.helpers import processes
-from tests.helpers.flows_environment import clean_environment
-from tests.helpers.stub_server import Reply, StubServer
 
 from hwprices.cli import refresh as command
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment, prefect_server, reports
 from hwprices.flows.refresh import ProvidersFailedError
+from tests.helpers import processes
+from tests.helpers.flows_environment import clean_environment
+from tests.helpers.stub_server import Reply, StubServer
 
 SMALL = ["--provider", "lambda", "--provider", "scaleway"]
 """Providers whose sample is a page each."""

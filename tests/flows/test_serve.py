@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.helpers import processes
-from tests.helpers.stub_server import Reply, StubServer
 from typer.testing import CliRunner
 
 from hwprices import providers
@@ -24,6 +22,8 @@ from hwprices.cli import app
 from hwprices.cli.deploy import SetupName
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments, environment, prefect_commands, serve
+from tests.helpers import processes
+from tests.helpers.stub_server import Reply, StubServer
 
 
 def planned_deployments(project: Path) -> list[Any]:

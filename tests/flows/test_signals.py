@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.helpers import processes
-from tests.helpers.flows_environment import clean_environment
 
 from hwprices.flows import environment, prefect_server
+from tests.helpers import processes
+from tests.helpers.flows_environment import clean_environment
 
 pytestmark = pytest.mark.flow
 

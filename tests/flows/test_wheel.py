@@ -5,9 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.helpers import wheel
-from tests.helpers.flows_environment import clean_environment
-from tests.helpers.nightly import only_at_night
 
 import hwprices
 from hwprices.collect.collector import Collector
@@ -15,6 +12,9 @@ from hwprices.publish.release import publish
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
 from hwprices.storage.store import Store
+from tests.helpers import wheel
+from tests.helpers.flows_environment import clean_environment
+from tests.helpers.nightly import only_at_night
 
 pytestmark = [
     pytest.mark.flow,

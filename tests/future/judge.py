@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,8 +16,8 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
-from hwprices.specs import sheets
-from hwprices.stage import corrections, inputs
+from hwprices.specs import accelerator_names, sheets
+from hwprices.stage import inputs
 from hwprices.stage.stage import Staged, stage
 from hwprices.storage.store import Store
 from tests.future.mutations import Future
@@ -45,7 +45,7 @@ class Outcome:
     staged: Staged | None
     error: str = ""
 
-    @property
+    @cached_property
     def priced(self) -> dict[str, Row]:
         """The prices that have an amount."""
         return {i: row for i, row in self.prices.items() if row["effective_hourly"] is not None}
@@ -73,7 +73,7 @@ class Stager:
             for name, function in {
                 "hwprices.specs.sheets.load": sheets.load,
                 "hwprices.providers.gcp.sheets.load": sheets.load,
-                "hwprices.stage.corrections.load": corrections.load,
+                "hwprices.specs.accelerator_names._rules": accelerator_names._rules,
                 "hwprices.stage.inputs.reading": inputs.reading,
                 "hwprices.stage.stage.reading": inputs.reading,
             }.items()

@@ -1,6 +1,7 @@
-"""The release of the whole bundled sample, made once for all tests and all workers of pytest."""
+"""Roots that are made once for all tests and all workers of pytest: of the whole bundled sample."""
 
 import fcntl
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,18 +17,25 @@ from hwprices.storage.store import Store
 COLLECTED_AT = datetime(2026, 11, 21, tzinfo=UTC)
 
 
-def sample_release(factory: pytest.TempPathFactory) -> Path:
-    """Return the root of the release. Read only: whoever writes there works on a copy.
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return the folder that ``make`` fills. Read only: whoever writes there works on a copy.
 
     The first worker that asks makes it, while the others that ask wait.
     """
     folder = of_all_workers(factory)
-    root = folder / "sample-release"
-    with (folder / "sample-release.lock").open("w") as lock:
+    made = folder / name
+    with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (root / "latest.json").exists():
-            make(root)
-    return root
+        if not made.exists():
+            unfinished = folder / f"{name}.unfinished"
+            make(unfinished)
+            unfinished.rename(made)
+    return made
+
+
+def sample_release(factory: pytest.TempPathFactory) -> Path:
+    """Return the root of the release of the whole bundled sample."""
+    return made_once(factory, "sample-release", make)
 
 
 def of_all_workers(factory: pytest.TempPathFactory) -> Path:

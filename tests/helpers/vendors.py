@@ -1,8 +1,8 @@
-"""Serve a small AWS, Google Cloud and Azure from one server on loopback, for whole live runs.
+"""Serve a small AWS, Google Cloud, Azure or Scaleway on loopback, for whole live runs.
 
-Each has a handful of regions and every kind of page, so that a run makes some 15 to 30 requests
-through the vendors' real SDKs. ``serve(name, server)`` sets the routes, ``environment(name, url)``
-are the variables that send the provider there.
+Each of the first three has a handful of regions and every kind of page, so that a run makes some 15
+to 30 requests through the vendors' real SDKs. ``serve(name, server)`` sets the routes,
+``environment(name, url)`` are the variables that send the provider there.
 """
 
 import json
@@ -13,19 +13,24 @@ from decimal import Decimal
 from pathlib import Path
 from urllib.parse import parse_qs
 
+import pytest
 from tools.fullsize.environment import GCP_PROJECT, of_aws, of_azure, of_gcp
 
 from hwprices.collect.collector import Collector
 from hwprices.landing.pages import UnitResult
+from hwprices.publish import release
 from hwprices.settings import load
 from hwprices.stage.stage import Staged, stage_run
+from hwprices.storage.store import Store
 from tests.helpers import aws_pages, azure_pages, gcp_pages
 from tests.helpers.stub_server import Reply, Request, StubServer
+from tests.providers.scaleway.test_tables import SERVER
 
 PROVIDERS = ("aws", "azure", "gcp")
 
 AWS_REGIONS = ("eu-west-1", "us-east-1")
 AZURE_REGIONS = ("eastus", "westeurope")
+SCALEWAY_ZONE = "fr-par-2"
 AWS_SIGNED_FOR = re.compile(r"Credential=[^/]+/\d+/([^/]+)/ec2/")
 
 Step = Decimal
@@ -36,12 +41,18 @@ NO_STEP = Decimal(0)
 
 def serve(name: str, server: StubServer, step: Step = NO_STEP, *, without: str = "") -> StubServer:
     """Set the routes of a provider on a server, which does not sell the machine ``without``."""
-    return {"aws": serve_aws, "azure": serve_azure, "gcp": serve_gcp}[name](server, step, without)
+    return _SERVERS[name](server, step, without)
 
 
 def environment(name: str, url: str, folder: Path) -> dict[str, str]:
     """List the variables with which a provider asks this server; ``folder`` is an empty one."""
-    return {"aws": of_aws(url, folder), "azure": of_azure(url), "gcp": of_gcp(url)}[name]
+    scaleway = {"HWPRICES_SCALEWAY_URL": url, "HWPRICES_SCALEWAY_ZONES": SCALEWAY_ZONE}
+    return {
+        "aws": of_aws(url, folder),
+        "azure": of_azure(url),
+        "gcp": of_gcp(url),
+        "scaleway": scaleway,
+    }[name]
 
 
 def collect(
@@ -54,6 +65,15 @@ def collect(
         results = [collector.fetch(unit) for unit in collector.plan()]
         run = collector.record(started_at, results)
     return results, stage_run(common, run)
+
+
+def publish(name: str, server: StubServer, root: Path) -> None:
+    """Collect and publish what a server sells, into an empty root."""
+    with pytest.MonkeyPatch.context() as patched:
+        for variable, value in environment(name, server.url, root.parent).items():
+            patched.setenv(variable, value)
+        collect(name, root=str(root))
+    release.publish(Store(root))
 
 
 def serve_aws(server: StubServer, step: Step = NO_STEP, without: str = "") -> StubServer:
@@ -236,6 +256,23 @@ def serve_gcp(server: StubServer, step: Step = NO_STEP, without: str = "") -> St
     for _, zone in zones:
         server.on(f"{locations}/{zone}/acceleratorTypes", Reply.json({"acceleratorTypes": types}))
     return server
+
+
+def serve_scaleway(server: StubServer, step: Step = NO_STEP, without: str = "") -> StubServer:
+    """Serve two machines in a zone; only the first sells at another price."""
+    h100 = SERVER | {"hourly_price": SERVER["hourly_price"] + float(step)}
+    listed = {"H100-1-80G": h100, "L4-1-24G": SERVER}
+    listed.pop(without, None)
+    path = f"/zones/{SCALEWAY_ZONE}/products/servers"
+    return server.on(path, Reply.json({"servers": listed}))
+
+
+_SERVERS = {
+    "aws": serve_aws,
+    "azure": serve_azure,
+    "gcp": serve_gcp,
+    "scaleway": serve_scaleway,
+}
 
 
 def _paged(member: str, pages: Sequence[object]) -> Callable[[Request], Reply]:

@@ -29,7 +29,6 @@ from hwprices.stage.stage import stage
 from hwprices.storage.store import Store
 
 REGION_INDEX = "/offers/v1.0/aws/AmazonEC2/current/region_index.json"
-PLANS_ROOT = "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan"
 CHINA_PLANS = "/savingsPlan/v1.0/cn/AWSComputeSavingsPlan/current/region_index.json"
 
 NO_LINKS = (
@@ -97,26 +96,6 @@ def test_an_index_of_another_shape_is_named(stub, tmp_path, body) -> None:
     server.on(REGION_INDEX, Reply(body))
     with pytest.raises(FetchError, match=r"region_index\.json"):
         get("aws").plan(context(tmp_path, **at(server)), ["us-east-1"])
-
-
-def test_a_region_that_the_index_of_savings_plans_lists_twice_fails(stub, tmp_path) -> None:
-    """Which of the two files holds is not known."""
-    files = {"us-east-1": price_list([line()]), "eu-west-1": price_list([line()])}
-    server = bulk_server(stub(), files, dict.fromkeys(files, b"{}"))
-    entries = [
-        {"regionCode": code, "versionUrl": f"{PLANS_ROOT}/{version}/{code}/index.json"}
-        for code, version in (
-            ("us-east-1", "20260720"),
-            ("eu-west-1", "20260720"),
-            ("us-east-1", "20260721"),
-        )
-    ]
-    server.on(f"{PLANS_ROOT}/current/region_index.json", Reply.json({"regions": entries}))
-    made = context(tmp_path, **at(server))
-    units = by_name(get("aws").plan(made, list(files)))
-    assert len(get("aws").fetch(made, units["savings_plans/eu-west-1"])) == 1
-    with pytest.raises(FetchError, match="lists us-east-1 twice"):
-        get("aws").fetch(made, units["savings_plans/us-east-1"])
 
 
 def aws_pages(folder: Path, kind: str, body: bytes, suffix: str) -> Pages:

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -16,6 +17,7 @@ from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers import aws_pages, gcp_pages, make, vendors
+from tests.helpers.sample_release import made_once
 from tests.helpers.stub_server import Reply, Request, StubServer
 from typer.testing import CliRunner
 
@@ -281,15 +283,23 @@ class Aws:
 
 
 @pytest.fixture
-def aws(stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Aws:
+def aws(
+    stub: Callable[[], StubServer],
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Aws:
+    """AWS on loopback, with a copy of its first release."""
     server = stub()
     for name, value in vendors.environment("aws", server.url, tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
-    made = Aws(tmp_path / "data", server)
-    vendors.collect("aws", root=str(made.root))
-    release.publish(Store(made.root))
-    return made
+
+    def make(root: Path) -> None:
+        vendors.publish("aws", Aws(root, stub()).server, root)
+
+    root = shutil.copytree(made_once(tmp_path_factory, "backfill-aws", make), tmp_path / "data")
+    return Aws(root, server)
 
 
 def test_the_past_comes_before_what_was_observed(aws: Aws) -> None:

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from shutil import rmtree
+from shutil import copytree, rmtree
 
 import polars as pl
 import pytest
 from click.testing import Result
 from tests.helpers import vendors
 from tests.helpers.azure_pages import RETAIL
-from tests.helpers.stub_server import Reply, StubServer
-from tests.providers.scaleway.test_tables import SERVER
+from tests.helpers.sample_release import made_once
+from tests.helpers.stub_server import StubServer
 from typer.testing import CliRunner
 
 import hwprices
@@ -27,8 +27,6 @@ from hwprices.publish import release
 from hwprices.read.citation import Citation
 from hwprices.storage.store import Store
 from hwprices.units import Money
-
-ZONE = "fr-par-2"
 
 TYPES = {
     "aws": "m7.large us-east-1 on_demand",
@@ -55,13 +53,7 @@ class Vendor:
     def serve(self, step: str = "0", *, without: str = "") -> StubServer:
         """Start a server that sells at ``step`` more, and send the provider there."""
         server = self.start()
-        if self.name == "scaleway":
-            dearer = SERVER | {"hourly_price": SERVER["hourly_price"] + float(step)}
-            sold = {"H100-1-80G": dearer, "L4-1-24G": SERVER}
-            listed = {name: one for name, one in sold.items() if name != without}
-            server.on(f"/zones/{ZONE}/products/servers", Reply.json({"servers": listed}))
-        else:
-            vendors.serve(self.name, server, Decimal(step), without=without)
+        vendors.serve(self.name, server, Decimal(step), without=without)
         self.point_to(server)
         return server
 
@@ -78,6 +70,7 @@ def vendor(
     request: pytest.FixtureRequest,
     stub: Callable[[], StubServer],
     tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Vendor:
     """A vendor with one release."""
@@ -86,19 +79,16 @@ def vendor(
     folder.mkdir()
 
     def point_to(server: StubServer) -> None:
-        if name == "scaleway":
-            variables = {"HWPRICES_SCALEWAY_URL": server.url, "HWPRICES_SCALEWAY_ZONES": ZONE}
-        else:
-            variables = vendors.environment(name, server.url, folder)
-        for variable, value in variables.items():
+        for variable, value in vendors.environment(name, server.url, folder).items():
             monkeypatch.setenv(variable, value)
 
     monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
-    made = Vendor(name, tmp_path / "data", stub, point_to)
-    made.serve()
-    vendors.collect(name, root=str(made.root))
-    release.publish(Store(made.root))
-    return made
+
+    def make(root: Path) -> None:
+        vendors.publish(name, vendors.serve(name, stub()), root)
+
+    root = copytree(made_once(tmp_path_factory, f"live-{name}", make), tmp_path / "data")
+    return Vendor(name, root, stub, point_to)
 
 
 def answer(result: Result) -> tuple[object, ...]:
@@ -178,6 +168,7 @@ def test_a_price_that_was_read_wrongly_is_restated(
             frame = part.frame.with_columns(columns.cast(Money)) if part.table == "prices" else None
             yield part if frame is None else replace(part, frame=frame, source=None)
 
+    vendor.serve()
     rmtree(vendor.root / "staged")  # else rows of the same pages are taken over
     with monkeypatch.context() as patched:
         patched.setattr(Provider, "normalise", wrong)

@@ -1,23 +1,16 @@
 """Publish a release: completely or not at all, never changed, and only if there is something new.
 
-Interrupted publishers are known wrong number R2 (docs/known-wrong-numbers.md).
+tests/reliability interrupts publishers.
 """
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.helpers import make
-from tests.helpers.nightly import only_at_night
 
 import hwprices
 from hwprices.errors import HwpricesError
@@ -38,6 +31,21 @@ def store(tmp_path):
     return Store(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def first_release(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("first"))
+    make.stage_frames(store, "r1", make.world())
+    publish(store)
+    return store.path
+
+
+@pytest.fixture
+def released(first_release, tmp_path):
+    """A copy of the first release, of one provider."""
+    shutil.copytree(first_release, tmp_path, dirs_exist_ok=True)
+    return Store(tmp_path)
+
+
 def test_a_reader_gets_the_published_rows(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     outcome = publish(store)
@@ -52,9 +60,7 @@ def test_a_reader_gets_the_published_rows(store, tmp_path):
     assert data.verify() == []
 
 
-def test_tables_without_rows_are_there(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
+def test_tables_without_rows_are_there(released, tmp_path):
     data = hwprices.open(tmp_path)
     assert data.tables == list(TABLES)
     for table, model in TABLES.items():
@@ -110,9 +116,7 @@ def test_tables_get_the_columns_that_were_added_since_they_were_written(
     assert not publish(store, minutes=10).new
 
 
-def test_the_manifest_lists_rows_origin_and_checks(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
+def test_the_manifest_lists_rows_origin_and_checks(released, tmp_path):
     manifest = json.loads((tmp_path / "releases/20260801T041700Z/manifest.json").read_text())
     aws = manifest["providers"]["aws"]
     assert (aws["origin"], aws["status"], aws["rows"]["prices"]) == ("live", "fresh", 300)
@@ -141,17 +145,15 @@ def test_two_builds_of_the_same_tables_are_byte_identical(tmp_path):
     assert sums[0] == sums[1]
 
 
-def test_rows_that_were_only_seen_later_make_no_release(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
+def test_rows_that_were_only_seen_later_make_no_release(released, tmp_path):
     seen_later = {
         name: f.with_columns(
             observed_at=pl.lit(make.AT + timedelta(days=1)).cast(f["observed_at"].dtype)
         )
         for name, f in make.world().items()
     }
-    make.stage_frames(store, "r2", seen_later)
-    outcome = publish(store, minutes=5)
+    make.stage_frames(released, "r2", seen_later)
+    outcome = publish(released, minutes=5)
     assert (outcome.new, outcome.version) == (False, "20260801T041700Z")
     assert [r["version"] for r in hwprices.releases(tmp_path)] == ["20260801T041700Z"]
 
@@ -195,9 +197,7 @@ def test_nothing_staged_says_what_to_do(store):
         publish(store)
 
 
-def test_altered_missing_and_foreign_files_are_named(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
+def test_altered_missing_and_foreign_files_are_named(released, tmp_path):
     base = tmp_path / "releases/20260801T041700Z"
     file = base / "prices/000.parquet"
     file.write_bytes(file.read_bytes()[:-1])
@@ -210,9 +210,7 @@ def test_altered_missing_and_foreign_files_are_named(store, tmp_path):
     assert foreign == f"{base / 'stray.txt'} is not in the manifest"
 
 
-def test_the_error_for_an_unknown_version_lists_the_versions(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
+def test_the_error_for_an_unknown_version_lists_the_versions(released, tmp_path):
     with pytest.raises(HwpricesError, match=r"no release 2020.*20260801T041700Z"):
         hwprices.open(tmp_path, "2020")
     with pytest.raises(HwpricesError, match="no release in"):
@@ -233,127 +231,3 @@ def test_prune_keeps_the_newest_releases_and_deletes_leftovers(store, tmp_path):
     assert deleted == ["20260801T041700Z", "20260801T041800Z", "garbage"]
     assert not (tmp_path / "releases/garbage").exists()
     assert hwprices.open(tmp_path).verify() == []
-
-
-PUBLISHER = """
-import sys
-{setup}
-from datetime import datetime, UTC
-from hwprices.publish import release
-from hwprices.storage.store import Store
-print("ready", flush=True)
-sys.stdin.readline()
-try:
-    now = datetime.fromisoformat(sys.argv[2])
-    accepted = ["aws:rows_added"]  # the tests that let it grow do so on purpose
-    published = release.publish(Store(sys.argv[1]), now=lambda: now, accepted=accepted)
-    print(published.version, flush=True)
-except Exception as error:
-    print("error:", error, flush=True)
-    sys.exit(3)
-"""
-
-
-def start_publisher(root: Path, at: datetime, setup: str = ""):
-    """Start a process that publishes, whatever the gate finds, when ``go`` is called.
-
-    ``setup`` is run first in it.
-    """
-    code = PUBLISHER.replace("{setup}", setup)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(root), at.isoformat()],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def go(process):
-    process.stdin.write("go\n")
-    process.stdin.flush()
-
-
-@only_at_night("tests/reliability tries the same with less")
-@pytest.mark.slow
-@pytest.mark.timeout(900)  # twelve processes, each with its imports
-def test_a_killed_publisher_leaves_the_old_release_or_the_new(store, tmp_path):
-    """SIGKILL at ten points of the time that a publisher takes; then the release is complete."""
-    make.stage_frames(store, "r0", make.world(2000))
-    publish(store)
-    make.stage_frames(store, "r1", make.world(2001))
-    probe = start_publisher(tmp_path, T0 + timedelta(minutes=1))
-    started = time.monotonic()
-    go(probe)
-    probe.wait(timeout=60)
-    duration = time.monotonic() - started
-    exit_codes = []
-    for i in range(10):
-        make.stage_frames(store, f"r{i + 2}", make.world(2002 + i))
-        process = start_publisher(tmp_path, T0 + timedelta(minutes=2 + i))
-        go(process)
-        time.sleep(duration * i / 9)
-        process.send_signal(signal.SIGKILL)
-        exit_codes.append(process.wait())
-        data = hwprices.open(tmp_path)
-        assert data.verify() == []
-        height = data.prices.select(pl.len()).collect().item()
-        assert height in range(2001, 2002 + i + 1)
-    assert exit_codes[0] == -signal.SIGKILL  # at least the first was killed before it was done
-    make.stage_frames(store, "r99", make.world(2100))
-    publish(store, minutes=60)  # what the killed publishers left does not hinder the next
-    assert hwprices.open(tmp_path).prices.select(pl.len()).collect().item() == 2100
-
-
-@only_at_night("tests/reliability tries the same with whole runs")
-@pytest.mark.slow
-def test_of_two_publishers_at_once_one_makes_the_release(store, tmp_path):
-    make.stage_frames(store, "r1", make.world(3000))
-    both = [start_publisher(tmp_path, T0) for _ in range(2)]
-    for process in both:
-        go(process)
-    outputs = [process.communicate(timeout=90)[0].strip() for process in both]
-    assert [r["version"] for r in hwprices.releases(tmp_path)] == ["20260801T041700Z"]
-    assert hwprices.open(tmp_path).verify() == []
-    # the second finds the release of the first and nothing new, or gives up waiting for the lock
-    assert "20260801T041700Z" in outputs
-    assert all(out == "20260801T041700Z" or "another publisher" in out for out in outputs)
-
-
-FILE_LIMIT = 20_000  # bytes; the prices below need several times that
-
-LIMIT_FILE_SIZE = f"""
-import resource, signal
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, ({FILE_LIMIT}, {FILE_LIMIT}))
-"""
-
-
-@only_at_night("tests/reliability tries the same with less")
-@pytest.mark.slow
-def test_a_full_disk_leaves_the_old_release(store, tmp_path):
-    """RLIMIT_FSIZE makes a write fail in the middle, as a full disk does."""
-    make.stage_frames(store, "r1", make.world(300))
-    publish(store)
-    before = (tmp_path / "latest.json").read_bytes()
-    make.stage_frames(store, "r2", make.world(40_000))
-    process = start_publisher(tmp_path, T0 + timedelta(minutes=1), LIMIT_FILE_SIZE)
-    output, _ = process.communicate("go\n", timeout=90)
-    assert process.returncode == 3
-    assert "cannot write" in output
-    assert "free space" in output
-    assert (tmp_path / "latest.json").read_bytes() == before
-    data = hwprices.open(tmp_path)
-    assert (data.version, data.verify()) == ("20260801T041700Z", [])
-    # the limit made the other one fail: without it the same tables are published
-    assert publish(store, minutes=2, accepted=["aws:rows_added"]).new
-
-
-@pytest.mark.skipif(
-    os.geteuid() == 0, reason="root may write anywhere, so the folder cannot be made unwritable"
-)
-def test_an_unwritable_root_is_an_error(tmp_path):
-    tmp_path.chmod(0o500)
-    with pytest.raises(HwpricesError, match="cannot write"):
-        Store(tmp_path).check_writable()

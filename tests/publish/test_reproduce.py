@@ -20,14 +20,22 @@ A = {"type": "a-2", "vcpus": 2, "cents": 100, "currency": "USD"}
 B = {"type": "b-4", "vcpus": 4, "cents": 400, "currency": "USD"}
 
 
-@pytest.fixture
-def cloud(tmp_path: Path) -> Iterator[ledger.Ledger]:
-    """Two releases of one provider: a-2 moves on the second day."""
-    with ledger.installed(tmp_path) as made:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of two releases of one provider: a-2 moves on the second day."""
+    with ledger.installed(tmp_path_factory.mktemp("ledger")) as cloud:
         for day, cents in ((1, 100), (2, 110)):
-            made.collect(day, {"us-1": [A | {"cents": cents}], "eu-1": [B]})
-            made.publish(day)
-        yield made
+            cloud.collect(day, {"us-1": [A | {"cents": cents}], "eu-1": [B]})
+            cloud.publish(day)
+    return cloud.root
+
+
+@pytest.fixture
+def cloud(made: Path, tmp_path: Path) -> Iterator[ledger.Ledger]:
+    """A copy of them."""
+    with ledger.installed(tmp_path) as cloud:
+        shutil.copytree(made, cloud.root)
+        yield cloud
 
 
 def made_again(cloud: ledger.Ledger, day: int = 2) -> Reproduction:

@@ -1,6 +1,7 @@
 """status.json: what publications and failed collections write there."""
 
 import json
+import shutil
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,21 @@ FIRST_AT, SECOND_AT = "2026-08-01T04:00:00+00:00", "2026-08-02T04:00:00+00:00"
 
 @pytest.fixture
 def store(tmp_path):
+    return Store(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def first_release(tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("first"))
+    make.stage_frames(store, FIRST, make.world())
+    publish(store)
+    return store.path
+
+
+@pytest.fixture
+def released(first_release, tmp_path):
+    """A copy of the first release, of one provider."""
+    shutil.copytree(first_release, tmp_path, dirs_exist_ok=True)
     return Store(tmp_path)
 
 
@@ -50,6 +66,7 @@ def test_a_publication_writes_every_provider(store):
     make.stage_frames(store, FIRST, make.world(provider="gcp"), provider="gcp")
     published = publish(store)
     assert set(published.status.providers) == {"aws", "gcp"}
+    assert published.release.providers["gcp"].title == "Google Cloud"
     assert entry(store, "gcp") == {
         "title": "Google Cloud",
         "outcome": "published",
@@ -70,19 +87,12 @@ def test_a_publication_writes_every_provider(store):
     }
 
 
-def test_the_manifest_has_each_providers_title(store):
-    make.stage_frames(store, FIRST, make.world(provider="gcp"), provider="gcp")
-    assert publish(store).release.providers["gcp"].title == "Google Cloud"
-
-
-def test_equal_tables_are_unchanged_and_still_a_success(store):
-    make.stage_frames(store, FIRST, make.world())
-    publish(store)
-    publish(store, hours=1)
-    assert entry(store)["outcome"] == "published"  # the same run
-    make.stage_frames(store, SECOND, make.world())
-    publish(store, hours=24)
-    now = entry(store)
+def test_equal_tables_are_unchanged_and_still_a_success(released):
+    publish(released, hours=1)
+    assert entry(released)["outcome"] == "published"  # the same run
+    make.stage_frames(released, SECOND, make.world())
+    publish(released, hours=24)
+    now = entry(released)
     assert (now["outcome"], now["last_success"]) == ("unchanged", SECOND_AT)
     assert now["release"] == "20260801T041700Z"
 
@@ -92,12 +102,10 @@ def test_equal_tables_are_unchanged_and_still_a_success(store):
     [make.world(100), make.world(price="100")],
     ids=["two thirds gone", "a thousand times as much"],
 )
-def test_a_provider_held_back_keeps_the_time_of_its_last_success(store, world):
-    make.stage_frames(store, FIRST, make.world())
-    publish(store)
-    make.stage_frames(store, SECOND, world)
-    published = publish(store, hours=24)
-    now = entry(store)
+def test_a_provider_held_back_keeps_the_time_of_its_last_success(released, world):
+    make.stage_frames(released, SECOND, world)
+    published = publish(released, hours=24)
+    now = entry(released)
     assert (published.new, list(published.held_back)) == (False, ["aws"])
     assert (now["outcome"], now["last_try"], now["last_success"]) == (
         "held_back",
@@ -122,17 +130,15 @@ def test_a_first_release_that_is_stopped_is_in_the_status_too(store):
     assert now["checks"] == ["sum"]
 
 
-def test_a_failure_stays_until_a_later_collection_succeeds(store):
+def test_a_failure_stays_until_a_later_collection_succeeds(released):
     """The refresh publishes what was staged before; that must not hide the failure."""
-    make.stage_frames(store, FIRST, make.world())
-    publish(store)
     results = [
         UnitResult(Unit("aws", "prices", "us-east-1"), "failed", reason="no answer"),
         UnitResult(Unit("aws", "spot", "us-east-1"), "skipped", reason="not enabled"),
     ]
-    fail(store, results=results)
-    publish(store, hours=25)
-    now = entry(store)
+    fail(released, results=results)
+    publish(released, hours=25)
+    now = entry(released)
     assert (now["outcome"], now["last_try"], now["last_success"]) == ("failed", SECOND_AT, FIRST_AT)
     assert now["reason"] == "aws: none of 2 units could be fetched"
     assert (now["units"]["failed"], now["units"]["skipped"]) == (1, 1)
@@ -140,9 +146,9 @@ def test_a_failure_stays_until_a_later_collection_succeeds(store):
         "aws/prices/us-east-1",
         "aws/spot/us-east-1",
     ]
-    make.stage_frames(store, "20260803T040000.000000Z", make.world())
-    publish(store, hours=49)
-    assert (entry(store)["outcome"], entry(store)["reason"]) == ("unchanged", "")
+    make.stage_frames(released, "20260803T040000.000000Z", make.world())
+    publish(released, hours=49)
+    assert (entry(released)["outcome"], entry(released)["reason"]) == ("unchanged", "")
 
 
 def test_a_failure_before_any_release_is_written(store):
@@ -151,15 +157,13 @@ def test_a_failure_before_any_release_is_written(store):
     assert (now["outcome"], now["title"], now["last_success"]) == ("failed", "Google Cloud", None)
 
 
-def test_a_narrowed_run_does_not_make_the_tables_younger(store):
+def test_a_narrowed_run_does_not_make_the_tables_younger(released):
     """Spot prices every hour must not hide that the price list was last fetched days ago."""
-    make.stage_frames(store, FIRST, make.world())
-    publish(store)
-    staged = make.stage_frames(store, SECOND, make.world())
+    staged = make.stage_frames(released, SECOND, make.world())
     units = {"ok": 1, "not_requested": 3}
-    put_in_force(store, replace(staged, units=units, oldest_run=FIRST))
-    publish(store, hours=24)
-    now = entry(store)
+    put_in_force(released, replace(staged, units=units, oldest_run=FIRST))
+    publish(released, hours=24)
+    now = entry(released)
     assert (now["last_success"], now["complete_since"]) == (SECOND_AT, FIRST_AT)
     assert (now["units"]["fetched"], now["units"]["not_requested"]) == (1, 3)
 
@@ -182,13 +186,13 @@ def put_partial(store, run_id=SECOND, *, price_units, carried_from=FIRST):
 
 
 @pytest.mark.parametrize(("fetched", "prices_fetched"), [(2, True), (0, False)])
-def test_a_run_with_a_unit_carried_over_is_partial_and_no_success(store, fetched, prices_fetched):
+def test_a_run_with_a_unit_carried_over_is_partial_and_no_success(
+    released, fetched, prices_fetched
+):
     """It was "unchanged", with its last success just now, while a vendor answered nothing."""
-    make.stage_frames(store, FIRST, make.world())
-    publish(store)
-    put_partial(store, price_units={"ok": fetched, "carried": 1})
-    publish(store, hours=24)
-    now = entry(store)
+    put_partial(released, price_units={"ok": fetched, "carried": 1})
+    publish(released, hours=24)
+    now = entry(released)
     assert (now["outcome"], now["prices_fetched"]) == ("partial", prices_fetched)
     assert (now["last_try"], now["last_success"], now["complete_since"]) == (
         SECOND_AT,
@@ -199,19 +203,17 @@ def test_a_run_with_a_unit_carried_over_is_partial_and_no_success(store, fetched
         f"1 of {fetched + 1} price unit{'s' * (fetched > 0)} failed (HTTP 500);"
         " prices of 2026-08-01 kept"
     )
-    make.stage_frames(store, "20260803T040000.000000Z", make.world())
-    publish(store, hours=49)
-    assert (entry(store)["outcome"], entry(store)["reason"]) == ("unchanged", "")
-    assert entry(store)["prices_fetched"]
+    make.stage_frames(released, "20260803T040000.000000Z", make.world())
+    publish(released, hours=49)
+    assert (entry(released)["outcome"], entry(released)["reason"]) == ("unchanged", "")
+    assert entry(released)["prices_fetched"]
 
 
-def test_a_provider_that_is_skipped_keeps_its_tables_and_their_age(store):
-    make.stage_frames(store, FIRST, make.world())
-    publish(store)
+def test_a_provider_that_is_skipped_keeps_its_tables_and_their_age(released):
     began = datetime.fromisoformat(SECOND_AT)
-    status.record_failure(store, "aws", "no key", started_at=began, outcome="skipped")
-    publish(store, hours=25)
-    now = entry(store)
+    status.record_failure(released, "aws", "no key", started_at=began, outcome="skipped")
+    publish(released, hours=25)
+    now = entry(released)
     assert (now["outcome"], now["reason"]) == ("skipped", "no key")
     assert (now["last_success"], now["complete_since"]) == (FIRST_AT, FIRST_AT)
 

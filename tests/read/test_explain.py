@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import shutil
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -74,10 +75,11 @@ def gcp_tables(raw_sha256: str) -> dict[str, pl.DataFrame]:
     }
 
 
-@pytest.fixture
-def dataset(tmp_path: Path) -> hwprices.Dataset:
-    """A release with prices of AWS and GCP, and the pages that they were read from."""
-    landing = Landing(tmp_path / "raw")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a release with prices of AWS and GCP, and the pages they were read from."""
+    root = tmp_path_factory.mktemp("explained")
+    landing = Landing(root / "raw")
     price_list = landing.land_bytes(
         Unit("aws", "prices", "us-east-1"),
         PRICE_LIST,
@@ -88,11 +90,17 @@ def dataset(tmp_path: Path) -> hwprices.Dataset:
     skus = landing.land_bytes(
         Unit("gcp", "skus"), SKUS, url="https://gcp.example/skus", retrieved_at=make.AT
     )
-    store = Store(tmp_path)
+    store = Store(root)
     make.stage_frames(store, "r1", make.world(5) | {"prices": aws_prices(price_list.sha256)})
     make.stage_frames(store, "r1", gcp_tables(skus.sha256), provider="gcp")
     release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
-    return hwprices.open(tmp_path)
+    return root
+
+
+@pytest.fixture
+def dataset(made: Path, tmp_path: Path) -> hwprices.Dataset:
+    """A copy, whose pages a test may change."""
+    return hwprices.open(shutil.copytree(made, tmp_path / "data"))
 
 
 def explained(dataset: hwprices.Dataset, name: str, **filters: str) -> explain.Explanation:

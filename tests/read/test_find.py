@@ -513,8 +513,8 @@ MAC_HOSTS = {
 """Dedicated hosts in us-east-1, July 2026: the only way to have their machines."""
 
 
-@pytest.fixture
-def macs(tmp_path: Path) -> Dataset:
+@pytest.fixture(scope="module")
+def macs(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """A release with machines that are sold by the host, and one that is not."""
     hosts = {**MAC_HOSTS, "m5": "5.069"}
     tables = {
@@ -530,10 +530,10 @@ def macs(tmp_path: Path) -> Dataset:
             price("aws", "us-east-1", "m5.metal", "4.608"),
         ).collect(),
     }
-    store = Store(tmp_path)
+    store = Store(tmp_path_factory.mktemp("macs"))
     make.stage_frames(store, "run-aws", tables, provider="aws", origin="sample")
     release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
-    return hwprices.open(tmp_path)
+    return hwprices.open(store.root)
 
 
 @pytest.mark.parametrize(("family", "amount"), MAC_HOSTS.items())

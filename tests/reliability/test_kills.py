@@ -1,4 +1,4 @@
-"""SIGKILL at any moment of a run, with a reader verifying all the while.
+"""SIGKILL at any moment of a run, with a reader verifying all the while: known wrong number R2.
 
 The run is a whole one: from the first request, through landing, staging and the gate, to the
 pointer. Six kills here, 200 with HWPRICES_NIGHTLY=1.

@@ -152,25 +152,6 @@ def test_fields_of_a_later_version_are_ignored():
     assert decode(json.dumps(later).encode(), LatestRelease) == LATEST
 
 
-@pytest.mark.parametrize(
-    ("data", "problem"),
-    [
-        (b'{"version": "x"}', "version: 'x' is not a version"),
-        (b'{"version": "1"', "truncated"),
-        (b"\xff", "malformed"),
-        (b'{"version": "\xff"}', "utf-8"),
-        (b"[]", "Expected `object`, got `array`"),
-        (b"{}", "missing required field `version`"),
-        (b'{"version": 1}', r"Expected `str`, got `int` - at `\$\.version`"),
-    ],
-)
-def test_a_damaged_manifest_is_one_line_with_the_file_and_the_field(data, problem):
-    with pytest.raises(HwpricesError, match=rf"^manifest\.json is damaged \(.*{problem}") as raised:
-        decode(data, LatestRelease)
-    assert str(raised.value).endswith("Write it again.")
-    assert "\n" not in str(raised.value)
-
-
 def test_a_manifest_that_is_too_large_or_too_deep_is_not_parsed():
     deep = b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     with pytest.raises(HwpricesError, match=r"is damaged \(nested too deeply\)\. Write it again"):

@@ -249,7 +249,8 @@ def _run_flow(
             own_server.watch(partial(_end_without, own_server, console))
         prefect_server.check()
         try:
-            with progress.show(console):
+            quick = prefect_server.without_heartbeats() if own_server else nullcontext()
+            with progress.show(console), quick:
                 published = refresh_flow(
                     source=settings.source,
                     root=settings.root,

@@ -7,6 +7,7 @@ and the run fails with a line that names it: a correction must not outlive its r
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,7 @@ def load(provider: str | None = None, path: Path | None = None) -> list[Correcti
     """Read the corrections of a provider, or all."""
     file = path or data_directory() / FILE
     try:
-        entries = yaml.safe_load(file.read_text(encoding="utf-8")) or []
-        corrections = [_entry(raw) for raw in entries]
+        corrections = _entries(file.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError, TypeError, KeyError, ValueError, re.error) as error:
         raise HwpricesError(
             f"{file} cannot be used: {error}",
@@ -60,6 +60,11 @@ def load(provider: str | None = None, path: Path | None = None) -> list[Correcti
             f"{file}: the id {repeated[0]} is used twice", "Give each correction its own id."
         )
     return [c for c in corrections if provider in (None, c.provider)]
+
+
+@cache
+def _entries(text: str) -> tuple[Correction, ...]:
+    return tuple(_entry(raw) for raw in yaml.safe_load(text) or [])
 
 
 def apply(frame: pl.DataFrame, provider: str, corrections: Sequence[Correction]) -> pl.DataFrame:

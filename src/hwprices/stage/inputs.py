@@ -115,6 +115,7 @@ class _WithoutProse(ast.NodeTransformer):
         return None if is_text else node
 
 
+@cache
 def _library_versions() -> list[str]:
     return [f"{name} {installed_version(name)}" for name in LIBRARIES]
 

@@ -191,18 +191,6 @@ def test_a_price_list_is_landed_as_it_came(stub, tmp_path):
             assert (tmp_path / name / "raw" / page.key).read_bytes() == zipped.body
 
 
-def test_a_savings_plan_that_is_not_there_yet_fails_its_unit(stub, tmp_path):
-    server = bulk_server(stub(), {"us-east-1": BODY}, {"us-east-1": savings_plans("us-east-1")})
-    server.on(
-        "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan/20260720/us-east-1/index.json",
-        Reply(status=404),
-    )
-    one = context(tmp_path, **at(server))
-    unit = next(u for u in get("aws").plan(one, ["us-east-1"]) if u.kind == "savings_plans")
-    with pytest.raises(FetchError, match="404"):
-        get("aws").fetch(one, unit)
-
-
 @pytest.fixture(scope="module")
 def moto():
     with moto_server() as url:

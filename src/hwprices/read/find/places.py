@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import polars as pl
 
@@ -35,6 +35,11 @@ class NamedPlace:
     continent: str
     display_name: str
 
+    @cached_property
+    def normal_region(self) -> str:
+        """The region as ``normal`` spells it: each word of a question asks for those of all."""
+        return normal(self.region)
+
 
 def places(dataset: Tables) -> list[NamedPlace]:
     """List every region of the release, also those without prices."""
@@ -52,7 +57,8 @@ def by_region(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
     choices = list(all_places)
     text = word.lower()
     parts, number = direction(text)
-    exact = [place for place in choices if normal(place.region) == normal(text)]
+    name = normal(text)
+    exact = [place for place in choices if place.normal_region == name]
     if exact and (number or len(parts) < 2 or "-" not in text):
         return exact
     common = [place for place in choices if place.kind not in SPECIAL_KINDS]

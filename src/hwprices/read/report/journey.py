@@ -1,6 +1,8 @@
 """Lead the prices of a machine type back to the vendor, for its page."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -75,6 +77,7 @@ class Explained:
         prices = _prices(dataset, offers, listed)
         self._prices = prices.partition_by(KEY, as_dict=True, maintain_order=True)
         self._components = _components(dataset, prices)
+        self._skus = _skus(self._components.values())
         self._traces = self._read(dataset, prices.filter("is_cheapest"))
 
     def _read(self, dataset: Release, prices: pl.DataFrame) -> dict[Source, Trace]:
@@ -114,12 +117,10 @@ class Explained:
 
     def _sources(self, price: dict[str, Any]) -> list[Source]:
         """List the SKUs of a price and the page that each is on; empty for a price without SKU."""
-        components = self._components_of(price)
-        if components.is_empty():
-            sku = price["sku_price_id"] or price["sku_id"]
-            return [(sku, price["raw_sha256"])] if sku else []
-        named = components.drop_nulls("sku_id").select("sku_id", "raw_sha256")
-        return list(dict.fromkeys(named.iter_rows()))
+        if price["price_id"] in self._skus:
+            return self._skus[price["price_id"]]
+        sku = price["sku_price_id"] or price["sku_id"]
+        return [(sku, price["raw_sha256"])] if sku else []
 
 
 def _fact(price: dict[str, Any]) -> dict[str, Any]:
@@ -168,3 +169,15 @@ def _components(dataset: Release, prices: pl.DataFrame) -> dict[tuple[object, ..
         prices.lazy().select("price_id"), on="price_id", how="semi"
     )
     return rows.collect().partition_by("price_id", as_dict=True, maintain_order=True)
+
+
+def _skus(components: Iterable[pl.DataFrame]) -> dict[str, list[Source]]:
+    """List the SKUs of each price that has components, without those that have no SKU."""
+    skus: dict[str, dict[Source, None]] = {}
+    for price_id, sku, page in chain.from_iterable(
+        rows.select("price_id", "sku_id", "raw_sha256").iter_rows() for rows in components
+    ):
+        found = skus.setdefault(price_id, {})
+        if sku is not None:
+            found[sku, page] = None
+    return {price_id: list(found) for price_id, found in skus.items()}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import groupby
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -18,7 +19,7 @@ from hwprices import formulas
 from hwprices.read.device import measured
 from hwprices.read.report import columns, payload
 from hwprices.read.report.bundle import bundled
-from hwprices.read.report.journey import Explained, Journeys
+from hwprices.read.report.journey import Explained
 from hwprices.read.report.templates import render
 from hwprices.read.summary import provider_title
 from hwprices.release.real_prices import is_private_host
@@ -221,14 +222,23 @@ class ReportPages:
             for row in payload.records(self.dataset.scan("instance_types").collect())
         }
         journeys = Explained(self.dataset, offers)
-        groups = offers.sort(*key, "region").partition_by(*key, as_dict=True, maintain_order=True)
+        offers = offers.sort(*key, "region")
+        options = [column for column in offers.columns if columns.option_of(column)]
+        heads = offers.select(*key, *DEVICE).iter_rows(named=True)
+        rows = payload.rows(offers.select("region", "country", "currency", *OWN, *options))
+        by_type = groupby(zip(heads, rows, strict=True), lambda pair: [pair[0][k] for k in key])
         shards: dict[str, dict[str, Any]] = {}
         by_provider: dict[str, list[str]] = {}
-        for (provider, name), own in groups.items():
-            machine = types.get((str(provider), str(name)), {})
-            figures = self._machine(machine, own, journeys.of(str(provider), str(name)))
-            shards.setdefault(shard(str(provider), str(name)), {})[str(name)] = figures
-            by_provider.setdefault(str(provider), []).append(str(name))
+        for (provider, name), group in by_type:
+            own = list(group)
+            sold = [row for _, row in own]
+            shards.setdefault(shard(provider, name), {})[name] = {
+                **self._machine(types.get((provider, name), {}), own[0][0]),
+                "options": [(c, columns.heading(c)) for c in options if any(c in r for r in sold)],
+                "offers": sold,
+                "journeys": journeys.of(provider, name).facts,
+            }
+            by_provider.setdefault(provider, []).append(name)
         yield ReportPage(
             "machine.html",
             render("machine.html", up="", script=bundled("machine.js"), **self.common),
@@ -238,25 +248,14 @@ class ReportPages:
         listed = render("machines.html", by_provider=by_provider, up="../", **self.common)
         yield ReportPage("machines/index.html", listed)
 
-    def _machine(
-        self, machine: Mapping[str, Any], offers: pl.DataFrame, journeys: Journeys
-    ) -> dict[str, Any]:
-        """Collect what ``tools/page/src/machine.tsx`` shows of a machine type."""
-        options = [
-            column
-            for column in offers.columns
-            if columns.option_of(column) and offers[column].null_count() < offers.height
-        ]
-        first = offers.row(0, named=True)
+    def _machine(self, machine: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
+        """Collect what ``tools/page/src/machine.tsx`` shows of a machine type beside its offers."""
         return {
             "seller": self.titles.get(first["provider"], first["provider"]),
             **{name: first[name] for name in DEVICE},
             "facts": self._facts("instance_types", MACHINE, machine),
             "observed_at": machine.get("observed_at"),
             "corrections": machine.get("corrections") or [],
-            "options": [(column, columns.heading(column)) for column in options],
-            "offers": payload.rows(offers.select("region", "country", "currency", *OWN, *options)),
-            "journeys": journeys.facts,
         }
 
 
