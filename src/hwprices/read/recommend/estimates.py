@@ -169,7 +169,7 @@ def _serve_on(
     if job.tokens is not None and job.days is not None:
         wanted = job.tokens / (job.days * 24 * 3600)
     rate = speed.tokens_per_second * job.counted_tokens / job.output_tokens
-    per_user = speed.tokens_per_second_per_user
+    per_user: float | None = speed.tokens_per_second_per_user
     if job.model.embeds:  # no sheet has a speed of one, so the wide range is all that is promised
         low, high = speed.range.p05, speed.range.p95
         speed, per_user = replace(speed, range=Range(low, low, high, high)), None
