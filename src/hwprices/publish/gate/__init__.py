@@ -14,11 +14,11 @@ from functools import cached_property
 
 import polars as pl
 
-from hwprices.publish.gate import facts, held, limits, lost, moves, parts, prices, references
+from hwprices.publish.gate import facts, held, levels, limits, lost, moves, parts, prices
 from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile, Tables
 from hwprices.publish.gate.differences import Releases
 from hwprices.publish.gate.held import Replacement
-from hwprices.publish.gate.references import per_accelerator
+from hwprices.publish.gate.levels import per_accelerator
 from hwprices.release.manifest import CheckResult, Outcome
 from hwprices.release.wording import counted
 from hwprices.rows import frames
@@ -99,10 +99,10 @@ def judge(
     # after a clock was set back, the pages of today are older than those published
     times = [now] if now else []
     times += [comparable.seen] if comparable else []
-    is_ahead = now is not None and new.last_seen > max(times) + limits.CLOCK
+    is_ahead = now is not None and new.seen > max(times) + limits.CLOCK
     is_older = comparable is not None and new.seen < min(times) - limits.CLOCK
     if (is_ahead or is_older) and not {"older", held.ALL} & set(names):
-        days = [f"{one:%Y-%m-%d}" for one in (new.last_seen, (comparable or new).seen)]
+        days = [f"{one:%Y-%m-%d}" for one in (new.seen, (comparable or new).seen)]
         text = "the pages are of {}, those published of {}".format(*days)
         result = CheckResult(provider, "older", "stop", text, accept=f"{provider}:older")
         return Judgement(new, old, (result,), frames.empty(Held))
@@ -141,33 +141,32 @@ def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
 
 def _found(releases: Releases) -> pl.DataFrame:
     """List what breaks a limit. A first release has only itself to be compared with."""
-    new = releases.new
     rows, refused = releases.differences(prices.refused_in_a_region)
     found = []
     if not releases.is_first:
         cells = facts.found(releases)
         wrong = parts.refused(releases, facts.skus(cells, releases))
-        of_prices = wrong.join(rows, on="price_id", how="semi").select(
-            "price_id", "reference", reason=pl.lit("parts")
-        )
         refused = pl.concat(
             [
                 refused,
-                of_prices.select(refused.columns),
-                *references.refused_levels(rows, releases),
+                wrong.join(rows, on="price_id", how="semi"),
+                *levels.refused_levels(rows, releases),
                 *moves.refused_moves(rows, releases),
-                lost.refused(releases, rows),
+                *lost.refused(releases, rows),
             ]
         )
         refused = pl.concat([refused, *moves.beside(refused, rows, releases)])
-        families = releases.types.select("instance_type", "family")
-        cells = pl.concat(
-            [cells, facts.of_parts(wrong.join(rows, on="price_id", how="anti"))], how="diagonal"
+        unchanged = wrong.join(rows, on="price_id", how="anti").rename({"price_id": "row"})
+        of_parts = facts.cells(
+            *("price_components", unchanged, "parts", pl.col("reference")), new_value="changed"
         )
-        cells = cells.join(families, on="instance_type", how="left")
-        found.append(cells.with_columns(pl.col("family").fill_null(""), seen=pl.lit(new.seen)))
-    found.append(held.price_rows(refused, rows, new))
-    return pl.concat(found, how="diagonal_relaxed")
+        families = releases.types.select("instance_type", "family")
+        cells = pl.concat([cells, of_parts], how="diagonal")
+        found.append(cells.join(families, on="instance_type", how="left"))
+    found.append(held.price_rows(refused, rows))
+    return pl.concat(found, how="diagonal_relaxed").with_columns(
+        pl.col("family").fill_null(""), pl.col("seen").fill_null(releases.new.seen)
+    )
 
 
 def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:

@@ -79,12 +79,6 @@ class Candidate:
         times = self.table(PRICES).select(pl.col("observed_at").max()).collect(engine="streaming")
         return times.item() or datetime.now(UTC)
 
-    @cached_property
-    def last_seen(self) -> datetime:
-        """When the last of its prices was seen."""
-        times = self.table(PRICES).select(pl.col("observed_at").max()).collect(engine="streaming")
-        return times.item() or self.seen
-
     def table(self, name: str) -> pl.LazyFrame:
         """Return a table's rows; empty where the provider has none."""
         return self.tables[name] if name in self.tables else frames.empty(TABLES[name]).lazy()

@@ -10,10 +10,9 @@ import polars as pl
 from hwprices.publish.batches import in_parallel
 from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES, Candidate, batches
+from hwprices.publish.gate.compare import PURCHASE, is_among
 from hwprices.release.real_prices import is_private_host
-from hwprices.rows import frames
 from hwprices.schemas.keys import PRICE_KEY
-from hwprices.schemas.tables import TABLES
 
 MOVING_OPTIONS = ("spot", "low_priority", "capacity_block", "dws_flex_start")
 """Purchase options whose prices change by the hour: rows come and go, and prices jump."""
@@ -24,8 +23,6 @@ COMPARED = ("effective_hourly", "hourly", "upfront", "billing_unit", "basis", "c
 
 IDS = ("sku_id", "sku_price_id")
 """Columns that a price has or has not; their values may change."""
-
-PURCHASE = ("purchase_option", "term_months")
 
 DATES = ("effective_from", "observed_at")
 
@@ -85,24 +82,17 @@ class Releases:
         return both.unique("instance_type", keep="first").collect()
 
     @cached_property
-    def by_place(self) -> pl.DataFrame:
-        """The number of old prices by region, system, option, term, currency and moving."""
-        return self._count("region", "os", *PURCHASE, "currency").collect(engine="streaming")
-
-    @cached_property
-    def by_type(self) -> pl.DataFrame:
-        """The number of old prices by type and what it is, system, option, term and moving."""
-        counts = self._count("instance_type", "os", *PURCHASE).collect(engine="streaming")
+    def totals(self) -> pl.DataFrame:
+        """The number of old prices by what groups them, and whether they are moving."""
+        prices = self.old.table(PRICES).filter(pl.col("effective_hourly").is_not_null())
+        by = ("region", "instance_type", "os", *PURCHASE, "currency", "moving")
+        counts = prices.with_columns(moving=is_moving()).group_by(by).agg(total=pl.len())
         named = self.types.select("instance_type", "family", "accelerator")
-        return counts.join(named, on="instance_type", how="left").with_columns(
-            pl.col("family", "accelerator").fill_null("")
+        return (
+            counts.collect(engine="streaming")
+            .join(named, on="instance_type", how="left")
+            .with_columns(pl.col("family", "accelerator").fill_null(""), all=pl.lit("all prices"))
         )
-
-    def by_place_and_type(self, types: pl.Series) -> pl.DataFrame:
-        """Count the old prices of some types by region, type, system, option, term and moving."""
-        own = pl.col("instance_type").is_in(types.implode())
-        counts = self._count("region", "instance_type", "os", *PURCHASE, where=own)
-        return counts.collect(engine="streaming")
 
     @cached_property
     def wrong_pages(self) -> pl.DataFrame:
@@ -115,12 +105,6 @@ class Releases:
         )
         strange = new.join(old, on=PAGE, how="anti").join(old, on="region", how="semi")
         return strange.join(old, on="source_url", how="semi")
-
-    def _count(self, *by: str, where: pl.Expr | None = None) -> pl.LazyFrame:
-        prices = self.old.table(PRICES).filter(pl.col("effective_hourly").is_not_null())
-        if where is not None:
-            prices = prices.filter(where)
-        return prices.with_columns(moving=is_moving()).group_by(*by, "moving").agg(total=pl.len())
 
     def differences(self, judge: Judge) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Find the prices that came, went or changed, and those that ``judge`` refuses.
@@ -161,33 +145,30 @@ def is_moving() -> pl.Expr:
 
 
 def _differences(new: Candidate, old: Candidate, releases: Releases) -> pl.DataFrame:
-    before, after = (_values(side).collect() for side in (old, new))
-    now = after.rename({name: f"new_{name}" for name in after.columns})
-    if before["price_id"].equals(after["price_id"]):
-        ids = before.hstack(now.drop("new_price_id")).filter(_differs(releases.now))["price_id"]
-    else:  # joined by a hash: a quarter of the time
-        before, now = (
-            before.with_columns(id=pl.col("price_id").hash()),
-            now.with_columns(id=pl.col("new_price_id").hash()),
+    before, now = (_values(side) for side in (old, new))
+    ids = pl.Series("price_id", [], pl.String)
+    if not before["id"].equals(now["id"]):
+        is_gone, is_added = (
+            ~before["id"].is_in(now["id"].implode()),
+            ~now["id"].is_in(before["id"].implode()),
         )
-        both = before.join(now, on="id", how="full", coalesce=True)
-        absent = pl.col("price_id").is_null() | pl.col("new_price_id").is_null()
-        rows = both.filter(absent | _differs(releases.now))
-        ids = rows.select(pl.coalesce("price_id", "new_price_id"))["price_id"]
+        ids = pl.concat([before.filter(is_gone)["price_id"], now.filter(is_added)["price_id"]])
+        before, now = before.filter(~is_gone), now.filter(~is_added)
+        if not before["id"].equals(now["id"]):  # files are sorted
+            before, now = before.sort("id"), now.sort("id")
+    both = before.hstack(now.rename({name: f"new_{name}" for name in now.columns}))
+    ids.append(both.filter(_differs(releases.now))["price_id"])
     if releases.wrong_pages.height:
         wrong = new.table(PRICES).join(releases.wrong_pages.lazy(), on=PAGE, how="semi")
-        ids = pl.concat([ids, wrong.select("price_id").collect()["price_id"]])
-    is_different = pl.col("price_id").is_in(ids.implode())
-    then, now = (
-        (_rows(side).filter(is_different) if ids.len() else _rows(side).clear()).collect()
-        for side in (old, new)
-    )
+        ids.append(wrong.select("price_id").collect()["price_id"])
+    then, now = (_rows(side, ids) for side in (old, new))
     return _side_by_side(then, now)
 
 
-def _values(candidate: Candidate) -> pl.LazyFrame:
+def _values(candidate: Candidate) -> pl.DataFrame:
     has = (pl.col(name).is_not_null() for name in IDS)
-    return candidate.table(PRICES).select("price_id", *COMPARED, *DATES, *has)
+    rows = candidate.table(PRICES).select("price_id", *COMPARED, *DATES, *has)
+    return rows.collect().with_columns(id=pl.col("price_id").hash())
 
 
 def is_out_of_time(now: datetime, new: str = "", old: str = "old_") -> pl.Expr:
@@ -208,12 +189,9 @@ def _differs(now: datetime) -> pl.Expr:
     )
 
 
-def _rows(candidate: Candidate) -> pl.LazyFrame:
-    known = candidate.table(PRICES).collect_schema()
-    dtypes = frames.dtypes(TABLES[PRICES])
-    return candidate.table(PRICES).select(
-        pl.col(name) if name in known else pl.lit(None, dtypes[name]).alias(name) for name in _ROW
-    )
+def _rows(candidate: Candidate, ids: pl.Series) -> pl.DataFrame:
+    rows = candidate.table(PRICES).select(_ROW)
+    return (rows.filter(is_among("price_id", ids)) if ids.len() else rows.clear()).collect()
 
 
 def _side_by_side(then: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:

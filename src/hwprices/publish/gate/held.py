@@ -24,12 +24,9 @@ PARTS = 3
 
 _ORDER = {name: number for number, name in enumerate(limits.REASONS)}
 
-_FOUND = ("table", "row", "field", "region", "instance_type", "family", "published_value",
-          "new_value", "reason", "reference", "seen")  # fmt: skip
 
-
-def price_rows(refused: pl.DataFrame, rows: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
-    """List the refused prices with _FOUND, one row for each reason."""
+def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """List the refused prices as ``facts.cells``, one row for each reason, with family and seen."""
     published, value = (
         pl.concat_str(
             pl.col(f"{side}effective_hourly").cast(pl.String).str.strip_suffix("0000"),
@@ -39,29 +36,27 @@ def price_rows(refused: pl.DataFrame, rows: pl.DataFrame, candidate: Candidate) 
         for side in ("old_", "")
     )
     return refused.join(rows, on="price_id", how="inner").select(
+        *("region", "instance_type", "family", "reason", "reference"),
         table=pl.lit(PRICES),
         row="price_id",
         field=pl.lit(ALL),
-        region="region",
-        instance_type="instance_type",
-        family=pl.col("family").fill_null(""),
         published_value=pl.when("is_old").then(published),
         new_value=pl.when("is_new").then(value),
-        reason="reason",
-        reference="reference",
-        seen=pl.when("is_new").then("observed_at").otherwise(pl.lit(candidate.seen)),
+        seen=pl.when("is_new").then("observed_at"),
     )
 
 
 def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame | None) -> pl.DataFrame:
-    """Make rows of the table held from rows of _FOUND and the table of the last release.
+    """Make rows of the table held from what was found and the table of the last release.
 
     A row that is refused for several reasons is held for the first of REASONS. A value
     that was held before keeps its date, and has been seen once more if the collection is newer.
     """
     on = ["table", "row", "field"]
     order = pl.col("reason").replace_strict(_ORDER, return_dtype=pl.Int32)
-    found = found.sort(*on, order).unique(on, keep="first", maintain_order=True)
+    found = found.sort(*on, order, maintain_order=True).unique(
+        on, keep="first", maintain_order=True
+    )
     known = frames.empty(Held) if before is None else before.filter(provider=provider)
     past = known.select(*on, "new_value", was_since="since", was_seen="last_seen", was="times_seen")
     joined = found.join(past, on=on, how="left", suffix="_before", maintain_order="left")
