@@ -82,8 +82,7 @@ def published(day: Day) -> Tables:
     if gate.stopped(judgement.results):
         return last
     day.memory["held"] = judgement.held
-    touched = {replacement.table for replacement in judgement.replacements}
-    return {**collected, **{name: judgement.published(name) for name in sorted(touched)}}
+    return {**collected, **{name: judgement.published(name) for name in judgement.replacements}}
 
 
 Adapter = Callable[[Day], Tables]

@@ -7,7 +7,7 @@ prices are held. A person who has looked publishes a part by name: ``--accept aw
 docs/gates.md lists references, limits and reasons.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -15,7 +15,7 @@ from functools import cached_property
 import polars as pl
 
 from hwprices.publish.gate import facts, held, levels, limits, lost, moves, parts, prices
-from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile, Tables
+from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile
 from hwprices.publish.gate.differences import Releases
 from hwprices.publish.gate.held import Replacement
 from hwprices.publish.gate.levels import per_accelerator
@@ -29,7 +29,6 @@ __all__ = [
     "Candidate",
     "Judgement",
     "PriceFile",
-    "Tables",
     "judge",
     "per_accelerator",
     "stopped",
@@ -45,26 +44,21 @@ class Judgement:
     """
 
     new: Candidate
-    old: Candidate | None
+    old: Candidate
     results: tuple[CheckResult, ...]
     held: pl.DataFrame
 
     @cached_property
-    def replacements(self) -> list[Replacement]:
+    def replacements(self) -> Mapping[str, Replacement]:
         """The tables of which some published rows are not those of the candidate."""
-        old = self.old or Candidate(self.new.provider, self.new.origin, {})
-        return held.replacements(old, self.held)
+        return held.replacements(self.old, self.held)
 
     def published(self, table: str) -> pl.DataFrame:
         """Return the rows of a table that are published."""
         if stopped(self.results):
-            old = self.old or Candidate(self.new.provider, self.new.origin, {})
-            return old.table(table).collect()
+            return self.old.table(table).collect()
         rows = self.new.table(table).collect()
-        for replacement in self.replacements:
-            if replacement.table == table:
-                rows = replacement.publish(rows)
-        return rows
+        return self.replacements[table].publish(rows) if table in self.replacements else rows
 
 
 def judge(
@@ -84,32 +78,30 @@ def judge(
     ``accepted`` names parts (``aws:p5.48xlarge``, ``aws:us-east-1``, ``aws:*``) that somebody has
     looked at and lets through.
     """
-    provider = new.provider
+    provider, is_first = new.provider, old is None or old.origin != new.origin
     names = [name.partition(":")[2] for name in accepted if name.startswith(f"{provider}:")]
-    if old is not None and old.origin == "live" and new.origin != "live":
-        words = "the published figures are live and would be replaced by the sample: use another"
-        let_through = {"sample_over_live", held.ALL} & set(names)
-        outcome: Outcome = "accepted" if let_through else "stop"
-        result = CheckResult(
-            *(provider, "sample_over_live", outcome, f"{words} --root"),
-            accept=f"{provider}:sample_over_live",
+    published = old or Candidate(provider, new.origin, {})
+    base = Candidate(provider, new.origin, {}) if is_first else published
+
+    def stop(check: str, text: str, outcome: Outcome = "stop") -> Judgement:
+        result = CheckResult(provider, check, outcome, text, accept=f"{provider}:{check}")
+        return Judgement(new, published, (result,), frames.empty(Held))
+
+    if published.origin == "live" and new.origin != "live":
+        text = (
+            "the published figures are live and would be replaced by the sample: use another --root"
         )
-        return Judgement(new, old, (result,), frames.empty(Held))
-    comparable = old if old is not None and old.origin == new.origin else None
+        let_through = {"sample_over_live", held.ALL} & set(names)
+        return stop("sample_over_live", text, "accepted" if let_through else "stop")
     # after a clock was set back, the pages of today are older than those published
-    times = [now] if now else []
-    times += [comparable.seen] if comparable else []
+    times = [time for time in (now, None if is_first else base.seen) if time]
+    is_older = not is_first and new.seen < min(times) - limits.CLOCK
     is_ahead = now is not None and new.seen > max(times) + limits.CLOCK
-    is_older = comparable is not None and new.seen < min(times) - limits.CLOCK
     if (is_ahead or is_older) and not {"older", held.ALL} & set(names):
-        days = [f"{one:%Y-%m-%d}" for one in (new.seen, (comparable or new).seen)]
-        text = "the pages are of {}, those published of {}".format(*days)
-        result = CheckResult(provider, "older", "stop", text, accept=f"{provider}:older")
-        return Judgement(new, old, (result,), frames.empty(Held))
-    nothing = Candidate(provider, new.origin, {})
-    releases = Releases(
-        new, comparable or nothing, past, comparable is None, held_before, peers, now
-    )
+        before = (new if is_first else base).seen
+        text = f"the pages are of {new.seen:%Y-%m-%d}, those published of {before:%Y-%m-%d}"
+        return stop("older", text)
+    releases = Releases(new, base, now or new.seen, past, is_first, held_before, peers)
     found = _found(releases)
     rows = held.with_past(found, provider, held_before)
     is_accepted, is_released = held.is_accepted(names), held.is_released()
@@ -126,12 +118,12 @@ def judge(
     for part in unused:
         text = f"nothing is held under {provider}:{part}"
         results.append(CheckResult(provider, "accept", "warn", text))
-    if comparable is None:
+    if is_first:
         results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
     known = {result.check for result in results}
     passed = (CheckResult(provider, n, "pass", "holds") for n in limits.REASONS if n not in known)
     columns = list(frames.dtypes(Held))
-    return Judgement(new, old if comparable else None, (*results, *passed), kept.select(columns))
+    return Judgement(new, base, (*results, *passed), kept.select(columns))
 
 
 def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
@@ -180,8 +172,8 @@ def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:
     count = kept.filter(is_counted & is_wrong, table=PRICES).height
     if not count:
         return False
-    total = base.table(PRICES).filter(pl.col("effective_hourly").is_not_null()).select(pl.len())
-    return bool(count > limits.IMPLAUSIBLE * total.collect(engine="streaming").item())
+    total = base.priced.select(pl.len()).collect(engine="streaming").item()
+    return bool(count > limits.IMPLAUSIBLE * total)
 
 
 SHOWN = 3

@@ -4,7 +4,7 @@ Prices are floats here: they are compared, and never published.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -24,8 +24,6 @@ MOVE = pl.col("move")
 REFUSED = {"price_id": pl.String, "reason": pl.String, "reference": pl.String}
 
 Text = pl.Expr | str
-Condition = tuple[Text, pl.Expr, Text]
-"""A reason, when a row is refused for it, and what the row was compared with, in words."""
 
 
 def refuse(rows: pl.DataFrame, reason: Text, broken: pl.Expr, reference: Text) -> pl.DataFrame:
@@ -33,11 +31,6 @@ def refuse(rows: pl.DataFrame, reason: Text, broken: pl.Expr, reference: Text) -
     return rows.filter(broken.fill_null(False)).select(
         "price_id", reason=_text(reason), reference=_text(reference).fill_null("nothing")
     )
-
-
-def refused(rows: pl.DataFrame, conditions: Iterable[Condition]) -> list[pl.DataFrame]:
-    """Return the rows that meet each of the conditions."""
-    return [refuse(rows, *one) for one in conditions]
 
 
 def _text(words: Text) -> pl.Expr:

@@ -1,7 +1,7 @@
 """Find the prices in which two releases of a provider differ; no check looks at any other row."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import polars as pl
 from hwprices.publish.batches import in_parallel
 from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES, Candidate, batches
-from hwprices.publish.gate.compare import PURCHASE, is_among
+from hwprices.publish.gate.compare import PRICE, PURCHASE, is_among
 from hwprices.release.real_prices import is_private_host
 from hwprices.schemas.keys import PRICE_KEY
 
@@ -47,33 +47,27 @@ def machines(candidate: Candidate) -> pl.LazyFrame:
     )
 
 
-Judge = Callable[[pl.DataFrame, "Releases"], pl.DataFrame]
-"""Returns price_id, reason and reference of the rows of ``differences`` that are refused."""
+Judge = Callable[[pl.DataFrame, Candidate, "Releases"], pl.DataFrame]
+"""Returns what is refused of the rows of ``differences`` of some regions, whose candidate it is."""
 
 
 @dataclass(frozen=True)
 class Releases:
     """What a provider is judged with: its tables now and before, and older price tables.
 
-    ``past`` are its prices of about a week and a month ago, the later first; ``held`` is the table
-    of the last release. A provider's first
-    release is compared with itself alone: vendors break most orders for single types, and a range
-    of which the rows are part says little.
+    ``past`` are its prices of about a week, a month and a quarter ago; ``held`` is the table of the
+    last release; ``now`` is when it is judged. A provider's first release is compared with itself
+    alone: vendors break most orders for single types, and a range of which the rows are part says
+    little.
     """
 
     new: Candidate
     old: Candidate
+    now: datetime
     past: Sequence[pl.LazyFrame] = ()
     is_first: bool = False
     held: pl.DataFrame | None = None
     peers: pl.LazyFrame | None = None
-    moment: datetime | None = None
-    pages: pl.DataFrame | None = None
-
-    @property
-    def now(self) -> datetime:
-        """When it is judged; when its pages were seen, if nobody says."""
-        return self.moment or self.new.seen
 
     @cached_property
     def types(self) -> pl.DataFrame:
@@ -84,21 +78,17 @@ class Releases:
     @cached_property
     def totals(self) -> pl.DataFrame:
         """The number of old prices by what groups them, and whether they are moving."""
-        prices = self.old.table(PRICES).filter(pl.col("effective_hourly").is_not_null())
         by = ("region", "instance_type", "os", *PURCHASE, "currency", "moving")
-        counts = prices.with_columns(moving=is_moving()).group_by(by).agg(total=pl.len())
+        counts = self.old.priced.with_columns(moving=is_moving()).group_by(by).agg(total=pl.len())
         named = self.types.select("instance_type", "family", "accelerator")
-        return (
-            counts.collect(engine="streaming")
-            .join(named, on="instance_type", how="left")
-            .with_columns(pl.col("family", "accelerator").fill_null(""), all=pl.lit("all prices"))
+        totals = counts.collect(engine="streaming").join(named, on="instance_type", how="left")
+        return totals.with_columns(
+            pl.col("family", "accelerator").fill_null(""), all=pl.lit("all prices")
         )
 
     @cached_property
     def wrong_pages(self) -> pl.DataFrame:
         """The pages that a region has, and only others had before: columns PAGE."""
-        if self.pages is not None:
-            return self.pages
         new, old = (
             side.table(PRICES).select(PAGE).unique().collect(engine="streaming")
             for side in (self.new, self.old)
@@ -115,28 +105,42 @@ class Releases:
         date that is later than before makes no difference. The second frame is what ``judge``
         returns for the rows of a region and the tables of which they are.
         """
+
+        def work(sides: tuple[Candidate, Candidate]) -> tuple[pl.DataFrame, pl.DataFrame]:
+            rows = self._differences(*sides)
+            return rows, judge(rows, sides[0], self)
+
         pairs = batches(self.new, self.old, self.wrong_pages["region"].to_list())
-        parts = list(in_parallel(lambda pair: self._batch(*pair, judge), pairs))
-        rows, refused = zip(*parts, strict=True)
+        rows, refused = zip(*in_parallel(work, pairs), strict=True)
         return pl.concat(rows), pl.concat(refused)
 
-    def _batch(self, new: Candidate, old: Candidate, judge: Judge) -> tuple[pl.DataFrame, ...]:
-        rows = (
-            _differences(new, old, self)
-            .join(self.types, on="instance_type", how="left")
-            .with_columns(
-                pl.col("family").fill_null(""),
-                provider=pl.lit(new.provider),
-                price=pl.col("effective_hourly").cast(pl.Float64),
-                old_price=pl.col("old_effective_hourly").cast(pl.Float64),
+    def _differences(self, new: Candidate, old: Candidate) -> pl.DataFrame:
+        before, now = (_values(side) for side in (old, new))
+        ids = pl.Series("price_id", [], pl.String)
+        if not before["id"].equals(now["id"]):
+            is_kept, is_known = (
+                one["id"].is_in(other["id"].implode())
+                for one, other in ((before, now), (now, before))
             )
-            .with_columns(
-                move=(pl.col("price") / pl.col("old_price")).log(),
-                moving=is_moving(),
-            )
+            ids.extend(before.filter(~is_kept)["price_id"])
+            ids.extend(now.filter(~is_known)["price_id"])
+            before, now = before.filter(is_kept), now.filter(is_known)
+            if not before["id"].equals(now["id"]):  # files are sorted
+                before, now = before.sort("id"), now.sort("id")
+        both = before.hstack(now.rename({name: f"new_{name}" for name in now.columns}))
+        ids.extend(both.filter(_differs(self.now))["price_id"])
+        if self.wrong_pages.height:
+            wrong = new.table(PRICES).join(self.wrong_pages.lazy(), on=PAGE, how="semi")
+            ids.extend(wrong.select("price_id").collect()["price_id"])
+        rows = _side_by_side(*(_rows(side, ids) for side in (old, new)))
+        rows = rows.join(self.types, on="instance_type", how="left").with_columns(
+            pl.col("family").fill_null(""),
+            provider=pl.lit(new.provider),
+            price=PRICE,
+            old_price=pl.col("old_effective_hourly").cast(pl.Float64),
         )
-        piece = replace(self, new=new, old=old, pages=self.wrong_pages, moment=self.now)
-        return rows, judge(rows, piece)
+        move = (pl.col("price") / pl.col("old_price")).log()
+        return rows.with_columns(move=move, moving=is_moving())
 
 
 def is_moving() -> pl.Expr:
@@ -144,31 +148,11 @@ def is_moving() -> pl.Expr:
     return pl.col("purchase_option").is_in(MOVING_OPTIONS) | is_private_host()
 
 
-def _differences(new: Candidate, old: Candidate, releases: Releases) -> pl.DataFrame:
-    before, now = (_values(side) for side in (old, new))
-    ids = pl.Series("price_id", [], pl.String)
-    if not before["id"].equals(now["id"]):
-        is_gone, is_added = (
-            ~before["id"].is_in(now["id"].implode()),
-            ~now["id"].is_in(before["id"].implode()),
-        )
-        ids = pl.concat([before.filter(is_gone)["price_id"], now.filter(is_added)["price_id"]])
-        before, now = before.filter(~is_gone), now.filter(~is_added)
-        if not before["id"].equals(now["id"]):  # files are sorted
-            before, now = before.sort("id"), now.sort("id")
-    both = before.hstack(now.rename({name: f"new_{name}" for name in now.columns}))
-    ids.append(both.filter(_differs(releases.now))["price_id"])
-    if releases.wrong_pages.height:
-        wrong = new.table(PRICES).join(releases.wrong_pages.lazy(), on=PAGE, how="semi")
-        ids.append(wrong.select("price_id").collect()["price_id"])
-    then, now = (_rows(side, ids) for side in (old, new))
-    return _side_by_side(then, now)
-
-
 def _values(candidate: Candidate) -> pl.DataFrame:
     has = (pl.col(name).is_not_null() for name in IDS)
     rows = candidate.table(PRICES).select("price_id", *COMPARED, *DATES, *has)
-    return rows.collect().with_columns(id=pl.col("price_id").hash())
+    values = rows.with_columns(id=pl.col("price_id").hash()).collect()
+    return values.rechunk()  # columns of different chunks take three times longer to compare
 
 
 def is_out_of_time(now: datetime, new: str = "", old: str = "old_") -> pl.Expr:

@@ -89,8 +89,8 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
 
 def plain_prices(side: Candidate, releases: Releases) -> pl.DataFrame:
     """Return the plain prices of a release with the figures of their machines."""
-    plain = side.table(PRICES).filter(IS_PLAIN, pl.col("effective_hourly").is_not_null())
-    prices = plain.select(*PLACE, price=PRICE).collect(engine="streaming")
+    prices = side.priced.filter(IS_PLAIN).select(*PLACE, price=PRICE)
+    prices = prices.collect(engine="streaming")
     figures = prices.join(releases.types, on="instance_type", how="left")
     return figures.with_columns(is_cpu=_IS_CPU)
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import polars as pl
 
 from hwprices.publish.gate import limits
-from hwprices.publish.gate.candidate import PRICES
 from hwprices.publish.gate.compare import is_among, refuse, with_total
 from hwprices.publish.gate.differences import Releases
 from hwprices.schemas.keys import PRICE_KEY
@@ -117,8 +116,7 @@ def _types(
 
 def _closed(releases: Releases, lost: pl.DataFrame) -> pl.DataFrame:
     """Select the prices of machines that have no price left in their region."""
-    prices = releases.new.table(PRICES).filter(is_among("instance_type", lost["instance_type"]))
-    priced = prices.filter(pl.col("effective_hourly").is_not_null())
+    priced = releases.new.priced.filter(is_among("instance_type", lost["instance_type"]))
     left = priced.select("region", "instance_type").unique().collect()
     return lost.filter(~pl.col("is_new")).join(left, on=left.columns, how="anti")
 

@@ -173,20 +173,21 @@ def _creep(moved: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     if releases.held is not None:
         is_known = compare.is_among("price_id", releases.held.filter(reason="creep")["row"])
         yield refuse(moved, "creep", is_known, pl.format("{} since it was held", times()))
-    if len(releases.past) < 2:
-        return
+    last, before = pl.col("old_price").log(), pl.col("before")
     for number, prices in enumerate(releases.past):
         then = prices.filter(compare.is_among("price_id", moved["price_id"]))
-        logs = then.select("price_id", compare.PRICE.log().alias(f"log_{number}"))
-        moved = moved.join(logs.collect(), on="price_id", how="left")
-    last, week = pl.col("old_price").log(), pl.col("log_0")
-    for number in range(1, len(releases.past)):
-        before = pl.col(f"log_{number}")
+        logs = then.select("price_id", before=compare.PRICE.log()).collect()
+        both = moved.join(logs, on="price_id", how="left")
+        if number == 0:  # only what moved this way in the last week too can have crept
+            moved = both.filter((last - before).sign() == MOVE.sign()).rename({"before": "week"})
+            if moved.is_empty():
+                return
+            continue
         total = pl.col("price").log() - before
-        one_way = ((last - week).sign() == MOVE.sign()) & ((week - before).sign() == MOVE.sign())
+        one_way = (pl.col("week") - before).sign() == MOVE.sign()
         is_far = total.abs() > log(1 + limits.CREEP)
         text = pl.format("{} within weeks, in steps", times(total))
-        yield refuse(moved, "creep", one_way & is_far, text)
+        yield refuse(both, "creep", one_way & is_far, text)
 
 
 def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from hwprices.publish.gate import limits
-from hwprices.publish.gate.candidate import PRICES
+from hwprices.publish.gate.candidate import Candidate
 from hwprices.publish.gate.compare import (
     MACHINE,
     MOVE,
@@ -19,7 +19,6 @@ from hwprices.publish.gate.compare import (
     is_factor,
     is_leap,
     refuse,
-    refused,
     times,
 )
 from hwprices.publish.gate.differences import MOVING_OPTIONS, PAGE, Releases, is_out_of_time
@@ -83,39 +82,31 @@ ORDER = (
 """Which prices of a machine are below which others, that agree in which columns."""
 
 
-def refused_in_a_region(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) -> pl.DataFrame:
     """Judge the prices of some regions by themselves and by the others of their machine.
 
-    ``rows`` are those of ``Releases.differences``. Returns price_id, reason and reference; a row
-    that several references refuse is returned once for each.
+    ``rows`` are those of ``Releases.differences``, ``new`` has all prices of their regions. Returns
+    price_id, reason and reference; a row that several references refuse is returned once for each.
     """
-    judged = rows.filter("is_new", pl.col("price").is_not_null())
+    judged, known = (
+        rows.filter("is_new", pl.col("price").is_not_null()),
+        rows.filter("is_new", "is_old"),
+    )
     found = [pl.DataFrame(schema=REFUSED)]
     if judged.height:
-        machines = _machine_prices(judged, releases)
+        columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags")
+        prices = new.priced.filter(is_among("instance_type", judged["instance_type"]))
+        machines = prices.select(*columns, price=PRICE).collect()
         found.append(refuse(judged, *ITS_PARTS))
-        found += refused(judged.filter("is_old"), ITS_PAST)
+        found += [refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
         found += _order(judged, machines, releases.is_first)
-        if not releases.is_first:
-            found += _copied(judged, machines)
-    known = rows.filter("is_new", "is_old")
+        found += _copied(judged, machines)
     wrong_pages = releases.wrong_pages.select(pl.struct(PAGE)).to_series()
     is_anothers = pl.struct(PAGE).is_in(wrong_pages.implode())
     if wrong_pages.len():
         found.append(refuse(known, "page", is_anothers, pl.format("{} is another's", "source_url")))
     dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
     return pl.concat([*found, refuse(known, "older", is_out_of_time(releases.now), dates)])
-
-
-def _machine_prices(rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
-    """Read, once for all comparisons, every price of the machines of these rows."""
-    types, has_price = (
-        is_among("instance_type", rows["instance_type"]),
-        pl.col("effective_hourly").is_not_null(),
-    )
-    prices = releases.new.table(PRICES).filter(types, has_price)
-    columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags")
-    return prices.select(*columns, price=PRICE).collect()
 
 
 def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterator[pl.DataFrame]:
