@@ -5,9 +5,10 @@ wrong is the message of a failure.
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -40,6 +41,19 @@ COLLECTIONS = 3
 """An event is published within so many daily collections."""
 
 
+class Clouds(dict[str, Tables]):
+    """The published tables of all providers before the case."""
+
+    @cached_property
+    def peers(self) -> pl.LazyFrame:
+        """What the gate compares accelerators with."""
+        prices, types = (
+            pl.concat([cloud[name].lazy() for cloud in self.values()])
+            for name in ("prices", "instance_types")
+        )
+        return gate.per_accelerator(prices, types).collect().lazy()
+
+
 @dataclass(frozen=True)
 class Day:
     """What the gate may know on a day of a case."""
@@ -50,8 +64,7 @@ class Day:
     """The provider's collections since the case began, today's last."""
     published: Sequence[Tables]
     """What was published of it: before the case, and on each day until yesterday."""
-    clouds: Mapping[str, Tables]
-    """The published tables of all providers before the case."""
+    clouds: Clouds
     memory: dict[str, pl.DataFrame]
     """What the gate has kept since the case began: the table held."""
 
@@ -71,12 +84,7 @@ def published(day: Day) -> Tables:
         candidate(last),
         past=past,
         held_before=held_before,
-        peers=gate.per_accelerator(
-            *(
-                pl.concat([cloud[name].lazy() for cloud in day.clouds.values()])
-                for name in ("prices", "instance_types")
-            )
-        ),
+        peers=day.clouds.peers,
         now=day.at,
     )
     if gate.stopped(judgement.results):
@@ -120,7 +128,7 @@ class Shown:
         return held.filter(~is_part).join(self.cells, on=["table", "key"], how="anti")
 
 
-def run(case: Case, clouds: Mapping[str, Tables], adapter: Adapter) -> Iterator[Shown]:
+def run(case: Case, clouds: Clouds, adapter: Adapter) -> Iterator[Shown]:
     """Run a case: each day's collection goes through the gate, on top of what it published."""
     before = clouds[case.provider]
     collected: list[Tables] = []
@@ -134,10 +142,10 @@ def run(case: Case, clouds: Mapping[str, Tables], adapter: Adapter) -> Iterator[
             adapter(Day(case.provider, at, tuple(collected), tuple(shown), clouds, memory))
         )
         if not case.slack or day == case.days:
-            yield Shown(right, collected[-1], shown[-1], case.wrong(right, day))
+            yield Shown(right, collected[-1], shown[-1], case.wrong(right, collected[-1]))
 
 
-def leaked(mistake: Case, clouds: Mapping[str, Tables], adapter: Adapter = published) -> int:
+def leaked(mistake: Case, clouds: Clouds, adapter: Adapter = published) -> int:
     """Count the wrong cells that are published on the first day on which some are.
 
     Of a mistake that creeps: the prices that are far from the right ones on the last day.
@@ -155,7 +163,7 @@ def _apart(day: Shown, slack: float) -> int:
     return pairs.filter((ratio - 1).abs() > slack).height
 
 
-def held(event: Case, clouds: Mapping[str, Tables]) -> tuple[int, int]:
+def held(event: Case, clouds: Clouds) -> tuple[int, int]:
     """Count what an event holds back: cells of its own on the last day, and rows of others ever."""
     days = list(run(event, clouds, published))
     assert not days[-1].cells.is_empty(), f"{event.id} alters nothing"
@@ -164,13 +172,13 @@ def held(event: Case, clouds: Mapping[str, Tables]) -> tuple[int, int]:
 
 
 @pytest.fixture(scope="module")
-def clouds(sample_root: Path) -> dict[str, Tables]:
+def clouds(sample_root: Path) -> Clouds:
     """The tables of each provider in the release of the sample."""
     store = Store(sample_root)
     version = latest_version(store)
     assert version is not None
     release = read_manifest(store, version)
-    tables: dict[str, Tables] = {}
+    tables = Clouds()
     for name in release.providers:
         source = choose.from_release(store, name, release)
         assert source is not None

@@ -61,9 +61,8 @@ class Case:
         """Return the tables that are collected on a day; ``frames`` are those without the case."""
         return self.change(frames, day)
 
-    def wrong(self, frames: Tables, day: int = 1) -> pl.DataFrame:
-        """List the ``differences`` of a day that are wrong, or an event's own."""
-        after = self.apply(frames, day)
+    def wrong(self, frames: Tables, after: Tables) -> pl.DataFrame:
+        """List the ``differences`` of what is collected that are wrong, or an event's own."""
         names = self.tables or after.keys()
         return differences(frames, {**frames, **{name: after[name] for name in names}})
 

@@ -183,16 +183,13 @@ SHOWN = 3
 def _results(provider: str, rows: pl.DataFrame, outcome: Outcome) -> list[CheckResult]:
     """Describe rows of held, one result for each reason, with the parts that have most rows."""
     results = []
-    for reason in limits.REASONS:
+    for reason in sorted(set(rows["reason"]), key=limits.REASONS.index):
         own = rows.filter(reason=reason)
-        if own.height:
-            parts = own.group_by("part").agg(rows=pl.len(), first=pl.col("reference").first())
-            parts = parts.sort("rows", "part", descending=[True, False])
-            named = [f"{part}: {first}" for part, _, first in parts.head(SHOWN).rows()]
-            more = f"; and {parts.height - SHOWN:,} more parts" if parts.height > SHOWN else ""
-            detail = f"{counted(own.height, 'row')}, {'; '.join(named)}{more}"
-            name = parts["part"][0] if parts.height == 1 else reason
-            results.append(
-                CheckResult(provider, reason, outcome, detail, own.height, f"{provider}:{name}")
-            )
+        parts = own.group_by("part").agg(rows=pl.len(), first=pl.col("reference").first())
+        parts = parts.sort("rows", "part", descending=[True, False])
+        named = [f"{part}: {first}" for part, _, first in parts.head(SHOWN).rows()]
+        more = f"; and {parts.height - SHOWN:,} more parts" if parts.height > SHOWN else ""
+        detail = f"{counted(own.height, 'row')}, {'; '.join(named)}{more}"
+        accept = f"{provider}:{parts['part'][0] if parts.height == 1 else reason}"
+        results.append(CheckResult(provider, reason, outcome, detail, own.height, accept))
     return results

@@ -28,7 +28,10 @@ Text = pl.Expr | str
 
 def refuse(rows: pl.DataFrame, reason: Text, broken: pl.Expr, reference: Text) -> pl.DataFrame:
     """Return the rows that break a limit, with the columns of REFUSED."""
-    return rows.filter(broken.fill_null(False)).select(
+    wrong = rows.filter(broken.fill_null(False))
+    if wrong.is_empty():  # as nearly always
+        return pl.DataFrame(schema=REFUSED)
+    return wrong.select(
         "price_id", reason=_text(reason), reference=_text(reference).fill_null("nothing")
     )
 
@@ -39,7 +42,7 @@ def _text(words: Text) -> pl.Expr:
 
 def is_among(name: str, values: pl.Series) -> pl.Expr:
     """Return whether a column has one of these values."""
-    return pl.col(name).is_in(values.unique().implode())
+    return pl.col(name).is_in(pl.Series([values]))
 
 
 def times(move: pl.Expr = MOVE) -> pl.Expr:
@@ -63,9 +66,9 @@ def with_total(
     rows: pl.DataFrame, totals: pl.DataFrame, by: Sequence[str], name: str = "total"
 ) -> pl.DataFrame:
     """Add what the column total of ``totals`` adds up to in the group of each row."""
-    count = pl.col("total").sum().cast(pl.Int64).alias(name)
-    sums = totals.group_by(by).agg(count)
-    return rows.join(sums, on=by, how="left", maintain_order="left", nulls_equal=True)
+    sums = totals.lazy().group_by(by).agg(pl.col("total").sum().cast(pl.Int64).alias(name))
+    joined = rows.lazy().join(sums, on=by, how="left", maintain_order="left", nulls_equal=True)
+    return joined.collect()
 
 
 @dataclass(frozen=True)
@@ -90,13 +93,15 @@ class Range:
         ``rows`` have price_id, is_old and move. A value that was out of the range before passes,
         and one that has moved less than news does.
         """
-        judged, base = (side.with_columns(value=self.value) for side in (rows, base))
-        judged = judged.filter(self.applies, pl.col("value").is_finite())
+        judged, base = (
+            side.lazy().with_columns(value=self.value).filter(pl.col("value").is_finite())
+            for side in (rows, base)
+        )  # fmt: skip
+        judged = judged.filter(self.applies).collect()
         if judged.is_empty():
             return pl.DataFrame(schema=REFUSED)
         members = (
-            base.join(judged, on=self.group, how="semi")
-            .filter(pl.col("value").is_finite())
+            base.join(judged.lazy(), on=self.group, how="semi")
             .group_by(*self.group, self.apart)
             .agg(low=pl.col("value").min(), high=pl.col("value").max())
         )
@@ -105,8 +110,9 @@ class Range:
             highs=pl.col("high").top_k(2).sort(descending=True),
             members=pl.len(),
         )
-        judged = (
-            judged.join(ranges, on=self.group, how="inner")
+        beside = (
+            judged.lazy()
+            .join(ranges, on=self.group, how="inner")
             .join(members, on=[*self.group, self.apart], how="left")
             .with_columns(least=_without("lows", "low"), most=_without("highs", "high"))
         )
@@ -119,7 +125,7 @@ class Range:
         figures = (pl.col(name).round_sig_figs(3) for name in ("value", "least", "most"))
         of = " ".join(name for name in self.group if name != "currency") or "the provider"
         text = pl.format(f"{{}}, others of {of} {{}} to {{}}", *figures)
-        return refuse(judged, self.reason, broken & (others >= self.least), text)
+        return refuse(beside.collect(), self.reason, broken & (others >= self.least), text)
 
 
 def _without(ends: str, own: str) -> pl.Expr:

@@ -199,8 +199,8 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> lis
     lasting = refused.filter(pl.col("reason").is_in(limits.LASTING))["price_id"]
     if lasting.is_empty():
         return []
-    is_hit, median = compare.is_among("price_id", lasting), pl.col("median")
-    changed = rows.filter("is_new")
+    is_hit, median = pl.col("is_hit"), pl.col("median")
+    changed = rows.filter("is_new").with_columns(is_hit=compare.is_among("price_id", lasting))
     fixed, market = changed.filter(~pl.col("moving")), changed.filter("moving", ~is_hit)
     hits, totals = fixed.filter(is_hit), releases.totals.filter(moving=False)
     many = pl.any_horizontal(

@@ -51,16 +51,6 @@ def _changes(new: pl.DataFrame, old: pl.DataFrame, releases: Releases) -> Iterat
 
     A part of a new price is compared with what the SKU costs others.
     """
-    if old.is_empty() or old.equals(new):
-        return
-    on = ["price_id", "component"]
-    both = new.join(old, on=on, how="full", coalesce=True, suffix="_was", maintain_order="left")
-    quantity, was = pl.col("quantity"), pl.col("quantity_was")
-    known = old.join(new, on="price_id", how="semi")["price_id"]
-    is_other = is_among("price_id", known) & (quantity.is_null() | was.is_null())
-    is_amount = is_other | is_leap(quantity / was)
-    yield refuse(both, "parts", is_amount, pl.format("{} is another quantity", "component"))
-    rates = old.group_by(SKU).agg(low=_RATE.min(), high=_RATE.max())
     on = ["region", "sku_id"]
     listed, was_listed = (
         side.table("component_prices").group_by(on)
@@ -70,6 +60,24 @@ def _changes(new: pl.DataFrame, old: pl.DataFrame, releases: Releases) -> Iterat
     moves = listed.join(was_listed, on=on, suffix="_was").select(
         *on, moved=pl.col("listed") / pl.col("listed_was")
     )
+    row = pl.struct("price_id", *SKU, "quantity", "rate").hash().alias("hash")
+    new, old = (side.with_columns(row) for side in (new, old))
+    has_moved = is_among("sku_id", moves.filter(pl.col("moved") != 1)["sku_id"]).fill_null(False)
+    changed = pl.concat(
+        one.filter(has_moved | ~is_among("hash", other["hash"]))["price_id"]
+        for one, other in ((new, old), (old, new))
+    )
+    if old.is_empty() or changed.is_empty():
+        return
+    now, then = (side.filter(is_among("price_id", changed)) for side in (new, old))
+    key = ["price_id", "component"]
+    both = now.join(then, on=key, how="full", coalesce=True, suffix="_was", maintain_order="left")
+    quantity, was = pl.col("quantity"), pl.col("quantity_was")
+    is_known = is_among("price_id", then["price_id"]) & is_among("price_id", now["price_id"])
+    is_other = is_known & (quantity.is_null() | was.is_null())
+    is_amount = is_other | is_leap(quantity / was)
+    yield refuse(both, "parts", is_amount, pl.format("{} is another quantity", "component"))
+    rates = old.group_by(SKU).agg(low=_RATE.min(), high=_RATE.max())
     judged = both.filter(_RATE.is_not_null()).join(rates, on=SKU, how="left")
     judged = judged.join(moves, on=on, how="left")
     same_sku = pl.col("sku_id") == pl.col("sku_id_was")

@@ -111,14 +111,15 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
 
 def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterator[pl.DataFrame]:
     """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
-    published = rows.select("price_id", "old_price", judged=pl.lit(True))
+    published = rows.lazy().select("price_id", "old_price", judged=pl.lit(True))
     for name, lower, upper, on in ORDER[: 1 if is_first else None]:
         key = pl.struct(on).hash().alias("key")
         involved = rows.filter(lower | upper)
         if involved.is_empty():
             continue
         prices = (
-            machines.filter(is_among("instance_type", involved["instance_type"]), lower | upper)
+            machines.lazy()
+            .filter(is_among("instance_type", involved["instance_type"]), lower | upper)
             .with_columns(key)
             .filter(is_among("key", involved.select(key)["key"]))
             .join(published, on="price_id", how="left")
@@ -127,11 +128,8 @@ def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterat
                 was=pl.when("judged").then("old_price").otherwise("price"),
             )
         )
-        pairs = prices.filter(lower).join(
-            prices.filter(upper).select("key", "price_id", "price", "was", "judged"),
-            on="key",
-            suffix="_above",
-        )
+        above = prices.filter(upper).select("key", "price_id", "price", "was", "judged")
+        pairs = prices.filter(lower).join(above, on="key", suffix="_above").collect()
         price, other = pl.col("price"), pl.col("price_above")
         if name == "spot":  # never published, whatever was before
             excused = pl.col("flags").list.eval(pl.element().is_in(SAYS_NOT_BELOW)).list.any()
