@@ -21,6 +21,7 @@ from tests.publish.gate_cases import (
     advanced,
     differences,
     drop,
+    key_of,
     launch,
     rows_that_differ,
     where,
@@ -29,6 +30,7 @@ from tests.publish.gate_cases.events import EVENTS, flagged_spot
 from tests.publish.gate_cases.mistakes import MISTAKES
 
 from hwprices.publish import choose, gate
+from hwprices.publish.gate.limits import LASTING
 from hwprices.release.versions import latest_version, read_manifest
 from hwprices.storage.store import Store
 from hwprices.units import Money
@@ -108,9 +110,16 @@ class Shown:
 
     def as_collected(self) -> int:
         """Count the altered cells that were published as they came."""
-        tables = self.cells["table"].unique()
+        columns = {
+            str(table): {*key_of(str(table)), *cells["column"]}
+            for (table,), cells in self.cells.unique(["table", "column"]).group_by("table")
+        }
         before, after = (
-            {name: side[name] for name in tables if name in side}
+            {
+                name: side[name].select(pl.col(one) for one in side[name].columns if one in altered)
+                for name, altered in columns.items()
+                if name in side
+            }
             for side in (self.right, self.published)
         )
         return self.cells.join(differences(before, after), on=list(CELLS), how="semi").height
@@ -129,12 +138,19 @@ class Shown:
 
 
 def run(case: Case, clouds: Clouds, adapter: Adapter) -> Iterator[Shown]:
-    """Run a case: each day's collection goes through the gate, on top of what it published."""
-    before = clouds[case.provider]
+    """Run a case: each day's collection goes through the gate, on top of what it published.
+
+    A day between the first and the last is left out if all that the first held is held for good:
+    how often that was seen makes no difference. What creeps for weeks, creeps in a third of the
+    machine types.
+    """
+    before = of_some_types(clouds[case.provider], 3) if case.slack else clouds[case.provider]
     collected: list[Tables] = []
     shown = [before]
     memory: dict[str, pl.DataFrame] = {}
     for day in range(1, case.days + 1):
+        if 1 < day < case.days and not case.slack and held_for_good(memory):
+            continue
         right = advanced(before, day)
         collected.append(case.apply(right, day))
         at = COLLECTED_AT + timedelta(days=day)
@@ -143,6 +159,23 @@ def run(case: Case, clouds: Clouds, adapter: Adapter) -> Iterator[Shown]:
         )
         if not case.slack or day == case.days:
             yield Shown(right, collected[-1], shown[-1], case.wrong(right, collected[-1]))
+
+
+def of_some_types(frames: Tables, count: int) -> Tables:
+    """Return the rows of one in ``count`` machine types, and those that are of none."""
+    types = frames["instance_types"].sort("instance_type").gather_every(count, count - 1)
+    return {
+        name: frame.join(types, on="instance_type", how="semi")
+        if "instance_type" in frame.columns
+        else frame
+        for name, frame in frames.items()
+    }
+
+
+def held_for_good(memory: dict[str, pl.DataFrame]) -> bool:
+    """Return whether something is held, and nothing of it can be released without a person."""
+    reasons = memory["held"]["reason"].unique() if "held" in memory else pl.Series(["none"])
+    return reasons.len() > 0 and reasons.is_in(LASTING).all()
 
 
 def leaked(mistake: Case, clouds: Clouds, adapter: Adapter = published) -> int:
@@ -251,9 +284,8 @@ def test_ordinary_days_hold_hardly_a_row(clouds):
     names = ("aws", "azure")
     shown: dict[str, Tables] = {}
     for name in names:
-        types = clouds[name]["instance_types"].sort("instance_type").gather_every(5)
-        prices = clouds[name]["prices"].join(types, on="instance_type", how="semi")
-        shown[name] = {"prices": prices, "instance_types": types}
+        some = of_some_types(clouds[name], 5)
+        shown[name] = {table: some[table] for table in ("prices", "instance_types")}
     lists: dict[str, Sequence[Tables]] = {name: [tables] for name, tables in shown.items()}
     for number in range(ORDINARY_DAYS):
         name = names[number % len(names)]

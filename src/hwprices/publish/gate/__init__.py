@@ -183,7 +183,7 @@ SHOWN = 3
 def _results(provider: str, rows: pl.DataFrame, outcome: Outcome) -> list[CheckResult]:
     """Describe rows of held, one result for each reason, with the parts that have most rows."""
     results = []
-    for reason in sorted(set(rows["reason"]), key=limits.REASONS.index):
+    for reason in sorted(rows["reason"].unique(), key=limits.REASONS.index):
         own = rows.filter(reason=reason)
         parts = own.group_by("part").agg(rows=pl.len(), first=pl.col("reference").first())
         parts = parts.sort("rows", "part", descending=[True, False])

@@ -141,7 +141,7 @@ def _row_of(table: str) -> pl.Expr:
 
 def replacements(old: Candidate, held: pl.DataFrame) -> dict[str, Replacement]:
     """Return what was published, by table of which published rows differ from the new ones."""
-    tables = {table: [table] for table in sorted(set(held["table"]))}
+    tables = {table: [table] for table in held["table"].unique().sort()}
     if PRICES in tables or PARTS_OF_PRICES in tables:
         tables[PARTS_OF_PRICES] = [PRICES, PARTS_OF_PRICES]
     made = {}
