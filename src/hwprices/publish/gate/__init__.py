@@ -24,15 +24,7 @@ from hwprices.release.wording import counted
 from hwprices.rows import frames
 from hwprices.schemas.held import Held
 
-__all__ = [
-    "PRICES",
-    "Candidate",
-    "Judgement",
-    "PriceFile",
-    "judge",
-    "per_accelerator",
-    "stopped",
-]
+__all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "judge", "per_accelerator", "stopped"]
 
 
 @dataclass(frozen=True)
@@ -88,9 +80,7 @@ def judge(
         return Judgement(new, published, (result,), frames.empty(Held))
 
     if published.origin == "live" and new.origin != "live":
-        text = (
-            "the published figures are live and would be replaced by the sample: use another --root"
-        )
+        text = "the published figures are live; the sample would replace them: use another --root"
         let_through = {"sample_over_live", held.ALL} & set(names)
         return stop("sample_over_live", text, "accepted" if let_through else "stop")
     # after a clock was set back, the pages of today are older than those published
@@ -113,11 +103,10 @@ def judge(
         *_results(provider, passed_on, "accepted"),
         *_results(provider, released, "released"),
     ]
-    unused = [part for part in names if part != held.ALL
-              and rows.filter(held.is_accepted([part])).is_empty()]  # fmt: skip
-    for part in unused:
-        text = f"nothing is held under {provider}:{part}"
-        results.append(CheckResult(provider, "accept", "warn", text))
+    for part in names:
+        if part != held.ALL and rows.filter(held.is_accepted([part])).is_empty():
+            text = f"nothing is held under {provider}:{part}"
+            results.append(CheckResult(provider, "accept", "warn", text))
     if is_first:
         results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
     known = {result.check for result in results}
@@ -166,14 +155,14 @@ def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:
 
     New prices that stay out count only in a first release.
     """
-    base = releases.new if releases.is_first else releases.old
-    is_counted = pl.col("published_value").is_not_null() | pl.lit(releases.is_first)
+    is_first = releases.is_first
     is_wrong = pl.col("reason").is_in(limits.LASTING) | pl.col("new_value").is_null()
+    is_counted = pl.lit(is_first) | pl.col("published_value").is_not_null()
     count = kept.filter(is_counted & is_wrong, table=PRICES).height
     if not count:
         return False
-    total = base.priced.select(pl.len()).collect(engine="streaming").item()
-    return bool(count > limits.IMPLAUSIBLE * total)
+    total = (releases.new if is_first else releases.old).priced.select(pl.len())
+    return bool(count > limits.IMPLAUSIBLE * total.collect(engine="streaming").item())
 
 
 SHOWN = 3

@@ -93,15 +93,15 @@ class Range:
         ``rows`` have price_id, is_old and move. A value that was out of the range before passes,
         and one that has moved less than news does.
         """
-        judged, base = (
+        others, judged = (
             side.lazy().with_columns(value=self.value).filter(pl.col("value").is_finite())
-            for side in (rows, base)
+            for side in (base, rows)
         )  # fmt: skip
-        judged = judged.filter(self.applies).collect()
-        if judged.is_empty():
+        found = judged.filter(self.applies).collect()
+        if found.is_empty():
             return pl.DataFrame(schema=REFUSED)
         members = (
-            base.join(judged.lazy(), on=self.group, how="semi")
+            others.join(found.lazy(), on=self.group, how="semi")
             .group_by(*self.group, self.apart)
             .agg(low=pl.col("value").min(), high=pl.col("value").max())
         )
@@ -111,12 +111,12 @@ class Range:
             members=pl.len(),
         )
         beside = (
-            judged.lazy()
+            found.lazy()
             .join(ranges, on=self.group, how="inner")
             .join(members, on=[*self.group, self.apart], how="left")
             .with_columns(least=_without("lows", "low"), most=_without("highs", "high"))
         )
-        others = pl.col("members") - pl.col("low").is_not_null().cast(pl.Int32)
+        count = pl.col("members") - pl.col("low").is_not_null().cast(pl.Int32)
         low, high = self.band
         value, least, most = (pl.col(name) for name in ("value", "least", "most"))
         was, move = value / MOVE.exp(), MOVE.exp()
@@ -125,7 +125,7 @@ class Range:
         figures = (pl.col(name).round_sig_figs(3) for name in ("value", "least", "most"))
         of = " ".join(name for name in self.group if name != "currency") or "the provider"
         text = pl.format(f"{{}}, others of {of} {{}} to {{}}", *figures)
-        return refuse(beside.collect(), self.reason, broken & (others >= self.least), text)
+        return refuse(beside.collect(), self.reason, broken & (count >= self.least), text)
 
 
 def _without(ends: str, own: str) -> pl.Expr:

@@ -5,17 +5,9 @@ from datetime import date
 
 import polars as pl
 
-from hwprices.publish.gate import limits
+from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import PRICES
-from hwprices.publish.gate.compare import (
-    Range,
-    Text,
-    is_among,
-    is_factor,
-    is_leap,
-    refuse,
-    with_total,
-)
+from hwprices.publish.gate.compare import Range, Text
 from hwprices.publish.gate.differences import Releases, machines
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
@@ -120,9 +112,10 @@ def found(releases: Releases) -> pl.DataFrame:
 
 
 def _of(table: str, releases: Releases) -> Iterator[pl.DataFrame]:
-    old, new = (_with_row(side.table(table), table) for side in (releases.old, releases.new))
-    if old.is_empty() or old.equals(new, null_equal=True):
+    old, new = (_comparable(side.table(table)) for side in (releases.old, releases.new))
+    if old.is_empty() or old.equals(new):
         return
+    old, new = (side.with_columns(row=row_of(table)) for side in (old, new))
     yield from _rows_lost(table, releases, old, old.join(new, on="row", how="anti"))
     both = old.join(new, on="row", how="inner", suffix="_new")
     columns = [n for n in old.columns if f"{n}_new" in both.columns]
@@ -142,11 +135,11 @@ def _of(table: str, releases: Releases) -> Iterator[pl.DataFrame]:
 OBSERVED = ("observed_at", "raw_sha256", "source_url", "effective_from")
 
 
-def _with_row(rows: pl.LazyFrame, table: str) -> pl.DataFrame:
-    """Read a table with its key as ``row``; lists become texts, which can be compared."""
+def _comparable(rows: pl.LazyFrame) -> pl.DataFrame:
+    """Read a table but for when it was seen; lists become texts, which can be compared."""
     lists = {name: dtype for name, dtype in rows.collect_schema().items() if dtype == pl.List}
     written = (pl.col(name).list.eval(_text(dtype)).list.join("+") for name, dtype in lists.items())
-    return rows.select(pl.exclude(OBSERVED)).with_columns(*written, row=row_of(table)).collect()
+    return rows.select(pl.exclude(OBSERVED)).with_columns(*written).collect()
 
 
 def _text(dtype: pl.DataType) -> pl.Expr:
@@ -181,7 +174,7 @@ def _rows_lost(
     text = pl.format("{} of {} rows are gone", "lost", "total")
     for reason, by in (("emptied", "provider"), ("closed", "region")):
         if by in gone.columns:
-            lost = with_total(gone, old.with_columns(total=1), [by])
+            lost = compare.with_total(gone, old.with_columns(total=1), [by])
             lost = lost.with_columns(lost=pl.len().over(by)).filter(broken)
             yield cells(table, lost, reason, text)
 
@@ -208,7 +201,7 @@ def _new(releases: Releases) -> Iterator[pl.DataFrame]:
     yield added.with_columns(instance_type="row")
     table = "component_prices"
     old, new = (side.table(table).with_columns(price_id=row_of(table)).collect() for side in sides)
-    is_new = ~is_among("region", old["region"])
+    is_new = ~compare.is_among("region", old["region"])
     yield _new_rows(table, new, old, (SKUS,), is_new, "region")
 
 
@@ -224,15 +217,15 @@ def _new_rows(
     added = new.join(old, on="price_id", how="anti")
     added = added.with_columns(is_old=pl.lit(False), move=pl.lit(None, pl.Float64))
     refused = pl.concat(one.refused(added, old) for one in ranges)
-    is_wrong = is_among("price_id", refused["price_id"])
+    is_wrong = compare.is_among("price_id", refused["price_id"])
     most = (is_wrong.mean().over(by) > limits.BESIDE) & (
         is_wrong.sum().over(by) >= limits.BESIDE_ROWS
     )
     text = "most rows that are new with it are held"
-    refused = pl.concat([refused, refuse(added, "family", most & where & ~is_wrong, text)])
+    refused = pl.concat([refused, compare.refuse(added, "family", most & where & ~is_wrong, text)])
     rows = refused.rename({"price_id": "row"})
-    values = {"published_value": None, "new_value": "new"}
-    return cells(table, rows, pl.col("reason"), pl.col("reference"), **values)
+    reason, reference = pl.col("reason"), pl.col("reference")
+    return cells(table, rows, reason, reference, published_value=None, new_value="new")
 
 
 def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl.DataFrame:
@@ -255,14 +248,14 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
         reason = pl.when(pl.col(now) < releases.new.seen.date() - limits.PAST).then(pl.lit("facts"))
     elif name in SINGLE.get(table, ()):
         ratio = pl.col(now).cast(pl.Float64) / pl.col(name).cast(pl.Float64)
-        wrong = is_factor(ratio, limits.FIGURE_FACTORS) & (
-            (pl.len() >= limits.FACTS_LEAST) | is_leap(ratio)
+        wrong = compare.is_factor(ratio, limits.FIGURE_FACTORS) & (
+            (pl.len() >= limits.FACTS_LEAST) | compare.is_leap(ratio)
         )
         reason = (
             pl.when(wrong).then(pl.lit("factor"))
             .when(many).then(pl.lit("facts"))
             .when(ratio.is_between(*SINGLE[table][name])).then(None)
-            .when(is_leap(ratio)).then(pl.lit("facts"))
+            .when(compare.is_leap(ratio)).then(pl.lit("facts"))
             .when(~is_filled).then(pl.lit("fact"))
         )  # fmt: skip
     reason = pl.when(is_gone).then(pl.lit("emptied") if is_emptied else None).otherwise(reason)

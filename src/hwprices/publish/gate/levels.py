@@ -4,18 +4,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from hwprices.publish.gate import limits
+from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import PRICES, Candidate
-from hwprices.publish.gate.compare import (
-    PLACE,
-    PLAN,
-    PRICE,
-    PURCHASE,
-    SYSTEM,
-    Range,
-    is_among,
-    refuse,
-)
+from hwprices.publish.gate.compare import PLACE, PLAN, PRICE, PURCHASE, SYSTEM, Range
 from hwprices.publish.gate.differences import Releases
 
 IS_PLAIN = pl.all_horizontal(
@@ -68,7 +59,7 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     found: list[pl.DataFrame] = []
     if plain.height:
         now, before = (plain_prices(side, releases) for side in (releases.new, releases.old))
-        known = (is_among(n, before[n].drop_nulls()).alias(f"known_{n}") for n in _NEW)
+        known = (compare.is_among(n, before[n].drop_nulls()).alias(f"known_{n}") for n in _NEW)
         plain = plain.with_columns(*known, is_cpu=_IS_CPU)
         found += [REGIONS.refused(plain, now), *(one.refused(plain, before) for one in PUBLISHED)]
         found.append(_twins(plain, now, before))
@@ -78,20 +69,19 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     if new.is_empty():
         return found
     found += _new_prices(new, releases)
-    new = new.with_columns(is_refused=is_among("price_id", pl.concat(found)["price_id"]))
+    new = new.with_columns(is_refused=compare.is_among("price_id", pl.concat(found)["price_id"]))
     held = pl.col("is_refused") & IS_PLAIN
     share = held.sum().over("region") / pl.max_horizontal(1, IS_PLAIN.sum().over("region"))
-    is_known = is_among("region", releases.totals["region"])
+    is_known = compare.is_among("region", releases.totals["region"])
     depends = held.any().over(PLACE) | (~is_known & (share > limits.COMMON_SHARE))
     text = "its on-demand price, or those of its region, are held"
-    return [*found, refuse(new, "on_demand", depends & ~pl.col("is_refused"), text)]
+    return [*found, compare.refuse(new, "on_demand", depends & ~pl.col("is_refused"), text)]
 
 
 def plain_prices(side: Candidate, releases: Releases) -> pl.DataFrame:
     """Return the plain prices of a release with the figures of their machines."""
-    prices = side.priced.filter(IS_PLAIN).select(*PLACE, price=PRICE)
-    prices = prices.collect(engine="streaming")
-    figures = prices.join(releases.types, on="instance_type", how="left")
+    plain = side.priced.filter(IS_PLAIN).select(*PLACE, price=PRICE).collect(engine="streaming")
+    figures = plain.join(releases.types, on="instance_type", how="left")
     return figures.with_columns(is_cpu=_IS_CPU)
 
 
@@ -110,7 +100,8 @@ def per_accelerator(prices: pl.LazyFrame, types: pl.LazyFrame) -> pl.LazyFrame:
 
 def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Compare new prices with the dollar price, and the plain one of their machine."""
-    base = releases.new.table(PRICES).filter(is_among("instance_type", new["instance_type"]))
+    types = compare.is_among("instance_type", new["instance_type"])
+    base = releases.new.table(PRICES).filter(types)
     known = releases.totals["currency"].unique().to_list()
     for currency in new["currency"].unique().to_list():
         if currency in known or currency not in limits.RATES:
@@ -120,7 +111,7 @@ def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
         both = new.filter(currency=currency).join(dollars, on=on, nulls_equal=True)
         rate = _PRICE / pl.col("dollars") / limits.RATES[currency]
         text = pl.format("{} times the dollar price", rate.round_sig_figs(3))
-        yield refuse(both, "unit", ~rate.is_between(*limits.RATE_RANGE), text)
+        yield compare.refuse(both, "unit", ~rate.is_between(*limits.RATE_RANGE), text)
     plain = base.filter(IS_PLAIN).sort("price_id").select(*PLACE, plain=PRICE).collect()
     fixed = new.filter(~IS_PLAIN, ~pl.col("moving"), pl.col("term_months") == 0)
     judged = fixed.join(plain.unique(PLACE, keep="first"), on=PLACE, how="inner")
@@ -128,7 +119,7 @@ def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
     is_on_demand = pl.col("purchase_option") == "on_demand"
     least = pl.when(is_on_demand).then(shares["on_demand"]).otherwise(shares["other"])
     text = pl.format("{} of its plain price", ratio.round_sig_figs(3))
-    yield refuse(judged, "order", ratio < least, text)
+    yield compare.refuse(judged, "order", ratio < least, text)
 
 
 def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
@@ -152,7 +143,7 @@ def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.Da
     )
     expected = pl.coalesce("usual_instance_type", "usual_family", 1.0)
     apart = (ratio / expected - 1).abs() > limits.TWIN_TOLERANCE
-    return refuse(
+    return compare.refuse(
         metal, "twin", apart, pl.format("{} of its virtual twin", ratio.round_sig_figs(3))
     )
 

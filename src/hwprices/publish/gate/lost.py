@@ -55,7 +55,8 @@ def refused(releases: Releases, rows: pl.DataFrame) -> list[pl.DataFrame]:
 
 def _relabeled(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Refuse prices that are gone and came again with another label."""
-    if gone.is_empty() or added.is_empty():
+    gone = gone.filter(is_among("old_price", added["price"]))
+    if gone.is_empty():
         return
     for label in LABELS:
         on = [name for name in PRICE_KEY if name not in ("provider", label)]
@@ -123,7 +124,7 @@ def _closed(releases: Releases, lost: pl.DataFrame) -> pl.DataFrame:
 
 def _lost(lost: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Refuse what a group lost, where it is more than chance takes."""
-    for moving, by, broken in GROUPS:
+    for moving, by, broken in GROUPS if lost.height else ():
         named = pl.all_horizontal(pl.col(name) != "" for name in by)
         totals, judged = (t.filter(named, moving=moving) for t in (releases.totals, lost))
         judged = with_total(judged, totals, by).with_columns(lost=pl.len().over(by))

@@ -51,6 +51,8 @@ def _changes(new: pl.DataFrame, old: pl.DataFrame, releases: Releases) -> Iterat
 
     A part of a new price is compared with what the SKU costs others.
     """
+    if old.is_empty() or old.equals(new):
+        return
     on = ["region", "sku_id"]
     listed, was_listed = (
         side.table("component_prices").group_by(on)
@@ -67,8 +69,6 @@ def _changes(new: pl.DataFrame, old: pl.DataFrame, releases: Releases) -> Iterat
         one.filter(has_moved | ~is_among("hash", other["hash"]))["price_id"]
         for one, other in ((new, old), (old, new))
     )
-    if old.is_empty() or changed.is_empty():
-        return
     now, then = (side.filter(is_among("price_id", changed)) for side in (new, old))
     key = ["price_id", "component"]
     both = now.join(then, on=key, how="full", coalesce=True, suffix="_was", maintain_order="left")

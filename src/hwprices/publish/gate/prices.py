@@ -4,23 +4,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from hwprices.publish.gate import limits
+from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import Candidate
-from hwprices.publish.gate.compare import (
-    MACHINE,
-    MOVE,
-    PLACE,
-    PLAN,
-    PRICE,
-    PURCHASE,
-    REFUSED,
-    SYSTEM,
-    is_among,
-    is_factor,
-    is_leap,
-    refuse,
-    times,
-)
+from hwprices.publish.gate.compare import MACHINE, MOVE, PLACE, PLAN, PRICE, PURCHASE, SYSTEM
 from hwprices.publish.gate.differences import MOVING_OPTIONS, PAGE, Releases, is_out_of_time
 from hwprices.units import HOURS_PER_YEAR
 
@@ -54,14 +40,14 @@ ITS_PAST = (
         | (pl.col("billing_unit") != pl.col("old_billing_unit")),
         pl.format("was {} {}", "old_currency", "old_billing_unit"),
     ),
-    ("factor", is_factor(_RATIO), times()),
+    ("factor", compare.is_factor(_RATIO), compare.times()),
     (
         "basis",
         _LOST_ID | (pl.col("basis") != pl.col("old_basis")),
         pl.format("was {}", "old_basis"),
     ),
-    ("leap", _IS_FAR & is_leap(_RATIO), times()),
-    ("jump", _IS_FAR, times()),
+    ("leap", _IS_FAR & compare.is_leap(_RATIO), compare.times()),
+    ("jump", _IS_FAR, compare.times()),
 )
 """Reason, limit and reference of a price beside its own parts and its own past."""
 
@@ -88,25 +74,23 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
     ``rows`` are those of ``Releases.differences``, ``new`` has all prices of their regions. Returns
     price_id, reason and reference; a row that several references refuse is returned once for each.
     """
-    judged, known = (
-        rows.filter("is_new", pl.col("price").is_not_null()),
-        rows.filter("is_new", "is_old"),
-    )
-    found = [pl.DataFrame(schema=REFUSED)]
+    known = rows.filter("is_new", "is_old")
+    judged = rows.filter("is_new", pl.col("price").is_not_null())
+    found = [pl.DataFrame(schema=compare.REFUSED)]
     if judged.height:
         columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags")
-        prices = new.priced.filter(is_among("instance_type", judged["instance_type"]))
+        prices = new.priced.filter(compare.is_among("instance_type", judged["instance_type"]))
         machines = prices.select(*columns, price=PRICE).collect()
-        found.append(refuse(judged, *ITS_PARTS))
-        found += [refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
+        found.append(compare.refuse(judged, *ITS_PARTS))
+        found += [compare.refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
         found += _order(judged, machines, releases.is_first)
         found += _copied(judged, machines)
-    wrong_pages = releases.wrong_pages.select(pl.struct(PAGE)).to_series()
-    is_anothers = pl.struct(PAGE).is_in(wrong_pages.implode())
-    if wrong_pages.len():
-        found.append(refuse(known, "page", is_anothers, pl.format("{} is another's", "source_url")))
+    if releases.wrong_pages.height:
+        strange = known.join(releases.wrong_pages, on=PAGE, how="semi")
+        text = pl.format("{} is another's", "source_url")
+        found.append(compare.refuse(strange, "page", pl.lit(True), text))
     dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
-    return pl.concat([*found, refuse(known, "older", is_out_of_time(releases.now), dates)])
+    return pl.concat([*found, compare.refuse(known, "older", is_out_of_time(releases.now), dates)])
 
 
 def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterator[pl.DataFrame]:
@@ -119,9 +103,9 @@ def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterat
             continue
         prices = (
             machines.lazy()
-            .filter(is_among("instance_type", involved["instance_type"]), lower | upper)
+            .filter(compare.is_among("instance_type", involved["instance_type"]), lower | upper)
             .with_columns(key)
-            .filter(is_among("key", involved.select(key)["key"]))
+            .filter(compare.is_among("key", involved.select(key)["key"]))
             .join(published, on="price_id", how="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
@@ -129,7 +113,8 @@ def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterat
             )
         )
         above = prices.filter(upper).select("key", "price_id", "price", "was", "judged")
-        pairs = prices.filter(lower).join(above, on="key", suffix="_above").collect()
+        below = prices.filter(lower)
+        pairs = below.join(above, on="key", suffix="_above", maintain_order="left_right").collect()
         price, other = pl.col("price"), pl.col("price_above")
         if name == "spot":  # never published, whatever was before
             excused = pl.col("flags").list.eval(pl.element().is_in(SAYS_NOT_BELOW)).list.any()
@@ -141,7 +126,7 @@ def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterat
         words = pl.format(f"{name} {{}}, above it {{}}", price, other)
         for side in ("", "_above"):
             wrong = pairs.with_columns(price_id=f"price_id{side}").filter(f"judged{side}")
-            yield refuse(wrong, "order", broken, words)
+            yield compare.refuse(wrong, "order", broken, words)
 
 
 def _copied(rows: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -166,7 +151,8 @@ def _copied(rows: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame
     groups = ("region", "family", "purchase_option", "os")
     many = pl.col("price_id").n_unique().over(groups) >= limits.COPIES
     text = pl.format("equals {}", "other")
-    yield refuse(pairs.unique("price_id", keep="first", maintain_order=True), "copied", many, text)
+    one_each = pairs.unique("price_id", keep="first", maintain_order=True)
+    yield compare.refuse(one_each, "copied", many, text)
     line = ("region", *SYSTEM, *PURCHASE, *PLAN, "currency")
     fixed = moved.filter(~pl.col("moving"))
     before = fixed.select(*line, "instance_type", price="old_price", is_copy=pl.lit(True))
@@ -175,4 +161,4 @@ def _copied(rows: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame
     is_copy = pl.col("is_copy") & (pl.col("instance_type") != pl.col("instance_type_was"))
     copies = is_copy.fill_null(False).sum().over(line)
     most = (copies >= limits.LEAST_SIBLINGS) & (copies >= limits.COMMON_SHARE * pl.len().over(line))
-    yield refuse(slipped, "copied", most, pl.format("{} of its line is another's", copies))
+    yield compare.refuse(slipped, "copied", most, pl.format("{} of its line is another's", copies))
