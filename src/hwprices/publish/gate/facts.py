@@ -215,6 +215,8 @@ def _new_rows(
 ) -> pl.DataFrame:
     """Refuse new rows out of these ranges, and the others of a group of which most are refused."""
     added = new.join(old, on="price_id", how="anti")
+    if added.is_empty():
+        return pl.DataFrame(schema=FOUND)
     added = added.with_columns(is_old=pl.lit(False), move=pl.lit(None, pl.Float64))
     refused = pl.concat(one.refused(added, old) for one in ranges)
     is_wrong = compare.is_among("price_id", refused["price_id"])
