@@ -106,7 +106,7 @@ def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterat
             .filter(compare.is_among("instance_type", involved["instance_type"]), lower | upper)
             .with_columns(key)
             .filter(compare.is_among("key", involved.select(key)["key"]))
-            .join(published, on="price_id", how="left")
+            .join(published, on="price_id", how="left", maintain_order="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
                 was=pl.when("judged").then("old_price").otherwise("price"),
