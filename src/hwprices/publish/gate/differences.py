@@ -115,6 +115,18 @@ class Releases:
         return pl.concat(rows), pl.concat(refused)
 
     def _differences(self, new: Candidate, old: Candidate) -> pl.DataFrame:
+        ids = self._ids(new, old)
+        rows = _side_by_side(*(_rows(side, ids) for side in (old, new)))
+        rows = rows.join(self.types, on="instance_type", how="left").with_columns(
+            pl.col("family").fill_null(""),
+            provider=pl.lit(new.provider),
+            price=PRICE,
+            old_price=pl.col("old_effective_hourly").cast(pl.Float64),
+        )
+        move = (pl.col("price") / pl.col("old_price")).log()
+        return rows.with_columns(move=move, moving=is_moving())
+
+    def _ids(self, new: Candidate, old: Candidate) -> pl.Series:
         before, now = (_values(side) for side in (old, new))
         ids = pl.Series("price_id", [], pl.String)
         if not before["id"].equals(now["id"]):
@@ -132,15 +144,7 @@ class Releases:
         if self.wrong_pages.height:
             wrong = new.table(PRICES).join(self.wrong_pages.lazy(), on=PAGE, how="semi")
             ids.extend(wrong.select("price_id").collect()["price_id"])
-        rows = _side_by_side(*(_rows(side, ids) for side in (old, new)))
-        rows = rows.join(self.types, on="instance_type", how="left").with_columns(
-            pl.col("family").fill_null(""),
-            provider=pl.lit(new.provider),
-            price=PRICE,
-            old_price=pl.col("old_effective_hourly").cast(pl.Float64),
-        )
-        move = (pl.col("price") / pl.col("old_price")).log()
-        return rows.with_columns(move=move, moving=is_moving())
+        return ids
 
 
 def is_moving() -> pl.Expr:

@@ -95,17 +95,16 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
 
 def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterator[pl.DataFrame]:
     """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
-    published = rows.lazy().select("price_id", "old_price", judged=pl.lit(True))
+    published = rows.select("price_id", "old_price", judged=pl.lit(True))
     for name, lower, upper, on in ORDER[: 1 if is_first else None]:
         key = pl.struct(on).hash().alias("key")
         involved = rows.filter(lower | upper)
         if involved.is_empty():
             continue
+        types = compare.is_among("instance_type", involved["instance_type"])
+        prices = machines.filter(types, lower | upper).with_columns(key)
         prices = (
-            machines.lazy()
-            .filter(compare.is_among("instance_type", involved["instance_type"]), lower | upper)
-            .with_columns(key)
-            .filter(compare.is_among("key", involved.select(key)["key"]))
+            prices.filter(compare.is_among("key", involved.select(key)["key"]))
             .join(published, on="price_id", how="left", maintain_order="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
@@ -114,7 +113,7 @@ def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterat
         )
         above = prices.filter(upper).select("key", "price_id", "price", "was", "judged")
         below = prices.filter(lower)
-        pairs = below.join(above, on="key", suffix="_above", maintain_order="left_right").collect()
+        pairs = below.join(above, on="key", suffix="_above", maintain_order="left_right")
         price, other = pl.col("price"), pl.col("price_above")
         if name == "spot":  # never published, whatever was before
             excused = pl.col("flags").list.eval(pl.element().is_in(SAYS_NOT_BELOW)).list.any()
