@@ -26,9 +26,14 @@ REFUSED = {"price_id": pl.String, "reason": pl.String, "reference": pl.String}
 Text = pl.Expr | str
 
 
-def refuse(rows: pl.DataFrame, reason: Text, broken: pl.Expr, reference: Text) -> pl.DataFrame:
+def refuse(
+    rows: pl.DataFrame, reason: Text, broken: pl.Expr | bool, reference: Text
+) -> pl.DataFrame:
     """Return the rows that break a limit, with the columns of REFUSED."""
-    wrong = rows.filter(broken.fill_null(False))
+    if isinstance(broken, bool):
+        wrong = rows if broken else rows.clear()
+    else:
+        wrong = rows.filter(broken.fill_null(False))
     if wrong.is_empty():  # as nearly always
         return pl.DataFrame(schema=REFUSED)
     return wrong.select(

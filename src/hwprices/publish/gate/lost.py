@@ -42,7 +42,7 @@ def refused(releases: Releases, rows: pl.DataFrame) -> list[pl.DataFrame]:
         return []
     taken = _taken_by_words(releases, gone)
     total = int(releases.totals["total"].sum() or 0)
-    many = pl.lit(taken.height > limits.REWORDED * total)
+    many = taken.height > limits.REWORDED * total
     text = f"{taken.height:,} of {total:,} prices are gone for words that are new"
     lost = gone.join(taken, on="price_id", how="anti")
     found = [refuse(taken, "reworded", many, text), *_relabeled(lost, added)]
@@ -64,7 +64,7 @@ def _relabeled(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame
         pairs = gone.with_columns(amount="old_price").join(
             came, on=[*on, "amount"], nulls_equal=True
         )
-        many = pl.lit(pairs.height >= limits.LEAST_SIBLINGS)
+        many = pairs.height >= limits.LEAST_SIBLINGS
         labels = (pl.col(name).cast(pl.String).fill_null("none") for name in (label, "was"))
         text = pl.format("{} is {} elsewhere", *labels)
         for name in ("price_id", "added_id"):
@@ -106,7 +106,7 @@ def _types(
     text = pl.format("{} has no price left but is still offered", "instance_type")
     found = [
         refuse(lost, "offered", is_among("instance_type", offered["instance_type"]), text),
-        refuse(closed.join(offers, on=here, how="semi"), "offered", pl.lit(True), text),
+        refuse(closed.join(offers, on=here, how="semi"), "offered", True, text),
         refuse(
             *(lost, "retired", is_among("instance_type", retired["instance_type"]) & many),
             f"{retired.height:,} types have left every list ({share:.1%})",
@@ -144,6 +144,6 @@ def _added(added: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     for name in ("region", "family", "os", "purchase_option", "term_months", "currency"):
         fixed = fixed.filter(is_among(name, totals[name]))
     total = int(totals["total"].sum() or 0)
-    many = pl.lit(fixed.height > limits.ADDED * total and total > 0)
+    many = fixed.height > limits.ADDED * total and total > 0
     text = f"{fixed.height:,} prices are new beside {total:,} where nothing else is"
     return refuse(fixed, "added", many, text)

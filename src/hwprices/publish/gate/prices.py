@@ -88,7 +88,7 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
     if releases.wrong_pages.height:
         strange = known.join(releases.wrong_pages, on=PAGE, how="semi")
         text = pl.format("{} is another's", "source_url")
-        found.append(compare.refuse(strange, "page", pl.lit(True), text))
+        found.append(compare.refuse(strange, "page", True, text))
     dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
     return pl.concat([*found, compare.refuse(known, "older", is_out_of_time(releases.now), dates)])
 
