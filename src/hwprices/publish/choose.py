@@ -197,8 +197,7 @@ def _without_held(
     rewritten: set[str] = set()
     held_in = f"{HELD}/{now:%Y%m%dT%H%M%S.%fZ}"  # an older release may have others of this run
     regions = judgement.held["region"].drop_nulls().unique().sort()
-    for replacement in judgement.replacements:
-        table = replacement.table
+    for table, replacement in judgement.replacements.items():
         own = [file for file in source.files if file.table == table]
         is_split = own and layout.table_file(table, source.provider) not in files
         for region in regions if is_split else [None]:
@@ -206,12 +205,9 @@ def _without_held(
             rows = frames.empty(TABLES[table])
             if key in files:
                 rows = scan(store, [replace(source, files=(files[key],))])[table].collect()
-            if region is None:
-                published = replacement.publish(rows)
-            else:
-                published = replace(
-                    replacement, rows=replacement.rows.filter(region=region)
-                ).publish(rows)
+            before = replacement.before
+            before = before.filter(region=region) if region else before
+            published = replace(replacement, before=before).publish(rows)
             if key in files or published.height:
                 files[key] = parquet.write(
                     store,

@@ -61,9 +61,8 @@ class Case:
         """Return the tables that are collected on a day; ``frames`` are those without the case."""
         return self.change(frames, day)
 
-    def wrong(self, frames: Tables, day: int = 1) -> pl.DataFrame:
-        """List the ``differences`` of a day that are wrong, or an event's own."""
-        after = self.apply(frames, day)
+    def wrong(self, frames: Tables, after: Tables) -> pl.DataFrame:
+        """List the ``differences`` of what is collected that are wrong, or an event's own."""
         names = self.tables or after.keys()
         return differences(frames, {**frames, **{name: after[name] for name in names}})
 
@@ -92,7 +91,7 @@ def _differences(
 ) -> pl.DataFrame:
     known = before if before is not None else after
     before, after = (known.clear() if frame is None else frame for frame in (before, after))
-    on = _key(table)
+    on = key_of(table)
     pairs = _side_by_side(before, after, on)
     is_pair = pl.all_horizontal(pl.col("is_old", "is_new").is_not_null())
     is_gone = pl.col("is_new").is_null()
@@ -117,7 +116,9 @@ def rows_that_differ(before: Tables, after: Tables) -> pl.DataFrame:
     """List the rows with such cells, without the cells: table and key."""
     parts = [pl.DataFrame(schema={"table": pl.String, "key": pl.String})]
     for table in sorted(before.keys() & after.keys()):
-        on = _key(table)
+        if before[table] is after[table]:
+            continue
+        on = key_of(table)
         pairs = _side_by_side(before[table], after[table], on)
         columns = [c for c in after[table].columns if f"{c}_after" in pairs.columns and c not in on]
         differs = pl.any_horizontal(
@@ -128,7 +129,8 @@ def rows_that_differ(before: Tables, after: Tables) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _key(table: str) -> list[str]:
+def key_of(table: str) -> list[str]:
+    """List the columns that name a row of a table."""
     return ["price_id"] if table == "prices" else key(TABLES[table])
 
 

@@ -7,33 +7,24 @@ prices are held. A person who has looked publishes a part by name: ``--accept aw
 docs/gates.md lists references, limits and reasons.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
 import polars as pl
 
-from hwprices.publish.gate import facts, held, limits, lost, moves, parts, prices, references
-from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile, Tables
+from hwprices.publish.gate import facts, held, levels, limits, lost, moves, parts, prices
+from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile
 from hwprices.publish.gate.differences import Releases
 from hwprices.publish.gate.held import Replacement
-from hwprices.publish.gate.references import per_accelerator
+from hwprices.publish.gate.levels import per_accelerator
 from hwprices.release.manifest import CheckResult, Outcome
 from hwprices.release.wording import counted
 from hwprices.rows import frames
 from hwprices.schemas.held import Held
 
-__all__ = [
-    "PRICES",
-    "Candidate",
-    "Judgement",
-    "PriceFile",
-    "Tables",
-    "judge",
-    "per_accelerator",
-    "stopped",
-]
+__all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "judge", "per_accelerator", "stopped"]
 
 
 @dataclass(frozen=True)
@@ -45,26 +36,21 @@ class Judgement:
     """
 
     new: Candidate
-    old: Candidate | None
+    old: Candidate
     results: tuple[CheckResult, ...]
     held: pl.DataFrame
 
     @cached_property
-    def replacements(self) -> list[Replacement]:
+    def replacements(self) -> Mapping[str, Replacement]:
         """The tables of which some published rows are not those of the candidate."""
-        old = self.old or Candidate(self.new.provider, self.new.origin, {})
-        return held.replacements(old, self.held)
+        return held.replacements(self.old, self.held)
 
     def published(self, table: str) -> pl.DataFrame:
         """Return the rows of a table that are published."""
         if stopped(self.results):
-            old = self.old or Candidate(self.new.provider, self.new.origin, {})
-            return old.table(table).collect()
+            return self.old.table(table).collect()
         rows = self.new.table(table).collect()
-        for replacement in self.replacements:
-            if replacement.table == table:
-                rows = replacement.publish(rows)
-        return rows
+        return self.replacements[table].publish(rows) if table in self.replacements else rows
 
 
 def judge(
@@ -84,32 +70,28 @@ def judge(
     ``accepted`` names parts (``aws:p5.48xlarge``, ``aws:us-east-1``, ``aws:*``) that somebody has
     looked at and lets through.
     """
-    provider = new.provider
+    provider, is_first = new.provider, old is None or old.origin != new.origin
     names = [name.partition(":")[2] for name in accepted if name.startswith(f"{provider}:")]
-    if old is not None and old.origin == "live" and new.origin != "live":
-        words = "the published figures are live and would be replaced by the sample: use another"
+    published = old or Candidate(provider, new.origin, {})
+    base = Candidate(provider, new.origin, {}) if is_first else published
+
+    def stop(check: str, text: str, outcome: Outcome = "stop") -> Judgement:
+        result = CheckResult(provider, check, outcome, text, accept=f"{provider}:{check}")
+        return Judgement(new, published, (result,), frames.empty(Held))
+
+    if published.origin == "live" and new.origin != "live":
+        text = "the published figures are live; the sample would replace them: use another --root"
         let_through = {"sample_over_live", held.ALL} & set(names)
-        outcome: Outcome = "accepted" if let_through else "stop"
-        result = CheckResult(
-            *(provider, "sample_over_live", outcome, f"{words} --root"),
-            accept=f"{provider}:sample_over_live",
-        )
-        return Judgement(new, old, (result,), frames.empty(Held))
-    comparable = old if old is not None and old.origin == new.origin else None
+        return stop("sample_over_live", text, "accepted" if let_through else "stop")
     # after a clock was set back, the pages of today are older than those published
-    times = [now] if now else []
-    times += [comparable.seen] if comparable else []
-    is_ahead = now is not None and new.last_seen > max(times) + limits.CLOCK
-    is_older = comparable is not None and new.seen < min(times) - limits.CLOCK
+    times = [time for time in (now, None if is_first else base.seen) if time]
+    is_older = not is_first and new.seen < min(times) - limits.CLOCK
+    is_ahead = now is not None and new.seen > max(times) + limits.CLOCK
     if (is_ahead or is_older) and not {"older", held.ALL} & set(names):
-        days = [f"{one:%Y-%m-%d}" for one in (new.last_seen, (comparable or new).seen)]
-        text = "the pages are of {}, those published of {}".format(*days)
-        result = CheckResult(provider, "older", "stop", text, accept=f"{provider}:older")
-        return Judgement(new, old, (result,), frames.empty(Held))
-    nothing = Candidate(provider, new.origin, {})
-    releases = Releases(
-        new, comparable or nothing, past, comparable is None, held_before, peers, now
-    )
+        before = (new if is_first else base).seen
+        text = f"the pages are of {new.seen:%Y-%m-%d}, those published of {before:%Y-%m-%d}"
+        return stop("older", text)
+    releases = Releases(new, base, now or new.seen, past, is_first, held_before, peers)
     found = _found(releases)
     rows = held.with_past(found, provider, held_before)
     is_accepted, is_released = held.is_accepted(names), held.is_released()
@@ -121,17 +103,16 @@ def judge(
         *_results(provider, passed_on, "accepted"),
         *_results(provider, released, "released"),
     ]
-    unused = [part for part in names if part != held.ALL
-              and rows.filter(held.is_accepted([part])).is_empty()]  # fmt: skip
-    for part in unused:
-        text = f"nothing is held under {provider}:{part}"
-        results.append(CheckResult(provider, "accept", "warn", text))
-    if comparable is None:
+    for part in names:
+        if part != held.ALL and rows.filter(held.is_accepted([part])).is_empty():
+            text = f"nothing is held under {provider}:{part}"
+            results.append(CheckResult(provider, "accept", "warn", text))
+    if is_first:
         results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
     known = {result.check for result in results}
     passed = (CheckResult(provider, n, "pass", "holds") for n in limits.REASONS if n not in known)
     columns = list(frames.dtypes(Held))
-    return Judgement(new, old if comparable else None, (*results, *passed), kept.select(columns))
+    return Judgement(new, base, (*results, *passed), kept.select(columns))
 
 
 def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
@@ -141,33 +122,32 @@ def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
 
 def _found(releases: Releases) -> pl.DataFrame:
     """List what breaks a limit. A first release has only itself to be compared with."""
-    new = releases.new
     rows, refused = releases.differences(prices.refused_in_a_region)
     found = []
     if not releases.is_first:
         cells = facts.found(releases)
         wrong = parts.refused(releases, facts.skus(cells, releases))
-        of_prices = wrong.join(rows, on="price_id", how="semi").select(
-            "price_id", "reference", reason=pl.lit("parts")
-        )
         refused = pl.concat(
             [
                 refused,
-                of_prices.select(refused.columns),
-                *references.refused_levels(rows, releases),
+                wrong.join(rows, on="price_id", how="semi"),
+                *levels.refused_levels(rows, releases),
                 *moves.refused_moves(rows, releases),
-                lost.refused(releases, rows),
+                *lost.refused(releases, rows),
             ]
         )
         refused = pl.concat([refused, *moves.beside(refused, rows, releases)])
-        families = releases.types.select("instance_type", "family")
-        cells = pl.concat(
-            [cells, facts.of_parts(wrong.join(rows, on="price_id", how="anti"))], how="diagonal"
+        unchanged = wrong.join(rows, on="price_id", how="anti").rename({"price_id": "row"})
+        of_parts = facts.cells(
+            *("price_components", unchanged, "parts", pl.col("reference")), new_value="changed"
         )
-        cells = cells.join(families, on="instance_type", how="left")
-        found.append(cells.with_columns(pl.col("family").fill_null(""), seen=pl.lit(new.seen)))
-    found.append(held.price_rows(refused, rows, new))
-    return pl.concat(found, how="diagonal_relaxed")
+        families = releases.types.select("instance_type", "family")
+        cells = pl.concat([cells, of_parts], how="diagonal")
+        found.append(cells.join(families, on="instance_type", how="left"))
+    found.append(held.price_rows(refused, rows))
+    return pl.concat(found, how="diagonal_relaxed").with_columns(
+        pl.col("family").fill_null(""), pl.col("seen").fill_null(releases.new.seen)
+    )
 
 
 def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:
@@ -175,13 +155,13 @@ def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:
 
     New prices that stay out count only in a first release.
     """
-    base = releases.new if releases.is_first else releases.old
-    is_counted = pl.col("published_value").is_not_null() | pl.lit(releases.is_first)
+    is_first = releases.is_first
     is_wrong = pl.col("reason").is_in(limits.LASTING) | pl.col("new_value").is_null()
+    is_counted = pl.lit(is_first) | pl.col("published_value").is_not_null()
     count = kept.filter(is_counted & is_wrong, table=PRICES).height
     if not count:
         return False
-    total = base.table(PRICES).filter(pl.col("effective_hourly").is_not_null()).select(pl.len())
+    total = (releases.new if is_first else releases.old).priced.select(pl.len())
     return bool(count > limits.IMPLAUSIBLE * total.collect(engine="streaming").item())
 
 
@@ -192,16 +172,13 @@ SHOWN = 3
 def _results(provider: str, rows: pl.DataFrame, outcome: Outcome) -> list[CheckResult]:
     """Describe rows of held, one result for each reason, with the parts that have most rows."""
     results = []
-    for reason in limits.REASONS:
+    for reason in sorted(rows["reason"].unique(), key=limits.REASONS.index):
         own = rows.filter(reason=reason)
-        if own.height:
-            parts = own.group_by("part").agg(rows=pl.len(), first=pl.col("reference").first())
-            parts = parts.sort("rows", "part", descending=[True, False])
-            named = [f"{part}: {first}" for part, _, first in parts.head(SHOWN).rows()]
-            more = f"; and {parts.height - SHOWN:,} more parts" if parts.height > SHOWN else ""
-            detail = f"{counted(own.height, 'row')}, {'; '.join(named)}{more}"
-            name = parts["part"][0] if parts.height == 1 else reason
-            results.append(
-                CheckResult(provider, reason, outcome, detail, own.height, f"{provider}:{name}")
-            )
+        parts = own.group_by("part").agg(rows=pl.len(), first=pl.col("reference").first())
+        parts = parts.sort("rows", "part", descending=[True, False])
+        named = [f"{part}: {first}" for part, _, first in parts.head(SHOWN).rows()]
+        more = f"; and {parts.height - SHOWN:,} more parts" if parts.height > SHOWN else ""
+        detail = f"{counted(own.height, 'row')}, {'; '.join(named)}{more}"
+        accept = f"{provider}:{parts['part'][0] if parts.height == 1 else reason}"
+        results.append(CheckResult(provider, reason, outcome, detail, own.height, accept))
     return results

@@ -1,4 +1,4 @@
-"""What the gate looks at, and what a check finds."""
+"""What the gate looks at: a provider's tables, and the files that its prices are in."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,8 +13,6 @@ from hwprices.publish.gate import limits
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.manifests import Origin
-
-Tables = Mapping[str, pl.LazyFrame]
 
 PRICES = "prices"
 
@@ -50,12 +48,6 @@ class PriceFile:
             return frozenset([self.region])
         return frozenset(self.rows.select(pl.col("region").unique()).collect()["region"])
 
-    def only(self, regions: Collection[str]) -> pl.LazyFrame:
-        """Select the rows of some regions."""
-        if self.regions <= set(regions):
-            return self.rows
-        return self.rows.filter(pl.col("region").is_in(list(regions)))
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -67,7 +59,7 @@ class Candidate:
 
     provider: str
     origin: Origin
-    tables: Tables
+    tables: Mapping[str, pl.LazyFrame]
     price_files: Sequence[PriceFile] = ()
     observed_at: datetime | None = None
 
@@ -79,15 +71,14 @@ class Candidate:
         times = self.table(PRICES).select(pl.col("observed_at").max()).collect(engine="streaming")
         return times.item() or datetime.now(UTC)
 
-    @cached_property
-    def last_seen(self) -> datetime:
-        """When the last of its prices was seen."""
-        times = self.table(PRICES).select(pl.col("observed_at").max()).collect(engine="streaming")
-        return times.item() or self.seen
-
     def table(self, name: str) -> pl.LazyFrame:
         """Return a table's rows; empty where the provider has none."""
         return self.tables[name] if name in self.tables else frames.empty(TABLES[name]).lazy()
+
+    @property
+    def priced(self) -> pl.LazyFrame:
+        """Its prices that have an amount."""
+        return self.table(PRICES).filter(pl.col("effective_hourly").is_not_null())
 
     @cached_property
     def priced_types(self) -> pl.DataFrame:
@@ -97,37 +88,39 @@ class Candidate:
 
     def only(self, regions: Collection[str]) -> "Candidate":
         """Return the same with the prices of some regions only."""
-        if not self.price_files:
-            rows_of = self.table(PRICES).filter(pl.col("region").is_in(list(regions)))
-            return replace(self, tables={**self.tables, PRICES: rows_of})
-        files = [file for file in self.price_files if file.regions & set(regions)]
-        rows = [file.only(regions) for file in files] or [frames.empty(TABLES[PRICES]).lazy()]
-        return replace(self, tables={**self.tables, PRICES: pl.concat(rows)}, price_files=())
+        own = pl.col("region").is_in(list(regions))
+        rows = [frames.empty(TABLES[PRICES]).lazy()]
+        for file in self.price_files:
+            if file.regions <= set(regions):
+                rows.append(file.rows)
+            elif file.regions & set(regions):
+                rows.append(file.rows.filter(own))
+        prices = pl.concat(rows[1:] or rows)
+        return replace(self, tables={**self.tables, PRICES: prices}, price_files=())
 
 
 def batches(
-    one: Candidate, other: Candidate, suspect: Collection[str] = ()
+    new: Candidate, old: Candidate, suspect: Collection[str] = ()
 ) -> Iterator[tuple[Candidate, Candidate]]:
     """Cut two releases of a provider into pieces of whole regions, of some BATCH_ROWS each.
 
     No check joins prices of different regions, so each can be made piece by piece. Regions of which
-    ``one`` repeats the other's rows are left out, unless they are ``suspect``.
+    ``new`` repeats the other's rows are left out, unless they are ``suspect``.
     """
-    if not one.price_files:
-        yield one, other
+    if not new.price_files:
+        yield new, old
         return
+    by_region = {file.region: file for file in old.price_files}
     unchanged = {
-        (new.region, new.content)
-        for new in one.price_files
-        for old in other.price_files
-        if new.repeats(old) and new.regions.isdisjoint(suspect)
+        (file.region, file.content)
+        for file in new.price_files
+        if file.region in by_region
+        and file.repeats(by_region[file.region])
+        and file.regions.isdisjoint(suspect)
     }
     counts: Counter[str] = Counter()
-    for file in (*one.price_files, *other.price_files):
+    for file in (*new.price_files, *old.price_files):
         if (file.region, file.content) not in unchanged:
             counts.update(dict.fromkeys(file.regions, file.count // len(file.regions or [""]) + 1))
-    if counts.total() <= BATCH_ROWS and not unchanged:
-        yield one, other
-        return
     for regions in packed(counts, BATCH_ROWS) if counts else [[]]:
-        yield one.only(regions), other.only(regions)
+        yield new.only(regions), old.only(regions)

@@ -1,7 +1,7 @@
 """Find the prices in which two releases of a provider differ; no check looks at any other row."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -10,10 +10,9 @@ import polars as pl
 from hwprices.publish.batches import in_parallel
 from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES, Candidate, batches
+from hwprices.publish.gate.compare import PRICE, PURCHASE, is_among
 from hwprices.release.real_prices import is_private_host
-from hwprices.rows import frames
 from hwprices.schemas.keys import PRICE_KEY
-from hwprices.schemas.tables import TABLES
 
 MOVING_OPTIONS = ("spot", "low_priority", "capacity_block", "dws_flex_start")
 """Purchase options whose prices change by the hour: rows come and go, and prices jump."""
@@ -24,8 +23,6 @@ COMPARED = ("effective_hourly", "hourly", "upfront", "billing_unit", "basis", "c
 
 IDS = ("sku_id", "sku_price_id")
 """Columns that a price has or has not; their values may change."""
-
-PURCHASE = ("purchase_option", "term_months")
 
 DATES = ("effective_from", "observed_at")
 
@@ -50,33 +47,27 @@ def machines(candidate: Candidate) -> pl.LazyFrame:
     )
 
 
-Judge = Callable[[pl.DataFrame, "Releases"], pl.DataFrame]
-"""Returns price_id, reason and reference of the rows of ``differences`` that are refused."""
+Judge = Callable[[pl.DataFrame, Candidate, "Releases"], pl.DataFrame]
+"""Returns what is refused of the rows of ``differences`` of some regions, whose candidate it is."""
 
 
 @dataclass(frozen=True)
 class Releases:
     """What a provider is judged with: its tables now and before, and older price tables.
 
-    ``past`` are its prices of about a week and a month ago, the later first; ``held`` is the table
-    of the last release. A provider's first
-    release is compared with itself alone: vendors break most orders for single types, and a range
-    of which the rows are part says little.
+    ``past`` are its prices of about a week, a month and a quarter ago; ``held`` is the table of the
+    last release; ``now`` is when it is judged. A provider's first release is compared with itself
+    alone: vendors break most orders for single types, and a range of which the rows are part says
+    little.
     """
 
     new: Candidate
     old: Candidate
+    now: datetime
     past: Sequence[pl.LazyFrame] = ()
     is_first: bool = False
     held: pl.DataFrame | None = None
     peers: pl.LazyFrame | None = None
-    moment: datetime | None = None
-    pages: pl.DataFrame | None = None
-
-    @property
-    def now(self) -> datetime:
-        """When it is judged; when its pages were seen, if nobody says."""
-        return self.moment or self.new.seen
 
     @cached_property
     def types(self) -> pl.DataFrame:
@@ -85,42 +76,25 @@ class Releases:
         return both.unique("instance_type", keep="first").collect()
 
     @cached_property
-    def by_place(self) -> pl.DataFrame:
-        """The number of old prices by region, system, option, term, currency and moving."""
-        return self._count("region", "os", *PURCHASE, "currency").collect(engine="streaming")
-
-    @cached_property
-    def by_type(self) -> pl.DataFrame:
-        """The number of old prices by type and what it is, system, option, term and moving."""
-        counts = self._count("instance_type", "os", *PURCHASE).collect(engine="streaming")
+    def totals(self) -> pl.DataFrame:
+        """The number of old prices by what groups them, and whether they are moving."""
+        by = ("region", "instance_type", "os", *PURCHASE, "currency", "moving")
+        counts = self.old.priced.with_columns(moving=is_moving()).group_by(by).agg(total=pl.len())
         named = self.types.select("instance_type", "family", "accelerator")
-        return counts.join(named, on="instance_type", how="left").with_columns(
-            pl.col("family", "accelerator").fill_null("")
+        totals = counts.collect(engine="streaming").join(named, on="instance_type", how="left")
+        return totals.with_columns(
+            pl.col("family", "accelerator").fill_null(""), all=pl.lit("all prices")
         )
-
-    def by_place_and_type(self, types: pl.Series) -> pl.DataFrame:
-        """Count the old prices of some types by region, type, system, option, term and moving."""
-        own = pl.col("instance_type").is_in(types.implode())
-        counts = self._count("region", "instance_type", "os", *PURCHASE, where=own)
-        return counts.collect(engine="streaming")
 
     @cached_property
     def wrong_pages(self) -> pl.DataFrame:
         """The pages that a region has, and only others had before: columns PAGE."""
-        if self.pages is not None:
-            return self.pages
         new, old = (
             side.table(PRICES).select(PAGE).unique().collect(engine="streaming")
             for side in (self.new, self.old)
         )
         strange = new.join(old, on=PAGE, how="anti").join(old, on="region", how="semi")
         return strange.join(old, on="source_url", how="semi")
-
-    def _count(self, *by: str, where: pl.Expr | None = None) -> pl.LazyFrame:
-        prices = self.old.table(PRICES).filter(pl.col("effective_hourly").is_not_null())
-        if where is not None:
-            prices = prices.filter(where)
-        return prices.with_columns(moving=is_moving()).group_by(*by, "moving").agg(total=pl.len())
 
     def differences(self, judge: Judge) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Find the prices that came, went or changed, and those that ``judge`` refuses.
@@ -131,31 +105,49 @@ class Releases:
         date that is later than before makes no difference. The second frame is what ``judge``
         returns for the rows of a region and the tables of which they are.
         """
+
+        def work(sides: tuple[Candidate, Candidate]) -> tuple[pl.DataFrame, pl.DataFrame]:
+            rows = self._differences(*sides)
+            refused = judge(rows, sides[0], self)
+            if self.is_first:  # every row is new: a tenth of a GB for each 100,000
+                rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
+            return rows, refused
+
         pairs = batches(self.new, self.old, self.wrong_pages["region"].to_list())
-        parts = list(in_parallel(lambda pair: self._batch(*pair, judge), pairs))
-        rows, refused = zip(*parts, strict=True)
+        rows, refused = zip(*in_parallel(work, pairs), strict=True)
         return pl.concat(rows), pl.concat(refused)
 
-    def _batch(self, new: Candidate, old: Candidate, judge: Judge) -> tuple[pl.DataFrame, ...]:
-        rows = (
-            _differences(new, old, self)
-            .join(self.types, on="instance_type", how="left")
-            .with_columns(
-                pl.col("family").fill_null(""),
-                provider=pl.lit(new.provider),
-                price=pl.col("effective_hourly").cast(pl.Float64),
-                old_price=pl.col("old_effective_hourly").cast(pl.Float64),
-            )
-            .with_columns(
-                move=(pl.col("price") / pl.col("old_price")).log(),
-                moving=is_moving(),
-            )
+    def _differences(self, new: Candidate, old: Candidate) -> pl.DataFrame:
+        ids = self._ids(new, old)
+        rows = _side_by_side(*(_rows(side, ids) for side in (old, new)))
+        rows = rows.join(self.types, on="instance_type", how="left").with_columns(
+            pl.col("family").fill_null(""),
+            provider=pl.lit(new.provider),
+            price=PRICE,
+            old_price=pl.col("old_effective_hourly").cast(pl.Float64),
         )
-        piece = replace(self, new=new, old=old, pages=self.wrong_pages, moment=self.now)
-        refused = judge(rows, piece)
-        if self.is_first:  # every row is new: a tenth of a GB for each 100,000
-            rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
-        return rows, refused
+        move = (pl.col("price") / pl.col("old_price")).log()
+        return rows.with_columns(move=move, moving=is_moving())
+
+    def _ids(self, new: Candidate, old: Candidate) -> pl.Series:
+        before, now = (_values(side) for side in (old, new))
+        ids = pl.Series("price_id", [], pl.String)
+        if not before["id"].equals(now["id"]):
+            is_kept, is_known = (
+                one["id"].is_in(other["id"].implode())
+                for one, other in ((before, now), (now, before))
+            )
+            ids.extend(before.filter(~is_kept)["price_id"])
+            ids.extend(now.filter(~is_known)["price_id"])
+            before, now = before.filter(is_kept), now.filter(is_known)
+            if not before["id"].equals(now["id"]):  # files are sorted
+                before, now = before.sort("id"), now.sort("id")
+        both = before.hstack(now.rename({name: f"new_{name}" for name in now.columns}))
+        ids.extend(both.filter(_differs(self.now))["price_id"])
+        if self.wrong_pages.height:
+            wrong = new.table(PRICES).join(self.wrong_pages.lazy(), on=PAGE, how="semi")
+            ids.extend(wrong.select("price_id").collect()["price_id"])
+        return ids
 
 
 def is_moving() -> pl.Expr:
@@ -163,34 +155,11 @@ def is_moving() -> pl.Expr:
     return pl.col("purchase_option").is_in(MOVING_OPTIONS) | is_private_host()
 
 
-def _differences(new: Candidate, old: Candidate, releases: Releases) -> pl.DataFrame:
-    before, after = (_values(side).collect() for side in (old, new))
-    now = after.rename({name: f"new_{name}" for name in after.columns})
-    if before["price_id"].equals(after["price_id"]):
-        ids = before.hstack(now.drop("new_price_id")).filter(_differs(releases.now))["price_id"]
-    else:  # joined by a hash: a quarter of the time
-        before, now = (
-            before.with_columns(id=pl.col("price_id").hash()),
-            now.with_columns(id=pl.col("new_price_id").hash()),
-        )
-        both = before.join(now, on="id", how="full", coalesce=True)
-        absent = pl.col("price_id").is_null() | pl.col("new_price_id").is_null()
-        rows = both.filter(absent | _differs(releases.now))
-        ids = rows.select(pl.coalesce("price_id", "new_price_id"))["price_id"]
-    if releases.wrong_pages.height:
-        wrong = new.table(PRICES).join(releases.wrong_pages.lazy(), on=PAGE, how="semi")
-        ids = pl.concat([ids, wrong.select("price_id").collect()["price_id"]])
-    is_different = pl.col("price_id").is_in(ids.implode())
-    then, now = (
-        (_rows(side).filter(is_different) if ids.len() else _rows(side).clear()).collect()
-        for side in (old, new)
-    )
-    return _side_by_side(then, now)
-
-
-def _values(candidate: Candidate) -> pl.LazyFrame:
+def _values(candidate: Candidate) -> pl.DataFrame:
     has = (pl.col(name).is_not_null() for name in IDS)
-    return candidate.table(PRICES).select("price_id", *COMPARED, *DATES, *has)
+    rows = candidate.table(PRICES).select("price_id", *COMPARED, *DATES, *has)
+    values = rows.with_columns(id=pl.col("price_id").hash()).collect()
+    return values.rechunk()  # columns of different chunks take three times longer to compare
 
 
 def is_out_of_time(now: datetime, new: str = "", old: str = "old_") -> pl.Expr:
@@ -211,12 +180,9 @@ def _differs(now: datetime) -> pl.Expr:
     )
 
 
-def _rows(candidate: Candidate) -> pl.LazyFrame:
-    known = candidate.table(PRICES).collect_schema()
-    dtypes = frames.dtypes(TABLES[PRICES])
-    return candidate.table(PRICES).select(
-        pl.col(name) if name in known else pl.lit(None, dtypes[name]).alias(name) for name in _ROW
-    )
+def _rows(candidate: Candidate, ids: pl.Series) -> pl.DataFrame:
+    rows = candidate.table(PRICES).select(_ROW)
+    return (rows.filter(is_among("price_id", ids)) if ids.len() else rows.clear()).collect()
 
 
 def _side_by_side(then: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:

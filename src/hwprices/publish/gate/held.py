@@ -1,6 +1,6 @@
 """Hold rows: list them, release those that come again, publish the old rows in their place."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -24,12 +24,9 @@ PARTS = 3
 
 _ORDER = {name: number for number, name in enumerate(limits.REASONS)}
 
-_FOUND = ("table", "row", "field", "region", "instance_type", "family", "published_value",
-          "new_value", "reason", "reference", "seen")  # fmt: skip
 
-
-def price_rows(refused: pl.DataFrame, rows: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
-    """List the refused prices with _FOUND, one row for each reason."""
+def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """List the refused prices as ``facts.cells``, one row for each reason, with family and seen."""
     published, value = (
         pl.concat_str(
             pl.col(f"{side}effective_hourly").cast(pl.String).str.strip_suffix("0000"),
@@ -39,29 +36,27 @@ def price_rows(refused: pl.DataFrame, rows: pl.DataFrame, candidate: Candidate) 
         for side in ("old_", "")
     )
     return refused.join(rows, on="price_id", how="inner").select(
+        *("region", "instance_type", "family", "reason", "reference"),
         table=pl.lit(PRICES),
         row="price_id",
         field=pl.lit(ALL),
-        region="region",
-        instance_type="instance_type",
-        family=pl.col("family").fill_null(""),
         published_value=pl.when("is_old").then(published),
         new_value=pl.when("is_new").then(value),
-        reason="reason",
-        reference="reference",
-        seen=pl.when("is_new").then("observed_at").otherwise(pl.lit(candidate.seen)),
+        seen=pl.when("is_new").then("observed_at"),
     )
 
 
 def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame | None) -> pl.DataFrame:
-    """Make rows of the table held from rows of _FOUND and the table of the last release.
+    """Make rows of the table held from what was found and the table of the last release.
 
     A row that is refused for several reasons is held for the first of REASONS. A value
     that was held before keeps its date, and has been seen once more if the collection is newer.
     """
     on = ["table", "row", "field"]
     order = pl.col("reason").replace_strict(_ORDER, return_dtype=pl.Int32)
-    found = found.sort(*on, order).unique(on, keep="first", maintain_order=True)
+    found = found.sort(*on, order, maintain_order=True).unique(
+        on, keep="first", maintain_order=True
+    )
     known = frames.empty(Held) if before is None else before.filter(provider=provider)
     past = known.select(*on, "new_value", was_since="since", was_seen="last_seen", was="times_seen")
     joined = found.join(past, on=on, how="left", suffix="_before", maintain_order="left")
@@ -118,26 +113,24 @@ def is_released() -> pl.Expr:
 
 @dataclass(frozen=True)
 class Replacement:
-    """What replaces new rows of one table: rows and values that were published before.
+    """What replaces new rows of one table: rows and values that were published ``before``.
 
-    ``rows`` are old rows, and ``dropped`` the keys of the rows that they replace or that stay out.
-    ``cells`` are, by column, the keys with the value that stays. A key is the column ``row``.
+    ``held`` are rows of the table held. Both name rows by a column ``row``.
     """
 
     table: str
-    dropped: pl.DataFrame
-    rows: pl.DataFrame
-    cells: Mapping[str, pl.DataFrame]
+    held: pl.DataFrame
+    before: pl.DataFrame
 
     def publish(self, new: pl.DataFrame) -> pl.DataFrame:
         """Return the published rows, sorted by key: the new ones but for what is held."""
-        made = new.with_columns(row=_row_of(self.table))
-        made = made.join(self.dropped, on="row", how="anti", maintain_order="left")
-        for name, values in self.cells.items():
-            made = made.join(values, on="row", how="left", maintain_order="left")
-            value = pl.when("is_held").then("published").otherwise(name).alias(name)
-            made = made.with_columns(value).drop("published", "is_held")
-        both = pl.concat([made.select(new.columns), self.rows.select(new.columns)])
+        rows, values = self.held.filter(field=ALL), self.held.filter(pl.col("field") != ALL)
+        made = new.with_columns(row=_row_of(self.table)).join(rows, on="row", how="anti")
+        for name in values["field"].unique():
+            kept = self.before.join(values.filter(field=name), on="row", how="semi")
+            made = made.update(kept.select("row", name), on="row", include_nulls=True)
+        old = self.before.join(rows, on="row", how="semi")
+        both = pl.concat([made.select(new.columns), old.select(new.columns)])
         return both.sort(key(TABLES[self.table]), nulls_last=False, maintain_order=True)
 
 
@@ -146,28 +139,18 @@ def _row_of(table: str) -> pl.Expr:
     return pl.col("price_id") if table in (PRICES, PARTS_OF_PRICES) else facts.row_of(table)
 
 
-def replacements(old: Candidate, held: pl.DataFrame) -> list[Replacement]:
-    """List the tables whose published rows differ from the new ones, with what was published."""
-    of_parts = held.filter(pl.col("table").is_in([PRICES, PARTS_OF_PRICES]))
-    by_table = {str(table): held.filter(table=table) for table in held["table"].unique().sort()}
-    if of_parts.height:
-        by_table[PARTS_OF_PRICES] = of_parts
-    return [_replacement(table, old, rows) for table, rows in by_table.items()]
-
-
-def _replacement(table: str, old: Candidate, held: pl.DataFrame) -> Replacement:
-    wanted = held.select("row").unique()
-    rows_of = old.table(table).with_columns(row=_row_of(table))
-    before = rows_of.join(wanted.lazy(), on="row", how="semi").collect(engine="streaming")
-    dropped = held.filter(field=ALL).select("row")
-    rows = before.join(dropped, on="row", how="semi")
-    if table == PRICES:
-        flags = pl.col("flags").list.concat(pl.lit([FLAG])).list.unique().list.sort()
-        rows = rows.with_columns(flags=flags)
-    cells = {
-        str(name): before.join(held.filter(field=name), on="row", how="semi").select(
-            "row", published=name, is_held=pl.lit(True)
-        )
-        for name in held.filter(pl.col("field") != ALL)["field"].unique().sort()
-    }
-    return Replacement(table, dropped, rows, cells)
+def replacements(old: Candidate, held: pl.DataFrame) -> dict[str, Replacement]:
+    """Return what was published, by table of which published rows differ from the new ones."""
+    tables = {table: [table] for table in held["table"].unique().sort()}
+    if PRICES in tables or PARTS_OF_PRICES in tables:
+        tables[PARTS_OF_PRICES] = [PRICES, PARTS_OF_PRICES]
+    made = {}
+    for table, named in tables.items():
+        wrong = held.filter(pl.col("table").is_in(named))
+        rows = old.table(table).with_columns(row=_row_of(table))
+        before = rows.join(wrong.lazy(), on="row", how="semi").collect(engine="streaming")
+        if table == PRICES:
+            flags = pl.col("flags").list.concat(pl.lit([FLAG])).list.unique().list.sort()
+            before = before.with_columns(flags)
+        made[table] = Replacement(table, wrong, before)
+    return made
