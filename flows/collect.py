@@ -194,7 +194,7 @@ def collect(
     if status.has_no_prices(staged):
         raise HwpricesError(f"{reports.title(provider)}: {status.shortfall_line(staged)}")
     missing = status.shortfall_line(staged)
-    prices = f"{staged.rows('prices'):,} prices staged"
+    prices = f"{reports.found(staged)} staged"
     progress.finish(provider, f"{prices}; {missing}" if missing else prices)
     return staged
 

@@ -51,8 +51,16 @@ def collected(staged: Staged) -> str:
 def staged_line(staged: Staged) -> str:
     """Describe what was staged: ``21 prices of 21 machine types staged, 3 rows refused``."""
     refused = sum(staged.quarantined.values())
-    line = f"{staged.rows('prices'):,} prices of {staged.rows('instance_types'):,} machine types"
-    return f"{line} staged" + (f", {refused:,} rows refused" if refused else "")
+    types = staged.rows("instance_types")
+    line = found(staged) + (f" of {types:,} machine types staged" if types else " staged")
+    return line + (f", {refused:,} rows refused" if refused else "")
+
+
+def found(staged: Staged) -> str:
+    """Count the prices: ``21 prices``; of a market, which has none, its quantiles."""
+    prices, quantiles = staged.rows("prices"), staged.rows("market_quantiles")
+    is_market = quantiles and not prices
+    return f"{quantiles:,} rows of market_quantiles" if is_market else f"{prices:,} prices"
 
 
 def outcome_line(collected: Staged | SkippedError) -> str:

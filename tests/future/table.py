@@ -54,8 +54,9 @@ EACH_MEMBER = {
 
 
 def tried() -> list[str]:
-    """List the providers that are tried; one stands for all price sheets."""
-    folders = [n for n in providers.names() if not providers.get(n).about.is_price_sheet]
+    """List the providers with prices that are tried; one stands for all price sheets."""
+    abouts = {name: providers.get(name).about for name in providers.names()}
+    folders = [n for n, about in abouts.items() if about.price_kinds and not about.is_price_sheet]
     return [*folders, SHEETS]
 
 

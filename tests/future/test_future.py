@@ -40,12 +40,6 @@ def test_the_pages_that_are_changed_have_prices(provider: str) -> None:
     assert base_of(provider).priced
 
 
-def test_every_provider_is_tried() -> None:
-    abouts = {name: providers.get(name).about for name in providers.names()}
-    folders = {n for n, about in abouts.items() if about.price_kinds and not about.is_price_sheet}
-    assert folders < set(tried())
-
-
 @pytest.mark.slow
 def test_changed_pages_are_published_over_those_before(tmp_path: Path) -> None:
     changed = {"gcp": "new_region", "ovh": "new_family", "runpod": "new_family"}
