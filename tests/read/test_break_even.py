@@ -183,7 +183,7 @@ def test_price_and_compare_say_from_when_a_commitment_pays(market: Path) -> None
         app, ["compare", "p5.48xlarge", "a3-highgpu-8g", "--root", str(market)]
     )
     lines = {" ".join(text.split()) for text in compared.stdout.splitlines()}
-    assert {"how - committed use", "≠ break-even - 69%"} <= lines
+    assert {"option - committed use", "≠ break-even - 69%"} <= lines
 
 
 def test_an_answer_without_a_commitment_has_no_such_column(market: Path) -> None:

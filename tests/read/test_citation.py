@@ -14,6 +14,7 @@ import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.read.citation import FORMATS, Citation, CitedPrice, read
+from hwprices.read.currency import ECB_RATES
 from hwprices.read.overlays import rules
 from hwprices.read.recommend.question import Limits, Serving
 
@@ -185,7 +186,9 @@ def test_every_recommended_machine_is_one_step_from_its_citation(
     data: hwprices.Dataset, option: str
 ) -> None:
     ranked = data.recommend("7B", where="cloud", limits=Limits(option=option)).drop_nulls("rank")
-    prices = dict(data.prices.select("price_id", "effective_hourly").collect().iter_rows())
+    listed = data.prices.select("price_id", "effective_hourly", "currency").collect()
+    rates = {"USD": 1, **ECB_RATES}
+    prices = {one: price and price * rates[currency] for one, price, currency in listed.iter_rows()}
 
     paid = [row["nodes"] * prices[row["price_id"]] for row in ranked.to_dicts()]
 

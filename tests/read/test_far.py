@@ -9,7 +9,8 @@ from tools import object_store
 
 import hwprices
 from hwprices.release.root import sample_root
-from hwprices.rows import parquet
+from hwprices.rows import frames, parquet
+from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
 RECORDED = {
@@ -88,7 +89,9 @@ def test_recommend_of_three_clouds_at_full_size_fetches_3_mb(tmp_path, monkeypat
     order = ["accelerator_id", "instance_type"]
     offers = pl.concat([offers, *copies]).sort(order, nulls_last=True, maintain_order=True)
     assert offers.height > 100_000
-    file.write_bytes(parquet.encode("offers", offers))
+    file.write_bytes(
+        parquet.encode("offers", frames.conform(offers.lazy(), TABLES["offers"]).collect())
+    )
     manifest = file.with_name("manifest.json")
     values = json.loads(manifest.read_bytes())
     values["tables"]["offers"]["bytes"] = file.stat().st_size
