@@ -153,7 +153,8 @@ def _contracted(
     held = [rule for rule in overlays.rules if any(map(rule.holds_on, cuts))]
     always = tuple(replace(rule, first=None, last=None) for rule in held)
     warn_unmatched(dataset, replace(overlays, rules=always), ReleaseWords.of(dataset))
-    machines = dataset.scan("price_history").select("price_id", *PRICE_KEY)
+    wanted = pl.col("price_id").is_in(tiles["price_id"].drop_nulls().unique().implode())
+    machines = dataset.scan("price_history").filter(wanted).select("price_id", *PRICE_KEY)
     beside = parts.lazy().select("part", "provider", "region")
     sold = pl.concat(
         [
