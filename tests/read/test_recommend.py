@@ -873,6 +873,14 @@ def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
     assert "hours" not in lines[3], "a service has no hours"
 
 
+def test_a_range_has_two_digits_and_no_point_at_its_end(release: Release) -> None:
+    ends = {"usd_per_million_tokens_low": Decimal("0.996"), "usd_per_million_tokens": 9.96}
+    frame = recommend("70B", dataset=release).with_columns(
+        **{n: pl.lit(v) for n, v in ends.items()}
+    )
+    assert "$1.0–10 per 1M tokens" in drawn(frame).splitlines()[0]
+
+
 def test_a_question_is_asked_whole(release: Release) -> None:
     question = Question("7B", "lora", limits=Limits(budget=20))
     asked = recommend(question, dataset=release)
