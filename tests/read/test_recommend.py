@@ -968,6 +968,9 @@ def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
     assert (p5["basis"], p5["precision"]) == ("modeled", "bf16")
     assert "--runner pooling" in p5["serve_command"]
     assert "never measured" in p5["assumed"]
+    everywhere = recommend("bge-m3", dataset=release, machines="all").drop_nulls("rank")
+    assert everywhere["cpu_id"].count() > 0  # of which other models were measured
+    assert set(everywhere["basis"]) == {"modeled"}
     job = make_job(Question("bge-m3", context=8192))
     assert (job.input_tokens, job.output_tokens, job.context) == (8192, 1, 8192)
     with pytest.raises(HwpricesError, match="makes embeddings, not text"):
