@@ -20,7 +20,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
-from hwprices.read.recommend.question import Limits, Question, Serving, make_job
+from hwprices.read.recommend.question import Limits, Question, Serving, assumptions, make_job
 from hwprices.read.recommend.recommend import OUTPUT, SENTENCES, recommend, with_model
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
@@ -973,6 +973,8 @@ def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
     assert set(everywhere["basis"]) == {"modeled"}
     job = make_job(Question("bge-m3", context=8192))
     assert (job.input_tokens, job.output_tokens, job.context) == (8192, 1, 8192)
+    assert "in int8, with the range" in assumptions(make_job(Question("bge-m3", precision="8bit")))
+    assert "prompts" not in assumptions(make_job(Question("bge-m3", "lora")))
     with pytest.raises(HwpricesError, match="makes embeddings, not text"):
         make_job(Question("bge-m3", serving=Serving(output_tokens=5)))
     assert re.match(r"Serve it on [^:]+: \$[\d.–]+ per 1M tokens\.", drawn(frame))
