@@ -17,10 +17,10 @@ _QUANTILE = "Null with fewer than eight offers, and where is_complete is false."
 
 
 class MarketQuantiles(Table):
-    """What hosts of a marketplace offered an hour of a GPU at, without storage and traffic, by day.
+    """Daily quantiles of what hosts of a marketplace ask for a GPU-hour without storage or traffic.
 
-    An offer is one host's, of so many GPUs, and is gone once rented. So no price, offer, search or
-    recommendation is made of this table. Rows are kept from release to release.
+    An offer is one host's machine and is gone once rented, so this table is not used for prices,
+    offers, searches or recommendations. Rows are kept from release to release.
     """
 
     provider: pl.String = columns.provider()

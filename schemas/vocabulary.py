@@ -333,7 +333,7 @@ PARTS = Vocabulary(
         r"gpu:[a-z0-9-]+": "One GPU, named as the vendor's API does.",
         r"slice:[a-z0-9-]+": "One GPU, or the named share of one, with all that belongs to it.",
         r"tpu:v\d+[a-z]*(?:-pod)?": "One TPU chip of this generation; -pod in a slice of a pod.",
-        r"sku:[!-~]+": "What Google describes so, without its place; /SKU where several are.",
+        r"sku:[!-~]+": "A Google SKU: its description without the place; /SKU if several share it.",
         r"usage:[!-~]+": (
             "What AWS meters under this usage type, without its region; a slash and the operation."
         ),

@@ -21,8 +21,6 @@ from hwprices.settings import load
 from hwprices.stage import corrections, refusals, validate
 
 MUST_HAVE = {"regions", "instance_types", "prices"}
-MARKETS = {"vast"}
-"""Providers of a market: they have market_quantiles and nothing else."""
 
 HEAVY_IMPORTS = ("boto3", "google.cloud", "azure.mgmt", "prefect")
 """Packages that take seconds to import."""
@@ -94,7 +92,7 @@ def test_the_sample_fills_the_tables_that_readers_need(
     provider: Provider, parts: list[Part]
 ) -> None:
     filled = {table for table in table_names(parts) if rows(parts, table).height}
-    if provider.name in MARKETS:
+    if not provider.about.price_kinds:  # a market
         assert filled == {"market_quantiles"}
     else:
         assert filled >= MUST_HAVE

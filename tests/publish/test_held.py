@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import polars as pl
-import pytest
 from tests.helpers import make, manifests
 
 import hwprices
@@ -19,11 +18,6 @@ from hwprices.storage.store import Store
 START = datetime(2026, 8, 1, 4, tzinfo=UTC)
 TYPES = ("m5.large", "m5.xlarge", "m5.2xlarge", "m5.4xlarge")
 REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path)
 
 
 def world(types: Sequence[str] = TYPES, **changed: str) -> dict[str, pl.DataFrame]:

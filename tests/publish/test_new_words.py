@@ -44,11 +44,6 @@ def boxes(count):
     ]
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path)
-
-
 def refresh(store, lines, day):
     """Land, stage and publish AWS's list and plans of a day."""
     pages = LandedPages(store.root + "/raw")

@@ -26,26 +26,6 @@ def publish(store, minutes=0, accepted=()):
     return release.publish(store, now=lambda: T0 + timedelta(minutes=minutes), accepted=accepted)
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def first_release(tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("first"))
-    make.stage_frames(store, "r1", make.world())
-    publish(store)
-    return store.path
-
-
-@pytest.fixture
-def released(first_release, tmp_path):
-    """A copy of the first release, of one provider."""
-    shutil.copytree(first_release, tmp_path, dirs_exist_ok=True)
-    return Store(tmp_path)
-
-
 def test_a_reader_gets_the_published_rows(store, tmp_path):
     make.stage_frames(store, "r1", make.world())
     outcome = publish(store)

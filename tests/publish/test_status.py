@@ -1,7 +1,6 @@
 """status.json: what publications and failed collections write there."""
 
 import json
-import shutil
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,31 +14,10 @@ from hwprices.publish import release, status
 from hwprices.release.manifest import Trouble
 from hwprices.stage.stage import put_in_force
 from hwprices.storage import layout
-from hwprices.storage.store import Store
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
 FIRST, SECOND = "20260801T040000.000000Z", "20260802T040000.000000Z"
 FIRST_AT, SECOND_AT = "2026-08-01T04:00:00+00:00", "2026-08-02T04:00:00+00:00"
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def first_release(tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("first"))
-    make.stage_frames(store, FIRST, make.world())
-    publish(store)
-    return store.path
-
-
-@pytest.fixture
-def released(first_release, tmp_path):
-    """A copy of the first release, of one provider."""
-    shutil.copytree(first_release, tmp_path, dirs_exist_ok=True)
-    return Store(tmp_path)
 
 
 def publish(store, hours=0, accepted=()):

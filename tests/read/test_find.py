@@ -426,6 +426,17 @@ def test_a_word_that_means_nothing_gets_suggestions(data: Dataset, text: str, me
 
 
 @pytest.mark.parametrize(
+    ("text", "options"), [("h100 vast", {}), ("Vast.ai", {}), ("", {"provider": "vast"})]
+)
+def test_a_market_is_told_from_an_unknown_word(
+    data: Dataset, text: str, options: dict[str, str]
+) -> None:
+    names = ReleaseWords(data, markets={"vast": "Vast.ai"})
+    with pytest.raises(HwpricesError, match=r"Vast\.ai is a market.*from market_quantiles"):
+        request.request(names, text, **options)
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"region": "us-esat-1"}, "Did you mean us-east-1"),

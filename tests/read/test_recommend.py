@@ -20,7 +20,7 @@ from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
-from hwprices.read.recommend.question import Limits, Question, Serving, make_job
+from hwprices.read.recommend.question import Limits, Question, Serving, assumptions, make_job
 from hwprices.read.recommend.recommend import OUTPUT, SENTENCES, recommend, with_model
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
@@ -873,6 +873,14 @@ def test_a_recommendation_is_drawn_as_a_table(release: Release) -> None:
     assert "hours" not in lines[3], "a service has no hours"
 
 
+def test_a_range_has_two_digits_and_no_point_at_its_end(release: Release) -> None:
+    ends = {"usd_per_million_tokens_low": Decimal("0.996"), "usd_per_million_tokens": 9.96}
+    frame = recommend("70B", dataset=release).with_columns(
+        **{n: pl.lit(v) for n, v in ends.items()}
+    )
+    assert "$1.0–10 per 1M tokens" in drawn(frame).splitlines()[0]
+
+
 def test_a_question_is_asked_whole(release: Release) -> None:
     question = Question("7B", "lora", limits=Limits(budget=20))
     asked = recommend(question, dataset=release)
@@ -960,8 +968,13 @@ def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
     assert (p5["basis"], p5["precision"]) == ("modeled", "bf16")
     assert "--runner pooling" in p5["serve_command"]
     assert "never measured" in p5["assumed"]
+    everywhere = recommend("bge-m3", dataset=release, machines="all").drop_nulls("rank")
+    assert everywhere["cpu_id"].count() > 0  # of which other models were measured
+    assert set(everywhere["basis"]) == {"modeled"}
     job = make_job(Question("bge-m3", context=8192))
     assert (job.input_tokens, job.output_tokens, job.context) == (8192, 1, 8192)
+    assert "in int8, with the range" in assumptions(make_job(Question("bge-m3", precision="8bit")))
+    assert "prompts" not in assumptions(make_job(Question("bge-m3", "lora")))
     with pytest.raises(HwpricesError, match="makes embeddings, not text"):
         make_job(Question("bge-m3", serving=Serving(output_tokens=5)))
     assert re.match(r"Serve it on [^:]+: \$[\d.–]+ per 1M tokens\.", drawn(frame))

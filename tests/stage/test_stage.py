@@ -8,6 +8,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 from tests.helpers import make
+from tests.publish.test_market import quantiles
 
 from hwprices.errors import HwpricesError, HwpricesWarning
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
@@ -301,10 +302,12 @@ def test_a_run_without_one_price_fails(tmp_path):
     assert stage.latest(Store(tmp_path), "vendor") is None
 
 
-def test_a_market_has_no_price(tmp_path, monkeypatch):
-    monkeypatch.setattr(Vendor, "about", About("Market", "", "", price_kinds=()))
-    run(tmp_path, [part({"hourly": None, "price_reason": "core_sku_missing"})])
+def test_quantiles_are_the_prices_of_a_market(tmp_path):
+    table = quantiles(22, "7.5", "vendor")
+    run(tmp_path, [Part("market_quantiles", table)])
     assert stage.latest(Store(tmp_path), "vendor") is not None
+    with pytest.raises(HwpricesError, match="not one price is known"):
+        run(tmp_path, [Part("market_quantiles", table.clear())], "r2")
 
 
 def test_old_runs_are_deleted_and_the_newest_kept(tmp_path):

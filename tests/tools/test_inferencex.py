@@ -25,7 +25,8 @@ def row(**changed: Any) -> dict[str, Any]:
 
 def test_a_row_is_the_one_that_the_sheet_has() -> None:
     older = row(date="2025-11-01", metrics={"output_tput_per_gpu": 50.0})
-    found = serving_speeds([row(), older], date(2026, 11, 26))
+    slower = row(framework="vllm", metrics={"output_tput_per_gpu": 50.0})
+    found = serving_speeds([row(), older, slower], date(2026, 11, 26))
     sheet = sheets.load("serving_speeds")
     assert set(found.columns) == set(sheet.columns)
     (known,) = sheet.filter(source_url=RUN, users=16, input_tokens=922).to_dicts()

@@ -157,7 +157,7 @@ folder with the other collectors' lists of AWS, Azure and Google Cloud; without 
   other source composed them itself. For the others, agreement shows that the same source, or the
   vendor's answers of the same day, were read correctly.
 - **SageMaker** is not in the table: the sample's hosting prices are those of another collector of
-  20 May 2026 (flexera-public/policy_templates, MIT). Compared is their factor against EC2's prices.
+  20 May 2026 (flexera-public/policy_templates, MIT). Figures are multiples of EC2's prices.
   us-east-1: 1.15 to 1.40 with a median of 1.20 for 208 of 218 types; the ten of `ml.r8g` are 2.40,
   twice that collector's own figures of us-east-2, and only AWS's list can tell which is right.
   us-gov-west-1, of which the sample has no SageMaker prices: 1.15 to 1.40, median 1.20, for all 81.

@@ -81,7 +81,7 @@ MOST_ROWS = 15
 """Rows of a list on the screen; --json has all."""
 
 LEAST = 1e-9
-"""Below this a sum is what bills do not print of their amounts: shown as 0."""
+"""A smaller sum comes from digits that bills do not print, and is shown as 0."""
 
 ALL_ROWS = 1_000
 """Rows of providers and classes, of which there are few."""

@@ -57,7 +57,7 @@ def coverage(
     provider = options["provider"]
     words = ReleaseWords.of(dataset)
     named = request.split(provider)
-    # a marketplace is in the release, and no machine is its
+    # a marketplace sells no machine types, so it is not among the words of the release
     markets = frozenset(named) & (dataset.release.providers.keys() - words.providers.keys())
     chosen = markets | request.providers(words, [name for name in named if name not in markets])
     if columns and unknown:

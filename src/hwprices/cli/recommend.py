@@ -411,7 +411,12 @@ def _range(row: dict[str, Any], column: str) -> str:
 
 
 def _two_digits(value: Decimal | float | None) -> str:
-    return f"{float(value):#.2g}" if value is not None and value < 10 else rounded(value, 2)
+    """Format with two significant digits, of which the last may be 0.
+
+    >>> [_two_digits(value) for value in (0.996, 9.94, 9.96, 1234, None)]
+    ['1.0', '9.9', '10', '1,200', '']
+    """
+    return f"{float(value):#.2g}" if value is not None and value < 9.95 else rounded(value, 2)
 
 
 def _cell(figure: Figure, row: dict[str, Any]) -> str:

@@ -116,8 +116,8 @@ class _WithoutProse(ast.NodeTransformer):
 
 
 @cache
-def _library_versions() -> list[str]:
-    return [f"{name} {installed_version(name)}" for name in LIBRARIES]
+def _library_versions() -> tuple[str, ...]:
+    return tuple(f"{name} {installed_version(name)}" for name in LIBRARIES)
 
 
 def _unit(result: UnitResult) -> UnitInput:

@@ -100,7 +100,7 @@ def stage(
     _add_parts(tables, provider, pages, progress)
     tables.finish(StagedFiles(store, last.directory, last.files) if last else None)
     run = _with_unreadable(run, pages.unreadable)
-    if not tables.has_prices and provider.about.price_kinds:
+    if not tables.has_prices:
         raise _no_price(run)
     staged = Staged(
         provider=run.provider,

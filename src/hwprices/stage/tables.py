@@ -22,6 +22,9 @@ CHECKED_TOGETHER = 100_000
 there are, and 100,000 rows take longer than that: more at once would save little, and the parts are
 in memory until they are checked."""
 
+AMOUNTS = {"prices": "effective_hourly", "market_quantiles": "min_usd"}
+"""Table of prices, or of quantiles of a market: its column of amounts. A run has at least one."""
+
 
 class StagedTables:
     """The tables of one run while they are being written below its staging directory.
@@ -57,7 +60,7 @@ class StagedTables:
 
     @property
     def has_prices(self) -> bool:
-        """Whether at least one price has an amount."""
+        """Whether at least one price, or quantile of a market, has an amount."""
         return self._prices_with_amount > 0
 
     def add(self, part: Part, *, can_be_reused: bool = False) -> None:
@@ -110,11 +113,11 @@ class StagedTables:
 
     def _write_good(self, part: Part, split: validate.Split) -> Result:
         refused = [split.refused] if part.refused is None else [part.refused, split.refused]
-        is_prices = part.table == "prices"
+        amount = AMOUNTS.get(part.table)
         return Result(
             file=self._write(part.table, split.good, part.region) if split.good.height else None,
             refused=pl.concat(refused),
-            with_amount=split.good["effective_hourly"].count() if is_prices else 0,
+            with_amount=split.good[amount].count() if amount else 0,
         )
 
     def _keep(self, part: Part, result: Result, can_be_reused: bool) -> None:

@@ -1,11 +1,11 @@
-"""Vast.ai: a marketplace of GPU hosts, of which only quantiles of a day are kept."""
+"""Vast.ai: a marketplace of GPU hosts, kept as daily quantiles."""
 
 from hwprices.providers import About
 
 ABOUT = About(
     title="Vast.ai",
-    without_account="no prices: quantiles of a day of what hosts ask for a GPU, in a table of their"
-    " own (`market_quantiles`)",
+    without_account="daily quantiles of what hosts ask for a GPU, in the table `market_quantiles`; "
+    "no list prices",
     with_credentials="nothing more",
     missing="single offers, interruptible offers, storage and traffic, serverless;"
     " not yet run live",

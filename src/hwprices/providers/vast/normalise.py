@@ -52,6 +52,7 @@ def _add_page(listed: list[Any], page: Page, match: Matcher, rows: VendorRows) -
                 continue
             key, price = _offer(item, match)
             asked[key].append(price)
+    is_complete = len(listed) < MOST_OFFERS
     for (accelerator_id, gpus, verification), prices in asked.items():
         row = {
             "day": page.retrieved_at.date(),
@@ -59,10 +60,10 @@ def _add_page(listed: list[Any], page: Page, match: Matcher, rows: VendorRows) -
             "gpus": gpus,
             "verification": verification,
             "offers": len(prices),
-            "is_complete": len(listed) < MOST_OFFERS,
+            "is_complete": is_complete,
             "min_usd": min(prices),
         }
-        if len(listed) < MOST_OFFERS and len(prices) >= LEAST_OFFERS:
+        if is_complete and len(prices) >= LEAST_OFFERS:
             row |= {f"{name}_usd": _quantile(prices, share) for name, share in QUANTILES.items()}
         rows.add(MarketQuantiles, page, row)
 
@@ -85,5 +86,5 @@ def _offer(item: dict[str, Any], match: Matcher) -> tuple[Key, Decimal]:
 
 
 def _quantile(prices: Sequence[Decimal], percent: int) -> Decimal:
-    """Return the lowest price that so many percent of the offers do not exceed."""
+    """Return the nearest-rank percentile: the price of an offer, never one between two."""
     return sorted(prices)[-(-len(prices) * percent // 100) - 1]

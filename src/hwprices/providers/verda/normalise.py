@@ -80,9 +80,8 @@ def _prices(item: dict[str, Any], rows: VendorRows) -> Iterator[dict[str, Any]]:
         raise RefusedItemError("unknown_currency", f"currency is {currency}", currency)
     for option, listed in PRICES.items():
         is_optional = option == "serverless"
-        hourly = None
-        if listed in item or not is_optional:
-            hourly = money(item, listed, LARGEST_PRICE)
+        is_listed = listed in item or not is_optional
+        hourly = money(item, listed, LARGEST_PRICE) if is_listed else None
         if is_optional and not hourly:
             rows.counts["out_of_scope:serverless=not_listed"] += 1
             continue

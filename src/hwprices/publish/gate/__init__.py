@@ -66,7 +66,8 @@ def judge(
     """Judge one provider's new tables.
 
     ``old`` is its tables in the last release, None for a first one; ``past`` its prices of about a
-    week and of a month ago, where there are any; ``held_before`` is held of the last release.
+    week, a month and a quarter ago, where there are any; ``held_before`` is held of the last
+    release.
     ``accepted`` names parts (``aws:p5.48xlarge``, ``aws:us-east-1``, ``aws:*``) that somebody has
     looked at and lets through.
     """

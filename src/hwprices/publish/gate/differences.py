@@ -77,7 +77,11 @@ class Releases:
 
     @cached_property
     def totals(self) -> pl.DataFrame:
-        """The number of old prices by what groups them, and whether they are moving."""
+        """The old prices counted by what they have in common, for the share that moved or went.
+
+        Columns: region, instance_type, os, PURCHASE, currency, moving, family, accelerator, all
+        (a constant, to group by) and total.
+        """
         by = ("region", "instance_type", "os", *PURCHASE, "currency", "moving")
         counts = self.old.priced.with_columns(moving=is_moving()).group_by(by).agg(total=pl.len())
         named = self.types.select("instance_type", "family", "accelerator")

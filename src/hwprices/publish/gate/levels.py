@@ -99,7 +99,7 @@ def per_accelerator(prices: pl.LazyFrame, types: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Compare new prices with the dollar price, and the plain one of their machine."""
+    """Compare new prices with the dollar price and with the plain price of their machine."""
     types = compare.is_among("instance_type", new["instance_type"])
     base = releases.new.table(PRICES).filter(types)
     known = releases.totals["currency"].unique().to_list()

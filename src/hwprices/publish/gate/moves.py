@@ -166,7 +166,7 @@ def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
 
 
 def _creep(moved: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Compare a fixed price, and its family, with those of last week, month and quarter.
+    """Compare a fixed price with that of last week, month and quarter.
 
     What was held for that before is held until it is back, or accepted.
     """

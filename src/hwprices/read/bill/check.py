@@ -140,8 +140,8 @@ def _contracted(
 ) -> pl.DataFrame:
     """Cut tiles where rules begin and end, and add what the rules leave of the price.
 
-    Of what a rule can ask for, a part has provider and region alone: the rest is null, which no
-    rule on a machine and none with an hourly amount (in a currency) matches.
+    A part has a provider, a region and its country, and no type, option or currency. So it matches
+    percentage rules on those three alone: an hourly amount needs a currency.
     """
     if overlays is None:
         return tiles.with_columns(contract=pl.lit(None, dtype=prices.AMOUNT))
@@ -153,7 +153,8 @@ def _contracted(
     held = [rule for rule in overlays.rules if any(map(rule.holds_on, cuts))]
     always = tuple(replace(rule, first=None, last=None) for rule in held)
     warn_unmatched(dataset, replace(overlays, rules=always), ReleaseWords.of(dataset))
-    machines = dataset.scan("price_history").select("price_id", *PRICE_KEY)
+    wanted = pl.col("price_id").is_in(tiles["price_id"].drop_nulls().unique().implode())
+    machines = dataset.scan("price_history").filter(wanted).select("price_id", *PRICE_KEY)
     beside = parts.lazy().select("part", "provider", "region")
     sold = pl.concat(
         [

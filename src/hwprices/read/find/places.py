@@ -37,7 +37,7 @@ class NamedPlace:
 
     @cached_property
     def normal_region(self) -> str:
-        """The region as ``normal`` spells it: each word of a question asks for those of all."""
+        """The region as ``normal`` spells it; each word of a question is compared with it."""
         return normal(self.region)
 
 

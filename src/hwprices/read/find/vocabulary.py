@@ -22,10 +22,19 @@ class ReleaseWords:
     accelerators only, which saves two thirds of the reading.
     """
 
-    def __init__(self, dataset: Tables, titles: Mapping[str, str] | None = None) -> None:
-        """Take a release. ``titles``: the providers' display names."""
+    def __init__(
+        self,
+        dataset: Tables,
+        titles: Mapping[str, str] | None = None,
+        markets: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take a release. ``titles``: the providers' display names; ``markets``: of markets only.
+
+        A market has rows of market_quantiles, and no machine types or prices.
+        """
         self._dataset = dataset
         self._titles = titles or {}
+        self.markets = markets or {}
 
     @classmethod
     def of(cls, dataset: "Release", tables: Tables | None = None) -> "ReleaseWords":
@@ -33,8 +42,10 @@ class ReleaseWords:
 
         ``tables``: those to read in place of its own.
         """
-        titles = {name: entry.title for name, entry in dataset.release.providers.items()}
-        return cls(tables or dataset, titles)
+        entries = dataset.release.providers.items()
+        titles = {name: entry.title for name, entry in entries}
+        markets = {name: entry.title for name, entry in entries if "market_quantiles" in entry.rows}
+        return cls(tables or dataset, titles, markets)
 
     @cached_property
     def machines(self) -> list[machine_names.NamedMachine]:

@@ -427,12 +427,23 @@ def _provider(text: str, names: ReleaseWords) -> Meaning | None:
 
 def providers(text: str, names: ReleaseWords) -> frozenset[str]:
     """Find the provider of a name: its code, its display name, or the first word of that."""
-    matches = [
+    matches = _named(text, names.providers)
+    return frozenset(matches) if len(matches) == 1 else frozenset()
+
+
+def _named(text: str, titles: Mapping[str, str]) -> list[str]:
+    return [
         provider
-        for provider, title in names.providers.items()
+        for provider, title in titles.items()
         if text == provider or text in (title.lower(), title.lower().split()[0])
     ]
-    return frozenset(matches) if len(matches) == 1 else frozenset()
+
+
+def _market(text: str, names: ReleaseWords) -> str:
+    """Write where the quantiles of a market are; empty if the text does not name one."""
+    titles = [names.markets[provider] for provider in _named(text, names.markets)]
+    hint = 'a market without list prices. Its quantiles: hwprices query "from market_quantiles".'
+    return f"{titles[0]} is {hint}" if titles else ""
 
 
 def provider_spellings(names: ReleaseWords) -> dict[str, str]:
@@ -446,6 +457,8 @@ def provider_spellings(names: ReleaseWords) -> dict[str, str]:
 
 def which_provider(text: str, names: ReleaseWords) -> str:
     """Write the remedy for an unknown provider: codes that are spelled alike, else all."""
+    if market := _market(text.lower(), names):
+        return market
     spellings = provider_spellings(names)
     alike = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings))
     if alike:
@@ -586,6 +599,8 @@ def more_than_one(name: str) -> HwpricesError:
 
 def _suggestions(word: str, names: ReleaseWords) -> str:
     """Write near names of any kind for a word that means nothing."""
+    if market := _market(word.lower(), names):
+        return market
     counted = _COUNTED.fullmatch(word.lower())
     text = counted[2] if counted else word.lower()
     spellings = {

@@ -172,7 +172,7 @@ def _serve_on(
     per_user: float | None = speed.tokens_per_second_per_user
     if job.model.embeds:  # no sheet has a speed of one, so the wide range is all that is promised
         low, high = speed.range.p05, speed.range.p95
-        speed, per_user = replace(speed, range=Range(low, low, high, high)), None
+        speed, per_user = replace(speed, basis="modeled", range=Range(low, low, high, high)), None
     needed = wanted / (rate * speed.range.p25)
     copies = max(1, math.ceil((job.users or 0) / speed.users), math.ceil(needed))
     if copies > MOST_COPIES:

@@ -431,10 +431,11 @@ def assumptions(job: Job) -> str:
         if job.precision is None:
             bits = "4-bit weights as released" if job.model.released_format else "8-bit weights"
             parts.append(bits)
-    if job.model.embeds:
-        parts.append(
-            "embeddings: never measured; modeled on prompts, in 16 bits, with the range of 90 %"
-        )
+        if job.model.embeds:
+            parts.append(
+                f"embeddings: never measured; modeled on prompts, in {job.precision}, with the"
+                " range of 90 %"
+            )
     if job.has_end:
         parts.append(f"{short(job.tokens or 0)} tokens in {job.days:g} days")
     if job.is_training:

@@ -152,17 +152,17 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
     nodes = col.nodes.cast(WideMoney)
     low, high = col.tokens_per_second_low, col.tokens_per_second_high
     tokens = lit(job.tokens if job else None, dtype=pl.Float64)
-    paid, paid_low = (
-        (tokens / rate / 3600 + training.SETUP_HOURS if job and job.has_end else lit(1.0))
-        for rate in (low, high)
-    )
+    hours, hours_low = (tokens / rate / formulas.SECONDS_PER_HOUR for rate in (low, high))
     month = lit(float(HOURS_PER_MONTH))
-    in_month = pl.min_horizontal(month, paid) if job and job.has_end else month
+    paid, paid_low, in_month = lit(1.0), lit(1.0), month
+    if job and job.has_end:
+        paid, paid_low = (one + training.SETUP_HOURS for one in (hours, hours_low))
+        in_month = pl.min_horizontal(month, paid)
     frame = frame.with_columns(
         *(col(price).cast(WideMoney) * nodes for price in HOURLY_PRICES),
         purchase_price_usd=col.purchase_price_usd.cast(WideMoney) * nodes.fill_null(1),
         total_accelerators=col.nodes * col.accelerator_count,
-        hours=tokens / low / 3600,
+        hours=hours,
         grams=col.operational_gco2e_per_hour * col.nodes,
     )
     frame = frame.with_columns(
