@@ -50,7 +50,7 @@ class Clouds(dict[str, Tables]):
     def peers(self) -> pl.LazyFrame:
         """What the gate compares accelerators with."""
         prices, types = (
-            pl.concat([cloud[name].lazy() for cloud in self.values()])
+            pl.concat([cloud[name].lazy() for cloud in self.values() if name in cloud])
             for name in ("prices", "instance_types")
         )
         return gate.per_accelerator(prices, types).collect().lazy()
@@ -79,7 +79,7 @@ def published(day: Day) -> Tables:
         return gate.Candidate(day.provider, "live", lazy)
 
     collected, last = day.collected[-1], day.published[-1]
-    past = [day.published[-days:][0]["prices"].lazy() for days in (7, 30, 90)]
+    past = [candidate(day.published[-days:][0]).table("prices") for days in (7, 30, 90)]
     held_before = day.memory.get("held")
     judgement = gate.judge(
         candidate(collected),
@@ -174,8 +174,8 @@ def of_some_types(frames: Tables, count: int) -> Tables:
 
 def held_for_good(memory: dict[str, pl.DataFrame]) -> bool:
     """Return whether something is held, and nothing of it can be released without a person."""
-    reasons = memory["held"]["reason"].unique() if "held" in memory else pl.Series(["none"])
-    return reasons.len() > 0 and reasons.is_in(LASTING).all()
+    rows = memory.get("held")
+    return rows is not None and rows.height > 0 and rows["reason"].is_in(LASTING).all()
 
 
 def leaked(mistake: Case, clouds: Clouds, adapter: Adapter = published) -> int:

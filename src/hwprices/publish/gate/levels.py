@@ -58,7 +58,7 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     plain, new = judged.filter(IS_PLAIN), judged.filter(~_OLD)
     found: list[pl.DataFrame] = []
     if plain.height:
-        now, before = (plain_prices(side, releases) for side in (releases.new, releases.old))
+        now, before = (_plain_prices(side, releases) for side in (releases.new, releases.old))
         known = (compare.is_among(n, before[n].drop_nulls()).alias(f"known_{n}") for n in _NEW)
         plain = plain.with_columns(*known, is_cpu=_IS_CPU)
         found += [REGIONS.refused(plain, now), *(one.refused(plain, before) for one in PUBLISHED)]
@@ -78,7 +78,7 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     return [*found, compare.refuse(new, "on_demand", depends & ~pl.col("is_refused"), text)]
 
 
-def plain_prices(side: Candidate, releases: Releases) -> pl.DataFrame:
+def _plain_prices(side: Candidate, releases: Releases) -> pl.DataFrame:
     """Return the plain prices of a release with the figures of their machines."""
     plain = side.priced.filter(IS_PLAIN).select(*PLACE, price=PRICE).collect(engine="streaming")
     figures = plain.join(releases.types, on="instance_type", how="left")
