@@ -216,8 +216,7 @@ def clouds(sample_root: Path) -> Clouds:
         source = choose.from_release(store, name, release)
         assert source is not None
         frames = choose.scan(store, [source])
-        if "prices" in frames:  # a market has none
-            tables[name] = {table: frame.collect() for table, frame in frames.items()}
+        tables[name] = {table: frame.collect() for table, frame in frames.items()}
     return tables
 
 
