@@ -17,7 +17,7 @@ from bench.gcp_compose import (
     sku,
 )
 
-from hwprices.providers.gcp.fetch import CLOUD_TPU, COMPUTE_ENGINE, COMPUTE_PAGE_SIZE
+from hwprices.providers.gcp.fetch import CLOUD_TPU, COMPUTE_ENGINE, COMPUTE_PAGE_SIZE, VERTEX_AI
 from hwprices.specs import data_directory
 from tools.fullsize.answers import Answer, Handler, Request, of_json
 from tools.fullsize.environment import GCP_PROJECT
@@ -52,6 +52,7 @@ def handlers(size: Size, url: str) -> dict[str, Handler]:
     regions = sorted({_region(zone) for zone in zones})
     lines = _catalog(size, regions)
     tpu_lines = [line for region in regions for line in _tpu_lines(region, is_new=False)]
+    vertex_lines = [line for region in regions for line in _vertex_lines(region)]
     compute = f"/compute/v1/projects/{GCP_PROJECT}"
     locations = f"/v2/projects/{GCP_PROJECT}/locations"
     listed = [(scope, one) for scope, types in machine_types.items() for one in types]
@@ -65,6 +66,7 @@ def handlers(size: Size, url: str) -> dict[str, Handler]:
     return {
         f"/v1/{COMPUTE_ENGINE}/skus": partial(_sku_page, size, lines),
         f"/v1/{CLOUD_TPU}/skus": partial(_sku_page, size, tpu_lines),
+        f"/v1/{VERTEX_AI}/skus": partial(_sku_page, size, vertex_lines),
         f"{compute}/aggregated/machineTypes": partial(_machine_type_page, listed),
         **{path: partial(_fixed, body) for path, body in plain.items()},
     }
@@ -108,6 +110,13 @@ def _tpu_lines(region: str, *, is_new: bool) -> Iterator[Line]:
             ("attached to Spot Preemptible VMs ", "Preemptible"),
         ):
             yield f"{name} {words}running in {region}", "TPU", usage, region, "h", "Compute"
+
+
+def _vertex_lines(region: str) -> Iterator[Line]:
+    """Yield the cores and memory of a region as Vertex AI sells them."""
+    for line in region_lines(region):
+        if line[2] == "OnDemand" and " Instance " in line[0]:
+            yield f"Vertex AI: Online/Batch Prediction {line[0]}", *line[1:]
 
 
 def _sku_page(size: Size, lines: Sequence[Line], request: Request) -> Answer:
