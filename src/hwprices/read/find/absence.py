@@ -244,7 +244,10 @@ def _wider(dataset: Tables, search: Search, without: str) -> Iterator[str]:
     )
     count, least, options = summed.collect().row(0)
     if count:
-        cheapest = "" if least is None else f", from {least.quantize(CENT)} USD/h"
+        cheapest = ""
+        if least is not None:
+            shown = f"{least:.2g}" if least < 10 * CENT else least.quantize(CENT)
+            cheapest = f", from {shown} USD/h"
         named = ", ".join(str(option).replace("_", " ") for option in options)
         yield f"Without {without}: {counted(count, 'offer')}{cheapest} ({named})."
 
