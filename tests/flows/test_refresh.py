@@ -113,7 +113,7 @@ def test_no_credential_gets_to_the_screen_or_into_prefects_database(
 
 def test_every_provider_is_published(release: Release) -> None:
     assert published_providers(release.root) == [n for n in providers.names() if n != MARKET]
-    assert hwprices.open(release.root).table("market_quantiles").collect().height > 0
+    assert hwprices.open(release.root).market_quantiles.collect().height > 0
     assert hwprices.open(release.root).verify() == []
 
 
