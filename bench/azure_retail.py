@@ -231,8 +231,8 @@ def decode(folder: str) -> int:
 def normalise(folder: str) -> int:
     """Read the pages into all tables; returns the number of prices."""
     parts = get("azure").normalise(landed(folder))
-    rows = [(part.table, part.frame.lazy().collect().height) for part in parts]
-    return sum(height for table, height in rows if table == "prices")
+    frames = [part.frame for part in parts if part.table == "prices"]
+    return sum(frame.height for frame in frames if isinstance(frame, pl.DataFrame))
 
 
 def read_with(reader: str, folder: str) -> int:

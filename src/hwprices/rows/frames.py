@@ -68,7 +68,7 @@ def by_value(frame: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:
     for length, value in frame[column].rle().struct.unnest().iter_rows():
         runs.setdefault(value, []).append(frame.slice(start, length))
         start += length
-    return {value: pl.concat(parts) for value, parts in runs.items()}
+    return {value: pl.concat(parts) if parts[1:] else parts[0] for value, parts in runs.items()}
 
 
 def independent(rows: pl.DataFrame) -> pl.DataFrame:

@@ -117,7 +117,10 @@ def _price_parts(
     priced_pages = frames.by_value(
         priced.select("page_region", "raw_sha256").unique().sort(pl.all()), "page_region"
     )
-    none = pl.DataFrame(schema={"raw_sha256": pl.String})
+    columns = ["instance_type", "raw_sha256"]
+    rows = [read[region].rows[["region", *columns]] for region in sources if region in read]
+    none = pl.DataFrame(schema=dict.fromkeys(["region", *columns], pl.String))
+    sizes = frames.by_value(pl.concat([none, *rows]).unique().sort(pl.all()), "region")
     parts = []
     for region, source in sources.items():
         if region in earlier:
@@ -132,11 +135,8 @@ def _price_parts(
             counts=read[region].counts,
             source=source,
             facts={
-                PRICED: priced_pages.get(region, none).select("raw_sha256"),
-                SIZES: read[region]
-                .rows.select("instance_type", "raw_sha256")
-                .unique()
-                .sort(pl.all()),
+                PRICED: priced_pages.get(region, none)[["raw_sha256"]],
+                SIZES: sizes.get(region, none)[columns],
             },
             holds_until=min((day for day in changes if day is not None), default=None),
         )
@@ -176,11 +176,10 @@ def _digest(names: pl.Series) -> str:
 def _observed_regions(availability: pl.DataFrame, prices: Sequence[Part]) -> pl.DataFrame:
     """Return region, observed_at and raw_sha256 of pages whose sizes or prices name a region."""
     columns = ["region", "observed_at", "raw_sha256"]
-    listed = [part.facts[PRICED].with_columns(region=pl.lit(part.region)) for part in prices]
+    listed = [(part.region, page) for part in prices for page in part.facts[PRICED]["raw_sha256"]]
+    priced = pl.DataFrame(listed, schema=["region", "raw_sha256"], orient="row")
     seen = _price_pages(prices)
-    observed = (
-        [seen.join(pl.concat(listed), on=["region", "raw_sha256"], how="semi")] if listed else []
-    )
+    observed = [seen.join(priced, on=["region", "raw_sha256"], how="semi")] if listed else []
     return pl.concat(frame.select(columns).unique() for frame in [availability, *observed])
 
 
