@@ -118,9 +118,9 @@ def _price_parts(
         priced.select("page_region", "raw_sha256").unique().sort(pl.all()), "page_region"
     )
     columns = ["instance_type", "raw_sha256"]
-    rows = [read[region].rows[["region", *columns]] for region in sources if region in read]
+    priced_sizes = [read[one].rows[["region", *columns]] for one in sources if one in read]
     none = pl.DataFrame(schema=dict.fromkeys(["region", *columns], pl.String))
-    sizes = frames.by_value(pl.concat([none, *rows]).unique().sort(pl.all()), "region")
+    sizes = frames.by_value(pl.concat([none, *priced_sizes]).unique().sort(pl.all()), "region")
     parts = []
     for region, source in sources.items():
         if region in earlier:
