@@ -38,7 +38,7 @@ MISTAKES = [
     ("explain", {"price": "0123456789abcdef01234567"}, "no price"),
     ("recommend", {"model": "lama-3.1-70b"}, "llama-3.1-70b"),
     ("device", {"name": "h100"}, "Name one: nvidia-h100-nvl-94gb"),
-    ("sql", {"query": "select 1"}, "there is no tool 'sql'"),
+    ("sql", {"query": "select 1"}, "unknown tool 'sql'"),
 ]
 """A call, and a part of the error that says what to do."""
 

@@ -294,6 +294,6 @@ def cut(text: str, room: int) -> str:
 
 
 def rest(count: int, limit: int, what: str) -> list[str]:
-    """Say in a line how many more there are; no line where all are shown."""
+    """State in a line how many more there are; no line where all are shown."""
     more = count - limit
     return [f"and {more:,} more {what}: see --limit, --json or --csv"] if more > 0 else []

@@ -290,7 +290,7 @@ def read(text: str) -> list[CitedPrice]:
     found = _of_json(text) or _of_text(text)
     if not found:
         raise HwpricesError(
-            f"there is no citation in {text.strip()[:40]!a}",
+            f"found no citation in {text.strip()[:40]!a}",
             "Give the line that hwprices cite prints, its last word, or a file with such lines.",
         )
     return found

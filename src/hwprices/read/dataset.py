@@ -473,7 +473,7 @@ class Dataset(Release):
         hwprices.errors.HwpricesError: no.csv does not exist. Give a file or a folder of parts.
 
         Raises:
-            HwpricesError: there is no bill, or a file is damaged; the line names file and line.
+            HwpricesError: the path has no bill, or a file is damaged; the line names file and line.
         """
         from hwprices.read.bill.bill import Bill
 

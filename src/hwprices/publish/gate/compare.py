@@ -77,8 +77,8 @@ def with_total(
 
 
 @dataclass(frozen=True)
-class Range:
-    """Siblings of a value: the rows with the same ``group`` that differ in ``apart``.
+class Spread:
+    """The spread of siblings: the rows with the same ``group`` that differ in ``apart``.
 
     A value stays between ``band`` times the least and the most of them, of which there are at least
     ``least``. It is judged where ``applies`` is true.

@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import PRICES
-from hwprices.publish.gate.compare import Range, Text
+from hwprices.publish.gate.compare import Spread, Text
 from hwprices.publish.gate.differences import Releases, machines
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
@@ -50,16 +50,16 @@ FOUND = {"row": pl.String, "field": pl.String, "region": pl.String, "instance_ty
          "reference": pl.String, "table": pl.String}  # fmt: skip
 
 FAMILY = (
-    Range("family", pl.col("memory_gib") / pl.col("vcpus"), ("family",), "instance_type",
+    Spread("family", pl.col("memory_gib") / pl.col("vcpus"), ("family",), "instance_type",
           limits.FAMILY_MEMORY, least=1),
-    Range("family", pl.when(pl.col("devices") > 0).then("devices") / pl.col("vcpus"), ("family",),
+    Spread("family", pl.when(pl.col("devices") > 0).then("devices") / pl.col("vcpus"), ("family",),
           "instance_type", limits.FAMILY_DEVICES, least=1),
-    Range("family", pl.col("accelerator_memory_gib") / pl.col("devices"), ("accelerator",),
+    Spread("family", pl.col("accelerator_memory_gib") / pl.col("devices"), ("accelerator",),
           "instance_type", limits.DEVICE_MEMORY, least=1),
 )  # fmt: skip
 """What the figures of a new machine type are compared with."""
 
-SKUS = Range("family", pl.col("hourly").cast(pl.Float64),
+SKUS = Spread("family", pl.col("hourly").cast(pl.Float64),
              ("series", "component", "purchase_option", "term_months", "currency", "unit"),
              "region", limits.REGION_RANGE, least=1)  # fmt: skip
 
@@ -209,7 +209,7 @@ def _new_rows(
     table: str,
     new: pl.DataFrame,
     old: pl.DataFrame,
-    ranges: tuple[Range, ...],
+    ranges: tuple[Spread, ...],
     where: pl.Expr,
     by: str,
 ) -> pl.DataFrame:

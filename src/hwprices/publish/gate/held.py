@@ -75,7 +75,7 @@ def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame | None) -
 
 
 def _part() -> pl.Expr:
-    """Name the smallest part: the type, else the family, else the region, else the column."""
+    """Return the smallest part: the type, else the family, else the region, else the column."""
     family = pl.col("family").replace("", None)
     types = pl.col("instance_type").n_unique().over("reason", "region")
     families = family.n_unique().over("reason", "region")

@@ -6,7 +6,7 @@ import polars as pl
 
 from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import PRICES, Candidate
-from hwprices.publish.gate.compare import PLACE, PLAN, PRICE, PURCHASE, SYSTEM, Range
+from hwprices.publish.gate.compare import PLACE, PLAN, PRICE, PURCHASE, SYSTEM, Spread
 from hwprices.publish.gate.differences import Releases
 
 IS_PLAIN = pl.all_horizontal(
@@ -28,23 +28,23 @@ _IS_CPU = (pl.col("devices") == 0) & ~_IS_BURSTABLE & (pl.col("vcpus") > 1)
 _NEW = {name: ~pl.col(f"known_{name}") for name in ("instance_type", "family", "accelerator")}
 _JUDGED, _HERE = _OLD | _NEW["instance_type"], ("region", "currency")
 
-REGIONS = Range("regions", _PRICE, ("instance_type", "currency"), "region", limits.REGION_RANGE)
+REGIONS = Spread("regions", _PRICE, ("instance_type", "currency"), "region", limits.REGION_RANGE)
 PUBLISHED = (
-    Range("series", _PER_VCPU, (*_HERE, "family", "is_cpu"), "instance_type", limits.SERIES_RANGE,
+    Spread("series", _PER_VCPU, (*_HERE, "family", "is_cpu"), "instance_type", limits.SERIES_RANGE,
           _JUDGED & _IS_CPU),
-    Range("series", _PER_VCPU, (*_HERE, "is_cpu"), "family", limits.PROVIDER_RANGE,
+    Spread("series", _PER_VCPU, (*_HERE, "is_cpu"), "family", limits.PROVIDER_RANGE,
           _JUDGED & _IS_CPU & _NEW["family"]),
-    Range("series", _PER_VCPU, _HERE, "family", limits.FLOOR_RANGE,
+    Spread("series", _PER_VCPU, _HERE, "family", limits.FLOOR_RANGE,
           _NEW["instance_type"] & ~_IS_BURSTABLE),
-    Range("series", _PER_GIB, _HERE, "family", limits.FLOOR_RANGE, _NEW["instance_type"]),
-    Range("device", _PER_DEVICE, ("accelerator", "currency"), "instance_type", limits.DEVICE_RANGE,
+    Spread("series", _PER_GIB, _HERE, "family", limits.FLOOR_RANGE, _NEW["instance_type"]),
+    Spread("device", _PER_DEVICE, ("accelerator", "currency"), "instance_type", limits.DEVICE_RANGE,
           _JUDGED, least=1),
-    Range("device", _PER_DEVICE_GIB, ("currency",), "accelerator", limits.PROVIDER_RANGE,
+    Spread("device", _PER_DEVICE_GIB, ("currency",), "accelerator", limits.PROVIDER_RANGE,
           _JUDGED & _NEW["accelerator"]),
 )  # fmt: skip
 """What a plain price is compared with among those published."""
 
-CLOUDS = Range("device", _PRICE / pl.col("devices"), ("accelerator",), "provider",
+CLOUDS = Spread("device", _PRICE / pl.col("devices"), ("accelerator",), "provider",
                limits.CLOUDS_RANGE,
                _JUDGED & ~pl.col("moving") & (pl.col("currency") == "USD"))  # fmt: skip
 

@@ -103,7 +103,7 @@ def _next(
 
 
 def _start_reason(open_ids: pl.Series, known: pl.DataFrame, *, is_complete: bool) -> pl.Expr:
-    """Say why an interval begins with a list that is not the first.
+    """State why an interval begins with a list that is not the first.
 
     With the first list of its unit it is backfilled, as with the first of all; so it is where
     earlier lists may have lacked it.
@@ -194,7 +194,7 @@ def providers_of(store: Store) -> list[str]:
 def intervals_of(store: Store, provider: str, published: pl.LazyFrame) -> pl.LazyFrame:
     """Scan the backfilled intervals of a provider.
 
-    ``published`` are its intervals in the release before: those of units of which there is no file
+    ``published`` are its intervals in the release before: those of units without a file
     stay as they are there.
     """
     prefix = layout.backfilled_intervals(provider, "x").rpartition("/")[0]

@@ -107,7 +107,7 @@ def answer(
 
     tool = tools.get(call.name)
     if tool is None:
-        return _error(f"there is no tool {call.name!r}. There are: {', '.join(tools)}.")
+        return _error(f"unknown tool {call.name!r}. The tools: {', '.join(tools)}.")
     try:
         found = call_tool(release.get(), tool, call.arguments or {})
     except HwpricesError as error:

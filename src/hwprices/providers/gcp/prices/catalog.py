@@ -6,7 +6,7 @@ https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import polars as pl
@@ -22,6 +22,16 @@ Products with the parts of a machine (32,768 GiB) stay within Money."""
 
 NANOS = 10**9
 """Nanos in one unit of the currency (Money in the reference above)."""
+
+SKU_COLUMNS: Final[dict[str, Any]] = {
+    "sku_id": pl.String,
+    "description": pl.String,
+    "family": pl.String,
+    "group": pl.String,
+    "usage": pl.String,
+    "regions": pl.List(pl.String),
+}
+"""What every row of a SKU has of its page; the three words are those of ``Category``."""
 
 
 class Category(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):

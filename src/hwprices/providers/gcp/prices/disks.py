@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from hwprices.providers.gcp.prices.catalog import (
     NANOS,
+    SKU_COLUMNS,
     Amount,
     Category,
     Expression,
@@ -42,12 +43,7 @@ OPTIONS: Final = {"OnDemand": "on_demand", "Preemptible": "spot"}
 """category.usageType → purchase option."""
 
 COLUMNS: Final[dict[str, Any]] = {
-    "sku_id": pl.String,
-    "description": pl.String,
-    "family": pl.String,
-    "group": pl.String,
-    "usage": pl.String,
-    "regions": pl.List(pl.String),
+    **SKU_COLUMNS,
     "refused": pl.String,
     "word": pl.String,
     "currency": pl.String,

@@ -19,6 +19,7 @@ from hwprices.providers.gcp.inventory.machine_parts import ANY_SERIES, OWN_LOCAL
 from hwprices.providers.gcp.listings import BrokenRow, refused_members
 from hwprices.providers.gcp.prices.catalog import (
     NANOS,
+    SKU_COLUMNS,
     Category,
     Sku,
     TieredRate,
@@ -70,12 +71,7 @@ USAGE_UNITS: Final = {
 """usageUnit → what the price is for. Other units are not those of a component."""
 
 COLUMNS: Final[dict[str, Any]] = {
-    "sku_id": pl.String,
-    "description": pl.String,
-    "family": pl.String,
-    "group": pl.String,
-    "usage": pl.String,
-    "regions": pl.List(pl.String),
+    **SKU_COLUMNS,
     "currency": pl.String,
     "usage_unit": pl.String,
     "units": pl.Int64,
