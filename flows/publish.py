@@ -196,5 +196,6 @@ def _log(published: Published, headline: str) -> None:
             logger.log(level, text, owner, result.check, result.outcome, result.detail)
     if published.new:
         rows = published.release.tables["prices"].rows
-        logger.info("%s prices of %d providers", f"{rows:,}", len(published.release.providers))
+        priced = [p for p in published.release.providers.values() if p.rows.get("prices")]
+        logger.info("%s prices of %d providers", f"{rows:,}", len(priced))
     logger.info("%s", headline)

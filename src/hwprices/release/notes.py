@@ -189,7 +189,8 @@ def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]
 def _providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
     """List the providers that are new; of the first release, where all are, only say how many."""
     if notes.previous is None:
-        providers = counted(len(notes.providers), "provider")
+        priced = [name for name, note in notes.providers.items() if note.prices]
+        providers = counted(len(priced), "provider")
         yield f"First release: {_prices_of(notes, notes.providers)} of {providers}."
     elif notes.new_providers:
         new = notes.new_providers
