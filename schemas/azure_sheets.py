@@ -24,4 +24,18 @@ class AzureNetwork(Table):
         metadata = {"key": ["instance_type"]}
 
 
-AZURE_SHEETS = {table_name(model): model for model in (AzureNetwork,)}
+class AzureSizes(Table):
+    """Figures of sizes that no list describes, as Microsoft's pages of size series state them."""
+
+    instance_type: pl.String = columns.instance_type()
+    vcpus: pl.Int32 = column("vCPUs.", gt=0)
+    memory_gib: pl.Float64 = column("Main memory.", unit="GiB", gt=0)
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+
+    class Config:
+        name = "azure_sizes"
+        metadata = {"key": ["instance_type"]}
+
+
+AZURE_SHEETS = {table_name(model): model for model in (AzureNetwork, AzureSizes)}

@@ -383,7 +383,7 @@ class Offers(Table):
     block_storage_iops_max: pl.Int32 = columns.block_storage_iops_max()
 
     serverless_usd_per_hour: Money = _usd(
-        "An hour of the machine under a managed service that bills by the second."
+        "An hour of the machine under a managed service that bills the time it runs."
     )
 
     @pa.dataframe_check(name="one_currency")

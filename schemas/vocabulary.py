@@ -99,8 +99,7 @@ PURCHASE_OPTIONS = Vocabulary(
         "dws_defined_duration": "GCP's Dynamic Workload Scheduler, for a duration given up front.",
         "low_priority": "Azure Batch and scale sets' older form of spot, at a fixed price.",
         "dev_test": "Azure's price for development and test subscriptions.",
-        "serverless": "A managed service runs the container or model, and bills by the second it"
-        " runs.",
+        "serverless": "A managed service runs the container or model, and bills the time it runs.",
     },
 )
 

@@ -28,6 +28,11 @@ HEAVY_IMPORTS = ("boto3", "google.cloud", "azure.mgmt", "prefect")
 SENTINELS = ("0", "0.01", "700")
 """Numbers that other price tables use for "unknown"."""
 
+LARGE_CLOUDS = {"aws", "azure", "gcp", "oracle"}
+"""Clouds with more than one list. Every other is at most SMALL_LINES in SMALL_FILES of code."""
+
+SMALL_FILES, SMALL_LINES = 4, 320
+
 LARGE_VCPUS = 8
 """One cent an hour is a real price for the smallest machines, and a placeholder from here on."""
 
@@ -76,6 +81,14 @@ def test_its_name_is_its_folder_and_its_settings_load(provider: Provider) -> Non
     assert provider.name in providers.names()
     assert provider.about.title
     assert provider.units_at_once(provider.settings(load())) >= 1
+
+
+def test_a_small_cloud_stays_small(provider: Provider, project: Path) -> None:
+    if provider.about.is_price_sheet or provider.name in LARGE_CLOUDS:
+        pytest.skip("a large cloud, or a price sheet")
+    files = list((project / "src/hwprices/providers" / provider.name).rglob("*.py"))
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+    assert (len(files) <= SMALL_FILES, lines <= SMALL_LINES) == (True, True), (files, lines)
 
 
 @pytest.mark.parametrize("package", sorted({providers.get(n).package for n in providers.names()}))

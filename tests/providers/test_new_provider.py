@@ -123,6 +123,12 @@ def answers(tree: Path) -> dict[str, str]:
     return printed
 
 
+def test_it_is_a_folder_a_sheet_of_names_and_a_sample() -> None:
+    """What a new provider has to touch; a cloud on a web page needs its price sheet only."""
+    places = ("src/hwprices/providers/toycloud/", "tools/sample/", "data/specs/accelerator_names/")
+    assert [name for name in toy_provider.files() if not name.startswith(places)] == []
+
+
 def test_its_prices_are_in_the_release(answers: dict[str, str]) -> None:
     rows = [tuple(row.values()) for row in json.loads(answers["prices"])]
     assert [(*names, float(price)) for *names, price in rows] == [

@@ -20,7 +20,7 @@ from hwprices.publish.choose import ProviderSource
 from hwprices.publish.descriptions import croissant, datapackage
 from hwprices.publish.history import backfill
 from hwprices.publish.history.record import Record
-from hwprices.publish.join import Joined
+from hwprices.publish.join import CARRIED, Joined
 from hwprices.publish.notes import as_markdown
 from hwprices.release.manifest import (
     HISTORY_TABLES,
@@ -272,7 +272,7 @@ def _provider_entry(source: ProviderSource, joined: Mapping[str, pl.DataFrame]) 
     rows: dict[str, int] = {}
     for file in sorted(source.files, key=lambda file: file.table):
         rows[file.table] = rows.get(file.table, 0) + file.rows
-    for table in ("new_words", "held", "stock", "market_quantiles"):
+    for table in ("held", *CARRIED):
         if count := joined[table].filter(provider=source.provider).height:
             rows[table] = count
     starts = [file.observed_from for file in source.files if file.observed_from]

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
+from hwprices.providers.azure.inventory.accelerators import read_accelerator_sheet
 from hwprices.providers.azure.inventory.named_sizes import named_sizes
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes
+from hwprices.specs import sheets
 from hwprices.stage import validate
 
 LISTED = {
@@ -29,14 +31,25 @@ SIZES = {
     "Standard_D248ls_v7": ("Dlsv7", 248, 248, 496.0, "Intel"),
     "Standard_F72als_v6": ("Falsv6", 72, 72, 144.0, "AMD"),
     "Standard_E64bs_v6": ("Ebsv6", 64, 64, 512.0, "Intel"),
-    "Standard_E96bs_v6": ("Ebsv6", 96, 96, None, "Intel"),  # E96s_v5 has 7 GiB for each vCPU
+    "Standard_E96s_v6": ("Esv6", 96, 96, None, "Intel"),  # E96s_v5 has 7 GiB for each vCPU
+    "Standard_E96bs_v6": ("Ebsv6", 96, 96, 768.0, "Intel"),  # stated
     "Standard_D64ps_v5": ("Dpsv5", 64, 64, None, "Ampere"),  # has 208 GiB
     "Standard_M896ixds_24_v3": ("Mixdsv3", 896, 896, None, "Intel"),
+    "Standard_A3": ("A", 4, 4, 7.0, None),
+    "Standard_D15i_v2": ("Div2", None, None, None, "Intel"),
+    "Standard_HB60-15rs": ("HBrs", 15, 60, 240.0, "AMD"),
+    "Standard_E16ds_v4_ADHType1": ("Eds_v4_ADHType1", 16, 16, None, "Intel"),
+    "Standard_SQLG7_NVME": ("SQLG_NVME", None, None, None, None),
+    "Standard_PB24s": ("PBs", 24, 24, None, None),
+    "Standard_NM16ads_MA35D": ("NMads_MA35D", 16, 16, None, "AMD"),
+    "Standard_NV28adms_V710_v5": ("NVadms_V710_v5", 28, 28, None, "AMD"),
+    "Standard_ND96is_flex_H100_v5": ("NDis_flex_H100_v5", 96, 96, None, None),
+    "Standard_NC320lds_xl_RTXPRO6000BSE_v6": ("NClds_xl_RTXPRO6000BSE_v6", 320, 320, 640.0, None),
 }
 """Name → series, vCPUs, vCPUs that are billed, memory, maker of the CPU."""
 
-NOT_SAID = ["Standard_D15i_v2", "Standard_H16m", "Dsv3_Type1", "Standard_A1", "Standard_ND40s_v2"]
-"""Names that do not say it: the v2 has 20 vCPUs; hosts and old sizes have other names."""
+NO_SIZES = ["Dsv3_Type1", "NDasrA100v4_Type1", "L192isv4", "Standard_D2as_v5_Promo"]
+"""Names that do not follow the rules: those of dedicated hosts, and a promotion."""
 
 
 @pytest.fixture
@@ -47,8 +60,9 @@ def found() -> pl.DataFrame:
     ]
     listed = frames.conform(pl.LazyFrame(parents), InstanceTypes).collect()
     seen = {"observed_at": datetime(2026, 10, 31, tzinfo=UTC), "raw_sha256": "a" * 64}
-    priced = [{"instance_type": name, **seen} for name in (*SIZES, *NOT_SAID, PARENTS[0][0])]
-    return named_sizes(pl.DataFrame(priced), listed)
+    priced = [{"instance_type": name, **seen} for name in (*SIZES, *NO_SIZES, PARENTS[0][0])]
+    sheet, stated = read_accelerator_sheet(), sheets.load("azure_sizes")
+    return named_sizes(pl.DataFrame(priced), listed, sheet, stated)
 
 
 def test_a_name_says_the_vcpus_and_the_size_it_is_made_of_the_rest(found):
@@ -64,3 +78,16 @@ def test_a_name_says_the_vcpus_and_the_size_it_is_made_of_the_rest(found):
 
 def test_the_rows_pass_the_checks_of_the_table(found):
     assert validate.split(found, InstanceTypes, {}).good.height == len(SIZES)
+
+
+def test_the_accelerators_are_those_that_the_sheet_or_the_family_tells(found):
+    rows = found.filter(pl.col("accelerator_kind") != "none").explode("accelerators")
+    of_device = pl.col("accelerators").struct.field("accelerator_id", "count")
+    columns = rows.select("instance_type", "accelerator_kind", of_device).sort("instance_type")
+    assert columns.rows() == [
+        ("Standard_NC320lds_xl_RTXPRO6000BSE_v6", "gpu", "nvidia-rtx-pro-6000-server", 2.0),
+        ("Standard_ND96is_flex_H100_v5", "gpu", None, None),
+        ("Standard_NM16ads_MA35D", "media", None, None),
+        ("Standard_NV28adms_V710_v5", "gpu", "amd-v710", 1.0),
+        ("Standard_PB24s", "fpga", None, None),
+    ]

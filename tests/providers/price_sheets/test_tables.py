@@ -212,10 +212,11 @@ def test_lambdas_form_factor_is_in_the_name_only(sample) -> None:
     assert accelerator(sold, "8x NVIDIA Tesla V100 16 GB") is None  # SXM2 or PCIe: not said
 
 
-def test_nebius_prints_preemptible_before_on_demand(sample) -> None:
+def test_nebius_prints_the_least_of_its_spot_prices(sample) -> None:
     nebius = sample("nebius")
-    assert price(nebius, "NVIDIA HGX B300", "spot")["hourly"] == Decimal("4.30")
-    assert price(nebius, "NVIDIA HGX B300", "on_demand")["hourly"] == Decimal("7.85")
+    spot = price(nebius, "NVIDIA HGX B300", "spot")
+    assert (spot["hourly"], spot["price_reason"]) == (None, "floor_price")
+    assert price(nebius, "NVIDIA HGX B300", "on_demand")["hourly"] == Decimal("9.50")
 
 
 @pytest.mark.parametrize(

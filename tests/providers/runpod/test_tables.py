@@ -300,3 +300,31 @@ def test_a_newer_answer_replaces_a_type(tmp_path) -> None:
     made = Read(landing, UnitResult(UNIT, "ok", pages))
     assert made.prices[ONE_H100, "secure", "on_demand"] == Decimal("3.5")
     assert pl.Series(made.tables["instance_types"]["instance_type"]).to_list() == [ONE_H100]
+
+
+def stated(word: str | None, *counts: int) -> dict[str, Any]:
+    """Make an answer with a word for the Secure Cloud, and none for the Community Cloud."""
+    none = {"stockStatus": None, "availableGpuCounts": None}
+    secure = {"stockStatus": word, "availableGpuCounts": list(counts)}
+    row = {"id": H100["id"], "maxGpuCount": 2, "secure": secure, "community": none}
+    return {"data": {"gpuTypes": [row]}}
+
+
+@pytest.mark.parametrize(
+    ("secure", "reason"),
+    [
+        ({"availableGpuCounts": [1]}, "unknown_column"),
+        ({"stockStatus": "Low"}, "unknown_column"),
+        ({"stockStatus": 3, "availableGpuCounts": [1]}, "unreadable_line"),
+        ({"stockStatus": "Low", "availableGpuCounts": None}, "unreadable_line"),
+        ({"stockStatus": "Low", "availableGpuCounts": ["many"]}, "unreadable_line"),
+    ],
+)
+def test_stock_of_another_form_is_in_quarantine(tmp_path, secure, reason) -> None:
+    answer = stated(None)
+    answer["data"]["gpuTypes"][0]["secure"] = secure
+    landing, unit = Landing(tmp_path), Unit("runpod", "stock")
+    page = landing.land_bytes(unit, json.dumps(answer).encode(), url=URL, retrieved_at=STARTED)
+    made = Read(landing, UnitResult(unit, "ok", (page,)))
+    assert [code for code, _ in made.refused] == [reason]
+    assert made.tables["stock"]["region"].unique().to_list() == ["community"]

@@ -42,7 +42,7 @@ def test_one_line_for_each_accelerator_provider_and_option(offers: list[dict[str
     ("accelerator", "provider", "option", "price", "currency"),
     [
         ("nvidia-h100-sxm5-80gb", "aws", "on_demand", "6.88", "USD"),  # p5.48xlarge: 55.04 / 8
-        ("nvidia-h100-sxm5-80gb", "nebius", "spot", "2.15", "USD"),
+        ("nvidia-h100-sxm5-80gb", "nebius", "on_demand", "4.5", "USD"),
         ("nvidia-h100-sxm5-80gb", "coreweave", "spot", "2.43875", "USD"),  # 19.51 / 8
         ("nvidia-l40s", "ovh", "on_demand", "1.4", "EUR"),
         ("amd-mi300x", "runpod", "on_demand", "2.39", "USD"),

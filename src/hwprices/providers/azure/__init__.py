@@ -11,7 +11,8 @@ ABOUT = About(
     with_credentials="`AZURE_SUBSCRIPTION_ID` and `DefaultAzureCredential`: "
     "live sizes, zones, restrictions",
     missing="prices of managed disks, other storage and network, discounts of single accounts, "
-    "SQL Server on SLES and Ubuntu, the network of sizes with InfiniBand or constrained vCPUs; "
+    "SQL Server on SLES and Ubuntu, the network of sizes with InfiniBand or constrained vCPUs, "
+    "what a dedicated host has, the memory of priced sizes that neither a list nor a page has; "
     "no live run is on record, and the list of licenses was built from documented fields",
     price_kinds=("retail_*", "licenses_*"),
 )

@@ -55,9 +55,8 @@ def normalise(pages: Pages) -> Iterator[Part]:
     locations = read_locations(pages)
     skus = read_skus(pages)
     availability = availability_rows(skus.machines)
-    types, impossible = instance_type_rows(
-        skus.machines, read_accelerator_sheet(), sheets.load("azure_network")
-    )
+    sheet = read_accelerator_sheet()
+    types, impossible = instance_type_rows(skus.machines, sheet, sheets.load("azure_network"))
     licenses = read_licenses(pages)
     prices = _price_parts(pages, availability, types, licenses)
     others = locations.filter(~is_public()).height
@@ -66,7 +65,8 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield Part("regions", region_rows(locations, observed), counts=counts)
     yield Part("zones", zone_rows(locations))
     refused = pl.concat([skus.refused, impossible])
-    types = pl.concat([types, named_sizes(_sizes(prices), types)])
+    named = named_sizes(_sizes(prices), types, sheet, sheets.load("azure_sizes"))
+    types = pl.concat([types, named])
     yield Part("instance_types", types, refused=refused, counts=skus.counts)
     yield Part("availability", availability)
     lines = license_lines(licenses.fees, types)

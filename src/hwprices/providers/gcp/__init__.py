@@ -12,7 +12,7 @@ ABOUT = About(
     with_credentials="`HWPRICES_GCP_PROJECT` and application default credentials: "
     "live machine types and zones",
     missing="prices of Cloud Storage and transfer, discounts of single accounts, "
-    "Ubuntu Pro, SQL Server on Linux, training on Vertex AI, GPUs of Cloud Run (no machine types), "
+    "Ubuntu Pro, SQL Server on Linux, training on Vertex AI, GPUs of Cloud Run (not machines), "
     "the network of C4N, M4N, A3 Edge and TPU, the speed of disks; no live run is on record",
     price_kinds=("skus", "tpu_skus", "vertex_skus"),
 )

@@ -1,6 +1,7 @@
-"""Land RunPod's list of GPU types: one query of its GraphQL API, and one page.
+"""Land RunPod's GPU types, their prices and their stock: two queries of its GraphQL API.
 
-GraphQL answers a refused query with status 200 and a list of errors.
+GraphQL answers a refused query with status 200 and a list of errors. Stock is a unit of its own: an
+unknown field in its query costs no price.
 """
 
 from collections.abc import Sequence
@@ -16,10 +17,16 @@ from hwprices.providers import Context
 GPU_TYPES: Final = "gpu_types"
 """Kind of unit: all GPU types with their prices."""
 
-QUERY = (
-    "query GpuTypes { gpuTypes { id displayName manufacturer memoryInGb maxGpuCount secureCloud"
-    " communityCloud securePrice communityPrice secureSpotPrice communitySpotPrice } }"
-)
+STOCK: Final = "stock"
+"""Kind of unit: all GPU types with a word for their stock in each cloud."""
+
+_STOCK = "lowestPrice(input: {gpuCount: 1, secureCloud: %s}) { stockStatus availableGpuCounts }"
+QUERIES = {
+    GPU_TYPES: "query GpuTypes { gpuTypes { id displayName manufacturer memoryInGb maxGpuCount"
+    " secureCloud communityCloud securePrice communityPrice secureSpotPrice communitySpotPrice } }",
+    STOCK: "query Stock { gpuTypes { id maxGpuCount"
+    f" secure: {_STOCK % 'true'} community: {_STOCK % 'false'} }} }}",
+}
 """The fields that are read: https://docs.runpod.io/sdks/graphql/manage-pods"""
 
 SHOWN_ERROR = 200
@@ -27,17 +34,17 @@ SHOWN_ERROR = 200
 
 
 def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
-    """List the one unit; both clouds are in it."""
-    return [Unit("runpod", GPU_TYPES)]
+    """List the two units; both clouds are in each."""
+    return [Unit("runpod", kind) for kind in QUERIES]
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Land the list of GPU types.
+    """Land a list of GPU types.
 
     Raises:
         FetchError: it is unavailable, refused, or has no GPU type.
     """
-    return [context.land_json(unit, context.settings.runpod_url, _check, query=QUERY)]
+    return [context.land_json(unit, context.settings.runpod_url, _check, query=QUERIES[unit.kind])]
 
 
 def _check(body: Downloaded) -> None:

@@ -15,18 +15,23 @@ from typing import Any, Final
 
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
-from hwprices.providers.runpod.fetch import GPU_TYPES
+from hwprices.providers.runpod.fetch import GPU_TYPES, STOCK
 from hwprices.rows.accelerators import gpus
-from hwprices.rows.members import RefusedItemError, items, money, number, text, whole
+from hwprices.rows.members import RefusedItemError, items, member, money, number, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
-from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
+from hwprices.schemas.columns import table_name
+from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Stock
 from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 TITLES: Final = {"secure": "Secure Cloud", "community": "Community Cloud"}
 
 OTHER: Final = {"secure": "community", "community": "secure"}
+
+NONE = "none"
+IN_STOCK = {"High": True, "Medium": True, "Low": True, NONE: False}
+"""RunPod writes null for none: https://github.com/runpod/runpodctl (internal/api/gpu.go)"""
 
 MOST_GPUS = 16
 """More GPUs than any host has; a larger number is not a number of GPUs."""
@@ -70,22 +75,27 @@ def normalise(pages: Pages) -> Iterator[Part]:
         types |= {name: (page, listed) for name, listed in of_page.items() if listed}
     for _, (page, listed) in sorted(types.items()):
         _read(listed, page, match, rows)
+    for page in pages.of(STOCK):
+        with pages.leave_out(page):
+            for item in items(pages.read_json(page)["data"], "gpuTypes"):
+                for cloud in TITLES:
+                    with rows.reading(page, item, Stock, cloud):
+                        for row in _stock(item, cloud):
+                            rows.add(Stock, page, {"region": cloud} | row)
     yield Part("regions", rows.table(Regions))
     yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused(InstanceTypes))
-    availability = rows.table(Availability)
-    if availability.height:
-        yield Part("availability", availability)
-    prices = rows.prices()
-    yield Part("prices", prices, refused=rows.refused(Prices), counts=rows.counts)
-    if (components := rows.table(PriceComponents)).height:
-        yield Part("price_components", components)
+    yield Part("prices", rows.prices(), refused=rows.refused(Prices), counts=rows.counts)
+    for model in (Availability, Stock, PriceComponents):
+        if (table := rows.table(model)).height or rows.refused(model).height:
+            yield Part(table_name(model), table, refused=rows.refused(model))
 
 
 def _read(listed: list[dict[str, Any]], page: Page, match: Matcher, rows: VendorRows) -> None:
     """Add the rows of one GPU type, which is listed once or more."""
     machines = _machines(listed[0])
     for cloud in TITLES:
-        rows.add(Regions, page, _region(cloud))
+        row = {"region": cloud, "display_name": TITLES[cloud], "kind": "platform"}
+        rows.add(Regions, page, row)
         rates: defaultdict[str, dict[Decimal, list[str]]] = defaultdict(dict)
         for item in listed:
             with rows.reading(page, item, Prices, cloud):
@@ -99,21 +109,26 @@ def _read(listed: list[dict[str, Any]], page: Page, match: Matcher, rows: Vendor
         for option, by_price in rates.items():
             for per_gpu, flags in by_price.items():
                 for count, name in machines:
-                    row = _price(listed[0]["id"], count, per_gpu)
+                    price = _price(listed[0]["id"], count, per_gpu)
                     names = {"region": cloud, "instance_type": name, "purchase_option": option}
-                    rows.add(Prices, page, names | row | {"flags": flags})
+                    rows.add(Prices, page, names | price | {"flags": flags})
     with rows.reading(page, listed[0], InstanceTypes):
         for count, name in machines:
             rows.add(InstanceTypes, page, _machine(listed[0], count, match))
             for cloud in TITLES:
-                offered = listed[0].get(f"{cloud}Cloud")
-                if isinstance(offered, bool):
+                if isinstance(offered := listed[0].get(f"{cloud}Cloud"), bool):
                     place = {"region": cloud, "instance_type": name, "offered": offered}
                     rows.add(Availability, page, place)
 
 
-def _region(cloud: str) -> dict[str, Any]:
-    return {"region": cloud, "display_name": TITLES[cloud], "kind": "platform"}
+def _stock(item: dict[str, Any], cloud: str) -> Iterator[dict[str, Any]]:
+    """Yield the stock of a GPU type by number of GPUs; RunPod's word holds for some numbers."""
+    offer = member(item, cloud) or {"stockStatus": None}
+    word = None if member(offer, "stockStatus") is None else text(offer, "stockStatus")
+    counts = {int(count) for count in items(offer, "availableGpuCounts")} if word else ()
+    for count, name in _machines(item):
+        state = word if word and count in counts else NONE
+        yield {"instance_type": name, "state": state, "available": IN_STOCK.get(state)}
 
 
 def _machines(item: dict[str, Any]) -> list[tuple[int, str]]:

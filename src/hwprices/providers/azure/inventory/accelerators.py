@@ -17,9 +17,10 @@ from hwprices.rows.accelerators import accelerator_totals
 from hwprices.schemas.columns import Accelerators
 from hwprices.specs import accelerator_names, sheets
 
-KINDS_BY_FAMILY = {"N": "gpu", "NP": "fpga", "PB": "fpga"}
+KINDS_BY_FAMILY = {"N": "gpu", "NM": "media", "NP": "fpga", "PB": "fpga"}
 """Kind of accelerator by the letters of the family, for sizes that the sheet does not have: N is
-GPU, NP and PB are FPGA (https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions)."""
+GPU, NP and PB are FPGA (https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions).
+NM has AMD's MA35D, a media accelerator."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,20 @@ def with_accelerators(sizes: pl.DataFrame, sheet: AcceleratorSheet) -> pl.DataFr
     keeps the API's count, or null where there is none.
     """
     pairs = sizes.select("name", "GPUs").iter_rows()
-    results = [_accelerators(size, gpus, sheet) for size, gpus in pairs]
+    results = [accelerators_of(size, gpus, sheet) for size, gpus in pairs]
     return sizes.with_columns(
         pl.Series("accelerators", [devices for devices, _ in results], dtype=Accelerators),
         pl.Series("accelerator_kind", [kind for _, kind in results], dtype=pl.String),
     ).with_columns(accelerator_totals())
 
 
-def _accelerators(
+def accelerators_of(
     size: str, gpus: str | None, sheet: AcceleratorSheet
 ) -> tuple[list[dict[str, Any]], str]:
-    """Return the accelerators of one size, none or one element, and their kind."""
+    """Return the accelerators of one size, none or one element, and their kind.
+
+    ``gpus`` is the API's count as text, or None.
+    """
     api_count = float(gpus) if gpus and gpus.replace(".", "", 1).isdigit() else None
     match = sheet.match(None, size)
     if match:
