@@ -29,6 +29,9 @@ class LanguageModels(Table):
 
     model_id: pl.String = column("Stable id.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
     name: pl.String = column("Name of the model.")
+    kind: pl.String = column(
+        "What it makes of a text: text or embedding (one vector).", isin=["text", "embedding"]
+    )
     parameters_b: pl.Float64 = column("Parameters.", unit="10^9", gt=0)
     active_parameters_b: pl.Float64 = column(
         "Parameters that one token uses; fewer than all in a mixture of experts.",

@@ -84,7 +84,7 @@ def test_media_that_are_suggested_are_answered() -> None:
 
 def test_embeddings_are_known_and_no_sheet_has_their_speed() -> None:
     """Speeds are modeled, and a measured generation of Mistral 7B does not count for E5."""
-    known = [name for name in published_models()["model_id"] if re.search(EMBEDDING, name)]
+    known = published_models().filter(kind="embedding")["model_id"].to_list()
     assert len(known) == 5
     assert all(model_shape(name).embeds for name in known)
     assert not model_shape("mistral-7b").embeds
