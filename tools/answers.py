@@ -31,7 +31,7 @@ NARROW = 80
 """Columns of the terminal in which all but those of WIDE are shown."""
 
 WIDE = {"device", "tco"}
-KEPT = {"recommend": 13, "device": 0, "tco": 5}
+KEPT = {"recommend": 14, "device": 0, "tco": 5}
 KEPT |= {"find": 6, "price": 12, "compare": 14, "history": 8, "diff": 6, "explain": 8}
 """Lines of an answer that are shown; of a device those that begin with the question's words."""
 

@@ -15,7 +15,7 @@ from hwprices.cli.common import (
     open_dataset,
     print_frame,
 )
-from hwprices.cli.device import render_devices
+from hwprices.cli.device import SERVED, render_devices
 from hwprices.cli.tables import (
     PAYS_FROM,
     PAYS_FROM_CAPTION,
@@ -25,6 +25,7 @@ from hwprices.cli.tables import (
     money,
     number,
     pays_from,
+    ranged,
     table,
 )
 from hwprices.errors import HwpricesError
@@ -78,7 +79,9 @@ def compare(
     Prints specification and cheapest prices, a figure a line; ≠ marks the lines in which they
     differ, and * a stale price. Prices are the cheapest of all regions, or of those that are named.
     "break-even" is the share of hours in use from which a commitment costs less than on demand.
-    Names of accelerators alone (h100 a100) are compared as devices, with what one costs.
+    Names of accelerators alone (h100 a100) are compared as devices, with what one costs. With
+    --model a figure is a range that has half of all measurements; of an accelerator it is that of
+    the machine with the lowest price for a token.
 
     Example:
 
@@ -87,19 +90,23 @@ def compare(
         hwprices compare g6.xlarge --equals
 
         hwprices compare p5.48xlarge a3-highgpu-8g --model llama-3.3-70b
+
+        hwprices compare h100 mi300x --model llama-3.3-70b
     """
     dataset = open_dataset()
     if devices := _accelerators(dataset, machine_types):
-        values = {"--equals": equals, "--model": model}
-        values |= {"--region": options["region"], "--os": options["os"]}
+        values = {"--equals": equals, "--region": options["region"], "--os": options["os"]}
         if ignored := [name for name, value in values.items() if value]:
             raise HwpricesError(
                 f"{', '.join(ignored)}: not for accelerators",
                 "Leave it out, or name machine types.",
             )
-        frames = (dataset.device(each, usd_per=options["usd_per"]) for each in devices)
+        described = pl.concat(dataset.device(each, usd_per=options["usd_per"]) for each in devices)
         notes = ["These are list prices: --overlays is for machine types."] if overlays else []
-        print_frame(pl.concat(frames), lambda rows: Group(render_devices(rows), *notes), notes)
+        if model:
+            described = with_model(dataset, described, model)
+            notes += map(_served_on, described.iter_rows(named=True))
+        print_frame(described, lambda rows: Group(render_devices(rows), *notes), notes)
         return
     comparison = comparing.compare(
         dataset,
@@ -113,6 +120,13 @@ def compare(
         lambda rows: render_comparison(rows, comparison.notes, comparison.sheets),
         notes=comparison.notes,
     )
+
+
+def _served_on(row: dict[str, Any]) -> str:
+    """Describe the machine that the figures of an accelerator are of, or why it has none."""
+    why = row["does_not_serve"] or "no machine with it is for rent"
+    served = f"{row['served_on']}, {row['tokens_from']}"
+    return f"{row['name']}: {why if row['tokens_per_second'] is None else served}"
 
 
 def _accelerators(dataset: Dataset, texts: list[str]) -> list[str]:
@@ -239,6 +253,7 @@ def _with_words(column: dict[str, Any]) -> dict[str, Any]:
         if terms["purchase_option"] is not None:
             words[f"{name}_how"] = purchase({**terms, "term_months": 0})
         words[f"{name}_{BREAK_EVEN}"] = pays_from(terms[BREAK_EVEN]) or None
+    words |= {name: ranged(column, name) or None for name in SERVED}
     return {**column, **words}
 
 

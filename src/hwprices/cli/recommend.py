@@ -16,7 +16,7 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
-from hwprices.cli.tables import money, number, place, rounded, table
+from hwprices.cli.tables import RANGES, money, number, place, ranged, rounded, table
 from hwprices.cli.tco import NEVER, in_its_life, year
 from hwprices.errors import HwpricesError, install_command
 from hwprices.read.currency import ECB_RATES, parse_rates
@@ -93,9 +93,6 @@ Top = Annotated[
         " --csv, --json.",
     ),
 ]
-Excluded = Annotated[
-    int, typer.Option(min=0, help="How many of the machines left out to show, with the reason.")
-]
 
 
 @_with_question
@@ -107,7 +104,6 @@ def recommend(
     usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
     top: Top = None,
-    excluded: Excluded = 0,
 ) -> None:
     """Rank machines for a model, to rent and to buy.
 
@@ -120,8 +116,8 @@ def recommend(
 
     "pays after" counts the hours of this work after which a machine has cost as much as the
     cheapest rent for it: "not within 5 years" where it is not used that long, "never" where its
-    electricity alone costs more. --json and --csv have the hours of the former all the same, and
-    with --top as many machines to rent as to buy.
+    electricity alone costs more. --json and --csv have the hours of the former all the same and,
+    without --top, also the machines left out, with the reason (excluded).
 
     Examples:
 
@@ -157,9 +153,7 @@ def recommend(
     by_place = pl.int_range(pl.len()).over("where")
     print_frame(
         frame.filter(by_place < top) if top and call().for_programs else frame,
-        lambda ranked: render_recommendation(
-            ranked, shown, excluded, notes, top, _beside(dataset, question)
-        ),
+        lambda ranked: render_recommendation(ranked, shown, notes, top, _beside(dataset, question)),
         notes=notes,
     )
 
@@ -227,7 +221,7 @@ FIGURES = [
     Figure("USD\nin total", "usd", money),
     Figure("hours", "hours", rounded),
     Figure("samples/s", "samples_per_second", rounded),
-    Figure("users", "concurrency", rounded),
+    Figure("users", "concurrency", number),
     Figure("tok/s\nper user", "tokens_per_second_per_user", rounded),
     Figure("TTFT s", "seconds_to_first_token", rounded),
     Figure("gCO2e/M", "gco2e_per_million_tokens", rounded),
@@ -246,9 +240,6 @@ NOT_FOR_SERVING = ("usd", "operational_gco2e", "spot_usd_per_hour")
 NOT_TO_BUY = ("usd_per_million_input_tokens", "usd_per_million_output_tokens")
 """Figures left out so that a row fits a line."""
 
-RANGES = {"usd_per_million_tokens": "usd_per_million_tokens_low", "usd": "usd_low"}
-"""Figures at the cautious end of a range: the column of the other end."""
-
 OPERATIONAL = (
     "gCO2e: of the electricity, by the yearly average of the place's grid; making the hardware is"
     " not in it"
@@ -259,7 +250,6 @@ OPERATIONAL = (
 def render_recommendation(
     frame: pl.DataFrame,
     top: int = 10,
-    excluded: int = 0,
     notes: Sequence[str] = (),
     top_to_buy: int | None = None,
     beside: Beside | None = None,
@@ -267,8 +257,8 @@ def render_recommendation(
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
     Without ``top_to_buy`` at most five of the latter are beside those to rent.
-    Above them is what the answer assumes; below them ``notes``, and ``excluded`` of those left
-    out, with the reason. A figure that no machine has (hours, for inference) gets no column.
+    Above them is what the answer assumes; below them ``notes``. A figure that no machine has
+    (hours, for inference) gets no column.
     ``beside``: what is shown beside the ranking.
     """
     left_out = frame.drop_nulls("excluded")
@@ -298,8 +288,7 @@ def render_recommendation(
         )
     if any(recommended[name].count() for name in GRAMS if name in recommended.columns):
         parts.append(OPERATIONAL)
-    reasons = left_out.head(excluded).select("machine", "excluded").iter_rows()
-    return Group(*parts, *notes, *(f"{machine}: {reason}" for machine, reason in reasons))
+    return Group(*parts, *notes)
 
 
 def _headline(rented: pl.DataFrame, bought: pl.DataFrame) -> str:
@@ -310,10 +299,10 @@ def _headline(rented: pl.DataFrame, bought: pl.DataFrame) -> str:
     for row in (rented if rented.height else bought).head(1).iter_rows(named=True):
         verb, per_user = "Run", row["tokens_per_second_per_user"]
         if row["hours"] is not None:
-            figure = f"${_range(row, 'usd')}, up to {rounded(row['hours'])} h"
+            figure = f"${ranged(row, 'usd')}, up to {rounded(row['hours'])} h"
         elif row["usd_per_million_tokens"] is not None:
             at = f" at {rounded(per_user, 2)} tok/s per user" if per_user else ""
-            verb, figure = "Serve", f"${_range(row, 'usd_per_million_tokens')} per 1M tokens{at}"
+            verb, figure = "Serve", f"${ranged(row, 'usd_per_million_tokens')} per 1M tokens{at}"
         else:
             figure = f"${rounded(row['usd_per_thousand_samples'])} for 1,000 samples"
         if row["where"] == "local":
@@ -341,7 +330,7 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
             name,
             _machine(row),
             money(row["usd_per_hour"]),
-            _range(row, "usd_per_million_tokens"),
+            ranged(row, "usd_per_million_tokens"),
             rounded(row["tokens_per_second_per_user"], 2),
             row["basis"],
         ]
@@ -351,7 +340,9 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
     headings = ["", "machine", "USD/h", "$/1M\ntokens", "tok/s\nper user", "basis"]
     yield table(headings, rows, right=headings[2:5], wrap=["machine"], breaks_first=True)
     if command := serving["serve_command"][0]:
-        yield Text(f"Start it: {command}\n", no_wrap=True, overflow="ignore")
+        both = filter(None, (command, serving["sglang_command"][0]))
+        commands = "\n      or: ".join(both)
+        yield Text(f"Start it: {commands}\n", no_wrap=True, overflow="ignore")
         if f" {PLACEHOLDER} " in command:
             stored = serving["precision"][0]
             yield f"{PLACEHOLDER}: the repository or folder of the weights, in {stored}."
@@ -404,25 +395,10 @@ def _machine(row: dict[str, Any]) -> str:
     return f"{machine} at {place(row, 'provider', 'region')}{bought}{unknown}"
 
 
-def _range(row: dict[str, Any], column: str) -> str:
-    """Write a figure, from the other end of its range where it has one: with two digits then."""
-    low, high = (_two_digits(row.get(name)) for name in (RANGES[column], column))
-    return f"{low}–{high}" if low and low != high else rounded(row[column])
-
-
-def _two_digits(value: Decimal | float | None) -> str:
-    """Format with two significant digits, of which the last may be 0.
-
-    >>> [_two_digits(value) for value in (0.996, 9.94, 9.96, 1234, None)]
-    ['1.0', '9.9', '10', '1,200', '']
-    """
-    return f"{float(value):#.2g}" if value is not None and value < 9.95 else rounded(value, 2)
-
-
 def _cell(figure: Figure, row: dict[str, Any]) -> str:
     """Write a figure of a row."""
     if figure.column in RANGES:
-        return _range(row, figure.column)
+        return ranged(row, figure.column)
     return figure.formatted(row[figure.column])
 
 

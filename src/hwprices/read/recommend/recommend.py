@@ -48,7 +48,7 @@ OUTPUT = [
     *("memory_needed_gib", "memory_usable_gib", "purchase_option", *HOURLY_PRICES),
     *("best_1y_option", "best_3y_option", "purchase_price_usd", "purchase_price_date"),
     *JOB_FIGURES,
-    *("serve_command", "assumed", "excluded_reason", "excluded", "price_id"),
+    *("serve_command", "sglang_command", "assumed", "excluded_reason", "excluded", "price_id"),
 ]
 """Columns of an answer.
 
@@ -72,8 +72,9 @@ OUTPUT = [
 - rent_usd_per_hour: of a machine to buy: what its work of an hour costs on the cheapest machine to
   rent; null where none fits. payback_hours: hours of this work after which the machine has cost as
   much; null also where electricity costs more than the rent.
-- basis: measured (this network on this accelerator) or modeled; measurement: one of those behind.
-- serve_command: what serves a language model on it with vLLM (serve_command.py).
+- basis: measured (this network on this accelerator), modeled, or "not yet run live" (measured, by a
+  file of speeds); measurement: one of those behind.
+- serve_command, sglang_command: what serves a language model on it with vLLM and with SGLang.
 - assumed: what the answer assumes beyond the question, and offers left out for their currency.
 - excluded_reason, excluded: code and sentence of why the machine is left out; null if it is in.
 - price_id: the price that usd_per_hour is, of a ranked machine to rent; ``cite`` takes it.
@@ -355,28 +356,37 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_model(dataset: Tables, named: pl.DataFrame, model: str) -> pl.DataFrame:
-    """Add how machines (provider, instance_type) serve a model on demand, as ``recommend`` does.
+    """Add how machines or accelerators serve a model on demand, as ``recommend`` does.
 
-    Adds tokens_per_second (of all users, cautious), usd_per_million_tokens (of input and output
-    together, at that speed), tokens_from (measured or modeled) and does_not_serve, the reason where
-    it does not.
+    ``named`` has provider and instance_type, or device_id; of an accelerator its best machine
+    counts, and tokens_per_second is of one accelerator.
+    Adds tokens_per_second (of all users, cautious) and tokens_per_second_high,
+    usd_per_million_tokens (of input and output together, at the former speed) and _low (at the
+    latter), tokens_from (measured or modeled), served_on (the machine) and does_not_serve, the
+    reason where it does not.
 
     Raises:
         HwpricesError: the model is not known.
     """
-    limits = Limits(where="cloud", machines="all", usd_per={})
+    col, of_devices = pl.col, "device_id" in named.columns
+    key = ["device_id"] if of_devices else ["provider", "instance_type"]
+    limits = Limits(where="cloud", machines="accelerators" if of_devices else "all", usd_per={})
+    share = col.total_accelerators if of_devices else pl.lit(1.0)
     figures = recommend(Question(model, limits=limits), dataset=dataset).select(
-        "provider",
-        "usd_per_million_tokens",
+        *("provider", "usd_per_million_tokens", "usd_per_million_tokens_low"),
+        device_id="accelerator_id",
         instance_type="machine",
-        tokens_per_second="tokens_per_second_low",
+        tokens_per_second=col.tokens_per_second_low / share,
+        tokens_per_second_high=col.tokens_per_second_high / share,
         tokens_from="basis",
-        does_not_serve=pl.when(pl.col("tokens_per_second_low").is_null()).then("excluded"),
+        served_on=pl.format("{} at {}", "machine", "provider"),
+        does_not_serve=pl.when(col.tokens_per_second_low.is_null()).then("excluded"),
     )
     # of a community host and a data center's machine with one name, the ranked one comes first
-    key = ["provider", "instance_type"]
     first = figures.unique(key, keep="first", maintain_order=True)
-    return named.join(first, key, "left", maintain_order="left")
+    added = first.drop({"device_id", "provider", "instance_type"} - {*key})
+    others = named.drop({*added.columns} - {*key}, strict=False)  # a device has some of any model
+    return others.join(added, key, "left", maintain_order="left")
 
 
 PRIVATE_HOST: Final = "private_host"
