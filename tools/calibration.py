@@ -18,8 +18,10 @@ from hwprices.read.recommend.cpu_speeds import CPU_CONSTANTS, CpuSpeed, cpu_host
 from hwprices.read.recommend.speed import (
     PARTS,
     RANGE,
+    SHRINK_LOCAL,
     Host,
     divisions,
+    hosts,
     largest_batch,
     parts,
     same_network,
@@ -27,7 +29,7 @@ from hwprices.read.recommend.speed import (
 )
 from hwprices.specs import sheets
 from tools.generated import PROJECT, write_or_check
-from tools.measurements import TUNED, Measurement, hosts, measurements
+from tools.measurements import TUNED, Measurement, measurements
 from tools.training_calibration import training_errors, training_speeds, utilisations_sheet
 
 BEGIN = "<!-- calibration: written by tools/calibration.py -->"
@@ -37,8 +39,9 @@ START = (2.0, 3.0, 1.2, 1.5, 75e-6, 15e-6, 10e-6)
 STEPS = (1.3, 1.1, 1.03, 1.01)
 """Constants are moved by these factors, one after the other, as long as the error falls."""
 
-SHRINK_FAMILY, SHRINK_LOCAL = 2.0, 1.0
-"""n measurements are believed n / (n + shrink). Chosen by the error on sources left out."""
+SHRINK_FAMILY = 2.0
+"""n measurements of a family are believed n / (n + this); chosen by the error on sources left out.
+"""
 
 LARGEST_ERROR = 1.5
 """Of the logarithm; what is farther off does not pull more."""

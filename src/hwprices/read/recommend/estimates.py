@@ -7,6 +7,7 @@ much memory. Each kind is estimated once.
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -112,7 +113,8 @@ def _serve(row: Row, job: Job) -> Row:
         return _not_computed(precision, "unknown" in states)
     share = min(1.0, row["accelerator_count"])
     host = Host(accelerator, int(row["devices"]), row["usable_bytes"], share)
-    return {"compute_format": computed, **_serve_on(host, row, job, precision, estimate)}
+    estimated = partial(estimate, model=job.speed_model)
+    return {"compute_format": computed, **_serve_on(host, row, job, precision, estimated)}
 
 
 def _not_computed(precision: str, is_unknown: bool) -> Row:

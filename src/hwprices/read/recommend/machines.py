@@ -12,19 +12,11 @@ from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
 from hwprices.read.recommend.question import OPTIONS, Limits
+from hwprices.read.recommend.speed import USABLE, USABLE_UNIFIED
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Release, Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS
-
-USABLE = 0.9
-"""Share of a device's memory that a job may fill; the driver and fragmentation take the rest. It is
-vLLM's default gpu_memory_utilization: https://docs.vllm.ai/en/latest/configuration/engine_args/"""
-
-USABLE_UNIFIED = 0.75
-"""Share of a memory that the CPU and its system use too. Metal's recommended working set is about
-three quarters of the memory of large Macs:
-https://developer.apple.com/documentation/metal/mtldevice/recommendedmaxworkingsetsize"""
 
 FORMATS = ("fp32", "fp16", "bf16", "fp8", "fp4", "int8")
 """Number formats in which a language model computes."""

@@ -13,7 +13,9 @@ from hwprices.formulas import language_model
 from hwprices.formulas.language_model import ModelShape
 from hwprices.read.currency import ECB_RATES, Rates, read_rates
 from hwprices.read.find.suggestions import did_you_mean
+from hwprices.read.recommend.inferencex import NOT_RUN, with_speeds
 from hwprices.read.recommend.model_shape import look_alike, model_shape
+from hwprices.read.recommend.speed import SpeedModel
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -185,6 +187,9 @@ class Question:
         "Deadline, which sets the number of machines. Without it: 30, of a batch 1.", **TRAINING
     )
     max_nodes: int | None = flag("Most machines that share one model.")
+    speeds: str | None = flag(
+        "A file of InferenceX's results, by which estimates are corrected (not yet run live)."
+    )
     active_parameters: str | float | None = flag(
         "Parameters that compute one token, of a mixture of experts given by its size: 671B"
         " --active-parameters 37B."
@@ -239,7 +244,7 @@ class Question:
         _choose("workload", self.workload, WORKLOADS)
         self.limits.check()
         serving = self.serving
-        foreign = [*vars(serving)] if self.is_training else ["tokens", "days"]
+        foreign = ["speeds", *vars(serving)] if self.is_training else ["tokens", "days"]
         foreign = [] if self.workload == "batch" else foreign
         if wrong := [name for name in self.changed() if name in foreign]:
             raise HwpricesError(
@@ -327,6 +332,7 @@ class Job:
     tokens: float | None  # to train on or to generate; None for a service
     days: float | None
     max_nodes: int
+    speed_model: SpeedModel | None = None  # None: that of the sheets
 
     @property
     def is_training(self) -> bool:
@@ -412,6 +418,7 @@ def make_job(question: Question) -> Job:
         tokens=question.tokens or tokens,
         days=None if name == "inference" else question.days or days,
         max_nodes=question.max_nodes or MAX_NODES[name],
+        speed_model=with_speeds(question.speeds) if question.speeds else None,
     )
 
 
@@ -431,6 +438,8 @@ def assumptions(job: Job) -> str:
         if job.precision is None:
             bits = "4-bit weights as released" if job.model.released_format else "8-bit weights"
             parts.append(bits)
+        if job.question.speeds:
+            parts.append(f"speeds of {job.question.speeds} first, {NOT_RUN}")
         if job.model.embeds:
             parts.append(
                 f"embeddings: never measured; modeled on prompts, in {job.precision}, with the"

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
+import polars as pl
+
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import BITS_PER_WEIGHT, ModelShape
 from hwprices.read.recommend.model_shape import model_shape
@@ -127,6 +129,15 @@ def device(row: dict[str, Any]) -> Device:
     )
 
 
+USABLE = 0.9
+"""Share of a device's memory that a job may fill; the driver and fragmentation take the rest. It is
+vLLM's default gpu_memory_utilization: https://docs.vllm.ai/en/latest/configuration/engine_args/"""
+
+USABLE_UNIFIED = 0.75
+"""Share of a memory that the CPU and its system use too. Metal's recommended working set is about
+three quarters of the memory of large Macs:
+https://developer.apple.com/documentation/metal/mtldevice/recommendedmaxworkingsetsize"""
+
 PARTS = ("compute", "compute_experts", "bytes", "bytes_experts", "layer", "all_reduce", "token")
 """Constants: seconds for a second at the peak rate and at the peak bandwidth, of dense models and
 of mixtures of experts; seconds of a layer, of an all-reduce, and of handling one generated token.
@@ -142,6 +153,10 @@ FEW_USERS = 8
 FLOPS_PER_BYTE = 22.2
 """Operations that a device without a published rate does in the time it reads a byte: the median
 of llama.cpp's prompts in benchmarks.csv."""
+
+SHRINK_LOCAL = 1.0
+"""n measurements of a network on an accelerator are believed n / (n + this). Chosen by the error on
+sources left out."""
 
 SAME_NETWORK = 0.05
 """Models with the same layers and heads whose parameters differ by less run equally fast: Llama 2
@@ -161,6 +176,18 @@ class Host:
     usable_bytes: float
     whole_devices: float = 1.0  # share of an accelerator that the machine has, if less than one
     stages: int = 1  # machines over which the layers are divided
+
+
+def hosts(accelerators: pl.DataFrame) -> dict[str, Host]:
+    """Return one accelerator of each kind with a known memory and bandwidth, by id."""
+    share = {True: USABLE_UNIFIED, False: USABLE}
+    known = accelerators.drop_nulls(["memory_gb", "memory_bandwidth_gbs"])
+    return {
+        row["accelerator_id"]: Host(
+            device(row), 1, row["memory_gb"] * 2**30 * share[row["kind"] == "soc"]
+        )
+        for row in known.iter_rows(named=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -214,6 +241,18 @@ class Speed:
     label: str | None = None
 
 
+class Known(NamedTuple):
+    """A network that was measured on an accelerator: by how much it was faster than the roofline.
+
+    ``label``: one of the measurements; ``basis``: what an estimate from it is called.
+    """
+
+    network: ModelShape
+    factor: float
+    label: str
+    basis: str = "measured"
+
+
 @dataclass(frozen=True)
 class SpeedModel:
     """What tools/calibration.py fitted."""
@@ -224,9 +263,8 @@ class SpeedModel:
     """Family and load: factor of the speed."""
     ranges: dict[str, Range]
     """By basis: measured (this network on this accelerator) or modeled; training …, cpu."""
-    measured: dict[tuple[str, str], list[tuple[ModelShape, float, str]]]
-    """Accelerator and load: networks that were measured, by how much they were faster than the
-    roofline, and one of the measurements."""
+    measured: dict[tuple[str, str], list[Known]]
+    """By accelerator and load."""
 
 
 @cache
@@ -238,9 +276,9 @@ def speed_model() -> SpeedModel:
         .select("kind", "name", "load", "value")
         .iter_rows()
     }
-    measured: dict[tuple[str, str], list[tuple[ModelShape, float, str]]] = {}
+    measured: dict[tuple[str, str], list[Known]] = {}
     for row in packaged_sheet("measured_speeds").iter_rows(named=True):
-        known = (model_shape(row["model_id"]), row["factor"], row["measurement"])
+        known = Known(model_shape(row["model_id"]), row["factor"], row["measurement"])
         measured.setdefault((row["accelerator_id"], row["load"]), []).append(known)
     return SpeedModel(
         constants=tuple(values["constant", name, None] for name in PARTS),
@@ -402,26 +440,26 @@ def same_network(one: ModelShape, other: ModelShape) -> bool:
     return shapes[0] == shapes[1] and abs(one.parameters / other.parameters - 1) < SAME_NETWORK
 
 
-def estimate(host: Host, work: Work, **limits: float) -> Speed | None:
+def estimate(
+    host: Host, work: Work, model: SpeedModel | None = None, **limits: float
+) -> Speed | None:
     """Estimate a machine's speed; None where it does not serve the work within the limits.
 
     A machine that nobody says how many users it has is filled, or has a few where it is only fast
     enough for those. ``limits``: those of ``fastest``.
     """
     few = [replace(work, users=FEW_USERS - 1.0)] if work.users is None else []
-    found = [_estimate(host, tried, limits) for tried in (work, *few)]
+    found = [_estimate(host, tried, model or speed_model(), limits) for tried in (work, *few)]
     return max(filter(None, found), key=lambda one: one.tokens_per_second, default=None)
 
 
-def _estimate(host: Host, work: Work, limits: dict[str, float]) -> Speed | None:
-    model, device = speed_model(), host.device
-    known = (
-        (factor, label)
-        for network, factor, label in model.measured.get((device.accelerator_id, work.load), [])
-        if same_network(network, work.model) and not work.model.embeds
-    )
-    factor, label = next(known, (1.0, None))
-    factor *= model.factors.get((device.family, work.load), 1.0)
+def _estimate(host: Host, work: Work, model: SpeedModel, limits: dict[str, float]) -> Speed | None:
+    device = host.device
+    none = Known(work.model, 1.0, "", "modeled")
+    networks = model.measured.get((device.accelerator_id, work.load), [])
+    alike = (one for one in networks if same_network(one.network, work.model))
+    known = none if work.model.embeds else next(alike, none)
+    factor = known.factor * model.factors.get((device.family, work.load), 1.0)
     result = fastest(host, work, model.constants, factor=factor, **limits)
-    basis = "measured" if label else "modeled"
-    return result and replace(result, basis=basis, range=model.ranges[basis], label=label)
+    width = model.ranges["measured" if known.label else "modeled"]
+    return result and replace(result, basis=known.basis, range=width, label=known.label or None)
