@@ -79,6 +79,22 @@ class LanguageModels(Table):
         metadata = {"key": ["model_id"]}
 
 
+class MediaModels(Table):
+    """Models of images, speech and video, which are answered as a benchmark measured them."""
+
+    benchmark: pl.String = column("benchmarks.model.", str_matches=r"^[a-z0-9.-]+$")
+    names: pl.String = column("Names that people write, the first one the usual; separated by ;.")
+    sample: pl.String = column("What one sample is.")
+    setting: pl.String = column("How it was measured.")
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    notes: pl.String = columns.notes()
+
+    class Config:
+        name = "media_models"
+        metadata = {"key": ["benchmark"]}
+
+
 class BenchmarkWorkloads(Table):
     """What a benchmark of a language model asks: the model, and how long its requests are."""
 

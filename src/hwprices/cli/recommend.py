@@ -25,7 +25,7 @@ from hwprices.read.find.offers import sheet_notes
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media, tokens
 from hwprices.read.recommend.question import Job, Limits, Question, Serving, make_job
-from hwprices.read.recommend.recommend import PRIVATE_HOST, other_currencies
+from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
 
 SHARED = ("root", "version", "json", "csv")
@@ -408,18 +408,6 @@ def _count(machines: pl.DataFrame) -> str:
     return f"{machines.height - left_out:,} machines fit, {left_out:,} do not"
 
 
-HINTS = {
-    "too_small": "--max-nodes joins several machines; --precision and --context need less",
-    "too_many_machines": "--max-nodes joins more of them; --days gives a training more time",
-    "too_many_copies": "fewer --users or --requests-per-second",
-    "too_slow": "a lower --min-tokens-per-second or a higher --max-seconds-to-first-token",
-    "too_late": "--days gives it more time",
-    "too_large_for_cpus": "--machines accelerators runs larger models",
-    "no_training_on_cpus": "--machines accelerators trains",
-}
-"""What to ask for instead, by the reason that leaves out the most machines."""
-
-
 def _why_none_fits(heading: str, left_out: pl.DataFrame) -> Iterator[str]:
     """Count the machines of each reason, with the one that comes nearest as its example.
 
@@ -434,9 +422,8 @@ def _why_none_fits(heading: str, left_out: pl.DataFrame) -> Iterator[str]:
     yield f"{heading}: {_count(left_out)}:"
     for row in reasons.iter_rows(named=True):
         yield f"  {row['len']:,} such as {row['machine']}: {row['excluded']}"
-    hint = next((HINTS[code] for code in reasons["excluded_reason"] if code in HINTS), None)
-    if hint:
-        yield f"  Try: {hint}."
+    hints = reasons.join(REASONS, "excluded_reason", maintain_order="left")["hint"].drop_nulls()
+    yield from (f"  Try: {hint}." for hint in hints.head(1))
 
 
 WORK_PRICES = [

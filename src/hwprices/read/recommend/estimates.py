@@ -21,7 +21,7 @@ from hwprices.read.recommend.cpu_speeds import (
     cpu_host,
     cpu_speeds,
 )
-from hwprices.read.recommend.machines import SHEET_COLUMNS, TPU_SLICE
+from hwprices.read.recommend.machines import SHEET_COLUMNS
 from hwprices.read.recommend.question import STORAGE_FORMATS, Job
 from hwprices.read.recommend.speed import (
     COMPUTE_FORMATS,
@@ -50,6 +50,15 @@ CPU_KIND = ["provider", "machine", "cpu_id", "vcpus", "usable_bytes", "clusters"
 SMALL_FAMILIES = ("apple", "arm", "jetson", "rdna", "other", "neuron", "gaudi", "pascal")
 """Families for which hardly any training was published."""
 
+TPU_SLICE = {
+    "google-tpu-v4": 4096,
+    "google-tpu-v5e": 256,
+    "google-tpu-v5p": 8960,
+    "google-tpu-v6e": 256,
+    "google-tpu-v7x": 9216,
+}
+"""Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
+
 MOST_COPIES = 100_000  # machines side by side; no service rents more
 
 RATES = ("p05", "low", "high", "p95")
@@ -68,7 +77,7 @@ SCHEMA = pl.Schema(
 )
 """Columns that ``with_estimates`` adds; null where the job does not run.
 
-reason: code of why the machine is left out, a key of recommend.SENTENCES.
+reason: code of why the machine is left out, a code of reasons.csv.
 """
 
 Row = dict[str, Any]

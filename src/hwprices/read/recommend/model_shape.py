@@ -40,9 +40,6 @@ TUNED = r"([-_ ](instruct|chat|it|hf))+([-_ ](v[0-9.]+|[0-9]{4}))?$"
 """What repositories add to the name of a model that was tuned: Mistral-7B-Instruct-v0.3,
 Llama-2-70b-chat-hf, Qwen3-30B-A3B-Instruct-2507. The network is the same."""
 
-MEDIA = ("sdxl", "flux.1-dev", "whisper-large-v3", "wan2.2")
-"""Models of images, speech and video that are answered as they were measured (media.py)."""
-
 EMBEDDING = r"bge|gte|\be5\b|embed|minilm|mpnet|rerank|colbert|sentence"
 """In a name that is not in the sheet: a model that makes embeddings, whose like are suggested."""
 
@@ -127,7 +124,8 @@ def _parse_parameters(model: float | str) -> float:
     if match is None:
         kind = "embedding" if re.search(EMBEDDING, text) else "text"
         names = [*published_models().filter(kind=kind)["model_id"]]
-        names += MEDIA if kind == "text" else ()
+        if kind == "text":
+            names += ";".join(packaged_sheet("media_models")["names"]).split(";")
         nearest = sorted(names, key=lambda n: SequenceMatcher(a=text, b=n).ratio(), reverse=True)
         raise HwpricesError(
             f"{model!r} is neither a model that is known nor a number of parameters",
