@@ -201,13 +201,18 @@ class LeftOut:
 
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 
+LEVELS = (0.05, 0.235, 0.765, 0.955)
+"""Quantiles of the errors of serving. With these, 45 to 55 % of the measurements of a source left
+out are in the inner range, and 85 to 95 % in the outer. With QUANTILES 44 % of the makers' were in
+the inner and 83 % of vLLM's in the outer."""
+
 
 def ranges(schemes: Sequence[LeftOut], chosen: np.ndarray) -> dict[str, tuple[np.ndarray, int]]:
     """Return the quantiles of the errors by basis, of the chosen measurements in every scheme."""
     found = {}
     for basis, flag in (("measured", True), ("modeled", False)):
         pooled = np.concatenate([s.error[chosen & (s.measured == flag)] for s in schemes])
-        found[basis] = (np.quantile(pooled, QUANTILES), len(pooled))
+        found[basis] = (np.quantile(pooled, LEVELS), len(pooled))
     return found
 
 
@@ -343,11 +348,6 @@ class Calibration:
     schemes: dict[str, LeftOut]
     """By what is left out: source, accelerator, half."""
 
-    @property
-    def weighted(self) -> list[LeftOut]:
-        """Errors that ranges are taken from: those of another source count twice."""
-        return [self.schemes["source"], *self.schemes.values()]
-
 
 def build() -> Calibration:
     """Fit everything."""
@@ -358,9 +358,8 @@ def build() -> Calibration:
         "accelerator": LeftOut.by(points, points.accelerator),
         "half": LeftOut.by(points, points.half),
     }
-    calibration = Calibration(pl.DataFrame(), pl.DataFrame(), points, schemes)
     everything = np.ones(len(points.rows), dtype=bool)
-    found = ranges(calibration.weighted, everything)
+    found = ranges([*schemes.values()], everything)
     fitted = fit(points, everything)
     written = sheet(fitted, points, found, tuned)
     return Calibration(written, measured_sheet(fitted, points), points, schemes)
@@ -377,7 +376,7 @@ def table(calibration: Calibration) -> str:
     listed = [("source", source) for source in [*sources, None]]
     for scheme, source in [*listed, ("accelerator", None), ("half", None)]:
         tested = calibration.schemes[scheme]
-        row = coverage(calibration.points, calibration.weighted, tested, source)
+        row = coverage(calibration.points, [*calibration.schemes.values()], tested, source)
         name = f"{scheme} {row.source}" if source else f"each {scheme} in turn"
         lines.append(
             f"| {name} | {row.count} | {row.middle:+.0%} | {row.median_error:.0%} |"
