@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.helpers.small_release import Release, with_private_hosts
 
+from hwprices.cli.compare import with_model
 from hwprices.cli.recommend import Beside, render_recommendation
 from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
 from hwprices.read.recommend.question import Limits, Question, Serving, assumptions, make_job
-from hwprices.read.recommend.recommend import OUTPUT, REASONS, recommend, with_model
+from hwprices.read.recommend.recommend import OUTPUT, REASONS, recommend
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
 

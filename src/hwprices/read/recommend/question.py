@@ -125,10 +125,13 @@ class Limits:
 
     def check(self) -> None:
         """Raise HwpricesError for a limit that is out of range."""
-        _choose("objective", self.objective, OBJECTIVES)
-        _choose("machines", self.machines, MACHINES)
-        _choose("option", self.option, tuple(OPTIONS))
-        _choose("place", self.where or "cloud", ("cloud", "local"))
+        for what, value, allowed in (
+            ("objective", self.objective, OBJECTIVES),
+            ("machines", self.machines, MACHINES),
+            ("option", self.option, tuple(OPTIONS)),
+            ("place", self.where or "cloud", ("cloud", "local")),
+        ):
+            _choose(what, value, allowed)
         if self.where == "local" and self.machines == "cpus":
             raise HwpricesError(
                 "no machine to buy without an accelerator was measured",

@@ -17,67 +17,23 @@ from hwprices.read.currency import rates_used
 from hwprices.read.overlays import rules
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
+from hwprices.read.price_ids import PLACE, with_price_ids
 from hwprices.read.recommend import machines, media
 from hwprices.read.recommend.estimates import MOST_COPIES, with_estimates
 from hwprices.read.recommend.question import Job, Limits, Question, assumptions, make_job
 from hwprices.read.recommend.serve_command import with_serve_command
-from hwprices.release.real_prices import PRIVATE_HOSTS, REAL
-from hwprices.release.release import Tables, scan_types
-from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
+from hwprices.release.real_prices import PRIVATE_HOSTS
+from hwprices.release.release import Tables
 from hwprices.units import HOURS_PER_MONTH, WideMoney
 
 HOURLY_PRICES = [
     *("usd_per_hour", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour")
 ]
 
-JOB_FIGURES = [
-    *("hours", "tokens_per_second", "tokens_per_second_p05", "tokens_per_second_low"),
-    *("tokens_per_second_high", "tokens_per_second_p95", "tokens_per_second_per_user"),
-    *("seconds_to_first_token", "concurrency", "usd", "usd_low", "spot_usd", "usd_per_month"),
-    *("usd_per_million_tokens", "usd_per_million_tokens_low"),
-    *("usd_per_million_input_tokens", "usd_per_million_output_tokens"),
-    *("energy_kwh", "operational_gco2e", "gco2e_per_million_tokens"),
-    *("rent_usd_per_hour", "payback_hours"),
-    *("samples_per_second", "usd_per_thousand_samples", "gco2e_per_thousand_samples"),
-    *("basis", "measurement"),
-]
+COLUMNS = pl.read_csv(Path(__file__).with_name("columns.csv"))
+"""Columns of an answer with their descriptions; of_job: null where the job does not run."""
 
-OUTPUT = [
-    *("rank", "where", "provider", "region", "machine", "availability_unknown", "nodes"),
-    *("total_accelerators", "accelerator_id", "cpu_id", "precision", "compute_format"),
-    *("memory_needed_gib", "memory_usable_gib", "purchase_option", *HOURLY_PRICES),
-    *("best_1y_option", "best_3y_option", "purchase_price_usd", "purchase_price_date"),
-    *JOB_FIGURES,
-    *("serve_command", "sglang_command", "assumed", "excluded_reason", "excluded", "price_id"),
-]
-"""Columns of an answer.
-
-- rank: among the machines to rent (where is cloud), and apart from them among those to buy (local).
-- nodes: machines used together; total_accelerators, memory and prices are of all of them.
-- precision, compute_format: how the weights are stored, and in which format they are computed.
-- purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
-- best_1y_option, best_3y_option: which commitment the best price of 1 and 3 years is of.
-- tokens_per_second: the estimate of generated tokens/s of all users, in a training of those it
-  learns from. Half of measurements that the estimate did not know are between _low and _high, nine
-  in ten between _p05 and _p95.
-- usd, hours, energy_kwh, operational_gco2e: of the whole job with its setup, at the cautious speed
-  (_low); of one hour for a service. usd_low: at the speed _high.
-- usd_per_month: of 730 hours; of a job that takes less, of its hours.
-- usd_per_million_tokens: blended, a million tokens of input and output in the lengths of the
-  question, at the cautious speed; _low at the speed _high. Of the requests per second where those
-  are requested. The columns of input and output divide the money by the time that each takes, as
-  API prices do. gco2e_per_million_tokens: the same in grams, of electricity alone.
-- samples_per_second, and USD and grams per thousand samples: of models of images, video and speech.
-- rent_usd_per_hour: of a machine to buy: what its work of an hour costs on the cheapest machine to
-  rent; null where none fits. payback_hours: hours of this work after which the machine has cost as
-  much; null also where electricity costs more than the rent.
-- basis: measured (this network on this accelerator), modeled, or "not yet run live" (measured, by a
-  file of speeds); measurement: one of those behind.
-- serve_command, sglang_command: what serves a language model on it with vLLM and with SGLang.
-- assumed: what the answer assumes beyond the question, and offers left out for their currency.
-- excluded_reason, excluded: code and sentence of why the machine is left out; null if it is in.
-- price_id: the price that usd_per_hour is, of a ranked machine to rent; ``cite`` takes it.
-"""
+OUTPUT = COLUMNS["column"].to_list()
 
 
 def recommend(
@@ -100,7 +56,7 @@ def recommend(
     Objectives: cost (USD per million tokens, USD of a job), carbon (grams of the same), speed
     (of one user; of a training), throughput (of all users), hourly (USD an hour).
 
-    Columns: OUTPUT.
+    Columns: COLUMNS.
 
     >>> import hwprices
     >>> machines = recommend("7B", dataset=hwprices.open("sample"), where="cloud")
@@ -139,7 +95,7 @@ def answer(
     else:
         frame, assumed = with_estimates(frame, job), assumptions(job)
     frame = with_serve_command(_with_costs(frame, job), job)
-    return _with_price_ids(_ranked(frame, limits, job, assumed), dataset)
+    return with_price_ids(_ranked(frame, limits, job, assumed), dataset).select(OUTPUT)
 
 
 def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
@@ -200,9 +156,6 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
     return frame.with_columns(work_usd=usd, work_grams=grams, work_per_hour=per_hour)
 
 
-PLACE = ["provider", "machine", "region"]
-
-
 def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) -> pl.DataFrame:
     """Rank the machines that the job fits on, say why the others are left out, and sort all."""
     col, lit = pl.col, pl.lit
@@ -235,7 +188,7 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     order = ("where", "rank", "provider", "machine")
     return (
         frame.with_columns(
-            *(pl.when(runs).then(name).alias(name) for name in JOB_FIGURES),
+            *(pl.when(runs).then(n).alias(n) for n in COLUMNS.filter("of_job")["column"]),
             assumed=lit("; ".join(filter(None, [assumed, *notes]))),
         )
         .sort(~fits, ~fits & col.obstacle.is_not_null(), *order, nulls_last=True)
@@ -350,103 +303,3 @@ def other_currencies(frame: pl.DataFrame) -> str:
 
 def _amount(usd: float) -> str:
     return f"{usd:,.2f}".removesuffix(".00") if usd >= 1 else f"{usd:.4g}"
-
-
-COMMITTED = sorted({option for option, _ in COMMITMENT_COLUMNS.values()})
-
-TERMS = {12: "best_1y", 36: "best_3y"}
-"""Months of a commitment: what usd_per_hour is the price of."""
-
-
-def _with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
-    """Add price_id: from offers, and of commitments and blocks, which they lack, from prices.
-
-    Ids are random and most of the bytes of both, so that they are read of the ranked machines.
-    """
-    col, key = pl.col, [*PLACE, "purchase_option"]
-    ranked = ranked.drop("price_id")
-    rented = ranked.filter(col.rank.is_not_null(), where="cloud")
-    ids = rented.select(*key, price_id=pl.lit(None, pl.String)).clear()
-    if rented.height:
-        first, last = rented.select(first=col.offer.min(), last=col.offer.max()).row(0)
-        columns = {"on_demand": "on_demand_price_id", "spot": "spot_price_id"}
-        of_offers = (
-            dataset.scan("offers")
-            .slice(first, last - first + 1)
-            .select("provider", "region", machine="instance_type", **columns)
-            .unpivot([*columns], index=PLACE, variable_name=key[-1], value_name="price_id")
-            .drop_nulls("price_id")
-            .select(*key, "price_id")
-            .collect()
-            .join(rented, key, "semi")
-        )
-        others = rented.join(of_offers, key, "anti")
-        ids = pl.concat([of_offers, _ids_of_prices(others, key, dataset) if others.height else ids])
-    rows = ranked.join(ids, key, "left", maintain_order="left")
-    is_rented = col.rank.is_not_null() & (col.where == "cloud")
-    return rows.with_columns(price_id=pl.when(is_rented).then("price_id")).select(OUTPUT)
-
-
-def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.DataFrame:
-    """Return the id of the cheapest price of each machine and option, as offers choose it.
-
-    Own discounts may have made another commitment the cheapest than that of the list prices.
-    """
-    col = pl.col
-    is_committed = col.purchase_option.is_in(COMMITTED) & (col.commitment_plan != "convertible")
-    term = col.term_months.replace_strict(TERMS, default=None, return_dtype=pl.String)
-    chosen = pl.coalesce(
-        pl.when(purchase_option=name).then(f"{name}_option") for name in TERMS.values()
-    )
-    begins = pl.coalesce(
-        pl.when(col.purchase_option == option, col.commitment_plan == plan).then(pl.lit(name))
-        for name, (option, plan) in COMMITMENT_COLUMNS.items()
-    )
-    of_chosen = col.chosen.str.starts_with(col.begins).fill_null(value=False)
-    return (
-        scan_types(dataset, "prices", machines["machine"])
-        .rename({"instance_type": "machine"})
-        .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
-        .with_columns(
-            begins=begins, purchase_option=pl.when(is_committed).then(term).otherwise(key[-1])
-        )
-        .join(machines.lazy().select(*key, chosen=chosen), key)
-        .sort(~of_chosen, "effective_hourly", "price_id")
-        .unique(key, keep="first", maintain_order=True)
-        .select(*key, "price_id")
-        .collect()
-    )
-
-
-def with_model(dataset: Tables, named: pl.DataFrame, model: str) -> pl.DataFrame:
-    """Add how machines or accelerators serve a model on demand, as ``recommend`` does.
-
-    ``named`` has provider and instance_type, or device_id; of an accelerator its best machine
-    counts, and tokens_per_second is of one accelerator.
-    Adds tokens_per_second (of all users, cautious) and tokens_per_second_high,
-    usd_per_million_tokens (of input and output together, at the former speed) and _low (at the
-    latter), tokens_from (measured or modeled), served_on (the machine) and does_not_serve, the
-    reason where it does not.
-
-    Raises:
-        HwpricesError: the model is not known.
-    """
-    col, of_devices = pl.col, "device_id" in named.columns
-    key = ["device_id"] if of_devices else ["provider", "instance_type"]
-    limits = Limits(where="cloud", machines="accelerators" if of_devices else "all", usd_per={})
-    share = col.total_accelerators if of_devices else pl.lit(1.0)
-    figures = recommend(Question(model, limits=limits), dataset=dataset).select(
-        *("provider", "usd_per_million_tokens", "usd_per_million_tokens_low"),
-        device_id="accelerator_id",
-        instance_type="machine",
-        tokens_per_second=col.tokens_per_second_low / share,
-        tokens_per_second_high=col.tokens_per_second_high / share,
-        tokens_from="basis",
-        served_on=pl.format("{} at {}", "machine", "provider"),
-        does_not_serve=pl.when(col.tokens_per_second_low.is_null()).then("excluded"),
-    )
-    # of a community host and a data center's machine with one name, the ranked one comes first
-    first = figures.unique(key, keep="first", maintain_order=True)
-    added = first.drop({"device_id", "provider", "instance_type"} - {*key})
-    others = named.drop({*added.columns} - {*key}, strict=False)  # a device has some of any model
-    return others.join(added, key, "left", maintain_order="left")
