@@ -20,6 +20,7 @@ from hwprices.read.recommend.speed import (
     RANGE,
     SHRINK_LOCAL,
     Host,
+    correction,
     divisions,
     hosts,
     largest_batch,
@@ -320,13 +321,11 @@ def measured_sheet(fitted: Fit, points: Points) -> pl.DataFrame:
     for number, alike in enumerate(points.alike):
         if number != alike[0]:
             continue  # one row for all of them
-        errors_of = residuals[alike]
-        middle = float(np.median(errors_of))
-        nearest = points.rows[alike[int(np.abs(errors_of - middle).argmin())]]
-        factor = round(math.exp(middle * len(alike) / (len(alike) + SHRINK_LOCAL)), 3)
+        labels = [points.rows[other].label for other in alike]
+        factor, label = correction(residuals[alike].tolist(), labels)
         of = points.rows[number]
         key = (of.accelerator_id, of.work.load, of.model_id)
-        rows.append((*key, factor, len(alike), nearest.label))
+        rows.append((*key, round(factor, 3), len(alike), label))
     schema = ["accelerator_id", "load", "model_id", "factor", "measurements", "measurement"]
     return pl.DataFrame(rows, schema=schema, orient="row").sort(schema[:3])
 

@@ -6,7 +6,6 @@ rows, in the format of https://github.com/SemiAnalysisAI/InferenceX (Apache-2.0)
 
 import json
 import math
-import statistics
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -16,11 +15,11 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.speed import (
-    SHRINK_LOCAL,
     Host,
     Known,
     SpeedModel,
     Work,
+    correction,
     fastest,
     hosts,
     speed_model,
@@ -123,7 +122,7 @@ def read_speeds(file: str | Path) -> pl.DataFrame:
 def with_speeds(file: str | Path) -> SpeedModel:
     """Return the speed model whose networks are corrected by the runs of a file first.
 
-    A correction is made as tools/calibration.py makes those of the sheet measured_speeds.
+    As tools/calibration.py corrects them by the measurements of the sheets.
     """
     model, one = speed_model(), hosts(packaged_sheet("accelerators"))
     found: dict[tuple[str, str, str], list[tuple[float, str]]] = {}
@@ -139,10 +138,8 @@ def with_speeds(file: str | Path) -> SpeedModel:
             label = f"{row['model_id']}/{row['software']}/{row['source_url']}"
             found.setdefault(key, []).append((error, label))
     measured = dict(model.measured)
-    for (accelerator_id, load, model_id), listed in found.items():
-        middle = statistics.median(error for error, _ in listed)
-        _, label = min(listed, key=lambda run: abs(run[0] - middle))
-        factor = math.exp(middle * len(listed) / (len(listed) + SHRINK_LOCAL))
+    for (accelerator_id, load, model_id), runs in found.items():
+        factor, label = correction(*zip(*runs, strict=True))
         known = Known(model_shape(model_id), factor, label, NOT_RUN)
         measured[accelerator_id, load] = [known, *measured.get((accelerator_id, load), [])]
     return replace(model, measured=measured)

@@ -9,8 +9,9 @@ that it was not fitted on.
 """
 
 import math
+import statistics
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -251,6 +252,16 @@ class Known(NamedTuple):
     factor: float
     label: str
     basis: str = "measured"
+
+
+def correction(errors: Sequence[float], labels: Sequence[str]) -> tuple[float, str]:
+    """Return the factor that errors of a network (ln measured / estimate) correct an estimate by.
+
+    It is with the label of the measurement that is nearest to it.
+    """
+    middle, count = statistics.median(errors), len(errors)
+    nearest = min(range(count), key=lambda number: abs(errors[number] - middle))
+    return math.exp(middle * count / (count + SHRINK_LOCAL)), labels[nearest]
 
 
 @dataclass(frozen=True)
