@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -25,22 +25,16 @@ from hwprices.specs import packaged_sheet
 from hwprices.units import NUMBER_FORMATS
 
 FAMILIES = {
-    architecture: family
-    for family, architectures in {
-        "blackwell": ["Blackwell", "Blackwell Ultra"],
-        "hopper": ["Hopper"],
-        "ada": ["Ada Lovelace"],
-        "ampere": ["Ampere"],
-        "turing": ["Turing", "Volta"],
-        "pascal": ["Pascal", "Maxwell", "Kepler"],
-        "cdna": ["CDNA", "CDNA 2", "CDNA 3", "CDNA 4", "Vega 20"],
-        "rdna": ["RDNA 3", "RDNA 3.5", "RDNA 4"],
-        "apple": ["M1", "M2", "M3", "M4"],
-        "arc": ["Xe-HPG", "Xe2"],
-        "arm": ["Cortex-A72", "Cortex-A76"],
-        "gaudi": ["Gaudi", "Gaudi 2", "Gaudi 3"],
-    }.items()
-    for architecture in architectures
+    **dict.fromkeys(("Blackwell", "Blackwell Ultra"), "blackwell"),
+    **{"Hopper": "hopper", "Ada Lovelace": "ada", "Ampere": "ampere"},
+    **dict.fromkeys(("Turing", "Volta"), "turing"),
+    **dict.fromkeys(("Pascal", "Maxwell", "Kepler"), "pascal"),
+    **dict.fromkeys(("CDNA", "CDNA 2", "CDNA 3", "CDNA 4", "Vega 20"), "cdna"),
+    **dict.fromkeys(("RDNA 3", "RDNA 3.5", "RDNA 4"), "rdna"),
+    **dict.fromkeys(("M1", "M2", "M3", "M4"), "apple"),
+    **dict.fromkeys(("Xe-HPG", "Xe2"), "arc"),
+    **dict.fromkeys(("Cortex-A72", "Cortex-A76"), "arm"),
+    **dict.fromkeys(("Gaudi", "Gaudi 2", "Gaudi 3"), "gaudi"),
 }
 """Architecture: family of devices that run the same kernels. Others are family ``other``."""
 
@@ -95,12 +89,11 @@ class Device:
 
     def rate(self, number_format: str) -> float | None:
         """Return the peak rate in a format, from a narrower one where it is not published."""
-        if number_format in self.rates:
-            return self.rates[number_format]
-        for other in NARROWER.get(number_format, ()):
-            if other in self.rates:
-                return self.rates[other] * WIDTH[other] / WIDTH[number_format]
-        return None
+        formats = (number_format, *NARROWER.get(number_format, ()))
+        rates = (
+            self.rates[f] * WIDTH[f] / WIDTH[number_format] for f in formats if f in self.rates
+        )
+        return next(rates, None)
 
 
 def device(row: dict[str, Any]) -> Device:
@@ -163,8 +156,6 @@ SAME_NETWORK = 0.05
 """Models with the same layers and heads whose parameters differ by less run equally fast: Llama 2
 70B and Llama 3.3 70B differ in their vocabulary."""
 
-Load = Literal["few", "full"]
-
 RANGE = ("p05", "p25", "p75", "p95")
 
 
@@ -207,7 +198,7 @@ class Work:
     kv_bytes: float | None = None
 
     @property
-    def load(self) -> Load:
+    def load(self) -> str:
         """Whether so few users are served that memory bandwidth decides."""
         return "few" if self.users is not None and self.users < FEW_USERS else "full"
 
@@ -309,12 +300,10 @@ def divisions(count: int, model: ModelShape) -> Iterator[int]:
     Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
     others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/
     """
-    devices = 1
-    while devices <= min(count, model.heads):
+    for devices in (2**power for power in range(min(count, model.heads).bit_length())):
         divides = model.kv_heads % devices == 0 or devices % model.kv_heads == 0
         if model.heads % devices == 0 and divides:
             yield devices
-        devices *= 2
 
 
 def kv_bytes(device: Device, work: Work) -> float:
@@ -380,7 +369,7 @@ def seconds(
 ) -> list[float]:
     """Compute how long one copy on ``devices`` takes for prompts and answers of a batch."""
     both = parts(host, work, devices, batch)
-    return [sum(c * x for c, x in zip(constants, s, strict=False)) + s[-1] for s in both]
+    return [sum(c * x for c, x in zip((*constants, 1.0), s, strict=True)) for s in both]
 
 
 def speed(
@@ -388,13 +377,13 @@ def speed(
 ) -> Speed:
     """Compute how fast one copy on ``devices`` serves a batch; the first token is of one alone."""
     prompt, answer = seconds(host, work, devices, batch, constants)
-    alone = seconds(host, work, devices, 1, constants)
+    read, written = seconds(host, work, devices, 1, constants)
     per_user = work.output_tokens / (prompt + answer)
     return Speed(
         users=batch,
         tokens_per_second=batch * per_user,
         tokens_per_second_per_user=per_user,
-        seconds_to_first_token=alone[0] + alone[1] / work.output_tokens,
+        seconds_to_first_token=read + written / work.output_tokens,
         prompt_share=prompt / (prompt + answer),
         devices_per_copy=devices,
     )
@@ -414,7 +403,7 @@ def fastest(
     Each copy has the largest batch that gives each user the speed, which never rises with the
     batch. ``factor`` multiplies the speed of the roofline. None where no division serves the work.
     """
-    best = None
+    found = []
     for devices in divisions(host.count, work.model):
         copies = host.count // devices
         busy = copies if work.users is None else min(copies, work.users)
@@ -428,21 +417,17 @@ def fastest(
 
         if most and is_slow(most):
             most = bisect_left(range(1, most), True, key=is_slow)
-        if not most:
-            continue
-        found = speed(host, work, devices, most, constants)
-        if found.seconds_to_first_token / factor > max_first_token:
-            continue
-        rate = found.tokens_per_second * busy * factor
-        if best is None or rate > best.tokens_per_second:
-            best = replace(
-                found,
-                users=found.users * busy,
-                tokens_per_second=rate,
-                tokens_per_second_per_user=found.tokens_per_second_per_user * factor,
-                seconds_to_first_token=found.seconds_to_first_token / factor,
+        if most:
+            one = speed(host, work, devices, most, constants)
+            all_copies = replace(
+                one,
+                users=one.users * busy,
+                tokens_per_second=one.tokens_per_second * busy * factor,
+                tokens_per_second_per_user=one.tokens_per_second_per_user * factor,
+                seconds_to_first_token=one.seconds_to_first_token / factor,
             )
-    return best
+            found += [all_copies] if all_copies.seconds_to_first_token <= max_first_token else []
+    return max(found, key=lambda one: one.tokens_per_second, default=None)
 
 
 def same_network(one: ModelShape, other: ModelShape) -> bool:
