@@ -460,6 +460,11 @@ QUESTIONS = [
         "What does not fit goes on in a second block; ≠ marks what differs.",
     ),
     ask(
+        "H100 or MI300X for Llama 3.3 70B?",
+        "compare h100 mi300x --model llama-3.3-70b",
+        "Of each the machine with the lowest price for a token; the lines below name it.",
+    ),
+    ask(
         "What did P5 cost last year?",
         'history "p5.48xlarge us-east"',
         "From the day on which the price was first seen, with its currency.",
