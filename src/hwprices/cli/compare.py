@@ -106,7 +106,7 @@ def compare(
         described = pl.concat(dataset.device(each, usd_per=options["usd_per"]) for each in devices)
         notes = ["These are list prices: --overlays is for machine types."] if overlays else []
         if model:
-            described = with_model(dataset, described, model)
+            described = with_model(dataset, described, model, options["usd_per"])
             notes += map(_served_on, described.iter_rows(named=True))
         print_frame(described, lambda rows: Group(render_devices(rows), *notes), notes)
         return
@@ -118,13 +118,17 @@ def compare(
         **options,
     )
     print_frame(
-        with_model(dataset, comparison.rows, model) if model else comparison.rows,
+        with_model(dataset, comparison.rows, model, options["usd_per"])
+        if model
+        else comparison.rows,
         lambda rows: render_comparison(rows, comparison.notes, comparison.sheets),
         notes=comparison.notes,
     )
 
 
-def with_model(dataset: Tables, named: pl.DataFrame, model: str) -> pl.DataFrame:
+def with_model(
+    dataset: Tables, named: pl.DataFrame, model: str, usd_per: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
     """Add how machines or accelerators serve a model on demand, as ``recommend`` does.
 
     ``named`` has provider and instance_type, or device_id; of an accelerator its best machine
@@ -139,7 +143,9 @@ def with_model(dataset: Tables, named: pl.DataFrame, model: str) -> pl.DataFrame
     """
     col, of_devices = pl.col, "device_id" in named.columns
     key = ["device_id"] if of_devices else ["provider", "instance_type"]
-    limits = Limits(where="cloud", machines="accelerators" if of_devices else "all", usd_per={})
+    limits = Limits(
+        where="cloud", machines="accelerators" if of_devices else "all", usd_per=usd_per or {}
+    )
     share = col.total_accelerators if of_devices else pl.lit(1.0)
     figures = recommend(Question(model, limits=limits), dataset=dataset).select(
         *("provider", "usd_per_million_tokens", "usd_per_million_tokens_low"),
