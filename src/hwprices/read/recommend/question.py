@@ -348,12 +348,6 @@ class Job:
         return self.input_tokens if self.model.embeds else self.output_tokens
 
     @property
-    def input_share(self) -> float:
-        """Share of input in the tokens that cost money."""
-        tokens = self.input_tokens, self.output_tokens
-        return 1.0 if self.model.embeds else tokens[0] / sum(tokens)
-
-    @property
     def requested_tokens_per_second(self) -> float | None:
         """Tokens/s that the requests take; None without requests per second."""
         requests = self.question.serving.requests_per_second

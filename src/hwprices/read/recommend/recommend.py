@@ -37,7 +37,11 @@ OUTPUT = COLUMNS["column"].to_list()
 
 
 def recommend(
-    *asked: Any, dataset: Tables, ownership: Ownership = DEFAULTS, **named: Any
+    *asked: Any,
+    dataset: Tables,
+    ownership: Ownership = DEFAULTS,
+    among: pl.DataFrame | None = None,
+    **named: Any,
 ) -> pl.DataFrame:
     """List machines for a job: one row a machine (its best region), best first, then the others.
 
@@ -52,6 +56,7 @@ def recommend(
         ownership: assumptions about machines to buy. They come after those to rent, and are ranked
             by purchase price when the objective is cost: an hour of a machine that one owns is
             cheap only if other work fills the rest of the time.
+        among: what ``machines.candidates`` lists for the same limits and ownership, if it is known.
 
     Objectives: cost (USD per million tokens, USD of a job), carbon (grams of the same), speed
     (of one user; of a training), throughput (of all users), hourly (USD an hour).
@@ -67,19 +72,7 @@ def recommend(
         HwpricesError: a value is out of range or does not belong to the model or workload, the
             release has no such provider, region or country, or the dataset has no table offers.
     """
-    return answer(Question.of(*asked, **named), dataset, ownership)
-
-
-def answer(
-    question: Question,
-    dataset: Tables,
-    ownership: Ownership = DEFAULTS,
-    among: pl.DataFrame | None = None,
-) -> pl.DataFrame:
-    """Answer a question, as ``recommend`` does.
-
-    ``among``: what ``machines.candidates`` lists for the same limits and ownership, if it is known.
-    """
+    question = Question.of(*asked, **named)
     limits = question.limits
     if (overlays := rules.given(limits.overlays)) is not None:
         limits = replace(limits, overlays=overlays)
@@ -131,8 +124,9 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         usd, grams = formulas.divide(col.usd_per_hour, per_hour), col.grams / per_hour
         frame = frame.with_columns(usd_per_thousand_samples=usd, gco2e_per_thousand_samples=grams)
     elif not job.is_training:
-        wanted, share = job.requested_tokens_per_second, job.input_share
+        wanted = job.requested_tokens_per_second
         of_each = 1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens
+        share = 1.0 if job.model.embeds else 1 - 1 / of_each
         blended, blended_high = (  # tokens/s of input and output that costs are divided by
             (rate if wanted is None else pl.min_horizontal(rate, lit(wanted))) * of_each
             for rate in rates
