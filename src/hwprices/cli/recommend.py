@@ -204,35 +204,27 @@ def _beside(dataset: Dataset, question: Question) -> Beside | None:
     return Beside(alone, job)
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A column of ``recommend.recommend`` that is shown when any machine has it."""
+FIGURES = {
+    "usd_per_million_tokens": "$/1M\ntokens",
+    "tokens_per_second_low": "tok/s",
+    "usd_per_million_input_tokens": "input",
+    "usd_per_million_output_tokens": "output",
+    "usd_per_thousand_samples": "USD/1000",
+    "usd": "USD\nin total",
+    "hours": "hours",
+    "samples_per_second": "samples/s",
+    "concurrency": "users",
+    "tokens_per_second_per_user": "tok/s\nper user",
+    "seconds_to_first_token": "TTFT s",
+    "gco2e_per_million_tokens": "gCO2e/M",
+    "gco2e_per_thousand_samples": "gCO2e/1000",
+    "operational_gco2e": "gCO2e",
+    "spot_usd_per_hour": "spot/h",
+}
+"""Columns that are shown when any machine has them, and their headings, in this order."""
 
-    heading: str
-    column: str
-    formatted: Callable[[Any], str]
-
-
-FIGURES = [
-    Figure("$/1M\ntokens", "usd_per_million_tokens", money),
-    Figure("tok/s", "tokens_per_second_low", rounded),
-    Figure("input", "usd_per_million_input_tokens", rounded),
-    Figure("output", "usd_per_million_output_tokens", rounded),
-    Figure("USD/1000", "usd_per_thousand_samples", rounded),
-    Figure("USD\nin total", "usd", money),
-    Figure("hours", "hours", rounded),
-    Figure("samples/s", "samples_per_second", rounded),
-    Figure("users", "concurrency", number),
-    Figure("tok/s\nper user", "tokens_per_second_per_user", rounded),
-    Figure("TTFT s", "seconds_to_first_token", rounded),
-    Figure("gCO2e/M", "gco2e_per_million_tokens", rounded),
-    Figure("gCO2e/1000", "gco2e_per_thousand_samples", rounded),
-    Figure("gCO2e", "operational_gco2e", rounded),
-    Figure("spot/h", "spot_usd_per_hour", money),
-]
-"""Figures in the order in which they are shown."""
-
-GRAMS = [figure.column for figure in FIGURES if figure.heading.startswith("gCO2e")]
+AS_THEY_ARE = {"concurrency": number, "spot_usd_per_hour": money}
+"""Figures that are not rounded to three digits."""
 
 NOT_FOR_TRAINING = ("tokens_per_second_per_user",)
 
@@ -287,7 +279,7 @@ def render_recommendation(
             "$/1M tokens: input and output together, for the users shown; half of all measurements"
             " are within the range, whose upper end ranks; tok/s: its cautious end, output"
         )
-    if any(recommended[name].count() for name in GRAMS if name in recommended.columns):
+    if any(recommended[name].count() for name in FIGURES if "gco2e" in name):
         parts.append(OPERATIONAL)
     return Group(*parts, *notes)
 
@@ -396,11 +388,11 @@ def _machine(row: dict[str, Any]) -> str:
     return f"{machine} at {place(row, 'provider', 'region')}{bought}{unknown}"
 
 
-def _cell(figure: Figure, row: dict[str, Any]) -> str:
+def _cell(row: dict[str, Any], column: str) -> str:
     """Write a figure of a row."""
-    if figure.column in RANGES:
-        return ranged(row, figure.column)
-    return figure.formatted(row[figure.column])
+    if column in RANGES:
+        return ranged(row, column)
+    return AS_THEY_ARE.get(column, rounded)(row[column])
 
 
 def _count(machines: pl.DataFrame) -> str:
@@ -462,14 +454,8 @@ def _ranking(
     shown, to_buy = ranked.head(top), title == "To buy"
     omitted = {*(NOT_FOR_TRAINING if ranked["hours"].count() else NOT_FOR_SERVING)}
     omitted |= {*NOT_TO_BUY} if to_buy else set()
-    figures = [
-        figure
-        for figure in FIGURES
-        if figure.column in shown.columns
-        and shown[figure.column].count()
-        and figure.column not in omitted
-    ]
-    headings = [figure.heading for figure in figures]
+    figures = [name for name in FIGURES if name not in omitted and shown[name].count()]
+    headings = [FIGURES[name] for name in figures]
     has_rent = bool(ranked["rent_usd_per_hour"].count())
     marks = "; ?: the vendor does not say whether it is free"
     if to_buy:
@@ -485,7 +471,7 @@ def _ranking(
             [
                 *(str(row["rank"]), _machine(row), number(row["total_accelerators"])),
                 *(_own(row)[heading] for heading in own),
-                *(_cell(figure, row) for figure in figures),
+                *(_cell(row, name) for name in figures),
                 "measured, untuned" if row["basis"] == "reference" else row["basis"],
                 row["precision"] or "",
             ]
