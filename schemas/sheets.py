@@ -29,6 +29,9 @@ class LanguageModels(Table):
 
     model_id: pl.String = column("Stable id.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
     name: pl.String = column("Name of the model.")
+    kind: pl.String = column(
+        "What it makes of a text: text or embedding (one vector).", isin=["text", "embedding"]
+    )
     parameters_b: pl.Float64 = column("Parameters.", unit="10^9", gt=0)
     active_parameters_b: pl.Float64 = column(
         "Parameters that one token uses; fewer than all in a mixture of experts.",
@@ -74,6 +77,22 @@ class LanguageModels(Table):
     class Config:
         name = "models"
         metadata = {"key": ["model_id"]}
+
+
+class MediaModels(Table):
+    """Models of images, speech and video, which are answered as a benchmark measured them."""
+
+    benchmark: pl.String = column("benchmarks.model.", str_matches=r"^[a-z0-9.-]+$")
+    names: pl.String = column("Names that people write, the first one the usual; separated by ;.")
+    sample: pl.String = column("What one sample is.")
+    setting: pl.String = column("How it was measured.")
+    source_url: pl.String = columns.source_url()
+    as_of: pl.Date = columns.as_of()
+    notes: pl.String = columns.notes()
+
+    class Config:
+        name = "media_models"
+        metadata = {"key": ["benchmark"]}
 
 
 class BenchmarkWorkloads(Table):

@@ -35,6 +35,7 @@ from hwprices.schemas.sheets import (
     InterconnectLinks,
     LanguageModels,
     MeasuredSpeeds,
+    MediaModels,
     PowerCoefficients,
     RatioExceptions,
     RegionFootprint,
@@ -110,7 +111,7 @@ CHECK_SHEETS = _by_name(SecondSources, SparseFigures, RatioExceptions, Interconn
 
 RULE_SHEETS = {
     **_by_name(
-        *(LanguageModels, BenchmarkWorkloads, TrainingSpeeds, CpuSpeeds),
+        *(LanguageModels, MediaModels, BenchmarkWorkloads, TrainingSpeeds, CpuSpeeds),
         *(ServingSpeeds, SpareCoresSpeeds, SpeedModels, Utilisations),
         MeasuredSpeeds,
     ),

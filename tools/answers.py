@@ -31,7 +31,7 @@ NARROW = 80
 """Columns of the terminal in which all but those of WIDE are shown."""
 
 WIDE = {"device", "tco"}
-KEPT = {"recommend": 13, "device": 0, "tco": 5}
+KEPT = {"recommend": 14, "device": 0, "tco": 5}
 KEPT |= {"find": 6, "price": 12, "compare": 14, "history": 8, "diff": 6, "explain": 8}
 """Lines of an answer that are shown; of a device those that begin with the question's words."""
 
@@ -458,6 +458,11 @@ QUESTIONS = [
         "Three clouds' eight H100s side by side?",
         "compare p5.48xlarge a3-highgpu-8g Standard_ND96isr_H100_v5",
         "What does not fit goes on in a second block; ≠ marks what differs.",
+    ),
+    ask(
+        "H100 or MI300X for Llama 3.3 70B?",
+        "compare h100 mi300x --model llama-3.3-70b",
+        "Of each the machine with the lowest price for a token; the lines below name it.",
     ),
     ask(
         "What did P5 cost last year?",

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.recommend.machines import USABLE, USABLE_UNIFIED
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.speed import Host, Work, device
+from hwprices.read.recommend.speed import Work
 from hwprices.specs import sheets
 
 OLDEST_ROUND = 4000
@@ -111,16 +110,3 @@ def measurements(families: dict[str, str]) -> list[Measurement]:
         of = (row["accelerator_id"], count, row["model_id"])
         listed.append(Measurement(*of, work, speed_of_all, source, label))
     return listed
-
-
-def hosts(accelerators: pl.DataFrame) -> dict[str, Host]:
-    """Return one accelerator of each kind with a known memory and bandwidth, by id."""
-    share = {True: USABLE_UNIFIED, False: USABLE}
-    return {
-        row["accelerator_id"]: Host(
-            device(row), 1, row["memory_gb"] * 2**30 * share[row["kind"] == "soc"]
-        )
-        for row in accelerators.drop_nulls(["memory_gb", "memory_bandwidth_gbs"]).iter_rows(
-            named=True
-        )
-    }

@@ -205,6 +205,13 @@ def test_the_sample_does_not_replace_live_figures():
     assert gate.stopped(gate.judge(live, sample).results) == []
 
 
+def test_a_provider_without_prices_was_seen_at_no_time():
+    """It was seen now, so that the pages of yesterday were older than those of its last release."""
+    without = {name: frame for name, frame in OLD.items() if name != "prices"}
+    assert candidate(without).seen is None
+    assert "older" not in held_by(OLD, without)
+
+
 def test_older_pages_than_those_published_stop():
     earlier = OLD["prices"].with_columns(pl.col("observed_at") - timedelta(days=2))
     assert held_by(with_prices(earlier), OLD) == {"older": "stop"}

@@ -153,7 +153,7 @@ def on_a_screen(
     return b"".join(printed).decode().replace("\r\n", "\n")
 
 
-LONG = re.compile(r"explain |vllm serve |hwprices[ .]|releases/")
+LONG = re.compile(r"explain |vllm serve |sglang.launch_server |hwprices[ .]|releases/")
 """Lines that are longer than a screen on purpose: commands and addresses to copy."""
 
 

@@ -367,15 +367,6 @@ def test_recommend_ranks_machines(root: Path) -> None:
     assert {machine["where"] for machine in machines} == {"local"}
 
 
-def test_recommend_shows_excluded_machines_with_the_reason(root: Path) -> None:
-    arguments = ["recommend", "7B", "--where", "local"]
-    plain, with_excluded = (
-        run(*arguments, *more, root=root).stdout for more in ([], ["--excluded", "3"])
-    )
-    assert "machines fit" in plain
-    assert len(with_excluded.splitlines()) == len(plain.splitlines()) + 3
-
-
 def test_the_first_machines_are_as_many_to_rent_as_to_buy(market: Path) -> None:
     arguments = ["recommend", "7B", "--top", "2", "--root", str(market)]
     machines = json.loads(run(*arguments, "--json").stdout)

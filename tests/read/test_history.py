@@ -393,6 +393,20 @@ def drawn(rows, width=80):
     return screen.export_text()
 
 
+def test_diff_shows_as_many_digits_as_a_change_has(with_placeholders):
+    """98.321 to 98.324 USD was "98.32  98.32  +0.0 %"."""
+    rows = hwprices.open(with_placeholders).diff().filter(change="price_up").head(1)
+    amounts = {
+        "old_effective_hourly": Decimal("98.3210"),
+        "new_effective_hourly": Decimal("98.324"),
+    }
+    changed = rows.with_columns(
+        change_percent=pl.lit(0.003), **{k: pl.lit(v) for k, v in amounts.items()}
+    )
+    line = next(line.split() for line in drawn(changed).splitlines() if "%" in line)
+    assert line[-5:-1] == ["98.321", "98.324", "+<0.1", "%"], line
+
+
 def test_diff_says_which_amount_is_a_placeholder(with_placeholders):
     text = drawn(hwprices.open(with_placeholders).diff())
     assert "Prices: 1 more expensive, 1 new, 1 gone, 4 to or from a placeholder." in text

@@ -8,7 +8,6 @@ from hwprices.errors import HwpricesError
 from hwprices.read.recommend import media
 from hwprices.read.recommend.model_shape import (
     EMBEDDING,
-    MEDIA,
     model_shape,
     published_models,
 )
@@ -79,12 +78,14 @@ def test_an_unknown_name_gets_the_names_that_are_like_it(name: str, suggested: s
 
 
 def test_media_that_are_suggested_are_answered() -> None:
-    assert all(media.benchmark(Question(name)) for name in MEDIA)
+    names = ";".join(sheets.load("media_models")["names"]).split(";")
+    assert all(media.benchmark(Question(name)) for name in names)
+    assert set(sheets.load("media_models")["benchmark"]) <= set(sheets.load("benchmarks")["model"])
 
 
 def test_embeddings_are_known_and_no_sheet_has_their_speed() -> None:
     """Speeds are modeled, and a measured generation of Mistral 7B does not count for E5."""
-    known = [name for name in published_models()["model_id"] if re.search(EMBEDDING, name)]
+    known = published_models().filter(kind="embedding")["model_id"].to_list()
     assert len(known) == 5
     assert all(model_shape(name).embeds for name in known)
     assert not model_shape("mistral-7b").embeds

@@ -127,7 +127,7 @@ def test_a_list_of_machines_is_no_name_of_one(data: hwprices.Dataset) -> None:
 HINTS = {
     "find": ["cli/find.py", "read/find/*.py"],
     "price": ["cli/price.py", "read/find/*.py"],
-    "recommend": ["cli/recommend.py", "read/recommend/*.py"],
+    "recommend": ["cli/recommend.py", "read/recommend/*.py", "read/recommend/reasons.csv"],
     "compare": ["cli/compare.py", "read/find/compare.py"],
 }
 """Command: the modules that write its errors and hints."""
@@ -137,7 +137,10 @@ OTHERS = {"read/find/compare.py": "compare", "read/recommend/serve_command.py": 
 
 
 def _texts(module: Path) -> Iterator[str]:
-    """List the texts of a module besides docstrings; a value in an f-string is "{}"."""
+    """List the texts of a module besides docstrings, or of a table; "{}" is an f-string's value."""
+    if module.suffix == ".csv":
+        yield from module.read_text().splitlines()
+        return
     tree = ast.parse(module.read_text())
     nodes = list(ast.walk(tree))
     joined = [node for node in nodes if isinstance(node, ast.JoinedStr)]

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.helpers.small_release import Release, with_private_hosts
 
+from hwprices.cli.compare import with_model
 from hwprices.cli.recommend import Beside, render_recommendation
 from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
 from hwprices.read.recommend.question import Limits, Question, Serving, assumptions, make_job
-from hwprices.read.recommend.recommend import OUTPUT, SENTENCES, recommend, with_model
+from hwprices.read.recommend.recommend import OUTPUT, REASONS, recommend
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
 
@@ -545,7 +546,9 @@ def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> Non
         per_accelerator=pl.lit(1.46),
     )
     speech = Release({**release.tables, "benchmarks": pl.concat([tuned, untuned])})
-    assert media.benchmark(Question("FLUX.1-dev")) is media.FLUX
+    medium = media.benchmark(Question("FLUX.1-dev"))
+    assert medium is not None
+    assert medium["benchmark"] == "flux.1-dev"
     frame = recommend("whisper-large-v3", dataset=speech, limits=Limits())
     p5 = frame.filter(machine="p5.48xlarge").row(0, named=True)
     assert float(p5["usd_per_thousand_samples"]) == pytest.approx(55.04 / (348 * 3.6))
@@ -804,7 +807,7 @@ def test_excluded_machines_have_a_code_and_a_sentence(release: Release) -> None:
     assert reasons["inf2.48xlarge"] == "inference_only"
     assert reasons["rtx-4090-card"] == "needs_host"
     assert reasons["p5.48xlarge"] == "over_budget"
-    assert set(frame["excluded_reason"].drop_nulls()) <= set(SENTENCES)
+    assert set(frame["excluded_reason"].drop_nulls()) <= set(REASONS["excluded_reason"])
 
 
 def test_only_a_machine_over_the_budget_keeps_its_figures(release: Release) -> None:
@@ -817,7 +820,7 @@ def test_only_a_machine_over_the_budget_keeps_its_figures(release: Release) -> N
 def drawn(frame: pl.DataFrame) -> str:
     """What the command prints of an answer."""
     console = Console(file=io.StringIO(), width=200)
-    console.print(render_recommendation(frame, top=2, excluded=1))
+    console.print(render_recommendation(frame, top=2))
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 
@@ -894,27 +897,31 @@ def test_a_question_is_asked_whole(release: Release) -> None:
 @pytest.mark.parametrize(
     ("model", "precision", "machine", "command"),
     [
-        ("llama-3.3-70b", None, "p5.48xlarge", r"vllm serve meta-llama/Llama-3\.3-70B\S+ .*fp8"),
-        ("llama-3.3-70b", "bf16", "p5.48xlarge", r"vllm serve meta-llama/(?!.*--quantization)"),
-        # vLLM makes no INT8 of published weights: they must have been quantized before
-        ("llama-3.3-70b", "int8", "p5.48xlarge", r"vllm serve MODEL (?!.*--quantization)"),
-        ("gpt-oss-120b", None, "p5.48xlarge", r"vllm serve MODEL (?!.*--quantization)"),
+        ("llama-3.3-70b", None, "p5.48xlarge", r"meta-llama/Llama-3\.3-70B\S+ .*fp8"),
+        ("llama-3.3-70b", "bf16", "p5.48xlarge", r"meta-llama/(?!.*--quantization)"),
+        # neither makes INT8 of published weights: they must have been quantized before
+        ("llama-3.3-70b", "int8", "p5.48xlarge", r"MODEL (?!.*--quantization)"),
+        ("gpt-oss-120b", None, "p5.48xlarge", r"MODEL (?!.*--quantization)"),
         ("llama-3.1-8b", None, "ct6e-standard-4t", None),
     ],
 )
-def test_a_command_of_vllm_fits_the_machine(
+def test_commands_of_vllm_and_sglang_fit_the_machine(
     release: Release, model: str, precision: str | None, machine: str, command: str | None
 ) -> None:
     """All accelerators work, the lengths are the question's, and others than GPUs have none."""
     answer = recommend(model, precision=precision, dataset=release).filter(machine=machine)
-    written = answer["serve_command"][0]
+    both = answer.select("serve_command", "sglang_command").row(0)
     if command is None:
-        assert written is None
+        assert both == (None, None)
         return
-    assert re.match(command, written)
-    sizes = re.findall(r"--(?:tensor|data)-parallel-size (\d+)", written)
-    assert math.prod(map(int, sizes)) == 8
-    assert "--max-model-len 1280" in written
+    vllm, sglang = both
+    assert re.match(f"vllm serve {command}", vllm)
+    assert re.match(rf"python -m sglang\.launch_server --model-path {command}", sglang)
+    for written, sizes in ((vllm, "(?:tensor|data)-parallel-size"), (sglang, "(?:tp|dp)-size")):
+        assert math.prod(map(int, re.findall(rf"--{sizes} (\d+)", written))) == 8
+    assert "--max-model-len 1280" in vllm
+    assert "--context-length 1280" in sglang
+    assert vllm.rpartition(" ")[2] == sglang.rpartition(" ")[2], "users of a copy"
 
 
 def test_a_mixture_of_experts_is_described_by_its_two_sizes(release: Release) -> None:
@@ -954,6 +961,21 @@ def test_machines_are_compared_by_how_they_serve_a_model(release: Release) -> No
     assert g6["does_not_serve"].startswith("needs 66")
 
 
+def test_accelerators_are_compared_by_how_one_of_them_serves_a_model(release: Release) -> None:
+    """Of H100 the best machine to rent counts, of L4 none serves a model of 70 billion."""
+    ids = ["nvidia-h100-sxm5-80gb", "nvidia-l4", "nvidia-rtx-4090"]
+    named = pl.DataFrame({"device_id": ids, "name": ["H100", "L4", "RTX 4090"]})
+    h100, l4, none = with_model(release, named, "llama-3.3-70b").to_dicts()
+    ranked = recommend("llama-3.3-70b", dataset=release, where="cloud")
+    best = ranked.filter(accelerator_id=ids[0]).row(0, named=True)
+    assert h100["served_on"] == f"{best['machine']} at {best['provider']}"
+    for end, column in (("low", "tokens_per_second"), ("high", "tokens_per_second_high")):
+        assert h100[column] == best[f"tokens_per_second_{end}"] / best["total_accelerators"]
+    assert h100["usd_per_million_tokens_low"] < h100["usd_per_million_tokens"]
+    assert l4["does_not_serve"].startswith("needs 66")
+    assert (l4["tokens_per_second"], none["does_not_serve"]) == (None, None)
+
+
 def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
     """8 H100 at 55.04 USD/h read a text of 1,024 tokens with 2 × 6.98 × 10^9 operations each."""
     frame = recommend("intfloat/e5-mistral-7b-instruct", dataset=release)
@@ -967,6 +989,7 @@ def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
     assert p5["tokens_per_second_per_user"] is None
     assert (p5["basis"], p5["precision"]) == ("modeled", "bf16")
     assert "--runner pooling" in p5["serve_command"]
+    assert p5["sglang_command"] is None
     assert "never measured" in p5["assumed"]
     everywhere = recommend("bge-m3", dataset=release, machines="all").drop_nulls("rank")
     assert everywhere["cpu_id"].count() > 0  # of which other models were measured

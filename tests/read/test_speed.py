@@ -5,7 +5,6 @@ from itertools import pairwise
 import polars as pl
 import pytest
 from tests.helpers.small_release import Release
-from tools.measurements import hosts
 
 import hwprices
 from hwprices.read.recommend.estimates import usual_precision
@@ -19,6 +18,7 @@ from hwprices.read.recommend.speed import (
     divisions,
     estimate,
     fastest,
+    hosts,
     same_network,
     speed_model,
 )

@@ -15,7 +15,7 @@ from hwprices.cli.common import (
     open_dataset,
     print_frame,
 )
-from hwprices.cli.device import render_devices
+from hwprices.cli.device import SERVED, render_devices
 from hwprices.cli.tables import (
     PAYS_FROM,
     PAYS_FROM_CAPTION,
@@ -25,6 +25,7 @@ from hwprices.cli.tables import (
     money,
     number,
     pays_from,
+    ranged,
     table,
 )
 from hwprices.errors import HwpricesError
@@ -34,7 +35,9 @@ from hwprices.read.find import words
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.read.recommend.recommend import with_model
+from hwprices.read.recommend.question import Limits, Question
+from hwprices.read.recommend.recommend import recommend
+from hwprices.release.release import Tables
 from hwprices.release.wording import purchase
 
 SHARED = ("root", "version", "json", "csv")
@@ -78,7 +81,9 @@ def compare(
     Prints specification and cheapest prices, a figure a line; ≠ marks the lines in which they
     differ, and * a stale price. Prices are the cheapest of all regions, or of those that are named.
     "break-even" is the share of hours in use from which a commitment costs less than on demand.
-    Names of accelerators alone (h100 a100) are compared as devices, with what one costs.
+    Names of accelerators alone (h100 a100) are compared as devices, with what one costs. With
+    --model a figure is a range that has half of all measurements; of an accelerator it is that of
+    the machine with the lowest price for a token.
 
     Example:
 
@@ -87,19 +92,23 @@ def compare(
         hwprices compare g6.xlarge --equals
 
         hwprices compare p5.48xlarge a3-highgpu-8g --model llama-3.3-70b
+
+        hwprices compare h100 mi300x --model llama-3.3-70b
     """
     dataset = open_dataset()
     if devices := _accelerators(dataset, machine_types):
-        values = {"--equals": equals, "--model": model}
-        values |= {"--region": options["region"], "--os": options["os"]}
+        values = {"--equals": equals, "--region": options["region"], "--os": options["os"]}
         if ignored := [name for name, value in values.items() if value]:
             raise HwpricesError(
                 f"{', '.join(ignored)}: not for accelerators",
                 "Leave it out, or name machine types.",
             )
-        frames = (dataset.device(each, usd_per=options["usd_per"]) for each in devices)
+        described = pl.concat(dataset.device(each, usd_per=options["usd_per"]) for each in devices)
         notes = ["These are list prices: --overlays is for machine types."] if overlays else []
-        print_frame(pl.concat(frames), lambda rows: Group(render_devices(rows), *notes), notes)
+        if model:
+            described = with_model(dataset, described, model, options["usd_per"])
+            notes += map(_served_on, described.iter_rows(named=True))
+        print_frame(described, lambda rows: Group(render_devices(rows), *notes), notes)
         return
     comparison = comparing.compare(
         dataset,
@@ -109,10 +118,57 @@ def compare(
         **options,
     )
     print_frame(
-        with_model(dataset, comparison.rows, model) if model else comparison.rows,
+        with_model(dataset, comparison.rows, model, options["usd_per"])
+        if model
+        else comparison.rows,
         lambda rows: render_comparison(rows, comparison.notes, comparison.sheets),
         notes=comparison.notes,
     )
+
+
+def with_model(
+    dataset: Tables, named: pl.DataFrame, model: str, usd_per: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
+    """Add how machines or accelerators serve a model on demand, as ``recommend`` does.
+
+    ``named`` has provider and instance_type, or device_id; of an accelerator its best machine
+    counts, and tokens_per_second is of one accelerator.
+    Adds tokens_per_second (of all users, cautious) and tokens_per_second_high,
+    usd_per_million_tokens (of input and output together, at the former speed) and _low (at the
+    latter), tokens_from (measured or modeled), served_on (the machine) and does_not_serve, the
+    reason where it does not.
+
+    Raises:
+        HwpricesError: the model is not known.
+    """
+    col, of_devices = pl.col, "device_id" in named.columns
+    key = ["device_id"] if of_devices else ["provider", "instance_type"]
+    limits = Limits(
+        where="cloud", machines="accelerators" if of_devices else "all", usd_per=usd_per or {}
+    )
+    share = col.total_accelerators if of_devices else pl.lit(1.0)
+    figures = recommend(Question(model, limits=limits), dataset=dataset).select(
+        *("provider", "usd_per_million_tokens", "usd_per_million_tokens_low"),
+        device_id="accelerator_id",
+        instance_type="machine",
+        tokens_per_second=col.tokens_per_second_low / share,
+        tokens_per_second_high=col.tokens_per_second_high / share,
+        tokens_from="basis",
+        served_on=pl.format("{} at {}", "machine", "provider"),
+        does_not_serve=pl.when(col.tokens_per_second_low.is_null()).then("excluded"),
+    )
+    # of a community host and a data center's machine with one name, the ranked one comes first
+    first = figures.unique(key, keep="first", maintain_order=True)
+    added = first.drop({"device_id", "provider", "instance_type"} - {*key})
+    others = named.drop({*added.columns} - {*key}, strict=False)  # a device has some of any model
+    return others.join(added, key, "left", maintain_order="left")
+
+
+def _served_on(row: dict[str, Any]) -> str:
+    """Describe the machine that the figures of an accelerator are of, or why it has none."""
+    why = row["does_not_serve"] or "no machine with it is for rent"
+    served = f"{row['served_on']}, {row['tokens_from']}"
+    return f"{row['name']}: {why if row['tokens_per_second'] is None else served}"
 
 
 def _accelerators(dataset: Dataset, texts: list[str]) -> list[str]:
@@ -239,6 +295,7 @@ def _with_words(column: dict[str, Any]) -> dict[str, Any]:
         if terms["purchase_option"] is not None:
             words[f"{name}_how"] = purchase({**terms, "term_months": 0})
         words[f"{name}_{BREAK_EVEN}"] = pays_from(terms[BREAK_EVEN]) or None
+    words |= {name: ranged(column, name) or None for name in SERVED}
     return {**column, **words}
 
 

@@ -15,7 +15,16 @@ from hwprices.cli.common import (
     open_dataset,
     print_frame,
 )
-from hwprices.cli.tables import MAX_LISTED, PRIVATE, listing, money, number, table, with_remark
+from hwprices.cli.tables import (
+    MAX_LISTED,
+    PRIVATE,
+    listing,
+    money,
+    number,
+    ranged,
+    table,
+    with_remark,
+)
 from hwprices.read.currency import parse_rates
 from hwprices.read.device.figures import CPU_RUN
 from hwprices.read.device.lookup import SeveralDevicesError
@@ -57,6 +66,8 @@ def device(
     print_frame(answer, draw)
 
 
+Row = dict[str, Any]
+
 SIDE_BY_SIDE = {
     "name": "device",
     "device_id": "id",
@@ -69,30 +80,32 @@ SIDE_BY_SIDE = {
 }
 """Columns of several devices, and their headings."""
 
+SERVED = {"usd_per_million_tokens": "$/1M\ntokens", "tokens_per_second": "tok/s"}
+"""Columns of devices that are compared by how they serve a model, of one each."""
+
 
 def render_devices(frame: pl.DataFrame) -> Table:
-    """Draw the devices that a name may mean, one a line."""
-    prices = {name for name in SIDE_BY_SIDE if "usd" in name}
-    rows = [
-        [money(row[name]) if name in prices else _plain(row[name]) for name in SIDE_BY_SIDE]
-        for row in frame.iter_rows(named=True)
-    ]
-    headings = list(SIDE_BY_SIDE.values())
+    """Draw devices, one a line: those that a name may mean, or that are compared."""
+    shown = SIDE_BY_SIDE | (SERVED if "tokens_per_second" in frame.columns else {})
+    headings = list(shown.values())
+    rows = [[_cell(row, name) for name in shown] for row in frame.iter_rows(named=True)]
     return table(
         headings,
         rows,
         title=f"{frame.height} devices",
         right=headings[2:],
-        least=["at launch", "released", "GB/s", "device"],
+        least=["at launch", "released", "GB/s", "device", "spot", "GB"],
         caption="hwprices device ID shows one of them",
     )
 
 
-def _plain(value: Any) -> str:
+def _cell(row: Row, name: str) -> str:
+    if name in SERVED:
+        return ranged(row, name)
+    value = row[name]
+    if "usd" in name:
+        return money(value)
     return f"{value:g}" if isinstance(value, float) else str("" if value is None else value)
-
-
-Row = dict[str, Any]
 
 
 def render_device(frame: pl.DataFrame) -> Table:

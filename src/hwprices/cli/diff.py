@@ -118,7 +118,9 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Renderabl
 def _cells(row: Mapping[str, Any]) -> list[str]:
     """Write machine, place, purchase option, old and new amount, per cent, and what else to say."""
     old, new = (_amount(row, when) for when in ("old", "new"))
-    percent = f"{row['change_percent']:+.1f} %" if row["change_percent"] is not None else ""
+    amounts = [row[f"{when}_effective_hourly"] for when in ("old", "new")]
+    if old == new and None not in amounts and amounts[0] != amounts[1]:
+        old, new = (f"{amount.normalize():,f}" for amount in amounts)
     how = purchase(row) if system(row) == "linux" else f"{purchase(row)}, {system(row)}"
     return [
         row["instance_type"],
@@ -126,10 +128,22 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
         how,
         old,
         f"{new} {row['currency']}" if row["currency"] != "USD" else new,
-        percent,
+        _percent(row["change_percent"]),
         _note(row),
         row["provider"],
     ]
+
+
+def _percent(change: float | None) -> str:
+    """Write a change in per cent; empty for None.
+
+    >>> _percent(-44.02), _percent(0.02), _percent(0)
+    ('-44.0 %', '+<0.1 %', '+0.0 %')
+    """
+    if change is None:
+        return ""
+    rounds_to_zero = 0 < abs(change) < 0.05
+    return f"{change:+.0f}"[0] + "<0.1 %" if rounds_to_zero else f"{change:+.1f} %"
 
 
 def _unknown_placeholders(rows: pl.DataFrame) -> Iterator[str]:

@@ -16,16 +16,17 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
-from hwprices.cli.tables import money, number, place, rounded, table
+from hwprices.cli.tables import RANGES, money, number, place, ranged, rounded, table
 from hwprices.cli.tco import NEVER, in_its_life, year
 from hwprices.errors import HwpricesError, install_command
+from hwprices.read import token_prices as tokens
 from hwprices.read.currency import ECB_RATES, parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find.offers import sheet_notes
 from hwprices.read.ownership import DEFAULTS, Ownership
-from hwprices.read.recommend import machines, media, tokens
+from hwprices.read.recommend import machines, media
 from hwprices.read.recommend.question import Job, Limits, Question, Serving, make_job
-from hwprices.read.recommend.recommend import PRIVATE_HOST, other_currencies
+from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
 
 SHARED = ("root", "version", "json", "csv")
@@ -93,9 +94,6 @@ Top = Annotated[
         " --csv, --json.",
     ),
 ]
-Excluded = Annotated[
-    int, typer.Option(min=0, help="How many of the machines left out to show, with the reason.")
-]
 
 
 @_with_question
@@ -107,7 +105,6 @@ def recommend(
     usd_per: UsdPer = None,
     overlays: filters.OverlayFile = None,
     top: Top = None,
-    excluded: Excluded = 0,
 ) -> None:
     """Rank machines for a model, to rent and to buy.
 
@@ -120,8 +117,8 @@ def recommend(
 
     "pays after" counts the hours of this work after which a machine has cost as much as the
     cheapest rent for it: "not within 5 years" where it is not used that long, "never" where its
-    electricity alone costs more. --json and --csv have the hours of the former all the same, and
-    with --top as many machines to rent as to buy.
+    electricity alone costs more. --json and --csv have the hours of the former all the same and,
+    without --top, also the machines left out, with the reason (excluded).
 
     Examples:
 
@@ -157,9 +154,7 @@ def recommend(
     by_place = pl.int_range(pl.len()).over("where")
     print_frame(
         frame.filter(by_place < top) if top and call().for_programs else frame,
-        lambda ranked: render_recommendation(
-            ranked, shown, excluded, notes, top, _beside(dataset, question)
-        ),
+        lambda ranked: render_recommendation(ranked, shown, notes, top, _beside(dataset, question)),
         notes=notes,
     )
 
@@ -209,35 +204,27 @@ def _beside(dataset: Dataset, question: Question) -> Beside | None:
     return Beside(alone, job)
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A column of ``recommend.recommend`` that is shown when any machine has it."""
+FIGURES = {
+    "usd_per_million_tokens": "$/1M\ntokens",
+    "tokens_per_second_low": "tok/s",
+    "usd_per_million_input_tokens": "input",
+    "usd_per_million_output_tokens": "output",
+    "usd_per_thousand_samples": "USD/1000",
+    "usd": "USD\nin total",
+    "hours": "hours",
+    "samples_per_second": "samples/s",
+    "concurrency": "users",
+    "tokens_per_second_per_user": "tok/s\nper user",
+    "seconds_to_first_token": "TTFT s",
+    "gco2e_per_million_tokens": "gCO2e/M",
+    "gco2e_per_thousand_samples": "gCO2e/1000",
+    "operational_gco2e": "gCO2e",
+    "spot_usd_per_hour": "spot/h",
+}
+"""Columns that are shown when any machine has them, and their headings, in this order."""
 
-    heading: str
-    column: str
-    formatted: Callable[[Any], str]
-
-
-FIGURES = [
-    Figure("$/1M\ntokens", "usd_per_million_tokens", money),
-    Figure("tok/s", "tokens_per_second_low", rounded),
-    Figure("input", "usd_per_million_input_tokens", rounded),
-    Figure("output", "usd_per_million_output_tokens", rounded),
-    Figure("USD/1000", "usd_per_thousand_samples", rounded),
-    Figure("USD\nin total", "usd", money),
-    Figure("hours", "hours", rounded),
-    Figure("samples/s", "samples_per_second", rounded),
-    Figure("users", "concurrency", rounded),
-    Figure("tok/s\nper user", "tokens_per_second_per_user", rounded),
-    Figure("TTFT s", "seconds_to_first_token", rounded),
-    Figure("gCO2e/M", "gco2e_per_million_tokens", rounded),
-    Figure("gCO2e/1000", "gco2e_per_thousand_samples", rounded),
-    Figure("gCO2e", "operational_gco2e", rounded),
-    Figure("spot/h", "spot_usd_per_hour", money),
-]
-"""Figures in the order in which they are shown."""
-
-GRAMS = [figure.column for figure in FIGURES if figure.heading.startswith("gCO2e")]
+AS_THEY_ARE = {"concurrency": number, "spot_usd_per_hour": money}
+"""Figures that are not rounded to three digits."""
 
 NOT_FOR_TRAINING = ("tokens_per_second_per_user",)
 
@@ -245,9 +232,6 @@ NOT_FOR_SERVING = ("usd", "operational_gco2e", "spot_usd_per_hour")
 
 NOT_TO_BUY = ("usd_per_million_input_tokens", "usd_per_million_output_tokens")
 """Figures left out so that a row fits a line."""
-
-RANGES = {"usd_per_million_tokens": "usd_per_million_tokens_low", "usd": "usd_low"}
-"""Figures at the cautious end of a range: the column of the other end."""
 
 OPERATIONAL = (
     "gCO2e: of the electricity, by the yearly average of the place's grid; making the hardware is"
@@ -259,7 +243,6 @@ OPERATIONAL = (
 def render_recommendation(
     frame: pl.DataFrame,
     top: int = 10,
-    excluded: int = 0,
     notes: Sequence[str] = (),
     top_to_buy: int | None = None,
     beside: Beside | None = None,
@@ -267,8 +250,8 @@ def render_recommendation(
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
     Without ``top_to_buy`` at most five of the latter are beside those to rent.
-    Above them is what the answer assumes; below them ``notes``, and ``excluded`` of those left
-    out, with the reason. A figure that no machine has (hours, for inference) gets no column.
+    Above them is what the answer assumes; below them ``notes``. A figure that no machine has
+    (hours, for inference) gets no column.
     ``beside``: what is shown beside the ranking.
     """
     left_out = frame.drop_nulls("excluded")
@@ -296,10 +279,9 @@ def render_recommendation(
             "$/1M tokens: input and output together, for the users shown; half of all measurements"
             " are within the range, whose upper end ranks; tok/s: its cautious end, output"
         )
-    if any(recommended[name].count() for name in GRAMS if name in recommended.columns):
+    if any(recommended[name].count() for name in FIGURES if "gco2e" in name):
         parts.append(OPERATIONAL)
-    reasons = left_out.head(excluded).select("machine", "excluded").iter_rows()
-    return Group(*parts, *notes, *(f"{machine}: {reason}" for machine, reason in reasons))
+    return Group(*parts, *notes)
 
 
 def _headline(rented: pl.DataFrame, bought: pl.DataFrame) -> str:
@@ -310,10 +292,10 @@ def _headline(rented: pl.DataFrame, bought: pl.DataFrame) -> str:
     for row in (rented if rented.height else bought).head(1).iter_rows(named=True):
         verb, per_user = "Run", row["tokens_per_second_per_user"]
         if row["hours"] is not None:
-            figure = f"${_range(row, 'usd')}, up to {rounded(row['hours'])} h"
+            figure = f"${ranged(row, 'usd')}, up to {rounded(row['hours'])} h"
         elif row["usd_per_million_tokens"] is not None:
             at = f" at {rounded(per_user, 2)} tok/s per user" if per_user else ""
-            verb, figure = "Serve", f"${_range(row, 'usd_per_million_tokens')} per 1M tokens{at}"
+            verb, figure = "Serve", f"${ranged(row, 'usd_per_million_tokens')} per 1M tokens{at}"
         else:
             figure = f"${rounded(row['usd_per_thousand_samples'])} for 1,000 samples"
         if row["where"] == "local":
@@ -341,7 +323,7 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
             name,
             _machine(row),
             money(row["usd_per_hour"]),
-            _range(row, "usd_per_million_tokens"),
+            ranged(row, "usd_per_million_tokens"),
             rounded(row["tokens_per_second_per_user"], 2),
             row["basis"],
         ]
@@ -351,7 +333,9 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
     headings = ["", "machine", "USD/h", "$/1M\ntokens", "tok/s\nper user", "basis"]
     yield table(headings, rows, right=headings[2:5], wrap=["machine"], breaks_first=True)
     if command := serving["serve_command"][0]:
-        yield Text(f"Start it: {command}\n", no_wrap=True, overflow="ignore")
+        both = filter(None, (command, serving["sglang_command"][0]))
+        commands = "\n      or: ".join(both)
+        yield Text(f"Start it: {commands}\n", no_wrap=True, overflow="ignore")
         if f" {PLACEHOLDER} " in command:
             stored = serving["precision"][0]
             yield f"{PLACEHOLDER}: the repository or folder of the weights, in {stored}."
@@ -404,44 +388,17 @@ def _machine(row: dict[str, Any]) -> str:
     return f"{machine} at {place(row, 'provider', 'region')}{bought}{unknown}"
 
 
-def _range(row: dict[str, Any], column: str) -> str:
-    """Write a figure, from the other end of its range where it has one: with two digits then."""
-    low, high = (_two_digits(row.get(name)) for name in (RANGES[column], column))
-    return f"{low}–{high}" if low and low != high else rounded(row[column])
-
-
-def _two_digits(value: Decimal | float | None) -> str:
-    """Format with two significant digits, of which the last may be 0.
-
-    >>> [_two_digits(value) for value in (0.996, 9.94, 9.96, 1234, None)]
-    ['1.0', '9.9', '10', '1,200', '']
-    """
-    return f"{float(value):#.2g}" if value is not None and value < 9.95 else rounded(value, 2)
-
-
-def _cell(figure: Figure, row: dict[str, Any]) -> str:
+def _cell(row: dict[str, Any], column: str) -> str:
     """Write a figure of a row."""
-    if figure.column in RANGES:
-        return _range(row, figure.column)
-    return figure.formatted(row[figure.column])
+    if column in RANGES:
+        return ranged(row, column)
+    return AS_THEY_ARE.get(column, rounded)(row[column])
 
 
 def _count(machines: pl.DataFrame) -> str:
     """Count the machines that the job fits on, and the others."""
     left_out = machines["excluded"].count()
     return f"{machines.height - left_out:,} machines fit, {left_out:,} do not"
-
-
-HINTS = {
-    "too_small": "--max-nodes joins several machines; --precision and --context need less",
-    "too_many_machines": "--max-nodes joins more of them; --days gives a training more time",
-    "too_many_copies": "fewer --users or --requests-per-second",
-    "too_slow": "a lower --min-tokens-per-second or a higher --max-seconds-to-first-token",
-    "too_late": "--days gives it more time",
-    "too_large_for_cpus": "--machines accelerators runs larger models",
-    "no_training_on_cpus": "--machines accelerators trains",
-}
-"""What to ask for instead, by the reason that leaves out the most machines."""
 
 
 def _why_none_fits(heading: str, left_out: pl.DataFrame) -> Iterator[str]:
@@ -458,9 +415,8 @@ def _why_none_fits(heading: str, left_out: pl.DataFrame) -> Iterator[str]:
     yield f"{heading}: {_count(left_out)}:"
     for row in reasons.iter_rows(named=True):
         yield f"  {row['len']:,} such as {row['machine']}: {row['excluded']}"
-    hint = next((HINTS[code] for code in reasons["excluded_reason"] if code in HINTS), None)
-    if hint:
-        yield f"  Try: {hint}."
+    hints = reasons.join(REASONS, "excluded_reason", maintain_order="left")["hint"].drop_nulls()
+    yield from (f"  Try: {hint}." for hint in hints.head(1))
 
 
 WORK_PRICES = [
@@ -498,14 +454,8 @@ def _ranking(
     shown, to_buy = ranked.head(top), title == "To buy"
     omitted = {*(NOT_FOR_TRAINING if ranked["hours"].count() else NOT_FOR_SERVING)}
     omitted |= {*NOT_TO_BUY} if to_buy else set()
-    figures = [
-        figure
-        for figure in FIGURES
-        if figure.column in shown.columns
-        and shown[figure.column].count()
-        and figure.column not in omitted
-    ]
-    headings = [figure.heading for figure in figures]
+    figures = [name for name in FIGURES if name not in omitted and shown[name].count()]
+    headings = [FIGURES[name] for name in figures]
     has_rent = bool(ranked["rent_usd_per_hour"].count())
     marks = "; ?: the vendor does not say whether it is free"
     if to_buy:
@@ -521,7 +471,7 @@ def _ranking(
             [
                 *(str(row["rank"]), _machine(row), number(row["total_accelerators"])),
                 *(_own(row)[heading] for heading in own),
-                *(_cell(figure, row) for figure in figures),
+                *(_cell(row, name) for name in figures),
                 "measured, untuned" if row["basis"] == "reference" else row["basis"],
                 row["precision"] or "",
             ]

@@ -203,6 +203,28 @@ def rounded(value: float | Decimal | None, digits: int = 3) -> str:
     return "" if value is None else number(float(f"{value:.{digits}g}"))
 
 
+RANGES = {
+    "usd_per_million_tokens": ("usd_per_million_tokens_low", "usd_per_million_tokens"),
+    "usd": ("usd_low", "usd"),
+    "tokens_per_second": ("tokens_per_second", "tokens_per_second_high"),
+}
+"""Figures that half of all measurements are around: the columns of both ends of the range."""
+
+
+def ranged(row: Mapping[str, Any], column: str) -> str:
+    """Write a range of RANGES with two digits, of which the last may be 0; one end alone as it is.
+
+    >>> [ranged({"usd_low": low, "usd": 9.96}, "usd") for low in (0.996, 9.94, None)]
+    ['1.0–10', '9.9–10', '9.96']
+    """
+    low, high = (row.get(name) for name in RANGES[column])
+    ends = [
+        f"{float(value):#.2g}" if value is not None and value < 9.95 else rounded(value, 2)
+        for value in (low, high)
+    ]
+    return "–".join(ends) if ends[0] and ends[0] != ends[1] else rounded(high)
+
+
 def listing(values: Sequence[str] | None) -> str:
     """Join the first MAX_LISTED values, and say how many more there are."""
     shown = [value or "(none)" for value in values or []]

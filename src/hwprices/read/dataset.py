@@ -411,7 +411,7 @@ class Dataset(Release):
         """Rank machines for a model, to rent and to buy: one row a machine, the best first.
 
         Those that are left out come last, with the reason in ``excluded``; ``assumed`` says what
-        the answer assumes beyond the question. Columns: ``read.recommend.recommend.OUTPUT``.
+        the answer assumes beyond the question. Columns: ``read.recommend.recommend.COLUMNS``.
 
         >>> import hwprices
         >>> machines = open("sample").recommend(

@@ -9,7 +9,7 @@ docs/gates.md lists references, limits and reasons.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 
 import polars as pl
@@ -85,14 +85,15 @@ def judge(
         let_through = {"sample_over_live", held.ALL} & set(names)
         return stop("sample_over_live", text, "accepted" if let_through else "stop")
     # after a clock was set back, the pages of today are older than those published
-    times = [time for time in (now, None if is_first else base.seen) if time]
-    is_older = not is_first and new.seen < min(times) - limits.CLOCK
-    is_ahead = now is not None and new.seen > max(times) + limits.CLOCK
+    seen, before = new.seen, base.seen
+    times = [time for time in (now, before) if time]
+    is_older = seen and before and seen < min(times) - limits.CLOCK
+    is_ahead = seen and now and seen > max(times) + limits.CLOCK
     if (is_ahead or is_older) and not {"older", held.ALL} & set(names):
-        before = (new if is_first else base).seen
-        text = f"the pages are of {new.seen:%Y-%m-%d}, those published of {before:%Y-%m-%d}"
+        text = f"the pages are of {seen:%Y-%m-%d}, those published of {before or seen:%Y-%m-%d}"
         return stop("older", text)
-    releases = Releases(new, base, now or new.seen, past, is_first, held_before, peers)
+    judged_at = now or seen or datetime.now(UTC)
+    releases = Releases(new, base, judged_at, past, is_first, held_before, peers)
     found = _found(releases)
     rows = held.with_past(found, provider, held_before)
     is_accepted, is_released = held.is_accepted(names), held.is_released()
@@ -147,7 +148,7 @@ def _found(releases: Releases) -> pl.DataFrame:
         found.append(cells.join(families, on="instance_type", how="left"))
     found.append(held.price_rows(refused, rows))
     return pl.concat(found, how="diagonal_relaxed").with_columns(
-        pl.col("family").fill_null(""), pl.col("seen").fill_null(releases.new.seen)
+        pl.col("family").fill_null(""), pl.col("seen").fill_null(releases.new.seen or releases.now)
     )
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 
 import polars as pl
@@ -64,12 +64,12 @@ class Candidate:
     observed_at: datetime | None = None
 
     @cached_property
-    def seen(self) -> datetime:
-        """When its last page was fetched."""
+    def seen(self) -> datetime | None:
+        """When its last page was fetched; None without prices."""
         if self.observed_at is not None:
             return self.observed_at
         times = self.table(PRICES).select(pl.col("observed_at").max()).collect(engine="streaming")
-        return times.item() or datetime.now(UTC)
+        return times.item()  # type: ignore[no-any-return]
 
     def table(self, name: str) -> pl.LazyFrame:
         """Return a table's rows; empty where the provider has none."""

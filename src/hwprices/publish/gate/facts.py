@@ -247,7 +247,8 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     if name in IDENTITY.get(table, ()) or (many and name in COMMON.get(table, ())):
         reason = pl.when(~is_filled | many).then(pl.lit("facts"))
     elif is_date:
-        reason = pl.when(pl.col(now) < releases.new.seen.date() - limits.PAST).then(pl.lit("facts"))
+        seen = releases.new.seen or releases.now
+        reason = pl.when(pl.col(now) < seen.date() - limits.PAST).then(pl.lit("facts"))
     elif name in SINGLE.get(table, ()):
         ratio = pl.col(now).cast(pl.Float64) / pl.col(name).cast(pl.Float64)
         wrong = compare.is_factor(ratio, limits.FIGURE_FACTORS) & (

@@ -108,12 +108,12 @@ def cpu_host(
         listed = [row for row in rows if (row.kind, row.precision) == (kind, "q4_k_m")]
         if not listed:
             return None
-        chosen = [row for row in listed if rank(row) == min(map(rank, listed))]
-        sizes = {
-            row.vcpus: [other.rate for other in chosen if other.vcpus == row.vcpus]
-            for row in chosen
+        best = min(map(rank, listed))
+        chosen = [row for row in listed if rank(row) == best]
+        middle = {
+            size: statistics.median_low(row.rate for row in chosen if row.vcpus == size)
+            for size in {row.vcpus for row in chosen}
         }
-        middle = {size: statistics.median_low(values) for size, values in sizes.items()}
         rates.append(at_size(middle, vcpus))
         labels.append(min(chosen, key=lambda row: (abs(row.vcpus - vcpus), row.instance_type)))
     label = labels[0]

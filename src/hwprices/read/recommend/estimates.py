@@ -7,6 +7,7 @@ much memory. Each kind is estimated once.
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -20,7 +21,7 @@ from hwprices.read.recommend.cpu_speeds import (
     cpu_host,
     cpu_speeds,
 )
-from hwprices.read.recommend.machines import SHEET_COLUMNS, TPU_SLICE
+from hwprices.read.recommend.machines import SHEET_COLUMNS
 from hwprices.read.recommend.question import STORAGE_FORMATS, Job
 from hwprices.read.recommend.speed import (
     COMPUTE_FORMATS,
@@ -49,9 +50,18 @@ CPU_KIND = ["provider", "machine", "cpu_id", "vcpus", "usable_bytes", "clusters"
 SMALL_FAMILIES = ("apple", "arm", "jetson", "rdna", "other", "neuron", "gaudi", "pascal")
 """Families for which hardly any training was published."""
 
+TPU_SLICE = {
+    "google-tpu-v4": 4096,
+    "google-tpu-v5e": 256,
+    "google-tpu-v5p": 8960,
+    "google-tpu-v6e": 256,
+    "google-tpu-v7x": 9216,
+}
+"""Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
+
 MOST_COPIES = 100_000  # machines side by side; no service rents more
 
-RATES = ("p05", "low", "high", "p95")
+RATES = [f"tokens_per_second_{end}" for end in ("p05", "low", "high", "p95")]
 """Ends of the range of tokens_per_second, in the order of speed.Range."""
 
 SCHEMA = pl.Schema(
@@ -61,13 +71,12 @@ SCHEMA = pl.Schema(
         **dict.fromkeys(("nodes", "nodes_needed", "accelerators_per_copy"), pl.Int64),
         **dict.fromkeys(("memory_needed_gib", "memory_usable_gib", "concurrency"), pl.Float64),
         **dict.fromkeys(("prompt_share", "seconds_to_first_token"), pl.Float64),
-        **dict.fromkeys(("tokens_per_second", "tokens_per_second_per_user"), pl.Float64),
-        **dict.fromkeys((f"tokens_per_second_{end}" for end in RATES), pl.Float64),
+        **dict.fromkeys(("tokens_per_second", "tokens_per_second_per_user", *RATES), pl.Float64),
     }
 )
 """Columns that ``with_estimates`` adds; null where the job does not run.
 
-reason: code of why the machine is left out, a key of recommend.SENTENCES.
+reason: code of why the machine is left out, of reasons.csv.
 """
 
 Row = dict[str, Any]
@@ -81,9 +90,8 @@ def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
     frames = []
     for chosen, columns, estimated in both:
         listed = machines.filter(chosen)
-        kinds = listed.filter(pl.col("obstacle").is_null()).select(columns).unique(
-            maintain_order=True
-        )  # fmt: skip
+        runs = listed.filter(pl.col("obstacle").is_null())
+        kinds = runs.select(columns).unique(maintain_order=True)
         rows = [estimated(row, job) for row in kinds.iter_rows(named=True)]
         known = pl.concat([kinds, pl.DataFrame(rows, schema=SCHEMA)], how="horizontal")
         frames.append(listed.join(known, columns, "left", nulls_equal=True, maintain_order="left"))
@@ -112,7 +120,8 @@ def _serve(row: Row, job: Job) -> Row:
         return _not_computed(precision, "unknown" in states)
     share = min(1.0, row["accelerator_count"])
     host = Host(accelerator, int(row["devices"]), row["usable_bytes"], share)
-    return {"compute_format": computed, **_serve_on(host, row, job, precision, estimate)}
+    estimated = partial(estimate, model=job.speed_model)
+    return {"compute_format": computed, **_serve_on(host, row, job, precision, estimated)}
 
 
 def _not_computed(precision: str, is_unknown: bool) -> Row:
@@ -191,7 +200,7 @@ def _serve_on(
 
 def _rates(rate: float, basis: str, known: Range) -> Row:
     """Return the tokens/s of all machines, and their range."""
-    ends = {f"tokens_per_second_{end}": rate * x for end, x in zip(RATES, known, strict=True)}
+    ends = {name: rate * end for name, end in zip(RATES, known, strict=True)}
     return {"tokens_per_second": rate, "basis": basis, **ends}
 
 
@@ -234,13 +243,10 @@ def _train(row: Row, job: Job) -> Row:
     if "reason" in result or rate is None:
         return {"reason": "rate_unknown", **result}
     narrow = computed == "fp8"
-    sheet = packaged_sheet("utilisations").filter(
-        accelerator_id=row["accelerator_id"], precision="fp8" if narrow else "bf16"
-    )
-    measured = sheet["mfu"][0] if sheet.height else None
+    of = {"accelerator_id": row["accelerator_id"], "precision": "fp8" if narrow else "bf16"}
+    measured = next(iter(packaged_sheet("utilisations").filter(**of)["mfu"]), None)
     basis = "measured" if measured else "modeled"
-    known = speed_model().ranges[f"training {basis}"]
-    network = row["network_gbps"]
+    known, network = speed_model().ranges[f"training {basis}"], row["network_gbps"]
     one = Cluster(
         nodes=1,
         devices_per_node=row["devices"] * min(1.0, row["accelerator_count"]),
@@ -250,20 +256,18 @@ def _train(row: Row, job: Job) -> Row:
         is_tpu=row["kind"] == "tpu",
         is_small=accelerator.family in SMALL_FAMILIES,
     )
-    experts = model.active_expert_share < 1
     mfu = training.utilisation(
-        one, narrow=narrow, unpacked=unpacked, has_experts=experts, measured=measured
+        one,
+        narrow=narrow,
+        unpacked=unpacked,
+        has_experts=model.active_expert_share < 1,
+        measured=measured,
     )
+    tokens = job.tokens or 0.0
 
     def hours(nodes: int) -> float:
-        return training.job_hours(
-            model,
-            name,  # type: ignore[arg-type]
-            replace(one, nodes=nodes),
-            tokens=job.tokens or 0.0,
-            context=job.context,
-            mfu=mfu,
-        )
+        cluster, context = replace(one, nodes=nodes), job.context
+        return training.job_hours(model, name, cluster, tokens=tokens, context=context, mfu=mfu)  # type: ignore[arg-type]
 
     limit = (job.days or math.inf) * 24 * known.p25
     nodes = result["nodes_needed"]
@@ -278,5 +282,4 @@ def _train(row: Row, job: Job) -> Row:
     }
     if reason := next((code for code, holds in reasons.items() if holds), None):
         return result | {"reason": reason}
-    speed = (job.tokens or 0.0) / (hours(nodes) * 3600)
-    return result | {"nodes": nodes, **_rates(speed, basis, known)}
+    return result | {"nodes": nodes, **_rates(tokens / (hours(nodes) * 3600), basis, known)}

@@ -12,19 +12,11 @@ from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
 from hwprices.read.recommend.question import OPTIONS, Limits
+from hwprices.read.recommend.speed import USABLE, USABLE_UNIFIED
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Release, Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS
-
-USABLE = 0.9
-"""Share of a device's memory that a job may fill; the driver and fragmentation take the rest. It is
-vLLM's default gpu_memory_utilization: https://docs.vllm.ai/en/latest/configuration/engine_args/"""
-
-USABLE_UNIFIED = 0.75
-"""Share of a memory that the CPU and its system use too. Metal's recommended working set is about
-three quarters of the memory of large Macs:
-https://developer.apple.com/documentation/metal/mtldevice/recommendedmaxworkingsetsize"""
 
 FORMATS = ("fp32", "fp16", "bf16", "fp8", "fp4", "int8")
 """Number formats in which a language model computes."""
@@ -55,14 +47,7 @@ COLUMNS = [
 - obstacle: code of what rules the machine out for every job; no_price: of why it has no price.
 """
 
-TPU_SLICE = {
-    "google-tpu-v4": 4096,
-    "google-tpu-v5e": 256,
-    "google-tpu-v5p": 8960,
-    "google-tpu-v6e": 256,
-    "google-tpu-v7x": 9216,
-}
-"""Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
+ONLY_TO_BUY = ("purchase_price_usd", "purchase_price_date", "energy_usd_per_hour")
 
 SINGLE_HOST_TPU, SERVING_TPU = r"^ct5l-|-(1|8)t$", r"^ct5l-"
 """TPU machines that cannot be joined to a slice (those for serving, and of one and eight chips),
@@ -89,18 +74,16 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
         HwpricesError: the release has no such place.
     """
     asked = search(dataset, limits)
-    both = _rented(dataset, limits, asked).collect()
+    both = [_rented(dataset, limits, asked)]
     if limits.where != "cloud" and limits.machines != "cpus":
-        both = pl.concat([both, _to_buy(dataset, ownership)], how="diagonal_relaxed")
+        both.append(_to_buy(dataset, ownership))
+    frame = pl.concat(both, how="diagonal_relaxed").collect()
     if asked and (asked.accelerators or asked.unknown_accelerators):
-        both = both.filter(pl.col("accelerator_id").is_in(sorted(asked.accelerators)))
-    missing = [name for name in COLUMNS if name not in both.columns]
+        frame = frame.filter(pl.col("accelerator_id").is_in(sorted(asked.accelerators)))
+    missing = [pl.lit(None).alias(name) for name in COLUMNS if name not in frame.columns]
     flags = ("private_host", "government", "availability_unknown", "clusters")
-    return (
-        both.with_columns(pl.lit(None).alias(name) for name in missing)
-        .with_columns(pl.col(name).cast(pl.Boolean).fill_null(False) for name in flags)
-        .select(COLUMNS)
-    )
+    frame = frame.with_columns(missing)
+    return frame.with_columns(pl.col(flags).cast(pl.Boolean).fill_null(False)).select(COLUMNS)
 
 
 def search(dataset: Tables, limits: Limits) -> Search | None:
@@ -136,8 +119,7 @@ def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
 
     None where no place is requested, and where a machine is sold there.
     """
-    asked = search(dataset, limits)
-    if asked is None:
+    if (asked := search(dataset, limits)) is None:
         return None
     types = dataset.scan("instance_types").filter(*_in_place(replace(asked, regions=None)))
     if limits.machines == "accelerators":
@@ -164,24 +146,26 @@ def _rented(dataset: Tables, limits: Limits, asked: Search | None) -> pl.LazyFra
         if overlays is None
         else apply.apply_to_offers(offers, overlays, limits.rates)
     )
-    kinds = dataset.scan("regions").select("provider", "region", region_kind="kind")
     # an eighth of a device counts as one device with an eighth of its memory
     devices = pl.max_horizontal(col.accelerator_count, 1.0)
-    gib = pl.when(is_cpu).then("memory_gib").otherwise(
-        pl.coalesce("accelerator_memory_gib", "type_gib")
-    )  # fmt: skip
+    of_devices = pl.coalesce("accelerator_memory_gib", "type_gib")
+    gib = pl.when(is_cpu).then("memory_gib").otherwise(of_devices)
     usable = pl.when(is_cpu).then(USABLE_UNIFIED).otherwise(USABLE)
-    is_part = col.burstable.fill_null(False) | col.instance_type.str.contains(FLEX)
     of_cpus = {
-        "burstable": is_part,
+        "burstable": col.burstable.fill_null(False) | col.instance_type.str.contains(FLEX),
         "cpu_unknown": col.cpu_id.is_null(),
         "memory_unknown": col.memory_gib.is_null(),
     }
     is_slice = (col.kind == "tpu") & ~col.instance_type.str.contains(SINGLE_HOST_TPU)
+    types = dataset.scan("instance_types")
+    named = types.select(*KEY, "family", "series", "cpu_models").collect()
+    sheet, families = (dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
+    kinds = dataset.scan("regions").select("provider", "region", region_kind="kind")
     return (
         priced.filter(wanted[limits.machines])
         .join(machine_types(dataset).select(*KEY, type_gib="accelerator_memory_gib"), KEY, "left")
-        .join(_cpus(dataset), KEY, "left")
+        .join(types.select(*KEY, "burstable"), KEY, "left")
+        .join(machine_cpus(named, sheet, families, "cpu_id").lazy(), KEY, "left")
         .join(kinds, ["provider", "region"], "left")
         .join(_sheet(dataset), "accelerator_id", "left")
         .with_columns(
@@ -200,20 +184,8 @@ def _rented(dataset: Tables, limits: Limits, asked: Search | None) -> pl.LazyFra
             inference_only=_inference_only() | col.instance_type.str.contains(SERVING_TPU),
             obstacle=pl.when(is_cpu).then(_first_of(of_cpus)).otherwise(_first_of(_obstacles(gib))),
         )
-        .select(name for name in COLUMNS if name not in _TO_BUY)
-    )  # fmt: skip
-
-
-_TO_BUY = ("purchase_price_usd", "purchase_price_date", "energy_usd_per_hour")
-
-
-def _cpus(dataset: Tables) -> pl.LazyFrame:
-    """Return KEY, cpu_id and whether it is burstable, of the machine types."""
-    types = dataset.scan("instance_types")
-    named = types.select(*KEY, "family", "series", "cpu_models").collect()
-    sheet, families = (dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
-    known = machine_cpus(named, sheet, families, "cpu_id").lazy()
-    return types.select(*KEY, "burstable").join(known, KEY, "left")
+        .select(name for name in COLUMNS if name not in ONLY_TO_BUY)
+    )
 
 
 def _prices(limits: Limits) -> list[pl.Expr]:
@@ -223,77 +195,66 @@ def _prices(limits: Limits) -> list[pl.Expr]:
     cheapest = pl.min_horizontal(prices[option] for option in options)
     others = [price.is_not_null() for option, price in prices.items() if option not in options]
     foreign = (pl.col.currency != "USD") & ~pl.col.currency.is_in(list(limits.rates))
+    reasons = {
+        "other_currency": foreign,
+        "other_option": pl.any_horizontal(*others, pl.lit(value=False)),
+    }
     return [
-        _first_of({option: prices[option] == cheapest for option in options}, "purchase_option"),
+        _first_of({o: prices[o] == cheapest for o in options}).alias("purchase_option"),
         cheapest.alias("usd_per_hour"),
-        _first_of(
-            {
-                "other_currency": foreign,
-                "other_option": pl.any_horizontal(*others, pl.lit(value=False)),
-            },
-            "no_price",
-            otherwise="no_on_demand_price",
-        ),
+        _first_of(reasons, "no_on_demand_price").alias("no_price"),
     ]
 
 
-def _first_of(
-    conditions: dict[str, pl.Expr], name: str = "obstacle", otherwise: str | None = None
-) -> pl.Expr:
+def _first_of(conditions: dict[str, pl.Expr], otherwise: str | None = None) -> pl.Expr:
     """Return the first code whose condition holds."""
     codes = (pl.when(condition).then(pl.lit(code)) for code, condition in conditions.items())
-    return pl.coalesce(*codes, pl.lit(otherwise)).alias(name)
+    return pl.coalesce(*codes, pl.lit(otherwise))
 
 
 def _obstacles(gib: pl.Expr) -> dict[str, pl.Expr]:
     """Return what rules out accelerators for every job."""
     kind, name = pl.col.kind, pl.col.accelerator_id
-    no_models = kind.is_in(NOT_FOR_MODELS) | name.is_in(NO_LLM_SOFTWARE)
     return {
         "accelerators_unclear": name.is_null(),
-        "not_for_models": no_models,
+        "not_for_models": kind.is_in(NOT_FOR_MODELS) | name.is_in(NO_LLM_SOFTWARE),
         "memory_unknown": gib.is_null(),
     }
 
 
-def _to_buy(dataset: Tables, ownership: Ownership) -> pl.DataFrame:
+def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
     """List machines to buy; their price is what owning them costs for an hour of use."""
-    col, lit = pl.col, pl.lit
+    col, gib = pl.col, pl.col.accelerator_memory_gb  # makers write GB and mean 2^30 bytes
     devices = pl.max_horizontal(col.accelerator_count, 1.0)
     usable = pl.when(col.unified_memory).then(USABLE_UNIFIED).otherwise(USABLE)
+    obstacles = {
+        "no_accelerator": (col.accelerator_count < 1) | has_cpus_alone(),
+        "needs_host": ~col.complete,
+        "old_price": has_old_price(),
+        **_obstacles(gib),
+    }
+    no_price = {"no_price": col.price.is_null(), "other_currency": col.purchase_price_usd.is_null()}
     return (
         owned(dataset, ownership)
+        .lazy()
         .drop("kind")  # the kind of machine; the sheet has the kind of accelerator
-        .join(_sheet(dataset).collect(), "accelerator_id", "left")
+        .join(_sheet(dataset), "accelerator_id", "left")
         .select(
             *("accelerator_id", "accelerator_count", "network_gbps", "purchase_price_usd"),
             *("energy_usd_per_hour", "energy_kwh_per_hour", "operational_gco2e_per_hour"),
             *SHEET_COLUMNS,
-            where=lit("local"),
+            where=pl.lit("local"),
             provider=col.vendor,
             machine=col.device_id,
-            purchase_option=lit("tco"),
+            purchase_option=pl.lit("tco"),
             usd_per_hour=col.tco_usd_per_hour,
             purchase_price_date=col.price_date,
             devices=devices,
-            usable_bytes=col.accelerator_memory_gb * 2**30 * usable / devices,
-            machine_memory_gib=col.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
+            usable_bytes=gib * 2**30 * usable / devices,
+            machine_memory_gib=gib,
             inference_only=_inference_only(),
-            obstacle=_first_of(
-                {
-                    "no_accelerator": (col.accelerator_count < 1) | has_cpus_alone(),
-                    "needs_host": ~col.complete,
-                    "old_price": has_old_price(),
-                    **_obstacles(col.accelerator_memory_gb),
-                }
-            ),
-            no_price=_first_of(
-                {
-                    "no_price": col.price.is_null(),
-                    "other_currency": col.purchase_price_usd.is_null(),
-                },
-                otherwise="power_unknown",
-            ),
+            obstacle=_first_of(obstacles),
+            no_price=_first_of(no_price, "power_unknown"),
             currency=col.price_currency,
         )
     )

@@ -40,11 +40,8 @@ TUNED = r"([-_ ](instruct|chat|it|hf))+([-_ ](v[0-9.]+|[0-9]{4}))?$"
 """What repositories add to the name of a model that was tuned: Mistral-7B-Instruct-v0.3,
 Llama-2-70b-chat-hf, Qwen3-30B-A3B-Instruct-2507. The network is the same."""
 
-MEDIA = ("sdxl", "flux.1-dev", "whisper-large-v3", "wan2.2")
-"""Models of images, speech and video that are answered as they were measured (media.py)."""
-
 EMBEDDING = r"bge|gte|\be5\b|embed|minilm|mpnet|rerank|colbert|sentence"
-"""In the id of a model of the sheet that makes embeddings. No sheet of speeds has one."""
+"""In a name that is not in the sheet: a model that makes embeddings, whose like are suggested."""
 
 SAME_SIZE = 0.02
 """A number of parameters this near to that of a mixture of experts is taken for a dense model, and
@@ -125,9 +122,10 @@ def _parse_parameters(model: float | str) -> float:
     text = str(model).strip().lower()
     match = re.fullmatch(r"((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*([mbt]?)", text)
     if match is None:
-        alike = bool(re.search(EMBEDDING, text))
-        names = [*published_models()["model_id"], *MEDIA]
-        names = [name for name in names if bool(re.search(EMBEDDING, name)) == alike]
+        kind = "embedding" if re.search(EMBEDDING, text) else "text"
+        names = [*published_models().filter(kind=kind)["model_id"]]
+        if kind == "text":
+            names += ";".join(packaged_sheet("media_models")["names"]).split(";")
         nearest = sorted(names, key=lambda n: SequenceMatcher(a=text, b=n).ratio(), reverse=True)
         raise HwpricesError(
             f"{model!r} is neither a model that is known nor a number of parameters",
@@ -163,7 +161,7 @@ def _published(row: dict[str, Any]) -> ModelShape:
         window=row["window_tokens"],
         full_attention_layers=row["full_attention_layers"],
         license=row["license"],
-        embeds=re.search(EMBEDDING, row["model_id"]) is not None,
+        embeds=row["kind"] == "embedding",
         released_format=RELEASED_IN_4_BITS.get(row["release_precision"]),
     )
 

@@ -13,7 +13,9 @@ from hwprices.formulas import language_model
 from hwprices.formulas.language_model import ModelShape
 from hwprices.read.currency import ECB_RATES, Rates, read_rates
 from hwprices.read.find.suggestions import did_you_mean
+from hwprices.read.recommend.inferencex import NOT_RUN, with_speeds
 from hwprices.read.recommend.model_shape import look_alike, model_shape
+from hwprices.read.recommend.speed import SpeedModel
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -49,18 +51,15 @@ OPTIONS: Final = {
 """Name of an option: columns of offers, without the ending _usd_per_hour. The cheapest counts."""
 
 
-def flag(text: str, default: Any = None, **shown: Any) -> Any:
+PRICES = "Prices and budgets"
+
+
+def flag(text: str, default: Any = None, panel: str = "Question", **shown: Any) -> Any:
     """Make a field that is an option of the command line too: ``text`` is its help.
 
-    ``shown``: its panel there (question by default), and its flags and type where they are not
-    those of the field.
+    ``panel``: where it is listed; ``shown``: its flags and type if they are not the field's.
     """
-    return field(default=default, metadata={"panel": "Question", "help": text, **shown})
-
-
-SERVING, TRAINING = {"panel": "Serving"}, {"panel": "Training"}
-
-PRICES = {"panel": "Prices and budgets"}
+    return field(default=default, metadata={"panel": panel, "help": text, **shown})
 
 
 @dataclass(frozen=True)
@@ -71,15 +70,17 @@ class Limits:
         "USD an hour, or for a training all of it: 20; for 730 hours: 600/month; to buy a machine:"
         " '5000 to buy'. May be repeated.",
         type=list[str],
-        **PRICES,
+        panel=PRICES,
     )
     budget_per_month: float | None = None
     """USD for 730 hours of a machine to rent, or for a job that takes less."""
     budget_to_buy: float | None = None
     """USD that a machine may cost to buy."""
-    where: str | None = flag("cloud (to rent) or local (to buy); without it both.", **PRICES)
+    where: str | None = flag("cloud (to rent) or local (to buy); without it both.", panel=PRICES)
     machines: str = flag(
-        "accelerators (the default), cpus (to rent, without any) or all.", "accelerators", **PRICES
+        "accelerators (the default), cpus (to rent, without any) or all.",
+        "accelerators",
+        panel=PRICES,
     )
     words: str = ""
     """Accelerators, clouds and places as ``find`` reads them: "h100 aws europe". Regions for
@@ -100,7 +101,7 @@ class Limits:
         " any.",
         "on_demand",
         flags="--option --purchase-option",
-        **PRICES,
+        panel=PRICES,
     )
     usd_per: Mapping[str, Decimal | str | float] = field(default_factory=lambda: ECB_RATES)
     """Exchange rates of prices to rent, such as {"EUR": "1.08"}; those of machines to buy are in
@@ -123,10 +124,13 @@ class Limits:
 
     def check(self) -> None:
         """Raise HwpricesError for a limit that is out of range."""
-        _choose("objective", self.objective, OBJECTIVES)
-        _choose("machines", self.machines, MACHINES)
-        _choose("option", self.option, tuple(OPTIONS))
-        _choose("place", self.where or "cloud", ("cloud", "local"))
+        for what, value, allowed in (
+            ("objective", self.objective, OBJECTIVES),
+            ("machines", self.machines, MACHINES),
+            ("option", self.option, tuple(OPTIONS)),
+            ("place", self.where or "cloud", ("cloud", "local")),
+        ):
+            _choose(what, value, allowed)
         if self.where == "local" and self.machines == "cpus":
             raise HwpricesError(
                 "no machine to buy without an accelerator was measured",
@@ -141,25 +145,26 @@ class Limits:
 class Serving:
     """How a model is served. None: the default."""
 
-    input_tokens: float | None = flag("Tokens of a prompt.", flags="--input", **SERVING)
-    output_tokens: float | None = flag("Tokens of an answer.", flags="--output", **SERVING)
+    input_tokens: float | None = flag("Tokens of a prompt.", flags="--input", panel="Serving")
+    output_tokens: float | None = flag("Tokens of an answer.", flags="--output", panel="Serving")
     concurrency: float | None = flag(
         "Users served together. Without it: as many as a machine holds. Below 8, speeds are based"
         " on measurements of one user in place of full machines.",
         flags="--concurrency --users",
-        **SERVING,
+        panel="Serving",
     )
     requests_per_second: float | None = flag(
         "Requests that arrive in a second: machines are counted for these, and costs per million"
         " tokens are of their tokens, not of all that the machines could do.",
-        **SERVING,
+        panel="Serving",
     )
     min_tokens_per_second: float | None = flag(
-        "Tokens/s that each user must get, at least. Without it: 20; for one user any.", **SERVING
+        "Tokens/s that each user must get, at least. Without it: 20; for one user any.",
+        panel="Serving",
     )
     max_seconds_to_first_token: float | None = flag(
         "Seconds in which an answer must begin on a free machine. Without it: 2; for one user any.",
-        **SERVING,
+        panel="Serving",
     )
 
 
@@ -180,11 +185,15 @@ class Question:
         " where the model is published in 4; training and embeddings: bf16."
     )
     context: int | None = flag("Tokens of a sequence, prompt and answer together.")
-    tokens: float | None = flag("Tokens to train on, or for a batch to generate.", **TRAINING)
+    tokens: float | None = flag("Tokens to train on, or for a batch to generate.", panel="Training")
     days: float | None = flag(
-        "Deadline, which sets the number of machines. Without it: 30, of a batch 1.", **TRAINING
+        "Deadline, which sets the number of machines. Without it: 30, of a batch 1.",
+        panel="Training",
     )
     max_nodes: int | None = flag("Most machines that share one model.")
+    speeds: str | None = flag(
+        "A file of InferenceX's results, by which estimates are corrected (not yet run live)."
+    )
     active_parameters: str | float | None = flag(
         "Parameters that compute one token, of a mixture of experts given by its size: 671B"
         " --active-parameters 37B."
@@ -211,20 +220,18 @@ class Question:
                 )
             return values[0]
         parts: dict[str, Any] = {"serving": Serving, "limits": Limits}
-        known = {one.name for kind in (cls, *parts.values()) for one in fields(kind)}
-        if unknown := [name for name in named if name not in known]:
-            raise HwpricesError(
-                f"unknown option {unknown[0]!r}",
-                did_you_mean(unknown[0], known) or f"There are: {', '.join(sorted(known))}.",
-            )
+        names = {kind: {one.name for one in fields(kind)} for kind in (cls, *parts.values())}
+        known = sorted(set().union(*names.values()))
+        for name in (name for name in named if name not in known):
+            listed = did_you_mean(name, known) or f"There are: {', '.join(known)}."
+            raise HwpricesError(f"unknown option {name!r}", listed)
         for part, kind in parts.items():
-            own = {one.name: named.pop(one.name) for one in fields(kind) if one.name in named}
+            own = {name: named.pop(name) for name in [*named] if name in names[kind]}
             whole = named.get(part) or kind()
-            if twice := [n for n in own if getattr(whole, n) not in (getattr(kind(), n), own[n])]:
-                raise HwpricesError(
-                    f"{twice[0]} is {own[twice[0]]}, and {getattr(whole, twice[0])} in {part}",
-                    "Give one of them.",
-                )
+            for name, value in own.items():
+                if (given := getattr(whole, name)) not in (getattr(kind(), name), value):
+                    text = f"{name} is {value}, and {given} in {part}"
+                    raise HwpricesError(text, "Give one of them.")
             named[part] = replace(whole, **own)
         return cls(*values, **named)
 
@@ -238,24 +245,20 @@ class Question:
         """Raise HwpricesError for a value that is out of range or of another workload."""
         _choose("workload", self.workload, WORKLOADS)
         self.limits.check()
-        serving = self.serving
-        foreign = [*vars(serving)] if self.is_training else ["tokens", "days"]
-        foreign = [] if self.workload == "batch" else foreign
-        if wrong := [name for name in self.changed() if name in foreign]:
+        changed = self.changed()
+        foreign = ["speeds", *vars(self.serving)] if self.is_training else ["tokens", "days"]
+        wrong = [name for name in changed if name in foreign and self.workload != "batch"]
+        if wrong:
             raise HwpricesError(
                 f"{', '.join(wrong).replace('_', ' ')}: not for the workload {self.workload}",
                 "Leave it out, or choose another workload.",
             )
-        for one, other in (
-            ("concurrency", "requests_per_second"),
-            *([] if self.is_training else [("context", "input_tokens")]),
-        ):
-            if {one, other} <= set(self.changed()):
-                raise HwpricesError(
-                    f"{one} and {other.replace('_', ' ')} say the same thing", "Give one of them."
-                )
+        for one, other in (("concurrency", "requests_per_second"), ("context", "input_tokens")):
+            if {one, other} <= {*changed}:
+                text = f"{one} and {other.replace('_', ' ')} say the same thing"
+                raise HwpricesError(text, "Give one of them.")
         own = (self.context, self.tokens, self.days, self.max_nodes)
-        quantities = (*own, *vars(serving).values())
+        quantities = (*own, *vars(self.serving).values())
         if not all(value is None or 0 < value < math.inf for value in quantities):
             raise HwpricesError(
                 "lengths, tokens, users, speeds, days and machines are above 0 and finite",
@@ -327,6 +330,7 @@ class Job:
     tokens: float | None  # to train on or to generate; None for a service
     days: float | None
     max_nodes: int
+    speed_model: SpeedModel | None = None  # None: that of the sheets
 
     @property
     def is_training(self) -> bool:
@@ -342,12 +346,6 @@ class Job:
     def counted_tokens(self) -> float:
         """Tokens of a request that tokens/s count: of output; of input for embeddings."""
         return self.input_tokens if self.model.embeds else self.output_tokens
-
-    @property
-    def input_share(self) -> float:
-        """Share of input in the tokens that cost money."""
-        tokens = self.input_tokens, self.output_tokens
-        return 1.0 if self.model.embeds else tokens[0] / sum(tokens)
 
     @property
     def requested_tokens_per_second(self) -> float | None:
@@ -412,41 +410,35 @@ def make_job(question: Question) -> Job:
         tokens=question.tokens or tokens,
         days=None if name == "inference" else question.days or days,
         max_nodes=question.max_nodes or MAX_NODES[name],
+        speed_model=with_speeds(question.speeds) if question.speeds else None,
     )
 
 
 def assumptions(job: Job) -> str:
     """Describe in one line what the answer assumes beyond the question."""
-    parts = []
-    if not job.is_training:
-        output = "" if job.model.embeds else f" and {job.output_tokens:,.10g} out"
-        parts.append(f"{job.input_tokens:,.10g} tokens in{output}")
-        if (wanted := job.requested_tokens_per_second) is not None:
-            counted = "input" if job.model.embeds else "output"
-            parts.append(f"{wanted:,.10g} tokens/s of {counted}, which costs are divided by")
-        if job.min_per_user:
-            parts.append(f"at least {job.min_per_user:g} tok/s per user")
-        if job.max_first_token:
-            parts.append(f"first token within {job.max_first_token:g} s")
-        if job.precision is None:
-            bits = "4-bit weights as released" if job.model.released_format else "8-bit weights"
-            parts.append(bits)
-        if job.model.embeds:
-            parts.append(
-                f"embeddings: never measured; modeled on prompts, in {job.precision}, with the"
-                " range of 90 %"
-            )
-    if job.has_end:
-        parts.append(f"{short(job.tokens or 0)} tokens in {job.days:g} days")
-    if job.is_training:
-        parts.append(f"sequences of {job.context:,}, {job.precision}, adam")
-    parts.append(f"{job.question.limits.option.replace('_', ' ')} prices")
-    if job.model.basis == "estimate":
-        twin = look_alike(job.model) if job.model.ffn else None
-        hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
-        kind = "dense model" if job.model.ffn else "mixture of experts"
-        parts.append(f"a {kind} with the proportions of Llama 3{hint}")
-    return "; ".join(parts)
+    model, serving, wanted = job.model, not job.is_training, job.requested_tokens_per_second
+    output, counted = (
+        ("", "input") if model.embeds else (f" and {job.output_tokens:,.10g} out", "output")
+    )
+    bits = "4-bit weights as released" if model.released_format else "8-bit weights"
+    twin = look_alike(model) if model.ffn else None
+    hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
+    kind = "dense model" if model.ffn else "mixture of experts"
+    parts = {
+        f"{job.input_tokens:,.10g} tokens in{output}": serving,
+        f"{wanted or 0:,.10g} tokens/s of {counted}, which costs are divided by": wanted,
+        f"at least {job.min_per_user:g} tok/s per user": job.min_per_user,
+        f"first token within {job.max_first_token or 0:g} s": job.max_first_token,
+        bits: job.precision is None,
+        f"speeds of {job.question.speeds} first, {NOT_RUN}": job.speed_model,
+        f"embeddings: never measured; modeled on prompts, in {job.precision}, with the range of"
+        " 90 %": serving and model.embeds,
+        f"{short(job.tokens or 0)} tokens in {job.days or 0:g} days": job.has_end,
+        f"sequences of {job.context:,}, {job.precision}, adam": job.is_training,
+        f"{job.question.limits.option.replace('_', ' ')} prices": True,
+        f"a {kind} with the proportions of Llama 3{hint}": model.basis == "estimate",
+    }
+    return "; ".join(text for text, holds in parts.items() if holds)
 
 
 def short(number: float) -> str:

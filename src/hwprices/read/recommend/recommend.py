@@ -5,9 +5,9 @@ by the cautious end of the range of their speed. A figure that no sheet holds is
 machine that lacks it is left out, with that reason.
 """
 
-import re
 from dataclasses import replace
-from typing import Any, Final
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -17,71 +17,31 @@ from hwprices.read.currency import rates_used
 from hwprices.read.overlays import rules
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
+from hwprices.read.price_ids import PLACE, with_price_ids
 from hwprices.read.recommend import machines, media
 from hwprices.read.recommend.estimates import MOST_COPIES, with_estimates
 from hwprices.read.recommend.question import Job, Limits, Question, assumptions, make_job
 from hwprices.read.recommend.serve_command import with_serve_command
-from hwprices.release.real_prices import PRIVATE_HOSTS, REAL
-from hwprices.release.release import Tables, scan_types
-from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
+from hwprices.release.real_prices import PRIVATE_HOSTS
+from hwprices.release.release import Tables
 from hwprices.units import HOURS_PER_MONTH, WideMoney
 
 HOURLY_PRICES = [
     *("usd_per_hour", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour")
 ]
 
-JOB_FIGURES = [
-    *("hours", "tokens_per_second", "tokens_per_second_p05", "tokens_per_second_low"),
-    *("tokens_per_second_high", "tokens_per_second_p95", "tokens_per_second_per_user"),
-    *("seconds_to_first_token", "concurrency", "usd", "usd_low", "spot_usd", "usd_per_month"),
-    *("usd_per_million_tokens", "usd_per_million_tokens_low"),
-    *("usd_per_million_input_tokens", "usd_per_million_output_tokens"),
-    *("energy_kwh", "operational_gco2e", "gco2e_per_million_tokens"),
-    *("rent_usd_per_hour", "payback_hours"),
-    *("samples_per_second", "usd_per_thousand_samples", "gco2e_per_thousand_samples"),
-    *("basis", "measurement"),
-]
+COLUMNS = pl.read_csv(Path(__file__).with_name("columns.csv"))
+"""Columns of an answer with their descriptions; of_job: null where the job does not run."""
 
-OUTPUT = [
-    *("rank", "where", "provider", "region", "machine", "availability_unknown", "nodes"),
-    *("total_accelerators", "accelerator_id", "cpu_id", "precision", "compute_format"),
-    *("memory_needed_gib", "memory_usable_gib", "purchase_option", *HOURLY_PRICES),
-    *("best_1y_option", "best_3y_option", "purchase_price_usd", "purchase_price_date"),
-    *JOB_FIGURES,
-    *("serve_command", "assumed", "excluded_reason", "excluded", "price_id"),
-]
-"""Columns of an answer.
-
-- rank: among the machines to rent (where is cloud), and apart from them among those to buy (local).
-- nodes: machines used together; total_accelerators, memory and prices are of all of them.
-- precision, compute_format: how the weights are stored, and in which format they are computed.
-- purchase_option: what usd_per_hour is the price of; tco for a machine that one owns.
-- best_1y_option, best_3y_option: which commitment the best price of 1 and 3 years is of.
-- tokens_per_second: the estimate of generated tokens/s of all users, in a training of those it
-  learns from. Half of measurements that the estimate did not know are between _low and _high, nine
-  in ten between _p05 and _p95.
-- usd, hours, energy_kwh, operational_gco2e: of the whole job with its setup, at the cautious speed
-  (_low); of one hour for a service. usd_low: at the speed _high.
-- usd_per_month: of 730 hours; of a job that takes less, of its hours.
-- usd_per_million_tokens: blended, a million tokens of input and output in the lengths of the
-  question, at the cautious speed; _low at the speed _high. Of the requests per second where those
-  are requested. The columns of input and output divide the money by the time that each takes, as
-  API prices do. gco2e_per_million_tokens: the same in grams, of electricity alone.
-- samples_per_second, and USD and grams per thousand samples: of models of images, video and
-  speech (media.py).
-- rent_usd_per_hour: of a machine to buy: what its work of an hour costs on the cheapest machine to
-  rent; null where none fits. payback_hours: hours of this work after which the machine has cost as
-  much; null also where electricity costs more than the rent.
-- basis: measured (this network on this accelerator) or modeled; measurement: one of those behind.
-- serve_command: what serves a language model on it with vLLM (serve_command.py).
-- assumed: what the answer assumes beyond the question, and offers left out for their currency.
-- excluded_reason, excluded: code and sentence of why the machine is left out; null if it is in.
-- price_id: the price that usd_per_hour is, of a ranked machine to rent; ``cite`` takes it.
-"""
+OUTPUT = COLUMNS["column"].to_list()
 
 
 def recommend(
-    *asked: Any, dataset: Tables, ownership: Ownership = DEFAULTS, **named: Any
+    *asked: Any,
+    dataset: Tables,
+    ownership: Ownership = DEFAULTS,
+    among: pl.DataFrame | None = None,
+    **named: Any,
 ) -> pl.DataFrame:
     """List machines for a job: one row a machine (its best region), best first, then the others.
 
@@ -96,11 +56,12 @@ def recommend(
         ownership: assumptions about machines to buy. They come after those to rent, and are ranked
             by purchase price when the objective is cost: an hour of a machine that one owns is
             cheap only if other work fills the rest of the time.
+        among: what ``machines.candidates`` lists for the same limits and ownership, if it is known.
 
     Objectives: cost (USD per million tokens, USD of a job), carbon (grams of the same), speed
     (of one user; of a training), throughput (of all users), hourly (USD an hour).
 
-    Columns: OUTPUT.
+    Columns: COLUMNS.
 
     >>> import hwprices
     >>> machines = recommend("7B", dataset=hwprices.open("sample"), where="cloud")
@@ -111,19 +72,7 @@ def recommend(
         HwpricesError: a value is out of range or does not belong to the model or workload, the
             release has no such provider, region or country, or the dataset has no table offers.
     """
-    return answer(Question.of(*asked, **named), dataset, ownership)
-
-
-def answer(
-    question: Question,
-    dataset: Tables,
-    ownership: Ownership = DEFAULTS,
-    among: pl.DataFrame | None = None,
-) -> pl.DataFrame:
-    """Answer a question, as ``recommend`` does.
-
-    ``among``: what ``machines.candidates`` lists for the same limits and ownership, if it is known.
-    """
+    question = Question.of(*asked, **named)
     limits = question.limits
     if (overlays := rules.given(limits.overlays)) is not None:
         limits = replace(limits, overlays=overlays)
@@ -133,13 +82,13 @@ def answer(
     frame = machines.candidates(dataset, limits, ownership) if among is None else among
     if job is None:
         assert medium is not None
-        frame = media.with_rates(frame, dataset, medium)
+        frame = media.with_rates(frame, dataset, medium["benchmark"])
         option = limits.option.replace("_", " ")
-        assumed = f"{medium.sample} is a sample, {medium.setting}; {option} prices"
+        assumed = f"{medium['sample']} is a sample, {medium['setting']}; {option} prices"
     else:
         frame, assumed = with_estimates(frame, job), assumptions(job)
     frame = with_serve_command(_with_costs(frame, job), job)
-    return _with_price_ids(_ranked(frame, limits, job, assumed), dataset)
+    return with_price_ids(_ranked(frame, limits, job, assumed), dataset).select(OUTPUT)
 
 
 def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
@@ -149,23 +98,20 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
     it a machine does in an hour: the job, a million tokens, or a thousand samples (without a job).
     """
     col, lit = pl.col, pl.lit
-    nodes = col.nodes.cast(WideMoney)
-    low, high = col.tokens_per_second_low, col.tokens_per_second_high
+    nodes, month = col.nodes.cast(WideMoney), lit(float(HOURS_PER_MONTH))
+    rates = (col.tokens_per_second_low, col.tokens_per_second_high)
     tokens = lit(job.tokens if job else None, dtype=pl.Float64)
-    hours, hours_low = (tokens / rate / formulas.SECONDS_PER_HOUR for rate in (low, high))
-    month = lit(float(HOURS_PER_MONTH))
-    paid, paid_low, in_month = lit(1.0), lit(1.0), month
-    if job and job.has_end:
-        paid, paid_low = (one + training.SETUP_HOURS for one in (hours, hours_low))
-        in_month = pl.min_horizontal(month, paid)
+    hours = [tokens / rate / formulas.SECONDS_PER_HOUR for rate in rates]
+    has_end = bool(job and job.has_end)
+    paid, paid_low = (one + training.SETUP_HOURS if has_end else lit(1.0) for one in hours)
+    in_month = pl.min_horizontal(month, paid) if has_end else month
     frame = frame.with_columns(
         *(col(price).cast(WideMoney) * nodes for price in HOURLY_PRICES),
         purchase_price_usd=col.purchase_price_usd.cast(WideMoney) * nodes.fill_null(1),
         total_accelerators=col.nodes * col.accelerator_count,
-        hours=hours,
+        hours=hours[0],
         grams=col.operational_gco2e_per_hour * col.nodes,
-    )
-    frame = frame.with_columns(
+    ).with_columns(
         usd=col.usd_per_hour * paid.cast(WideMoney),
         usd_low=col.usd_per_hour * paid_low.cast(WideMoney),
         spot_usd=col.spot_usd_per_hour * paid.cast(WideMoney),
@@ -173,40 +119,35 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         energy_kwh=col.energy_kwh_per_hour * col.nodes * paid,
         operational_gco2e=col.grams * paid,
     )
-    of_job = {"work_usd": col.usd, "work_grams": col.operational_gco2e, "work_per_hour": 1 / paid}
     if job is None:
-        thousands = col.samples_per_second * formulas.SECONDS_PER_HOUR / 1000
-        cost, grams = formulas.divide(col.usd_per_hour, thousands), col.grams / thousands
-        return frame.with_columns(
-            usd_per_thousand_samples=cost,
-            gco2e_per_thousand_samples=grams,
-            work_usd=cost,
-            work_grams=grams,
-            work_per_hour=thousands,
+        per_hour = col.samples_per_second * formulas.SECONDS_PER_HOUR / 1000
+        usd, grams = formulas.divide(col.usd_per_hour, per_hour), col.grams / per_hour
+        frame = frame.with_columns(usd_per_thousand_samples=usd, gco2e_per_thousand_samples=grams)
+    elif not job.is_training:
+        wanted = job.requested_tokens_per_second
+        of_each = 1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens
+        share = 1.0 if job.model.embeds else 1 - 1 / of_each
+        blended, blended_high = (  # tokens/s of input and output that costs are divided by
+            (rate if wanted is None else pl.min_horizontal(rate, lit(wanted))) * of_each
+            for rate in rates
         )
-    if job.is_training:
-        return frame.with_columns(**of_job)
-    wanted, share = job.requested_tokens_per_second, job.input_share
-    blended, blended_high = (  # tokens/s of input and output that costs are divided by
-        (rate if wanted is None else pl.min_horizontal(rate, lit(wanted)))
-        * (1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens)
-        for rate in (low, high)
-    )
-    per_million = formulas.usd_per_million_tokens(col.usd_per_hour, blended)
-    grams = formulas.per_million_tokens(col.grams, blended)
-    per_hour = blended * formulas.SECONDS_PER_HOUR / 1e6
-    of_tokens = {"work_usd": per_million, "work_grams": grams, "work_per_hour": per_hour}
-    prompts = col.prompt_share.cast(WideMoney)
-    return frame.with_columns(
-        usd_per_million_tokens=per_million,
-        usd_per_million_tokens_low=formulas.usd_per_million_tokens(col.usd_per_hour, blended_high),
-        usd_per_million_input_tokens=formulas.divide(per_million * prompts, lit(share)),
-        usd_per_million_output_tokens=formulas.divide(
-            per_million * (1 - prompts), lit(1 - share if share < 1 else None, pl.Float64)
-        ),
-        gco2e_per_million_tokens=grams,
-        **(of_job if job.has_end else of_tokens),
-    )
+        usd = formulas.usd_per_million_tokens(col.usd_per_hour, blended)
+        grams = formulas.per_million_tokens(col.grams, blended)
+        per_hour = blended * formulas.SECONDS_PER_HOUR / 1e6
+        read = col.prompt_share.cast(WideMoney)
+        output_share = lit(1 - share if share < 1 else None, pl.Float64)
+        frame = frame.with_columns(
+            usd_per_million_tokens=usd,
+            usd_per_million_tokens_low=formulas.usd_per_million_tokens(
+                col.usd_per_hour, blended_high
+            ),
+            usd_per_million_input_tokens=formulas.divide(usd * read, lit(share)),
+            usd_per_million_output_tokens=formulas.divide(usd * (1 - read), output_share),
+            gco2e_per_million_tokens=grams,
+        )
+    if has_end:
+        usd, grams, per_hour = col.usd, col.operational_gco2e, 1 / paid
+    return frame.with_columns(work_usd=usd, work_grams=grams, work_per_hour=per_hour)
 
 
 def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) -> pl.DataFrame:
@@ -214,111 +155,38 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     col, lit = pl.col, pl.lit
     missing = [name for name in OUTPUT if name not in frame.columns and name != "excluded_reason"]
     frame = frame.with_columns(
-        *(lit(None).alias(name) for name in missing), excluded_reason=reason_code(limits)
+        *(lit(None).alias(name) for name in missing), excluded_reason=_reason(limits)
     )
-    fits, is_measured = col.excluded_reason.is_null(), col.basis == "measured"
-    keys = ["where", ~fits, _figure(job, limits), ~is_measured, "usd", *PLACE]
-    frame = frame.sort(keys, nulls_last=True)
+    fits = col.excluded_reason.is_null()
+    keys = ["where", ~fits, _figure(job, limits), col.basis != "measured", "usd", *PLACE]
     apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
-    frame = frame.with_columns(apart=apart).unique(
-        ["where", "provider", "machine", "apart"], keep="first", maintain_order=True
-    )
     # of the sizes of one accelerator in one cloud, the first is the best
     size = ["where", "provider", "private_host", pl.coalesce("accelerator_id", "cpu_id")]
     is_other = fits & (col.where == "cloud") & (fits.cum_sum().over(size) > 1)
-    frame = frame.with_columns(
-        excluded_reason=pl.when(is_other).then(lit(OTHER_SIZE)).otherwise("excluded_reason")
+    frame = (
+        frame.sort(keys, nulls_last=True)
+        .with_columns(apart=apart)
+        .unique(["where", "provider", "machine", "apart"], keep="first", maintain_order=True)
+        .with_columns(
+            excluded_reason=pl.when(is_other).then(lit(OTHER_SIZE)).otherwise("excluded_reason")
+        )
     )
-    frame = _with_payback(frame).with_columns(
-        rank=pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32),
-        excluded=sentence(limits, job),
+    frame = _with_sentences(_with_payback(frame), limits, job).with_columns(
+        rank=pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32)
     )
     converted = frame.filter(col.usd_per_hour.is_not_null(), where="cloud")["currency"]
-    left_out = other_currencies(frame)
-    notes = [*rates_used(converted.drop_nulls(), limits.rates), *([left_out] if left_out else [])]
-    assumed = "; ".join([assumed, *notes])
+    notes = [*rates_used(converted.drop_nulls(), limits.rates), other_currencies(frame)]
     if limits.where is not None:
         frame = frame.filter(where=limits.where)
-    runs = col.usd.is_not_null() & (fits | col.excluded_reason.is_in(SHOWN_REASONS))
+    runs = col.usd.is_not_null() & (fits | col.runs)
     order = ("where", "rank", "provider", "machine")
     return (
         frame.with_columns(
-            *(pl.when(runs).then(name).alias(name) for name in JOB_FIGURES),
-            assumed=lit(assumed),
+            *(pl.when(runs).then(n).alias(n) for n in COLUMNS.filter("of_job")["column"]),
+            assumed=lit("; ".join(filter(None, [assumed, *notes]))),
         )
         .sort(~fits, ~fits & col.obstacle.is_not_null(), *order, nulls_last=True)
         .select(*OUTPUT, "offer")
-    )
-
-
-PLACE = ["provider", "machine", "region"]
-
-COMMITTED = sorted({option for option, _ in COMMITMENT_COLUMNS.values()})
-
-TERMS = {12: "best_1y", 36: "best_3y"}
-"""Months of a commitment: what usd_per_hour is the price of."""
-
-
-def _with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
-    """Add price_id: from offers, and of commitments and blocks, which they lack, from prices.
-
-    Ids are random and most of the bytes of both, so that they are read of the ranked machines.
-    """
-    col, key = pl.col, [*PLACE, "purchase_option"]
-    rented = ranked.filter(col.rank.is_not_null(), where="cloud")
-    found = [rented.select(*key, price_id=pl.lit(None, pl.String)).clear()]
-    if rented.height:
-        first, last = rented.select(first=col.offer.min(), last=col.offer.max()).row(0)
-        columns = {"on_demand": "on_demand_price_id", "spot": "spot_price_id"}
-        found.append(
-            dataset.scan("offers")
-            .slice(first, last - first + 1)
-            .select("provider", "region", machine="instance_type", **columns)
-            .unpivot([*columns], index=PLACE, variable_name=key[-1], value_name="price_id")
-            .drop_nulls("price_id")
-            .select(*key, "price_id")
-            .collect()
-        )
-        others = rented.join(found[-1], key, "anti")
-        found += [_ids_of_prices(others, key, dataset)] if others.height else []
-    ids = pl.concat(found).join(rented.select(key), key, "semi")
-    is_ranked = col.rank.is_not_null() & (col.where == "cloud")
-    return (
-        ranked.drop("price_id")
-        .join(ids, key, "left", maintain_order="left")
-        .with_columns(price_id=pl.when(is_ranked).then("price_id"))
-        .select(OUTPUT)
-    )
-
-
-def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.DataFrame:
-    """Return the id of the cheapest price of each machine and option, as offers choose it.
-
-    Own discounts may have made another commitment the cheapest than that of the list prices.
-    """
-    col = pl.col
-    is_committed = col.purchase_option.is_in(COMMITTED) & (col.commitment_plan != "convertible")
-    term = col.term_months.replace_strict(TERMS, default=None, return_dtype=pl.String)
-    chosen = pl.coalesce(
-        pl.when(purchase_option=name).then(f"{name}_option") for name in TERMS.values()
-    )
-    begins = pl.coalesce(
-        pl.when(col.purchase_option == option, col.commitment_plan == plan).then(pl.lit(name))
-        for name, (option, plan) in COMMITMENT_COLUMNS.items()
-    )
-    of_chosen = col.chosen.str.starts_with(col.begins).fill_null(value=False)
-    return (
-        scan_types(dataset, "prices", machines["machine"])
-        .rename({"instance_type": "machine"})
-        .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
-        .with_columns(
-            begins=begins, purchase_option=pl.when(is_committed).then(term).otherwise(key[-1])
-        )
-        .join(machines.lazy().select(*key, chosen=chosen), key)
-        .sort(~of_chosen, "effective_hourly", "price_id")
-        .unique(key, keep="first", maintain_order=True)
-        .select(*key, "price_id")
-        .collect()
     )
 
 
@@ -327,7 +195,7 @@ def _figure(job: Job | None, limits: Limits) -> pl.Expr:
     col = pl.col
     rate = col.samples_per_second if job is None else col.tokens_per_second_low
     is_service = job is not None and not job.is_training
-    per_user = col.tokens_per_second_per_user * (col.tokens_per_second_low / col.tokens_per_second)
+    per_user = col.tokens_per_second_per_user * (rate / col.tokens_per_second)
     figures = {
         "cost": pl.when(col.where == "local").then("purchase_price_usd").otherwise("work_usd"),
         "carbon": col.work_grams,
@@ -354,137 +222,74 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def with_model(dataset: Tables, named: pl.DataFrame, model: str) -> pl.DataFrame:
-    """Add how machines (provider, instance_type) serve a model on demand, as ``recommend`` does.
+REASONS = pl.read_csv(Path(__file__).with_name("reasons.csv"))
+"""Why a machine is left out: excluded_reason, its sentence with names of figures, whether the job
+runs on it all the same (runs), so that its figures are kept, and what to ask for instead (hint).
+over_month is a case of over_budget."""
 
-    Adds tokens_per_second (of all users, cautious), usd_per_million_tokens (of input and output
-    together, at that speed), tokens_from (measured or modeled) and does_not_serve, the reason where
-    it does not.
+PRIVATE_HOST, OTHER_SIZE = "private_host", "other_size"
 
-    Raises:
-        HwpricesError: the model is not known.
-    """
-    limits = Limits(where="cloud", machines="all", usd_per={})
-    figures = recommend(Question(model, limits=limits), dataset=dataset).select(
-        "provider",
-        "usd_per_million_tokens",
-        instance_type="machine",
-        tokens_per_second="tokens_per_second_low",
-        tokens_from="basis",
-        does_not_serve=pl.when(pl.col("tokens_per_second_low").is_null()).then("excluded"),
-    )
-    # of a community host and a data center's machine with one name, the ranked one comes first
-    key = ["provider", "instance_type"]
-    first = figures.unique(key, keep="first", maintain_order=True)
-    return named.join(first, key, "left", maintain_order="left")
+BUDGETS = ("budget", "budget_per_month", "budget_to_buy")
+
+MEMORY = ("memory_needed_gib", "memory_usable_gib", "machine_memory_gib")
+
+PRICED = ("usd", "usd_per_month", "purchase_price_usd")
 
 
-PRIVATE_HOST: Final = "private_host"
-
-OTHER_SIZE: Final = "other_size"
-
-SHOWN_REASONS = (PRIVATE_HOST, OTHER_SIZE, "over_budget", "too_dear_to_buy", "government")
-"""Reasons of machines that the job runs on all the same: their figures are kept."""
+def _over(limits: Limits, figure: str, budget: str) -> pl.Expr:
+    return pl.col(figure) > pl.lit(getattr(limits, budget), pl.Float64)
 
 
-def reason_code(limits: Limits) -> pl.Expr:
+def _reason(limits: Limits) -> pl.Expr:
     """Return the code of why a machine is left out; null if it is ranked."""
-    col = pl.col
-    budget, per_month, to_buy = (
-        pl.lit(usd, dtype=pl.Float64)
-        for usd in (limits.budget, limits.budget_per_month, limits.budget_to_buy)
-    )
+    col, lit = pl.col, pl.lit
     hosts_named = any(limits.names(region) for _, region in PRIVATE_HOSTS)
     gov_named = limits.region is not None or limits.names("gov")
     conditions = {
-        "over_budget": (col.usd > budget) | (col.usd_per_month > per_month),
-        "too_dear_to_buy": col.purchase_price_usd > to_buy,
-        PRIVATE_HOST: col.private_host & pl.lit(not hosts_named),
-        "government": col.government & pl.lit(not gov_named),
+        "over_budget": _over(limits, "usd", "budget")
+        | _over(limits, "usd_per_month", "budget_per_month"),
+        "too_dear_to_buy": _over(limits, "purchase_price_usd", "budget_to_buy"),
+        PRIVATE_HOST: col.private_host & lit(not hosts_named),
+        "government": col.government & lit(not gov_named),
     }
-    return pl.coalesce(
-        "obstacle",
-        "reason",
-        pl.when(col.usd_per_hour.is_null()).then("no_price"),
-        *(pl.when(condition).then(pl.lit(code)) for code, condition in conditions.items()),
-    )
+    no_price = pl.when(col.usd_per_hour.is_null()).then("no_price")
+    codes = (pl.when(holds).then(lit(code)) for code, holds in conditions.items())
+    return pl.coalesce("obstacle", "reason", no_price, *codes)
 
 
-SENTENCES = {
-    "accelerators_unclear": "its accelerators are of several kinds, or have no spec sheet",
-    "not_for_models": "{device} does not run such models",
-    "memory_unknown": "its memory is not known",
-    "no_accelerator": "it has no accelerator",
-    "old_price": f"it has no price to buy of the last {OLD_PRICE_YEARS} years",
-    "needs_host": "it is a part that needs a host",
-    "other_currency": "priced in {currency}",
-    "other_option": "not sold {option}; ask with --option any",
-    "no_on_demand_price": "no price: {on_demand_reason}",
-    "no_price": "no price",
-    "power_unknown": "its power is not known",
-    PRIVATE_HOST: "it is a community host; ask with the word community",
-    "government": "it is in a region for governments; name the region to rank it",
-    OTHER_SIZE: "a better size with this accelerator is ranked",
-    "too_dear_to_buy": "costs {purchase_price_usd} USD to buy, the budget is {budget_to_buy}",
-    "over_budget": "costs {usd} USD {period}, the budget is {budget}",
-    "over_month": "costs {usd_per_month} USD in a month, the budget is {budget_per_month}",
-    "bandwidth_unknown": "the memory bandwidth of {device} is not known",
-    "precision_unsupported": "{device} does not compute in {precision}",
-    "precision_unknown": "not known whether {device} computes in {precision}",
-    "burstable": "it keeps its full speed for a part of the time only",
-    "cpu_unknown": "its CPU is not known: none is promised, or one of several",
-    "cpu_not_measured": "no language model was measured on {device}",
-    "too_large_for_cpus": "CPUs were measured with models up to 15 billion parameters",
-    "no_training_on_cpus": "no training on CPUs was measured",
-    "not_measured": "this model was not measured on its accelerator",
-    "inference_only": "{device} is for inference only",
-    "too_small": "needs {memory_needed_gib} GiB, {memory_usable_gib} of its {machine_memory_gib}"
-    " GiB can be used",
-    "rate_unknown": "no rate in {precision} is published for {device}",
-    "no_network": "needs {nodes_needed} machines, and no RDMA network between them is known",
-    "too_many_machines": "needs {nodes_needed} machines, more than can be joined",
-    "too_slow": "it does not reach the speed per user or the time to the first token",
-    "too_many_copies": f"more than {MOST_COPIES:,} copies of the model would be needed",
-    "too_late": "it does not finish in time",
-}
-"""Every reason for leaving out a machine, with names of figures; over_month is a case of
-over_budget."""
-
-
-def sentence(limits: Limits, job: Job | None) -> pl.Expr:
-    """Return the sentence of excluded_reason; null if the machine is ranked."""
-    budgets = ("budget", "budget_per_month", "budget_to_buy")
-    words = {name: f"{getattr(limits, name) or 0:,.10g}" for name in budgets} | {
+def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.DataFrame:
+    """Add excluded, the sentence of excluded_reason, and the other columns of REASONS."""
+    col, code = pl.col, pl.col.excluded_reason
+    only_month = (code == "over_budget") & ~_over(limits, "usd", "budget").fill_null(False)
+    frame = frame.with_columns(
+        said=pl.when(only_month).then(pl.lit("over_month")).otherwise(code)
+    ).join(REASONS.rename({"excluded_reason": "said"}), "said", "left", maintain_order="left")
+    words = {
         "option": limits.option.replace("_", " "),
         "period": "in total" if job and job.has_end else "an hour",
+        "most_copies": f"{MOST_COPIES:,}",
+        "old_price_years": str(OLD_PRICE_YEARS),
+        **{b: f"{getattr(limits, b) or 0:,.10g}" for b in BUDGETS},
     }
-
-    def figure(name: str) -> pl.Expr:
-        if name in words:
-            return pl.lit(words[name])
-        if name == "device":
-            return pl.coalesce("accelerator_id", "cpu_id", pl.lit("unknown"))
-        if "usd" in name:
-            return pl.col(name).cast(pl.Float64).map_elements(_amount, pl.String)
-        value = pl.col(name).round(1) if name.endswith("_gib") else pl.col(name)
-        return value.cast(pl.String).fill_null("its format" if name == "precision" else "unknown")
-
-    code = pl.col("excluded_reason")
-    is_over = (pl.col("usd") > pl.lit(limits.budget, dtype=pl.Float64)).fill_null(False)
-    monthly = (code == "over_budget") & ~is_over
-    code = pl.when(monthly).then(pl.lit("over_month")).otherwise(code)
-    return pl.coalesce(
-        pl.when(code == name).then(
-            pl.format(re.sub(r"{\w+}", "{}", text), *map(figure, re.findall(r"{(\w+)}", text)))
-        )
-        for name, text in SENTENCES.items()
-    )
+    figures = {
+        **{name: pl.lit(word) for name, word in words.items()},
+        "device": pl.coalesce("accelerator_id", "cpu_id"),
+        "precision": col.precision.fill_null("its format"),
+        **{n: col(n).cast(pl.Float64).map_elements(_amount, pl.String) for n in PRICED},
+        **{name: col(name).round(1) for name in MEMORY},
+        **{name: col(name) for name in ("currency", "on_demand_reason", "nodes_needed")},
+    }
+    text = col.sentence
+    for name, figure in figures.items():
+        shown = figure.cast(pl.String).fill_null("unknown")
+        text = text.str.replace(f"{{{name}}}", shown, literal=True)
+    return frame.with_columns(excluded=text)
 
 
 def other_currencies(frame: pl.DataFrame) -> str:
     """Count the machines to rent that have no price in USD; empty if there are none."""
     left_out = frame.filter(excluded_reason="other_currency", where="cloud")
-    names = left_out["excluded"].str.tail(3).unique().sort()  # the code ends SENTENCES' text
+    names = left_out["excluded"].str.tail(3).unique().sort()  # the code ends the sentence
     rates = " ".join(f"--usd-per {name}=…" for name in names)
     listed = f"left out: {left_out.height} priced in {', '.join(names)} ({rates})"
     return listed if len(names) else ""

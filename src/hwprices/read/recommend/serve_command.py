@@ -1,6 +1,7 @@
-"""Write the command that serves a model on a machine with vLLM.
+"""Write the commands that serve a model on a machine with vLLM and with SGLang; none has been run.
 
-Options: https://docs.vllm.ai/en/stable/cli/serve/. The commands follow it; none has been run.
+Options: https://docs.vllm.ai/en/stable/cli/serve/ and
+https://docs.sglang.io/advanced_features/server_arguments.html.
 """
 
 import re
@@ -11,54 +12,73 @@ from hwprices.read.recommend.model_shape import published_models
 from hwprices.read.recommend.question import Job
 
 REPOSITORY = re.compile(r"https://huggingface\.co/(?!docs/|blog/|spaces/)([^/]+/[^/]+)")
-"""The page of a model at Hugging Face, whose last two parts vLLM takes as its name."""
-
-VENDORS = ("nvidia-", "amd-")
-"""Makers of the GPUs that vLLM itself supports; other accelerators need a plug-in:
-https://docs.vllm.ai/en/stable/getting_started/installation/"""
+"""The page of a model at Hugging Face, whose last two parts both programs take as its name."""
 
 PLACEHOLDER = "MODEL"
 
 PUBLISHED_FORMATS = ("fp8", "bf16", "fp16")
-"""Formats in which weights are published, or which vLLM makes of them while it loads them:
+"""Formats in which weights are published, or which both make of them while they load them:
 https://docs.vllm.ai/en/stable/features/quantization/fp8/."""
+
+ENGINES = {
+    "serve_command": (
+        "vllm serve {}",
+        *("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size"),
+        *("max-model-len", "max-num-seqs"),
+    ),
+    "sglang_command": (
+        "python -m sglang.launch_server --model-path {}",
+        *("tp-size", "pp-size", "dp-size", "context-length", "max-running-requests"),
+    ),
+}
+"""Column: how the command begins, and its options for the devices of a layer, the machines in a
+row, the copies of the model, the context, and the users of a copy."""
 
 
 def with_serve_command(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
-    """Add ``serve_command``: null in a training, of media, and on accelerators of other makers.
+    """Add the columns of ENGINES: null in a training, of media, and where an engine does not run.
 
-    MODEL in it is to be replaced by the weights: their repository is not known, or they must have
+    MODEL in them is to be replaced by the weights: their repository is not known, or they must have
     been quantized before. A machine with more accelerators than a copy of the model needs runs
     several copies.
     """
     col, lit = pl.col, pl.lit
     if job is None or job.is_training:
-        return frame.with_columns(serve_command=lit(None, dtype=pl.String))
+        return frame.with_columns(lit(None, pl.String).alias(name) for name in ENGINES)
     copies = (col.accelerator_count // col.accelerators_per_copy).clip(1)
     users = (col.concurrency / (col.nodes / col.nodes_needed) / copies).ceil().clip(1)
-    needs_flag = (col.precision == "fp8") & lit(job.model.released_format is None)
-    is_published = lit(job.model.released_format is not None) | col.precision.is_in(
-        PUBLISHED_FORMATS
-    )
+    is_released = lit(job.model.released_format is not None)
+    is_published = is_released | col.precision.is_in(PUBLISHED_FORMATS)
     name = pl.when(is_published).then(lit(_repository(job.model.name))).otherwise(lit(PLACEHOLDER))
-    parts = [
-        pl.format("vllm serve {}", name),
-        _option("tensor-parallel-size", col.accelerators_per_copy, col.accelerators_per_copy > 1),
-        _option("pipeline-parallel-size", col.nodes_needed, col.nodes_needed > 1),
-        _option("data-parallel-size", copies, copies > 1),
-        pl.when(needs_flag).then(lit("--quantization fp8")),
+    figures = (col.accelerators_per_copy, col.nodes_needed, copies, lit(job.context), users)
+    named = [
+        pl.when((col.precision == "fp8") & ~is_released).then(lit("--quantization fp8")),
         lit("--runner pooling" if job.model.embeds else None, pl.String),
-        _option("max-model-len", lit(job.context), lit(True)),
-        _option("max-num-seqs", users, lit(True)),
     ]
-    is_supported = pl.any_horizontal(col.accelerator_id.str.starts_with(v) for v in VENDORS)
-    command = pl.concat_str(*parts, separator=" ", ignore_nulls=True)
-    runs = is_supported & col.concurrency.is_not_null() & (col.accelerator_count >= 1)
-    return frame.with_columns(serve_command=pl.when(runs).then(command))
-
-
-def _option(name: str, value: pl.Expr, needed: pl.Expr) -> pl.Expr:
-    return pl.when(needed).then(pl.format(f"--{name} {{}}", value.cast(pl.Int64)))
+    serves = col.concurrency.is_not_null() & (col.accelerator_count >= 1)
+    runs = {
+        # other makers' devices need a plug-in:
+        # https://docs.vllm.ai/en/stable/getting_started/installation/
+        "serve_command": col.accelerator_id.str.contains("^(nvidia|amd)-"),
+        # https://docs.sglang.io/platforms/amd_gpu.html; of several machines each has its own
+        # command, and of embeddings it supports some
+        "sglang_command": col.accelerator_id.str.contains("^(nvidia-|amd-mi3)")
+        & (col.bf16_support == "supported")
+        & (col.nodes_needed == 1)
+        & lit(not job.model.embeds),
+    }
+    commands = {}
+    for column, (start, *options) in ENGINES.items():
+        flags = [
+            pl.when(figure > (1 if number < 3 else 0)).then(
+                pl.format(f"--{option} {{}}", figure.cast(pl.Int64))
+            )
+            for number, (option, figure) in enumerate(zip(options, figures, strict=True))
+        ]
+        parts = [pl.format(start, name), *flags[:3], *named, *flags[3:]]
+        command = pl.concat_str(*parts, separator=" ", ignore_nulls=True)
+        commands[column] = pl.when(serves & runs[column]).then(command)
+    return frame.with_columns(**commands)
 
 
 def _repository(name: str) -> str:

@@ -9,11 +9,14 @@ that it was not fitted on.
 """
 
 import math
+import statistics
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import BITS_PER_WEIGHT, ModelShape
@@ -22,22 +25,16 @@ from hwprices.specs import packaged_sheet
 from hwprices.units import NUMBER_FORMATS
 
 FAMILIES = {
-    architecture: family
-    for family, architectures in {
-        "blackwell": ["Blackwell", "Blackwell Ultra"],
-        "hopper": ["Hopper"],
-        "ada": ["Ada Lovelace"],
-        "ampere": ["Ampere"],
-        "turing": ["Turing", "Volta"],
-        "pascal": ["Pascal", "Maxwell", "Kepler"],
-        "cdna": ["CDNA", "CDNA 2", "CDNA 3", "CDNA 4", "Vega 20"],
-        "rdna": ["RDNA 3", "RDNA 3.5", "RDNA 4"],
-        "apple": ["M1", "M2", "M3", "M4"],
-        "arc": ["Xe-HPG", "Xe2"],
-        "arm": ["Cortex-A72", "Cortex-A76"],
-        "gaudi": ["Gaudi", "Gaudi 2", "Gaudi 3"],
-    }.items()
-    for architecture in architectures
+    **dict.fromkeys(("Blackwell", "Blackwell Ultra"), "blackwell"),
+    **{"Hopper": "hopper", "Ada Lovelace": "ada", "Ampere": "ampere"},
+    **dict.fromkeys(("Turing", "Volta"), "turing"),
+    **dict.fromkeys(("Pascal", "Maxwell", "Kepler"), "pascal"),
+    **dict.fromkeys(("CDNA", "CDNA 2", "CDNA 3", "CDNA 4", "Vega 20"), "cdna"),
+    **dict.fromkeys(("RDNA 3", "RDNA 3.5", "RDNA 4"), "rdna"),
+    **dict.fromkeys(("M1", "M2", "M3", "M4"), "apple"),
+    **dict.fromkeys(("Xe-HPG", "Xe2"), "arc"),
+    **dict.fromkeys(("Cortex-A72", "Cortex-A76"), "arm"),
+    **dict.fromkeys(("Gaudi", "Gaudi 2", "Gaudi 3"), "gaudi"),
 }
 """Architecture: family of devices that run the same kernels. Others are family ``other``."""
 
@@ -92,12 +89,11 @@ class Device:
 
     def rate(self, number_format: str) -> float | None:
         """Return the peak rate in a format, from a narrower one where it is not published."""
-        if number_format in self.rates:
-            return self.rates[number_format]
-        for other in NARROWER.get(number_format, ()):
-            if other in self.rates:
-                return self.rates[other] * WIDTH[other] / WIDTH[number_format]
-        return None
+        formats = (number_format, *NARROWER.get(number_format, ()))
+        rates = (
+            self.rates[f] * WIDTH[f] / WIDTH[number_format] for f in formats if f in self.rates
+        )
+        return next(rates, None)
 
 
 def device(row: dict[str, Any]) -> Device:
@@ -127,6 +123,15 @@ def device(row: dict[str, Any]) -> Device:
     )
 
 
+USABLE = 0.9
+"""Share of a device's memory that a job may fill; the driver and fragmentation take the rest. It is
+vLLM's default gpu_memory_utilization: https://docs.vllm.ai/en/latest/configuration/engine_args/"""
+
+USABLE_UNIFIED = 0.75
+"""Share of a memory that the CPU and its system use too. Metal's recommended working set is about
+three quarters of the memory of large Macs:
+https://developer.apple.com/documentation/metal/mtldevice/recommendedmaxworkingsetsize"""
+
 PARTS = ("compute", "compute_experts", "bytes", "bytes_experts", "layer", "all_reduce", "token")
 """Constants: seconds for a second at the peak rate and at the peak bandwidth, of dense models and
 of mixtures of experts; seconds of a layer, of an all-reduce, and of handling one generated token.
@@ -143,11 +148,13 @@ FLOPS_PER_BYTE = 22.2
 """Operations that a device without a published rate does in the time it reads a byte: the median
 of llama.cpp's prompts in benchmarks.csv."""
 
+SHRINK_LOCAL = 1.0
+"""n measurements of a network on an accelerator are believed n / (n + this). Chosen by the error on
+sources left out."""
+
 SAME_NETWORK = 0.05
 """Models with the same layers and heads whose parameters differ by less run equally fast: Llama 2
 70B and Llama 3.3 70B differ in their vocabulary."""
-
-Load = Literal["few", "full"]
 
 RANGE = ("p05", "p25", "p75", "p95")
 
@@ -161,6 +168,18 @@ class Host:
     usable_bytes: float
     whole_devices: float = 1.0  # share of an accelerator that the machine has, if less than one
     stages: int = 1  # machines over which the layers are divided
+
+
+def hosts(accelerators: pl.DataFrame) -> dict[str, Host]:
+    """Return one accelerator of each kind with a known memory and bandwidth, by id."""
+    share = {True: USABLE_UNIFIED, False: USABLE}
+    known = accelerators.drop_nulls(["memory_gb", "memory_bandwidth_gbs"])
+    return {
+        row["accelerator_id"]: Host(
+            device(row), 1, row["memory_gb"] * 2**30 * share[row["kind"] == "soc"]
+        )
+        for row in known.iter_rows(named=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -179,7 +198,7 @@ class Work:
     kv_bytes: float | None = None
 
     @property
-    def load(self) -> Load:
+    def load(self) -> str:
         """Whether so few users are served that memory bandwidth decides."""
         return "few" if self.users is not None and self.users < FEW_USERS else "full"
 
@@ -214,6 +233,28 @@ class Speed:
     label: str | None = None
 
 
+class Known(NamedTuple):
+    """A network that was measured on an accelerator: by how much it was faster than the roofline.
+
+    ``label``: one of the measurements; ``basis``: what an estimate from it is called.
+    """
+
+    network: ModelShape
+    factor: float
+    label: str
+    basis: str = "measured"
+
+
+def correction(errors: Sequence[float], labels: Sequence[str]) -> tuple[float, str]:
+    """Return the factor that errors of a network (ln measured / estimate) correct an estimate by.
+
+    It is with the label of the measurement that is nearest to it.
+    """
+    middle, count = statistics.median(errors), len(errors)
+    nearest = min(range(count), key=lambda number: abs(errors[number] - middle))
+    return math.exp(middle * count / (count + SHRINK_LOCAL)), labels[nearest]
+
+
 @dataclass(frozen=True)
 class SpeedModel:
     """What tools/calibration.py fitted."""
@@ -224,9 +265,8 @@ class SpeedModel:
     """Family and load: factor of the speed."""
     ranges: dict[str, Range]
     """By basis: measured (this network on this accelerator) or modeled; training …, cpu."""
-    measured: dict[tuple[str, str], list[tuple[ModelShape, float, str]]]
-    """Accelerator and load: networks that were measured, by how much they were faster than the
-    roofline, and one of the measurements."""
+    measured: dict[tuple[str, str], list[Known]]
+    """By accelerator and load."""
 
 
 @cache
@@ -238,9 +278,9 @@ def speed_model() -> SpeedModel:
         .select("kind", "name", "load", "value")
         .iter_rows()
     }
-    measured: dict[tuple[str, str], list[tuple[ModelShape, float, str]]] = {}
+    measured: dict[tuple[str, str], list[Known]] = {}
     for row in packaged_sheet("measured_speeds").iter_rows(named=True):
-        known = (model_shape(row["model_id"]), row["factor"], row["measurement"])
+        known = Known(model_shape(row["model_id"]), row["factor"], row["measurement"])
         measured.setdefault((row["accelerator_id"], row["load"]), []).append(known)
     return SpeedModel(
         constants=tuple(values["constant", name, None] for name in PARTS),
@@ -260,12 +300,10 @@ def divisions(count: int, model: ModelShape) -> Iterator[int]:
     Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
     others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/
     """
-    devices = 1
-    while devices <= min(count, model.heads):
+    for devices in (2**power for power in range(min(count, model.heads).bit_length())):
         divides = model.kv_heads % devices == 0 or devices % model.kv_heads == 0
         if model.heads % devices == 0 and divides:
             yield devices
-        devices *= 2
 
 
 def kv_bytes(device: Device, work: Work) -> float:
@@ -331,7 +369,7 @@ def seconds(
 ) -> list[float]:
     """Compute how long one copy on ``devices`` takes for prompts and answers of a batch."""
     both = parts(host, work, devices, batch)
-    return [sum(c * x for c, x in zip(constants, s, strict=False)) + s[-1] for s in both]
+    return [sum(c * x for c, x in zip((*constants, 1.0), s, strict=True)) for s in both]
 
 
 def speed(
@@ -339,13 +377,13 @@ def speed(
 ) -> Speed:
     """Compute how fast one copy on ``devices`` serves a batch; the first token is of one alone."""
     prompt, answer = seconds(host, work, devices, batch, constants)
-    alone = seconds(host, work, devices, 1, constants)
+    read, written = seconds(host, work, devices, 1, constants)
     per_user = work.output_tokens / (prompt + answer)
     return Speed(
         users=batch,
         tokens_per_second=batch * per_user,
         tokens_per_second_per_user=per_user,
-        seconds_to_first_token=alone[0] + alone[1] / work.output_tokens,
+        seconds_to_first_token=read + written / work.output_tokens,
         prompt_share=prompt / (prompt + answer),
         devices_per_copy=devices,
     )
@@ -365,7 +403,7 @@ def fastest(
     Each copy has the largest batch that gives each user the speed, which never rises with the
     batch. ``factor`` multiplies the speed of the roofline. None where no division serves the work.
     """
-    best = None
+    found = []
     for devices in divisions(host.count, work.model):
         copies = host.count // devices
         busy = copies if work.users is None else min(copies, work.users)
@@ -379,21 +417,17 @@ def fastest(
 
         if most and is_slow(most):
             most = bisect_left(range(1, most), True, key=is_slow)
-        if not most:
-            continue
-        found = speed(host, work, devices, most, constants)
-        if found.seconds_to_first_token / factor > max_first_token:
-            continue
-        rate = found.tokens_per_second * busy * factor
-        if best is None or rate > best.tokens_per_second:
-            best = replace(
-                found,
-                users=found.users * busy,
-                tokens_per_second=rate,
-                tokens_per_second_per_user=found.tokens_per_second_per_user * factor,
-                seconds_to_first_token=found.seconds_to_first_token / factor,
+        if most:
+            one = speed(host, work, devices, most, constants)
+            all_copies = replace(
+                one,
+                users=one.users * busy,
+                tokens_per_second=one.tokens_per_second * busy * factor,
+                tokens_per_second_per_user=one.tokens_per_second_per_user * factor,
+                seconds_to_first_token=one.seconds_to_first_token / factor,
             )
-    return best
+            found += [all_copies] if all_copies.seconds_to_first_token <= max_first_token else []
+    return max(found, key=lambda one: one.tokens_per_second, default=None)
 
 
 def same_network(one: ModelShape, other: ModelShape) -> bool:
@@ -402,26 +436,26 @@ def same_network(one: ModelShape, other: ModelShape) -> bool:
     return shapes[0] == shapes[1] and abs(one.parameters / other.parameters - 1) < SAME_NETWORK
 
 
-def estimate(host: Host, work: Work, **limits: float) -> Speed | None:
+def estimate(
+    host: Host, work: Work, model: SpeedModel | None = None, **limits: float
+) -> Speed | None:
     """Estimate a machine's speed; None where it does not serve the work within the limits.
 
     A machine that nobody says how many users it has is filled, or has a few where it is only fast
     enough for those. ``limits``: those of ``fastest``.
     """
     few = [replace(work, users=FEW_USERS - 1.0)] if work.users is None else []
-    found = [_estimate(host, tried, limits) for tried in (work, *few)]
+    found = [_estimate(host, tried, model or speed_model(), limits) for tried in (work, *few)]
     return max(filter(None, found), key=lambda one: one.tokens_per_second, default=None)
 
 
-def _estimate(host: Host, work: Work, limits: dict[str, float]) -> Speed | None:
-    model, device = speed_model(), host.device
-    known = (
-        (factor, label)
-        for network, factor, label in model.measured.get((device.accelerator_id, work.load), [])
-        if same_network(network, work.model) and not work.model.embeds
-    )
-    factor, label = next(known, (1.0, None))
-    factor *= model.factors.get((device.family, work.load), 1.0)
+def _estimate(host: Host, work: Work, model: SpeedModel, limits: dict[str, float]) -> Speed | None:
+    device = host.device
+    none = Known(work.model, 1.0, "", "modeled")
+    networks = model.measured.get((device.accelerator_id, work.load), [])
+    alike = (one for one in networks if same_network(one.network, work.model))
+    known = none if work.model.embeds else next(alike, none)
+    factor = known.factor * model.factors.get((device.family, work.load), 1.0)
     result = fastest(host, work, model.constants, factor=factor, **limits)
-    basis = "measured" if label else "modeled"
-    return result and replace(result, basis=basis, range=model.ranges[basis], label=label)
+    width = model.ranges["measured" if known.label else "modeled"]
+    return result and replace(result, basis=known.basis, range=width, label=known.label or None)

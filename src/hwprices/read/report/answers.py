@@ -8,7 +8,7 @@ from hwprices.read.ownership import DEFAULTS
 from hwprices.read.recommend.machines import candidates
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.question import Limits, Question
-from hwprices.read.recommend.recommend import answer
+from hwprices.read.recommend.recommend import recommend
 from hwprices.release.release import Tables
 
 MODELS = (
@@ -45,7 +45,7 @@ def answers(dataset: Tables) -> tuple[list[dict[str, Any]], pl.DataFrame]:
     discontinued = too_old_to_buy(dataset)
     among = candidates(dataset, Limits(), DEFAULTS)
     for name in MODELS:
-        frame = answer(Question(name), dataset, among=among)
+        frame = recommend(Question(name), dataset=dataset, among=among)
         first = frame.drop_nulls("rank").filter(
             pl.col("rank") <= MOST, ~pl.col("machine").is_in(discontinued)
         )

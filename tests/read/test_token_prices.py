@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from hwprices.read.recommend.question import Question, Serving, make_job
-from hwprices.read.recommend.tokens import TokenPrice, crossing, token_prices
+from hwprices.read.token_prices import TokenPrice, crossing, token_prices
 
 AFTER, BEFORE = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 10, 1, tzinfo=UTC)
 

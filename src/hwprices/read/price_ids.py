@@ -1,0 +1,75 @@
+"""Find the ids of the prices that an answer is based on."""
+
+import polars as pl
+
+from hwprices.release.real_prices import REAL
+from hwprices.release.release import Tables, scan_types
+from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
+
+PLACE = ["provider", "machine", "region"]
+
+COMMITTED = sorted({option for option, _ in COMMITMENT_COLUMNS.values()})
+
+TERMS = {12: "best_1y", 36: "best_3y"}
+"""Months of a commitment: what usd_per_hour is the price of."""
+
+
+def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
+    """Add price_id to the ranked machines to rent of an answer of ``recommend``.
+
+    It is from offers, and of commitments and blocks, which they lack, from prices. Ids are random
+    and most of the bytes of both, so that they are read of the ranked machines.
+    """
+    col, key = pl.col, [*PLACE, "purchase_option"]
+    ranked = ranked.drop("price_id")
+    rented = ranked.filter(col.rank.is_not_null(), where="cloud")
+    ids = rented.select(*key, price_id=pl.lit(None, pl.String)).clear()
+    if rented.height:
+        first, last = rented.select(first=col.offer.min(), last=col.offer.max()).row(0)
+        columns = {"on_demand": "on_demand_price_id", "spot": "spot_price_id"}
+        of_offers = (
+            dataset.scan("offers")
+            .slice(first, last - first + 1)
+            .select("provider", "region", machine="instance_type", **columns)
+            .unpivot([*columns], index=PLACE, variable_name=key[-1], value_name="price_id")
+            .drop_nulls("price_id")
+            .select(*key, "price_id")
+            .collect()
+            .join(rented, key, "semi")
+        )
+        others = rented.join(of_offers, key, "anti")
+        ids = pl.concat([of_offers, _ids_of_prices(others, key, dataset) if others.height else ids])
+    rows = ranked.join(ids, key, "left", maintain_order="left")
+    is_rented = col.rank.is_not_null() & (col.where == "cloud")
+    return rows.with_columns(price_id=pl.when(is_rented).then("price_id"))
+
+
+def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.DataFrame:
+    """Return the id of the cheapest price of each machine and option, as offers choose it.
+
+    Own discounts may have made another commitment the cheapest than that of the list prices.
+    """
+    col = pl.col
+    is_committed = col.purchase_option.is_in(COMMITTED) & (col.commitment_plan != "convertible")
+    term = col.term_months.replace_strict(TERMS, default=None, return_dtype=pl.String)
+    chosen = pl.coalesce(
+        pl.when(purchase_option=name).then(f"{name}_option") for name in TERMS.values()
+    )
+    begins = pl.coalesce(
+        pl.when(col.purchase_option == option, col.commitment_plan == plan).then(pl.lit(name))
+        for name, (option, plan) in COMMITMENT_COLUMNS.items()
+    )
+    of_chosen = col.chosen.str.starts_with(col.begins).fill_null(value=False)
+    return (
+        scan_types(dataset, "prices", machines["machine"])
+        .rename({"instance_type": "machine"})
+        .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
+        .with_columns(
+            begins=begins, purchase_option=pl.when(is_committed).then(term).otherwise(key[-1])
+        )
+        .join(machines.lazy().select(*key, chosen=chosen), key)
+        .sort(~of_chosen, "effective_hourly", "price_id")
+        .unique(key, keep="first", maintain_order=True)
+        .select(*key, "price_id")
+        .collect()
+    )
