@@ -28,7 +28,7 @@ from hwprices.read.find import past
 from hwprices.read.find.search import EVERY_WAY
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.history import diff, intervals
-from hwprices.read.history.cheapest import cheapest
+from hwprices.read.history.intervals import cheapest
 from hwprices.release import versions
 from hwprices.release.manifest import Inputs, Reading, UnitInput
 from hwprices.rows import frames

@@ -24,8 +24,7 @@ from hwprices.read.find import words
 from hwprices.read.find.search import EVERY_WAY, USUAL
 from hwprices.read.find.spot import spot_moves, spot_words
 from hwprices.read.history import intervals
-from hwprices.read.history.cheapest import BY, cheapest
-from hwprices.read.history.intervals import PastAnswer
+from hwprices.read.history.intervals import BY, PastAnswer, cheapest
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
 from hwprices.schemas.keys import PAST
 

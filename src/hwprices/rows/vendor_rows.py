@@ -10,7 +10,7 @@ import polars as pl
 
 from hwprices.landing.pages import Page
 from hwprices.rows import frames, machine_figures, quarantine
-from hwprices.rows.accelerators import accelerator_totals
+from hwprices.rows.machine_figures import accelerator_totals
 from hwprices.rows.members import PARSER_FAILURES, RefusedItemError
 from hwprices.rows.origin import ORIGIN
 from hwprices.rows.prices import DEFAULTS, price_rows

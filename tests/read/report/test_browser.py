@@ -24,8 +24,8 @@ from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import recommend
-from hwprices.read.report.answers import MOST, too_old_to_buy
 from hwprices.read.report.columns import sent
+from hwprices.read.report.index import MOST, too_old_to_buy
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

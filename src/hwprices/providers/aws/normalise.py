@@ -7,8 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.aws import kinds
-from hwprices.providers.aws.inventory.availability import availability_rows
-from hwprices.providers.aws.inventory.instance_types import instance_type_rows
+from hwprices.providers.aws.inventory.instance_types import availability_rows, instance_type_rows
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.inventory.regions import currency_of, region_rows, zone_rows
 from hwprices.providers.aws.inventory.spot_advice import spot_advice

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.publish.join import accelerators, benchmarks, machines, offers, stock
+from hwprices.publish.join import accelerators, benchmarks, machines, offers
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.market import MarketQuantiles
@@ -163,7 +163,7 @@ def build(
     known = {name: frames.empty(TABLES[name]).lazy() for name in CARRIED} | dict(before or {})
     checked["new_words"] = new_words(vendor["quarantine"], known["new_words"])
     checked["market_quantiles"] = market_days(vendor["market_quantiles"], known["market_quantiles"])
-    checked["stock"] = stock.intervals(vendor["stock"], known["stock"])
+    checked["stock"] = offers.stock_intervals(vendor["stock"], known["stock"])
     in_order = {name: checked[name] for name in TABLES if name in checked}
     return Joined(in_order, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
 

@@ -21,7 +21,7 @@ from hwprices.read.device.answer import (
     Purchase,
     Rent,
 )
-from hwprices.read.device.price_dates import PriceDates
+from hwprices.read.device.lookup import PriceDates
 from hwprices.read.device.where_sold import where_sold
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.ownership import DEFAULTS, Ownership, owned

@@ -1,5 +1,6 @@
 """Answer about one machine type: what it has, every purchase option, and its price by region."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from shlex import quote
@@ -10,17 +11,17 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import absence, break_even, machines, option_values, request, words
 from hwprices.read.find import search as searching
-from hwprices.read.find.managed import managed_prices
+from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.options import Options
-from hwprices.read.find.search import Search
+from hwprices.read.find.search import Search, of_prices
 from hwprices.read.find.spot import spot_moves
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release import age
 from hwprices.release.real_prices import IS_PLACEHOLDER, REAL
-from hwprices.release.release import names_of
+from hwprices.release.release import Release, names_of
 from hwprices.release.wording import placeholders_left_out
 from hwprices.schemas.keys import PURCHASE_KEY
 
@@ -256,3 +257,57 @@ def require_prices(answer: MachineAnswer) -> pl.DataFrame:
     if answer.rows.is_empty():
         raise HwpricesError(f"no price of {answer.machine.instance_type}", " ".join(answer.notes))
     return answer.rows
+
+
+SAGEMAKER = "AmazonSageMaker"
+
+USES = {
+    "Host": "hosting",
+    "AsyncInf": "asynchronous inference",
+    "Tsform": "batch transform",
+    "Train": "training",
+    "Cluster": "HyperPod",
+    "Processing": "processing",
+    "Notebk": "notebook",
+}
+"""What SageMaker's usage types name, in the words of its price page; others keep AWS's word.
+https://aws.amazon.com/sagemaker/ai/pricing/"""
+
+
+def managed_prices(dataset: Release, machine: NamedMachine, prices: pl.DataFrame) -> pl.DataFrame:
+    """Return what a machine costs by the hour in SageMaker, beside on demand in the same region.
+
+    Args:
+        dataset: a release.
+        machine: the machine.
+        prices: its prices, as ``machine.answer`` gives them.
+
+    Returns:
+        ``use`` (hosting, training, … or AWS's word: Studio:JupyterLab), ``region``, ``hourly``,
+        ``currency``, ``factor`` (against plain Linux on demand in the region; null without a price
+        there) and ``sku_price_id``, by use, currency and price. No rows where AWS lists none, and
+        in releases before 2026-12, which have no services.
+    """
+    if machine.provider != "aws" or "component_prices" not in dataset.tables:
+        return pl.DataFrame(schema={"use": pl.String})
+    components = dataset.scan("component_prices")
+    if "service" not in components.collect_schema().names():
+        return pl.DataFrame(schema={"use": pl.String})
+    name = re.escape(machine.instance_type)
+    use = pl.col("component").str.extract(rf"^usage:([^/]+)[:-]ml\.{name}(?:/|$)")
+    of_machine = {"provider": machine.provider, "service": SAGEMAKER, "per": "hour"}
+    listed = (
+        components.filter(**of_machine).with_columns(use=use).filter(pl.col("use").is_not_null())
+    )
+    plain = prices.filter(*REAL, of_prices(Search()), purchase_option="on_demand")
+    on_demand = plain.group_by("region", "currency").agg(pl.col("effective_hourly").min())
+    joined = listed.collect().join(on_demand, on=["region", "currency"], how="left")
+    factor = pl.col("hourly").cast(float) / pl.col("effective_hourly").cast(float)
+    return joined.select(
+        pl.col("use").replace(USES),
+        "region",
+        "hourly",
+        "currency",
+        factor.alias("factor"),
+        "sku_price_id",
+    ).sort("use", "currency", "hourly", "region")

@@ -8,8 +8,8 @@ from typing import Any, Unpack
 from hwprices.errors import HwpricesError
 from hwprices.read import currency
 from hwprices.read.find import combine, machines, option_values, places, words
-from hwprices.read.find.countries import CODES
 from hwprices.read.find.options import OPTIONS, Names, OptionFacts, Options
+from hwprices.read.find.places import CODES
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Bounds, Search
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.vocabulary import ReleaseWords

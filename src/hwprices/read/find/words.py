@@ -16,8 +16,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read.find import machines as machine_names
 from hwprices.read.find import option_values
 from hwprices.read.find import places as place_names
-from hwprices.read.find.countries import CODES
 from hwprices.read.find.options import FIGURES
+from hwprices.read.find.places import CODES
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Bounds, Search
 from hwprices.read.find.suggestions import near
 from hwprices.read.find.vocabulary import ReleaseWords

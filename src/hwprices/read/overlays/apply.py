@@ -6,9 +6,9 @@ import re
 import polars as pl
 
 from hwprices.read.currency import USD, Rates, offers_in_usd
-from hwprices.read.find.price_values import COMMITMENT_COLUMNS
 from hwprices.read.find.search import COMMITMENT
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
+from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 from hwprices.units import HOURS_PER_MONTH, Money, WideMoney
 
 LIST_PRICE = "list_effective_hourly"

@@ -10,7 +10,7 @@ from itertools import permutations
 from typing import Any
 
 from hwprices.read.find import machines, places, words
-from hwprices.read.find.countries import CODES
+from hwprices.read.find.places import CODES
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.release import Release
 from hwprices.schemas.vocabulary import (

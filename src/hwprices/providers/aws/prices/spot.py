@@ -15,8 +15,8 @@ from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import ec2_xml
 from hwprices.providers.aws.inventory.regions import currency_of, region_of
 from hwprices.providers.aws.kinds import SPOT
-from hwprices.providers.aws.prices import platforms
-from hwprices.providers.aws.prices.problems import Problem, first_problem
+from hwprices.providers.aws.prices import classify
+from hwprices.providers.aws.prices.parts import Problem, first_problem
 from hwprices.rows import prices, quarantine
 from hwprices.rows.origin import origins
 from hwprices.rows.prices import PriceRows
@@ -129,9 +129,7 @@ def _read_quotes(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:
         .with_columns(
             provider=pl.lit("aws"),
             region=_region(frame["zone"].unique()),
-            os=product.replace_strict(
-                platforms.SPOT_PRODUCTS, default=None, return_dtype=pl.String
-            ),
+            os=product.replace_strict(classify.SPOT_PRODUCTS, default=None, return_dtype=pl.String),
             hourly=prices.read_money(pl.col("price_text")),
             effective_from=pl.col("timestamp").str.to_datetime(
                 "%+", time_unit="us", time_zone="UTC", strict=False

@@ -16,18 +16,22 @@ from msgspec import UNSET, UnsetType
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, UnreadablePageError
 from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.inventory.accelerators import accelerator_columns, read_accelerator
 from hwprices.providers.gcp.inventory.machine_parts import (
     WHOLE_INSTANCE_SERIES,
     parts_frame,
     price_fault,
 )
-from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
+from hwprices.providers.gcp.inventory.machine_type import (
+    Machines,
+    MachineType,
+    accelerator_columns,
+    read_accelerator,
+)
 from hwprices.providers.gcp.inventory.tpu import read_tpu_slices
 from hwprices.providers.gcp.listings import BrokenRow, decode_rows, refused_members
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
 from hwprices.rows import frames, quarantine
-from hwprices.rows.accelerators import accelerator_totals
+from hwprices.rows.machine_figures import accelerator_totals
 from hwprices.rows.origin import origin, origins
 from hwprices.schemas.inventory import InstanceTypes
 

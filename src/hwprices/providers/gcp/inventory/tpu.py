@@ -19,8 +19,7 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.inventory.accelerators import read_accelerator
-from hwprices.providers.gcp.inventory.machine_type import MachineType
+from hwprices.providers.gcp.inventory.machine_type import MachineType, read_accelerator
 from hwprices.providers.gcp.listings import decode
 from hwprices.providers.gcp.sheets import Series, Sheets, Tpu
 from hwprices.rows import quarantine

@@ -6,7 +6,6 @@ catalog without a checksum below ``.meta`` counts as edited, and is never overwr
 
 import polars as pl
 
-from hwprices.read.export.tools.accelerator_names import SKYPILOT
 from hwprices.read.export.tools.catalog import (
     COUNT,
     HAS_ACCELERATOR,
@@ -14,6 +13,7 @@ from hwprices.read.export.tools.catalog import (
     NOT_PLAIN_LINUX,
     OPTION,
     PLACE,
+    SKYPILOT,
     UNCLEAR_MACHINE,
     Catalog,
     PricedMachines,
