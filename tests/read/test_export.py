@@ -21,7 +21,7 @@ import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
-from hwprices.read.export import cells, iceberg
+from hwprices.read.export import cells, files
 from hwprices.read.find.offers import LEADING
 from hwprices.read.overlays import rules
 from hwprices.release import database
@@ -332,8 +332,8 @@ def test_iceberg_tables_point_to_the_files_of_the_release(
     else:
         assert data.export(folder, ["prices", "offers"]) == folder
     catalog = SqlCatalog("hwprices", uri=f"sqlite:///{folder}/catalog.db")
-    assert len(catalog.list_tables(iceberg.NAMESPACE)) == 2
-    table = catalog.load_table(f"{iceberg.NAMESPACE}.prices")
+    assert len(catalog.list_tables(files.NAMESPACE)) == 2
+    table = catalog.load_table(f"{files.NAMESPACE}.prices")
     assert {task.file.file_path for task in table.scan().plan_files()} == {
         str(Path(file).absolute()) for file in data.files("prices")
     }

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from hwprices.rows.machine_figures import accelerator_totals
+from hwprices.rows.accelerators import accelerator_totals
 from hwprices.schemas.columns import Accelerators
 
 

@@ -197,7 +197,7 @@ OTHERS = {
     "HWPRICES_NOTIFY_URL",  # cli/deploy.py
     "HWPRICES_OVERLAYS",  # cli/filters.py
     "HWPRICES_REQUIRE_SHARED",  # tests/conftest.py
-    "HWPRICES_STORE_KEY_ID",  # storage/bucket_options.py
+    "HWPRICES_STORE_KEY_ID",  # storage/store.py
     "HWPRICES_STORE_SECRET_KEY",
     "HWPRICES_TRACEBACK",  # cli/common.py
 }

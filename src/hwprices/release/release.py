@@ -12,8 +12,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.release.versions import latest_version, read_manifest
 from hwprices.storage import cache, layout, manifests
-from hwprices.storage.bucket_options import scan_options
-from hwprices.storage.store import Store
+from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.rows import frames, machine_figures, quarantine
-from hwprices.rows.machine_figures import accelerator_totals
+from hwprices.rows import accelerators, frames, quarantine
+from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.members import PARSER_FAILURES, RefusedItemError
 from hwprices.rows.origin import ORIGIN
 from hwprices.rows.prices import DEFAULTS, price_rows
@@ -83,7 +83,7 @@ class VendorRows:
         Raises:
             RefusedItemError: a row of instance_types has a figure that no machine has.
         """
-        if model is InstanceTypes and machine_figures.is_impossible(row):
+        if model is InstanceTypes and accelerators.is_impossible(row):
             raise RefusedItemError("impossible_figure", "no machine has such a figure")
         self._rows[model].append({"provider": self.provider} | _origin(page) | row)
 

@@ -15,7 +15,7 @@ import polars as pl
 import yaml
 
 from hwprices.errors import HwpricesError
-from hwprices.rows import machine_figures
+from hwprices.rows import accelerators
 from hwprices.specs import data_directory
 
 FILE = "corrections.yaml"
@@ -109,7 +109,7 @@ def _apply_one(frame: pl.DataFrame, correction: Correction) -> pl.DataFrame:
     ).drop("_selected", "_expected")
     if column != "accelerators":
         return corrected
-    return corrected.with_columns(machine_figures.accelerator_totals())
+    return corrected.with_columns(accelerators.accelerator_totals())
 
 
 def _matches(patterns: Mapping[str, str]) -> pl.Expr:

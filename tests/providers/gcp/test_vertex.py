@@ -15,14 +15,13 @@ from tests.helpers.gcp_pages import (
 )
 
 from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.prices.classify import OutOfScope
+from hwprices.providers.gcp.prices.classify import OutOfScope, classify_vertex
 from hwprices.providers.gcp.prices.grammar import (
     Descriptions,
     NotAMachinePrice,
     PricedComponent,
     Unknown,
 )
-from hwprices.providers.gcp.prices.vertex import classify_vertex
 
 PREDICTION = "Vertex AI: Online/Batch Prediction"
 

@@ -11,7 +11,7 @@ from typing import Any
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.linode.fetch import AVAILABILITY, REGIONS, TYPES
-from hwprices.rows.machine_figures import NO_ACCELERATORS, gpus
+from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.members import RefusedItemError, figure, items, member, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows

@@ -16,7 +16,7 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle.fetch import BUNDLED, SHAPES
 from hwprices.providers.oracle.sheets import OracleSeries, OracleSheets
-from hwprices.rows.machine_figures import NO_ACCELERATORS, gpus
+from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.members import RefusedItemError, items, member, number, text
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import InstanceTypes

@@ -17,7 +17,7 @@ from typing import Any
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.ovh.fetch import BUNDLED, CATALOG
-from hwprices.rows.machine_figures import NO_ACCELERATORS, gpus
+from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.members import RefusedItemError, figure, items, member, text, whole
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import InstanceTypes, Regions

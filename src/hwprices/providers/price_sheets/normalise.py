@@ -12,7 +12,7 @@ from hwprices.providers import Pages, Part, UnreadablePageError
 from hwprices.providers.price_sheets.fetch import SHEET
 from hwprices.providers.price_sheets.sheet import Sheet, SheetLine, SheetProblem, parse
 from hwprices.rows import frames, quarantine
-from hwprices.rows.machine_figures import accelerator_totals
+from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.origin import ORIGIN, origin
 from hwprices.rows.prices import price_rows
 from hwprices.schemas.columns import Accelerators, Table

@@ -16,7 +16,7 @@ from typing import Any, Final
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.runpod.fetch import GPU_TYPES
-from hwprices.rows.machine_figures import gpus
+from hwprices.rows.accelerators import gpus
 from hwprices.rows.members import RefusedItemError, items, money, number, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows

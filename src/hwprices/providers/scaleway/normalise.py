@@ -13,7 +13,7 @@ from typing import Any
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.scaleway.fetch import SERVERS, STOCK
-from hwprices.rows.machine_figures import NO_ACCELERATORS, gpus
+from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.members import RefusedItemError, figure, member, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows

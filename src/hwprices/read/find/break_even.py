@@ -26,6 +26,7 @@ from hwprices.read.overlays import apply
 from hwprices.release.real_prices import REAL
 from hwprices.release.release import Tables, scan_types
 from hwprices.schemas.keys import PLACE_KEY
+from hwprices.specs.gcp_discounts import DiscountRule
 from hwprices.units import WideMoney
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _replaced(
     row: Mapping[str, Any],
     on_demand: Mapping[str, Decimal],
     metered: Mapping[str, Decimal],
-    rules: Sequence[gcp.DiscountRule],
+    rules: Sequence[DiscountRule],
 ) -> list[tuple[Decimal, Decimal]]:
     """Return what the hours cost on demand that a commitment replaces, by the share of hours used.
 

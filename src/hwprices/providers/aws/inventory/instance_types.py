@@ -17,9 +17,9 @@ from hwprices.providers.aws.inventory import ec2_xml, spec_words
 from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.inventory.regions import region_of
 from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, HOME_REGION, INSTANCE_TYPES, OFFERINGS
-from hwprices.rows import frames, machine_figures
+from hwprices.rows import accelerators, frames
+from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.frames import list_column
-from hwprices.rows.machine_figures import accelerator_totals
 from hwprices.schemas.inventory import Availability, InstanceTypes
 from hwprices.specs.accelerator_names import Match, accelerator_matcher
 
@@ -209,7 +209,7 @@ def instance_type_rows(
     matcher = accelerator_matcher("aws")
     names = sorted({*described, *words.descriptions})
     descriptions = [described.get(name) or words.descriptions[name] for name in names]
-    possible, refused = machine_figures.split(
+    possible, refused = accelerators.split(
         (_row(name, description, words, matcher), description.page)
         for name, description in zip(names, descriptions, strict=True)
     )

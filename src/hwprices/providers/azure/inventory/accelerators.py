@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.providers.azure.inventory import size_names
-from hwprices.rows.machine_figures import accelerator_totals
+from hwprices.rows.accelerators import accelerator_totals
 from hwprices.schemas.columns import Accelerators
 from hwprices.specs import accelerator_names, sheets
 

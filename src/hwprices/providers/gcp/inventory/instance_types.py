@@ -31,7 +31,7 @@ from hwprices.providers.gcp.inventory.tpu import read_tpu_slices
 from hwprices.providers.gcp.listings import BrokenRow, decode_rows, refused_members
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
 from hwprices.rows import frames, quarantine
-from hwprices.rows.machine_figures import accelerator_totals
+from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.origin import origin, origins
 from hwprices.schemas.inventory import InstanceTypes
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 import polars as pl
 
 from hwprices.providers.gcp.inventory.machine_type import Machines
+from hwprices.providers.gcp.prices.classify import SERVERLESS
 from hwprices.providers.gcp.prices.skus import SkuCatalog
-from hwprices.providers.gcp.prices.vertex import SERVERLESS
 from hwprices.providers.gcp.prices.vocabulary import CONTINENTS
 from hwprices.rows.origin import ORIGIN
 from hwprices.units import HOURS_PER_MONTH, Money

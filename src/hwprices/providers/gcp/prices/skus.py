@@ -30,7 +30,7 @@ from hwprices.providers.gcp.prices.catalog import (
     price_day,
     read_time,
 )
-from hwprices.providers.gcp.prices.classify import OutOfScope, classify
+from hwprices.providers.gcp.prices.classify import OutOfScope, classify, classify_vertex
 from hwprices.providers.gcp.prices.disks import is_disk, read_disks
 from hwprices.providers.gcp.prices.grammar import (
     Descriptions,
@@ -38,7 +38,6 @@ from hwprices.providers.gcp.prices.grammar import (
     PricedComponent,
     Unknown,
 )
-from hwprices.providers.gcp.prices.vertex import classify_vertex
 from hwprices.rows import quarantine
 from hwprices.rows.frames import list_column
 from hwprices.rows.origin import origin

@@ -6,7 +6,7 @@ from typing import Any
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.toycloud.fetch import INVENTORY, PRICE_LIST
-from hwprices.rows.machine_figures import NO_ACCELERATORS, gpus
+from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.members import RefusedItemError, figure, items, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
