@@ -13,9 +13,8 @@ from hwprices.providers.gcp.prices import rows
 from hwprices.providers.gcp.prices.classify import named_by_refused
 from hwprices.providers.gcp.prices.compose import build_rates, compose
 from hwprices.providers.gcp.prices.disks import disk_price_rows
-from hwprices.providers.gcp.prices.flexible import add_flexible
 from hwprices.providers.gcp.prices.licenses import add_licenses
-from hwprices.providers.gcp.prices.rows import component_price_rows
+from hwprices.providers.gcp.prices.rows import add_flexible, component_price_rows
 from hwprices.providers.gcp.prices.skus import read_skus
 from hwprices.providers.gcp.sheets import Sheets
 

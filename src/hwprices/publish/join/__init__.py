@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.publish.join import accelerators, benchmarks, machines, offers
+from hwprices.publish.join import accelerators, machines, offers
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.market import MarketQuantiles
@@ -250,5 +250,5 @@ def build_offers(
     # assumptions are columns of every row, also where the machine is not known
     assumed = machines.assumptions()
     table = table.with_columns(pl.col(name).fill_null(value) for name, value in assumed.items())
-    table = benchmarks.with_measured(offers.with_derived(table), benchmark_sheet)
+    table = accelerators.with_measured(offers.with_derived(table), benchmark_sheet)
     return frames.conform(table.drop("uniform").lazy(), Offers).collect()

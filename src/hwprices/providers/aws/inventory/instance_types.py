@@ -14,8 +14,8 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import ec2_xml, spec_words
-from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
 from hwprices.providers.aws.inventory.regions import region_of
+from hwprices.providers.aws.inventory.spec_words import PriceListFacts
 from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, HOME_REGION, INSTANCE_TYPES, OFFERINGS
 from hwprices.rows import accelerators, frames
 from hwprices.rows.accelerators import accelerator_totals

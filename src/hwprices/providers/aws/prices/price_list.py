@@ -15,7 +15,7 @@ import polars as pl
 
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
+from hwprices.providers.aws.inventory.spec_words import PriceListFacts
 from hwprices.providers.aws.prices import classify, parts, rows
 from hwprices.rows import quarantine
 from hwprices.rows.origin import origin

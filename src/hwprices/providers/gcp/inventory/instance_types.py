@@ -26,8 +26,8 @@ from hwprices.providers.gcp.inventory.machine_type import (
     MachineType,
     accelerator_columns,
     read_accelerator,
+    read_tpu_slices,
 )
-from hwprices.providers.gcp.inventory.tpu import read_tpu_slices
 from hwprices.providers.gcp.listings import BrokenRow, decode_rows, refused_members
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
 from hwprices.rows import frames, quarantine

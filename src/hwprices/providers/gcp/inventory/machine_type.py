@@ -1,15 +1,30 @@
-"""Describe a machine type or TPU slice, as it was read and before it becomes rows."""
+"""Describe a machine type before it becomes rows, and read TPU slices as such: made of chips.
 
+Pages of the Cloud TPU API hold ``projects.locations.acceleratorTypes.list``:
+https://cloud.google.com/tpu/docs/reference/rest/v2/projects.locations.acceleratorTypes. The number
+in a slice's name counts cores up to v4 and v5p and chips after; the topology always counts chips,
+and is what is used. Which SKU prices a slice is in data/specs/gcp_tpu.csv: v2 and v3 by boards of
+four chips (8 cores), v2-8 and v3-8 as single devices and larger ones as pods; v4 as pods; from v5e
+on by the chip.
+"""
+
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.providers.gcp.sheets import LocalDisks, Series, Sheets
+from hwprices.providers import Pages
+from hwprices.providers.gcp import kinds
+from hwprices.providers.gcp.listings import decode
+from hwprices.providers.gcp.sheets import LocalDisks, Series, Sheets, Tpu
+from hwprices.rows import quarantine
+from hwprices.rows.origin import origin
 
 
 @dataclass(frozen=True)
@@ -110,3 +125,98 @@ class Machines:
     faults: Mapping[str, str]
     unsold: pl.DataFrame
     refused: pl.DataFrame
+
+
+TOPOLOGY = re.compile(r"[1-9][0-9]{0,2}(x[1-9][0-9]{0,2}){0,2}")
+"""Two or three sides of at most three digits: the largest slice today is 16x24x24."""
+
+
+class _Config(msgspec.Struct):
+    topology: str = ""
+
+
+class _Slice(msgspec.Struct, rename="camel"):
+    type: str
+    accelerator_configs: list[_Config] = []
+
+
+class _SliceList(msgspec.Struct, rename="camel"):
+    accelerator_types: list[_Slice] = []
+
+
+def count_chips(topology: str) -> int:
+    """Return the chips of a topology: 16 for 4x4, 8 for 2x2x2."""
+    return math.prod(int(side) for side in topology.split("x"))
+
+
+@dataclass(frozen=True)
+class TpuSlices:
+    """The slices of all zones.
+
+    ``offers`` are pairs of zone and slice. ``refused`` are quarantine rows, each once: slices
+    without a topology that can be read, and those of a generation that gcp_tpu.csv does not list,
+    of which nothing says what they are made of.
+    """
+
+    offers: list[tuple[str, MachineType]]
+    refused: pl.DataFrame
+
+
+def read_tpu_slices(pages: Pages, sheets: Sheets) -> TpuSlices:
+    """Read the slices of every zone whose page can be read."""
+    offers: list[tuple[str, MachineType]] = []
+    refused: dict[str, pl.DataFrame] = {}
+    for page in pages.of(kinds.TPU_TYPES):
+        zone = page.params.get("location", "")
+        with pages.leave_out(page):
+            for entry in _listed(pages, page):
+                tpu, chips = sheets.tpu_of_slice(entry.type), _chips(entry)
+                if tpu is None or chips is None:
+                    refused.setdefault(entry.type, _refused(entry.type, page, tpu))
+                else:
+                    offers.append((zone, _machine_type(entry.type, tpu, chips, page, sheets)))
+    return TpuSlices(offers, quarantine.merge_refused(list(refused.values())))
+
+
+def _listed(pages: Pages, page: Page) -> list[_Slice]:
+    """Read what one page lists.
+
+    Raises:
+        UnreadablePageError: it is not a list of accelerator types.
+    """
+    return decode(
+        pages, page, _SliceList, what="a list of TPU types", setting="HWPRICES_GCP_TPU_URL"
+    ).accelerator_types
+
+
+def _chips(entry: _Slice) -> int | None:
+    """Count the chips of a slice, None where its topology is missing or is not one."""
+    topology = entry.accelerator_configs[0].topology if entry.accelerator_configs else ""
+    return count_chips(topology) if TOPOLOGY.fullmatch(topology) else None
+
+
+def _refused(name: str, page: Page, tpu: Tpu | None) -> pl.DataFrame:
+    """Refuse a slice of an unknown generation, or one that does not say how many chips it has."""
+    frame = pl.LazyFrame([{"provider": "gcp", "instance_type": name}])
+    generation = None if tpu else name.rpartition("-")[0] or name
+    fault = "has no topology" if tpu else "is of an unknown generation"
+    return quarantine.refused(
+        frame.with_columns(*origin(page)),
+        table="instance_types",
+        reason="no_topology" if tpu else "unknown_series",
+        message=f"the TPU slice {name} {fault}",
+        word=pl.lit(generation, dtype=pl.String),
+    ).collect()
+
+
+def _machine_type(name: str, tpu: Tpu, chips: int, page: Page, sheets: Sheets) -> MachineType:
+    device = read_accelerator(tpu.machine_accelerator, Decimal(chips), name, sheets)
+    return MachineType(
+        name=name,
+        series=Series("tpu"),
+        vcpus=None,
+        memory_gib=None,
+        arch=None,
+        accelerators=(device,),
+        page=page,
+    )
