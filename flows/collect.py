@@ -32,8 +32,7 @@ Source = Literal["sample", "live"]
 
 DASK_SCHEDULER = "HWPRICES_DASK_SCHEDULER"
 
-THREADS = 16
-"""Tasks at once on this machine. Each provider limits further how many of them fetch."""
+THREADS = 16  # Tasks at once on this machine. Each provider limits further how many of them fetch.
 
 
 def _runner() -> Any:

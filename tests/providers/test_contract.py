@@ -25,8 +25,7 @@ MUST_HAVE = {"regions", "instance_types", "prices"}
 HEAVY_IMPORTS = ("boto3", "google.cloud", "azure.mgmt", "prefect")
 """Packages that take seconds to import."""
 
-SENTINELS = ("0", "0.01", "700")
-"""Numbers that other price tables use for "unknown"."""
+SENTINELS = ("0", "0.01", "700")  # Numbers that other price tables use for "unknown"
 
 LARGE_VCPUS = 8
 """One cent an hour is a real price for the smallest machines, and a placeholder from here on."""

@@ -17,8 +17,7 @@ from tests.helpers import toy_provider
 from tests.helpers.nightly import only_at_night
 
 TOY_README = "src/hwprices/providers/toycloud/README.md"
-OTHER = "lambda"
-"""The provider that is released beside the toy."""
+OTHER = "lambda"  # The provider that is released beside the toy
 
 ANSWERS = f"""
 import json, sys

@@ -78,8 +78,7 @@ def test_the_next_steps_have_answers(market: Path) -> None:
     assert [step for step in steps if run(*step).exit_code != 0] == []
 
 
-SHARED = "NVIDIA HGX H100"
-"""The name of a machine type in several clouds."""
+SHARED = "NVIDIA HGX H100"  # The name of a machine type in several clouds
 
 
 @pytest.fixture(scope="module")

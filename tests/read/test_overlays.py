@@ -17,8 +17,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.overlays import apply, rules
 from hwprices.units import Money
 
-BILL = Path(__file__).parents[1] / "recordings" / "bills" / "focus_bill.csv"
-"""Of September 2024."""
+BILL = Path(__file__).parents[1] / "recordings" / "bills" / "focus_bill.csv"  # Of September 2024
 
 RULES = """
 - name: enterprise

@@ -251,11 +251,7 @@ def _is_utf8(stream: io.TextIOWrapper) -> bool:
 
 
 def _error_of(cause: OSError) -> HwpricesError:
-    """Report that stdout takes no more, and throw away what is left.
-
-    Raises:
-        OSError: the cause is another one.
-    """
+    """Report that stdout takes no more, and throw away what is left."""
     if cause.filename is not None or cause.errno not in NO_ROOM:
         raise cause
     _throw_away()

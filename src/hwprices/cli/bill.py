@@ -77,14 +77,11 @@ Region = Annotated[
     ),
 ]
 
-MOST_ROWS = 15
-"""Rows of a list on the screen; --json has all."""
+MOST_ROWS = 15  # Rows of a list on the screen; --json has all
 
-LEAST = 1e-9
-"""A smaller sum comes from digits that bills do not print, and is shown as 0."""
+LEAST = 1e-9  # A smaller sum comes from digits that bills do not print, and is shown as 0
 
-ALL_ROWS = 1_000
-"""Rows of providers and classes, of which there are few."""
+ALL_ROWS = 1_000  # Rows of providers and classes, of which there are few
 
 
 @filters.add_options("usd_per")

@@ -86,8 +86,7 @@ NOTES = {
     "unclear": "unclear",
 }
 """The same in a word, for the lines of a table; the amounts say more expensive and cheaper."""
-MAX_REASON = 20
-"""Characters of a reason in the place of an amount."""
+MAX_REASON = 20  # Characters of a reason in the place of an amount
 HEADINGS = ["machine", "region", "option", "before", "now", "change", "note", "cloud"]
 
 

@@ -154,8 +154,7 @@ STATES = {
 MIN_CHART, MAX_CHART = 10, 60
 
 
-AFTER = 20
-"""A chart goes on for a twentieth of the time after the last change."""
+AFTER = 20  # A chart goes on for a twentieth of the time after the last change
 
 BARS = "▁▂▃▄▅▆▇█"
 

@@ -36,8 +36,7 @@ Live = Annotated[
     ),
 ]
 
-MOST_BYTES = 16 << 20
-"""A longer file is refused: 16 MB are some 20,000 citations."""
+MOST_BYTES = 16 << 20  # A longer file is refused: 16 MB are some 20,000 citations
 
 
 def recheck(
@@ -95,11 +94,7 @@ def _of_vendor(dataset: "Dataset", known: "Recheck") -> "Recheck":
 
 
 def _text(citation: str) -> str:
-    """Return the content of a file, or the citation itself.
-
-    Raises:
-        HwpricesError: the file is too long, or is not text.
-    """
+    """Return the content of a file, or the citation itself."""
     if citation == "-":
         return typer.get_text_stream("stdin").read(MOST_BYTES)
     path = Path(citation)

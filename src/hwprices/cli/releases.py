@@ -45,8 +45,7 @@ def releases() -> None:
     print_frame(as_frame(newest), lambda _: render_releases(newest))
 
 
-Entry = Mapping[str, Any]
-"""A release as ``read.releases.releases`` describes it."""
+Entry = Mapping[str, Any]  # A release as ``read.releases.releases`` describes it
 
 HEADINGS = ["version", "prices", "offers", "providers", ""]
 

@@ -250,8 +250,7 @@ def show(drawn: RenderableType) -> None:
     sys.stdout.write("\n".join(line.rstrip(" ") for line in lines))
 
 
-PRIVATE = "community hosts"
-"""Name of community hosts, beside that of their cloud."""
+PRIVATE = "community hosts"  # Name of community hosts, beside that of their cloud
 
 HOURS = {"hour": 1, "month": 730, "year": 8760}
 """Hours of the times that --per takes. Vendors count a month as 730 hours, a twelfth of 8,760."""

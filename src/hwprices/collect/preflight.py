@@ -40,8 +40,7 @@ LEAST_BYTES = 1_000_000_000
 """Less than this fails the check: the pages and staged tables of three full-size clouds alone take
 1.1 GB (docs/performance.md, "A whole refresh")."""
 
-ROOT_TITLE = "Where releases go"
-"""The subject without which no run can begin."""
+ROOT_TITLE = "Where releases go"  # The subject without which no run can begin
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
 REPLACEMENT = "(secret)"
 
-MIN_LENGTH = 8
-"""Shorter values of variables are words like "true", which texts may hold by chance."""
+MIN_LENGTH = 8  # Shorter values of variables are words like "true", which texts may hold by chance
 
 _SECRET_VARIABLE = re.compile(
     r"SECRET|TOKEN|PASSW|API_?KEY|ACCESS_KEY|ACCOUNT_KEY|SAS|IDENTITY_HEADER"

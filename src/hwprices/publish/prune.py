@@ -24,8 +24,7 @@ from hwprices.stage import stage
 from hwprices.storage import layout, scratch
 from hwprices.storage.store import LEFTOVER_AGE, Store
 
-RELEASES = 30
-"""Newest releases that stay by default: a month of daily ones."""
+RELEASES = 30  # Newest releases that stay by default: a month of daily ones
 
 
 @dataclass(frozen=True)

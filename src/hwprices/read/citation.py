@@ -323,11 +323,7 @@ def _of_mapping(value: dict[str, Any]) -> CitedPrice:
 
 
 def _of_text(text: str) -> list[CitedPrice]:
-    """Read the lines and bare references in a text.
-
-    Raises:
-        HwpricesError: a line has lost its reference.
-    """
+    """Read the lines and bare references in a text."""
     unmarked = _unmarked(text)
     found = [_of_match(match) for match in CITED.finditer(unmarked)]
     lines = sum(match["line"] is not None for match in CITED.finditer(unmarked))

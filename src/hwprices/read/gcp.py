@@ -17,8 +17,7 @@ from hwprices.errors import HwpricesError
 from hwprices.specs import sheet_directory
 from hwprices.specs.gcp_discounts import SUSTAINED, DiscountRule, flexible_shares, parse_rules
 
-Share = pl.Decimal(10, 6)
-"""A share or a size in a sheet, exact."""
+Share = pl.Decimal(10, 6)  # A share or a size in a sheet, exact
 
 
 def read_rule_sheet(name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
@@ -171,11 +170,7 @@ def _read_memory(memory_gib: Decimal | int | str) -> Decimal:
 
 
 def _check_counts(limits: _Limits, vcpus: int, gpus: Mapping[str, int], local_ssd_gib: int) -> None:
-    """Refuse what no machine of the series has.
-
-    Raises:
-        HwpricesError: a count is; names the argument and its limit.
-    """
+    """Refuse what no machine of the series has."""
     if not (isinstance(vcpus, int) and vcpus >= 1):
         raise HwpricesError(f"vcpus is {vcpus!r}: it is a whole number from 1", "Such as 4.")
     if gpus and not limits.max_gpus:

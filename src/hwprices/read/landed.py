@@ -50,8 +50,7 @@ class Trace:
     """What the line says, by the vendor's own names; what is empty is left out."""
 
 
-Source = tuple[str, str]
-"""A SKU, and the SHA-256 of the page that names it."""
+Source = tuple[str, str]  # A SKU, and the SHA-256 of the page that names it
 
 Fields = tuple[tuple[str, str], ...]
 
@@ -109,9 +108,6 @@ def _lines(
     """Find the vendor's words about SKUs: objects of a JSON page, lines of any other page.
 
     None for a page with more content than ``most_bytes``, or too long to be parsed as JSON.
-
-    Raises:
-        UNREADABLE: it is not packed as its name says, or is no JSON, or not in Unicode.
     """
     is_json = layout.page_format(key) == "json"
     limits = [most_bytes] if most_bytes is not None else []

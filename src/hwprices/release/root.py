@@ -7,8 +7,7 @@ from hwprices.errors import HwpricesError
 
 FOLDER = "data"
 
-SAMPLE = "sample"
-"""Names the release that comes with the program: ``hwprices.open("sample")``."""
+SAMPLE = "sample"  # Names the release that comes with the program: ``hwprices.open("sample")``
 
 
 def default_root() -> str:

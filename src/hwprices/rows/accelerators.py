@@ -35,8 +35,7 @@ Cloud's x4-megamem-1920-metal), 336 TB of disk in 24 (AWS d3en.12xlarge), 300 Gb
 storage (AWS m8gb.48xlarge), 8,000,000 reads of local disks in a second (Azure's
 Standard_HB368rs_v5)."""
 
-LONGEST = 40
-"""Characters of a figure that the quarantine row shows."""
+LONGEST = 40  # Characters of a figure that the quarantine row shows
 
 
 def split(

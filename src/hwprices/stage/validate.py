@@ -18,8 +18,7 @@ SAMPLE = 10_000
 """Rows that are looked at to tell whether a column's texts repeat. Of a frame with fewer, listing
 them takes longer than it saves."""
 
-MOST_NUMBERS = 2**63
-"""The numbers of rows must be fewer, so that they fit into 64 bits."""
+MOST_NUMBERS = 2**63  # The numbers of rows must be fewer, so that they fit into 64 bits
 
 
 def distinct_texts(frame: pl.DataFrame, sample: int = SAMPLE) -> dict[str, pl.Series]:

@@ -124,8 +124,7 @@ def offers(dataset: hwprices.Dataset) -> pl.DataFrame:
     return dataset.scan("offers").collect()
 
 
-ALL = "offers?rows=machines&community=shown"
-"""Every offer, one in each line."""
+ALL = "offers?rows=machines&community=shown"  # Every offer, one in each line
 
 
 def test_filters_leave_the_offers_that_the_parquet_has(wide: Visit, offers: pl.DataFrame) -> None:

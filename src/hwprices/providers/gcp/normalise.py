@@ -71,11 +71,7 @@ def _unfetched_parts(pages: Pages) -> dict[str, str]:
 
 
 def _check_catalog(pages: Pages) -> None:
-    """Refuse a run without the SKU catalog: each machine would look as if nobody sold its parts.
-
-    Raises:
-        HwpricesError: it has no page; the line says why fetching it failed.
-    """
+    """Refuse a run without the SKU catalog: each machine would look as if nobody sold its parts."""
     if pages.of(kinds.SKUS):
         return
     failed = [result for result in pages.run.results if result.unit.kind == kinds.SKUS]

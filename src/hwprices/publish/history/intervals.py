@@ -117,8 +117,7 @@ def step(
     return Step(history, carried, moves, waiting.drop(ROW), back)
 
 
-ROW = "row"
-"""Number of an interval among those that were open."""
+ROW = "row"  # Number of an interval among those that were open
 
 
 def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> Step:

@@ -38,8 +38,7 @@ COMPARED = (Prices.Config.name, InstanceTypes.Config.name)
 """Vendors' tables of which the differences are listed."""
 
 
-SCRATCH = "intervals"
-"""Where the files with intervals lie below the temporary folder."""
+SCRATCH = "intervals"  # Where the files with intervals lie below the temporary folder
 
 BATCH_ROWS = 250_000
 """Intervals and prices of a provider that are carried further at once; with a million of each the

@@ -29,8 +29,7 @@ OPTIONS = [
 ]
 """Options that have a column, named as ``option_name`` names them."""
 
-COMMITTED = tuple(COMMITMENT_COLUMNS)
-"""How the names of options with a commitment begin."""
+COMMITTED = tuple(COMMITMENT_COLUMNS)  # How the names of options with a commitment begin
 
 USUAL_PLANS = {"reserved": "standard", "committed_use": "resource"}
 """Purchase option: the plan of a price that names none."""

@@ -29,8 +29,7 @@ OWNED_DERIVED = "owned, derived: their share of a measured system"
 CPU_SCENARIOS = {"single_user": "SingleUser", "prompt": "Prompt", "serving": "Serving"}
 """What was measured of a machine without accelerators, named as the scenarios of benchmarks."""
 
-CPU_RUN = ("model", "scenario", "precision", "software")
-"""What tells the runs on one machine apart."""
+CPU_RUN = ("model", "scenario", "precision", "software")  # What tells the runs on one machine apart
 
 
 @dataclass(frozen=True)

@@ -224,11 +224,7 @@ def find(
 
 
 def _reject_clouds_and_machines(name: str, names: ReleaseWords) -> None:
-    """Reject the name of a cloud or a machine type, and say which command shows it.
-
-    Raises:
-        HwpricesError: the name is one of these.
-    """
+    """Reject the name of a cloud or a machine type, and say which command shows it."""
     text = " ".join(name.lower().split())
     for provider in meanings.providers(text, names):
         raise HwpricesError(
@@ -273,8 +269,7 @@ def _suggestions(devices: list[NamedDevice], squeezed: str) -> str:
     return "The tables accelerators, cpus and local_hardware list those that are known."
 
 
-OFFER_KEY = ["provider", "region", "instance_type"]
-"""Key of a row of offers."""
+OFFER_KEY = ["provider", "region", "instance_type"]  # Key of a row of offers
 
 DATED = ("on_demand", "spot")
 """Purchase options whose row of prices is named in offers: <option>_price_id."""

@@ -17,8 +17,7 @@ SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
 
 LATENCY = "ms"
 
-TIMES = ["minutes", LATENCY]
-"""Result units in which less is better; the others are rates."""
+TIMES = ["minutes", LATENCY]  # Result units in which less is better; the others are rates
 
 WITH_REQUESTS = ["Offline", "Server", "Interactive"]
 """Scenarios that send the requests of the benchmark, whose mean lengths are known."""

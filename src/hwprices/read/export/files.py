@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TABLE = "offers"
 
-BATCH_ROWS = 50_000
-"""Rows of the price list that are Python objects at once: some 100 MB."""
+BATCH_ROWS = 50_000  # Rows of the price list that are Python objects at once: some 100 MB
 
 LIST_PRICES = (
     DEFAULT_TABLE,
@@ -109,11 +108,7 @@ def export(
 
 
 def _check_discounts(names: Sequence[str], *, named: bool) -> None:
-    """Refuse own discounts where tables would have list prices without a word.
-
-    Raises:
-        HwpricesError: ``prices`` is not among them, or a table with list prices was named.
-    """
+    """Refuse own discounts where tables would have list prices without a word."""
     wrong = [name for name in names if name in LIST_PRICES] if named else []
     if "prices" not in names or wrong:
         raise HwpricesError(
@@ -123,11 +118,7 @@ def _check_discounts(names: Sequence[str], *, named: bool) -> None:
 
 
 def _check_list_prices(overlays: "Overlays | None") -> None:
-    """Refuse own discounts where the release's own files are what is given.
-
-    Raises:
-        HwpricesError: there are some.
-    """
+    """Refuse own discounts where the release's own files are what is given."""
     if overlays is not None:
         raise HwpricesError(
             "an Iceberg catalog is of the release's own files, which have list prices",
@@ -137,12 +128,7 @@ def _check_list_prices(overlays: "Overlays | None") -> None:
 
 @contextmanager
 def _new_file(path: Path, dataset: "Release") -> Iterator[None]:
-    """Delete a file that could not be written whole: the next try would find it there.
-
-    Raises:
-        HwpricesError: it could not be written.
-        polars.exceptions.PolarsError, FileNotFoundError: a file of the release cannot be read.
-    """
+    """Delete a file that could not be written whole: the next try would find it there."""
     try:
         yield
     except BaseException as error:
@@ -255,11 +241,7 @@ ONE_TABLE: dict[str, Callable[[Path, pl.DataFrame], None]] = {
 
 
 def _workbook(dataset: "Release", path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
-    """Write a workbook with a sheet for each table, and the sheets About and Columns.
-
-    Raises:
-        HwpricesError: XlsxWriter is not installed, or a table has too many rows.
-    """
+    """Write a workbook with a sheet for each table, and the sheets About and Columns."""
     package = verify.read_package(dataset, verify.Package) or {"resources": []}
     rows = {name: frame.height for name, frame in frames.items()}
     shown = frames.get(DEFAULT_TABLE)

@@ -38,8 +38,7 @@ COLUMN = "break_even_utilisation"
 SAME = [*PLACE_KEY, "instance_type", "os", "software", "license_model", "tenancy", "currency"]
 """What a commitment and the on-demand price beside it have in common."""
 
-Components = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Id of a composed price: its components."""
+Components = Mapping[str, Sequence[Mapping[str, Any]]]  # Id of a composed price: its components
 
 
 def with_break_even(

@@ -29,11 +29,9 @@ _RANGE = re.compile(r"(?:(=)|(\d+(?:\.\d+)?)(?:-|\.\.))?(\d+(?:\.\d+)?)")
 _GIB = re.compile(r"(?<=\d)\s*gi?b\b", re.IGNORECASE)
 """The unit that an amount of memory may have. GB means GiB, as in words and as vendors write it."""
 
-MOST_USD = Decimal(10) ** 10
-"""What ``units.Money`` can no longer hold."""
+MOST_USD = Decimal(10) ** 10  # What ``units.Money`` can no longer hold
 
-ALL = "all"
-"""Another name of ANY."""
+ALL = "all"  # Another name of ANY
 
 
 def request(
@@ -115,11 +113,7 @@ def _decimal(name: str, value: object) -> Decimal:
 
 
 def _range(name: str, value: Any, about: OptionFacts) -> Bounds | None:
-    """Read an amount: 16 for at least 16 (or exactly), 16-32, =16.
-
-    Raises:
-        HwpricesError: the text has another form, or the range ends before it begins.
-    """
+    """Read an amount: 16 for at least 16 (or exactly), 16-32, =16."""
     if value is None:
         return None
     if about.exactly:

@@ -18,8 +18,7 @@ from hwprices.units import Money
 if TYPE_CHECKING:
     from hwprices.release.release import Release
 
-PLAIN = Search(os=ANY)
-"""What is meant where nobody says otherwise, but of every operating system."""
+PLAIN = Search(os=ANY)  # What is meant where nobody says otherwise, but of every operating system
 
 
 @dataclass(frozen=True)

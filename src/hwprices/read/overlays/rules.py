@@ -67,8 +67,7 @@ MAX_DECIMALS = 20
 """Most digits of an amount after the point. A percentage of a spreadsheet has up to 17, and polars
 takes 38."""
 
-LEAST_PRICE = Decimal("1e-10")
-"""Smallest price that is not 0 with the decimals of ``units.Money``."""
+LEAST_PRICE = Decimal("1e-10")  # Smallest price that is not 0 with the decimals of ``units.Money``
 
 HUNDRED = Decimal(100)
 

@@ -23,8 +23,7 @@ from hwprices.schemas.vocabulary import (
     TENANCIES,
 )
 
-ON_PAGE = {"none", "included", "shared"}
-"""Software, license and tenancy of every price on the page."""
+ON_PAGE = {"none", "included", "shared"}  # Software, license and tenancy of every price on the page
 
 ABSENT = sorted({*SOFTWARE, *LICENSE_MODELS, *TENANCIES, *words.EVERY} - ON_PAGE)
 """Words for prices that the page does not have."""

@@ -14,8 +14,7 @@ from hwprices.release.real_prices import REAL
 from hwprices.release.release import Release
 from hwprices.release.wording import purchase
 
-PRICE_IDS = ("on_demand_price_id", "spot_price_id")
-"""Columns of offers with the id of a price."""
+PRICE_IDS = ("on_demand_price_id", "spot_price_id")  # Columns of offers with the id of a price
 
 KEY = ["provider", "instance_type"]
 

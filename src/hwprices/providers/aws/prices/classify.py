@@ -138,8 +138,7 @@ OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation", "
 """Capacity that is reserved and idle, or paid with its reservation, or not of a running machine.
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
 
-IDLE = r"Unused|Reservation"
-"""Usage types of such capacity, which tell it where nothing else does."""
+IDLE = r"Unused|Reservation"  # Usage types of such capacity, which tell it where nothing else does
 
 ZONES = ["AWS Local Zone", "AWS Wavelength Zone"]
 PLACES = ["", "AWS Region", *ZONES]
@@ -152,11 +151,9 @@ PAYMENTS = {
 }
 """PurchaseOption without blanks and case: old files write AllUpfront, newer ones All Upfront."""
 
-PART = "part"
-"""The reason of a line that is not a machine: it is read for component_prices."""
+PART = "part"  # The reason of a line that is not a machine: it is read for component_prices
 
-ON_HOST = "tenancy="
-"""Begins the reason for which an instance on a dedicated host is left out."""
+ON_HOST = "tenancy="  # Begins the reason for which an instance on a dedicated host is left out
 
 CURRENCY = r"^[A-Z]{3}$"
 

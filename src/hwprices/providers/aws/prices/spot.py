@@ -37,8 +37,7 @@ QUOTE = {
 }
 """Our names of a quote's fields, and EC2's."""
 
-MARKET = ["zone", "instance_type", "os"]
-"""What a quote is for."""
+MARKET = ["zone", "instance_type", "os"]  # What a quote is for
 
 PLACEHOLDER_SHARE = Decimal("0.01")
 """Quotes below this share of the on-demand price are not market prices: AWS speaks of savings of up

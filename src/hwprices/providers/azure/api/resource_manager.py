@@ -33,8 +33,7 @@ from hwprices.providers.azure.inventory.regions import LOCATION, is_public_locat
 from hwprices.providers.azure.settings import Settings
 from hwprices.settings import is_loopback
 
-VALID_SECONDS = 300
-"""A token that expires sooner is renewed. azure-core does so too."""
+VALID_SECONDS = 300  # A token that expires sooner is renewed. azure-core does so too.
 
 FAILED_SECONDS = 30
 """How long a login that failed is not tried again. There are several ways to log in, and each unit
@@ -198,11 +197,7 @@ def _read_locations(context: Context) -> list[_ListPage]:
 
 
 def _read_pages(context: Context, list_pages: ListFunction, members: Schema) -> list[_ListPage]:
-    """Read all pages of one list, in order. ``members`` are those of an element that are read.
-
-    Raises:
-        FetchError: after all tries; names the endpoint and the failure, no credential.
-    """
+    """Read all pages of one list, in order. ``members`` are those of an element that are read."""
     from azure.core.exceptions import AzureError, ServiceRequestError, ServiceResponseError
 
     endpoint = public_url(context.settings.azure_arm_url)
@@ -349,9 +344,6 @@ def _authentication(context: Context, url: str) -> dict[str, Any]:
     """Return the client DefaultAzureCredential over https, one login for all units.
 
     A server on this machine, over plain http, gets no credential.
-
-    Raises:
-        FetchError: the URL is plain http to another machine.
     """
     if url.startswith("http://") and is_loopback(url):
         from azure.core.pipeline.policies import SansIOHTTPPolicy
@@ -372,11 +364,7 @@ class _NoCredential:
 
 
 def _read_page(body: bytes, members: Schema, endpoint: str) -> _ListPage:
-    """Check that the body of one page can be read when it is landed.
-
-    Raises:
-        FetchError: it cannot, or is not a page of a list.
-    """
+    """Check that the body of one page can be read when it is landed."""
     try:
         answer = _DECODER.decode(body)  # before polars, which knows no limit of nesting
         read_elements(body, members, "elements")

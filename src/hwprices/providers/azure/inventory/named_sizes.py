@@ -12,8 +12,7 @@ from hwprices.providers.azure.inventory.size_names import Size, parse_size
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes
 
-OLDEST_VERSION = 3
-"""Sizes before it have numbers that are not their vCPUs: D15_v2 has 20."""
+OLDEST_VERSION = 3  # Sizes before it have numbers that are not their vCPUs: D15_v2 has 20
 
 WITHOUT_ACCELERATORS = {"D", "DC", "E", "EC", "F", "FX", "L", "M"}
 

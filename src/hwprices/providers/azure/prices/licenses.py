@@ -45,8 +45,7 @@ SYSTEMS = {
 }
 """Products that are systems, and prices.os of each. SLES is that with standard support."""
 
-BURST = "Windows Server Burst"
-"""Windows of the B sizes; those of other sizes have "Windows Server"."""
+BURST = "Windows Server Burst"  # Windows of the B sizes; those of other sizes have "Windows Server"
 
 SOFTWARE = {
     "SQL Server Enterprise": "sql_ent",

@@ -160,11 +160,7 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
 def _listed_types(
     pages: Pages, page: Page
 ) -> tuple[list[tuple[str, _MachineType]], list[BrokenRow], list[str]]:
-    """Return the types of a page with their zones, rows that describe no machine, new members.
-
-    Raises:
-        UnreadablePageError: the page is not an aggregated list, or most rows describe no machine.
-    """
+    """Return the types of a page with their zones, rows that describe no machine, new members."""
     listing = decode_rows(
         pages,
         page,
@@ -254,8 +250,7 @@ def _unknown_series(types: Sequence[MachineType]) -> Iterator[pl.DataFrame]:
         ).collect()
 
 
-_IMPOSSIBLE = "impossible "
-"""How the message begins about a figure that no machine has."""
+_IMPOSSIBLE = "impossible "  # How the message begins about a figure that no machine has
 
 
 def _impossible_figures(listed: _MachineType) -> str | None:

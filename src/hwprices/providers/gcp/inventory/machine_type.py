@@ -179,11 +179,7 @@ def read_tpu_slices(pages: Pages, sheets: Sheets) -> TpuSlices:
 
 
 def _listed(pages: Pages, page: Page) -> list[_Slice]:
-    """Read what one page lists.
-
-    Raises:
-        UnreadablePageError: it is not a list of accelerator types.
-    """
+    """Read what one page lists."""
     return decode(
         pages, page, _SliceList, what="a list of TPU types", setting="HWPRICES_GCP_TPU_URL"
     ).accelerator_types

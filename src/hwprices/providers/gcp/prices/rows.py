@@ -26,8 +26,7 @@ from hwprices.units import HOURS_PER_MONTH, Money
 
 PLAN = "flexible"
 
-UNSOLD = "flexible_committed_use"
-"""What data/specs/gcp_not_sold.csv calls such a commitment."""
+UNSOLD = "flexible_committed_use"  # What data/specs/gcp_not_sold.csv calls such a commitment
 
 
 def add_flexible(linux: MachinePrices, machines: Machines, sheets: Sheets) -> MachinePrices:

@@ -43,8 +43,7 @@ from hwprices.rows.frames import list_column
 from hwprices.rows.origin import origin
 from hwprices.units import Money, WideMoney
 
-GB_PER_GIB = Decimal(2**30) / Decimal(10**9)
-"""Decimal gigabytes in one GiB, 1.073741824."""
+GB_PER_GIB = Decimal(2**30) / Decimal(10**9)  # Decimal gigabytes in one GiB, 1.073741824
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from hwprices.read.export.tools.catalog import (
 CLOUDS = ("aws", "azure", "gcp")
 """Clouds whose regions and machines have the names by which SkyPilot starts them."""
 
-ZONED = ("aws", "gcp")
-"""Clouds that SkyPilot lists by zone: AWS by the zone's id, such as use1-az1."""
+ZONED = ("aws", "gcp")  # Clouds that SkyPilot lists by zone: AWS by the zone's id, such as use1-az1
 
 GCP_MACHINES = {
     "a2-highgpu-": "A100",
