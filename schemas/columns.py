@@ -321,8 +321,7 @@ def url(description: str, *, nullable: bool = True) -> Any:
 def source_url() -> Any:
     """Declare source_url of a row that was written by hand."""
     return url(
-        "Page that the row's figures come from; the maker's own where there is one.",
-        nullable=False,
+        "Page that the row's figures come from; the maker's own where there is one.", nullable=False
     )
 
 

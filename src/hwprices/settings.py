@@ -59,8 +59,7 @@ class Settings(BaseSettings):
     )
 
     root: str = Field(
-        default="data",
-        description="Where everything is kept: a folder or s3://, gs://, az://.",
+        default="data", description="Where everything is kept: a folder or s3://, gs://, az://."
     )
     source: Literal["sample", "live"] = Field(
         default="sample",

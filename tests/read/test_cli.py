@@ -390,13 +390,7 @@ def test_the_first_machines_are_as_many_to_rent_as_to_buy(market: Path) -> None:
 def test_the_help_of_recommend_has_its_options_in_panels() -> None:
     text = run("recommend", "--help").stdout
     headings = re.findall(r"^(\w.*):$", text, re.MULTILINE)
-    assert headings == [
-        "Question",
-        "Training",
-        "Serving",
-        "Prices and budgets",
-        "Options",
-    ]
+    assert headings == ["Question", "Training", "Serving", "Prices and budgets", "Options"]
     assert "Below 8" in text
 
 

@@ -231,10 +231,7 @@ def test_the_listed_files_exist(dataset: hwprices.Dataset) -> None:
     assert all(Path(file).is_file() for file in files)
 
 
-PLACES = {
-    "a directory": Path.mkdir,
-    "a pipe or device": getattr(os, "mkfifo", None),
-}
+PLACES = {"a directory": Path.mkdir, "a pipe or device": getattr(os, "mkfifo", None)}
 
 
 @pytest.mark.parametrize(
@@ -353,16 +350,7 @@ def test_recommend_takes_the_same_as_function_and_method() -> None:
             assert parameter.default == function[name].default
 
 
-OF_PROGRAMS = {
-    "show",
-    "report",
-    "releases",
-    "quarantine",
-    "prune",
-    "sheets",
-    "recheck",
-    "mcp",
-}
+OF_PROGRAMS = {"show", "report", "releases", "quarantine", "prune", "sheets", "recheck", "mcp"}
 OF_PIPELINE = {"refresh", "preflight", "serve", "deploy", "worker", "reproduce", "backfill"}
 
 
@@ -399,12 +387,7 @@ H100 = {"region": "us-east-1", "os": "linux", "purchase_option": "on_demand"}
         ),
         (
             "recommend 7B --workload lora --tokens 1e8 --budget 50",
-            lambda data: data.recommend(
-                "7B",
-                "lora",
-                tokens=1e8,
-                budget=50,
-            ),
+            lambda data: data.recommend("7B", "lora", tokens=1e8, budget=50),
         ),
         (
             "recommend sdxl --objective throughput --where cloud",

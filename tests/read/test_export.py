@@ -99,10 +99,7 @@ def test_a_workbook_can_be_read_as_it_is(data: Dataset, tmp_path: Path) -> None:
 def test_offers_lead_with_the_columns_that_people_need(data: Dataset, tmp_path: Path) -> None:
     assert len(set(LEADING)) == 25
     every = set(data.scan("offers").collect_schema())
-    for frame in (
-        data.offers.collect(),
-        pl.read_parquet(data.export(tmp_path / "offers.parquet")),
-    ):
+    for frame in (data.offers.collect(), pl.read_parquet(data.export(tmp_path / "offers.parquet"))):
         assert frame.columns[:25] == list(LEADING)
         assert set(frame.columns) == every
     assert data.find("h100").columns[:4] == [

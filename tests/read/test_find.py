@@ -249,9 +249,7 @@ def test_names_of_an_option_may_be_a_list(data: Dataset) -> None:
     assert {row[1] for row in listed} == {P5, "g6.xlarge"}
 
 
-def test_memory_of_accelerators_that_no_vendor_states_is_that_of_their_sheet(
-    data: Dataset,
-) -> None:
+def test_memory_of_accelerators_that_no_vendor_states_is_that_of_their_sheet(data: Dataset) -> None:
     """Nebius names an H100 SXM and not its 80 GB: --accelerator-memory 80 left its machines out."""
 
     class NoMemory(CountingTables):
@@ -718,10 +716,7 @@ CLOUDS = [
     (machine("aws", "p5.16xlarge", **H100S, arch="x86_64", vcpus=384, memory_gib=4096.0), "60"),
     (machine("gcp", "a3-edgegpu-8g", **H100S, **SIZED), None),
     (machine("gcp", A3, **H100S, **SIZED), "88.49"),
-    (
-        machine("lambda", "8x NVIDIA H100 SXM 80 GB", **H100S, vcpus=208, memory_gib=1800.0),
-        "31.92",
-    ),
+    (machine("lambda", "8x NVIDIA H100 SXM 80 GB", **H100S, vcpus=208, memory_gib=1800.0), "31.92"),
     (machine("runpod", "8x of a cloud that states no sizes", **H100S), "26.32"),
     (machine("nebius", "NVIDIA HGX H100", **(H100S | {"count": 1})), "3.85"),
     (machine("digitalocean", "NVIDIA H100 (8x)", device=None, count=8), "35.28"),
@@ -845,7 +840,7 @@ def test_coverage_of_columns_shows_those_with_gaps(market: Path) -> None:
 )
 def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> None:
     columns = pl.DataFrame(
-        {"table": ["t"], "column": ["c"], "rows": [10_000], "filled": [int(share * 10_000)]},
+        {"table": ["t"], "column": ["c"], "rows": [10_000], "filled": [int(share * 10_000)]}
     ).with_columns(share=pl.lit(share), providers=pl.lit(None, pl.List(pl.String)))
     assert f" {words}" in drawn(render_columns(columns, None), 80)
 

@@ -6,12 +6,7 @@ import pytest
 
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend import media
-from hwprices.read.recommend.model_shape import (
-    EMBEDDING,
-    MEDIA,
-    model_shape,
-    published_models,
-)
+from hwprices.read.recommend.model_shape import EMBEDDING, MEDIA, model_shape, published_models
 from hwprices.read.recommend.question import Question
 from hwprices.specs import sheets
 

@@ -49,9 +49,7 @@ SECTIONS = {
         "query": "Ask the dataset in SQL.",
         "export": "Write tables to files; export report writes pages.",
     },
-    "Run it yourself": {
-        "admin": "Collect, publish, schedule and check a dataset of your own.",
-    },
+    "Run it yourself": {"admin": "Collect, publish, schedule and check a dataset of your own."},
 }
 """The commands by what a person wants, each with the first line of its help."""
 

@@ -4,9 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from hwprices.cli.common import (
-    call,
-)
+from hwprices.cli.common import call
 from hwprices.errors import HwpricesError
 
 SHARED = ("root",)

@@ -9,12 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_frame,
-    print_table,
-)
+from hwprices.cli.common import call, open_dataset, print_frame, print_table
 from hwprices.cli.tables import cut, money, rest, table
 from hwprices.release.wording import counted, purchase, system
 
@@ -33,12 +28,7 @@ SHOWN = 20  # prices, a screenful
 
 
 @filters.add_options("provider", "region", "type", *filters.PURCHASE)
-def diff(
-    *,
-    older: Older = "",
-    newer: Newer = "latest",
-    options: filters.Options,
-) -> None:
+def diff(*, older: Older = "", newer: Newer = "latest", options: filters.Options) -> None:
     """Show how the prices of two releases differ.
 
     Prints how many went up, went down, are new or gone, and how many we restated without the

@@ -10,12 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_frame,
-    print_json,
-)
+from hwprices.cli.common import call, open_dataset, print_frame, print_json
 from hwprices.cli.tables import money, place, table
 from hwprices.read import explain as tracing
 from hwprices.read.explain import Explanation
@@ -76,10 +71,7 @@ def explain(
         purchase_option=purchase_option,
     )
     if prices.height > 1:
-        print_frame(
-            prices,
-            lambda rows: render_prices(rows, call().limit or SHOWN),
-        )
+        print_frame(prices, lambda rows: render_prices(rows, call().limit or SHOWN))
         return
     explanation = tracing.explain(dataset, prices.row(0, named=True))
     if call().as_json:

@@ -91,8 +91,7 @@ UsdPerKwh = Annotated[
 Pue = Annotated[
     float,
     typer.Option(
-        help="Energy of the building over that of the machine; 1 for a desk.",
-        rich_help_panel=PANEL,
+        help="Energy of the building over that of the machine; 1 for a desk.", rich_help_panel=PANEL
     ),
 ]
 Grid = Annotated[

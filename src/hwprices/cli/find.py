@@ -14,14 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    Per,
-    Period,
-    call,
-    not_collected,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import Per, Period, call, not_collected, open_dataset, print_frame
 from hwprices.cli.tables import HOURS, SCREENFUL, amount, money, number, table
 from hwprices.read.find import offers
 from hwprices.read.find.offers import OfferAnswer

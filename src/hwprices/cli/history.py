@@ -12,11 +12,7 @@ import polars as pl
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import call, open_dataset, print_frame
 from hwprices.cli.tables import cut, listing, money, number, rest
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
@@ -41,10 +37,7 @@ SHOWN = 10  # purchase options, a table that is read at a glance
 
 @filters.add_options("region", "os")
 def history(
-    *,
-    words: filters.Words = None,
-    options: filters.Options,
-    rebuild: Rebuild = False,
+    *, words: filters.Words = None, options: filters.Options, rebuild: Rebuild = False
 ) -> None:
     """Show what a machine type or accelerator cost, and when.
 
@@ -145,10 +138,7 @@ REASONS = {
     "unclear": "vendor or us: unclear",
 }
 
-STATES = {
-    "not_collected": "not collected since",
-    "refused": "refused since",
-}
+STATES = {"not_collected": "not collected since", "refused": "refused since"}
 
 
 MIN_CHART, MAX_CHART = 10, 60

@@ -12,13 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    Per,
-    Period,
-    call,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import Per, Period, call, open_dataset, print_frame
 from hwprices.cli.tables import (
     HOURS,
     PAYS_FROM,

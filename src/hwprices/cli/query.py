@@ -11,11 +11,7 @@ import typer
 from duckdb import DuckDBPyConnection
 from rich.console import RenderableType
 
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_table,
-)
+from hwprices.cli.common import call, open_dataset, print_table
 from hwprices.cli.tables import money, table
 from hwprices.read.export import query_rows
 from hwprices.read.export.cells import to_csv

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_json,
-)
+from hwprices.cli.common import call, open_dataset, print_json
 from hwprices.errors import HwpricesError
 
 SHARED = ("root", "version", "json")
@@ -39,10 +35,7 @@ Live = Annotated[
 MOST_BYTES = 16 << 20  # A longer file is refused: 16 MB are some 20,000 citations
 
 
-def recheck(
-    citations: Citations,
-    live: Live = False,
-) -> None:
+def recheck(citations: Citations, live: Live = False) -> None:
     """Check whether cited prices still hold.
 
     Compares with a later release of the same dataset, or with the vendor (--live). Prints one line
@@ -82,11 +75,7 @@ def _of_vendor(dataset: "Dataset", known: "Recheck") -> "Recheck":
     sought = live.SoughtPrice(**place)
     try:
         now = live.ask(
-            dataset.store,
-            dataset.release,
-            sought,
-            load(),
-            lambda line: typer.echo(line, err=True),
+            dataset.store, dataset.release, sought, load(), lambda line: typer.echo(line, err=True)
         )
     except HwpricesError as error:
         return replace(known, status="UNREACHABLE", release="live", amount=None, reason=str(error))

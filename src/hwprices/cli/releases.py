@@ -7,11 +7,7 @@ import polars as pl
 import typer
 from rich.table import Table
 
-from hwprices.cli.common import (
-    call,
-    print_frame,
-    print_json,
-)
+from hwprices.cli.common import call, print_frame, print_json
 from hwprices.cli.tables import table
 from hwprices.errors import HwpricesError
 from hwprices.release import versions as reading

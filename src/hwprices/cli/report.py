@@ -5,9 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import (
-    open_dataset,
-)
+from hwprices.cli.common import open_dataset
 from hwprices.read.report import report as pages
 
 SHARED = ("root", "version")

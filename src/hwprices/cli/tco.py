@@ -10,12 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    UsdPer,
-    call,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
 from hwprices.cli.tables import money, number, table
 from hwprices.read.currency import parse_rates
 from hwprices.read.ownership import (

@@ -49,11 +49,7 @@ PREFILL_TOKENS = 2048
 """vLLM prefills long prompts in pieces of this size:
 https://docs.vllm.ai/en/latest/configuration/optimization/"""
 
-FLOPS_PER_PARAMETER_AND_TOKEN: dict[Workload, int] = {
-    "pretrain": 6,
-    "full_finetune": 6,
-    "lora": 4,
-}
+FLOPS_PER_PARAMETER_AND_TOKEN: dict[Workload, int] = {"pretrain": 6, "full_finetune": 6, "lora": 4}
 """2 forward, 2 backward to the activations, 2 backward to the weights (not for LoRA, whose weights
 are frozen). Kaplan et al., section 2.1, https://arxiv.org/abs/2001.08361"""
 

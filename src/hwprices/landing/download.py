@@ -396,8 +396,7 @@ def _check_status(response: httpx.Response) -> None:
             "Redirects are not followed: set the endpoint to the new address.",
         )
     raise FetchError(
-        f"{url} answers HTTP {status}{_first_words(response)}",
-        "Check the endpoint setting.",
+        f"{url} answers HTTP {status}{_first_words(response)}", "Check the endpoint setting."
     )
 
 

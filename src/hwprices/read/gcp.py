@@ -204,8 +204,7 @@ def _limits(series: str) -> _Limits:
     by_series = {row["series"]: _Limits(**row) for row in sheet.iter_rows(named=True)}
     if series not in by_series:
         raise HwpricesError(
-            f"series {series!r} has no custom machines",
-            f"There are of: {', '.join(by_series)}.",
+            f"series {series!r} has no custom machines", f"There are of: {', '.join(by_series)}."
         )
     return by_series[series]
 
@@ -312,9 +311,7 @@ def sustained_use(
 
 
 def sustained_use_costs(
-    series: str,
-    component_costs: Mapping[str, Decimal],
-    rules: Sequence[DiscountRule] | None = None,
+    series: str, component_costs: Mapping[str, Decimal], rules: Sequence[DiscountRule] | None = None
 ) -> list[tuple[Decimal, Decimal]]:
     """Return what a machine costs by the share of the month that it runs.
 

@@ -46,11 +46,7 @@ class VendorRows:
 
     @contextmanager
     def reading(
-        self,
-        page: Page,
-        item: Any,
-        table: type[Table] = Prices,
-        region: str | None = None,
+        self, page: Page, item: Any, table: type[Table] = Prices, region: str | None = None
     ) -> Iterator[None]:
         """Quarantine the item if the block, which reads it, cannot."""
         try:
@@ -121,9 +117,7 @@ class VendorRows:
         """Make the quarantine rows of what was meant for a table; equal ones are counted."""
         rows = [row for row in self._refused if row["table"] == table_name(table)]
         made = quarantine.refused(
-            pl.LazyFrame(rows, schema=REFUSED),
-            table=pl.col("table"),
-            row=pl.col("line"),
+            pl.LazyFrame(rows, schema=REFUSED), table=pl.col("table"), row=pl.col("line")
         )
         return quarantine.merge_refused([made.collect()])
 

@@ -323,7 +323,4 @@ def _quarantine_rows(
     for name, value in lineage.items():  # in this order: source_url is looked up by raw_sha256
         if name not in rows.columns:
             lazy = lazy.with_columns(value.alias(name))
-    return quarantine.refused(
-        lazy,
-        table=table_name(model),
-    ).collect()
+    return quarantine.refused(lazy, table=table_name(model)).collect()

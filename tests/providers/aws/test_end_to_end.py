@@ -1,12 +1,6 @@
 """Plan, fetch, record and stage against servers on this machine, with and without EC2."""
 
-from tests.helpers.aws_pages import (
-    line,
-    moto_server,
-    price_list,
-    reserved,
-    savings_plans,
-)
+from tests.helpers.aws_pages import line, moto_server, price_list, reserved, savings_plans
 
 PRICES = price_list(
     [

@@ -7,14 +7,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.aws_pages import (
-    LandedPages,
-    line,
-    price_list,
-    quotes,
-    reserved,
-    savings_plans,
-)
+from tests.helpers.aws_pages import LandedPages, line, price_list, quotes, reserved, savings_plans
 from tools.sample.aws import HEADER
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}

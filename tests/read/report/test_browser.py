@@ -449,7 +449,7 @@ def test_the_file_has_the_columns_that_complete_those_shown(wide: Visit, tmp_pat
     page = wide.go("offers?q=p5.48xlarge")
     (row,) = saved(page, tmp_path)
     assert [row[name] for name in ("accelerator_count", "currency", "on_demand_hourly")] == [
-        *("8", "USD", "55.04"),
+        *("8", "USD", "55.04")
     ]
 
 

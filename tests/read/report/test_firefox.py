@@ -56,10 +56,7 @@ class Firefox:
     def evaluate(self, script: str) -> Any:
         """Evaluate an expression in the page; promises are waited for."""
         answer = self.send(
-            "script.evaluate",
-            expression=script,
-            target={"context": self._tab},
-            awaitPromise=True,
+            "script.evaluate", expression=script, target={"context": self._tab}, awaitPromise=True
         )
         assert answer["type"] == "success", answer
         return answer["result"].get("value")

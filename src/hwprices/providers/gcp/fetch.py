@@ -26,11 +26,7 @@ CLOUD_TPU = "services/E000-3F24-B8AA"
 
 VERTEX_AI = "services/C7E2-9256-1C43"  # Cloud Billing's id of Vertex AI
 
-CATALOGS = {
-    kinds.SKUS: COMPUTE_ENGINE,
-    kinds.TPU_SKUS: CLOUD_TPU,
-    kinds.VERTEX_SKUS: VERTEX_AI,
-}
+CATALOGS = {kinds.SKUS: COMPUTE_ENGINE, kinds.TPU_SKUS: CLOUD_TPU, kinds.VERTEX_SKUS: VERTEX_AI}
 """Kind of unit: the service whose SKUs it has."""
 
 SKU_PAGE_SIZE = 5000

@@ -149,11 +149,7 @@ def build(
         components=vendor["component_prices"],
         local=sheet["local_hardware"],
     )
-    derived = {
-        "regions": region_table,
-        "accelerators": accelerator_table,
-        "offers": offer_table,
-    }
+    derived = {"regions": region_table, "accelerators": accelerator_table, "offers": offer_table}
     checked = {name: validate.check(rows, TABLES[name]) for name, rows in derived.items()}
     # most questions are about accelerators: a reader far away fetches their row groups alone
     checked["offers"] = checked["offers"].sort(

@@ -104,8 +104,7 @@ def _regions(
     listed = availability.filter("offered").select(*MACHINE, "region").unique()
     price_columns = pl.col("on_demand_hourly", "^.*_usd_per_hour$")
     priced = offers.filter(
-        pl.any_horizontal(price_columns.is_not_null()),
-        ~pl.col("flags").list.contains(NOT_OFFERED),
+        pl.any_horizontal(price_columns.is_not_null()), ~pl.col("flags").list.contains(NOT_OFFERED)
     )
     sold = pl.concat(
         [

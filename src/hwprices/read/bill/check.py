@@ -466,11 +466,7 @@ def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
     return tuple(notes)
 
 
-GONE = {
-    "sku_price_id": None,
-    "sku_id": None,
-    "source_url": "a page that is no longer listed",
-}
+GONE = {"sku_price_id": None, "sku_id": None, "source_url": "a page that is no longer listed"}
 """Of a price that the release does not list any more."""
 
 

@@ -218,8 +218,7 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> DeviceAnsw
         purchase=Purchase(),
         performance=Performance(measured=figures.cpu_measurements(cpu_speeds().get(cpu_id, []))),
         power=Power(
-            power_w=row["tdp_w"],
-            power_basis=None if row["tdp_w"] is None else "TDP of the socket",
+            power_w=row["tdp_w"], power_basis=None if row["tdp_w"] is None else "TDP of the socket"
         ),
         emissions=figures.emissions(one_vcpu),
     )

@@ -184,9 +184,7 @@ def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
     if purchase in COMMITMENTS:
         columns += OF_COMMITMENT
     return prices.select(
-        "provider",
-        "instance_type",
-        *(pl.col(name).alias(f"{purchase}_{name}") for name in columns),
+        "provider", "instance_type", *(pl.col(name).alias(f"{purchase}_{name}") for name in columns)
     )
 
 

@@ -122,12 +122,7 @@ def diff(
             "partly_restated",
             "price_id",
         )
-        .sort(
-            _rank(),
-            -pl.col("change_percent").abs(),
-            *PRICE_KEY,
-            nulls_last=True,
-        )
+        .sort(_rank(), -pl.col("change_percent").abs(), *PRICE_KEY, nulls_last=True)
         .collect()
     )
 

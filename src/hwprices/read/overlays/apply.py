@@ -48,11 +48,7 @@ def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
 
 
 def apply_to_column(
-    rows: pl.LazyFrame,
-    overlays: Overlays,
-    column: str,
-    option: str,
-    currency: pl.Expr = IN_USD,
+    rows: pl.LazyFrame, overlays: Overlays, column: str, option: str, currency: pl.Expr = IN_USD
 ) -> pl.LazyFrame:
     """Change one column of hourly prices of offers, such as ``spot_usd_per_hour``.
 

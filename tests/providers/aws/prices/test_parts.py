@@ -103,7 +103,7 @@ def test_a_line_that_is_no_price_is_refused_with_its_reason(tmp_path):
     pages = LandedPages(tmp_path).add("prices", "us-east-1", price_list(broken))
     assert pages.unchecked("component_prices").height == 0
     assert sorted(pages.refused()["reason"]) == [
-        *("no_currency", "unknown_product", "unknown_term", "unreadable_price"),
+        *("no_currency", "unknown_product", "unknown_term", "unreadable_price")
     ]
 
 

@@ -132,9 +132,7 @@ def read_licenses(pages: Pages) -> Licenses:
     return Licenses(
         once.select(*_KEY, "price", "sku_id", *ORIGIN),
         quarantine.refused(
-            unread.lazy().select(
-                *("provider", "region", *MEMBERS, *ORIGIN, "reason", "word"),
-            ),
+            unread.lazy().select(*("provider", "region", *MEMBERS, *ORIGIN, "reason", "word")),
             table="prices",
             message=message,
         ).collect(),
