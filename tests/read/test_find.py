@@ -12,6 +12,7 @@ import pytest
 from click.testing import Result
 from rich.console import Console, RenderableType
 from tests.helpers import make
+from tests.helpers.cases import cases
 from tests.helpers.offer_rows import machine, price, prices, region, rows
 from tests.helpers.small_release import Release, build
 from typer.testing import CliRunner
@@ -53,41 +54,7 @@ def found(data: Dataset, text: str = "", **options: object) -> list[tuple[str, s
     return [(*row[:3], f"{row[3].normalize():f}") for row in rows.select(columns).iter_rows()]
 
 
-@pytest.mark.parametrize(
-    ("text", "machines"),
-    [
-        ("8xH100 europe 1y", [A3]),
-        ("cheapest 8 x h100 in europe", [A3, A3]),
-        ("How much does an 8xH100 cost per hour, in Europe?", [A3, A3]),
-        ("8x h100 commitment", [A3]),
-        ("h100 us-east on-demand", [P5, A3]),
-        ("h100", [P5, P5, A3, A3, A3]),
-        ("h200", ["p5en.48xlarge"]),
-        ("L4 netherlands", ["g2-standard-4", "g2-standard-8"]),
-        ("l4 8vcpu", ["g2-standard-8"]),
-        ("h100 80gb google", [A3, A3, A3]),
-        ("4vcpu 16gb x86 westeurope", [D4S, "Standard_D4s_v6"]),
-        ("arm64", ["m7g.large"]),
-        ("windows arm", ["m7g.large"]),
-        ("d4s_v5", [D4S]),
-        ("Standard D4s v5", [D4S]),
-        ("p5", [P5, P5]),
-        ("nvidia l4 ashburn", []),
-        ("g6.xlarge, g2-standard-4", ["g2-standard-4", "g6.xlarge"]),
-        ("8 h100", [P5, P5, A3, A3, A3]),
-        ("1 h100", []),
-        ("4 h100 80gb", []),
-        ("8 x h100 sxm europe", [A3, A3]),
-        ("8 nvidia gpus ashburn", [A3]),
-        ("h100 80 ashburn", [A3]),
-        ("gpu netherlands", ["g2-standard-4", "g2-standard-8", A3, A3]),
-        ("gcp gpus us-east", [A3]),
-        ("8xgpu spot", [P5]),
-        ("1 gpu 24gb", ["g2-standard-4", "g2-standard-8", "g6.xlarge"]),
-        ("cpu netherlands", [D4S, "Standard_D4s_v6"]),
-        ("4 cpus 16 gb westeurope", [D4S, "Standard_D4s_v6"]),
-    ],
-)
+@cases("read/find_words", machines=str.split)
 def test_a_question_in_words_finds_machines(data: Dataset, text: str, machines: list[str]) -> None:
     assert sorted(row[1] for row in found(data, text)) == sorted(machines)
 
