@@ -84,19 +84,7 @@ def test_an_item_that_is_not_understood_is_refused(tmp_path, members, reason) ->
     assert part.refused["message"][0].startswith(f"{reason} type=")
 
 
-@pytest.mark.parametrize(
-    ("members", "reason"),
-    [
-        ({"skuName": "D2 v2 Promo"}, "promo"),
-        ({"productName": "Virtual Machines Dv2 promo Series"}, "promo"),
-        ({"tierMinimumUnits": 100.0}, "later_tier"),
-        ({"effectiveEndDate": "2026-10-31T23:59:59Z"}, "expired"),
-        ({"effectiveStartDate": "2026-12-01T00:00:00Z"}, "not_yet_in_force"),
-        ({"serviceName": "Storage"}, "another_service"),
-        ({"serviceName": None}, "another_service"),
-        ({"type": "DevTestConsumption", "skuName": "D2s v3 Spot"}, "dev_test_of_spot"),
-    ],
-)
+@cases("azure/out_of_scope", members=yaml.safe_load)
 def test_an_item_out_of_scope_is_counted(tmp_path, members, reason) -> None:
     part = Landed(tmp_path).retail([item(0.096, **members)]).parts()["prices"]
     assert (frame(part).height, refused(part), dict(part.counts)) == (
