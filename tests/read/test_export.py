@@ -14,6 +14,8 @@ from zipfile import ZipFile
 import duckdb
 import polars as pl
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.offer_rows import price, prices
 from typer.testing import CliRunner
 
@@ -163,18 +165,7 @@ def test_a_table_named_twice_or_unknown_is_an_error(data: Dataset, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("name", "tables"),
-    [
-        ("x.csv", []),
-        ("x.csv", ["regions"]),
-        ("x.csv", [database.FOCUS_VIEW]),
-        ("x.xlsx", ["prices", "offers"]),
-        ("x.duckdb", ["prices", "price_history"]),
-        ("x.iceberg", []),
-        ("x.iceberg", ["prices"]),
-    ],
-)
+@cases("read/undiscounted", tables=yaml.safe_load)
 def test_own_discounts_are_not_dropped_without_a_word(
     data: Dataset, tmp_path: Path, name: str, tables: list[str]
 ) -> None:
