@@ -269,9 +269,6 @@ def _database(
         database.build(path, files, package, dataset.version, discounted=discounted)
 
 
-if TYPE_CHECKING:
-    from hwprices.release.release import Release
-
 NAMESPACE = "hwprices"
 
 

@@ -32,14 +32,9 @@ class PastAnswer:
 def answer(
     dataset: "Release", text: str = "", usual: Search = EVERY_WAY, /, **options: Unpack[PastOptions]
 ) -> PastAnswer:
-    """List every interval of the prices that a question asks for.
+    """List every interval of the prices that a question asks for; see ``Dataset.history``.
 
-    Args:
-        dataset: a release.
-        text: a question in a few words that names a machine type, a family or an accelerator:
-            "p5.48xlarge us-east", "8xH100 europe spot".
-        usual: what holds where neither words nor options say.
-        options: those of ``PastOptions``.
+    ``usual``: what holds where neither words nor options say.
 
     Returns:
         The columns of price_history; ``placeholder``, as ``mark_placeholders`` says; and
