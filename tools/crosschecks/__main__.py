@@ -145,12 +145,10 @@ folder with the other collectors' lists of AWS, Azure and Google Cloud; without 
   (A13), and its Google Cloud rates were solved from the composed prices: agreement with these two
   shows that the prices are read correctly.
 - **Azure**: Linux on-demand prices of 20 August 2026 in francecentral and westeurope, compared with
-  a public list of June 2026. A size has a Linux meter, a Windows meter and often a Cloud Services
-  meter, whose price includes Windows; the sample always has the price of the Linux meter.
+  a public list of June 2026. The sample has the price of the Linux meter.
 - **Specs**: vCPUs, memory, instruction set and number of accelerators, each counted as one figure.
 - **Other clouds**: every row of `tests/recordings/others`, with its price, vCPUs, memory and number
-  of GPUs. A row is equal if all figures of the other source are equal to the last digit; prices of
-  one GPU are compared per GPU. The rows come from
+  of GPUs. A row is equal if all figures are equal to the last digit, per GPU where the price is of one. The rows come from
   [gpu-index](https://github.com/getcomputable/gpu-index) (Apache-2.0),
   [gpurentalprices.com](https://gpurentalprices.com) (CC BY 4.0) and
   [Cloudspecs](https://github.com/TUM-DIS/cloudspecs) (MIT). Oracle's prices are independent: the
@@ -198,9 +196,8 @@ low.
 
 {not_verified}
 
-Rates that do not double when the width of the number halves are in
-`data/specs/ratio_exceptions.csv`, sparse rates that makers print in
-`data/specs/sparse_figures.csv`, with the factor that leads to the dense rate.
+Exceptions: `data/specs/ratio_exceptions.csv` (rates that do not double when the width halves) and
+`data/specs/sparse_figures.csv` (sparse rates that makers print).
 """
 
 
