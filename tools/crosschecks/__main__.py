@@ -148,7 +148,8 @@ folder with the other collectors' lists of AWS, Azure and Google Cloud; without 
   a public list of June 2026. The sample has the price of the Linux meter.
 - **Specs**: vCPUs, memory, instruction set and number of accelerators, each counted as one figure.
 - **Other clouds**: every row of `tests/recordings/others`, with its price, vCPUs, memory and number
-  of GPUs. A row is equal if all figures are equal to the last digit, per GPU where the price is of one. The rows come from
+  of GPUs. A row is equal if all figures are equal to the last digit, per GPU where the price is of
+  one. The rows come from
   [gpu-index](https://github.com/getcomputable/gpu-index) (Apache-2.0),
   [gpurentalprices.com](https://gpurentalprices.com) (CC BY 4.0) and
   [Cloudspecs](https://github.com/TUM-DIS/cloudspecs) (MIT). Oracle's prices are independent: the
