@@ -26,7 +26,6 @@ from hwprices.flows import environment
 from hwprices.landing.secrets import redact
 
 HOST = "127.0.0.1"
-
 STOP_SECONDS = 10  # How long the server may take to end before it is killed
 
 DATABASE_SETTINGS = (

@@ -47,7 +47,6 @@ HIDDEN_CHARACTERS = r"[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]"
 or turn the direction of writing, and no vendor's name or description needs them."""
 
 MAX_NAME_LENGTH = 200  # Characters of a region, zone or machine type. The longest real one has 37.
-
 HASH_PATTERN = r"^[0-9a-f]{24}$"
 ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9.]+)*$"
 URL_PATTERN = r"^https://\S+$"

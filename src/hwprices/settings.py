@@ -18,7 +18,6 @@ from hwprices.errors import HwpricesError
 from hwprices.specs import data_directory
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-
 OBJECT_STORES = ("s3://", "gs://", "az://")
 
 

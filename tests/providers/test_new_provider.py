@@ -65,7 +65,6 @@ COMMANDS = {
 CONTRACT = "tests/providers/test_contract.py"
 FAULTS = "tests/providers/test_faults.py"
 DOCS = "tests/docs/test_docs.py"
-
 pytestmark = pytest.mark.slow
 
 

@@ -28,7 +28,6 @@ from hwprices.read.ownership import DEFAULTS
 from hwprices.storage.store import Store
 
 VERSION = "20260801T000000Z"
-
 PIPELINE_COMMANDS = ["refresh", "serve"]
 COMMANDS = [name for name in cli.COMMANDS if name not in PIPELINE_COMMANDS]
 

@@ -23,7 +23,6 @@ Older = Annotated[
 ]
 
 Newer = Annotated[str, typer.Argument(help="The later release.")]
-
 SHOWN = 20  # prices, a screenful
 
 

@@ -37,7 +37,6 @@ PurchaseOption = Annotated[
 ]
 
 Raw = Annotated[bool, typer.Option("--raw", help="Show the vendor's lines as they are.")]
-
 SHOWN = 40  # prices: more are to be narrowed down, not to be read
 
 

@@ -120,12 +120,9 @@ OverlayFile = Annotated[
 ]
 
 Options = Mapping[str, Any]  # Values of shared options, as keywords of ``Dataset.find``
-
 PURCHASE = ("option", "os", "software", "license", "tenancy")
 MACHINE = ("accelerator", "accelerator_memory", "vcpus", "memory", "type")
-
 SECOND_NAMES = {"accelerator": ["gpu"], "option": ["purchase_option"]}  # Further names of options
-
 SEVERAL = "Several with commas, or with the option again."
 
 

@@ -145,9 +145,7 @@ MIN_CHART, MAX_CHART = 10, 60
 
 
 AFTER = 20  # A chart goes on for a twentieth of the time after the last change
-
 BARS = "▁▂▃▄▅▆▇█"
-
 NOTHING = "·"
 
 

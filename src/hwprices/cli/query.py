@@ -41,7 +41,6 @@ Memory = Annotated[
 ]
 
 MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
-
 ROWS_AT_ONCE = 10_000  # Rows of --json and --csv that are in memory at the same time
 
 

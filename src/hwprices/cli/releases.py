@@ -13,7 +13,6 @@ from hwprices.errors import HwpricesError
 from hwprices.release import versions as reading
 
 SHARED = ("root", "limit", "json", "csv")
-
 Newest = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many, the newest.")]
 
 
@@ -42,7 +41,6 @@ def releases() -> None:
 
 
 Entry = Mapping[str, Any]  # A release as ``read.releases.releases`` describes it
-
 HEADINGS = ["version", "prices", "offers", "providers", ""]
 
 

@@ -9,7 +9,6 @@ from hwprices.cli.common import open_dataset
 from hwprices.read.report import report as pages
 
 SHARED = ("root", "version")
-
 Out = Annotated[Path, typer.Option(help="The folder to write into.")]
 
 

@@ -51,7 +51,6 @@ def show(version: ReleaseArgument = LATEST) -> None:
 
 
 MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest has all of them
-
 GPU_HEADINGS = ["", "cheapest", "option", "device", "machine", "region", "on demand from"]
 
 

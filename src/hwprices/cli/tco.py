@@ -64,9 +64,7 @@ def tco(
 
 
 OWNED_HEADINGS = ["machine", "USD", "price of", "USD/h owned"]
-
 RENTED_HEADINGS = ["USD/h cloud", "cheapest offer", "pays after", ""]
-
 COMMITTED_HEADINGS = ["machine", "USD/h cloud", "commitment", "cheapest offer", "pays after", ""]
 
 

@@ -62,8 +62,7 @@ class Cluster:
     network_bytes_per_second: float | None
     """Of one machine to the others, in one direction; None where it is not known."""
     is_tpu: bool = False
-    is_small: bool = False
-    """Of a family for which hardly any training was published."""
+    is_small: bool = False  # Of a family for which hardly any training was published
 
 
 def utilisation(

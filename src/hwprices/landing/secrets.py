@@ -9,7 +9,6 @@ import re
 from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
 REPLACEMENT = "(secret)"
-
 MIN_LENGTH = 8  # Shorter values of variables are words like "true", which texts may hold by chance
 
 _SECRET_VARIABLE = re.compile(
@@ -59,7 +58,6 @@ NAMES = (
 Case does not count, and a hyphen matches itself, an underscore or nothing."""
 
 _NAME = "|".join(name.replace("-", "[-_]?") for name in NAMES)
-
 _SECRET_NAME = re.compile(_NAME, re.I)
 
 _AFTER_NAME = re.compile(

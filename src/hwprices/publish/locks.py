@@ -86,7 +86,6 @@ FREE_SECONDS = 20
 
 POLL_SECONDS = 1
 SAY_SECONDS = 30  # How often a run that waits says so
-
 Say = Callable[[str], None]
 
 

@@ -173,7 +173,6 @@ single change in its table changes.
 """
 
 MAX_ENTRIES = 1000  # Older entries are left out; hourly releases fill a month and a half
-
 _ENTRY = re.compile(r"^## (\S+)\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -209,7 +208,6 @@ MAX_WORDS = 5
 """Words of a provider that are listed; the rest is counted, and in the table new_words."""
 
 MAX_LENGTH = 300  # Characters of a text from outside
-
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$])")
 
 

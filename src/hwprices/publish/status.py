@@ -37,9 +37,7 @@ from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
 TRIES = 20  # So many others may be faster in a row. There are four or five writers at most.
-
 REASONS = 2  # Results that are written out in the reason for holding rows back; the rest is counted
-
 Entries = Mapping[str, ProviderStatus]
 
 

@@ -6,7 +6,6 @@ from shlex import quote
 from hwprices.errors import HwpricesError
 
 FOLDER = "data"
-
 SAMPLE = "sample"  # Names the release that comes with the program: ``hwprices.open("sample")``
 
 

@@ -15,7 +15,6 @@ import polars as pl
 from hwprices.errors import HwpricesError
 
 FLEXIBLE = "flexible_commitment"  # Kind of the rules about flexible (spend-based) commitments
-
 SUSTAINED = "sustained_use"  # Kind of the rules about sustained use
 
 

@@ -87,7 +87,6 @@ def _client_options(root: str) -> dict[str, Any]:
 
 
 MISSING = (obstore.exceptions.NotFoundError, FileNotFoundError)
-
 ObjectStore = Any  # obstore's stores share methods, not a public base class
 
 LEFTOVER_AGE = timedelta(days=1)

@@ -26,7 +26,6 @@ from hwprices.storage import packed
 
 PROJECT = Path(__file__).resolve().parents[3]
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
-
 DEEP = b"[" * 100_000 + b"]" * 100_000  # JSON nested far deeper than any page
 
 WRONG_VALUES: Sequence[Any] = (

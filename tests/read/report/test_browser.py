@@ -48,7 +48,6 @@ STATIC = (
 )
 
 CELLS = 200
-
 GRAVE = {"serious", "critical"}
 
 SIZES = """() => [...new Set(Array.from(

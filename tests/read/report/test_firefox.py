@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
 PATIENCE = 120  # seconds, for a browser that starts on a busy machine
-
 VIEWS = ("offers?map=open", "machine", "accelerators", "charts", "release")
 
 

@@ -12,7 +12,6 @@ INSTANCE_TYPES = "instance_types"
 OFFERINGS = "offerings"
 SPOT = "spot"
 CAPACITY_BLOCKS = "capacity_blocks"
-
 EC2 = "AmazonEC2"
 
 PART_LISTS = {

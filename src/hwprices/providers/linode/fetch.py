@@ -13,7 +13,6 @@ from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
 
 TYPES: Final = "types"  # Kind of unit: the plans, each with its price
-
 REGIONS: Final = "regions"  # Kind of unit: the regions
 
 AVAILABILITY: Final = "availability"

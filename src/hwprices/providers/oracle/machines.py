@@ -25,7 +25,6 @@ QUANTITY_KINDS = {"ocpu": "core", "memory": "ram", "disk": "local_ssd"}
 """Oracle's word for the quantity of a part → kind of component."""
 
 SHAPE_TYPES = ("vm", "bm")
-
 NO_MACHINES = ("container",)  # shapeType of shapes that are not machines
 
 OPTIONAL = ("hidden", "allowPreemptible", "bundleMemoryQty", "gpuMemoryQty", "processorType")
@@ -41,7 +40,6 @@ LARGEST_QUANTITY = 100_000
 """Of anything in one machine. The largest has 8 TB of memory and 82 TB of disk."""
 
 LARGEST_GPU_GB = 1_000  # More memory than one GPU has; the largest of 2026 has 288
-
 GIB_PER_TB = 10**12 / 2**30  # Oracle sells NVMe disk by the decimal terabyte
 
 ARCHITECTURES = {"amd": "x86_64", "intel": "x86_64", "arm": "arm64"}

@@ -41,9 +41,7 @@ LEFT_OUT = ("Compute - VMware", "Compute Cloud@Customer")
 """Categories of nodes with a commitment in their name, and of hardware in customers' buildings."""
 
 OS_IMAGES = "Compute - OS Images"
-
 COMPUTE = "Compute"  # How the categories of machines begin. There are 80 others, such as databases.
-
 WINDOWS = "B88318"  # Part number of the license of Windows Server, for one OCPU
 
 LICENSE_WORDS = "ai enterprise"

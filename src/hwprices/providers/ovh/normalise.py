@@ -34,14 +34,10 @@ ZONES = re.compile(r"3AZ|LZ(\.[A-Z]+)?", re.IGNORECASE)
 """Kinds of zones that a code names: three zones, and local zones of a place."""
 
 WINDOWS_PREFIX = "win-"
-
 STANDARD = "standard"  # of plans without a kind of zone in their code
 DISPLAY_NAMES = {STANDARD: "Regions with one zone", "3az": "Regions with three zones"}
-
 UNITS_PER_CURRENCY = 10**8  # Prices are whole numbers of 1e-8 of the currency
-
 UNITS = ("hour", "none")
-
 LARGEST_PRICE = 10**5 * UNITS_PER_CURRENCY  # Above this a figure is not a price of an hour
 
 GIB = {"GiB": 1.0, "GB": 10**9 / 2**30, "TB": 10**12 / 2**30}

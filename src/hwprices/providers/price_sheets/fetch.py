@@ -10,7 +10,6 @@ from hwprices.providers.price_sheets import sheet_file
 from hwprices.providers.price_sheets.sheet import Sheet, parse
 
 SHEET = "sheet"
-
 SHOWN_PROBLEMS = 3  # Refused lines that an error names; ``hwprices admin sheets`` lists them all
 
 

@@ -23,7 +23,6 @@ from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.units import Money
 
 ANYWHERE = "global"  # The region of a sheet whose page names none
-
 PER_GPU_RATE = "per_gpu_rate"
 
 

@@ -17,9 +17,7 @@ PLANS: Final = "plans"
 as for the other two."""
 
 METAL: Final = "plans_metal"  # Kind of unit: plans of bare metal
-
 REGIONS: Final = "regions"  # Kind of unit: the regions
-
 PATHS = {PLANS: "plans", METAL: "plans-metal", REGIONS: "regions"}
 
 FIRST_PAGE = {"per_page": "500"}

@@ -22,9 +22,7 @@ from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
 
 IS_BACKFILLED = pl.col("collection_unit").str.starts_with(PAST).fill_null(False)
-
 RANGE = ("hourly_low", "hourly_high")
-
 _OF_HISTORY = ("price_id", *PRICE_KEY, *VALUE, *RANGE, "basis", "raw_sha256", "reading")
 
 ROW_SCHEMA: dict[str, Any] = {name: frames.dtypes(PriceHistory)[name] for name in _OF_HISTORY} | {

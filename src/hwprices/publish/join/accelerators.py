@@ -143,7 +143,6 @@ def unmatched(types: pl.LazyFrame, sheet: pl.DataFrame) -> tuple[Mapping[str, An
 
 
 SYSTEM = ["accelerator_id", "accelerator_count"]
-
 MINUTES = f"minutes_per_{FINE_TUNING}"
 
 

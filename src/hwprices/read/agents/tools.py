@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
 
 SHOWN = 6  # Results of an answer at most; six with citations are about 1,200 tokens
-
 MOST_MACHINES = 5  # Machines side by side: more do not fit an answer
-
 Rates = Mapping[str, Any] | None
 
 

@@ -52,7 +52,6 @@ ERRORS = ("differs", "differs_from_contract", "idle_commitment", "billed_twice")
 """Classes to ask the vendor about."""
 
 LARGEST = 10
-
 EXACT = 1e-9  # Vendors print costs with nine decimals or more; AWS has ten
 
 EXACT_SHARE = 1e-6
@@ -61,9 +60,7 @@ much."""
 
 SIX_DECIMALS = 1e-6
 CENT = 0.005  # Half a cent: costs that are printed with two decimals
-
 MIN_CENTS = 0.5  # Below this a cent is more than one percent, and rounding would hide a wrong price
-
 CLASS = pl.Enum(list(CLASSES))
 
 

@@ -62,7 +62,6 @@ READER_DISK = "20GB"
 """Limit of what DuckDB writes there besides the copy; 10 million lines need less than 1 GB."""
 
 NULLS = ["", "NULL", "null", "NaN"]  # Cells without a value, as exports write them
-
 LINE = re.compile(r"(?:Line: |in line )(\d+)")
 DUCKDB_COLUMN = re.compile(r'converting column "(?P<column>[^"]*)"\. (?P<what>[^\n]*)')
 

@@ -19,7 +19,6 @@ from hwprices.release.release import Tables
 from hwprices.units import HOURS_PER_YEAR, NUMBER_FORMATS, Money
 
 TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a language model
-
 MEASURED = "measured on as many accelerators"
 DERIVED = "derived: one accelerator's share of a measured system"
 OWNED = "owned, measured on as many accelerators"

@@ -86,8 +86,7 @@ def candidates(dataset: Tables) -> list[NamedDevice]:
 class SoldAs:
     """Machine types and families of clouds, by what their users call them."""
 
-    accelerators: dict[str, list[str]]
-    """Squeezed name: ids of the accelerators in it."""
+    accelerators: dict[str, list[str]]  # Squeezed name: ids of the accelerators in it
 
     without_offers: dict[str, list[str]] = field(default_factory=dict)
     """Squeezed name: the machine types called so, where the release has no offer of any of them."""

@@ -16,7 +16,6 @@ SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
 """Benchmarks of images, speech and video that have a price."""
 
 LATENCY = "ms"
-
 TIMES = ["minutes", LATENCY]  # Result units in which less is better; the others are rates
 
 WITH_REQUESTS = ["Offline", "Server", "Interactive"]

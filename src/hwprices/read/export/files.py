@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from hwprices.release.release import Release
 
 DEFAULT_TABLE = "offers"
-
 BATCH_ROWS = 50_000  # Rows of the price list that are Python objects at once: some 100 MB
 
 LIST_PRICES = (

@@ -315,7 +315,6 @@ def managed_prices(dataset: Release, machine: NamedMachine, prices: pl.DataFrame
 
 
 DAYS = 90
-
 MACHINE = ["provider", "region", "instance_type"]
 
 SAME = [*MACHINE, "os", "software", "license_model", "tenancy", "currency"]

@@ -19,7 +19,6 @@ MAX_WORDS, MAX_LETTERS = 40, 1000
 longest name of a machine has 60 letters and ten words."""
 
 SEPARATOR = re.compile(r"[\s,;]+")  # What stands between the words of a question
-
 MAX_NAME_LETTERS = 200  # Longest name or amount in an option
 
 _TAKES = {

@@ -12,7 +12,6 @@ from decimal import Decimal
 from typing import Annotated, Any, TypedDict, get_args, get_type_hints
 
 Names = str | Iterable[str] | None  # One name, several with commas, or a list of either
-
 Amount = str | float | None  # 16 is at least 16, "16-32" a range, "=16" exactly 16
 
 

@@ -139,7 +139,6 @@ _GIB = re.compile(r"(?<=\d)\s*gi?b\b", re.IGNORECASE)
 """The unit that an amount of memory may have. GB means GiB, as in words and as vendors write it."""
 
 MOST_USD = Decimal(10) ** 10  # What ``units.Money`` can no longer hold
-
 ALL = "all"  # Another name of ANY
 
 

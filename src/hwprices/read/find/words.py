@@ -141,9 +141,7 @@ PATTERNS = {
 """Patterns by name, for the page of a report, which reads questions with the same."""
 
 MONTHS = 12
-
 MAX_JOINED = 14  # letters of a word that joins several: "rtxpro6000bse"
-
 MIN_CITY = 3  # letters: shorter words of a region's name are not cities
 
 

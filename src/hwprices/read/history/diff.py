@@ -31,7 +31,6 @@ VENDORS = (
     "observed",  # ends a backfilled interval: both amounts are the vendor's
 )
 OURS = ("restated", "changed_and_restated")
-
 PERCENT_DIGITS = 4
 
 

@@ -116,7 +116,6 @@ def valid_at(rows: pl.LazyFrame, at: datetime) -> pl.LazyFrame:
 
 
 BY = ["provider", "purchase_option", "term_months", "currency"]
-
 WHERE = ["instance_type", "region"]
 
 

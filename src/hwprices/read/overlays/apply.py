@@ -13,7 +13,6 @@ from hwprices.units import HOURS_PER_MONTH, Money, WideMoney
 
 LIST_PRICE = "list_effective_hourly"
 RULE = "overlay"
-
 IN_USD = pl.lit(USD)
 
 OF_OFFERS = {

@@ -56,11 +56,8 @@ MATCH_COLUMNS = {
 """Name in ``match``: column of a price or of its machine."""
 
 EFFECTS = ("discount", "change", "price")
-
 KEYS = ("name", "match", *EFFECTS, "currency", "from", "to", "stop")
-
 MAX_BYTES = 1_000_000  # of a file of rules: 100 times the longest that a person writes
-
 MAX_CHARACTERS = 1000  # of one word in it
 
 MAX_DECIMALS = 20
@@ -68,7 +65,6 @@ MAX_DECIMALS = 20
 takes 38."""
 
 LEAST_PRICE = Decimal("1e-10")  # Smallest price that is not 0 with the decimals of ``units.Money``
-
 HUNDRED = Decimal(100)
 
 

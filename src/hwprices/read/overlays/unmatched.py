@@ -29,7 +29,6 @@ OF_RELEASE = ("provider", "region", "country", "family", "type", "accelerator")
 """Keys of ``match`` whose values are those of a release."""
 
 OF_PURCHASE = ("option", "plan", "term", "os", "license", "tenancy")
-
 MAX_WARNINGS = 8  # Rules may be written for another release altogether; the first lines say so
 
 LABELS = {"type": "machine type", "os": "operating system"}

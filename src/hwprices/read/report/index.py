@@ -296,7 +296,6 @@ def too_old_to_buy(dataset: Tables) -> list[str]:
 
 
 MOST_INTERVALS = 20_000  # Intervals that the page gets, the newest first: about 150 kB
-
 MOST_CHANGES = 100  # Prices that changed, the largest changes first; the table changes has them all
 
 

@@ -30,7 +30,6 @@ Machines = Literal["all", "accelerators"]
 """Which machine types have a page: all that have offers, or those with accelerators only."""
 
 LONGEST_NAME = 200  # characters of a file name; file systems allow 255 bytes
-
 ON_DEMAND = "on_demand_usd_per_hour"
 
 PRICE_HEADINGS = {
@@ -259,7 +258,6 @@ class ReportPages:
 
 
 DEVICE = ("accelerator_name", "accelerator_count", "accelerator_id")
-
 OWN = ("on_demand_hourly", "on_demand_reason")  # Columns of an offer in its own currency
 
 

@@ -28,7 +28,6 @@ LONGEST = 200
 rules would look for a figure for hours."""
 
 MIB_PER_GIB = 1024
-
 GIB_PER = {"mib": 1 / MIB_PER_GIB, "gib": 1.0, "tib": 1024.0}
 GIGABITS_PER = {"gigabit": 1.0, "gbps": 1.0, "megabit": 0.001, "mbps": 0.001}
 GIB_PER_GB = 1e9 / 2**30

@@ -139,7 +139,6 @@ OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation", "
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
 
 IDLE = r"Unused|Reservation"  # Usage types of such capacity, which tell it where nothing else does
-
 ZONES = ["AWS Local Zone", "AWS Wavelength Zone"]
 PLACES = ["", "AWS Region", *ZONES]
 """Location types of machines that AWS runs; older files leave the column empty."""
@@ -152,9 +151,7 @@ PAYMENTS = {
 """PurchaseOption without blanks and case: old files write AllUpfront, newer ones All Upfront."""
 
 PART = "part"  # The reason of a line that is not a machine: it is read for component_prices
-
 ON_HOST = "tenancy="  # Begins the reason for which an instance on a dedicated host is left out
-
 CURRENCY = r"^[A-Z]{3}$"
 
 OF_TERMS = ("OfferTermCode", "LeaseContractLength", "PurchaseOption", "OfferingClass")

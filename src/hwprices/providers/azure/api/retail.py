@@ -28,9 +28,7 @@ from hwprices.providers.azure.prices.items import Item, RetailPage
 from hwprices.storage.scratch import scratch_directory
 
 API_VERSION = "2023-01-01-preview"  # the only version whose answers hold savingsPlan
-
 DOWNLOADS = 3  # Downloads of one partition before it counts as failed
-
 MAX_PAGES = 200  # the largest partitions have about ten pages of 1,000 items
 
 MAX_LIST_BYTES = 64 << 20

@@ -20,7 +20,6 @@ from hwprices.rows.origin import ORIGIN
 from hwprices.schemas.inventory import InstanceTypes
 
 MACHINES = "virtualMachines"
-
 STRINGS = pl.List(pl.String)
 RESTRICTION: Schema = {
     "type": pl.String,

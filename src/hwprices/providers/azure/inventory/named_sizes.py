@@ -13,7 +13,6 @@ from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes
 
 OLDEST_VERSION = 3  # Sizes before it have numbers that are not their vCPUs: D15_v2 has 20
-
 WITHOUT_ACCELERATORS = {"D", "DC", "E", "EC", "F", "FX", "L", "M"}
 
 GIB_PER_VCPU = {"D": 4, "DC": 4, "F": 4, "E": 8, "L": 8}
@@ -21,7 +20,6 @@ GIB_PER_VCPU = {"D": 4, "DC": 4, "F": 4, "E": 8, "L": 8}
 v5, L from v3; E up to LARGEST_OF_RATIO vCPUs). The naming rules say that l has less and m more."""
 
 OF_FEATURE = {"l": 2, "m": 8}
-
 OLDEST_OF_RATIO = 5
 
 LARGEST_OF_RATIO = 64

@@ -45,11 +45,8 @@ _OF_ANY_SERIES: Final = [
 """The rules for components of a series, for a series that the vocabulary does not list."""
 
 _SERIES_NAME = re.compile(r"[A-Z]{1,2}\d{1,2}[A-Z]{0,2}(?![A-Za-z0-9])")
-
 _KNOWN_SERIES = {word.split()[0] for word in vocabulary.SERIES}
-
 _OF_A_RELEASE = re.compile(r" *(?:\d|\(| on VM\b)")
-
 _TERM = re.compile(r" for (?P<term>[\w -]{1,30})$")
 
 _BEFORE = re.compile(
@@ -186,7 +183,6 @@ PREDICTION: Final = r"^[\w ]+: Online/Batch (?:Prediction|Inference) "
 """How descriptions begin. Other SKUs are of training, tokens, pipelines and so on."""
 
 SERVERLESS: Final = "serverless"
-
 _PREFIX = re.compile(PREDICTION)
 _FEE = "management fee on "
 

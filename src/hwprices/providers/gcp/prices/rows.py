@@ -25,7 +25,6 @@ from hwprices.schemas.price import ComponentPrices, PriceComponents
 from hwprices.units import HOURS_PER_MONTH, Money
 
 PLAN = "flexible"
-
 UNSOLD = "flexible_committed_use"  # What data/specs/gcp_not_sold.csv calls such a commitment
 
 

@@ -218,7 +218,6 @@ NOT_PLAIN_LINUX: Sequence[Reason] = (
 """What formats of one price for a machine cannot tell from its plain price on Linux."""
 
 COUNT = pl.col("count").fill_null(0)
-
 HAS_ACCELERATOR = pl.col("kinds") > 0
 
 UNCLEAR_MACHINE: Sequence[Reason] = (

@@ -42,7 +42,6 @@ GCP_MACHINES = {
 SkyPilot assumes that other machines there have no accelerators."""
 
 IS_GCP = pl.col("provider") == "gcp"
-
 GCP_NAME = pl.col("instance_type").str.extract(r"^([a-z]\d+-[a-z]+-)")
 
 NAME = (
