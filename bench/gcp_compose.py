@@ -20,10 +20,9 @@ from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory.instance_types import read_machines
 from hwprices.providers.gcp.normalise import normalise
 from hwprices.providers.gcp.prices import vocabulary
-from hwprices.providers.gcp.prices.compose import compose
-from hwprices.providers.gcp.prices.flexible import add_flexible
+from hwprices.providers.gcp.prices.compose import build_rates, compose
 from hwprices.providers.gcp.prices.licenses import add_licenses
-from hwprices.providers.gcp.prices.rates import build_rates
+from hwprices.providers.gcp.prices.rows import add_flexible
 from hwprices.providers.gcp.prices.skus import read_skus
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.specs import data_directory

@@ -8,7 +8,7 @@ import os
 from urllib.parse import urlsplit
 
 from hwprices.flows.deployments import deploy
-from hwprices.storage.bucket_options import OWN_KEY
+from hwprices.storage.store import OWN_KEY
 
 
 def main() -> None:

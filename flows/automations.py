@@ -23,9 +23,7 @@ from prefect.types import SecretDict
 
 from hwprices.flows.deployments import NOTIFY_URL
 
-BLOCK = "hwprices-alerts"
-"""The block of the Prefect server that holds the URL, encrypted."""
-
+BLOCK = "hwprices-alerts"  # The block of the Prefect server that holds the URL, encrypted
 SUBJECT = "{{ automation.name }}"
 BODY = (
     "{{ automation.description }}{% if flow_run %}\n{{ flow_run.name }}:"

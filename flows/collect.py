@@ -29,11 +29,8 @@ from hwprices.stage.stage import Staged, stage_run
 from hwprices.storage.store import Store
 
 Source = Literal["sample", "live"]
-
 DASK_SCHEDULER = "HWPRICES_DASK_SCHEDULER"
-
-THREADS = 16
-"""Tasks at once on this machine. Each provider limits further how many of them fetch."""
+THREADS = 16  # Tasks at once on this machine. Each provider limits further how many of them fetch.
 
 
 def _runner() -> Any:

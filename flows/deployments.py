@@ -25,22 +25,16 @@ from hwprices.settings import is_loopback, load
 from hwprices.storage.scratch import scratch_directory
 
 PREFECT = [sys.executable, "-m", "prefect"]
-
-POOL = "hwprices"
-"""The work pool's name, as in prefect.yaml."""
-
+POOL = "hwprices"  # The work pool's name, as in prefect.yaml
 PLAN = "prefect.yaml"
 AUTOMATIONS = "deploy/prefect/automations.yaml"
 JOB_TEMPLATE = "deploy/kubernetes/job-template.json"
-
-NOTIFY_URL = "HWPRICES_NOTIFY_URL"
-"""The variable with the URL that automations tell."""
+NOTIFY_URL = "HWPRICES_NOTIFY_URL"  # The variable with the URL that automations tell
 
 WAIT_SECONDS = 120
 """A server that has just been started answers after half a minute, where its database is new."""
 
-IMAGE_FOLDER = "/srv/hwprices"
-"""Where the image of deploy/Dockerfile runs flows."""
+IMAGE_FOLDER = "/srv/hwprices"  # Where the image of deploy/Dockerfile runs flows
 
 
 @dataclass(frozen=True)

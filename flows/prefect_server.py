@@ -26,9 +26,7 @@ from hwprices.flows import environment
 from hwprices.landing.secrets import redact
 
 HOST = "127.0.0.1"
-
-STOP_SECONDS = 10
-"""How long the server may take to end before it is killed."""
+STOP_SECONDS = 10  # How long the server may take to end before it is killed
 
 DATABASE_SETTINGS = (
     "PREFECT_API_DATABASE_CONNECTION_URL",
@@ -37,8 +35,7 @@ DATABASE_SETTINGS = (
 """Each names another database than the file in PREFECT_HOME.
 https://docs.prefect.io/v3/api-ref/settings-ref"""
 
-LINES_KEPT = 200
-"""Of what the server writes; a traceback of its database has some 100 lines."""
+LINES_KEPT = 200  # Of what the server writes; a traceback of its database has some 100 lines
 
 ERROR_LINE = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception)\b: ?(.+)")
 """The line of a traceback that says what went wrong, such as ``sqlite3.DatabaseError: …``."""

@@ -22,8 +22,7 @@ from hwprices.flows.prefect_commands import WORKER_SECONDS, running
 from hwprices.settings import load
 
 HOST = "127.0.0.1"
-PORT = "4200"
-"""Prefect's own default; PREFECT_SERVER_API_PORT, its own variable, sets another."""
+PORT = "4200"  # Prefect's own default; PREFECT_SERVER_API_PORT, its own variable, sets another
 
 SERVER = [sys.executable, "-m", "hwprices.flows.prefect_server"]
 """Prefect's command, with a database that does not fail when two write at once."""

@@ -46,9 +46,7 @@ HIDDEN_CHARACTERS = r"[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]"
 """Control, format, private and separating characters of Unicode: they steer a terminal, end a line
 or turn the direction of writing, and no vendor's name or description needs them."""
 
-MAX_NAME_LENGTH = 200
-"""Characters of a region, zone or machine type. The longest real one has 37."""
-
+MAX_NAME_LENGTH = 200  # Characters of a region, zone or machine type. The longest real one has 37.
 HASH_PATTERN = r"^[0-9a-f]{24}$"
 ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9.]+)*$"
 URL_PATTERN = r"^https://\S+$"
@@ -322,8 +320,7 @@ def url(description: str, *, nullable: bool = True) -> Any:
 def source_url() -> Any:
     """Declare source_url of a row that was written by hand."""
     return url(
-        "Page that the row's figures come from; the maker's own where there is one.",
-        nullable=False,
+        "Page that the row's figures come from; the maker's own where there is one.", nullable=False
     )
 
 

@@ -98,8 +98,7 @@ class PriceHistory(Table):
     )
     raw_sha256: pl.String = column("SHA-256 of the last landed page with this value.")
     reading: pl.String = column(
-        "Digest of program, rule sheets and corrections that last read it.",
-        nullable=True,
+        "Digest of program, rule sheets and corrections that last read it.", nullable=True
     )
     accelerator_id: pl.String = column(
         "Accelerator of the machine, as last known; null where it has none, or several kinds.",

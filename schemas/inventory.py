@@ -80,9 +80,7 @@ class InstanceTypes(Table):
         "Generation within the series, taken from the name.", nullable=True
     )
     status: pl.String = column(
-        "Whether the vendor still recommends the type.",
-        nullable=True,
-        values=TYPE_STATUSES,
+        "Whether the vendor still recommends the type.", nullable=True, values=TYPE_STATUSES
     )
     retirement_date: pl.Date = column("Day the vendor retires it.", nullable=True)
     arch: pl.String = columns.arch()

@@ -18,5 +18,4 @@ PURCHASE_KEY = [
 PRICE_KEY = [*PLACE_KEY, "instance_type", *PURCHASE_KEY]
 """The key of the table prices, of which price_id is the hash: in this order."""
 
-PAST = "past_"
-"""How ``collection_unit`` of a backfilled interval begins: past_prices/us-east-1."""
+PAST = "past_"  # How ``collection_unit`` of a backfilled interval begins: past_prices/us-east-1

@@ -34,9 +34,7 @@ class LanguageModels(Table):
     )
     parameters_b: pl.Float64 = column("Parameters.", unit="10^9", gt=0)
     active_parameters_b: pl.Float64 = column(
-        "Parameters that one token uses; fewer than all in a mixture of experts.",
-        unit="10^9",
-        gt=0,
+        "Parameters that one token uses; fewer than all in a mixture of experts.", unit="10^9", gt=0
     )
     layers: pl.Int32 = column("Transformer layers.", gt=0)
     hidden_size: pl.Int32 = column("Width of the hidden state.", gt=0)
@@ -472,9 +470,7 @@ class Benchmarks(Table):
     )
     software: pl.String = column("Software, where the submission says.", nullable=True)
     division: pl.String = column(
-        "Division of MLPerf; null when the source does not say.",
-        nullable=True,
-        values=DIVISIONS,
+        "Division of MLPerf; null when the source does not say.", nullable=True, values=DIVISIONS
     )
     source_url: pl.String = columns.url("Where the result was read.", nullable=False)
     as_of: pl.Date = column("Day it was read.", unit="date")

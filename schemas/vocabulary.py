@@ -194,9 +194,7 @@ FLAGS = Vocabulary(
         "uncommitted_parts": "Some parts of the machine cannot be committed and stay on demand.",
         "whole_host": "The price is for a whole physical host, not for one machine.",
     },
-    {
-        r"block_of_\d+_hours": "The hourly price of a Capacity Block sold for so many hours.",
-    },
+    {r"block_of_\d+_hours": "The hourly price of a Capacity Block sold for so many hours."},
 )
 
 _PRICED_PARTS = "core|ram|gpu|tpu|local_ssd|license|premium|instance|slice"
@@ -289,7 +287,7 @@ QUARANTINE_REASONS = Vocabulary(
     {
         r"check:[a-z0-9_]+(?::[a-z0-9_]+)?": (
             "The row fails this check of the table: check:<column>:<check>, or check:<check>."
-        ),
+        )
     },
 )
 

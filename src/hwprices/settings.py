@@ -18,7 +18,6 @@ from hwprices.errors import HwpricesError
 from hwprices.specs import data_directory
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-
 OBJECT_STORES = ("s3://", "gs://", "az://")
 
 
@@ -59,8 +58,7 @@ class Settings(BaseSettings):
     )
 
     root: str = Field(
-        default="data",
-        description="Where everything is kept: a folder or s3://, gs://, az://.",
+        default="data", description="Where everything is kept: a folder or s3://, gs://, az://."
     )
     source: Literal["sample", "live"] = Field(
         default="sample",

@@ -18,7 +18,7 @@ from tests.helpers.stub_server import Reply
 from hwprices import providers
 from hwprices.providers.gcp import kinds
 from hwprices.settings import load_as
-from hwprices.storage import bucket_options
+from hwprices.storage import store
 
 PINNED = re.compile(r"[^:]+:(RELEASE\.)?\d[\w.-]*$")
 OWN_IMAGE = "hwprices"
@@ -94,7 +94,7 @@ def test_prefect_is_the_locked_release(compose: dict[str, Any], project: Path) -
 def test_every_variable_is_a_setting(file: str, folder: Path) -> None:
     names = set(re.findall(r"\bHWPRICES_[A-Z_]+\b", (folder / file).read_text()))
     assert names
-    assert names <= settings_variables() | set(bucket_options.OWN_KEY)
+    assert names <= settings_variables() | set(store.OWN_KEY)
 
 
 def test_every_password_has_to_be_given(compose: dict[str, Any], folder: Path) -> None:
@@ -146,7 +146,7 @@ def test_the_accounts_are_the_operators_and_the_stores_key_is_not_among_them(
     examples = re.findall(r"^# (\w+)=$", (folder / "example.env").read_text(), re.MULTILINE)
     assert accounts == set(examples)
     assert {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AZURE_SUBSCRIPTION_ID"} <= accounts
-    assert all(environment[name] for name in bucket_options.OWN_KEY)
+    assert all(environment[name] for name in store.OWN_KEY)
 
 
 def test_nothing_is_reachable_from_other_machines(compose: dict[str, Any]) -> None:
@@ -228,7 +228,7 @@ def test_the_bucket_is_made_with_the_key_of_the_store(setup, stub, monkeypatch) 
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.url)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAACCOUNT")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-account")
-    key_id, secret_key = bucket_options.OWN_KEY
+    key_id, secret_key = store.OWN_KEY
     monkeypatch.setenv(key_id, "hwprices")
     monkeypatch.setenv(secret_key, "secret-of-the-store")
     setup.make_bucket("s3://hwprices/dataset")

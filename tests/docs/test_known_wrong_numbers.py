@@ -6,40 +6,33 @@ from pathlib import Path
 import pytest
 
 ENTRIES = {"G": 25, "A": 22, "Z": 10, "O": 12, "S": 12, "R": 4}
-PARTS = ("Wrong", "Right", "Why")
+PROJECT = Path(__file__).parents[2]
+PAGE = (PROJECT / "docs/known-wrong-numbers.md").read_text()
 
 
-def sections(project: Path) -> dict[str, str]:
-    """Return the text of each entry by its id, with the test that its heading names for all."""
-    text = (project / "docs/known-wrong-numbers.md").read_text()
-    entries = {}
-    for heading in re.split(r"^## ", text, flags=re.M):
-        intro, *split = re.split(r"^### ([A-Z]\d+): ", heading, flags=re.M)
-        shared = "".join(re.findall(r"^Test: .+$", intro, re.M))
-        for number, entry in zip(split[::2], split[1::2], strict=True):
-            entries[number] = entry if "\n- Test: " in entry else f"{entry}\n- {shared}"
-    return entries
+def folders() -> dict[str, str]:
+    """Return the folder of each entry's test by its id: the row's own, or that of its table."""
+    found = {}
+    for section in PAGE.split("\n## "):
+        (shared,) = re.findall(r"^Test: `(.+)`$", section, re.M) or [""]
+        for number, right in re.findall(r"^\| ([A-Z]\d+) \| .+? \| (.+) \|$", section, re.M):
+            found[number] = (re.findall(r"`(tests/[\w/]+)`", right) or [shared])[0]
+    return found
 
 
-def test_every_entry_is_described(project: Path) -> None:
+def test_every_entry_is_described() -> None:
     numbered = [f"{letter}{n + 1}" for letter, count in ENTRIES.items() for n in range(count)]
-    assert list(sections(project)) == numbered
-    for number, text in sections(project).items():
-        assert [part for part in PARTS if f"\n- {part}: " not in text] == [], number
+    assert list(folders()) == numbered
 
 
-@pytest.mark.parametrize("number", sections(Path(__file__).parents[2]))
-def test_a_test_names_the_entry(number: str, project: Path) -> None:
+@pytest.mark.parametrize(("number", "folder"), folders().items())
+def test_a_test_names_the_entry(number: str, folder: str) -> None:
     """A test in the folder has the id in its name (``test_g1_…``) or in its text."""
-    statement = sections(project)[number].partition("\n- Test: ")[2]
-    folder = re.match(r"`(tests/[\w/]+)`", statement)
-    assert folder, statement
-    texts = [path.read_text() for path in (project / folder[1]).rglob("test_*.py")]
+    texts = [path.read_text() for path in (PROJECT / folder).rglob("test_*.py")]
     words = re.compile(rf"\b{number}\b|def test_(\w+_)?{number.lower()}_")
-    assert any(words.search(text) for text in texts), f"no test in {folder[1]} names {number}"
+    assert any(words.search(text) for text in texts), f"no test in {folder} names {number}"
 
 
-def test_the_named_folders_exist(project: Path) -> None:
-    text = (project / "docs/known-wrong-numbers.md").read_text()
-    for folder in re.findall(r"`(tests/[\w/]+)`", text):
-        assert (project / folder).is_dir(), folder
+def test_the_named_folders_exist() -> None:
+    for folder in re.findall(r"`(tests/[\w/]+)`", PAGE):
+        assert (PROJECT / folder).is_dir(), folder

@@ -25,8 +25,7 @@ MUST_HAVE = {"regions", "instance_types", "prices"}
 HEAVY_IMPORTS = ("boto3", "google.cloud", "azure.mgmt", "prefect")
 """Packages that take seconds to import."""
 
-SENTINELS = ("0", "0.01", "700")
-"""Numbers that other price tables use for "unknown"."""
+SENTINELS = ("0", "0.01", "700")  # Numbers that other price tables use for "unknown"
 
 LARGE_CLOUDS = {"aws", "azure", "gcp", "oracle"}
 """Clouds with more than one list. Every other is at most SMALL_LINES in SMALL_FILES of code."""

@@ -17,8 +17,7 @@ from tests.helpers import toy_provider
 from tests.helpers.nightly import only_at_night
 
 TOY_README = "src/hwprices/providers/toycloud/README.md"
-OTHER = "lambda"
-"""The provider that is released beside the toy."""
+OTHER = "lambda"  # The provider that is released beside the toy
 
 ANSWERS = f"""
 import json, sys
@@ -66,7 +65,6 @@ COMMANDS = {
 CONTRACT = "tests/providers/test_contract.py"
 FAULTS = "tests/providers/test_faults.py"
 DOCS = "tests/docs/test_docs.py"
-
 pytestmark = pytest.mark.slow
 
 

@@ -16,7 +16,7 @@ from hwprices import providers
 CODE = ("src/hwprices", "flows", "schemas", "tools")
 
 ABOUT_SOME = (
-    *("providers/", "sample/", "read/gcp/", "crosschecks/", "demo_"),
+    *("providers/", "sample/", "read/gcp.py", "crosschecks/", "demo_"),
     *("read/bill/", "read/export/tools/", "release/database"),
 )
 """Parts of paths: providers' own folders, and what is about some providers by purpose: bills, files

@@ -10,7 +10,7 @@ from tests.helpers.offer_rows import SEEN, SHA, machine, price, prices, region, 
 from tests.helpers.small_release import SOURCED
 
 from hwprices.publish import join
-from hwprices.publish.join import benchmarks, offers
+from hwprices.publish.join import accelerators, offers
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.offer import Offers
@@ -316,7 +316,7 @@ def test_of_several_systems_the_middle_one_of_the_best_round() -> None:
     ]
 
     def tokens(*more: dict[str, object]) -> list[float]:
-        chosen = benchmarks.tokens(rows("benchmarks", *systems, *more))
+        chosen = accelerators.tokens(rows("benchmarks", *systems, *more))
         return chosen["tokens_per_second"].to_list()
 
     assert tokens() == [200.0]

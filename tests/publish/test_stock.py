@@ -22,7 +22,7 @@ from hwprices.cli import app
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers.scaleway.fetch import SERVERS, STOCK
 from hwprices.publish import release
-from hwprices.publish.join.stock import MACHINE, intervals
+from hwprices.publish.join.offers import MACHINE, stock_intervals
 from hwprices.publish.reproduce import reproduce
 from hwprices.rows import frames
 from hwprices.schemas.inventory import Stock
@@ -117,7 +117,7 @@ def test_intervals_of_a_machine_never_overlap(
     table = stated(before, DAYS[0]).collect()
     for hour, words in pages:
         at = DAYS[0] + timedelta(hours=hour)
-        table = intervals(stated(words, at), table.lazy())
+        table = stock_intervals(stated(words, at), table.lazy())
         current = table.filter(pl.col("ended_at").is_null())
         if words:
             assert dict(current.select("instance_type", "state").rows()) == words
@@ -145,8 +145,8 @@ def test_recorded_words_of_two_months_are_intervals(shared: Path, project: Path)
     )
     days = [datetime(2026, 7, 30, 12, 55, 11, tzinfo=UTC), datetime(2026, 8, 25, tzinfo=UTC)]
 
-    first = intervals(stated(july, days[0]), frames.empty(Stock).lazy())
-    table = intervals(stated(august, days[1]), first.lazy())
+    first = stock_intervals(stated(july, days[0]), frames.empty(Stock).lazy())
+    table = stock_intervals(stated(august, days[1]), first.lazy())
 
     assert (first.height, table.height) == (28, 37)
     h100 = table.filter(instance_type="H100-1-80G").select("state", "first_seen", "ended_at")

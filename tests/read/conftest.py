@@ -11,10 +11,7 @@ from tests.helpers.small_release import PRICES, TYPES, Release, build, rows
 @pytest.fixture(scope="session")
 def release() -> Release:
     """A small release with real prices; see tests/helpers/small_release.py."""
-    more = {
-        "instance_types": rows("instance_types", *TYPES),
-        "prices": prices(*PRICES).collect(),
-    }
+    more = {"instance_types": rows("instance_types", *TYPES), "prices": prices(*PRICES).collect()}
     return Release({**build().tables, **more})
 
 

@@ -24,7 +24,6 @@ from hwprices.read.overlays import apply, rules
 from hwprices.read.overlays.rules import Overlays
 
 X2, N1, M2, C3 = "x2iedn.32xlarge", "n1-standard-4", "m2-ultramem-208", "c3-standard-4"
-
 ONE_YEAR = {"purchase_option": "reserved", "commitment_plan": "standard", "term_months": 12}
 UPFRONT = {"payment_option": "all_upfront", "upfront": Decimal(134_199), "hourly": Decimal(0)}
 CUD = {"purchase_option": "committed_use", "commitment_plan": "resource", "term_months": 12}

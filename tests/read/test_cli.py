@@ -28,7 +28,6 @@ from hwprices.read.ownership import DEFAULTS
 from hwprices.storage.store import Store
 
 VERSION = "20260801T000000Z"
-
 PIPELINE_COMMANDS = ["refresh", "serve"]
 COMMANDS = [name for name in cli.COMMANDS if name not in PIPELINE_COMMANDS]
 
@@ -78,8 +77,7 @@ def test_the_next_steps_have_answers(market: Path) -> None:
     assert [step for step in steps if run(*step).exit_code != 0] == []
 
 
-SHARED = "NVIDIA HGX H100"
-"""The name of a machine type in several clouds."""
+SHARED = "NVIDIA HGX H100"  # The name of a machine type in several clouds
 
 
 @pytest.fixture(scope="module")
@@ -382,13 +380,7 @@ def test_the_first_machines_are_as_many_to_rent_as_to_buy(market: Path) -> None:
 def test_the_help_of_recommend_has_its_options_in_panels() -> None:
     text = run("recommend", "--help").stdout
     headings = re.findall(r"^(\w.*):$", text, re.MULTILINE)
-    assert headings == [
-        "Question",
-        "Training",
-        "Serving",
-        "Prices and budgets",
-        "Options",
-    ]
+    assert headings == ["Question", "Training", "Serving", "Prices and budgets", "Options"]
     assert "Below 8" in text
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import normalise_sample, normalise_skus, sku
 
 from hwprices.errors import HwpricesError
@@ -101,25 +103,7 @@ def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(
     assert quote.hourly == 2 * Decimal("0.02") + 8 * Decimal("0.003") + Decimal("0.35")
 
 
-@pytest.mark.parametrize(
-    ("request_", "words"),
-    [
-        ({"series": "c3"}, "series 'c3' has no custom machines"),
-        ({"series": "n2"}, "core_custom of n2 has no on_demand price in us-central1"),
-        ({"series": "n2", "gpus": {"nvidia-tesla-t4": 1}}, "no GPU can be attached to n2"),
-        ({"series": "e2", "memory_gib": 100}, "at most 8 GiB a vCPU"),
-        ({"region": "europe-west9"}, "has no on_demand price in europe-west9"),
-        ({"gpus": {"nvidia-l4": 1}}, "gpu:nvidia-l4 of any has no on_demand price"),
-        ({"purchase_option": "spot"}, "core_custom of n1 has no spot price"),
-        ({"gpus": {"nvidia-tesla-t4": 100}}, r"gpus is .*100\}: n1 takes .* at most 8"),
-        ({"gpus": {"nvidia-tesla-t4": -1}}, r"gpus is .*-1\}: n1 takes whole numbers from 1"),
-        ({"vcpus": -4}, "vcpus is -4: it is a whole number from 1"),
-        ({"memory_gib": -8}, "memory_gib is -8: it is a number above 0"),
-        ({"memory_gib": "abc"}, "memory_gib is 'abc': it is a number above 0"),
-        ({"memory_gib": "inf"}, "memory_gib is 'inf': it is a number above 0"),
-        ({"local_ssd_gib": 100}, "local_ssd_gib is 100: local SSD is sold in disks of 375 GiB"),
-    ],
-)
+@cases("read/custom_machines", request_=yaml.safe_load)
 def test_what_has_no_price_or_is_not_sold_is_named(
     attachable: pl.DataFrame, request_: dict[str, object], words: str
 ) -> None:

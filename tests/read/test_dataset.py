@@ -20,6 +20,7 @@ import duckdb
 import polars as pl
 import pytest
 from tests.helpers import make
+from tests.helpers.cases import cases
 from typer.testing import CliRunner
 
 import hwprices
@@ -152,19 +153,7 @@ def test_an_empty_query_is_an_error(dataset: hwprices.Dataset, empty: str) -> No
         dataset.query(empty)
 
 
-@pytest.mark.parametrize(
-    ("sql", "words"),
-    [
-        ("select prize from prices", 'column "prize" not found.*Candidate'),
-        ("from prizes", "prizes does not exist.*Tables: regions"),
-        ("select cast(region as int) from prices", "Could not convert string 'us-east-1'"),
-        ("select (if(i > 9000, 'x', '1'))::int from range(9999) as n(i)", "string 'x' to INT32"),
-        ("copy (select 1) to 'x.csv'", "may not read or write files"),
-        ("from 'x.csv'", "may not read or write files"),
-        ("select 1 as n, 2 as n", "2 columns named n"),
-        ("select [interval 1 day] as n", "no type for the interval n. Cast it"),
-    ],
-)
+@cases("read/wrong_queries")
 def test_a_wrong_query_is_an_error_of_one_line(
     dataset: hwprices.Dataset, sql: str, words: str
 ) -> None:
@@ -231,10 +220,7 @@ def test_the_listed_files_exist(dataset: hwprices.Dataset) -> None:
     assert all(Path(file).is_file() for file in files)
 
 
-PLACES = {
-    "a directory": Path.mkdir,
-    "a pipe or device": getattr(os, "mkfifo", None),
-}
+PLACES = {"a directory": Path.mkdir, "a pipe or device": getattr(os, "mkfifo", None)}
 
 
 @pytest.mark.parametrize(
@@ -353,16 +339,7 @@ def test_recommend_takes_the_same_as_function_and_method() -> None:
             assert parameter.default == function[name].default
 
 
-OF_PROGRAMS = {
-    "show",
-    "report",
-    "releases",
-    "quarantine",
-    "prune",
-    "sheets",
-    "recheck",
-    "mcp",
-}
+OF_PROGRAMS = {"show", "report", "releases", "quarantine", "prune", "sheets", "recheck", "mcp"}
 OF_PIPELINE = {"refresh", "preflight", "serve", "deploy", "worker", "reproduce", "backfill"}
 
 
@@ -399,12 +376,7 @@ H100 = {"region": "us-east-1", "os": "linux", "purchase_option": "on_demand"}
         ),
         (
             "recommend 7B --workload lora --tokens 1e8 --budget 50",
-            lambda data: data.recommend(
-                "7B",
-                "lora",
-                tokens=1e8,
-                budget=50,
-            ),
+            lambda data: data.recommend("7B", "lora", tokens=1e8, budget=50),
         ),
         (
             "recommend sdxl --objective throughput --where cloud",

@@ -17,7 +17,7 @@ from tools import devices
 from hwprices.cli.device import render_device
 from hwprices.errors import HwpricesError
 from hwprices.formulas import TOKEN_MODELS
-from hwprices.publish.join.benchmarks import tokens
+from hwprices.publish.join.accelerators import tokens
 from hwprices.read.device import answer, figures, lookup, measured
 from hwprices.read.device.device import device
 from hwprices.read.ownership import Ownership

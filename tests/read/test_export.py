@@ -14,6 +14,8 @@ from zipfile import ZipFile
 import duckdb
 import polars as pl
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.offer_rows import price, prices
 from typer.testing import CliRunner
 
@@ -21,7 +23,7 @@ import hwprices
 from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
-from hwprices.read.export import cells, iceberg
+from hwprices.read.export import cells, files
 from hwprices.read.find.offers import LEADING
 from hwprices.read.overlays import rules
 from hwprices.release import database
@@ -99,10 +101,7 @@ def test_a_workbook_can_be_read_as_it_is(data: Dataset, tmp_path: Path) -> None:
 def test_offers_lead_with_the_columns_that_people_need(data: Dataset, tmp_path: Path) -> None:
     assert len(set(LEADING)) == 25
     every = set(data.scan("offers").collect_schema())
-    for frame in (
-        data.offers.collect(),
-        pl.read_parquet(data.export(tmp_path / "offers.parquet")),
-    ):
+    for frame in (data.offers.collect(), pl.read_parquet(data.export(tmp_path / "offers.parquet"))):
         assert frame.columns[:25] == list(LEADING)
         assert set(frame.columns) == every
     assert data.find("h100").columns[:4] == [
@@ -166,18 +165,7 @@ def test_a_table_named_twice_or_unknown_is_an_error(data: Dataset, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("name", "tables"),
-    [
-        ("x.csv", []),
-        ("x.csv", ["regions"]),
-        ("x.csv", [database.FOCUS_VIEW]),
-        ("x.xlsx", ["prices", "offers"]),
-        ("x.duckdb", ["prices", "price_history"]),
-        ("x.iceberg", []),
-        ("x.iceberg", ["prices"]),
-    ],
-)
+@cases("read/undiscounted", tables=yaml.safe_load)
 def test_own_discounts_are_not_dropped_without_a_word(
     data: Dataset, tmp_path: Path, name: str, tables: list[str]
 ) -> None:
@@ -332,8 +320,8 @@ def test_iceberg_tables_point_to_the_files_of_the_release(
     else:
         assert data.export(folder, ["prices", "offers"]) == folder
     catalog = SqlCatalog("hwprices", uri=f"sqlite:///{folder}/catalog.db")
-    assert len(catalog.list_tables(iceberg.NAMESPACE)) == 2
-    table = catalog.load_table(f"{iceberg.NAMESPACE}.prices")
+    assert len(catalog.list_tables(files.NAMESPACE)) == 2
+    table = catalog.load_table(f"{files.NAMESPACE}.prices")
     assert {task.file.file_path for task in table.scan().plan_files()} == {
         str(Path(file).absolute()) for file in data.files("prices")
     }

@@ -9,9 +9,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from click.testing import Result
 from rich.console import Console, RenderableType
 from tests.helpers import make
+from tests.helpers.cases import cases, optional
 from tests.helpers.offer_rows import machine, price, prices, region, rows
 from tests.helpers.small_release import Release, build
 from typer.testing import CliRunner
@@ -53,41 +55,7 @@ def found(data: Dataset, text: str = "", **options: object) -> list[tuple[str, s
     return [(*row[:3], f"{row[3].normalize():f}") for row in rows.select(columns).iter_rows()]
 
 
-@pytest.mark.parametrize(
-    ("text", "machines"),
-    [
-        ("8xH100 europe 1y", [A3]),
-        ("cheapest 8 x h100 in europe", [A3, A3]),
-        ("How much does an 8xH100 cost per hour, in Europe?", [A3, A3]),
-        ("8x h100 commitment", [A3]),
-        ("h100 us-east on-demand", [P5, A3]),
-        ("h100", [P5, P5, A3, A3, A3]),
-        ("h200", ["p5en.48xlarge"]),
-        ("L4 netherlands", ["g2-standard-4", "g2-standard-8"]),
-        ("l4 8vcpu", ["g2-standard-8"]),
-        ("h100 80gb google", [A3, A3, A3]),
-        ("4vcpu 16gb x86 westeurope", [D4S, "Standard_D4s_v6"]),
-        ("arm64", ["m7g.large"]),
-        ("windows arm", ["m7g.large"]),
-        ("d4s_v5", [D4S]),
-        ("Standard D4s v5", [D4S]),
-        ("p5", [P5, P5]),
-        ("nvidia l4 ashburn", []),
-        ("g6.xlarge, g2-standard-4", ["g2-standard-4", "g6.xlarge"]),
-        ("8 h100", [P5, P5, A3, A3, A3]),
-        ("1 h100", []),
-        ("4 h100 80gb", []),
-        ("8 x h100 sxm europe", [A3, A3]),
-        ("8 nvidia gpus ashburn", [A3]),
-        ("h100 80 ashburn", [A3]),
-        ("gpu netherlands", ["g2-standard-4", "g2-standard-8", A3, A3]),
-        ("gcp gpus us-east", [A3]),
-        ("8xgpu spot", [P5]),
-        ("1 gpu 24gb", ["g2-standard-4", "g2-standard-8", "g6.xlarge"]),
-        ("cpu netherlands", [D4S, "Standard_D4s_v6"]),
-        ("4 cpus 16 gb westeurope", [D4S, "Standard_D4s_v6"]),
-    ],
-)
+@cases("read/find_words", machines=str.split)
 def test_a_question_in_words_finds_machines(data: Dataset, text: str, machines: list[str]) -> None:
     assert sorted(row[1] for row in found(data, text)) == sorted(machines)
 
@@ -126,18 +94,7 @@ def test_words_and_options_give_the_same_offers(data: Dataset) -> None:
     assert words == options == [("europe-west4", A3, "committed_use", "62.5")]
 
 
-@pytest.mark.parametrize(
-    ("text", "options"),
-    [
-        ("google", {"provider": "aws"}),
-        ("europe", {"country": "US"}),
-        ("spot", {"option": "on_demand"}),
-        ("1y", {"term": "3y"}),
-        ("p5.48xlarge", {"type": "g6.xlarge"}),
-        ("h100", {"accelerator": "l4"}),
-        ("tpu", {"accelerator": "l4"}),
-    ],
-)
+@cases("read/words_against_options", options=yaml.safe_load)
 def test_words_and_options_that_have_nothing_in_common_are_an_error(
     data: Dataset, text: str, options: dict[str, str]
 ) -> None:
@@ -156,16 +113,7 @@ def test_words_and_options_name_one_operating_system(
         data.find(text, **options)
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "same"),
-    [
-        ("h100 europe", {"accelerator": "gpu", "country": "NL"}, "h100 netherlands"),
-        ("commitment h100", {"option": "committed_use,spot"}, "committed_use h100"),
-        ("8 gpus", {"accelerator": "h100"}, "8xh100"),
-        ("80gb", {"accelerator": "h100"}, "h100 80gb"),
-        ("linux h100", {"os": "linux"}, "h100"),
-    ],
-)
+@cases("read/words_and_options", options=yaml.safe_load)
 def test_of_words_and_options_both_hold(
     data: Dataset, text: str, options: dict[str, str], same: str
 ) -> None:
@@ -249,9 +197,7 @@ def test_names_of_an_option_may_be_a_list(data: Dataset) -> None:
     assert {row[1] for row in listed} == {P5, "g6.xlarge"}
 
 
-def test_memory_of_accelerators_that_no_vendor_states_is_that_of_their_sheet(
-    data: Dataset,
-) -> None:
+def test_memory_of_accelerators_that_no_vendor_states_is_that_of_their_sheet(data: Dataset) -> None:
     """Nebius names an H100 SXM and not its 80 GB: --accelerator-memory 80 left its machines out."""
 
     class NoMemory(CountingTables):
@@ -403,23 +349,7 @@ def test_max_price_says_what_it_cannot_compare(data: Dataset) -> None:
     assert (compared.rows.height, compared.notes) == (1, ())
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("8xh1000", "Did you mean h100"),
-        ("h100x", "Did you mean h100"),
-        ("europ", "Did you mean europe"),
-        ("m7g.larg", "Did you mean m7g.large"),
-        ("spott", "Did you mean spot"),
-        ("blue", "Name an accelerator"),
-        ("8", "'8' is not understood. Write behind it what it counts: 8 h100, 8 gpus"),
-        ("h100 8", "'8' is not understood"),
-        ("8xh100 gogle", "'gogle' is not understood. Did you mean gcp"),
-        ("8 europe", "'8' is not understood"),
-        ("8 h100 1 l4", "more than one number of accelerators"),
-        ("h100 cpu", "'cpu' asks for machines without accelerators"),
-    ],
-)
+@cases("read/unknown_words")
 def test_a_word_that_means_nothing_gets_suggestions(data: Dataset, text: str, message: str) -> None:
     with pytest.raises(HwpricesError, match=message):
         data.find(text)
@@ -436,28 +366,7 @@ def test_a_market_is_told_from_an_unknown_word(
         request.request(names, text, **options)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"region": "us-esat-1"}, "Did you mean us-east-1"),
-        ({"accelerator": "h10"}, None),
-        ({"accelerator": "voodoo"}, "no machine of this release has an accelerator"),
-        ({"provider": "aw"}, "Did you mean aws?"),
-        ({"provider": "gogle"}, "Did you mean gcp?"),
-        ({"provider": "foo"}, "There are: aws, azure, gcp"),
-        ({"option": "ondemand", "purchase_option": "spot"}, "is another name of option"),
-        ({"provider": ["aws", "aw"]}, "no provider 'aw' is in this release"),
-        ({"option": "spto"}, "Did you mean spot"),
-        ({"term": "2y"}, "no vendor sells this term"),
-        ({"vcpus": "many"}, "Write 16 for at least 16"),
-        ({"memory": "64-10"}, "memory 64-10: 64 is more than 10. Write the smaller .* 10-64"),
-        ({"accelerator_memory": "80MB"}, "this is not an amount"),
-        ({"vcpus": "4GB"}, "this is not an amount"),
-        ({"max_price": "cheap"}, "this is not a number"),
-        ({"usd_per": {"EURO": 1}}, "not an exchange rate"),
-        ({"country": "germny"}, "Did you mean"),
-    ],
-)
+@cases("read/wrong_options", options=yaml.safe_load, message=optional)
 def test_a_wrong_option_is_an_error_that_helps(
     data: Dataset, options: dict[str, object], message: str | None
 ) -> None:
@@ -718,10 +627,7 @@ CLOUDS = [
     (machine("aws", "p5.16xlarge", **H100S, arch="x86_64", vcpus=384, memory_gib=4096.0), "60"),
     (machine("gcp", "a3-edgegpu-8g", **H100S, **SIZED), None),
     (machine("gcp", A3, **H100S, **SIZED), "88.49"),
-    (
-        machine("lambda", "8x NVIDIA H100 SXM 80 GB", **H100S, vcpus=208, memory_gib=1800.0),
-        "31.92",
-    ),
+    (machine("lambda", "8x NVIDIA H100 SXM 80 GB", **H100S, vcpus=208, memory_gib=1800.0), "31.92"),
     (machine("runpod", "8x of a cloud that states no sizes", **H100S), "26.32"),
     (machine("nebius", "NVIDIA HGX H100", **(H100S | {"count": 1})), "3.85"),
     (machine("digitalocean", "NVIDIA H100 (8x)", device=None, count=8), "35.28"),
@@ -845,7 +751,7 @@ def test_coverage_of_columns_shows_those_with_gaps(market: Path) -> None:
 )
 def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> None:
     columns = pl.DataFrame(
-        {"table": ["t"], "column": ["c"], "rows": [10_000], "filled": [int(share * 10_000)]},
+        {"table": ["t"], "column": ["c"], "rows": [10_000], "filled": [int(share * 10_000)]}
     ).with_columns(share=pl.lit(share), providers=pl.lit(None, pl.List(pl.String)))
     assert f" {words}" in drawn(render_columns(columns, None), 80)
 
@@ -933,19 +839,7 @@ def test_completion_offers_names_of_the_dataset(
     assert set(result.stdout.split()) == {"eu-central-1", "europe-west4"}
 
 
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
-        ("h100x8", "8xh100"),
-        ("H100 x 8", "8 h100"),
-        ("g6 vs g2", "g6 g2"),
-        ("cpu only", "cpu"),
-        ("h100 under 60$/h", "h100 --max-price 60"),
-        ("h100 below 60 usd", "h100 --max-price 60"),
-        ("h100 < 60", "h100 --max-price 60"),
-        ("h100 up to $60 per hour", "h100 --max-price 60"),
-    ],
-)
+@cases("read/phrases")
 def test_phrases_that_people_write_are_understood(data: Dataset, text: str, same: str) -> None:
     words, _, limit = same.partition(" --max-price ")
     expected = data.find(words, **({"max_price": limit} if limit else {}))

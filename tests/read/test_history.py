@@ -10,9 +10,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 from rich.console import Console
 from tests.helpers import history_world as worlds
 from tests.helpers import make
+from tests.helpers.cases import cases
 from tests.helpers.history_world import World
 from tests.helpers.offer_rows import machine, price, prices, region
 from tests.helpers.offer_rows import rows as table_rows
@@ -28,7 +30,7 @@ from hwprices.read.find import past
 from hwprices.read.find.search import EVERY_WAY
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.history import diff, intervals
-from hwprices.read.history.cheapest import cheapest
+from hwprices.read.history.intervals import cheapest
 from hwprices.release import versions
 from hwprices.release.manifest import Inputs, Reading, UnitInput
 from hwprices.rows import frames
@@ -168,39 +170,14 @@ def test_a_placeholder_is_no_cheapest_hour(release):
     ]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"provider": "AWS", "os": "any"},
-        {"provider": "amazon,google", "os": "all"},
-        {"os": "Linux", "purchase_option": "On-Demand"},
-        {"region": "US-East-1", "purchase_option": "on_demand, spot"},
-        {"region": "us_east_1"},
-        {"provider": ""},
-        {"region": "us-east", "option": "ondemand"},
-        {"country": "united states", "continent": "north_america"},
-        {"region": ["us-east", "westeurope"], "option": ["commitment", "on_demand"]},
-        {"accelerator": "h100", "type": "p5"},
-        {"count": 8, "vcpus": "100-200", "arch": "x86_64"},
-    ],
-)
+@cases("read/history_options", options=yaml.safe_load)
 def test_options_are_those_of_find(market, options):
     titles = {"aws": "Amazon Web Services", "gcp": "Google Cloud"}
     rows = ask(market, "p5.48xlarge", **options, titles=titles)
     assert "on_demand" in rows["purchase_option"].to_list()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "p5.48xlarge us-east",
-        "8xH100 ondemand",
-        "h100 united states on-demand",
-        "p5 north america linux",
-        "h100 80gb 192 vcpus preemptible ondemand",
-        "gpu us-east-1",
-    ],
-)
+@cases("read/history_words")
 def test_words_are_those_of_find(market, text):
     """They were the name of a type or accelerator, and nothing else."""
     known = market.history(text)
@@ -235,23 +212,7 @@ def asked(function, *args, **options):
     return str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"provider": "nope"}, "no provider 'nope' is in this release. There are: aws, azure, gcp"),
-        ({"provider": "azur"}, "no provider 'azur' is in this release. Did you mean azure"),
-        ({"region": "us-eas"}, "no region 'us-eas' is in this release. Did you mean us-east4"),
-        ({"country": "germny"}, "no country 'germny' is in this release. Did you mean germany"),
-        ({"os": "window"}, "os window: there is no such os. Did you mean windows?"),
-        ({"option": "demand"}, "option demand: there is no such option. Did you mean on_demand"),
-        ({"purchase_option": "demand"}, "option demand: there is no such option."),
-        ({"regoin": "us-east-1"}, "unknown option 'regoin'. Did you mean region"),
-        (
-            {"option": "spot", "purchase_option": "spot"},
-            "purchase_option is another name of option",
-        ),
-    ],
-)
+@cases("read/history_wrong_options", options=yaml.safe_load)
 def test_an_option_that_is_not_understood_is_the_error_of_find(market, options, message):
     """It gave no rows without a word, which reads as: never sold."""
     error = asked(market.history, "p5.48xlarge", **options)

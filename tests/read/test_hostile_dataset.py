@@ -43,7 +43,6 @@ KEY = "prices/aws/us-east-1.parquet"
 MANIFEST = layout.release_manifest(VERSION)
 RELEASE_FILE = layout.release_file(VERSION, KEY)
 SECRET = "a line of a file that is none of the dataset's"
-
 Change = Callable[[dict[str, Any]], object]
 
 

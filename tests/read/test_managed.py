@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.read.find.machine import answer
+from hwprices.read.find.machine import answer, managed_prices
 from hwprices.read.find.machines import NamedMachine
-from hwprices.read.find.managed import managed_prices
 
 M5 = NamedMachine("aws", "m5.xlarge")
 PLAIN = {

@@ -3,14 +3,11 @@
 import re
 
 import pytest
+from tests.helpers.cases import cases
 
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend import media
-from hwprices.read.recommend.model_shape import (
-    EMBEDDING,
-    model_shape,
-    published_models,
-)
+from hwprices.read.recommend.model_shape import EMBEDDING, model_shape, published_models
 from hwprices.read.recommend.question import Question
 from hwprices.specs import sheets
 
@@ -40,19 +37,7 @@ def test_a_name_is_understood(name: str) -> None:
     assert model_shape(name).layers == 80
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("meta-llama/Llama-3.1-70B-Instruct", "Llama 3.1 70B"),
-        ("meta-llama/Meta-Llama-3-8B-Instruct", "Llama 3 8B"),
-        ("meta-llama/Llama-2-70b-chat-hf", "Llama 2 70B"),
-        ("google/gemma-2-9b-it", "Gemma 2 9B"),
-        ("mistralai/Mistral-7B-Instruct-v0.3", "Mistral 7B"),
-        ("Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen3 30B-A3B"),
-        ("deepseek-ai/DeepSeek-R1", "DeepSeek-R1"),
-        ("llama 3.3 70b instruct", "Llama 3.3 70B"),
-    ],
-)
+@cases("read/repositories")
 def test_a_name_of_a_repository_is_understood(name: str, expected: str) -> None:
     assert model_shape(name).name == expected
 

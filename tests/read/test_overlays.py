@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers.cases import cases
 from typer.testing import CliRunner
 
 import hwprices
@@ -17,8 +18,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.overlays import apply, rules
 from hwprices.units import Money
 
-BILL = Path(__file__).parents[1] / "recordings" / "bills" / "focus_bill.csv"
-"""Of September 2024."""
+BILL = Path(__file__).parents[1] / "recordings" / "bills" / "focus_bill.csv"  # Of September 2024
 
 RULES = """
 - name: enterprise
@@ -310,34 +310,7 @@ def test_the_command_says_which_rule_applied(market: Path, tmp_path: Path) -> No
     assert f"{file}:1: rule 1: lots is not a number" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("match", "line"),
-    [
-        (
-            "{provider: google}",
-            "no price of this release has the provider 'google'; the rule changes nothing."
-            " Did you mean gcp?",
-        ),
-        ("{provider: gogle}", "the provider 'gogle'; the rule changes nothing. Did you mean gcp?"),
-        ("{region: europe-west-4}", "the region 'europe-west-4'; the rule changes nothing. Did"),
-        (
-            "{type: [a3-highgpu-8g, a3-higgpu-8g]}",
-            "the machine type 'a3-higgpu-8g'. Did you mean a3-highgpu-8g",
-        ),
-        ("{type: p5}", "It is a family: write family: p5."),
-        ("{family: p55}", "the family 'p55'; the rule changes nothing. Did you mean p5"),
-        ("{accelerator: h100}", "Did you mean nvidia-h100-sxm5-80gb?"),
-        ("{country: netherlands}", "the country 'netherlands'; the rule changes nothing. Write NL"),
-        (
-            "{provider: aws, type: A3-highgpu-8g}",
-            "no price of this release has together: provider aws, machine type A3-highgpu-8g;",
-        ),
-        (
-            "{provider: gcp, option: reserved}",
-            "no price of this release has together: provider gcp, option reserved;",
-        ),
-    ],
-)
+@cases("read/unmatched_rules")
 def test_a_rule_that_matches_no_price_of_the_release_says_so(
     data: Dataset, match: str, line: str
 ) -> None:

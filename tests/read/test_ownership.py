@@ -176,11 +176,7 @@ def test_a_narrow_terminal_keeps_when_a_machine_pays(release: Release) -> None:
 def test_why_a_machine_is_not_compared_is_said(release: Release) -> None:
     shown = render(break_even(release))
     reasons = dict(break_even(release).select("device_id", "not_compared").iter_rows())
-    assert reasons == {
-        "dgx-h100": None,
-        "pc-rtx-4090": "not_rented",
-        "rtx-4090-card": "needs_host",
-    }
+    assert reasons == {"dgx-h100": None, "pc-rtx-4090": "not_rented", "rtx-4090-card": "needs_host"}
     assert "2 machines have no answer" in shown
     assert "1 have an accelerator that no cloud prices" in shown
     assert "1 are parts that need a host" in shown

@@ -17,11 +17,9 @@ from hwprices.cli import app
 from hwprices.read.citation import Citation
 
 pytestmark = pytest.mark.timeout(900)  # of the first test, which publishes all releases
-
 A = {"type": "a-2", "vcpus": 2, "cents": 100, "currency": "USD"}
 B = {"type": "b-4", "vcpus": 4, "cents": 400, "currency": "USD"}
 C = {"type": "c-8", "vcpus": 8, "cents": 800, "currency": "USD"}
-
 UNREADABLE = b'{"no": "list'
 
 

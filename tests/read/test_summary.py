@@ -12,12 +12,7 @@ from tests.helpers.small_release import Release
 from hwprices.cli import show
 from hwprices.cli.tables import listing, money, number, table
 from hwprices.read import summary
-from hwprices.release.manifest import (
-    CollectionReport,
-    TableEntry,
-    Trouble,
-    UnmatchedAccelerator,
-)
+from hwprices.release.manifest import CollectionReport, TableEntry, Trouble, UnmatchedAccelerator
 from hwprices.specs.sheets import load
 
 
@@ -53,10 +48,7 @@ def test_private_people_have_a_row_of_their_own_beside_the_data_centers() -> Non
     }
     cheapest = summary.cheapest_per_accelerator(Release(tables))
     figures = cheapest.select("private_host", "per_accelerator_hour", "region").rows()
-    assert figures == [
-        (False, Decimal("3.29"), "secure"),
-        (True, Decimal("2.69"), "community"),
-    ]
+    assert figures == [(False, Decimal("3.29"), "secure"), (True, Decimal("2.69"), "community")]
 
 
 def test_what_a_vendor_calls_an_h100_counts_without_a_spec_sheet() -> None:

@@ -46,7 +46,7 @@ def test_every_module_that_reads_pages_is_in_the_digest(name, imports):
     readers = {f"hwprices.{one.removesuffix('.py').replace('/', '.')}" for one in inputs.READERS}
     readers = {one.removesuffix(".__init__") for one in readers}
     used = imports.find_upstream_modules(f"{package}.normalise")
-    used |= imports.find_upstream_modules("hwprices.stage.tables")
+    used |= imports.find_upstream_modules("hwprices.stage.stage")
     used -= {"hwprices.providers"}  # its __init__.py, which is among the readers
     assert {one for one in used if not is_below(one, {package, *readers, *NOT_READING})} == set()
 

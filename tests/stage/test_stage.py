@@ -16,7 +16,7 @@ from hwprices.providers import About, Pages, Part
 from hwprices.release.manifest import Trouble
 from hwprices.rows import quarantine
 from hwprices.stage import stage, validate
-from hwprices.stage.tables import StagedTables
+from hwprices.stage.stage import StagedTables
 from hwprices.storage.store import Store
 
 
@@ -368,7 +368,7 @@ def test_a_damaged_pointer_is_named(tmp_path):
 def test_small_parts_are_checked_together_and_each_keeps_its_own_rows(
     tmp_path, monkeypatch, together
 ) -> None:
-    monkeypatch.setattr("hwprices.stage.tables.CHECKED_TOGETHER", together)
+    monkeypatch.setattr("hwprices.stage.stage.CHECKED_TOGETHER", together)
     calls = []
     check = validate.split_each
     monkeypatch.setattr(

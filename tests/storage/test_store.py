@@ -12,8 +12,7 @@ import pytest
 from tests.helpers.stub_server import Reply
 
 from hwprices.errors import HwpricesError
-from hwprices.storage.bucket_options import scan_options
-from hwprices.storage.store import Folder, Store, sha256_of
+from hwprices.storage.store import Folder, Store, scan_options, sha256_of
 
 
 @pytest.fixture

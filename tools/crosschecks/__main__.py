@@ -145,24 +145,19 @@ folder with the other collectors' lists of AWS, Azure and Google Cloud; without 
   (A13), and its Google Cloud rates were solved from the composed prices: agreement with these two
   shows that the prices are read correctly.
 - **Azure**: Linux on-demand prices of 20 August 2026 in francecentral and westeurope, compared with
-  a public list of June 2026. A size has a Linux meter, a Windows meter and often a Cloud Services
-  meter, whose price includes Windows; the sample always has the price of the Linux meter.
+  a public list of June 2026. The sample has the price of the Linux meter.
 - **Specs**: vCPUs, memory, instruction set and number of accelerators, each counted as one figure.
 - **Other clouds**: every row of `tests/recordings/others`, with its price, vCPUs, memory and number
-  of GPUs. A row is equal if all figures of the other source are equal to the last digit; prices of
-  one GPU are compared per GPU. The rows come from
+  of GPUs. A row is equal if all figures are equal to the last digit, per GPU where the price is of
+  one. The rows come from
   [gpu-index](https://github.com/getcomputable/gpu-index) (Apache-2.0),
   [gpurentalprices.com](https://gpurentalprices.com) (CC BY 4.0) and
   [Cloudspecs](https://github.com/TUM-DIS/cloudspecs) (MIT). Oracle's prices are independent: the
-  other source composed them itself. For the others, agreement shows that the same source, or the
-  vendor's answers of the same day, were read correctly.
+  other source composed them itself.
 - **SageMaker** is not in the table: the sample's hosting prices are those of another collector of
   20 May 2026 (flexera-public/policy_templates, MIT). Figures are multiples of EC2's prices.
-  us-east-1: 1.15 to 1.40 with a median of 1.20 for 208 of 218 types; the ten of `ml.r8g` are 2.40,
-  twice that collector's own figures of us-east-2, and only AWS's list can tell which is right.
-  us-gov-west-1, of which the sample has no SageMaker prices: 1.15 to 1.40, median 1.20, for all 81.
-  eu-west-1: a test reads its 193 figures to the last digit; they are 1.07 to 1.20 times those of
-  us-east-1, and no EC2 prices of that region are at hand.
+  1.15 to 1.40, median 1.20, in us-east-1 (208 of 218 types) and us-gov-west-1 (all 81); the ten of
+  `ml.r8g` in us-east-1 are 2.40. The 193 of eu-west-1 are 1.07 to 1.20 times those of us-east-1.
 - **Vertex AI**: the sample has the A3 of a bill, at 1.15 times Compute Engine's rates. The 720
   figures of that collector add the management fee (0.15): its A2 costs 1.30 times in three regions.
 
@@ -202,9 +197,8 @@ low.
 
 {not_verified}
 
-Rates that do not double when the width of the number halves are in
-`data/specs/ratio_exceptions.csv`, sparse rates that makers print in
-`data/specs/sparse_figures.csv`, with the factor that leads to the dense rate.
+Exceptions: `data/specs/ratio_exceptions.csv` (rates that do not double when the width halves) and
+`data/specs/sparse_figures.csv` (sparse rates that makers print).
 """
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from hwprices.landing.pages import Landing
 from hwprices.providers.aws.kinds import INSTANCE_TYPES, SPOT_ADVISOR
-from hwprices.providers.aws.prices import platforms
+from hwprices.providers.aws.prices import classify
 from hwprices.specs import data_directory
 from tools.fullsize.sizes import Size
 
@@ -34,7 +34,7 @@ SOFTWARE_WORDS = {"none": "NA", "sql_std": "SQL Std", "sql_web": "SQL Web", "sql
 LICENSE_WORDS = {
     "included": "No License required",
     "byol": "Bring your own license",
-    platforms.INFRASTRUCTURE: "License Included - Infrastructure",
+    classify.INFRASTRUCTURE: "License Included - Infrastructure",
 }
 
 SYSTEM_PRICES = {"rhel": 14_400, "rhel_ha": 20_000, "sles": 6_250, "ubuntu_pro": 1_750}
@@ -76,7 +76,7 @@ since October 2025; the others are made up, with software that no published box 
 
 
 def _platforms(box_lines: int) -> list[Platform]:
-    box = LICENSE_WORDS[platforms.INFRASTRUCTURE]
+    box = LICENSE_WORDS[classify.INFRASTRUCTURE]
     return [
         Platform(
             operation,
@@ -87,7 +87,7 @@ def _platforms(box_lines: int) -> list[Platform]:
             if platform.license_model != "included"
             else SYSTEM_PRICES.get(platform.os, 0) + SOFTWARE_PRICES.get(platform.software, 0),
         )
-        for operation, platform in platforms.OPERATIONS.items()
+        for operation, platform in classify.OPERATIONS.items()
         if operation not in BOXES
     ] + [
         Platform(operation, "Windows", SOFTWARE_WORDS[software], box, 0)

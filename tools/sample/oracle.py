@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
-from hwprices.providers.oracle import kinds
-from hwprices.providers.oracle.fetch import PRODUCTS_PATH
+from hwprices.providers.oracle.fetch import BUNDLED, CURRENCY, PRODUCTS, PRODUCTS_PATH, SHAPES
 from hwprices.providers.oracle.settings import Settings
 
 SOURCES = Path(__file__).parent / "sources"
@@ -38,7 +37,7 @@ https://blogs.oracle.com/cloud-infrastructure/announcing-ga-of-oracle-preemptibl
 
 def write(landing: Landing, research: Path) -> Run:
     """Land the pages and write the manifest of the run; ``research`` has the recordings."""
-    products, shapes = Unit("oracle", kinds.PRODUCTS), Unit("oracle", kinds.SHAPES)
+    products, shapes = Unit("oracle", PRODUCTS), Unit("oracle", SHAPES)
     product_pages = [
         _land_products(landing, products, body, day)
         for body, day in sorted(_product_lists(research), key=lambda listed: listed[1])
@@ -48,7 +47,7 @@ def write(landing: Landing, research: Path) -> Run:
         _json({"items": [_shape(row) for row in _rows("oracle_shapes_2026-08.csv")]}),
         url=_default("oracle_shapes_url"),
         retrieved_at=SHAPES_AS_OF,
-        params={"source": kinds.BUNDLED},
+        params={"source": BUNDLED},
     )
     results = (
         UnitResult(products, "ok", tuple(product_pages)),
@@ -74,7 +73,7 @@ def _product_lists(research: Path) -> Iterator[tuple[bytes, datetime]]:
 
 
 def _land_products(landing: Landing, unit: Unit, body: bytes, day: datetime) -> Page:
-    url, params = _default("oracle_prices_url") + PRODUCTS_PATH, {"currencyCode": kinds.CURRENCY}
+    url, params = _default("oracle_prices_url") + PRODUCTS_PATH, {"currencyCode": CURRENCY}
     return landing.land_bytes(unit, body, url=url, retrieved_at=day, params=params)
 
 

@@ -49,9 +49,7 @@ SECTIONS = {
         "query": "Ask the dataset in SQL.",
         "export": "Write tables to files; export report writes pages.",
     },
-    "Run it yourself": {
-        "admin": "Collect, publish, schedule and check a dataset of your own.",
-    },
+    "Run it yourself": {"admin": "Collect, publish, schedule and check a dataset of your own."},
 }
 """The commands by what a person wants, each with the first line of its help."""
 
@@ -251,11 +249,7 @@ def _is_utf8(stream: io.TextIOWrapper) -> bool:
 
 
 def _error_of(cause: OSError) -> HwpricesError:
-    """Report that stdout takes no more, and throw away what is left.
-
-    Raises:
-        OSError: the cause is another one.
-    """
+    """Report that stdout takes no more, and throw away what is left."""
     if cause.filename is not None or cause.errno not in NO_ROOM:
         raise cause
     _throw_away()

@@ -4,13 +4,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from hwprices.cli.common import (
-    call,
-)
+from hwprices.cli.common import call
 from hwprices.errors import HwpricesError
 
 SHARED = ("root",)
-
 Vendor = Annotated[str, typer.Argument(metavar="PROVIDER", help="A provider: aws or gcp.")]
 Since = Annotated[str, typer.Option(help="From this day on: 2024-01-01.")]
 Until = Annotated[str, typer.Option(help="Until this day; without it until today.")]

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from hwprices.read.bill.reprice import Repricing
 
 SHARED = ("root", "version", "json")
-
 CHECK, REPRICE = "bill check", "bill reprice"  # panels of the help
 
 Action = Annotated[
@@ -77,14 +76,9 @@ Region = Annotated[
     ),
 ]
 
-MOST_ROWS = 15
-"""Rows of a list on the screen; --json has all."""
-
-LEAST = 1e-9
-"""A smaller sum comes from digits that bills do not print, and is shown as 0."""
-
-ALL_ROWS = 1_000
-"""Rows of providers and classes, of which there are few."""
+MOST_ROWS = 15  # Rows of a list on the screen; --json has all
+LEAST = 1e-9  # A smaller sum comes from digits that bills do not print, and is shown as 0
+ALL_ROWS = 1_000  # Rows of providers and classes, of which there are few
 
 
 @filters.add_options("usd_per")

@@ -5,10 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-)
+from hwprices.cli.common import call, open_dataset
 
 SHARED = ("root", "version", "json")
 
@@ -25,12 +22,7 @@ Format = Annotated[
 
 
 @filters.add_options("region", "os")
-def cite(
-    *,
-    words: Words,
-    options: filters.Options,
-    as_: Format = "text",
-) -> None:
+def cite(*, words: Words, options: filters.Options, as_: Format = "text") -> None:
     """Cite a price in one line, with SKU, page and release.
 
     Of several prices that match, the cheapest is cited. The last word of the line is what

@@ -48,7 +48,6 @@ TRACEBACK = "HWPRICES_TRACEBACK"
 """Set to 1, an error that is not expected is raised with its traceback."""
 
 GENERAL = "Options"  # heading of those without a panel
-
 LATEST = "latest"
 
 

@@ -11,10 +11,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import open_dataset, print_frame
 from hwprices.cli.device import SERVED, render_devices
 from hwprices.cli.tables import (
     PAYS_FROM,
@@ -111,11 +108,7 @@ def compare(
         print_frame(described, lambda rows: Group(render_devices(rows), *notes), notes)
         return
     comparison = comparing.compare(
-        dataset,
-        *machine_types,
-        equals=equals,
-        overlays=filters.load_overlays(overlays),
-        **options,
+        dataset, *machine_types, equals=equals, overlays=filters.load_overlays(overlays), **options
     )
     print_frame(
         with_model(dataset, comparison.rows, model, options["usd_per"])

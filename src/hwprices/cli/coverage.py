@@ -12,12 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    call,
-    not_collected,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import call, not_collected, open_dataset, print_frame
 from hwprices.cli.tables import listing, table
 from hwprices.errors import HwpricesError
 from hwprices.read.find import overview, request

@@ -10,11 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    UsdPer,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import UsdPer, open_dataset, print_frame
 from hwprices.cli.tables import (
     MAX_LISTED,
     PRIVATE,
@@ -42,10 +38,7 @@ DeviceName = Annotated[
 ]
 
 
-def device(
-    name: DeviceName,
-    usd_per: UsdPer = None,
-) -> None:
+def device(name: DeviceName, usd_per: UsdPer = None) -> None:
     """Describe an accelerator, CPU or machine.
 
     Prints what it is, where it is sold, what it costs by the hour, by the year and to buy, how fast

@@ -9,12 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_frame,
-    print_table,
-)
+from hwprices.cli.common import call, open_dataset, print_frame, print_table
 from hwprices.cli.tables import cut, money, rest, table
 from hwprices.release.wording import counted, purchase, system
 
@@ -28,17 +23,11 @@ Older = Annotated[
 ]
 
 Newer = Annotated[str, typer.Argument(help="The later release.")]
-
 SHOWN = 20  # prices, a screenful
 
 
 @filters.add_options("provider", "region", "type", *filters.PURCHASE)
-def diff(
-    *,
-    older: Older = "",
-    newer: Newer = "latest",
-    options: filters.Options,
-) -> None:
+def diff(*, older: Older = "", newer: Newer = "latest", options: filters.Options) -> None:
     """Show how the prices of two releases differ.
 
     Prints how many went up, went down, are new or gone, and how many we restated without the
@@ -86,8 +75,7 @@ NOTES = {
     "unclear": "unclear",
 }
 """The same in a word, for the lines of a table; the amounts say more expensive and cheaper."""
-MAX_REASON = 20
-"""Characters of a reason in the place of an amount."""
+MAX_REASON = 20  # Characters of a reason in the place of an amount
 HEADINGS = ["machine", "region", "option", "before", "now", "change", "note", "cloud"]
 
 

@@ -10,12 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_frame,
-    print_json,
-)
+from hwprices.cli.common import call, open_dataset, print_frame, print_json
 from hwprices.cli.tables import money, place, table
 from hwprices.read import explain as tracing
 from hwprices.read.explain import Explanation
@@ -42,7 +37,6 @@ PurchaseOption = Annotated[
 ]
 
 Raw = Annotated[bool, typer.Option("--raw", help="Show the vendor's lines as they are.")]
-
 SHOWN = 40  # prices: more are to be narrowed down, not to be read
 
 
@@ -76,10 +70,7 @@ def explain(
         purchase_option=purchase_option,
     )
     if prices.height > 1:
-        print_frame(
-            prices,
-            lambda rows: render_prices(rows, call().limit or SHOWN),
-        )
+        print_frame(prices, lambda rows: render_prices(rows, call().limit or SHOWN))
         return
     explanation = tracing.explain(dataset, prices.row(0, named=True))
     if call().as_json:

@@ -91,8 +91,7 @@ UsdPerKwh = Annotated[
 Pue = Annotated[
     float,
     typer.Option(
-        help="Energy of the building over that of the machine; 1 for a desk.",
-        rich_help_panel=PANEL,
+        help="Energy of the building over that of the machine; 1 for a desk.", rich_help_panel=PANEL
     ),
 ]
 Grid = Annotated[
@@ -120,15 +119,10 @@ OverlayFile = Annotated[
     ),
 ]
 
-Options = Mapping[str, Any]
-"""Values of shared options, as keywords of ``Dataset.find``."""
-
+Options = Mapping[str, Any]  # Values of shared options, as keywords of ``Dataset.find``
 PURCHASE = ("option", "os", "software", "license", "tenancy")
 MACHINE = ("accelerator", "accelerator_memory", "vcpus", "memory", "type")
-
-SECOND_NAMES = {"accelerator": ["gpu"], "option": ["purchase_option"]}
-"""Further names of options."""
-
+SECOND_NAMES = {"accelerator": ["gpu"], "option": ["purchase_option"]}  # Further names of options
 SEVERAL = "Several with commas, or with the option again."
 
 

@@ -14,14 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    Per,
-    Period,
-    call,
-    not_collected,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import Per, Period, call, not_collected, open_dataset, print_frame
 from hwprices.cli.tables import HOURS, SCREENFUL, amount, money, number, table
 from hwprices.read.find import offers
 from hwprices.read.find.offers import OfferAnswer
@@ -87,14 +80,12 @@ FIRST_HEADINGS = ["GPUs", "machine", "cloud", "option", "region", "vCPU", "GiB"]
 LEAST_OF_OFFER = ["GiB", "vCPU", "rule", "list", "region"]
 """Headings left out in a narrow terminal, unless the offers are sorted by one of them."""
 
-SIZE = re.compile(r"-\d+gb$")
-"""The memory at the end of an accelerator's id."""
+SIZE = re.compile(r"-\d+gb$")  # The memory at the end of an accelerator's id
 
 MARKS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 """Digits of the marks behind prices, which are explained below the table."""
 
-SORTED_BY = {"vcpus": "vCPU", "memory_gib": "GiB"}
-"""Column of an answer: the heading that shows it."""
+SORTED_BY = {"vcpus": "vCPU", "memory_gib": "GiB"}  # Column of an answer: the heading that shows it
 
 OWN_HEADINGS = {
     "accelerator_memory_gib": "accelerator GiB",

@@ -12,20 +12,15 @@ import polars as pl
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import call, open_dataset, print_frame
 from hwprices.cli.tables import cut, listing, money, number, rest
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
 from hwprices.read.find import words
+from hwprices.read.find.machine import spot_moves, spot_words
 from hwprices.read.find.search import EVERY_WAY, USUAL
-from hwprices.read.find.spot import spot_moves, spot_words
 from hwprices.read.history import intervals
-from hwprices.read.history.cheapest import BY, cheapest
-from hwprices.read.history.intervals import PastAnswer
+from hwprices.read.history.intervals import BY, PastAnswer, cheapest
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
 from hwprices.schemas.keys import PAST
 
@@ -42,10 +37,7 @@ SHOWN = 10  # purchase options, a table that is read at a glance
 
 @filters.add_options("region", "os")
 def history(
-    *,
-    words: filters.Words = None,
-    options: filters.Options,
-    rebuild: Rebuild = False,
+    *, words: filters.Words = None, options: filters.Options, rebuild: Rebuild = False
 ) -> None:
     """Show what a machine type or accelerator cost, and when.
 
@@ -146,20 +138,14 @@ REASONS = {
     "unclear": "vendor or us: unclear",
 }
 
-STATES = {
-    "not_collected": "not collected since",
-    "refused": "refused since",
-}
+STATES = {"not_collected": "not collected since", "refused": "refused since"}
 
 
 MIN_CHART, MAX_CHART = 10, 60
 
 
-AFTER = 20
-"""A chart goes on for a twentieth of the time after the last change."""
-
+AFTER = 20  # A chart goes on for a twentieth of the time after the last change
 BARS = "▁▂▃▄▅▆▇█"
-
 NOTHING = "·"
 
 

@@ -34,11 +34,7 @@ PrintConfig = Annotated[
 ]
 
 
-def mcp(
-    http: Http = None,
-    sql: Sql = False,
-    print_config: PrintConfig = None,
-) -> None:
+def mcp(http: Http = None, sql: Sql = False, print_config: PrintConfig = None) -> None:
     """Answer agents: a server of the Model Context Protocol.
 
     Eight tools that read the release and change nothing: find, price, compare, explain, history,

@@ -4,11 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hwprices.cli.common import (
-    call,
-    print_json,
-    print_table,
-)
+from hwprices.cli.common import call, print_json, print_table
 
 SHARED = ("root", "json")
 

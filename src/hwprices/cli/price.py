@@ -12,13 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    Per,
-    Period,
-    call,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import Per, Period, call, open_dataset, print_frame
 from hwprices.cli.tables import (
     HOURS,
     PAYS_FROM,
@@ -33,9 +27,8 @@ from hwprices.cli.tables import (
 )
 from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
-from hwprices.read.find.machine import MachineAnswer
+from hwprices.read.find.machine import MachineAnswer, spot_words
 from hwprices.read.find.search import Search, of_prices
-from hwprices.read.find.spot import spot_words
 from hwprices.release.root import root_option
 from hwprices.release.wording import counted, purchase, system, why_unknown
 

@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hwprices.cli.common import (
-    call,
-)
+from hwprices.cli.common import call
 from hwprices.errors import HwpricesError
 
 SHARED = ("root",)
@@ -41,10 +39,7 @@ DryRun = Annotated[
 
 
 def prune(
-    keep: Keep = None,
-    thin: Thinned = True,
-    yes: Yes = False,
-    dry_run: DryRun = False,
+    keep: Keep = None, thin: Thinned = True, yes: Yes = False, dry_run: DryRun = False
 ) -> None:
     """Delete old releases and what only they were made of.
 

@@ -4,11 +4,7 @@ import polars as pl
 from rich.console import RenderableType
 from rich.text import Text
 
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import call, open_dataset, print_frame
 from hwprices.cli.tables import SCREENFUL, listing, table
 from hwprices.read.find import overview
 

@@ -11,11 +11,7 @@ import typer
 from duckdb import DuckDBPyConnection
 from rich.console import RenderableType
 
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_table,
-)
+from hwprices.cli.common import call, open_dataset, print_table
 from hwprices.cli.tables import money, table
 from hwprices.read.export import query_rows
 from hwprices.read.export.cells import to_csv
@@ -45,9 +41,7 @@ Memory = Annotated[
 ]
 
 MAX_ROWS = 200  # of a query shown in a terminal; --json prints all
-
-ROWS_AT_ONCE = 10_000
-"""Rows of --json and --csv that are in memory at the same time."""
+ROWS_AT_ONCE = 10_000  # Rows of --json and --csv that are in memory at the same time
 
 
 def query(
@@ -91,11 +85,7 @@ def _columns(result: "DuckDBPyConnection") -> list[str]:
 
 
 def _print_pieces(result: "DuckDBPyConnection") -> None:
-    """Print the rows of a query as JSON or CSV, some at a time: there may be any number of them.
-
-    Raises:
-        HwpricesError: two columns have the same name.
-    """
+    """Print the rows of a query as JSON or CSV, some at a time: there may be any number of them."""
     columns = _columns(result)
     query_rows.check_names(columns)
     most, printed = call().limit or sys.maxsize, 0

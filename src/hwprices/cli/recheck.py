@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hwprices.cli.common import (
-    call,
-    open_dataset,
-    print_json,
-)
+from hwprices.cli.common import call, open_dataset, print_json
 from hwprices.errors import HwpricesError
 
 SHARED = ("root", "version", "json")
@@ -36,14 +32,10 @@ Live = Annotated[
     ),
 ]
 
-MOST_BYTES = 16 << 20
-"""A longer file is refused: 16 MB are some 20,000 citations."""
+MOST_BYTES = 16 << 20  # A longer file is refused: 16 MB are some 20,000 citations
 
 
-def recheck(
-    citations: Citations,
-    live: Live = False,
-) -> None:
+def recheck(citations: Citations, live: Live = False) -> None:
     """Check whether cited prices still hold.
 
     Compares with a later release of the same dataset, or with the vendor (--live). Prints one line
@@ -83,11 +75,7 @@ def _of_vendor(dataset: "Dataset", known: "Recheck") -> "Recheck":
     sought = live.SoughtPrice(**place)
     try:
         now = live.ask(
-            dataset.store,
-            dataset.release,
-            sought,
-            load(),
-            lambda line: typer.echo(line, err=True),
+            dataset.store, dataset.release, sought, load(), lambda line: typer.echo(line, err=True)
         )
     except HwpricesError as error:
         return replace(known, status="UNREACHABLE", release="live", amount=None, reason=str(error))
@@ -95,11 +83,7 @@ def _of_vendor(dataset: "Dataset", known: "Recheck") -> "Recheck":
 
 
 def _text(citation: str) -> str:
-    """Return the content of a file, or the citation itself.
-
-    Raises:
-        HwpricesError: the file is too long, or is not text.
-    """
+    """Return the content of a file, or the citation itself."""
     if citation == "-":
         return typer.get_text_stream("stdin").read(MOST_BYTES)
     path = Path(citation)

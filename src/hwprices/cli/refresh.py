@@ -42,9 +42,7 @@ if TYPE_CHECKING:  # importing it takes as long as the rest of this module
     from hwprices.publish.release import Published
 
 SHARED = ("root",)
-
-SHOWN_WORDS = 5
-"""New words of a provider that are listed."""
+SHOWN_WORDS = 5  # New words of a provider that are listed
 
 OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, NOT_STRICT = 0, 1, 2, 3, 4
 """Exit status. Where two apply, the first of 2, 1, 3, 4."""

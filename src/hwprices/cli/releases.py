@@ -7,17 +7,12 @@ import polars as pl
 import typer
 from rich.table import Table
 
-from hwprices.cli.common import (
-    call,
-    print_frame,
-    print_json,
-)
+from hwprices.cli.common import call, print_frame, print_json
 from hwprices.cli.tables import table
 from hwprices.errors import HwpricesError
 from hwprices.release import versions as reading
 
 SHARED = ("root", "limit", "json", "csv")
-
 Newest = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many, the newest.")]
 
 
@@ -45,9 +40,7 @@ def releases() -> None:
     print_frame(as_frame(newest), lambda _: render_releases(newest))
 
 
-Entry = Mapping[str, Any]
-"""A release as ``read.releases.releases`` describes it."""
-
+Entry = Mapping[str, Any]  # A release as ``read.releases.releases`` describes it
 HEADINGS = ["version", "prices", "offers", "providers", ""]
 
 

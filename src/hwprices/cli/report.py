@@ -5,13 +5,10 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import (
-    open_dataset,
-)
+from hwprices.cli.common import open_dataset
 from hwprices.read.report import report as pages
 
 SHARED = ("root", "version")
-
 Out = Annotated[Path, typer.Option(help="The folder to write into.")]
 
 

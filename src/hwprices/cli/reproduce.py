@@ -4,11 +4,7 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import (
-    LATEST,
-    call,
-    print_json,
-)
+from hwprices.cli.common import LATEST, call, print_json
 
 SHARED = ("root", "json")
 

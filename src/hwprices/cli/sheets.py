@@ -11,11 +11,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from hwprices.cli.common import (
-    call,
-    print_json,
-    print_table,
-)
+from hwprices.cli.common import call, print_json, print_table
 from hwprices.cli.tables import table
 from hwprices.landing.pages import Landing
 from hwprices.providers.price_sheets.check import READ_AGAIN, SheetPage, check, pages

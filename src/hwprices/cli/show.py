@@ -14,14 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.cli.common import (
-    LATEST,
-    ReleaseArgument,
-    call,
-    open_dataset,
-    print_frame,
-    print_json,
-)
+from hwprices.cli.common import LATEST, ReleaseArgument, call, open_dataset, print_frame, print_json
 from hwprices.cli.tables import PRIVATE, money, table
 from hwprices.hidden_characters import escaped
 from hwprices.read import summary
@@ -58,7 +51,6 @@ def show(version: ReleaseArgument = LATEST) -> None:
 
 
 MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest has all of them
-
 GPU_HEADINGS = ["", "cheapest", "option", "device", "machine", "region", "on demand from"]
 
 
@@ -145,10 +137,7 @@ def _gpus(dataset: OpenRelease, prices: pl.DataFrame) -> Table:
         if private.height:
             rows.append([f"{title}, {PRIVATE}", *_gpu(private)])
     return table(
-        GPU_HEADINGS,
-        rows,
-        title="\nOne H100 for an hour",
-        right=["cheapest", "on demand from"],
+        GPU_HEADINGS, rows, title="\nOne H100 for an hour", right=["cheapest", "on demand from"]
     )
 
 

@@ -9,12 +9,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hwprices.cli.common import (
-    call,
-    print_csv,
-    print_json,
-    print_table,
-)
+from hwprices.cli.common import call, print_csv, print_json, print_table
 from hwprices.cli.tables import table
 from hwprices.read import status as read_status
 from hwprices.read.status import WELL, Verdict

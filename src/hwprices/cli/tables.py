@@ -15,15 +15,10 @@ from rich.table import Column, Table
 from hwprices.hidden_characters import escaped
 
 THOUSAND = 1_000
-
 MILLION = 1_000_000
-
 MILLICENT = Decimal("0.00001")
-
 ROOM_FOR_WORDS = 20  # columns that a text broken into lines has at least
-
 ROOM_FOR_BROKEN = 8  # columns of a text that is broken even inside its words
-
 MAX_LISTED = 8  # regions or machines shown before "and n more"
 
 
@@ -272,14 +267,12 @@ def show(drawn: RenderableType) -> None:
     sys.stdout.write("\n".join(line.rstrip(" ") for line in lines))
 
 
-PRIVATE = "community hosts"
-"""Name of community hosts, beside that of their cloud."""
+PRIVATE = "community hosts"  # Name of community hosts, beside that of their cloud
 
 HOURS = {"hour": 1, "month": 730, "year": 8760}
 """Hours of the times that --per takes. Vendors count a month as 730 hours, a twelfth of 8,760."""
 
 SCREENFUL = 20  # rows of an answer in a terminal, unless --limit says more
-
 STALE_MARK = "*"
 
 STALE_CAPTION = f"{STALE_MARK} stale"

@@ -10,12 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import (
-    UsdPer,
-    call,
-    open_dataset,
-    print_frame,
-)
+from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
 from hwprices.cli.tables import money, number, table
 from hwprices.read.currency import parse_rates
 from hwprices.read.ownership import (
@@ -69,9 +64,7 @@ def tco(
 
 
 OWNED_HEADINGS = ["machine", "USD", "price of", "USD/h owned"]
-
 RENTED_HEADINGS = ["USD/h cloud", "cheapest offer", "pays after", ""]
-
 COMMITTED_HEADINGS = ["machine", "USD/h cloud", "commitment", "cheapest offer", "pays after", ""]
 
 

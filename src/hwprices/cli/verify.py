@@ -3,14 +3,7 @@
 import polars
 import typer
 
-from hwprices.cli.common import (
-    LATEST,
-    ReleaseArgument,
-    call,
-    open_dataset,
-    print_csv,
-    print_json,
-)
+from hwprices.cli.common import LATEST, ReleaseArgument, call, open_dataset, print_csv, print_json
 from hwprices.hidden_characters import escaped
 
 SHARED = ("root", "version", "json", "csv")

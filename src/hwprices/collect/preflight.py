@@ -40,8 +40,7 @@ LEAST_BYTES = 1_000_000_000
 """Less than this fails the check: the pages and staged tables of three full-size clouds alone take
 1.1 GB (docs/performance.md, "A whole refresh")."""
 
-ROOT_TITLE = "Where releases go"
-"""The subject without which no run can begin."""
+ROOT_TITLE = "Where releases go"  # The subject without which no run can begin
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,7 @@ OTHERS = {
     "HWPRICES_NOTIFY_URL",  # cli/deploy.py
     "HWPRICES_OVERLAYS",  # cli/filters.py
     "HWPRICES_REQUIRE_SHARED",  # tests/conftest.py
-    "HWPRICES_STORE_KEY_ID",  # storage/bucket_options.py
+    "HWPRICES_STORE_KEY_ID",  # storage/store.py
     "HWPRICES_STORE_SECRET_KEY",
     "HWPRICES_TRACEBACK",  # cli/common.py
 }

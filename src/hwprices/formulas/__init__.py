@@ -26,7 +26,6 @@ EMBODIED_LIFETIME_HOURS = 4 * HOURS_PER_YEAR
 https://www.cloudcarbonfootprint.org/docs/embodied-emissions/"""
 
 GB_PER_GIB = 2**30 / 10**9
-
 SECONDS_PER_HOUR = 3600
 
 

@@ -49,11 +49,7 @@ PREFILL_TOKENS = 2048
 """vLLM prefills long prompts in pieces of this size:
 https://docs.vllm.ai/en/latest/configuration/optimization/"""
 
-FLOPS_PER_PARAMETER_AND_TOKEN: dict[Workload, int] = {
-    "pretrain": 6,
-    "full_finetune": 6,
-    "lora": 4,
-}
+FLOPS_PER_PARAMETER_AND_TOKEN: dict[Workload, int] = {"pretrain": 6, "full_finetune": 6, "lora": 4}
 """2 forward, 2 backward to the activations, 2 backward to the weights (not for LoRA, whose weights
 are frozen). Kaplan et al., section 2.1, https://arxiv.org/abs/2001.08361"""
 
@@ -73,27 +69,20 @@ class ModelShape:
     """Parameters that compute one token: fewer than ``parameters`` for mixtures of experts."""
     layers: int
     hidden: int
-    kv_elements: int
-    """Numbers that the KV cache keeps per token and layer."""
-    attention_width: int
-    """Heads × their width: rows of the query projection."""
-    ffn: int | None
-    """Feed-forward width; None for a mixture of experts."""
+    kv_elements: int  # Numbers that the KV cache keeps per token and layer
+    attention_width: int  # Heads × their width: rows of the query projection
+    ffn: int | None  # Feed-forward width; None for a mixture of experts
     vocab: int
-    basis: str
-    """sheet (a published model), or estimate (from the number of parameters alone)."""
-    heads: int
-    """Attention heads: the most devices that one layer can be divided over."""
+    basis: str  # sheet (a published model), or estimate (from the number of parameters alone)
+    heads: int  # Attention heads: the most devices that one layer can be divided over
     kv_heads: int
     """Heads of keys and values; 1 for latent attention, whose one vector all heads share."""
     active_expert_share: float = 1.0
     """Experts at work for a token over all experts; 1 without experts."""
     context_limit: int | None = None
     """Longest context the model was trained for; None where it is not known."""
-    window: int | None = None
-    """Tokens that the other layers keep; None where every layer keeps all."""
-    full_attention_layers: int | None = None
-    """Layers that keep every token; None for all of them."""
+    window: int | None = None  # Tokens that the other layers keep; None where every layer keeps all
+    full_attention_layers: int | None = None  # Layers that keep every token; None for all of them
     license: str | None = None
     embeds: bool = field(default=False, repr=False)  # calibration halves its points by the repr
     """Whether it reads texts and makes embeddings of them; it generates nothing then."""

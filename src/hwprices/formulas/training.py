@@ -17,8 +17,7 @@ MFU_FAST_LINK = 0.40
 """Devices with a link of their own, or one alone: the middle of H100 with dense models in bf16 in
 data/specs/training_speeds.csv is 41 %, of A100 51 %."""
 
-MFU_PCIE = 0.30
-"""Several devices that exchange gradients over the host's bus: an estimate."""
+MFU_PCIE = 0.30  # Several devices that exchange gradients over the host's bus: an estimate
 
 MFU_TPU = 0.60
 """The middle of MaxText's v5e, v5p and v6e with dense models in data/specs/training_speeds.csv."""
@@ -63,8 +62,7 @@ class Cluster:
     network_bytes_per_second: float | None
     """Of one machine to the others, in one direction; None where it is not known."""
     is_tpu: bool = False
-    is_small: bool = False
-    """Of a family for which hardly any training was published."""
+    is_small: bool = False  # Of a family for which hardly any training was published
 
 
 def utilisation(

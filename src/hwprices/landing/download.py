@@ -101,8 +101,7 @@ _AUTHORITY = re.compile(r"[\w.-]*(:\d*)?|\[[0-9a-f:.]+\](:\d*)?", re.ASCII | re.
 """Host and port of a link; none in a path. With a user or a backslash the host that is checked may
 be another one than the host that an SDK sends the credential to: ``https://other\\@host/``."""
 
-QUOTED = 200
-"""Most characters of a server's words in an error. A header may have 100 kB."""
+QUOTED = 200  # Most characters of a server's words in an error. A header may have 100 kB.
 
 QUOTED_FROM = 10_000
 """Characters in which secrets are looked for, so that none is cut in two where the quote ends."""
@@ -397,8 +396,7 @@ def _check_status(response: httpx.Response) -> None:
             "Redirects are not followed: set the endpoint to the new address.",
         )
     raise FetchError(
-        f"{url} answers HTTP {status}{_first_words(response)}",
-        "Check the endpoint setting.",
+        f"{url} answers HTTP {status}{_first_words(response)}", "Check the endpoint setting."
     )
 
 

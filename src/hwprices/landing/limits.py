@@ -34,8 +34,7 @@ a fiftieth, zeros to a thousandth (the most that gzip can do)."""
 RATIO_FROM_BYTES = 16 << 20
 """Content up to this length may compress as well as it likes: it costs little."""
 
-MAX_STALLS = 2
-"""Stalls of one unit after which it fails: the first one is tried again."""
+MAX_STALLS = 2  # Stalls of one unit after which it fails: the first one is tried again
 
 _GZIP_FORMAT = 16 + isal_zlib.MAX_WBITS
 """Tells isal to expect gzip's header and trailer, in zlib's way:

@@ -9,9 +9,7 @@ import re
 from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
 REPLACEMENT = "(secret)"
-
-MIN_LENGTH = 8
-"""Shorter values of variables are words like "true", which texts may hold by chance."""
+MIN_LENGTH = 8  # Shorter values of variables are words like "true", which texts may hold by chance
 
 _SECRET_VARIABLE = re.compile(
     r"SECRET|TOKEN|PASSW|API_?KEY|ACCESS_KEY|ACCOUNT_KEY|SAS|IDENTITY_HEADER"
@@ -60,7 +58,6 @@ NAMES = (
 Case does not count, and a hyphen matches itself, an underscore or nothing."""
 
 _NAME = "|".join(name.replace("-", "[-_]?") for name in NAMES)
-
 _SECRET_NAME = re.compile(_NAME, re.I)
 
 _AFTER_NAME = re.compile(

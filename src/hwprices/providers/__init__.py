@@ -52,8 +52,7 @@ from hwprices.storage.scratch import scratch_directory
 UNITS_AT_ONCE = 4
 """Units of one provider fetched side by side, where the provider does not say otherwise."""
 
-MOST_PAGES = 50
-"""Pages of one list: far more than any vendor has."""
+MOST_PAGES = 50  # Pages of one list: far more than any vendor has
 
 PRICE_SHEETS = "price_sheets"
 """The folder here that serves the providers whose prices are a sheet in data/price_sheets."""

@@ -30,8 +30,7 @@ from hwprices.storage import layout
 from hwprices.storage.store import Store
 from hwprices.units import Timestamp
 
-GLOBAL = "global"
-"""The region of lists that have all regions."""
+GLOBAL = "global"  # The region of lists that have all regions
 
 PERIOD_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """Of ``--every``: one list is taken of each period, the first."""
@@ -249,11 +248,7 @@ class Backfill:
         return layout.backfilled_rows(self.provider.name, one.region, one.name)
 
     def _write_rows(self, one: PastRegion, run: Run) -> None:
-        """Read a landed list, and write its prices: one group of rows for each time it has.
-
-        Raises:
-            HwpricesError: it cannot be read.
-        """
+        """Read a landed list, and write its prices: one group of rows for each time it has."""
         pages = Pages(run, self.landing)
         unit_of = {
             page.sha256: f"{result.unit.kind}/{result.unit.region}"
@@ -335,11 +330,7 @@ class Backfill:
         return Landing(layout.landing_root(self.store.root)).latest_run(self.provider.name)
 
     def _regions(self) -> list[str]:
-        """List the regions with prices in the last run.
-
-        Raises:
-            HwpricesError: there is no run.
-        """
+        """List the regions with prices in the last run."""
         run = self._latest_run()
         regions = {
             result.unit.region

@@ -25,9 +25,8 @@ from hwprices.schemas.tables import TABLES
 from hwprices.stage import inputs, stage, validate
 from hwprices.stage.stage import Staged
 from hwprices.storage import layout, manifests
-from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.manifests import Origin
-from hwprices.storage.store import Store
+from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
 
 MONTH = timedelta(days=31)

@@ -120,7 +120,6 @@ CONTEXT: dict[str, Any] = {
 """The context that the specification prescribes for version 1.0."""
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
-
 PARQUET = "application/x-parquet"
 
 DATA_TYPES = {

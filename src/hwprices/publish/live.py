@@ -133,11 +133,7 @@ def _key(unit: Unit) -> str:
 
 
 def _needed_units(entry: ProviderEntry, sought: SoughtPrice) -> set[str]:
-    """List the units whose pages hold the price.
-
-    Raises:
-        HwpricesError: the release does not say.
-    """
+    """List the units whose pages hold the price."""
     if sought.units:
         return set(sought.units)
     digests = {page[:DIGEST_CHARACTERS] for page in sought.pages}
@@ -184,9 +180,6 @@ def _fetch(
     """Fetch units, narrowed to the machine where the vendor can filter.
 
     ``sizes`` are the bytes of each in the release, by kind/region.
-
-    Raises:
-        HwpricesError: one is unavailable.
     """
     results = []
     for unit in units:
@@ -208,11 +201,7 @@ def _fetch(
 def _read(
     provider: Provider, landing: Landing, results: Sequence[UnitResult], sought: SoughtPrice
 ) -> Decimal | None:
-    """Read the price from pages; None where it is not on them.
-
-    Raises:
-        HwpricesError: a page cannot be read.
-    """
+    """Read the price from pages; None where it is not on them."""
     run = Run("live", provider.name, "live", datetime.now(UTC), "", tuple(results))
     pages = Pages(run, landing)
     amount = None

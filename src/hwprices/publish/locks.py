@@ -23,8 +23,7 @@ from hwprices.errors import HwpricesError
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store, Tagged
 
-LOCK_SECONDS = 10
-"""A publisher that has to wait longer says so instead of queueing."""
+LOCK_SECONDS = 10  # A publisher that has to wait longer says so instead of queueing
 
 
 class BusyError(HwpricesError):
@@ -86,9 +85,7 @@ FREE_SECONDS = 20
 """Five beats: a machine that is busy may miss some. With BEAT_SECONDS it is below half a minute."""
 
 POLL_SECONDS = 1
-SAY_SECONDS = 30
-"""How often a run that waits says so."""
-
+SAY_SECONDS = 30  # How often a run that waits says so
 Say = Callable[[str], None]
 
 

@@ -172,9 +172,7 @@ What changed from release to release, newest first. Each release has more in its
 single change in its table changes.
 """
 
-MAX_ENTRIES = 1000
-"""Older entries are left out; hourly releases fill a month and a half."""
-
+MAX_ENTRIES = 1000  # Older entries are left out; hourly releases fill a month and a half
 _ENTRY = re.compile(r"^## (\S+)\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -204,15 +202,12 @@ def read(store: Store, version: str) -> ReleaseNotes | None:
         return None
 
 
-MAX_NAMES = 20
-"""Machine types listed by name; the rest is counted."""
+MAX_NAMES = 20  # Machine types listed by name; the rest is counted
 
 MAX_WORDS = 5
 """Words of a provider that are listed; the rest is counted, and in the table new_words."""
 
-MAX_LENGTH = 300
-"""Characters of a text from outside."""
-
+MAX_LENGTH = 300  # Characters of a text from outside
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$])")
 
 

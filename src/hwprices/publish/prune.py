@@ -13,19 +13,12 @@ from datetime import UTC, datetime, timedelta
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
 from hwprices.publish import choose, locks
-from hwprices.release.versions import (
-    FOLDERS,
-    has_data,
-    latest_version,
-    read_manifest,
-    versions,
-)
+from hwprices.release.versions import FOLDERS, has_data, latest_version, read_manifest, versions
 from hwprices.stage import stage
 from hwprices.storage import layout, scratch
 from hwprices.storage.store import LEFTOVER_AGE, Store
 
-RELEASES = 30
-"""Newest releases that stay by default: a month of daily ones."""
+RELEASES = 30  # Newest releases that stay by default: a month of daily ones
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,8 @@ from hwprices.storage import layout
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
-PARTS = ("code", "sheets", "corrections")
-"""Parts of a reading (``release.manifest.Reading``)."""
-
-MAX_EXAMPLES = 3
-"""Rows of a table that are named; their number is given beside."""
+PARTS = ("code", "sheets", "corrections")  # Parts of a reading (``release.manifest.Reading``)
+MAX_EXAMPLES = 3  # Rows of a table that are named; their number is given beside
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,8 @@ from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
-TRIES = 20
-"""So many others may be faster in a row. There are four or five writers at most."""
-
-REASONS = 2
-"""Results that are written out in the reason for holding rows back; the rest is counted."""
-
+TRIES = 20  # So many others may be faster in a row. There are four or five writers at most.
+REASONS = 2  # Results that are written out in the reason for holding rows back; the rest is counted
 Entries = Mapping[str, ProviderStatus]
 
 
@@ -229,8 +225,7 @@ def _text(time: datetime) -> str:
 NOT_FETCHED = ("failed", "carried")
 """Statuses of units that should have been fetched; skipped ones have nothing to fetch."""
 
-SHOWN = 4
-"""Most reasons in a line; ``hwprices admin status`` lists every unit."""
+SHOWN = 4  # Most reasons in a line; ``hwprices admin status`` lists every unit
 
 STATUS_CODE = re.compile(r"HTTP (\d{3})\b|\b(\d{3}) (?:GET|POST)\b|\((\d{3})\)")
 """How our client, Google's and boto3's name the status of a vendor's answer."""

@@ -112,11 +112,7 @@ class Head:
 
 
 def write(
-    store: Store,
-    content: Content,
-    past: Record,
-    notes: ReleaseNotes,
-    head: Head,
+    store: Store, content: Content, past: Record, notes: ReleaseNotes, head: Head
 ) -> ReleaseManifest:
     """Write a release below its directory, the manifest last. It is not yet current.
 

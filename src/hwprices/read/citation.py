@@ -199,16 +199,7 @@ FORMATS: Mapping[str, Callable[[Citation], str]] = {
 
 
 def cite(dataset: "Release", text: str, **options: Unpack[Options]) -> Citation:
-    """Cite the cheapest price that a question finds, or the price with an id.
-
-    Args:
-        dataset: the release that is cited.
-        text: a price_id, or words as ``find`` takes them: "p5.48xlarge us-east-1 on_demand".
-        options: those of ``find``.
-
-    Raises:
-        HwpricesError: there is no such price, it is not known, or a word is not understood.
-    """
+    """Cite the cheapest price that a question finds, or the price with an id: ``Dataset.cite``."""
     if explain.PRICE_ID.match(text):
         price_id = text
     else:
@@ -323,11 +314,7 @@ def _of_mapping(value: dict[str, Any]) -> CitedPrice:
 
 
 def _of_text(text: str) -> list[CitedPrice]:
-    """Read the lines and bare references in a text.
-
-    Raises:
-        HwpricesError: a line has lost its reference.
-    """
+    """Read the lines and bare references in a text."""
     unmarked = _unmarked(text)
     found = [_of_match(match) for match in CITED.finditer(unmarked)]
     lines = sum(match["line"] is not None for match in CITED.finditer(unmarked))

@@ -27,15 +27,11 @@ ECB_RATES: Rates = {"EUR": Decimal("1.1225")}
 """The euro's reference rate of ECB_DAY, https://www.ecb.europa.eu/stats/shared/pdf/eurofxref.pdf"""
 
 ECB_DAY = date(2026, 10, 2)
-
 USD = "USD"
 
 # as many places as Python gives a Decimal, and no exponent that makes a rate larger
 OPTION = re.compile(r"([A-Za-z]{3})\s*=\s*(\d{1,9}(?:\.\d{1,40})?(?:[eE]-\d{1,2})?)")
-
-LAST_PLACE = Decimal("1e-10")
-"""To which a rate is rounded, as money is: 1 / 0.92 has no end."""
-
+LAST_PLACE = Decimal("1e-10")  # To which a rate is rounded, as money is: 1 / 0.92 has no end
 HOURLY = "on_demand_usd_per_hour"
 
 

@@ -403,10 +403,7 @@ class Dataset(Release):
         return device(self, name, ownership or DEFAULTS, usd_per or {})
 
     def recommend(
-        self,
-        *asked: Any,
-        ownership: "Ownership | None" = None,
-        **named: Any,
+        self, *asked: Any, ownership: "Ownership | None" = None, **named: Any
     ) -> pl.DataFrame:
         """Rank machines for a model, to rent and to buy: one row a machine, the best first.
 

@@ -121,10 +121,6 @@ def _of_name(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyF
     """Return the prices with that id, or of that machine type: without case or vendor's prefix.
 
     Those of a machine that is sold by the dedicated host only are the host's.
-
-    Raises:
-        HwpricesError: no machine type has the name, or those of several providers do and none is
-            named.
     """
     if PRICE_ID.match(name):
         return dataset.scan("prices").filter(price_id=name)

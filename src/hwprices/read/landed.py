@@ -41,18 +41,14 @@ class Trace:
 
     sku: str
     raw_sha256: str
-    page: str
-    """Path or URL of the landed page; empty when it is missing."""
+    page: str  # Path or URL of the landed page; empty when it is missing
     state: PageState
-    line: str
-    """The line or JSON object that names the SKU; empty when none does."""
+    line: str  # The line or JSON object that names the SKU; empty when none does
     fields: tuple[tuple[str, str], ...] = ()
     """What the line says, by the vendor's own names; what is empty is left out."""
 
 
-Source = tuple[str, str]
-"""A SKU, and the SHA-256 of the page that names it."""
-
+Source = tuple[str, str]  # A SKU, and the SHA-256 of the page that names it
 Fields = tuple[tuple[str, str], ...]
 
 Line = tuple[str, Fields]
@@ -109,9 +105,6 @@ def _lines(
     """Find the vendor's words about SKUs: objects of a JSON page, lines of any other page.
 
     None for a page with more content than ``most_bytes``, or too long to be parsed as JSON.
-
-    Raises:
-        UNREADABLE: it is not packed as its name says, or is no JSON, or not in Unicode.
     """
     is_json = layout.page_format(key) == "json"
     limits = [most_bytes] if most_bytes is not None else []

@@ -50,10 +50,7 @@ by the settings, none of them can write one."""
 
 _EXPLAIN = re.compile(r"\s*explain\s+(analyze\s+|\([^()]*\)\s*)?", re.IGNORECASE)
 _PIVOT = re.compile(r"\s*(pivot|pivot_wider|select|from|with)\b", re.IGNORECASE)
-
-_TURN = Lock()
-"""``frame`` has it: DuckDB refuses a call to a connection that is busy."""
-
+_TURN = Lock()  # ``frame`` has it: DuckDB refuses a call to a connection that is busy
 REMEDY = "Run it with --unsafe (in Python: unsafe_duckdb()) if you trust the dataset and the query."
 
 

@@ -14,8 +14,7 @@ from hwprices.release.root import SAMPLE, is_sample, resolve
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 
-WELL = ("published", "unchanged")
-"""Outcomes of a try in which nothing was missing."""
+WELL = ("published", "unchanged")  # Outcomes of a try in which nothing was missing
 
 
 TOLERATED = (*WELL, "partial", "skipped")

@@ -77,12 +77,7 @@ FOCUS_COLUMNS = """
     term_months as x_TermMonths
 """
 
-FOCUS_PROVIDERS = {
-    "aws": "AWS",
-    "azure": "Microsoft",
-    "gcp": "Google Cloud",
-    "oracle": "Oracle",
-}
+FOCUS_PROVIDERS = {"aws": "AWS", "azure": "Microsoft", "gcp": "Google Cloud", "oracle": "Oracle"}
 """What ProviderName is in the exports of providers:
 https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS-Sample-Data, and for Google Cloud
 https://cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/focus."""

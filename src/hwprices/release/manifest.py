@@ -47,8 +47,7 @@ def require_time(field_name: str, text: str | None) -> None:
             require(False, field_name, text, "is not a time")
 
 
-DIGEST_CHARACTERS = 16
-"""64 bits in hex: enough to tell the pages of one collection apart."""
+DIGEST_CHARACTERS = 16  # 64 bits in hex: enough to tell the pages of one collection apart
 
 HISTORY_TABLES = ("price_history", "changes")
 """Tables that are made from this release and those before it, and from no landed page."""

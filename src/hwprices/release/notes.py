@@ -8,8 +8,7 @@ from hwprices.release.release import Release
 from hwprices.release.wording import counted
 from hwprices.storage import layout, manifests
 
-FORMAT = 1
-"""Raised when a field of the notes changes its meaning or goes."""
+FORMAT = 1  # Raised when a field of the notes changes its meaning or goes
 
 
 @dataclass(frozen=True)
@@ -124,8 +123,7 @@ class ReleaseNotes:
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
-MAX_UNITS = 8
-"""Units that were not collected, listed by name."""
+MAX_UNITS = 8  # Units that were not collected, listed by name
 
 WORDS = {
     "added": "new",

@@ -12,8 +12,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.release.versions import latest_version, read_manifest
 from hwprices.storage import cache, layout, manifests
-from hwprices.storage.bucket_options import scan_options
-from hwprices.storage.store import Store
+from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
 
 if TYPE_CHECKING:
@@ -35,8 +34,7 @@ WHOLE = 2 << 20
 """Bytes of the largest table that is fetched whole from an object store, once. Of a larger one
 polars fetches 0.25 MB to find the footer, each time it is scanned, and then what it needs."""
 
-WHOLE_FOR_TYPES = 1 << 20
-"""The same where only the rows of some machine types are wanted."""
+WHOLE_FOR_TYPES = 1 << 20  # The same where only the rows of some machine types are wanted
 
 CACHED = 16 << 20
 """With a cache, files for the rows of some machine types are fetched whole if they have at most

@@ -6,9 +6,7 @@ from shlex import quote
 from hwprices.errors import HwpricesError
 
 FOLDER = "data"
-
-SAMPLE = "sample"
-"""Names the release that comes with the program: ``hwprices.open("sample")``."""
+SAMPLE = "sample"  # Names the release that comes with the program: ``hwprices.open("sample")``
 
 
 def default_root() -> str:

@@ -8,9 +8,7 @@ AGES = ((timedelta(days=2), "d"), (timedelta(hours=2), "h"), (timedelta(minutes=
 """From which age on it is told in which unit."""
 
 SECONDS = {"d": 86_400, "h": 3_600, "min": 60}
-
-USUAL_PLANS = ("standard", "resource")
-"""Plans that the purchase option alone says."""
+USUAL_PLANS = ("standard", "resource")  # Plans that the purchase option alone says
 
 
 def purchase(row: Mapping[str, Any]) -> str:

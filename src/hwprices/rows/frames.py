@@ -100,8 +100,7 @@ def list_column(
     return pl.Series(name, pa.LargeListArray.from_arrays(offsets, elements.to_arrow()))
 
 
-HASH_CHARACTERS = 24
-"""96 bits in hex: at 10^8 rows the odds of one collision are below 10^-12."""
+HASH_CHARACTERS = 24  # 96 bits in hex: at 10^8 rows the odds of one collision are below 10^-12
 
 
 def digest(*parts: pl.Expr) -> pl.Expr:

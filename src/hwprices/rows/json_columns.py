@@ -22,8 +22,7 @@ NUMBER = pa.float64()
 """A number that is not money and enters no published value. The reader takes one in quotes too, and
 some that JSON does not allow: ``01``, ``1.``, ``-.5``."""
 
-AMOUNT = pa.decimal128(20, 10)
-"""Money (``units.Money``)."""
+AMOUNT = pa.decimal128(20, 10)  # Money (``units.Money``)
 
 NOT_PLAIN = (
     r"[^0-9 ]",  # a sign, a quote, null, a line break

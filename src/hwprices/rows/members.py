@@ -22,8 +22,7 @@ covers RecursionError and what polars raises for a Decimal of more than 38 digit
 LARGEST_FIGURE = 10**18
 """Of anything in a machine, in bytes or bits a second; ``machine_figures`` has limits by column."""
 
-DECIMALS = 10
-"""Decimals of the tables' prices and quantities."""
+DECIMALS = 10  # Decimals of the tables' prices and quantities
 
 
 class RefusedItemError(ValueError):

@@ -6,8 +6,7 @@ from hwprices.rows import frames
 from hwprices.schemas.columns import HIDDEN_CHARACTERS, MAX_NAME_LENGTH, PLACE_PATTERN
 from hwprices.schemas.quarantine import Quarantine
 
-MAX_MESSAGE = 500
-"""Characters of a message."""
+MAX_MESSAGE = 500  # Characters of a message
 
 LINEAGE = ("provider", "region", "observed_at", "source_url", "raw_sha256")
 """Columns that a quarantine row takes over from the refused row. All others become its JSON."""

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.rows import frames, machine_figures, quarantine
+from hwprices.rows import accelerators, frames, quarantine
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.members import PARSER_FAILURES, RefusedItemError
 from hwprices.rows.origin import ORIGIN
@@ -46,11 +46,7 @@ class VendorRows:
 
     @contextmanager
     def reading(
-        self,
-        page: Page,
-        item: Any,
-        table: type[Table] = Prices,
-        region: str | None = None,
+        self, page: Page, item: Any, table: type[Table] = Prices, region: str | None = None
     ) -> Iterator[None]:
         """Quarantine the item if the block, which reads it, cannot."""
         try:
@@ -83,7 +79,7 @@ class VendorRows:
         Raises:
             RefusedItemError: a row of instance_types has a figure that no machine has.
         """
-        if model is InstanceTypes and machine_figures.is_impossible(row):
+        if model is InstanceTypes and accelerators.is_impossible(row):
             raise RefusedItemError("impossible_figure", "no machine has such a figure")
         self._rows[model].append({"provider": self.provider} | _origin(page) | row)
 
@@ -121,9 +117,7 @@ class VendorRows:
         """Make the quarantine rows of what was meant for a table; equal ones are counted."""
         rows = [row for row in self._refused if row["table"] == table_name(table)]
         made = quarantine.refused(
-            pl.LazyFrame(rows, schema=REFUSED),
-            table=pl.col("table"),
-            row=pl.col("line"),
+            pl.LazyFrame(rows, schema=REFUSED), table=pl.col("table"), row=pl.col("line")
         )
         return quarantine.merge_refused([made.collect()])
 

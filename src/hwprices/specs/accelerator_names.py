@@ -14,8 +14,7 @@ from hwprices.errors import HwpricesError
 from hwprices.schemas.sheets import AcceleratorNames
 from hwprices.specs.sheets import FIRST_LINE, parse_sheet, read_csv
 
-ANY_TYPE = "(?s:.*)"
-"""Pattern of a rule that names no machine type."""
+ANY_TYPE = "(?s:.*)"  # Pattern of a rule that names no machine type
 
 GROUP_REFERENCE = re.compile(r"\\[1-9]|\(\?(P|\()")
 """Named groups, and references to groups. Where patterns are joined, groups have other numbers, and

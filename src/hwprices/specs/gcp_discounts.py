@@ -1,7 +1,7 @@
 """Discounts on Google's on-demand prices: the rules of data/specs/gcp_discounts.csv.
 
 Prices of flexible commitments are derived by them (providers/gcp), and readers of the dataset apply
-them to custom machines and to a share of the month (read/gcp). Each reads the sheet in its own way:
+them to custom machines and to a share of the month (read.gcp). Each reads the sheet in its own way:
 the pipeline with all checks, the reader without the libraries that check.
 """
 
@@ -14,11 +14,8 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 
-FLEXIBLE = "flexible_commitment"
-"""Kind of the rules about flexible (spend-based) commitments."""
-
-SUSTAINED = "sustained_use"
-"""Kind of the rules about sustained use."""
+FLEXIBLE = "flexible_commitment"  # Kind of the rules about flexible (spend-based) commitments
+SUSTAINED = "sustained_use"  # Kind of the rules about sustained use
 
 
 @dataclass(frozen=True)

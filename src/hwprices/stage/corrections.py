@@ -19,9 +19,7 @@ from hwprices.rows import accelerators
 from hwprices.specs import data_directory
 
 FILE = "corrections.yaml"
-
-TOLERANCE = 1e-6
-"""Figures are compared as floats: the normalisers compute GiB as MiB / 1024."""
+TOLERANCE = 1e-6  # Figures are compared as floats: the normalisers compute GiB as MiB / 1024
 
 
 @dataclass(frozen=True)

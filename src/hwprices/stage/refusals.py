@@ -19,8 +19,7 @@ from hwprices.rows import frames
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
-from hwprices.storage.bucket_options import scan_options
-from hwprices.storage.store import Store
+from hwprices.storage.store import Store, scan_options
 
 MAX_REFUSED_SHARE = 0.02
 """A provider fails if more of a table's rows than this are refused. The known wrong rows of a cloud

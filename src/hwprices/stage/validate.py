@@ -18,8 +18,7 @@ SAMPLE = 10_000
 """Rows that are looked at to tell whether a column's texts repeat. Of a frame with fewer, listing
 them takes longer than it saves."""
 
-MOST_NUMBERS = 2**63
-"""The numbers of rows must be fewer, so that they fit into 64 bits."""
+MOST_NUMBERS = 2**63  # The numbers of rows must be fewer, so that they fit into 64 bits
 
 
 def distinct_texts(frame: pl.DataFrame, sample: int = SAMPLE) -> dict[str, pl.Series]:
@@ -324,7 +323,4 @@ def _quarantine_rows(
     for name, value in lineage.items():  # in this order: source_url is looked up by raw_sha256
         if name not in rows.columns:
             lazy = lazy.with_columns(value.alias(name))
-    return quarantine.refused(
-        lazy,
-        table=table_name(model),
-    ).collect()
+    return quarantine.refused(lazy, table=table_name(model)).collect()

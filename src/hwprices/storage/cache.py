@@ -18,7 +18,6 @@ from hwprices.errors import HwpricesError
 FOLDER = "HWPRICES_CACHE"
 SIZE = "HWPRICES_CACHE_GIB"
 DEFAULT_GIB = "1"
-
 _COPY = re.compile("[0-9a-f]{64}")
 _FILE = re.compile(rf"({_COPY.pattern})(\.\w+)?")
 """A copy, or one that is being written. The folder may hold files of others."""

@@ -77,7 +77,6 @@ staged_part = Key("parts/{table}/{region}/{name}.parquet")  # to reuse a part in
 _table_file = Key("{table}/{provider}/{region}.parquet")
 arranged_file = Key("{table}/{number}.parquet")  # of a release: rows by machine type
 _WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provider
-
 _VERSION = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?Z", re.ASCII)
 _FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]*")
 

@@ -11,8 +11,7 @@ from pathlib import Path
 PREFIX = "hwprices-scratch-"
 """How the names of these directories begin; the number of the process follows."""
 
-_NAME = re.compile(re.escape(PREFIX) + r"(\d+)-[a-z0-9_]{8}")
-"""The eight characters are tempfile's."""
+_NAME = re.compile(re.escape(PREFIX) + r"(\d+)-[a-z0-9_]{8}")  # The eight characters are tempfile's
 
 
 def scratch_directory() -> tempfile.TemporaryDirectory[str]:

@@ -1,21 +1,6 @@
 """Plan, fetch, record and stage against servers on this machine, with and without EC2."""
 
-import polars as pl
-import pytest
-from tests.helpers.aws_pages import (
-    bulk_server,
-    line,
-    moto_server,
-    price_list,
-    reserved,
-    savings_plans,
-    without_account,
-)
-
-from hwprices.collect.collector import Collector
-from hwprices.settings import load
-from hwprices.stage.stage import stage_run
-from hwprices.storage.store import Store
+from tests.helpers.aws_pages import line, moto_server, price_list, reserved, savings_plans
 
 PRICES = price_list(
     [
@@ -39,35 +24,8 @@ PLANS = savings_plans(
 )
 
 
-@pytest.fixture
-def run(stub, tmp_path, monkeypatch):
-    without_account(monkeypatch, tmp_path)
-    server = bulk_server(stub(), {"us-east-1": PRICES}, {"us-east-1": PLANS})
-    monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path / "data"))
-    monkeypatch.setenv("HWPRICES_SOURCE", "live")
-    monkeypatch.setenv("HWPRICES_AWS_PRICE_LIST_URL", server.url)
-    monkeypatch.setenv("HWPRICES_AWS_SPOT_ADVISOR_URL", f"{server.url}/spot-advisor-data.json")
-
-    def collect_all():
-        settings = load()
-        collector = Collector("aws", settings)
-        results = [collector.fetch(unit) for unit in collector.plan(["us-east-1"])]
-        from datetime import UTC, datetime
-
-        staged = stage_run(settings, collector.record(datetime.now(UTC), results))
-        store = Store(settings.root)
-
-        def table(name):
-            files = [store.uri(f"{staged.directory}/{file.key}") for file in staged.of(name)]
-            return pl.read_parquet(files)
-
-        return staged, results, table
-
-    return collect_all
-
-
-def test_without_credentials(run):
-    staged, results, table = run()
+def test_without_credentials(refresh):
+    staged, results, table = refresh("us-east-1", PRICES, PLANS)
     assert {r.unit.kind: r.status for r in results} == {
         "prices": "ok",
         "savings_plans": "ok",
@@ -89,12 +47,12 @@ def test_without_credentials(run):
     assert table("spot_advice").height == 1
 
 
-def test_with_credentials(run, monkeypatch):
+def test_with_credentials(refresh, monkeypatch):
     with moto_server() as url:
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIASAMPLE")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-a-real-key")
         monkeypatch.setenv("AWS_ENDPOINT_URL_EC2", url)
-        staged, results, table = run()
+        staged, results, table = refresh("us-east-1", PRICES, PLANS)
     status = {r.unit.kind: r.status for r in results}
     assert {kind for kind, s in status.items() if s == "ok"} >= {
         "prices",

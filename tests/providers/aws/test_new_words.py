@@ -3,32 +3,12 @@
 Inputs: tests/recordings/aws. Ids such as a16 are those of docs/known-wrong-numbers.md.
 """
 
-from collections.abc import Callable
-from datetime import UTC, datetime
 from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.aws_pages import (
-    LandedPages,
-    bulk_server,
-    line,
-    price_list,
-    quotes,
-    reserved,
-    savings_plans,
-    without_account,
-)
+from tests.helpers.aws_pages import LandedPages, line, price_list, quotes, reserved, savings_plans
 from tools.sample.aws import HEADER
-
-from hwprices.collect.collector import Collector
-from hwprices.rows import frames
-from hwprices.schemas.tables import TABLES
-from hwprices.settings import load
-from hwprices.stage.stage import stage_run
-from hwprices.storage.store import Store
-
-Staged = Callable[..., Callable[[str], pl.DataFrame]]
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
 BOX = {
@@ -38,41 +18,17 @@ BOX = {
 }
 
 
-@pytest.fixture
-def staged(stub, tmp_path, monkeypatch) -> Staged:
-    """Refresh from a loopback server through stage; returns a reader of the staged tables."""
-    without_account(monkeypatch, tmp_path)
-
-    def refresh(region: str, prices: bytes, plans: bytes | None = None):
-        server = bulk_server(stub(), {region: prices}, {region: plans} if plans else {})
-        monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path / "data"))
-        monkeypatch.setenv("HWPRICES_SOURCE", "live")
-        monkeypatch.setenv("HWPRICES_AWS_PRICE_LIST_URL", server.url)
-        monkeypatch.setenv("HWPRICES_AWS_SPOT_ADVISOR_URL", f"{server.url}/spot-advisor-data.json")
-        settings = load()
-        collector = Collector("aws", settings)
-        results = [collector.fetch(unit) for unit in collector.plan([region])]
-        made = stage_run(settings, collector.record(datetime.now(UTC), results))
-        store = Store(settings.root)
-
-        def table(name: str) -> pl.DataFrame:
-            files = [store.uri(f"{made.directory}/{file.key}") for file in made.of(name)]
-            return pl.read_parquet(files) if files else frames.empty(TABLES[name])
-
-        return table
-
-    return refresh
-
-
 def accounted(pages: LandedPages) -> int:
     """Count the lines of which the refused rows tell."""
     refused = pages.refused()
     return int(refused["occurrences"].sum() + refused["dependants"].sum())
 
 
-def test_a16_a_machine_without_its_windows_is_no_windows_price(staged, recorded):
+def test_a16_a_machine_without_its_windows_is_no_windows_price(refresh, recorded):
     """Box lines and their rates are left out on purpose; the provider goes on."""
-    table = staged("us-east-1", recorded("box_price_list.csv"), recorded("box_savings_plans.json"))
+    table = refresh(
+        "us-east-1", recorded("box_price_list.csv"), recorded("box_savings_plans.json")
+    ).table
     prices = table("prices")
     windows = prices.filter(os="windows", purchase_option="on_demand", license_model="included")
     assert windows.filter(software="none").select("instance_type", "hourly").rows() == [
@@ -199,15 +155,15 @@ def test_a17_a_new_term_is_one_row_of_its_sku(tmp_path, word, lease, payment, of
     assert pages.table("prices")["term_months"].sort().to_list() == [0, 36]
 
 
-def test_a17_an_uneven_reserved_pair_is_one_row_and_the_provider_goes_on(staged, recorded):
-    table = staged("ca-central-1", recorded("uneven_pair.csv"))
+def test_a17_an_uneven_reserved_pair_is_one_row_and_the_provider_goes_on(refresh, recorded):
+    table = refresh("ca-central-1", recorded("uneven_pair.csv")).table
     assert table("prices").select("instance_type", "payment_option", "hourly").rows() == [
         ("m6id.2xlarge", "no_upfront", Decimal("1.6614"))
     ]
     assert table("quarantine").select("reason", "word").rows() == [("missing_upfront", None)]
 
 
-def test_a17_each_kind_of_uneven_pair_passes_through_the_stage(staged):
+def test_a17_each_kind_of_uneven_pair_passes_through_the_stage(refresh):
     term = ("1yr", "standard", "Partial Upfront")
     double = reserved(*term, "0.029", "252")
     lines = [
@@ -217,7 +173,7 @@ def test_a17_each_kind_of_uneven_pair_passes_through_the_stage(staged):
         *reserved(*term, None, "100", SKU="FEE", **{"Instance Type": "m5.xlarge"}),
         *reserved(*term, "0.03", None, SKU="RATE", **{"Instance Type": "m5.2xlarge"}),
     ]
-    table = staged("us-east-1", price_list(lines))
+    table = refresh("us-east-1", price_list(lines)).table
     assert table("prices").height == 1
     assert sorted(table("quarantine")["reason"]) == [
         *["double_upfront"] * 2,
@@ -274,7 +230,7 @@ def test_without_the_capacity_status_idle_capacity_is_told_by_its_usage(tmp_path
     assert pages.refused().is_empty()
 
 
-def test_a17_many_new_words_do_not_stop_the_provider(staged):
+def test_a17_many_new_words_do_not_stop_the_provider(refresh):
     """60 SKUs of a new system beside 60 known ones: far above the limit on refused rows."""
     names = [f"m5.{number}xlarge" for number in range(60)]
     known = [line(SKU=f"K{n}", **{"Instance Type": name}) for n, name in enumerate(names)]
@@ -284,7 +240,7 @@ def test_a17_many_new_words_do_not_stop_the_provider(staged):
     ]
     rates = [(f"{kind}{n}", "0.05") for kind in "KN" for n in range(60)]
     plans = savings_plans("us-east-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", rates))
-    table = staged("us-east-1", price_list([*known, *new]), plans)
+    table = refresh("us-east-1", price_list([*known, *new]), plans).table
     assert table("prices").height == 120
     refused = table("quarantine").group_by("reason", "word").len().sort("reason")
     assert refused.rows() == [("refused_sku", "Plan 9", 60), ("unknown_platform", "Plan 9", 60)]

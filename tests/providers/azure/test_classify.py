@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.helpers.azure_pages import Landed, frame, item, one_row, refused
-from tests.helpers.cases import cases
+from tests.helpers.cases import cases, optional
 
 
 def three_items_of_one_key() -> list[dict[str, Any]]:
@@ -74,26 +75,7 @@ def test_z8_operating_system_of_a_product(tmp_path: Path, product: str, os: str)
     assert one_row(Landed(tmp_path).retail([item(0.096, productName=product)]).prices())["os"] == os
 
 
-@pytest.mark.parametrize(
-    ("members", "reason"),
-    [
-        ({"armSkuName": ""}, "no_size_name"),
-        ({"armSkuName": None}, "no_size_name"),
-        ({"armRegionName": ""}, "no_region"),
-        ({"armRegionName": None}, "no_region"),
-        ({"productName": "Easv9 Series"}, "unknown_product"),
-        ({"type": "Surprise"}, "unknown_price_type"),
-        ({"type": None}, "unknown_price_type"),
-        ({"retailPrice": None}, "price_not_a_number"),
-        ({"productName": None}, "unknown_product"),
-        ({"type": "Reservation", "reservationTerm": None}, "unknown_term"),
-        ({"type": "Reservation", "reservationTerm": "7 Years"}, "unknown_term"),
-        ({"retailPrice": "much"}, "price_not_a_number"),
-        ({"currencyCode": None}, "no_currency"),
-        ({"effectiveStartDate": "1 June 2026"}, "no_date"),
-        ({"effectiveEndDate": "2026-13-01T00:00:00Z"}, "no_date"),
-    ],
-)
+@cases("azure/refused_items", members=yaml.safe_load)
 def test_an_item_that_is_not_understood_is_refused(tmp_path, members, reason) -> None:
     part = Landed(tmp_path).retail([item(0.096, **members)]).parts()["prices"]
     assert (frame(part).height, refused(part)) == (0, [reason])
@@ -102,19 +84,7 @@ def test_an_item_that_is_not_understood_is_refused(tmp_path, members, reason) ->
     assert part.refused["message"][0].startswith(f"{reason} type=")
 
 
-@pytest.mark.parametrize(
-    ("members", "reason"),
-    [
-        ({"skuName": "D2 v2 Promo"}, "promo"),
-        ({"productName": "Virtual Machines Dv2 promo Series"}, "promo"),
-        ({"tierMinimumUnits": 100.0}, "later_tier"),
-        ({"effectiveEndDate": "2026-10-31T23:59:59Z"}, "expired"),
-        ({"effectiveStartDate": "2026-12-01T00:00:00Z"}, "not_yet_in_force"),
-        ({"serviceName": "Storage"}, "another_service"),
-        ({"serviceName": None}, "another_service"),
-        ({"type": "DevTestConsumption", "skuName": "D2s v3 Spot"}, "dev_test_of_spot"),
-    ],
-)
+@cases("azure/out_of_scope", members=yaml.safe_load)
 def test_an_item_out_of_scope_is_counted(tmp_path, members, reason) -> None:
     part = Landed(tmp_path).retail([item(0.096, **members)]).parts()["prices"]
     assert (frame(part).height, refused(part), dict(part.counts)) == (
@@ -152,26 +122,7 @@ def test_z9_of_two_rows_of_one_meter_the_later_one_holds(tmp_path, order, newer,
     assert part.counts == {"out_of_scope:expired": 1}
 
 
-@pytest.mark.parametrize(
-    ("members", "reason", "word"),
-    [
-        ({"productName": "Virtual Machines Dsv3 Series Haiku"}, "unknown_platform", "Haiku"),
-        (
-            {"productName": "Virtual Machines Dsv3 Series Windows Box License"},
-            *("unknown_platform", "Windows Box License"),
-        ),
-        ({"productName": "Dsv3-series VMs Windows"}, "unknown_platform", "VMs Windows"),
-        ({"productName": "Dsv3 Series"}, "unknown_product", "Dsv3 Series"),
-        ({"skuName": "D2s v3 Flash", "meterName": "D2s v3 Flash"}, "unknown_option", "Flash"),
-        ({"meterName": "D2s v3 Spot Flex"}, "unknown_option", "Spot Flex"),
-        ({"unitOfMeasure": "1 Cycle"}, "unknown_unit", "1 Cycle"),
-        ({"type": "FlexConsumption"}, "unknown_price_type", "FlexConsumption"),
-        ({"type": "Reservation", "reservationTerm": "1 Decade"}, "unknown_term", "1 Decade"),
-        ({"type": "Reservation", "productName": None}, "unknown_product", None),
-        ({"unitOfMeasure": None}, "unknown_unit", None),
-        ({"armRegionName": "easstus"}, "unknown_location", "easstus"),
-    ],
-)
+@cases("azure/new_words", members=yaml.safe_load, word=optional)
 def test_z10_a_word_that_is_not_known_is_named_and_leaves_known_prices(
     tmp_path, members, reason, word
 ) -> None:

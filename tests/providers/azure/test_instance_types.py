@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 from tests.helpers.azure_pages import (
     NOW,
     Landed,
@@ -16,6 +17,7 @@ from tests.helpers.azure_pages import (
     refused,
     sku,
 )
+from tests.helpers.cases import cases
 
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
@@ -167,21 +169,7 @@ def test_other_resources_are_counted_and_nameless_sizes_refused(tmp_path: Path) 
     )
 
 
-@pytest.mark.parametrize(
-    "figures",
-    [
-        {"vCPUsPerCore": "0"},
-        {"vCPUs": "NaN", "vCPUsAvailable": "NaN"},
-        {"vCPUs": "99999999999", "vCPUsAvailable": "2"},
-        {"vCPUs": "1e300", "vCPUsAvailable": "1e300"},
-        {"NvmeDiskSizeInMiB": "1000", "NvmeSizePerDiskInMiB": "0"},
-        {"MemoryGB": "inf"},
-        {"GPUs": "9" * 400},
-        {"UncachedDiskBytesPerSecond": "inf"},
-        {"UncachedDiskIOPS": "1e12"},
-        {"NvmeMaxReadIops": "-1"},
-    ],
-)
+@cases("azure/impossible_figures", figures=yaml.safe_load)
 def test_a_size_with_an_impossible_figure_is_in_quarantine(tmp_path, figures) -> None:
     landed = Landed(tmp_path).skus(sku("Standard_D2s_v3"), sku("Standard_D4s_v3", **figures))
     part = landed.parts()["instance_types"]

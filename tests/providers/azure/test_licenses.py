@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
+import yaml
 from tests.helpers.azure_pages import Landed, frame, item, license_item, refused, sku
-from tests.helpers.cases import rows as cases
+from tests.helpers.cases import cases, rows
 
 OPTIONS = ("on_demand", "reserved")
 
 
-FEES = [license_item(r["product"], r["meter"], float(r["hourly"])) for r in cases("azure/licenses")]
+FEES = [license_item(r["product"], r["meter"], float(r["hourly"])) for r in rows("azure/licenses")]
 
 
 def machine(size: str, windows: bool = True) -> list[dict[str, Any]]:
@@ -62,33 +62,6 @@ SIZES = {
     "Standard_D8ps_v6": {"vCPUs": "8", "vCPUsAvailable": "8", "CpuArchitectureType": "Arm64"},
     "Standard_D52s_v3": {"vCPUs": "52", "vCPUsAvailable": "52"},
 }
-EXPECTED = [
-    # size, os, software, fee on demand and with a reservation; None where there is no price
-    ("Standard_D2s_v3", "rhel", "none", "0.0288", "0.0288"),
-    ("Standard_D2s_v3", "sles", "none", "0.065", "0.065"),
-    ("Standard_D2s_v3", "windows", "sql_std", "0.4", None),  # no Windows meter for 2 vCPUs here
-    ("Standard_D8s_v3", "rhel", "none", "0.1152", "0.1152"),
-    ("Standard_D8s_v3", "rhel_ha", "none", "0.2552", "0.2552"),
-    ("Standard_D8s_v3", "rhel_sap", "none", "0.18", "0.18"),
-    ("Standard_D8s_v3", "sles", "none", "0.15", "0.15"),
-    ("Standard_D8s_v3", "sles_sap", "none", "0.238", "0.238"),
-    ("Standard_D8s_v3", "windows", "sql_std", "0.8", None),
-    ("Standard_D8s_v3", "rhel", "sql_std", "0.9152", "0.9152"),  # 0.8 and RHEL's 0.1152
-    ("Standard_E96-4s_v6", "rhel", "sql_ent", None, None),  # one meter for two numbers of vCPUs
-    ("Standard_D8ps_v6", "rhel", "sql_std", None, None),
-    ("Standard_E96-4s_v6", "rhel", "none", "1.0368", "1.0368"),  # as the parent
-    ("Standard_E96-4s_v6", "sles", "none", "0.15", "0.15"),
-    ("Standard_E96-4s_v6", "windows", "sql_ent", "1.5", None),  # for the vCPUs that are left
-    ("Standard_B2s", "windows", "none", None, "0.008"),
-    ("Standard_B2s", "windows", "sql_web", "0.032", "0.04"),
-    ("Standard_D8ps_v6", "rhel", "none", "0.1152", "0.1152"),
-    ("Standard_D8ps_v6", "rhel_sap", "none", None, None),
-    ("Standard_D8ps_v6", "sles_sap", "none", None, None),
-    ("Standard_D8ps_v6", "windows", "sql_std", None, None),  # not sold with Windows
-    ("Standard_D52s_v3", "rhel", "none", "0.5616", "0.5616"),
-    ("Standard_D52s_v3", "rhel_ha", "none", None, None),
-    ("Standard_D52s_v3", "windows", "sql_std", None, None),
-]
 
 
 def test_each_size_pays_the_licenses_of_its_vcpus(tmp_path: Path) -> None:
@@ -103,10 +76,10 @@ def test_each_size_pays_the_licenses_of_its_vcpus(tmp_path: Path) -> None:
         - without[row["purchase_option"]].get(row["os"], without[row["purchase_option"]][""])
         for row in composed.iter_rows(named=True)
     }
-    for size, os, software, *expected in EXPECTED:
-        for option, amount in zip(OPTIONS, expected, strict=True):
-            found = fees.get((size, os, software, option))
-            assert found == (Decimal(amount) if amount else None), (size, os, software, option)
+    for row in rows("azure/license_fees"):
+        for option in OPTIONS:
+            found = fees.get((row["size"], row["os"], row["software"], option))
+            assert found == (Decimal(row[option]) if row[option] else None), (row, option)
     sums = (
         frame(parts["price_components"])
         .group_by("price_id")
@@ -119,51 +92,11 @@ def test_each_size_pays_the_licenses_of_its_vcpus(tmp_path: Path) -> None:
     assert dict(own.select("os", "hourly").rows()) == dict.fromkeys(("windows", "rhel", "sles"), 1)
 
 
-@pytest.mark.parametrize(
-    ("given", "outcome"),
-    [
-        (license_item("SQL Server Novel", "1-4 vCPU VM License", 0.4), "unknown_license"),
-        (license_item("SQL Server Web", "1-4 vCPU VM Novelty", 0.4), "unknown_option"),
-        (
-            license_item("SQL Server Web", "4 vCPU VM License", 0.4, unitOfMeasure="1/Month"),
-            "unknown_unit",
-        ),
-        (
-            license_item("SQL Server Web", "4 vCPU VM License", 0.4, type="Novel"),
-            "unknown_price_type",
-        ),
-        (license_item("SQL Server Web", "4 vCPU VM License", "cheap"), "price_not_a_number"),
-        (license_item("SQL Server Web", "4 vCPU VM License", -0.4), "price_not_positive"),
-        (license_item("SQL Server Web", "4 vCPU VM License", 0.4, skuId=None), "sku_without_name"),
-        (
-            license_item("SQL Server Web", "4 vCPU VM License", 0.4, effectiveStartDate="soon"),
-            "no_date",
-        ),
-        (
-            license_item("SQL Server Web", "4 vCPU VM License", 0.0),
-            "out_of_scope:license_of_the_buyer",
-        ),
-        (
-            license_item("Red Hat Enterprise Linux", "2 vCPU VM BYOS License", 0.0),
-            "out_of_scope:license_not_by_vcpus",
-        ),
-        (
-            license_item("SUSE Linux Enterprise Server Priority", "2-4 vCPU VM Support", 0.2),
-            "out_of_scope:license_not_composed",
-        ),
-        (
-            license_item(
-                "SQL Server Web",
-                "4 vCPU VM License",
-                0.4,
-                effectiveStartDate="2027-01-01T00:00:00Z",
-            ),
-            "out_of_scope:not_yet_in_force",
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_other_lines_are_counted_or_refused(tmp_path, given, outcome) -> None:
+@cases("azure/license_lines", hourly=yaml.safe_load, members=yaml.safe_load)
+def test_other_lines_are_counted_or_refused(
+    tmp_path, product, meter, hourly, members, outcome
+) -> None:
+    given = license_item(product, meter, hourly, **members)
     landed = land(tmp_path, machine("Standard_D4s_v3"), [given], sku("Standard_D4s_v3", vCPUs="4"))
     part = landed.parts()["price_components"]
     assert [*refused(part), *part.counts] == [outcome]

@@ -23,12 +23,9 @@ from tests.helpers.azure_pages import (
 
 REGIONS = ["francecentral", "westeurope"]
 ANSWERS = sorted(path.name for path in (RECORDINGS / "retail").glob("*.json.gz"))
-
 OUT_OF_SCOPE = re.compile("Cloud ?Services|promo", re.IGNORECASE)
 WITHOUT_SIZE = re.compile("L160ias")  # no list of sizes has it: see data/sample/README.md
-
-Meters = dict[tuple[str, str], dict[str, Any]]
-"""(skuId, meterId) → meter."""
+Meters = dict[tuple[str, str], dict[str, Any]]  # (skuId, meterId) → meter
 
 
 def read_meters(content: bytes) -> Meters:

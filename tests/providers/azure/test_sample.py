@@ -76,10 +76,7 @@ def test_the_sample_passes_validation() -> None:
 
 def test_windows_costs_no_less_than_linux() -> None:
     on_demand = sample_prices().filter(
-        tenancy="shared",
-        license_model="included",
-        purchase_option="on_demand",
-        software="none",
+        tenancy="shared", license_model="included", purchase_option="on_demand", software="none"
     )
     wide = on_demand.pivot("os", index=["region", "instance_type"], values="hourly")
     assert wide.drop_nulls(["linux", "windows"]).height > 1000

@@ -26,9 +26,7 @@ from hwprices.storage import packed
 
 PROJECT = Path(__file__).resolve().parents[3]
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
-
-DEEP = b"[" * 100_000 + b"]" * 100_000
-"""JSON nested far deeper than any page."""
+DEEP = b"[" * 100_000 + b"]" * 100_000  # JSON nested far deeper than any page
 
 WRONG_VALUES: Sequence[Any] = (
     *(None, True, False, 0, -1, 10**30, 1e300, float("nan"), float("inf"), "", " ", "x", "-5"),

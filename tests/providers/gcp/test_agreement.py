@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import Tables, normalise_sample
 
 from hwprices.read.gcp import sustained_use
@@ -25,20 +26,7 @@ def other_project(shared: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "n1-standard-8",
-        "n1-highcpu-16",
-        "n2-standard-8",
-        "n2d-highmem-4",
-        "c2-standard-60",
-        "m1-ultramem-40",
-        "f1-micro",
-        "e2-standard-4",
-        "c3-highcpu-8",
-    ],
-)
+@cases("gcp/sustained_use")
 def test_sustained_use_agrees_with_the_other_projects_monthly_figure(
     sample, other_project, name
 ) -> None:

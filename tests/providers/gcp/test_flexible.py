@@ -20,10 +20,9 @@ from tests.helpers.gcp_pages import (
 
 from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
 from hwprices.providers.gcp.prices.compose import LINE_COLUMNS, OFFER_KEY, MachinePrices
-from hwprices.providers.gcp.prices.flexible import add_flexible
+from hwprices.providers.gcp.prices.rows import add_flexible
 from hwprices.providers.gcp.sheets import Sheets
-from hwprices.read.gcp import flexible_commitment
-from hwprices.read.gcp.discounts import read_discount_rules
+from hwprices.read.gcp import flexible_commitment, read_discount_rules
 from hwprices.rows.origin import ORIGIN
 
 NANO = Decimal("1e-8")

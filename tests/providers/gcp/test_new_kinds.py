@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import (
     Tables,
     machine_type,
@@ -111,18 +113,7 @@ def test_g19_the_longest_name_counts(tmp_path: Path) -> None:
 # -- G20: local disks that no sheet knows
 
 
-@pytest.mark.parametrize(
-    ("name", "members"),
-    [
-        ("c4d-highmem-8-highlssd", {}),
-        ("c4d-standard-384-lssd-metal", {}),
-        ("c4d-standard-8", {"bundledLocalSsds": {"partitionCount": 2}}),
-        ("c4d-standard-8", {"bundledLocalSsds": {"defaultInterface": "NVME"}}),
-        ("c4d-standard-8", {"description": "8 vCPUs, 1 local SSD"}),
-        # in the sheet, but the number is the API's to tell
-        ("c4d-standard-8-lssd", {}),
-    ],
-)
+@cases("gcp/unknown_disks", members=yaml.safe_load)
 def test_g20_unknown_local_disks_leave_no_price(tmp_path, name, members) -> None:
     skus = [
         sku("C4D Instance Core running in Iowa", "0.03"),
@@ -389,16 +380,7 @@ def test_a_member_renamed_in_every_row_leaves_the_page_unread(tmp_path: Path) ->
         normalise_skus(tmp_path, skus, n2_zones())
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"guestCpus": None}, "unreadable_line"),
-        ({"memoryMb": "many"}, "unreadable_line"),
-        ({"name": None}, "unreadable_line"),
-        ({"guestCpus": 0}, "impossible_figure"),
-        ({"memoryMb": 10**10}, "impossible_figure"),
-    ],
-)
+@cases("gcp/unreadable_types", change=yaml.safe_load)
 def test_a_machine_type_that_cannot_be_read_costs_itself_only(tmp_path, change, reason) -> None:
     broken = {**machine_type("n2-standard-4", 4, 16384), **change}
     removed = {name: value for name, value in broken.items() if value is not None}

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import (
     Tables,
     machine_type,
@@ -125,21 +127,7 @@ def test_a_price_of_nothing_or_of_an_unknown_unit_is_refused(tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize(
-    "amount",
-    [
-        {"units": "nine", "nanos": 5},
-        {"units": "9", "nanos": "five"},
-        {"units": "-1", "nanos": 0},
-        {"units": "10001", "nanos": 0},
-        {"units": "0", "nanos": -1},
-        {"units": "0", "nanos": 10**9},
-        {"units": "99999999999999999999999"},
-        {"units": [], "nanos": 1},
-        {"units": True},
-        {"units": "0", "nanos": 0.5},
-    ],
-)
+@cases("gcp/amounts", amount=yaml.safe_load)
 def test_an_amount_that_is_no_price_is_refused(tmp_path: Path, amount: dict[str, Any]) -> None:
     core = n2_skus()[0]
     tiers = core["pricingInfo"][0]["pricingExpression"]["tieredRates"]

@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import (
     Tables,
     n2_skus,
@@ -15,14 +16,11 @@ from tests.helpers.gcp_pages import (
 )
 
 from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.prices.classify import OutOfScope
+from hwprices.providers.gcp.prices.classify import classify_vertex
 from hwprices.providers.gcp.prices.grammar import (
     Descriptions,
-    NotAMachinePrice,
     PricedComponent,
-    Unknown,
 )
-from hwprices.providers.gcp.prices.vertex import classify_vertex
 
 PREDICTION = "Vertex AI: Online/Batch Prediction"
 
@@ -38,33 +36,15 @@ def read(root: Path, page: bytes | None) -> Tables:
     return normalise_pages(root, bodies)
 
 
-@pytest.mark.parametrize(
-    ("description", "usage", "meaning"),
-    [
-        (f"{PREDICTION} A3 Predefined Instance Core running in Iowa", "OnDemand", "a3 core"),
-        (f"{PREDICTION} A2 Instance Ram running in Americas", "OnDemand", "a2 ram"),
-        (f"{PREDICTION} N1 Predefined Instance Ram running in Tokyo", "OnDemand", "n1 ram"),
-        (
-            f"{PREDICTION} Nvidia A100 80gb GPU running in Iowa",
-            "OnDemand",
-            "any gpu:nvidia-a100-80gb",
-        ),
-        (f"{PREDICTION} management fee on A2 Instance RAM in Iowa", "OnDemand", NotAMachinePrice),
-        (f"{PREDICTION} A3 Instance Core running in Iowa", "Preemptible", Unknown),
-        (f"{PREDICTION} Spot Preemptible A3 Instance Core running in Iowa", "OnDemand", Unknown),
-        (f"{PREDICTION} AutoML Image Classification", "OnDemand", Unknown),
-        ("Vertex AI: Training/Pipelines on A3 Instance Core in Iowa", "OnDemand", OutOfScope),
-        ("Gemini 2.5 Pro Text Input - Predictions", "OnDemand", OutOfScope),
-    ],
-)
-def test_what_a_sku_sells(description: str, usage: str, meaning: str | type) -> None:
+@cases("gcp/vertex_skus")
+def test_what_a_sku_sells(description: str, usage: str, meaning: str) -> None:
     said = classify_vertex(
         description, family="ApplicationServices", usage=usage, descriptions=Descriptions()
     )
     if isinstance(said, PricedComponent):
         assert (f"{said.series} {said.component}", said.purchase_option) == (meaning, "serverless")
     else:
-        assert type(said) is meaning
+        assert type(said).__name__ == meaning
 
 
 def test_prices_are_those_of_a_bill(project: Path) -> None:

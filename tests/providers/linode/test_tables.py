@@ -86,9 +86,7 @@ def test_limited_plans_are_priced_where_they_are_available(sample: Tables) -> No
     assert sample["prices"].filter(instance_type="g6-standard-2").height == 34
 
 
-def test_a_limited_plan_that_is_nowhere_available_has_no_price(
-    read: Callable[..., Tables],
-) -> None:
+def test_a_limited_plan_that_is_nowhere_available_has_no_price(read: Callable[..., Tables]) -> None:
     gone = {"plan": "g6-standard-2", "region": "us-east", "available": False}
     tables = read([TYPE], (gone,))
     assert tables["prices"].height == 0

@@ -18,19 +18,11 @@ PRODUCTS, SHAPES = "/products/", "/shapes.json"
 
 
 @pytest.fixture
-def oracle(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> StubServer:
-    """Serve both files, and point the settings to them."""
-    server = stub()
+def oracle(live: Callable[..., StubServer]) -> StubServer:
+    """Serve both files."""
+    server = live(oracle_prices_url="", oracle_shapes_url=SHAPES)
     server.on(PRODUCTS, Reply.gzipped(body([product(), ocpus(), memory()])))
-    server.on(SHAPES, Reply(body([H100_SHAPE, E4_SHAPE])))
-    monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path))
-    monkeypatch.setenv("HWPRICES_SOURCE", "live")
-    monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
-    monkeypatch.setenv("HWPRICES_ORACLE_PRICES_URL", server.url)
-    monkeypatch.setenv("HWPRICES_ORACLE_SHAPES_URL", server.url + SHAPES)
-    return server
+    return server.on(SHAPES, Reply(body([H100_SHAPE, E4_SHAPE])))
 
 
 def run_live() -> Run:

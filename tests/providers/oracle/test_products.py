@@ -7,6 +7,8 @@ words.
 from decimal import Decimal
 
 import pytest
+import yaml
+from tests.helpers.cases import cases, optional
 from tests.helpers.oracle_pages import (
     E4_OCPU,
     E4_SHAPE,
@@ -76,22 +78,7 @@ def test_zero_is_not_a_price() -> None:
     assert tables.rows["component_prices"].is_empty()
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason", "word"),
-    [
-        ({"prices": [{"model": "FLEX_COMMIT", "value": 8}]}, "unknown_price_type", "FLEX_COMMIT"),
-        ({"metric": "GPU Per Month"}, "unknown_unit", "GPU Per Month"),
-        ({"currency": "SAR"}, "not_usd", "SAR"),
-        ({"localizations": []}, "not_usd", None),
-        ({"prices": []}, "no_price", None),
-        ({"category": "Compute - Quantum"}, "unknown_product", "Compute - Quantum"),
-        ({"category": "Compute - OS Images", "name": "Haiku OS"}, "unknown_platform", "Haiku OS"),
-        ({"prices": [{"model": "PAY_AS_YOU_GO"}]}, "unknown_column", "value"),
-        ({"value": "a lot"}, "price_not_a_number", None),
-        ({"value": -1}, "price_not_positive", None),
-        ({"metric": None}, "unreadable_line", None),
-    ],
-)
+@cases("oracle/products", changes=yaml.safe_load, word=optional)
 def test_what_is_not_understood_is_in_quarantine_by_itself(changes, reason, word) -> None:
     tables = read([product(**changes), ocpus(), memory()], [H100_SHAPE, E4_SHAPE])
     ((refused, message),) = tables.refused

@@ -19,17 +19,9 @@ PATH = "/order/catalog/public/cloud"
 
 
 @pytest.fixture
-def ovh(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> StubServer:
-    """Serve a catalog, and point the settings to it."""
-    server = stub()
-    server.on(PATH, Reply.gzipped(body(plan())))
-    monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path))
-    monkeypatch.setenv("HWPRICES_SOURCE", "live")
-    monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
-    monkeypatch.setenv("HWPRICES_OVH_API_URL", server.url)
-    return server
+def ovh(live: Callable[..., StubServer]) -> StubServer:
+    """Serve a catalog."""
+    return live(ovh_api_url="").on(PATH, Reply.gzipped(body(plan())))
 
 
 def run_live() -> Run:

@@ -21,7 +21,6 @@ from hwprices.stage import validate
 
 TODAY = date(2026, 11, 21)
 STARTED = datetime(2026, 11, 21, tzinfo=UTC)
-
 Tables = dict[str, pl.DataFrame]
 
 

@@ -1,7 +1,6 @@
 """Fetch Scaleway over sockets: page by page, zone by zone, with the faults a server can have."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from tests.providers.scaleway.test_tables import SERVER
 
 from hwprices import settings
 from hwprices.collect.collector import Collector
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing, Run
 from hwprices.providers import Pages, get
 from hwprices.providers.scaleway import fetch as products
 
@@ -22,22 +21,10 @@ def servers(count: int, start: int = 0) -> dict[str, Any]:
 
 
 @pytest.fixture
-def server(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> StubServer:
-    """Serve one zone, and point the settings to it."""
-    started = stub().on(PATH, Reply.json(servers(3)))
-    monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path))
-    monkeypatch.setenv("HWPRICES_SOURCE", "live")
-    monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
-    monkeypatch.setenv("HWPRICES_SCALEWAY_URL", started.url)
+def server(live: Callable[..., StubServer], monkeypatch: pytest.MonkeyPatch) -> StubServer:
+    """Serve one zone."""
     monkeypatch.setenv("HWPRICES_SCALEWAY_ZONES", "fr-par-2")
-    return started
-
-
-def fetch(zone: str = "fr-par-2") -> UnitResult:
-    with Collector("scaleway", settings.load()) as collector:
-        return collector.fetch(Unit("scaleway", "servers", zone))
+    return live(scaleway_url="").on(PATH, Reply.json(servers(3)))
 
 
 def test_zones_are_a_setting(server: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +38,7 @@ def test_zones_are_a_setting(server: StubServer, monkeypatch: pytest.MonkeyPatch
         ]
 
 
-def test_pages_follow_until_one_is_not_full(server: StubServer, tmp_path: Path) -> None:
+def test_pages_follow_until_one_is_not_full(server, tmp_path, fetch) -> None:
     """136 machine types are two pages of 100."""
 
     def page(request: Request) -> Reply:
@@ -60,7 +47,7 @@ def test_pages_follow_until_one_is_not_full(server: StubServer, tmp_path: Path) 
         return Reply.gzipped(Reply.json(servers(100) if first else servers(36, 100)).body)
 
     server.on(PATH, page)
-    result = fetch()
+    result = fetch("scaleway", "servers", "fr-par-2")
     assert [dict(landed.params)["page"] for landed in result.pages] == ["1", "2"]
     run = Run("r", "scaleway", "live", result.pages[0].retrieved_at, "0", (result,))
     pages = Pages(run, Landing(tmp_path / "raw"))
@@ -68,50 +55,49 @@ def test_pages_follow_until_one_is_not_full(server: StubServer, tmp_path: Path) 
     assert prices.lazy().collect().height == 136
 
 
-def test_stock_is_another_list(server: StubServer) -> None:
+def test_stock_is_another_list(server, fetch) -> None:
     words = {"servers": {"L4-1-24G": {"availability": "scarce"}}}
     server.on(f"{PATH}/availability", Reply.json(words))
-    with Collector("scaleway", settings.load()) as collector:
-        result = collector.fetch(Unit("scaleway", "stock", "fr-par-2"))
+    result = fetch("scaleway", "stock", "fr-par-2")
     assert (result.status, len(result.pages)) == ("ok", 1)
 
 
-def test_a_last_page_that_is_empty_is_the_end(server: StubServer) -> None:
+def test_a_last_page_that_is_empty_is_the_end(server, fetch) -> None:
     replies = {"1": servers(100), "2": {"servers": {}}}
     server.on(PATH, lambda request: Reply.json(replies[request.query["page"]]))
-    assert len(fetch().pages) == 1
+    assert len(fetch("scaleway", "servers", "fr-par-2").pages) == 1
 
 
-def test_a_server_that_ignores_the_page_is_noticed(server: StubServer) -> None:
+def test_a_server_that_ignores_the_page_is_noticed(server, fetch) -> None:
     server.on(PATH, Reply.json(servers(100)))
-    result = fetch()
+    result = fetch("scaleway", "servers", "fr-par-2")
     assert result.status == "failed"
     assert "page 2" in result.reason
     assert "repeats TYPE-0 of an earlier page" in result.reason
     assert len(server.requests) == 2
 
 
-def test_pages_without_an_end_are_given_up(server, monkeypatch) -> None:
+def test_pages_without_an_end_are_given_up(server, monkeypatch, fetch) -> None:
     monkeypatch.setattr(products, "MOST_PAGES", 2)
 
     def endless(request: Request) -> Reply:
         return Reply.json(servers(100, 100 * int(request.query["page"])))
 
     server.on(PATH, endless)
-    assert "no end after 2 pages" in fetch().reason
+    assert "no end after 2 pages" in fetch("scaleway", "servers", "fr-par-2").reason
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [({"servers": {}}, "lists no machine type"), ({"servers": []}, "has no object servers")],
 )
-def test_a_page_without_machine_types_fails_the_zone(server, content, words) -> None:
+def test_a_page_without_machine_types_fails_the_zone(server, content, words, fetch) -> None:
     server.on(PATH, Reply.json(content))
-    result = fetch()
+    result = fetch("scaleway", "servers", "fr-par-2")
     assert result.status == "failed"
     assert words in result.reason
 
 
-def test_a_zone_that_fails_leaves_the_others(server: StubServer) -> None:
-    assert fetch("nl-ams-9").status == "failed"
-    assert fetch().status == "ok"
+def test_a_zone_that_fails_leaves_the_others(server, fetch) -> None:
+    assert fetch("scaleway", "servers", "nl-ams-9").status == "failed"
+    assert fetch("scaleway", "servers", "fr-par-2").status == "ok"

@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
+from tests.helpers.cases import cases
 
 from hwprices import providers
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
@@ -188,17 +190,7 @@ def test_a_machine_that_is_named_for_windows_includes_it(read) -> None:
     assert made.price("POP2-2C-8G")["os"] == "linux"
 
 
-@pytest.mark.parametrize(
-    ("price", "reason"),
-    [
-        (0, "price_not_positive"),
-        (-1, "price_not_positive"),
-        (None, "price_not_a_number"),
-        ("2.86 EUR", "price_not_a_number"),
-        (True, "price_not_a_number"),
-        (10**9, "price_not_a_number"),
-    ],
-)
+@cases("scaleway/refused", price=yaml.safe_load)
 def test_what_is_no_price_is_in_quarantine(read, price, reason: str) -> None:
     made = read(A={"hourly_price": price}, B={})
     assert made.tables["prices"]["instance_type"].to_list() == ["B"]

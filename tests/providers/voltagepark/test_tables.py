@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.stub_server import Reply, StubServer
 from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
 
@@ -100,16 +102,7 @@ def test_stock_is_by_location(read: Callable[..., Tables], sample: Tables) -> No
     assert set(sample["stock"]["available"]) == {False}
 
 
-@pytest.mark.parametrize(
-    ("preset", "location", "reason"),
-    [
-        ({"storage_rate_hourly": None}, {}, "price_not_positive"),
-        ({"operating_system": "Windows 2022"}, {}, "unknown_platform"),
-        ({"resources": {"gpus": {"a": {"count": 1}, "b": {"count": 1}}}}, {}, "unreadable_line"),
-        ({}, {"gpu_price_infiniband": "0"}, "price_not_positive"),
-        ({}, {"specs_per_node": {"gpu_model": "h100"}}, "unknown_column"),
-    ],
-)
+@cases("voltagepark/refused", preset=yaml.safe_load, location=yaml.safe_load)
 def test_what_is_not_understood_is_refused(
     read: Callable[..., Tables], preset: dict[str, Any], location: dict[str, Any], reason: str
 ) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from tests.helpers.cases import cases, optional
 from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
 
 PLAN: dict[str, Any] = {
@@ -48,16 +50,7 @@ def read(tmp_path: Path) -> Callable[..., Tables]:
     return make
 
 
-@pytest.mark.parametrize(
-    ("region", "machine", "option", "hourly"),
-    [
-        ("ams", "vc2-1c-1gb", "on_demand", "0.007"),
-        ("ewr", "vcg-a100-12c-120g-80vram", "on_demand", "2.397"),
-        ("blr", "vcg-a40-24c-120g-48vram", "on_demand", "1.712"),
-        ("sea", "vbm-112c-2048gb-8-h100-gpu", "spot", "18.4"),
-        ("ord", "vbm-256c-2048gb-8-mi300x-gpu", "on_demand", "17.52"),
-    ],
-)
+@cases("vultr/prices")
 def test_prices_are_by_region_and_option(
     sample: Tables, region: str, machine: str, option: str, hourly: str
 ) -> None:
@@ -70,17 +63,7 @@ def test_a_plan_without_a_place_has_no_price(sample: Tables) -> None:
     assert sample.counts == {"out_of_scope:locations=none": 2}
 
 
-@pytest.mark.parametrize(
-    ("machine", "accelerator", "count", "memory"),
-    [
-        ("vcg-l40s-16c-180g-48vram", "nvidia-l40s", 1, 48),
-        ("vcg-a40-24c-120g-48vram", "nvidia-a40", 1, 48),
-        ("vbm-112c-2048gb-8-h100-gpu", "nvidia-h100-sxm5-80gb", 8, 80),
-        ("vbm-256c-2048gb-8-mi300x-gpu", "amd-mi300x", 8, 192),
-        ("vcg-a100-12c-120g-80vram", "nvidia-a100-pcie-80gb", 1, 80),
-        ("vcg-mi325x-252c-2872g-1536vram", None, None, None),
-    ],
-)
+@cases("vultr/gpus", accelerator=optional, count=yaml.safe_load, memory=yaml.safe_load)
 def test_a_gpu_is_what_the_plan_or_its_rule_says(
     sample: Tables, machine: str, accelerator: str | None, count: int | None, memory: int | None
 ) -> None:

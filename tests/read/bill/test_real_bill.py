@@ -10,7 +10,6 @@ import hwprices
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "bills" / "focus_bill.csv"
 WHOLE = SHARED / "bills" / "focus_1.0_aws_oci_a.csv"
-
 RATE_CODE = r"^[A-Z0-9]{16}\.[A-Z0-9]{10}\.[A-Z0-9]{10}$"
 
 

@@ -24,8 +24,8 @@ from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import recommend
-from hwprices.read.report.answers import MOST, too_old_to_buy
 from hwprices.read.report.columns import sent
+from hwprices.read.report.index import MOST, too_old_to_buy
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -48,7 +48,6 @@ STATIC = (
 )
 
 CELLS = 200
-
 GRAVE = {"serious", "critical"}
 
 SIZES = """() => [...new Set(Array.from(
@@ -124,8 +123,7 @@ def offers(dataset: hwprices.Dataset) -> pl.DataFrame:
     return dataset.scan("offers").collect()
 
 
-ALL = "offers?rows=machines&community=shown"
-"""Every offer, one in each line."""
+ALL = "offers?rows=machines&community=shown"  # Every offer, one in each line
 
 
 def test_filters_leave_the_offers_that_the_parquet_has(wide: Visit, offers: pl.DataFrame) -> None:
@@ -450,7 +448,7 @@ def test_the_file_has_the_columns_that_complete_those_shown(wide: Visit, tmp_pat
     page = wide.go("offers?q=p5.48xlarge")
     (row,) = saved(page, tmp_path)
     assert [row[name] for name in ("accelerator_count", "currency", "on_demand_hourly")] == [
-        *("8", "USD", "55.04"),
+        *("8", "USD", "55.04")
     ]
 
 

@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
 PATIENCE = 120  # seconds, for a browser that starts on a busy machine
-
 VIEWS = ("offers?map=open", "machine", "accelerators", "charts", "release")
 
 
@@ -56,10 +54,7 @@ class Firefox:
     def evaluate(self, script: str) -> Any:
         """Evaluate an expression in the page; promises are waited for."""
         answer = self.send(
-            "script.evaluate",
-            expression=script,
-            target={"context": self._tab},
-            awaitPromise=True,
+            "script.evaluate", expression=script, target={"context": self._tab}, awaitPromise=True
         )
         assert answer["type"] == "success", answer
         return answer["result"].get("value")

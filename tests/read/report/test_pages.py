@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
+from tests.helpers.cases import cases
 from tests.read.report.conftest import HOSTILE, MORE_TYPES
 from typer.testing import CliRunner
 
@@ -47,17 +47,7 @@ def machine(folder: Path, provider: str, name: str) -> dict[str, Any]:
     return figures
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("p5.48xlarge", "p5.48xlarge"),
-        ("Standard_NC24ads_A100_v4", "Standard_NC24ads_A100_v4"),
-        ("8x NVIDIA H100", "8x~20NVIDIA~20H100"),
-        ("../../etc/passwd", "~2e.~2f..~2fetc~2fpasswd"),
-        ("a\\b:ü", "a~5cb~3a~c3~bc"),
-        ("..", "~2e."),
-    ],
-)
+@cases("read/file_names")
 def test_a_file_name_stays_in_its_folder(name: str, expected: str) -> None:
     assert file_name(name) == expected
 

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import hwprices
-from hwprices.read.report.past import changes, history
+from hwprices.read.report.index import changes, history
 
 
 def test_the_history_has_each_value_of_a_price(dataset: hwprices.Dataset) -> None:

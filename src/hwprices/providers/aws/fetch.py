@@ -21,8 +21,7 @@ from hwprices.providers.aws.settings import Settings
 REGION_CODE = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 """The code of a region. Codes of local and Wavelength zones are longer: us-west-2-lax-1."""
 
-ACCOUNT_KINDS = (REGIONS, *EC2_BY_REGION)
-"""Kinds of unit that are planned with an account only."""
+ACCOUNT_KINDS = (REGIONS, *EC2_BY_REGION)  # Kinds of unit that are planned with an account only
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:

@@ -12,7 +12,6 @@ INSTANCE_TYPES = "instance_types"
 OFFERINGS = "offerings"
 SPOT = "spot"
 CAPACITY_BLOCKS = "capacity_blocks"
-
 EC2 = "AmazonEC2"
 
 PART_LISTS = {
@@ -23,8 +22,7 @@ PART_LISTS = {
 """Price lists of disks, network and managed services, and their names in the service index. They
 have the format of EC2's."""
 
-BULK_FILES = (PRICE_LIST, *PART_LISTS, SAVINGS_PLANS, SPOT_ADVISOR)
-"""Kinds that need no account."""
+BULK_FILES = (PRICE_LIST, *PART_LISTS, SAVINGS_PLANS, SPOT_ADVISOR)  # Kinds that need no account
 
 EC2_BY_REGION = (ZONES, INSTANCE_TYPES, OFFERINGS, SPOT, CAPACITY_BLOCKS)
 """Kinds that the EC2 API answers for one region."""

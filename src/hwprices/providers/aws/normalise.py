@@ -7,16 +7,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.aws import kinds
-from hwprices.providers.aws.inventory.availability import availability_rows
-from hwprices.providers.aws.inventory.instance_types import instance_type_rows
-from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
+from hwprices.providers.aws.inventory.instance_types import availability_rows, instance_type_rows
 from hwprices.providers.aws.inventory.regions import currency_of, region_rows, zone_rows
-from hwprices.providers.aws.inventory.spot_advice import spot_advice
+from hwprices.providers.aws.inventory.spec_words import PriceListFacts
 from hwprices.providers.aws.prices.capacity_blocks import capacity_block_rows
 from hwprices.providers.aws.prices.parts import component_part
 from hwprices.providers.aws.prices.price_list import PriceList, read_price_list
 from hwprices.providers.aws.prices.savings_plans import SavingsPlans, read_page, savings_plan_rows
-from hwprices.providers.aws.prices.spot import spot_rows
+from hwprices.providers.aws.prices.spot import spot_advice, spot_rows
 from hwprices.rows import frames
 from hwprices.rows.earlier import Source
 from hwprices.rows.prices import PriceRows, merge

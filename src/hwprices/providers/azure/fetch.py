@@ -66,11 +66,7 @@ def _listed_regions(context: Context) -> list[str]:
 
 
 def _bundled_regions() -> list[str]:
-    """List the public regions of the bundled locations, sorted.
-
-    Raises:
-        HwpricesError: the bundled pages are damaged.
-    """
+    """List the public regions of the bundled locations, sorted."""
     locations = [
         location
         for page in bundled.read_pages("azure", kinds.LOCATIONS)
@@ -130,12 +126,7 @@ def narrowed(unit: Unit, instance_type: str) -> Unit:
 
 
 def _land_bundled(context: Context, unit: Unit) -> list[Page]:
-    """Land the bundled pages of a unit with the date and address they have there.
-
-    Raises:
-        SkippedError: this installation has none.
-        HwpricesError: they are damaged.
-    """
+    """Land the bundled pages of a unit with the date and address they have there."""
     pages = bundled.land_pages(context.landing, unit)
     if not pages:
         raise SkippedError(

@@ -37,9 +37,7 @@ from hwprices.rows.origin import origins
 from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.specs import sheets
 
-PRICED = "priced"
-"""The name of a part's fact that lists, as raw_sha256, the pages with prices."""
-
+PRICED = "priced"  # The name of a part's fact that lists, as raw_sha256, the pages with prices
 PARTS = "price_components"
 
 SIZES = "sizes"

@@ -24,14 +24,9 @@ https://cloud.google.com/billing/docs/how-to/get-pricing-information-api."""
 CLOUD_TPU = "services/E000-3F24-B8AA"
 """Cloud Billing's id of Cloud TPU, which has the SKUs of TPU v2 to v4."""
 
-VERTEX_AI = "services/C7E2-9256-1C43"
-"""Cloud Billing's id of Vertex AI."""
+VERTEX_AI = "services/C7E2-9256-1C43"  # Cloud Billing's id of Vertex AI
 
-CATALOGS = {
-    kinds.SKUS: COMPUTE_ENGINE,
-    kinds.TPU_SKUS: CLOUD_TPU,
-    kinds.VERTEX_SKUS: VERTEX_AI,
-}
+CATALOGS = {kinds.SKUS: COMPUTE_ENGINE, kinds.TPU_SKUS: CLOUD_TPU, kinds.VERTEX_SKUS: VERTEX_AI}
 """Kind of unit: the service whose SKUs it has."""
 
 SKU_PAGE_SIZE = 5000
@@ -214,11 +209,7 @@ def _land(
 
 
 def _land_bundled(context: Context, unit: Unit) -> list[Page]:
-    """Land the bundled pages of this kind, with the date they were collected.
-
-    Raises:
-        HwpricesError: there is none, or they are damaged.
-    """
+    """Land the bundled pages of this kind, with the date they were collected."""
     pages = bundled.land_pages(context.landing, unit)
     if not pages:
         raise HwpricesError(

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-SKUS: Final = "skus"
-"""SKUs of Compute Engine in the Cloud Billing Catalog: the prices."""
+SKUS: Final = "skus"  # SKUs of Compute Engine in the Cloud Billing Catalog: the prices
 
 TPU_SKUS: Final = "tpu_skus"
 """SKUs of Cloud TPU: TPU v2 to v4. Newer generations are SKUs of Compute Engine."""

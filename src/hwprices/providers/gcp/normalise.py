@@ -10,13 +10,11 @@ from hwprices.providers import Pages, Part, check_regions
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.inventory import instance_types, regions
 from hwprices.providers.gcp.prices import rows
-from hwprices.providers.gcp.prices.components import component_price_rows
-from hwprices.providers.gcp.prices.compose import compose
+from hwprices.providers.gcp.prices.classify import named_by_refused
+from hwprices.providers.gcp.prices.compose import build_rates, compose
 from hwprices.providers.gcp.prices.disks import disk_price_rows
-from hwprices.providers.gcp.prices.flexible import add_flexible
 from hwprices.providers.gcp.prices.licenses import add_licenses
-from hwprices.providers.gcp.prices.named import named_by_refused
-from hwprices.providers.gcp.prices.rates import build_rates
+from hwprices.providers.gcp.prices.rows import add_flexible, component_price_rows
 from hwprices.providers.gcp.prices.skus import read_skus
 from hwprices.providers.gcp.sheets import Sheets
 
@@ -73,11 +71,7 @@ def _unfetched_parts(pages: Pages) -> dict[str, str]:
 
 
 def _check_catalog(pages: Pages) -> None:
-    """Refuse a run without the SKU catalog: each machine would look as if nobody sold its parts.
-
-    Raises:
-        HwpricesError: it has no page; the line says why fetching it failed.
-    """
+    """Refuse a run without the SKU catalog: each machine would look as if nobody sold its parts."""
     if pages.of(kinds.SKUS):
         return
     failed = [result for result in pages.run.results if result.unit.kind == kinds.SKUS]

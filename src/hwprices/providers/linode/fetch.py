@@ -12,11 +12,8 @@ from hwprices.landing.json_bodies import other_format, read_object
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
 
-TYPES: Final = "types"
-"""Kind of unit: the plans, each with its price."""
-
-REGIONS: Final = "regions"
-"""Kind of unit: the regions."""
+TYPES: Final = "types"  # Kind of unit: the plans, each with its price
+REGIONS: Final = "regions"  # Kind of unit: the regions
 
 AVAILABILITY: Final = "availability"
 """Kind of unit: pairs of a region and a limited plan, and whether it is available there."""

@@ -19,8 +19,7 @@ from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
-MACHINES = "Linodes"
-"""Capability of a region that sells virtual machines."""
+MACHINES = "Linodes"  # Capability of a region that sells virtual machines
 
 STATUSES = {"ok": "available", "outage": "unreachable"}
 """https://techdocs.akamai.com/linode-api/reference/get-regions"""

@@ -20,9 +20,7 @@ SHAPES: Final = "shapes"
 BUNDLED: Final = "bundled"
 """Value of a page's parameter ``source`` where its machines were collected by hand."""
 
-CURRENCY: Final = "USD"
-"""What prices are requested in. Without it the list has several currencies."""
-
+CURRENCY: Final = "USD"  # What prices are requested in. Without it the list has several currencies.
 PRODUCTS_PATH = "/products/"
 
 

@@ -25,9 +25,7 @@ QUANTITY_KINDS = {"ocpu": "core", "memory": "ram", "disk": "local_ssd"}
 """Oracle's word for the quantity of a part → kind of component."""
 
 SHAPE_TYPES = ("vm", "bm")
-
-NO_MACHINES = ("container",)
-"""shapeType of shapes that are not machines."""
+NO_MACHINES = ("container",)  # shapeType of shapes that are not machines
 
 OPTIONAL = ("hidden", "allowPreemptible", "bundleMemoryQty", "gpuMemoryQty", "processorType")
 """Members without which a shape still has a price on demand. One that is missing is named."""
@@ -41,11 +39,8 @@ https://docs.oracle.com/en-us/iaas/Content/Compute/References/computeshapes.htm"
 LARGEST_QUANTITY = 100_000
 """Of anything in one machine. The largest has 8 TB of memory and 82 TB of disk."""
 
-LARGEST_GPU_GB = 1_000
-"""More memory than one GPU has; the largest of 2026 has 288."""
-
-GIB_PER_TB = 10**12 / 2**30
-"""Oracle sells NVMe disk by the decimal terabyte."""
+LARGEST_GPU_GB = 1_000  # More memory than one GPU has; the largest of 2026 has 288
+GIB_PER_TB = 10**12 / 2**30  # Oracle sells NVMe disk by the decimal terabyte
 
 ARCHITECTURES = {"amd": "x86_64", "intel": "x86_64", "arm": "arm64"}
 """The estimator's processorType → instruction set."""
@@ -110,11 +105,7 @@ def read_machines(pages: Pages, sheets: OracleSheets, rows: VendorRows) -> list[
 
 
 def _out_of_scope(item: Any) -> str | None:
-    """Explain why a shape is left out: it is not sold, or no machine.
-
-    Raises:
-        RefusedItemError: it is of an unknown type.
-    """
+    """Explain why a shape is left out: it is not sold, or no machine."""
     status = text(item, "status")
     if item.get("hidden"):
         return "out_of_scope:hidden=true"
@@ -133,11 +124,7 @@ def _word(item: Mapping[str, Any], name: str) -> str:
 
 
 def _machines(item: dict[str, Any], page: Page, sheets: OracleSheets) -> Iterator[Machine]:
-    """Yield the machine of a shape, or the sizes of a flexible one.
-
-    Raises:
-        RefusedItemError: its parts contradict each other, or its sizes are not known.
-    """
+    """Yield the machine of a shape, or the sizes of a flexible one."""
     shape = REMARK.sub("", text(item, "name")).strip()
     parts = _parts(item)
     count = int(_quantity(item, "gpuQty") or 0)
@@ -181,12 +168,7 @@ def _memory_of_one(memory: Decimal | None, count: int) -> float | None:
 
 
 def _parts(item: dict[str, Any]) -> dict[str, str]:
-    """Return kind of component by part number.
-
-    Raises:
-        RefusedItemError: a part number or a kind comes twice, and which quantity holds is not
-            known; or a kind is unknown.
-    """
+    """Return kind of component by part number."""
     products = items(item, "products")
     kinds = [_word(part, "type") for part in products]
     numbers = [text(part, "partNumber") for part in products]

@@ -41,12 +41,8 @@ LEFT_OUT = ("Compute - VMware", "Compute Cloud@Customer")
 """Categories of nodes with a commitment in their name, and of hardware in customers' buildings."""
 
 OS_IMAGES = "Compute - OS Images"
-
-COMPUTE = "Compute"
-"""How the categories of machines begin. There are 80 others, such as databases."""
-
-WINDOWS = "B88318"
-"""Part number of the license of Windows Server, for one OCPU."""
+COMPUTE = "Compute"  # How the categories of machines begin. There are 80 others, such as databases.
+WINDOWS = "B88318"  # Part number of the license of Windows Server, for one OCPU
 
 LICENSE_WORDS = "ai enterprise"
 """NVIDIA's license for software has the category and the unit of the GPU it is for."""
@@ -74,8 +70,7 @@ PAY_AS_YOU_GO = "PAY_AS_YOU_GO"
 LARGEST_RATE = 10_000
 """Above this a figure is not an hourly price of one part: the most expensive, a GPU, 18 USD."""
 
-LARGEST_RANGE = 10**18
-"""Above this no range of a tiered price begins."""
+LARGEST_RANGE = 10**18  # Above this no range of a tiered price begins
 
 PREEMPTIBLE_SHARE = Decimal("0.5")
 """Always half of the on-demand price, of whatever shape:
@@ -146,11 +141,7 @@ def normalise(pages: Pages, sheets: OracleSheets | None = None) -> Iterator[Part
 
 
 def _read_rates(pages: Pages, rows: VendorRows) -> OracleRates:
-    """Read every part of a machine. Of a part that several pages have, the last page is named.
-
-    Raises:
-        UnreadablePageError: a page is not a list of products. Prices need it.
-    """
+    """Read every part of a machine. Of a part that several pages have, the last page is named."""
     rates: dict[str, OracleRate] = {}
     ambiguous: set[str] = set()
     for page in pages.of(PRODUCTS):
@@ -174,11 +165,7 @@ def _read_rates(pages: Pages, rows: VendorRows) -> OracleRates:
 
 
 def _out_of_scope(item: Any) -> str | None:
-    """Explain why a product is not a part of a machine, None where it is one.
-
-    Raises:
-        RefusedItemError: it is a system or a category that is unknown.
-    """
+    """Explain why a product is not a part of a machine, None where it is one."""
     category = text(item, "serviceCategory")
     if not category.startswith(COMPUTE) and item.get("partNumber") != WINDOWS:
         return "out_of_scope:serviceCategory=not Compute"
@@ -195,11 +182,7 @@ def _out_of_scope(item: Any) -> str | None:
 
 
 def _rate(item: dict[str, Any], page: Page, rows: VendorRows) -> OracleRate:
-    """Read the rate of one part.
-
-    Raises:
-        RefusedItemError: unit, currency, model or tiers are not those of a part's price.
-    """
+    """Read the rate of one part."""
     metric = " ".join(text(item, "metricName").split())
     singular = " ".join(
         word.removesuffix("s") for word in metric.lower().replace("(s)", "").split()
@@ -239,9 +222,6 @@ def _price(prices: list[dict[str, Any]]) -> Decimal:
 
     The first OCPU hours of A1 are free each month. How much of them is left is not known, so the
     price is that of the last range. Ranges with different prices above 0 are not understood.
-
-    Raises:
-        RefusedItemError: there are several prices, or one is not a number.
     """
     values = [money(price, "value", LARGEST_RATE) for price in sorted(prices, key=_range_start)]
     paid = {value for value in values if value}

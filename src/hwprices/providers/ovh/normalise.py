@@ -34,17 +34,11 @@ ZONES = re.compile(r"3AZ|LZ(\.[A-Z]+)?", re.IGNORECASE)
 """Kinds of zones that a code names: three zones, and local zones of a place."""
 
 WINDOWS_PREFIX = "win-"
-
 STANDARD = "standard"  # of plans without a kind of zone in their code
 DISPLAY_NAMES = {STANDARD: "Regions with one zone", "3az": "Regions with three zones"}
-
-UNITS_PER_CURRENCY = 10**8
-"""Prices are whole numbers of 1e-8 of the currency."""
-
+UNITS_PER_CURRENCY = 10**8  # Prices are whole numbers of 1e-8 of the currency
 UNITS = ("hour", "none")
-
-LARGEST_PRICE = 10**5 * UNITS_PER_CURRENCY
-"""Above this a figure is not a price of an hour."""
+LARGEST_PRICE = 10**5 * UNITS_PER_CURRENCY  # Above this a figure is not a price of an hour
 
 GIB = {"GiB": 1.0, "GB": 10**9 / 2**30, "TB": 10**12 / 2**30}
 """Unit of a disk's capacity → GiB in one."""
@@ -78,11 +72,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
 
 
 def _price(item: Any, page: Page, rows: VendorRows) -> dict[str, Any] | None:
-    """Make the row of a plan's price; None where it is counted as out of scope.
-
-    Raises:
-        RefusedItemError: it has an unknown word, describes no machine, or has not one price.
-    """
+    """Make the row of a plan's price; None where it is counted as out of scope."""
     product = text(item, "product")
     if product != PRODUCT and product.startswith(PRODUCT):
         raise RefusedItemError("unknown_product", f"the product is {product}", product)
@@ -120,11 +110,7 @@ def _price(item: Any, page: Page, rows: VendorRows) -> dict[str, Any] | None:
 
 
 def _hourly(item: dict[str, Any], page: Page, rows: VendorRows) -> Decimal | None:
-    """Return the price of an hour, net of tax; None for 0, which is not a price.
-
-    Raises:
-        RefusedItemError: there is none, or there are several.
-    """
+    """Return the price of an hour, net of tax; None for 0, which is not a price."""
     prices, unknown = set(), []
     for pricing in items(item, "pricings"):
         unit, interval = str(pricing.get("intervalUnit", "none")), pricing.get("interval", 1)

@@ -10,8 +10,7 @@ from pathlib import Path
 from hwprices.providers import About
 from hwprices.specs import data_directory
 
-VENDOR = "vendor"
-"""The column with the vendor's display name."""
+VENDOR = "vendor"  # The column with the vendor's display name
 
 
 def folder() -> Path:

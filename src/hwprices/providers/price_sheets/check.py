@@ -17,9 +17,7 @@ from hwprices.specs.sheets import load
 READ_AGAIN = timedelta(days=60)
 """A month before a sheet is stale (``STALE_AFTER``), which leaves time to read its page."""
 
-Key = tuple[str, str, str]
-"""Region, machine type and purchase option of a price."""
-
+Key = tuple[str, str, str]  # Region, machine type and purchase option of a price
 NOTHING = "-"
 
 

@@ -10,9 +10,7 @@ from hwprices.providers.price_sheets import sheet_file
 from hwprices.providers.price_sheets.sheet import Sheet, parse
 
 SHEET = "sheet"
-
-SHOWN_PROBLEMS = 3
-"""Refused lines that an error names; ``hwprices admin sheets`` lists them all."""
+SHOWN_PROBLEMS = 3  # Refused lines that an error names; ``hwprices admin sheets`` lists them all
 
 
 def plan(name: str) -> list[Unit]:

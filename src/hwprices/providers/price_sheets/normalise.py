@@ -22,9 +22,7 @@ from hwprices.schemas.quarantine import Quarantine
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.units import Money
 
-ANYWHERE = "global"
-"""The region of a sheet whose page names none."""
-
+ANYWHERE = "global"  # The region of a sheet whose page names none
 PER_GPU_RATE = "per_gpu_rate"
 
 
@@ -54,11 +52,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
 
 
 def _parse(page: Page, content: bytes) -> Sheet:
-    """Read a landed sheet.
-
-    Raises:
-        UnreadablePageError: it is not a sheet.
-    """
+    """Read a landed sheet."""
     try:
         return parse(content)
     except HwpricesError as error:

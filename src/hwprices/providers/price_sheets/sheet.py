@@ -67,7 +67,6 @@ URL = re.compile(r"https://[^\s/]+\.[^\s/]+(?:/\S*)?")
 CURRENCY = re.compile(r"[A-Z]{3}")
 PLACE = re.compile(PLACE_PATTERN)
 NAME = re.compile(NAME_PATTERN)
-
 Number = TypeVar("Number", int, float)
 
 

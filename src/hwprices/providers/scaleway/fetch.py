@@ -16,19 +16,11 @@ from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
 from hwprices.storage.scratch import scratch_directory
 
-SERVERS: Final = "servers"
-"""Kind of unit: the machine types of a zone, each with its price."""
-
-STOCK: Final = "stock"
-"""Kind of unit: the machine types of a zone, each with a word for its stock."""
-
+SERVERS: Final = "servers"  # Kind of unit: the machine types of a zone, each with its price
+STOCK: Final = "stock"  # Kind of unit: the machine types of a zone, each with a word for its stock
 PATHS = {SERVERS: "products/servers", STOCK: "products/servers/availability"}
-
-PER_PAGE = 100
-"""The most that the API gives: https://www.scaleway.com/en/developers/api/instances/"""
-
-MOST_PAGES = 50
-"""Far more than Scaleway has: 136 types are two pages."""
+PER_PAGE = 100  # The most that the API gives: https://www.scaleway.com/en/developers/api/instances/
+MOST_PAGES = 50  # Far more than Scaleway has: 136 types are two pages
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:

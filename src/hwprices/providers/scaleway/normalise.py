@@ -32,8 +32,7 @@ PLACES = {
 MIG_PROFILE = re.compile(r"(\d)g\.\d+gb", re.IGNORECASE)
 """A slice of a GPU: 1g.10gb is one of its seven compute slices, with 10 GB."""
 
-MIG_SLICES = 7
-"""https://docs.nvidia.com/datacenter/tesla/mig-user-guide/ (A100 and H100)"""
+MIG_SLICES = 7  # https://docs.nvidia.com/datacenter/tesla/mig-user-guide/ (A100 and H100)
 
 IN_STOCK = {"available": True, "scarce": True, "shortage": False}
 """https://github.com/scaleway/scaleway-sdk-go (api/instance/v1, ServerTypesAvailability)"""

@@ -11,8 +11,7 @@ from hwprices.landing.json_bodies import other_format, read_list, read_object
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
 
-PRESETS: Final = "presets"
-"""Kind of unit: a list of virtual machines that can be started."""
+PRESETS: Final = "presets"  # Kind of unit: a list of virtual machines that can be started
 
 LOCATIONS: Final = "locations"
 """Kind of unit: an object whose ``results`` are the locations of bare metal."""

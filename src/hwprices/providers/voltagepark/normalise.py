@@ -26,10 +26,7 @@ RATES = {"instance": "compute_rate_hourly", "local_ssd": "storage_rate_hourly"}
 """Component of a preset's price: the member with its rate."""
 
 NETWORKS = ("ethernet", "infiniband")
-
-LINUX = "TensorML"
-"""How images with Ubuntu are called: TensorML 24 Everything."""
-
+LINUX = "TensorML"  # How images with Ubuntu are called: TensorML 24 Everything
 MOST_GPUS = 1000
 
 

@@ -16,12 +16,8 @@ PLANS: Final = "plans"
 """Kind of unit: plans of virtual machines, with and without GPUs. Also the list's name in a page,
 as for the other two."""
 
-METAL: Final = "plans_metal"
-"""Kind of unit: plans of bare metal."""
-
-REGIONS: Final = "regions"
-"""Kind of unit: the regions."""
-
+METAL: Final = "plans_metal"  # Kind of unit: plans of bare metal
+REGIONS: Final = "regions"  # Kind of unit: the regions
 PATHS = {PLANS: "plans", METAL: "plans-metal", REGIONS: "regions"}
 
 FIRST_PAGE = {"per_page": "500"}

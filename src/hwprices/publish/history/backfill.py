@@ -18,14 +18,11 @@ from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.keys import PAST, PRICE_KEY
 from hwprices.stage import validate
 from hwprices.storage import layout
-from hwprices.storage.bucket_options import scan_options
-from hwprices.storage.store import Store
+from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
 
 IS_BACKFILLED = pl.col("collection_unit").str.starts_with(PAST).fill_null(False)
-
 RANGE = ("hourly_low", "hourly_high")
-
 _OF_HISTORY = ("price_id", *PRICE_KEY, *VALUE, *RANGE, "basis", "raw_sha256", "reading")
 
 ROW_SCHEMA: dict[str, Any] = {name: frames.dtypes(PriceHistory)[name] for name in _OF_HISTORY} | {

@@ -13,9 +13,7 @@ from hwprices.schemas.history import Changes
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.spec import Accelerators
 
-SUBJECTS = ("instance_type", "region")
-"""What comes with its first price, and goes with its last."""
-
+SUBJECTS = ("instance_type", "region")  # What comes with its first price, and goes with its last
 WAITING = ("was_state", "state", "waits_for", "collection_unit")
 BACK = ("was_state", "was_for", "collection_unit")
 """What is said of prices that wait or are back. Where a provider is left out of a release, all of

@@ -117,8 +117,7 @@ def step(
     return Step(history, carried, moves, waiting.drop(ROW), back)
 
 
-ROW = "row"
-"""Number of an interval among those that were open."""
+ROW = "row"  # Number of an interval among those that were open
 
 
 def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> Step:
@@ -171,9 +170,7 @@ def _no_moves() -> pl.DataFrame:
     return _with_reasons(
         judge.with_middle(
             both.with_columns(
-                evidence=pl.lit("none"),
-                newly_collected=pl.lit(False),
-                ended_before=pl.lit(False),
+                evidence=pl.lit("none"), newly_collected=pl.lit(False), ended_before=pl.lit(False)
             ),
             VALUE,
             None,
@@ -191,8 +188,7 @@ def _compare_values(
     the prices that are not the same as those of an interval. Nearly all are.
     """
     beside = prices.select(
-        *(pl.col(name).alias(f"now_{name}") for name in (*VALUE, *ORIGIN)),
-        now_exists=pl.lit(True),
+        *(pl.col(name).alias(f"now_{name}") for name in (*VALUE, *ORIGIN)), now_exists=pl.lit(True)
     )
     at = _positions(open_rows["price_id"], prices["price_id"])
     if at is not None:
@@ -265,10 +261,7 @@ def _missing(moves: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> p
 
 
 def _without_provider(open_rows: pl.DataFrame) -> pl.DataFrame:
-    return open_rows.with_columns(
-        was_state="state",
-        state=pl.lit("not_collected"),
-    )
+    return open_rows.with_columns(was_state="state", state=pl.lit("not_collected"))
 
 
 def _waiting(open_rows: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
@@ -385,8 +378,7 @@ def _with_reasons(moves: pl.DataFrame) -> pl.DataFrame:
     )
     end = pl.when(is_removed).then(pl.lit("removed")).otherwise(change)
     return moves.with_columns(
-        start_reason=pl.when("new_exists").then(start),
-        end_reason=pl.when("old_exists").then(end),
+        start_reason=pl.when("new_exists").then(start), end_reason=pl.when("old_exists").then(end)
     )
 
 

@@ -107,8 +107,7 @@ def values_differ(one: str, other: str, values: Sequence[str]) -> pl.Expr:
     )
 
 
-GLOBAL = "global"
-"""The region of units that hold for all regions."""
+GLOBAL = "global"  # The region of units that hold for all regions
 
 Place = tuple[str | None, str, str, str | None]
 """What decides whether a missing price could have been seen: its unit, its basis, its region, and

@@ -27,9 +27,8 @@ from hwprices.schemas.offer import SoldAccelerators
 from hwprices.schemas.price import Prices
 from hwprices.stage import stage, validate
 from hwprices.storage import layout
-from hwprices.storage.bucket_options import scan_options
 from hwprices.storage.scratch import scratch_directory
-from hwprices.storage.store import Store
+from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
 
 HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
@@ -39,8 +38,7 @@ COMPARED = (Prices.Config.name, InstanceTypes.Config.name)
 """Vendors' tables of which the differences are listed."""
 
 
-SCRATCH = "intervals"
-"""Where the files with intervals lie below the temporary folder."""
+SCRATCH = "intervals"  # Where the files with intervals lie below the temporary folder
 
 BATCH_ROWS = 250_000
 """Intervals and prices of a provider that are carried further at once; with a million of each the

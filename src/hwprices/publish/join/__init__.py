@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.publish.join import accelerators, benchmarks, machines, offers, stock
+from hwprices.publish.join import accelerators, machines, offers
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.market import MarketQuantiles
@@ -149,11 +149,7 @@ def build(
         components=vendor["component_prices"],
         local=sheet["local_hardware"],
     )
-    derived = {
-        "regions": region_table,
-        "accelerators": accelerator_table,
-        "offers": offer_table,
-    }
+    derived = {"regions": region_table, "accelerators": accelerator_table, "offers": offer_table}
     checked = {name: validate.check(rows, TABLES[name]) for name, rows in derived.items()}
     # most questions are about accelerators: a reader far away fetches their row groups alone
     checked["offers"] = checked["offers"].sort(
@@ -163,7 +159,7 @@ def build(
     known = {name: frames.empty(TABLES[name]).lazy() for name in CARRIED} | dict(before or {})
     checked["new_words"] = new_words(vendor["quarantine"], known["new_words"])
     checked["market_quantiles"] = market_days(vendor["market_quantiles"], known["market_quantiles"])
-    checked["stock"] = stock.intervals(vendor["stock"], known["stock"])
+    checked["stock"] = offers.stock_intervals(vendor["stock"], known["stock"])
     in_order = {name: checked[name] for name in TABLES if name in checked}
     return Joined(in_order, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
 
@@ -250,5 +246,5 @@ def build_offers(
     # assumptions are columns of every row, also where the machine is not known
     assumed = machines.assumptions()
     table = table.with_columns(pl.col(name).fill_null(value) for name, value in assumed.items())
-    table = benchmarks.with_measured(offers.with_derived(table), benchmark_sheet)
+    table = accelerators.with_measured(offers.with_derived(table), benchmark_sheet)
     return frames.conform(table.drop("uniform").lazy(), Offers).collect()

@@ -30,8 +30,7 @@ MAX_SENTENCE = 300
 """Characters of a sentence in ``not_covered``, so that six are about half of MAX_TOKENS. A longer
 one ends with …"""
 
-Figure = dict[str, Any]
-"""One result: JSON values by name."""
+Figure = dict[str, Any]  # One result: JSON values by name
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,7 @@ with its currency, the day it was seen and its citation, and say what not_covere
 without tax, storage, network traffic and negotiated discounts, and say nothing of free capacity. If
 a tool finds nothing, call coverage before you say that something is not sold."""
 
-LOOPBACK = "127.0.0.1"
-"""The only address that the HTTP server listens on: it has no login."""
+LOOPBACK = "127.0.0.1"  # The only address that the HTTP server listens on: it has no login
 
 OUTPUT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -51,8 +50,7 @@ OUTPUT_SCHEMA: Mapping[str, Any] = {
 }
 """What every answer has; each tool adds values of its own."""
 
-LOOK_AGAIN = 60.0
-"""Seconds after which a question looks whether there is a newer release."""
+LOOK_AGAIN = 60.0  # Seconds after which a question looks whether there is a newer release
 
 
 class OpenRelease:

@@ -41,12 +41,8 @@ from hwprices.release.wording import counted, plain, purchase, system
 if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
 
-SHOWN = 6
-"""Results of an answer at most; six with citations are about 1,200 tokens."""
-
-MOST_MACHINES = 5
-"""Machines side by side: more do not fit an answer."""
-
+SHOWN = 6  # Results of an answer at most; six with citations are about 1,200 tokens
+MOST_MACHINES = 5  # Machines side by side: more do not fit an answer
 Rates = Mapping[str, Any] | None
 
 
@@ -124,11 +120,7 @@ def _with_range(row: Mapping[str, Any]) -> Figure:
 
 
 def _one_machine(search: Search, question: str) -> NamedMachine:
-    """Return the machine type that a question is about.
-
-    Raises:
-        HwpricesError: it names none, or several.
-    """
+    """Return the machine type that a question is about."""
     machines = sorted(search.machines or ())
     if len(machines) == 1:
         return NamedMachine(*machines[0])
@@ -284,8 +276,7 @@ def history(dataset: "Dataset", question: str) -> Answer:
     )
 
 
-MOST_STEPS = 5
-"""Intervals of one price, the last ones."""
+MOST_STEPS = 5  # Intervals of one price, the last ones
 
 
 def _past(rows: list[dict[str, Any]]) -> Figure:
@@ -360,8 +351,7 @@ RANKED = (
 )
 """Columns of ``recommend`` that an answer has."""
 
-SIGNIFICANT = 4
-"""Digits of computed figures."""
+SIGNIFICANT = 4  # Digits of computed figures
 
 
 def _rounded(value: Any) -> Any:
@@ -399,8 +389,7 @@ def _recommended_line(figure: Figure) -> str:
     )(figure)
 
 
-SOLD = ("on_demand", "spot")
-"""Purchase options of a device, as offers names them."""
+SOLD = ("on_demand", "spot")  # Purchase options of a device, as offers names them
 
 
 def device(dataset: "Dataset", name: str) -> Answer:

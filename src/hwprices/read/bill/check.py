@@ -11,8 +11,8 @@ import polars as pl
 from hwprices.read.bill import keys as line_keys
 from hwprices.read.bill import prices
 from hwprices.read.bill.keys import KEY
-from hwprices.read.bill.proof import proofs
 from hwprices.read.bill.readers import BillLines
+from hwprices.read.citation import of_price
 from hwprices.read.export.files import described
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
@@ -52,21 +52,15 @@ ERRORS = ("differs", "differs_from_contract", "idle_commitment", "billed_twice")
 """Classes to ask the vendor about."""
 
 LARGEST = 10
-
-EXACT = 1e-9
-"""Vendors print costs with nine decimals or more; AWS has ten."""
+EXACT = 1e-9  # Vendors print costs with nine decimals or more; AWS has ten
 
 EXACT_SHARE = 1e-6
 """Quantities are printed with about seven digits; cost and price times quantity differ by as
 much."""
 
 SIX_DECIMALS = 1e-6
-CENT = 0.005
-"""Half a cent: costs that are printed with two decimals."""
-
-MIN_CENTS = 0.5
-"""Below this a cent is more than one percent, and rounding would hide a wrong price."""
-
+CENT = 0.005  # Half a cent: costs that are printed with two decimals
+MIN_CENTS = 0.5  # Below this a cent is more than one percent, and rounding would hide a wrong price
 CLASS = pl.Enum(list(CLASSES))
 
 
@@ -467,3 +461,45 @@ def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
     if bill.ignored:
         notes.append(f"Not read: {', '.join(bill.ignored)}.")
     return tuple(notes)
+
+
+GONE = {"sku_price_id": None, "sku_id": None, "source_url": "a page that is no longer listed"}
+"""Of a price that the release does not list any more."""
+
+
+def proofs(dataset: Release, tiles: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
+    """Return price_id and citation of each tile that has a price.
+
+    A citation names the vendor's SKU, the landed page and the release in which the price was valid;
+    ``hwprices recheck`` takes it. That of a part names SKU, page and release.
+    """
+    known = tiles.filter(pl.col("low").is_not_null())
+    wanted = pl.col("price_id").is_in(known["price_id"].unique().drop_nulls().implode())
+    of_prices = dataset.scan("prices").filter(wanted).collect()
+    prices = {row["price_id"]: row for row in of_prices.iter_rows(named=True)}
+    composed = dataset.scan("price_components").filter(wanted).collect()
+    components = {key: rows for (key,), rows in composed.group_by("price_id")}
+    citations = {}
+    for row in dataset.scan("price_history").filter(wanted).collect().iter_rows(named=True):
+        price = GONE | prices.get(row["price_id"], {}) | row | {"observed_at": row["observed_last"]}
+        parts_of_price = components.get(row["price_id"], composed.clear())
+        since, until, release = row["valid_from"], row["valid_to"], row["last_release"]
+        if row["effective_hourly"] is not None:
+            citations[row["price_id"], release, row["effective_hourly"]] = str(
+                of_price(release, price, parts_of_price, since, until)
+            )
+    skus = {row["part"]: row for row in parts.iter_rows(named=True)}
+    texts = []
+    for tile, price_id, release, low, part in known.select(
+        "tile", "price_id", "release", pl.col("low").cast(Money), "part"
+    ).iter_rows():
+        text = citations.get((price_id, release, low))
+        if part is not None:
+            sku = skus[part]
+            text = (
+                f"hwprices {release}: SKU {sku['sku_id']}, {low.normalize():f}"
+                f" per {sku['unit']} and {sku['per']}; page SHA-256 {sku['page']}"
+            )
+        texts.append((tile, price_id, text))
+    schema = {"tile": pl.Int64, "price_id": pl.String, "citation": pl.String}
+    return pl.DataFrame(texts, schema=schema, orient="row").unique("tile", maintain_order=True)

@@ -15,9 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-AMOUNT = "DECIMAL(38,12)"
-"""Money and quantities; digits after the twelfth decimal are rounded."""
-
+AMOUNT = "DECIMAL(38,12)"  # Money and quantities; digits after the twelfth decimal are rounded
 TIME = "TIMESTAMPTZ"
 TEXT = "VARCHAR"
 

@@ -22,7 +22,6 @@ ONCE_PAID = ("on_demand", "spot", "dev_test", "low_priority")
 
 ALWAYS = datetime(1900, 1, 1, tzinfo=UTC)
 NEVER = datetime(2200, 1, 1, tzinfo=UTC)
-
 VALID = "valid then"
 BACKFILLED = "backfilled"
 EARLIEST = "earliest known"

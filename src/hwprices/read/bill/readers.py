@@ -46,8 +46,7 @@ SUFFIXES = {".csv": "csv", ".parquet": "parquet"} | dict.fromkeys(
 )
 """Endings of the files that are read; all but Parquet may be followed by .gz."""
 
-MAX_LINE_BYTES = 1_000_000
-"""A line of a bill has a few kilobytes; the longest have tags and labels."""
+MAX_LINE_BYTES = 1_000_000  # A line of a bill has a few kilobytes; the longest have tags and labels
 
 MAX_COLUMNS = 2_000
 """AWS's widest export has about 400 columns with tags and cost categories of its own."""
@@ -57,15 +56,12 @@ MIN_EXPANDED_BYTES = 1 << 30
 """A gzip file above this size that was smaller by more than this factor is not a bill: bills shrink
 10 to 60 times."""
 
-READER_MEMORY = "400MB"
-"""Limit of DuckDB's memory; what needs more goes to the temporary folder."""
+READER_MEMORY = "400MB"  # Limit of DuckDB's memory; what needs more goes to the temporary folder
 
 READER_DISK = "20GB"
 """Limit of what DuckDB writes there besides the copy; 10 million lines need less than 1 GB."""
 
-NULLS = ["", "NULL", "null", "NaN"]
-"""Cells without a value, as exports write them."""
-
+NULLS = ["", "NULL", "null", "NaN"]  # Cells without a value, as exports write them
 LINE = re.compile(r"(?:Line: |in line )(\d+)")
 DUCKDB_COLUMN = re.compile(r'converting column "(?P<column>[^"]*)"\. (?P<what>[^\n]*)')
 
@@ -319,11 +315,7 @@ def _plain(name: str) -> str:
 
 
 def _present(name: str, columns: Sequence[str]) -> dict[str, str]:
-    """Return the columns of a file by their plain name.
-
-    Raises:
-        HwpricesError: there are more than MAX_COLUMNS, or two have the same plain name.
-    """
+    """Return the columns of a file by their plain name."""
     if len(columns) > MAX_COLUMNS:
         _fail(name, 1, f"{len(columns):,} columns; a bill has at most {MAX_COLUMNS:,}")
     plain = [_plain(column) for column in columns]
@@ -460,11 +452,7 @@ def _fail(name: str, line: int, what: str) -> NoReturn:
 
 @contextmanager
 def _open(part: Path, name: str) -> Iterator[Any]:
-    """Open a file, unpacked.
-
-    Raises:
-        HwpricesError: it is not a gzip file, or not complete.
-    """
+    """Open a file, unpacked."""
     opener: Any = gzip.open if _compression(part) == "gzip" else open
     try:
         with opener(part, "rb") as file:
@@ -476,12 +464,7 @@ def _open(part: Path, name: str) -> Iterator[Any]:
 
 
 def _check_lines(part: Path, name: str, *, must_end: bool) -> None:
-    """Read a file once in small steps: DuckDB would leave out a line that is too long.
-
-    Raises:
-        HwpricesError: a line is longer than MAX_LINE_BYTES, the file expands beyond reason, or it
-            ends within a line.
-    """
+    """Read a file once in small steps: DuckDB would leave out a line that is too long."""
     size, last = 0, b"\n"
     packed = _compression(part) == "gzip"
     limit = max(MIN_EXPANDED_BYTES, MAX_EXPANSION * part.stat().st_size)
@@ -539,11 +522,7 @@ def _keys(part: Path, name: str) -> list[str]:
 
 
 def _check(lines: pl.LazyFrame, form: Format) -> tuple[str, datetime, datetime]:
-    """Look for empty cells, unknown words and several currencies.
-
-    Raises:
-        HwpricesError: there is one; it names the first line.
-    """
+    """Look for empty cells, unknown words and several currencies."""
     first = lines.select("currency").head(1).collect()
     if first.is_empty():
         raise HwpricesError("the bill has no line", "Export the bill of a time with usage.")

@@ -20,7 +20,6 @@ from hwprices.release.release import Release
 
 WAY = ["os", "software", "tenancy"]
 MACHINE = ["provider", "region", "instance_type", *WAY]
-
 SIZES = ("vcpus", "memory_gib", "local_disk_gib")
 
 COLUMNS = (

@@ -17,8 +17,7 @@ COLUMNS = [
 ]
 """The columns of the output: ``price`` is our list price of one unit, in the bill's currency."""
 
-BATCH_ROWS = 100_000
-"""Lines of CSV that are made at once: some 100 MB."""
+BATCH_ROWS = 100_000  # Lines of CSV that are made at once: some 100 MB
 
 
 def write(

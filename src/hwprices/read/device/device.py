@@ -20,9 +20,9 @@ from hwprices.read.device.answer import (
     Power,
     Purchase,
     Rent,
+    where_sold,
 )
-from hwprices.read.device.price_dates import PriceDates
-from hwprices.read.device.where_sold import where_sold
+from hwprices.read.device.lookup import PriceDates
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.read.recommend.cpu_speeds import cpu_speeds
@@ -218,8 +218,7 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> DeviceAnsw
         purchase=Purchase(),
         performance=Performance(measured=figures.cpu_measurements(cpu_speeds().get(cpu_id, []))),
         power=Power(
-            power_w=row["tdp_w"],
-            power_basis=None if row["tdp_w"] is None else "TDP of the socket",
+            power_w=row["tdp_w"], power_basis=None if row["tdp_w"] is None else "TDP of the socket"
         ),
         emissions=figures.emissions(one_vcpu),
     )

@@ -10,8 +10,8 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
+from hwprices.read.device.lookup import DATED, OFFER_KEY, PriceDates
 from hwprices.read.device.measured import PRICE_OF_ONE, SAMPLE_MODELS, label
-from hwprices.read.device.price_dates import DATED, OFFER_KEY, PriceDates
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.recommend.cpu_speeds import CpuSpeed
 from hwprices.release.real_prices import is_private_host
@@ -19,7 +19,6 @@ from hwprices.release.release import Tables
 from hwprices.units import HOURS_PER_YEAR, NUMBER_FORMATS, Money
 
 TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a language model
-
 MEASURED = "measured on as many accelerators"
 DERIVED = "derived: one accelerator's share of a measured system"
 OWNED = "owned, measured on as many accelerators"
@@ -29,8 +28,7 @@ OWNED_DERIVED = "owned, derived: their share of a measured system"
 CPU_SCENARIOS = {"single_user": "SingleUser", "prompt": "Prompt", "serving": "Serving"}
 """What was measured of a machine without accelerators, named as the scenarios of benchmarks."""
 
-CPU_RUN = ("model", "scenario", "precision", "software")
-"""What tells the runs on one machine apart."""
+CPU_RUN = ("model", "scenario", "precision", "software")  # What tells the runs on one machine apart
 
 
 @dataclass(frozen=True)

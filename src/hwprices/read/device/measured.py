@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.device.price_dates import OFFER_KEY
+from hwprices.read.device.lookup import OFFER_KEY
 from hwprices.read.systems import representative
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Tables
@@ -16,9 +16,7 @@ SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]
 """Benchmarks of images, speech and video that have a price."""
 
 LATENCY = "ms"
-
-TIMES = ["minutes", LATENCY]
-"""Result units in which less is better; the others are rates."""
+TIMES = ["minutes", LATENCY]  # Result units in which less is better; the others are rates
 
 WITH_REQUESTS = ["Offline", "Server", "Interactive"]
 """Scenarios that send the requests of the benchmark, whose mean lengths are known."""

@@ -1,15 +1,19 @@
-"""Write tables of a release as CSV, JSON, Parquet, a workbook, a DuckDB file or Iceberg tables."""
+"""Write tables of a release as CSV, JSON, Parquet, a workbook, a DuckDB file or Iceberg tables.
 
+The metadata of Iceberg tables is in a folder of its own; it points to the release's files.
+"""
+
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hwprices.errors import HwpricesError, cannot_write, first_line
+from hwprices.errors import HwpricesError, cannot_write, first_line, install_command
 from hwprices.read import sql
-from hwprices.read.export import iceberg
 from hwprices.read.export.cells import to_csv
 from hwprices.read.export.plain_json import to_json
 from hwprices.read.export.workbook import about, columns, workbook
@@ -27,9 +31,7 @@ if TYPE_CHECKING:
     from hwprices.release.release import Release
 
 DEFAULT_TABLE = "offers"
-
-BATCH_ROWS = 50_000
-"""Rows of the price list that are Python objects at once: some 100 MB."""
+BATCH_ROWS = 50_000  # Rows of the price list that are Python objects at once: some 100 MB
 
 LIST_PRICES = (
     DEFAULT_TABLE,
@@ -65,13 +67,13 @@ def export(
 
     Raises:
         HwpricesError: the suffix, a table or their number does not fit, the file is there already,
-            it cannot be written, or a package is missing; see ``iceberg.export``.
+            it cannot be written, or a package is missing; see ``export``.
     """
     path = Path(target)
     suffix = path.suffix.lower()
     if suffix == ".iceberg":
         _check_list_prices(overlays)
-        return iceberg.export(dataset, path, tables)
+        return export_iceberg(dataset, path, tables)
     if suffix not in (*ONE_TABLE, ".xlsx", ".duckdb"):
         raise HwpricesError(
             f"{path}: the suffix names no format",
@@ -105,11 +107,7 @@ def export(
 
 
 def _check_discounts(names: Sequence[str], *, named: bool) -> None:
-    """Refuse own discounts where tables would have list prices without a word.
-
-    Raises:
-        HwpricesError: ``prices`` is not among them, or a table with list prices was named.
-    """
+    """Refuse own discounts where tables would have list prices without a word."""
     wrong = [name for name in names if name in LIST_PRICES] if named else []
     if "prices" not in names or wrong:
         raise HwpricesError(
@@ -119,11 +117,7 @@ def _check_discounts(names: Sequence[str], *, named: bool) -> None:
 
 
 def _check_list_prices(overlays: "Overlays | None") -> None:
-    """Refuse own discounts where the release's own files are what is given.
-
-    Raises:
-        HwpricesError: there are some.
-    """
+    """Refuse own discounts where the release's own files are what is given."""
     if overlays is not None:
         raise HwpricesError(
             "an Iceberg catalog is of the release's own files, which have list prices",
@@ -133,12 +127,7 @@ def _check_list_prices(overlays: "Overlays | None") -> None:
 
 @contextmanager
 def _new_file(path: Path, dataset: "Release") -> Iterator[None]:
-    """Delete a file that could not be written whole: the next try would find it there.
-
-    Raises:
-        HwpricesError: it could not be written.
-        polars.exceptions.PolarsError, FileNotFoundError: a file of the release cannot be read.
-    """
+    """Delete a file that could not be written whole: the next try would find it there."""
     try:
         yield
     except BaseException as error:
@@ -251,11 +240,7 @@ ONE_TABLE: dict[str, Callable[[Path, pl.DataFrame], None]] = {
 
 
 def _workbook(dataset: "Release", path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
-    """Write a workbook with a sheet for each table, and the sheets About and Columns.
-
-    Raises:
-        HwpricesError: XlsxWriter is not installed, or a table has too many rows.
-    """
+    """Write a workbook with a sheet for each table, and the sheets About and Columns."""
     package = verify.read_package(dataset, verify.Package) or {"resources": []}
     rows = {name: frame.height for name, frame in frames.items()}
     shown = frames.get(DEFAULT_TABLE)
@@ -281,3 +266,66 @@ def _database(
             files[name] = [str(Path(folder) / f"{name}.parquet")]
             frame.sink_parquet(files[name][0])
         database.build(path, files, package, dataset.version, discounted=discounted)
+
+
+NAMESPACE = "hwprices"
+
+
+def export_iceberg(dataset: "Release", folder: str | Path, tables: Sequence[str] = ()) -> Path:
+    """Make an Iceberg catalog (SQLite) in a folder, with a table for each of the release's.
+
+    Returns the folder.
+
+    Args:
+        dataset: a release in a folder on this machine.
+        folder: where ``catalog.db`` and the metadata go; it must not exist.
+        tables: which ones; all by default. Tables without rows are left out.
+
+    Raises:
+        HwpricesError: pyiceberg is not installed, the release is on an object store or has no such
+            table, a table is named twice, or the folder exists or cannot be written; what was
+            written of it is deleted then.
+    """
+    if find_spec("pyiceberg") is None or find_spec("pyarrow") is None:
+        raise HwpricesError("Iceberg needs pyiceberg", f"{install_command('export')}.")
+    if not dataset.store.is_local:
+        raise HwpricesError(
+            f"{dataset.store.root} is not a folder", "Copy the release to this machine first."
+        )
+    names = list(tables) or dataset.tables
+    for name in names:
+        if names.count(name) > 1:
+            raise HwpricesError(f"table {name} is named twice", "Name each table once.")
+    files = {name: dataset.files(name) for name in names}
+    target = Path(folder).absolute()
+    if target.exists():
+        raise HwpricesError(f"{target} is there already", "Give another name, or delete it.")
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        target.mkdir(parents=True)
+        _register(dataset, target, files)
+    except BaseException as error:
+        shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise cannot_write(target, error) from None
+        if isinstance(error, SQLAlchemyError):  # of the catalog, where the disk is full
+            raise cannot_write(target, getattr(error, "orig", error)) from None
+        raise
+    return Path(folder)
+
+
+def _register(dataset: "Release", folder: Path, files: Mapping[str, list[str]]) -> None:
+    """Make the catalog and its tables, whose Parquet files these are, in an empty folder."""
+    import pyarrow.parquet
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    catalog = SqlCatalog(NAMESPACE, uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+    catalog.create_namespace(NAMESPACE)
+    for name, paths in files.items():
+        if dataset.manifest["tables"][name]["rows"] == 0:
+            continue
+        absolute = [str(Path(path).absolute()) for path in paths]
+        schema = pyarrow.parquet.read_schema(absolute[0])
+        made = catalog.create_table(f"{NAMESPACE}.{name}", schema=schema)
+        made.add_files(absolute, snapshot_properties={"hwprices.release": dataset.version})

@@ -25,21 +25,18 @@ FORMATS: Mapping[type[pl.DataType], str] = {
     pl.Datetime: "yyyy-mm-dd hh:mm",
 }
 
-PERCENT = "0%"
-"""Of columns whose names end in discount."""
+PERCENT = "0%"  # Of columns whose names end in discount
 
 NARROWEST, WIDEST = 8, 44
 """Width of a column in characters; texts that are longer are cut on the screen."""
 
-SENTENCE = 110
-"""Width of the columns of sentences, in the sheets About and Columns."""
+SENTENCE = 110  # Width of the columns of sentences, in the sheets About and Columns
 
 PIXELS = 7
 """Width of a digit in Excel's default font, Calibri 11:
 https://support.microsoft.com/office/change-the-column-width-and-row-height-72f5e3cc-994d-43e8-ae58-9774a0905f46"""
 
-ARROW = 3
-"""Characters that the arrow of a heading's filter takes."""
+ARROW = 3  # Characters that the arrow of a heading's filter takes
 
 
 def workbook(path: Path, frames: Mapping[str, pl.DataFrame]) -> None:

@@ -15,7 +15,6 @@ from hwprices.release.release import Tables, names_of
 from hwprices.release.wording import counted, why_unknown
 
 MAX_NAMED = 4  # regions or reasons named in a sentence
-
 CENT = Decimal("0.01")
 
 

@@ -26,6 +26,7 @@ from hwprices.read.overlays import apply
 from hwprices.release.real_prices import REAL
 from hwprices.release.release import Tables, scan_types
 from hwprices.schemas.keys import PLACE_KEY
+from hwprices.specs.gcp_discounts import DiscountRule
 from hwprices.units import WideMoney
 
 if TYPE_CHECKING:
@@ -37,8 +38,7 @@ COLUMN = "break_even_utilisation"
 SAME = [*PLACE_KEY, "instance_type", "os", "software", "license_model", "tenancy", "currency"]
 """What a commitment and the on-demand price beside it have in common."""
 
-Components = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Id of a composed price: its components."""
+Components = Mapping[str, Sequence[Mapping[str, Any]]]  # Id of a composed price: its components
 
 
 def with_break_even(
@@ -146,7 +146,7 @@ def _replaced(
     row: Mapping[str, Any],
     on_demand: Mapping[str, Decimal],
     metered: Mapping[str, Decimal],
-    rules: Sequence[gcp.DiscountRule],
+    rules: Sequence[DiscountRule],
 ) -> list[tuple[Decimal, Decimal]]:
     """Return what the hours cost on demand that a commitment replaces, by the share of hours used.
 

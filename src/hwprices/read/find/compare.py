@@ -84,13 +84,7 @@ def compare(
     of all, each with its region and whether it is stale. Null where the release has none. A
     commitment has its plan too, and the share of hours from which it costs less than on demand in
     its region.
-
-    Args:
-        dataset: the release.
-        names: machine types, without case or the vendor's prefix.
-        equals: add the nearest machine of every other provider to the first one.
-        overlays: own discounts.
-        options: those of ``Options``: region, country, continent, os, usd_per …
+    ``Dataset.compare`` describes the arguments.
 
     Raises:
         HwpricesError: a name or an option is not understood, or there are fewer than two machines.
@@ -184,9 +178,7 @@ def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
     if purchase in COMMITMENTS:
         columns += OF_COMMITMENT
     return prices.select(
-        "provider",
-        "instance_type",
-        *(pl.col(name).alias(f"{purchase}_{name}") for name in columns),
+        "provider", "instance_type", *(pl.col(name).alias(f"{purchase}_{name}") for name in columns)
     )
 
 

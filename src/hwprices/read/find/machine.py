@@ -1,7 +1,9 @@
 """Answer about one machine type: what it has, every purchase option, and its price by region."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -10,17 +12,17 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import absence, break_even, machines, option_values, request, words
 from hwprices.read.find import search as searching
-from hwprices.read.find.managed import managed_prices
+from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.options import Options
-from hwprices.read.find.search import Search
-from hwprices.read.find.spot import spot_moves
+from hwprices.read.find.search import Search, of_prices
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release import age
 from hwprices.release.real_prices import IS_PLACEHOLDER, REAL
-from hwprices.release.release import names_of
+from hwprices.release.release import Release, names_of, scan_types
+from hwprices.release.versions import version_time
 from hwprices.release.wording import placeholders_left_out
 from hwprices.schemas.keys import PURCHASE_KEY
 
@@ -256,3 +258,137 @@ def require_prices(answer: MachineAnswer) -> pl.DataFrame:
     if answer.rows.is_empty():
         raise HwpricesError(f"no price of {answer.machine.instance_type}", " ".join(answer.notes))
     return answer.rows
+
+
+SAGEMAKER = "AmazonSageMaker"
+
+USES = {
+    "Host": "hosting",
+    "AsyncInf": "asynchronous inference",
+    "Tsform": "batch transform",
+    "Train": "training",
+    "Cluster": "HyperPod",
+    "Processing": "processing",
+    "Notebk": "notebook",
+}
+"""What SageMaker's usage types name, in the words of its price page; others keep AWS's word.
+https://aws.amazon.com/sagemaker/ai/pricing/"""
+
+
+def managed_prices(dataset: Release, machine: NamedMachine, prices: pl.DataFrame) -> pl.DataFrame:
+    """Return what a machine costs by the hour in SageMaker, beside on demand in the same region.
+
+    Args:
+        dataset: a release.
+        machine: the machine.
+        prices: its prices, as ``machine.answer`` gives them.
+
+    Returns:
+        ``use`` (hosting, training, … or AWS's word: Studio:JupyterLab), ``region``, ``hourly``,
+        ``currency``, ``factor`` (against plain Linux on demand in the region; null without a price
+        there) and ``sku_price_id``, by use, currency and price. No rows where AWS lists none, and
+        in releases before 2026-12, which have no services.
+    """
+    if machine.provider != "aws" or "component_prices" not in dataset.tables:
+        return pl.DataFrame(schema={"use": pl.String})
+    components = dataset.scan("component_prices")
+    if "service" not in components.collect_schema().names():
+        return pl.DataFrame(schema={"use": pl.String})
+    name = re.escape(machine.instance_type)
+    use = pl.col("component").str.extract(rf"^usage:([^/]+)[:-]ml\.{name}(?:/|$)")
+    of_machine = {"provider": machine.provider, "service": SAGEMAKER, "per": "hour"}
+    listed = (
+        components.filter(**of_machine).with_columns(use=use).filter(pl.col("use").is_not_null())
+    )
+    plain = prices.filter(*REAL, of_prices(Search()), purchase_option="on_demand")
+    on_demand = plain.group_by("region", "currency").agg(pl.col("effective_hourly").min())
+    joined = listed.collect().join(on_demand, on=["region", "currency"], how="left")
+    factor = pl.col("hourly").cast(float) / pl.col("effective_hourly").cast(float)
+    return joined.select(
+        pl.col("use").replace(USES),
+        "region",
+        "hourly",
+        "currency",
+        factor.alias("factor"),
+        "sku_price_id",
+    ).sort("use", "currency", "hourly", "region")
+
+
+DAYS = 90
+MACHINE = ["provider", "region", "instance_type"]
+
+SAME = [*MACHINE, "os", "software", "license_model", "tenancy", "currency"]
+"""What a spot price and the on-demand price beside it share."""
+
+RANGE = ("hourly_low", "hourly_high")
+
+
+def spot_moves(dataset: "Release", rows: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the spot prices of some machines over the DAYS before the release.
+
+    Args:
+        dataset: a release.
+        rows: with the columns of MACHINE.
+
+    Returns:
+        A row for each spot price that has been in the history for some of that time: price_id;
+        spot_days, for how many days it is known; spot_mean, weighted with time; spot_low and
+        spot_high; spot_volatility, the standard deviation over time by the mean; and
+        spot_below_on_demand, the share of the time in which it was below the on-demand price, null
+        without one. Of days of which only the mean is known, the mean is compared.
+    """
+    types = set(rows["instance_type"])
+    every = scan_types(dataset, "price_history", types).drop_nulls("effective_hourly")
+    known = every.collect_schema().names()
+    end = version_time(dataset.version)
+    own = (
+        every.filter(pl.col("purchase_option").is_in(["spot", "on_demand"]))
+        .join(rows.lazy().select(MACHINE).unique(), MACHINE, "semi")
+        .select(
+            *("price_id", "purchase_option", *SAME),
+            *(pl.coalesce(n if n in known else "hourly", "hourly").alias(n) for n in RANGE),
+            price=pl.col("effective_hourly").cast(pl.Float64),
+            start=pl.max_horizontal("valid_from", pl.lit(end - timedelta(DAYS))),
+            stop=pl.col("valid_to").fill_null(end),
+        )
+        .filter(pl.col("start") < pl.col("stop"))
+        .collect()
+    )
+    spot = own.filter(purchase_option="spot").with_columns(weight=_seconds("start", "stop"))
+    price, weight = pl.col("price"), pl.col("weight")
+    mean = (price * weight).sum() / weight.sum()
+    moves = spot.group_by("price_id").agg(
+        spot_days=weight.sum() / timedelta(1).total_seconds(),
+        spot_mean=mean,
+        spot_low=pl.col("hourly_low").min(),
+        spot_high=pl.col("hourly_high").max(),
+        spot_volatility=((price - mean).pow(2) * weight).sum().truediv(weight.sum()).sqrt() / mean,
+    )
+    return moves.join(_below(spot, own.filter(purchase_option="on_demand")), "price_id", "left")
+
+
+def spot_words(row: Mapping[str, Any]) -> str:
+    """Write how much a spot price moved: a row of ``spot_moves``."""
+    share = row["spot_below_on_demand"]
+    below = f", below on demand {share:.0%} of the time" if share is not None else ""
+    return f"volatility {row['spot_volatility']:.0%}{below}"
+
+
+def _below(spot: pl.DataFrame, on_demand: pl.DataFrame) -> pl.DataFrame:
+    """Return price_id and spot_below_on_demand."""
+    beside = spot.join(on_demand, SAME, suffix="_on_demand").with_columns(
+        weight=_seconds(
+            pl.max_horizontal("start", "start_on_demand"),
+            pl.min_horizontal("stop", "stop_on_demand"),
+        ).clip(lower_bound=0)
+    )
+    is_below = pl.col("price") < pl.col("price_on_demand")
+    share = pl.col("weight").filter(is_below).sum() / pl.col("weight").sum()
+    return beside.group_by("price_id").agg(
+        spot_below_on_demand=pl.when(pl.col("weight").sum() > 0).then(share)
+    )
+
+
+def _seconds(start: "pl.Expr | str", stop: "pl.Expr | str") -> pl.Expr:
+    start, stop = (pl.col(one) if isinstance(one, str) else one for one in (start, stop))
+    return (stop - start).dt.total_seconds().cast(pl.Float64)

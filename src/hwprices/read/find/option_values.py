@@ -18,11 +18,8 @@ MAX_WORDS, MAX_LETTERS = 40, 1000
 """Longest question. A word takes some 40 ms to understand, and 2,000 took a minute and a half. The
 longest name of a machine has 60 letters and ten words."""
 
-SEPARATOR = re.compile(r"[\s,;]+")
-"""What stands between the words of a question."""
-
-MAX_NAME_LETTERS = 200
-"""Longest name or amount in an option."""
+SEPARATOR = re.compile(r"[\s,;]+")  # What stands between the words of a question
+MAX_NAME_LETTERS = 200  # Longest name or amount in an option
 
 _TAKES = {
     Names: "It takes a name, or a list of names.",
@@ -94,11 +91,7 @@ def read(options: Mapping[str, Any]) -> Options:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """Return a value of the kind that the option takes; of an iterator it makes a list.
-
-    Raises:
-        HwpricesError: it is of another kind, or longer than any name.
-    """
+    """Return a value of the kind that the option takes; of an iterator it makes a list."""
     kind, _ = OPTIONS[name]
     kinds = set(get_args(kind))
     if bool in kinds:
@@ -134,11 +127,7 @@ def _mapping(name: str, value: Any) -> Any:
 
 
 def _finite(name: str, value: Any) -> Any:
-    """Return a number that a float can hold; complex ones are none.
-
-    Raises:
-        HwpricesError: it is another one.
-    """
+    """Return a number that a float can hold; complex ones are none."""
     try:
         is_finite = math.isfinite(value)
     except (OverflowError, ValueError, TypeError):  # beyond all floats, signalling NaN, complex

@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, TypedDict, get_args, get_type_hints
 
-Names = str | Iterable[str] | None
-"""One name, several with commas, or a list of either."""
-
-Amount = str | float | None
-"""16 is at least 16, "16-32" a range, "=16" exactly 16."""
+Names = str | Iterable[str] | None  # One name, several with commas, or a list of either
+Amount = str | float | None  # 16 is at least 16, "16-32" a range, "=16" exactly 16
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Unpack
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find import combine, option_values, request, words
+from hwprices.read.find import option_values, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.options import PastOptions
 from hwprices.read.find.search import Search
@@ -119,7 +119,7 @@ def understand(
     search = request.request(names, "" if named else text, usual, **options)
     if named:
         of_name = replace(words.NOTHING_ASKED, machines=named)
-        search = combine.combine(of_name, search, (), names)
+        search = request.combine(of_name, search, (), names)
     if search.machines is None and not searching.asks_of_machines(search):
         raise HwpricesError(
             "no machine is requested", "Write a machine type or an accelerator: p5.48xlarge, h100."

@@ -1,15 +1,16 @@
-"""Turn the options of a question into a search."""
+"""Turn the options of a question into a search, and combine it with that of its words."""
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from typing import Any, Unpack
 
 from hwprices.errors import HwpricesError
 from hwprices.read import currency
-from hwprices.read.find import combine, machines, option_values, places, words
-from hwprices.read.find.countries import CODES
+from hwprices.read.find import machines, option_values, places, words
 from hwprices.read.find.options import OPTIONS, Names, OptionFacts, Options
+from hwprices.read.find.places import CODES
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Bounds, Search
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.vocabulary import ReleaseWords
@@ -24,16 +25,121 @@ from hwprices.schemas.vocabulary import (
     TERMS_IN_MONTHS,
 )
 
+WITH_TERM = frozenset({"reserved", "savings_plan", "committed_use"})
+"""The purchase options that COMMITMENT represents."""
+
+ACCELERATORS = ("accelerators", "unknown_accelerators", "accelerator_kinds")
+"""Fields of a search of which any will do."""
+
+
+def combine(asked: Search, options: Search, given: Collection[str], names: ReleaseWords) -> Search:
+    """Return the search that finds what both searches find.
+
+    Args:
+        asked: what the words ask for, as ``words.understand`` returns it.
+        options: what the options ask for.
+        given: names of the fields of ``options`` that were given, be it with the usual value.
+        names: what words may mean in the release.
+
+    Raises:
+        HwpricesError: nothing can be both.
+    """
+    singles: dict[str, Any] = {
+        name: _one_value(name, asked, options, given) for name in words.ONE_VALUE
+    }
+    return replace(
+        options,
+        **singles,
+        **_combined_accelerators(asked, options, names),
+        machines=_both(asked.machines, options.machines, "machine type", unset=None),
+        regions=_both(asked.regions, options.regions, "place", unset=None),
+        providers=_both(asked.providers, options.providers, "provider"),
+        purchase_options=_combined_options(asked.purchase_options, options.purchase_options),
+        terms=_both(asked.terms, options.terms, "term"),
+        payments=asked.payments,
+    )
+
+
+def _nothing(thing: str) -> HwpricesError:
+    return HwpricesError(
+        f"the words and the options ask for no {thing} in common", "Ask for it in one of the two."
+    )
+
+
+def _one_value(name: str, asked: Search, options: Search, given: Collection[str]) -> object:
+    value, other = getattr(asked, name), getattr(options, name)
+    if value == getattr(words.NOTHING_ASKED, name):
+        return other
+    if name in given and other not in (None, value):
+        raise words.more_than_one(name)
+    return value
+
+
+def _both(asked: Any, options: Any, thing: str, unset: Any = frozenset()) -> Any:
+    """Return what is in both sets, or one of them where the other is ``unset``."""
+    if asked == unset:
+        return options
+    if options == unset:
+        return asked
+    if not asked & options:
+        raise _nothing(thing)
+    return asked & options
+
+
+def _combined_options(asked: frozenset[str], options: frozenset[str]) -> frozenset[str]:
+    if asked and options:
+        asked, options = _with_term(asked), _with_term(options)
+    return frozenset(_both(asked, options, "purchase option"))
+
+
+def _with_term(options: frozenset[str]) -> frozenset[str]:
+    """Add the purchase options that COMMITMENT represents."""
+    return options | WITH_TERM if COMMITMENT in options else options
+
+
+def _combined_accelerators(asked: Search, options: Search, names: ReleaseWords) -> dict[str, Any]:
+    """Combine ids, machines with an accelerator without id, and kinds, of which any will do."""
+    if not _names_any(asked):
+        return {}  # those of the options stay
+    if not _names_any(options):
+        return {name: getattr(asked, name) for name in ACCELERATORS}
+    both = ((asked, options), (options, asked))
+    ids = frozenset(
+        key
+        for one, other in both
+        for key in one.accelerators
+        if key in other.accelerators or _is_of(other, names.kinds_of(frozenset({key}), frozenset()))
+    )
+    unknown = frozenset(
+        machine
+        for one, other in both
+        for machine in one.unknown_accelerators
+        if machine in other.unknown_accelerators
+        or _is_of(other, names.kinds_of(frozenset(), frozenset({machine})))
+    )
+    kinds = asked.accelerator_kinds & options.accelerator_kinds
+    if not (ids or unknown or kinds):
+        raise _nothing("accelerator")
+    return {"accelerators": ids, "unknown_accelerators": unknown, "accelerator_kinds": kinds}
+
+
+def _names_any(search: Search) -> bool:
+    return any(getattr(search, name) for name in ACCELERATORS)
+
+
+def _is_of(search: Search, kinds: set[str]) -> bool:
+    """Return whether a device of these kinds is of a kind that the search names."""
+    named = search.accelerator_kinds - {NO_ACCELERATOR}
+    return bool(named & kinds) or words.ANY_ACCELERATOR in named
+
+
 _RANGE = re.compile(r"(?:(=)|(\d+(?:\.\d+)?)(?:-|\.\.))?(\d+(?:\.\d+)?)")
 
 _GIB = re.compile(r"(?<=\d)\s*gi?b\b", re.IGNORECASE)
 """The unit that an amount of memory may have. GB means GiB, as in words and as vendors write it."""
 
-MOST_USD = Decimal(10) ** 10
-"""What ``units.Money`` can no longer hold."""
-
-ALL = "all"
-"""Another name of ANY."""
+MOST_USD = Decimal(10) ** 10  # What ``units.Money`` can no longer hold
+ALL = "all"  # Another name of ANY
 
 
 def request(
@@ -63,7 +169,7 @@ def request(
     bought = _purchase_options(asked.get("option"), asked.get("term"))
     search = replace(usual, **fields, **bought, **placed)
     in_words = words.understand(text, names, search)
-    return combine.combine(in_words, search, fields.keys(), names)
+    return combine(in_words, search, fields.keys(), names)
 
 
 def _figures(options: Options) -> dict[str, Any]:
@@ -115,11 +221,7 @@ def _decimal(name: str, value: object) -> Decimal:
 
 
 def _range(name: str, value: Any, about: OptionFacts) -> Bounds | None:
-    """Read an amount: 16 for at least 16 (or exactly), 16-32, =16.
-
-    Raises:
-        HwpricesError: the text has another form, or the range ends before it begins.
-    """
+    """Read an amount: 16 for at least 16 (or exactly), 16-32, =16."""
     if value is None:
         return None
     if about.exactly:

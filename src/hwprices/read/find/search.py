@@ -15,14 +15,12 @@ from hwprices.release.release import Tables, scan_types, stock_of
 from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import Money, WideMoney
 
-ANY = "any"
-"""Stands for every operating system, or every software."""
+ANY = "any"  # Stands for every operating system, or every software
 
 COMMITMENT = "commitment"
 """Stands for every purchase option with a term: reservations, savings plans, committed use."""
 
-NO_ACCELERATOR = "none"
-"""The accelerator_kind of machines that have none."""
+NO_ACCELERATOR = "none"  # The accelerator_kind of machines that have none
 
 SORTABLE = {
     "price": "usd_per_hour",

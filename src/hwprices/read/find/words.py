@@ -16,8 +16,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read.find import machines as machine_names
 from hwprices.read.find import option_values
 from hwprices.read.find import places as place_names
-from hwprices.read.find.countries import CODES
 from hwprices.read.find.options import FIGURES
+from hwprices.read.find.places import CODES
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Bounds, Search
 from hwprices.read.find.suggestions import near
 from hwprices.read.find.vocabulary import ReleaseWords
@@ -43,8 +43,7 @@ SKIPPED = frozenset(_SKIPPED.split())
 """Words of a sentence that ask for nothing. Codes of countries are among them: India has to be
 written as a name, because "h100 in europe" does not mean it."""
 
-_ENDS = "?!.:\"'"
-"""Signs of a sentence around a word."""
+_ENDS = "?!.:\"'"  # Signs of a sentence around a word
 
 OTHER_NAMES = {
     "arm": ("arch", "arm64"),
@@ -75,8 +74,7 @@ KINDS = {
 }
 """Words that mean every accelerator of a kind, or a machine with none."""
 
-ANY_ACCELERATOR = "gpu"
-"""The kind that people mean by it: "trainium gpus" asks for Trainium."""
+ANY_ACCELERATOR = "gpu"  # The kind that people mean by it: "trainium gpus" asks for Trainium
 
 AS_OPTION = {
     "accelerator": "hwprices find --accelerator",
@@ -143,9 +141,7 @@ PATTERNS = {
 """Patterns by name, for the page of a report, which reads questions with the same."""
 
 MONTHS = 12
-
 MAX_JOINED = 14  # letters of a word that joins several: "rtxpro6000bse"
-
 MIN_CITY = 3  # letters: shorter words of a region's name are not cities
 
 
@@ -229,11 +225,7 @@ def asks_for_accelerators(search: Search) -> bool:
 
 
 def _with_kinds(search: Search, names: ReleaseWords) -> Search:
-    """Leave out the kinds that accelerators are named of: "h100 gpu" asks for the H100.
-
-    Raises:
-        HwpricesError: machines without accelerators are requested, and accelerators too.
-    """
+    """Leave out the kinds that accelerators are named of: "h100 gpu" asks for the H100."""
     named = search.accelerators or search.unknown_accelerators
     others = search.accelerator_kinds - {NO_ACCELERATOR}
     if others != search.accelerator_kinds and (named or others or search.accelerator_count):
@@ -253,9 +245,6 @@ def _counted_ahead(
     """Understand "8 h100", "8 x h100" or "8 gpus": a number before an accelerator counts it.
 
     "8x" may stand alone, of which the accelerator follows later.
-
-    Raises:
-        HwpricesError: a bare number counts nothing.
     """
     amount = _amount(" ".join(words[:2]).lower(), search)  # "16 vcpu", "64 gb"
     if amount is not None:
@@ -578,11 +567,7 @@ def _pairs(chosen: Iterable[place_names.NamedPlace]) -> frozenset[tuple[str, str
 
 
 def _merge(search: Search, meaning: Meaning) -> Search:
-    """Add a meaning to the search: a second region or provider widens it.
-
-    Raises:
-        HwpricesError: the search has another value of something that it holds one of.
-    """
+    """Add a meaning to the search: a second region or provider widens it."""
     changes: dict[str, object] = {}
     for name, value in meaning.change.items():
         before = getattr(search, name)

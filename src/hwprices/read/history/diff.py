@@ -31,7 +31,6 @@ VENDORS = (
     "observed",  # ends a backfilled interval: both amounts are the vendor's
 )
 OURS = ("restated", "changed_and_restated")
-
 PERCENT_DIGITS = 4
 
 
@@ -122,12 +121,7 @@ def diff(
             "partly_restated",
             "price_id",
         )
-        .sort(
-            _rank(),
-            -pl.col("change_percent").abs(),
-            *PRICE_KEY,
-            nulls_last=True,
-        )
+        .sort(_rank(), -pl.col("change_percent").abs(), *PRICE_KEY, nulls_last=True)
         .collect()
     )
 

@@ -6,14 +6,13 @@ import re
 import polars as pl
 
 from hwprices.read.currency import USD, Rates, offers_in_usd
-from hwprices.read.find.price_values import COMMITMENT_COLUMNS
 from hwprices.read.find.search import COMMITMENT
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
+from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 from hwprices.units import HOURS_PER_MONTH, Money, WideMoney
 
 LIST_PRICE = "list_effective_hourly"
 RULE = "overlay"
-
 IN_USD = pl.lit(USD)
 
 OF_OFFERS = {
@@ -48,11 +47,7 @@ def apply(rows: pl.LazyFrame, overlays: Overlays) -> pl.LazyFrame:
 
 
 def apply_to_column(
-    rows: pl.LazyFrame,
-    overlays: Overlays,
-    column: str,
-    option: str,
-    currency: pl.Expr = IN_USD,
+    rows: pl.LazyFrame, overlays: Overlays, column: str, option: str, currency: pl.Expr = IN_USD
 ) -> pl.LazyFrame:
     """Change one column of hourly prices of offers, such as ``spot_usd_per_hour``.
 

@@ -16,7 +16,7 @@ for the prices that it matches.
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
@@ -24,8 +24,20 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find.price_values import PRICE_VALUES
+from hwprices.read.find.search import COMMITMENT
 from hwprices.read.find.suggestions import did_you_mean
+from hwprices.schemas import vocabulary
+
+PRICE_VALUES: Mapping[str, Collection[str]] = {
+    "option": [*vocabulary.PURCHASE_OPTIONS, COMMITMENT],
+    "plan": list(vocabulary.COMMITMENT_PLANS),
+    "term": [str(months) for months in vocabulary.TERMS_IN_MONTHS],
+    "os": list(vocabulary.OPERATING_SYSTEMS),
+    "license": list(vocabulary.LICENSE_MODELS),
+    "tenancy": list(vocabulary.TENANCIES),
+}
+"""Name in a rule's ``match``: all that prices have there. Any other text would match nothing."""
+
 
 MATCH_COLUMNS = {
     "provider": "provider",
@@ -44,20 +56,15 @@ MATCH_COLUMNS = {
 """Name in ``match``: column of a price or of its machine."""
 
 EFFECTS = ("discount", "change", "price")
-
 KEYS = ("name", "match", *EFFECTS, "currency", "from", "to", "stop")
-
 MAX_BYTES = 1_000_000  # of a file of rules: 100 times the longest that a person writes
-
 MAX_CHARACTERS = 1000  # of one word in it
 
 MAX_DECIMALS = 20
 """Most digits of an amount after the point. A percentage of a spreadsheet has up to 17, and polars
 takes 38."""
 
-LEAST_PRICE = Decimal("1e-10")
-"""Smallest price that is not 0 with the decimals of ``units.Money``."""
-
+LEAST_PRICE = Decimal("1e-10")  # Smallest price that is not 0 with the decimals of ``units.Money``
 HUNDRED = Decimal(100)
 
 

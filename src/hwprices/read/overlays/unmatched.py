@@ -23,16 +23,13 @@ from hwprices.read.overlays import apply
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
 from hwprices.release.release import Tables
 
-Match = Mapping[str, tuple[str, ...]]
-"""Key of ``match``: its texts."""
+Match = Mapping[str, tuple[str, ...]]  # Key of ``match``: its texts
 
 OF_RELEASE = ("provider", "region", "country", "family", "type", "accelerator")
 """Keys of ``match`` whose values are those of a release."""
 
 OF_PURCHASE = ("option", "plan", "term", "os", "license", "tenancy")
-
-MAX_WARNINGS = 8
-"""Rules may be written for another release altogether; the first lines say so."""
+MAX_WARNINGS = 8  # Rules may be written for another release altogether; the first lines say so
 
 LABELS = {"type": "machine type", "os": "operating system"}
 """What a key of ``match`` is called in a sentence, where it is called otherwise."""

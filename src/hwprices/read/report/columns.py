@@ -155,16 +155,12 @@ class PageColumn:
     name: str
     heading: str
     group: str
-    kind: str
-    """text, number or money (USD)."""
+    kind: str  # text, number or money (USD)
     unit: str = ""
     description: str = ""
-    option: str = ""
-    """Purchase option of which it is the price; empty for other columns."""
-    months: int = 0
-    """Length of the commitment."""
-    payment: str = ""
-    """Payment option of the commitment; empty where every one counts."""
+    option: str = ""  # Purchase option of which it is the price; empty for other columns
+    months: int = 0  # Length of the commitment
+    payment: str = ""  # Payment option of the commitment; empty where every one counts
 
 
 def words(name: str) -> str:

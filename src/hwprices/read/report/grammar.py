@@ -10,7 +10,7 @@ from itertools import permutations
 from typing import Any
 
 from hwprices.read.find import machines, places, words
-from hwprices.read.find.countries import CODES
+from hwprices.read.find.places import CODES
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.release import Release
 from hwprices.schemas.vocabulary import (
@@ -23,8 +23,7 @@ from hwprices.schemas.vocabulary import (
     TENANCIES,
 )
 
-ON_PAGE = {"none", "included", "shared"}
-"""Software, license and tenancy of every price on the page."""
+ON_PAGE = {"none", "included", "shared"}  # Software, license and tenancy of every price on the page
 
 ABSENT = sorted({*SOFTWARE, *LICENSE_MODELS, *TENANCIES, *words.EVERY} - ON_PAGE)
 """Words for prices that the page does not have."""

@@ -5,20 +5,25 @@ from typing import Any
 
 import polars as pl
 
+from hwprices import formulas
 from hwprices.read.device import measured
-from hwprices.read.find.search import ANY, Search, machine_types, of_prices
+from hwprices.read.find.search import ANY, USUAL, Search, machine_types, of_prices
 from hwprices.read.find.words import MONTHS
+from hwprices.read.history.intervals import mark_placeholders
 from hwprices.read.ownership import DEFAULTS
+from hwprices.read.recommend.machines import candidates
+from hwprices.read.recommend.model_shape import model_shape
+from hwprices.read.recommend.question import Limits, Question
+from hwprices.read.recommend.recommend import recommend
 from hwprices.read.report import columns, payload
-from hwprices.read.report.about import about
-from hwprices.read.report.answers import answers
 from hwprices.read.report.bundle import bundled
 from hwprices.read.report.grammar import grammar
 from hwprices.read.report.pages import Machines
-from hwprices.read.report.past import changes, history
 from hwprices.read.report.templates import render
+from hwprices.read.summary import provider_title
+from hwprices.release import notes as release_notes
 from hwprices.release.real_prices import PRIVATE_HOSTS, REAL
-from hwprices.release.release import Release
+from hwprices.release.release import Release, Tables
 
 ROW_ORDER = ("provider", "instance_type", "region")
 """Rows of one machine type side by side: neighbours are alike, and gzip makes them small."""
@@ -183,3 +188,180 @@ def benchmarks(dataset: Release, offers: pl.DataFrame) -> list[Mapping[str, Any]
     return payload.rows(
         of_benchmark.select("model", *wanted, *lengths, "system", "official", "source_url")
     )
+
+
+def about(dataset: Release, offers: pl.DataFrame) -> dict[str, Any]:
+    """Describe the release and each provider in it, as JSON values."""
+    manifest = dataset.manifest
+    return {
+        "version": manifest["version"],
+        "created_at": manifest["created_at"],
+        "schema_version": manifest["schema_version"],
+        "code_version": manifest["code_version"],
+        "content_sha256": manifest["content_sha256"],
+        "tables": {name: entry["rows"] for name, entry in manifest["tables"].items()},
+        "providers": [_provider(dataset, offers, name) for name in manifest["providers"]],
+        "unmatched_accelerators": manifest["unmatched_accelerators"],
+        "citation": citation(dataset),
+    }
+
+
+def citation(dataset: Release) -> str:
+    """Write how to cite the release."""
+    version, digest = dataset.version, dataset.manifest["content_sha256"]
+    return (
+        f"hwprices: what AI and cloud hardware costs. Release {version},"
+        f" content SHA-256 {digest[:16]}… CC BY 4.0."
+    )
+
+
+def _provider(dataset: Release, offers: pl.DataFrame, name: str) -> dict[str, Any]:
+    entry = dataset.manifest["providers"][name]
+    own = offers.filter(provider=name)
+    report = entry["report"]
+    return {
+        "id": name,
+        "title": provider_title(dataset.release, name),
+        "status": entry["status"],
+        "kept_from": entry["kept_from"],
+        "origin": entry["origin"],
+        "observed_from": entry["observed_from"],
+        "observed_to": entry["observed_to"],
+        "offers": own.height,
+        "machines": own["instance_type"].n_unique(),
+        "regions": own["region"].n_unique(),
+        "regions_listed": entry["rows"].get("regions", 0),
+        "currencies": own["currency"].drop_nulls().unique().sort().to_list(),
+        "no_on_demand_price": reasons(own),
+        "troubles": report["troubles"],
+        "refused": report["quarantined"],
+    }
+
+
+def reasons(offers: pl.DataFrame) -> dict[str, int]:
+    """Count why offers have no on-demand price, by the reason's code."""
+    counts = offers["on_demand_reason"].drop_nulls().value_counts(sort=True)
+    return dict(counts.iter_rows())
+
+
+MODELS = (
+    *("llama-3.1-8b", "llama-3.3-70b", "llama-3.1-405b", "llama-4-scout", "llama-4-maverick"),
+    *("qwen3-8b", "qwen3-32b", "qwen3-30b-a3b", "qwen3-235b-a22b", "qwen3-coder-480b-a35b"),
+    *("gemma-3-27b", "mistral-small-24b", "phi-4", "gpt-oss-20b", "gpt-oss-120b"),
+    *("deepseek-v3.2", "deepseek-v4-flash", "deepseek-v4-pro", "kimi-k2.5", "kimi-k3"),
+    *("glm-4.6", "glm-5", "minimax-m2", "qwen3.5-35b-a3b", "qwen3.5-397b-a17b", "gemma-4-31b"),
+)
+"""Models that the page answers about; each takes about 0.07 s of processor time."""
+
+YEARS_ON_SALE = 4
+"""Machines to buy are shown for so many years after their release: a choice of this project."""
+
+MOST = 15  # machines to rent of an answer, and as many to buy
+
+COLUMNS = [
+    *("where", "rank", "provider", "region", "machine", "nodes", "total_accelerators"),
+    *("accelerator_id", "precision", "basis", "measurement", "usd_per_hour"),
+    *("usd_per_million_tokens_low", "usd_per_million_tokens", "usd_per_million_input_tokens"),
+    *("usd_per_million_output_tokens", "tokens_per_second_low", "tokens_per_second_high"),
+    *("concurrency", "tokens_per_second_per_user", "seconds_to_first_token"),
+    *("gco2e_per_million_tokens", "purchase_price_usd", "purchase_price_date"),
+    *("rent_usd_per_hour", "payback_hours"),
+]
+
+
+def answers(dataset: Tables) -> tuple[list[dict[str, Any]], pl.DataFrame]:
+    """Return the models with what is assumed of each, and the first machines of each answer.
+
+    The frame has model_id and COLUMNS.
+    """
+    models, frames = [], []
+    discontinued = too_old_to_buy(dataset)
+    among = candidates(dataset, Limits(), DEFAULTS)
+    for name in MODELS:
+        frame = recommend(Question(name), dataset=dataset, among=among)
+        first = frame.drop_nulls("rank").filter(
+            pl.col("rank") <= MOST, ~pl.col("machine").is_in(discontinued)
+        )
+        frames.append(first.select(pl.lit(name).alias("model_id"), *COLUMNS))
+        assumed = frame["assumed"].first() or ""
+        models.append({"model_id": name, "name": model_shape(name).name, "assumed": assumed})
+    return models, pl.concat(frames, how="vertical_relaxed")
+
+
+def too_old_to_buy(dataset: Tables) -> list[str]:
+    """List the machines to buy that are no longer on sale, by id."""
+    is_old = pl.col("release_year") < pl.col("as_of").dt.year().max() - YEARS_ON_SALE
+    local = dataset.scan("local_hardware").filter(is_old).select("device_id").collect()
+    return local["device_id"].to_list()
+
+
+MOST_INTERVALS = 20_000  # Intervals that the page gets, the newest first: about 150 kB
+MOST_CHANGES = 100  # Prices that changed, the largest changes first; the table changes has them all
+
+
+def history(dataset: Release) -> pl.DataFrame:
+    """Return the on-demand prices of machines with accelerators since the first release, in USD.
+
+    One row for each price and each value it had: provider, region, instance_type, accelerator_id,
+    usd (of one accelerator for an hour), valid_from, valid_to, start_reason. Placeholders are left
+    out. Empty where the dataset has one release only.
+    """
+    if "price_history" not in dataset.tables:
+        return pl.DataFrame()
+    count = pl.col("accelerator_count")
+    rows = (
+        mark_placeholders(dataset.scan("price_history"), dataset.scan("prices"))
+        .filter(
+            ~pl.col("placeholder"),
+            pl.col("purchase_option") == "on_demand",
+            pl.col("currency") == "USD",
+            pl.col("accelerator_id").is_not_null() & (count > 0),
+            pl.col("effective_hourly").is_not_null(),
+            *of_prices(USUAL),
+        )
+        .select(
+            "provider",
+            "region",
+            "instance_type",
+            "accelerator_id",
+            formulas.divide(pl.col("effective_hourly"), count).round(6).alias("usd"),
+            "valid_from",
+            "valid_to",
+            "start_reason",
+        )
+        .sort("valid_from", descending=True)
+        .head(MOST_INTERVALS)
+        .collect()
+    )
+    return rows if rows["valid_from"].n_unique() > 1 else rows.clear()
+
+
+def changes(dataset: Release) -> dict[str, Any]:
+    """Return what changed since the release before: sentences, and the largest changes of prices.
+
+    Both are empty for a dataset's first release.
+    """
+    if "changes" not in dataset.tables or dataset.manifest["previous"] is None:
+        return {"lines": [], "prices": []}
+    notes = release_notes.read(dataset)
+    prices = (
+        dataset.scan("changes")
+        .filter(pl.col("price_id").is_not_null(), pl.col("change_percent") != 0)
+        .sort(pl.col("change_percent").abs(), descending=True, nulls_last=True)
+        .head(MOST_CHANGES)
+        .select(
+            "change",
+            "provider",
+            "region",
+            "instance_type",
+            "os",
+            "purchase_option",
+            "term_months",
+            "currency",
+            "old_effective_hourly",
+            "new_effective_hourly",
+            "change_percent",
+        )
+        .collect()
+    )
+    return {"lines": release_notes.lines(notes) if notes else [], "prices": payload.rows(prices)}

@@ -14,9 +14,7 @@ from hwprices.release.real_prices import REAL
 from hwprices.release.release import Release
 from hwprices.release.wording import purchase
 
-PRICE_IDS = ("on_demand_price_id", "spot_price_id")
-"""Columns of offers with the id of a price."""
-
+PRICE_IDS = ("on_demand_price_id", "spot_price_id")  # Columns of offers with the id of a price
 KEY = ["provider", "instance_type"]
 
 OPTION = ["purchase_option", "term_months"]
@@ -46,10 +44,8 @@ class Journeys:
 
     cheapest: list[dict[str, Any]]
     """The cheapest price of each purchase option, for Linux on a shared machine."""
-    others: list[dict[str, Any]]
-    """The on-demand and spot prices of other regions."""
-    lines: list[Trace]
-    """One for each source of ``cheapest``."""
+    others: list[dict[str, Any]]  # The on-demand and spot prices of other regions
+    lines: list[Trace]  # One for each source of ``cheapest``
 
     @property
     def facts(self) -> dict[str, Any]:

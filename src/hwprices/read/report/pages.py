@@ -30,7 +30,6 @@ Machines = Literal["all", "accelerators"]
 """Which machine types have a page: all that have offers, or those with accelerators only."""
 
 LONGEST_NAME = 200  # characters of a file name; file systems allow 255 bytes
-
 ON_DEMAND = "on_demand_usd_per_hour"
 
 PRICE_HEADINGS = {
@@ -112,8 +111,7 @@ def file_name(name: str) -> str:
     return encoded.decode()[:LONGEST_NAME]
 
 
-SHARDS = 2
-"""Files of a provider's machine types; ``tools/page/src/links.ts`` has the same number."""
+SHARDS = 2  # Files of a provider's machine types; ``tools/page/src/links.ts`` has the same number
 
 
 def shard(provider: str, instance_type: str) -> str:
@@ -260,9 +258,7 @@ class ReportPages:
 
 
 DEVICE = ("accelerator_name", "accelerator_count", "accelerator_id")
-
-OWN = ("on_demand_hourly", "on_demand_reason")
-"""Columns of an offer in its own currency."""
+OWN = ("on_demand_hourly", "on_demand_reason")  # Columns of an offer in its own currency
 
 
 def rental_prices(offers: pl.DataFrame) -> list[dict[str, Any]]:

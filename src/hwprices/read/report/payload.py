@@ -21,7 +21,6 @@ CODE_TYPES = {1: "B", 2: "H", 4: "I"}
 """Bytes of a code: its type in ``array``. The page reads the same three as typed arrays."""
 
 ALIGNMENT = 4  # bytes; a typed array must begin at a multiple of its width
-
 COMPRESSION_LEVEL = 9  # written once, read often
 
 

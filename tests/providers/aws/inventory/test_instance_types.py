@@ -1,7 +1,9 @@
 """Instance types: DescribeInstanceTypes with its known wrong answers, and the price list."""
 
 import pytest
+import yaml
 from tests.helpers.aws_pages import LandedPages, described, line, price_list
+from tests.helpers.cases import cases, optional
 
 from hwprices.errors import HwpricesError
 from hwprices.stage import corrections
@@ -142,20 +144,7 @@ def test_a5_trn2u_told_without_accelerators_has_sixteen(read_row):
     assert row["accelerator_kind"] == "neuron"
 
 
-@pytest.mark.parametrize(
-    ("name", "structures", "identifier", "kind"),
-    [
-        ("trn1.32xlarge", TRAINIUM, "aws-trainium1", "neuron"),
-        ("f1.2xlarge", FPGA, "amd-virtex-vu9p", "fpga"),
-        ("vt1.3xlarge", MEDIA, "amd-alveo-u30", "media"),
-        ("dl2q.24xlarge", AI100, "qualcomm-cloud-ai-100", "inference"),
-        # the API lists it as a GPU
-        ("dl1.24xlarge", gpus(gpu("Gaudi HL-205", 8, 32768)), "intel-gaudi1", "asic"),
-        ("p3dn.24xlarge", gpus(gpu("V100", 8, 32768)), "nvidia-v100-sxm2-32gb", "gpu"),
-        ("p4de.24xlarge", gpus(gpu("A100", 8, 81920)), "nvidia-a100-sxm4-80gb", "gpu"),
-        ("g7e.2xlarge", gpus(RTX_PRO), "nvidia-rtx-pro-6000-server", "gpu"),
-    ],
-)
+@cases("aws/accelerators", structures=yaml.safe_load)
 def test_a5_every_kind_of_accelerator_has_its_spec_sheet(
     read_row, name, structures, identifier, kind
 ) -> None:
@@ -205,16 +194,7 @@ def test_cards_are_not_summed_beyond_what_the_machine_has(read_row):
     assert (row["network_gbps_max"], row["network_gbps_baseline"]) == (200.0, 200.0)
 
 
-@pytest.mark.parametrize(
-    ("listed", "arch"),
-    [
-        (["i386", "x86_64"], "x86_64"),
-        (["x86_64_mac"], "x86_64"),
-        (["arm64_mac"], "arm64"),
-        (["arm64"], "arm64"),
-        (["riscv"], None),
-    ],
-)
+@cases("aws/architectures", listed=yaml.safe_load, arch=optional)
 def test_a7_i386_is_not_the_architecture(read_row, listed, arch):
     assert (
         read_row(info("c1.medium", processorInfo={"supportedArchitectures": listed}))["arch"]

@@ -1,9 +1,9 @@
 """Regions, zones, and the types that each zone offers."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.aws_pages import LandedPages, element, line, price_list, xml
+from tests.helpers.cases import cases
 
 from hwprices.landing.pages import NO_ANSWER
 from hwprices.providers.aws.inventory.regions import currency_of, region_of
@@ -75,17 +75,7 @@ def test_a_zone_is_its_region_and_a_letter(region, letter):
     assert region_of(region + letter) == region
 
 
-@pytest.mark.parametrize(
-    ("zone", "region"),
-    [
-        ("us-east-1-wl1-atl-wlz-1", "us-east-1-wl1-atl1"),
-        ("us-west-2-wl1-las-wlz-1", "us-west-2-wl1-las1"),
-        ("ap-northeast-1-wl1-nrt-wlz-1", "ap-northeast-1-wl1-nrt1"),
-        ("eu-west-2-wl2-man-wlz1", "eu-west-2-wl2-man1"),
-        ("us-east-1-wl1-bos-wlz-1", "us-east-1-wl1"),
-        ("us-west-2-wl1-sfo-wlz-1", "us-west-2-wl1"),
-    ],
-)
+@cases("aws/wavelength")
 def test_a20_a_wavelength_zone_is_named_as_in_the_price_list(zone, region):
     assert region_of(zone) == region
 

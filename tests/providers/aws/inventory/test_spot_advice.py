@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.helpers.aws_pages import LandedPages
 
-from hwprices.providers.aws.inventory.spot_advice import read_band
+from hwprices.providers.aws.prices.spot import read_band
 
 
 def test_bands_and_savings_are_read_by_system(tmp_path):

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 from tests.helpers.aws_pages import ON_DEMAND, LandedPages, line, price_list
+from tests.helpers.cases import cases
 from tools.sample.aws import PARTS_FILE, SOURCES
 
 with (SOURCES / PARTS_FILE).open(newline="") as file:
@@ -77,16 +78,7 @@ def test_each_line_is_a_row_with_its_rate_code_and_tier(landed):
     assert not found
 
 
-@pytest.mark.parametrize(
-    ("usage_type", "component"),
-    [
-        ("EBS:VolumeUsage.gp3", "usage:EBS:VolumeUsage.gp3"),
-        ("EU-EBS:VolumeUsage.gp3", "usage:EBS:VolumeUsage.gp3"),
-        ("USW2-LAX1-EBS:VolumeUsage.gp3", "usage:EBS:VolumeUsage.gp3"),
-        ("APN1-DataTransfer-Out-Bytes", "usage:DataTransfer-Out-Bytes"),
-        ("APN1-EUC1-AWS-Out-Bytes", "usage:APN1-EUC1-AWS-Out-Bytes"),
-    ],
-)
+@cases("aws/parts")
 def test_the_name_of_a_part_is_the_same_in_every_region(tmp_path, usage_type, component):
     body = price_list([part({**PARTS[0], "operation": "", "usage_type": usage_type})])
     pages = LandedPages(tmp_path).add("prices", "us-east-1", body)
@@ -103,7 +95,7 @@ def test_a_line_that_is_no_price_is_refused_with_its_reason(tmp_path):
     pages = LandedPages(tmp_path).add("prices", "us-east-1", price_list(broken))
     assert pages.unchecked("component_prices").height == 0
     assert sorted(pages.refused()["reason"]) == [
-        *("no_currency", "unknown_product", "unknown_term", "unreadable_price"),
+        *("no_currency", "unknown_product", "unknown_term", "unreadable_price")
     ]
 
 

@@ -134,9 +134,6 @@ def _plan_versions(context: Context, host: str, offer: Any) -> list[tuple[dateti
 
     Source: the ``savingsPlanVersionIndexUrl`` of the service index,
     https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/service-version-index-file-for-savings-plans.html
-
-    Raises:
-        FetchError: the index is unavailable or has another format.
     """
     if not offer.get("savingsPlanVersionIndexUrl"):
         return []
@@ -233,11 +230,7 @@ def _savings_plans(
 
 
 def _plan_files(context: Context, host: str, index: str) -> dict[str, Source]:
-    """Read a region index of savings plans: region code → its file.
-
-    Raises:
-        FetchError: it is unavailable or has another format.
-    """
+    """Read a region index of savings plans: region code → its file."""
     entries = _at(_json(context, index), index, "regions")
     if not isinstance(entries, list):
         raise _other_format(index, "regions")
@@ -289,11 +282,7 @@ def _other_format(url: str, member: str) -> FetchError:
 
 
 def _link(host: str, path: object) -> str:
-    """Resolve a path that an index gives.
-
-    Raises:
-        FetchError: it is not a path, or leads to another host.
-    """
+    """Resolve a path that an index gives."""
     url = urljoin(host + "/", check_link(host, path))
     check_same_host(host, url)
     return url

@@ -350,11 +350,7 @@ def _pages(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
 
 
 def _listed(response: Response, member: str, name: str) -> list[Any]:
-    """Return the list that an answer must hold. EC2 sends it even where it is empty.
-
-    Raises:
-        FetchError: the answer has none.
-    """
+    """Return the list that an answer must hold. EC2 sends it even where it is empty."""
     listed = response.parsed.get(member)
     if not isinstance(listed, list):
         raise FetchError(f"{name} answers without {member}", "Check AWS_ENDPOINT_URL_EC2.")

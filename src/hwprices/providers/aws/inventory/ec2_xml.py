@@ -59,10 +59,6 @@ def _parse(body: bytes) -> Element:
 
     defusedxml refuses them, but takes three times as long as the standard library, because it
     builds the tree in Python. UTF-8 without "<!" has no declaration that could hold one.
-
-    Raises:
-        ParseError: it is not XML.
-        DefusedXmlException: it declares entities.
     """
     if b"<!" not in body and _UTF8_START.match(body):
         return ElementTree.fromstring(body)  # noqa: S314 (see above)

@@ -1,11 +1,11 @@
-"""Make rows of the instance_types table.
+"""Make rows of the tables instance_types and availability (which types each zone offers).
 
 The EC2 API describes types exactly. Types that it did not describe have the attributes of the price
 list.
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,15 +13,160 @@ import polars as pl
 
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.aws.inventory import accelerators, ec2_xml, spec_words
-from hwprices.providers.aws.inventory.accelerators import Devices, Matcher, Stated
-from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
-from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, HOME_REGION, INSTANCE_TYPES
-from hwprices.rows import frames, machine_figures
+from hwprices.providers.aws.inventory import ec2_xml, spec_words
+from hwprices.providers.aws.inventory.regions import region_of
+from hwprices.providers.aws.inventory.spec_words import PriceListFacts
+from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, HOME_REGION, INSTANCE_TYPES, OFFERINGS
+from hwprices.rows import accelerators, frames
 from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.frames import list_column
-from hwprices.schemas.inventory import InstanceTypes
-from hwprices.specs.accelerator_names import accelerator_matcher
+from hwprices.schemas.inventory import Availability, InstanceTypes
+from hwprices.specs.accelerator_names import Match, accelerator_matcher
+
+Matcher = Callable[[str | None, str], Match | None]
+"""Finds the spec sheet of (vendor's device name or None, instance type). See
+``specs.accelerator_names.accelerator_matcher``."""
+
+
+@dataclass(frozen=True)
+class Devices:
+    """Equal devices of a machine as the vendor states them; None where it says nothing."""
+
+    vendor_name: str | None = None
+    count: float | None = None
+    memory_gib: float | None = None
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What the vendor states of a machine's accelerators. ``kind`` is None where unstated."""
+
+    kind: str | None = None
+    devices: tuple[Devices, ...] = ()
+
+
+@dataclass(frozen=True)
+class ApiList:
+    """Where DescribeInstanceTypes lists accelerators of one kind: <structure>.<devices>."""
+
+    kind: str
+    structure: str
+    devices: str
+
+
+API_LISTS = [
+    ApiList("gpu", "gpuInfo", "gpus"),
+    ApiList("neuron", "neuronInfo", "neuronDevices"),
+    ApiList("inference", "inferenceAcceleratorInfo", "accelerators"),
+    ApiList("fpga", "fpgaInfo", "fpgas"),
+    ApiList("media", "mediaAcceleratorInfo", "accelerators"),
+]
+"""The first list that is not empty decides. Inferentia is in both neuronInfo and
+inferenceAcceleratorInfo, and counts once."""
+
+KINDS = {
+    "nvidia": "gpu",
+    "amd-v": "gpu",
+    "intel-gaudi": "gpu",
+    "aws-": "neuron",
+    "qualcomm": "inference",
+    "amd-virtex": "fpga",
+    "amd-alveo-u30": "media",
+}
+"""accelerator_kind by how the accelerator's id begins, for machines whose kind the vendor does not
+state. The longest beginning decides."""
+
+
+def read_accelerators(info: Mapping[str, Any]) -> Stated:
+    """Read the accelerators of an InstanceTypeInfo."""
+    for listed in API_LISTS:
+        structure = ec2_xml.group(info.get(listed.structure))
+        if devices := ec2_xml.entries(structure.get(listed.devices)):
+            by_aws = all(device.get("manufacturer") == "AWS" for device in devices)
+            kind = "neuron" if listed.kind == "inference" and by_aws else listed.kind
+            return Stated(kind, tuple(_devices(device) for device in devices))
+    return Stated()
+
+
+def accelerator_column(
+    instance_type: str, stated: Iterable[Devices], matcher: Matcher
+) -> list[dict[str, Any]]:
+    """Make the value of instance_types.accelerators: the stated devices with their spec-sheet ids.
+
+    Where the vendor says nothing of a type known to have accelerators (trn2u, or all but GPUs in
+    the price list), the sheet's rule for the type gives id, count and memory.
+    """
+    by_type = matcher(None, instance_type)
+    devices = list(stated) or ([Devices()] if by_type and by_type.count else [])
+    return [_entry(device, instance_type, by_type, matcher) for device in devices]
+
+
+def accelerator_kind(stated: Stated, column: list[dict[str, Any]]) -> str:
+    """Decide instance_types.accelerator_kind from the stated kind, or else from the first id."""
+    if stated.kind:
+        return stated.kind
+    return _kind_of(column[0]["accelerator_id"] or "") if column else "none"
+
+
+def _entry(
+    device: Devices, instance_type: str, by_type: Match | None, matcher: Matcher
+) -> dict[str, Any]:
+    match = matcher(device.vendor_name, instance_type)
+    is_same = by_type and (not match or by_type.accelerator_id == match.accelerator_id)
+    sheet = by_type if is_same else match
+    return {
+        "accelerator_id": match.accelerator_id if match else None,
+        "vendor_name": device.vendor_name,
+        # Before the API had GpuPartitionSize it answered 0 for a slice of a GPU.
+        "count": device.count or (sheet.count if sheet else None),
+        "memory_gib": device.memory_gib or (sheet.memory_gib if sheet else None),
+    }
+
+
+def _devices(device: Mapping[str, Any]) -> Devices:
+    name = device.get("name") or None
+    count = ec2_xml.number(device.get("count"))
+    mib = ec2_xml.number(ec2_xml.group(device.get("memoryInfo")).get("sizeInMiB"))
+    memory = mib / spec_words.MIB_PER_GIB if mib else None
+    share = ec2_xml.number(device.get("gpuPartitionSize"))
+    slices = ec2_xml.number(device.get("logicalGpuCount"))
+    if share and slices:
+        # A slice of a GPU counts as a fraction of one; the memory stated is the slice's.
+        return Devices(name, slices * share, memory / share if memory else None)
+    return Devices(name, count, memory if count else None)
+
+
+def _kind_of(accelerator_id: str) -> str:
+    beginnings = [start for start in KINDS if accelerator_id.startswith(start)]
+    return KINDS[max(beginnings, key=len)] if beginnings else "gpu"
+
+
+def availability_rows(pages: Pages, region: str) -> pl.DataFrame:
+    """Make one region's part of the availability table from DescribeInstanceTypeOfferings."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for page in pages.of(OFFERINGS, region):
+        with pages.leave_out(page):
+            rows |= _offerings(pages, page)
+    # EC2 does not say what an account may not use, so restricted and its reason are null.
+    return pl.DataFrame(list(rows.values()), schema=frames.dtypes(Availability))
+
+
+def _offerings(pages: Pages, page: Page) -> dict[tuple[str, str], dict[str, Any]]:
+    """Read the rows of one page: (zone, type) → row."""
+    names = ("location", "instanceType")
+    return {
+        (offering["location"], offering["instanceType"]): {
+            "provider": "aws",
+            "region": region_of(offering["location"]),
+            "zone": offering["location"],
+            "instance_type": offering["instanceType"],
+            "offered": True,
+            "observed_at": page.retrieved_at,
+            "raw_sha256": page.sha256,
+        }
+        for offering in ec2_xml.landed_items(pages, page, "instanceTypeOfferingSet", *names)
+    }
+
 
 ARCHITECTURES = {"x86_64": "x86_64", "x86_64_mac": "x86_64", "arm64": "arm64", "arm64_mac": "arm64"}
 """i386 is left out on purpose: c1.medium lists it first, and runs 64-bit like all others."""
@@ -64,7 +209,7 @@ def instance_type_rows(
     matcher = accelerator_matcher("aws")
     names = sorted({*described, *words.descriptions})
     descriptions = [described.get(name) or words.descriptions[name] for name in names]
-    possible, refused = machine_figures.split(
+    possible, refused = accelerators.split(
         (_row(name, description, words, matcher), description.page)
         for name, description in zip(names, descriptions, strict=True)
     )
@@ -137,7 +282,7 @@ def _row(
     name: str, description: Description, words: PriceListWords, matcher: Matcher
 ) -> dict[str, Any]:
     models = sorted(words.cpu_models.get(name, set()))
-    column = accelerators.accelerator_column(name, description.accelerators.devices, matcher)
+    column = accelerator_column(name, description.accelerators.devices, matcher)
     family = name.partition(".")[0]
     row = {
         "provider": "aws",
@@ -148,7 +293,7 @@ def _row(
         "corrections": [],
         **description.columns,
         "accelerators": column,
-        "accelerator_kind": accelerators.accelerator_kind(description.accelerators, column),
+        "accelerator_kind": accelerator_kind(description.accelerators, column),
         "cpu_models": models or None,
         "os_support": sorted(words.systems.get(name, set())) or None,
         "observed_at": description.page.retrieved_at,
@@ -181,7 +326,7 @@ def _from_api(info: Mapping[str, Any], page: Page) -> Description:
         **_network(ec2_xml.group(info.get("networkInfo"))),
         **_block_storage(ec2_xml.group(info.get("ebsInfo"))),
     }
-    return Description(columns, accelerators.read_accelerators(info), page)
+    return Description(columns, read_accelerators(info), page)
 
 
 def _status(is_current: bool | None) -> str | None:

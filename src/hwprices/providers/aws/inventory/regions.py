@@ -14,7 +14,7 @@ import polars as pl
 from hwprices.landing.pages import NO_ANSWER, Page
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import ec2_xml
-from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
+from hwprices.providers.aws.inventory.spec_words import PriceListFacts
 from hwprices.providers.aws.kinds import INSTANCE_TYPES, REGIONS, ZONES
 from hwprices.rows import frames
 from hwprices.schemas.inventory import Regions, Zones

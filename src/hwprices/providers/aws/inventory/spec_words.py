@@ -8,6 +8,10 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+import polars as pl
+
+from hwprices.landing.pages import Page
+
 _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _MEMORY = re.compile(rf"({_NUMBER})\s*(MiB|GiB|TiB)", re.IGNORECASE)
 _NETWORK = re.compile(
@@ -24,7 +28,6 @@ LONGEST = 200
 rules would look for a figure for hours."""
 
 MIB_PER_GIB = 1024
-
 GIB_PER = {"mib": 1 / MIB_PER_GIB, "gib": 1.0, "tib": 1024.0}
 GIGABITS_PER = {"gigabit": 1.0, "gbps": 1.0, "megabit": 0.001, "mbps": 0.001}
 GIB_PER_GB = 1e9 / 2**30
@@ -132,3 +135,21 @@ def _text(words: str | None) -> str:
 
 def _figure(text: str) -> float:
     return float(text.replace(",", ""))
+
+
+@dataclass(frozen=True)
+class PriceListFacts:
+    """What one region's price list says of machines and regions. Small enough to keep for all.
+
+    ``machines`` has one row for each distinct set of attributes of an instance type:
+    instance_type, product_family, the columns ``price_list.ATTRIBUTES`` in the vendor's words,
+    ``systems`` (operating systems it is sold with) and ``lines`` (how many lines state the set).
+    ``parts`` are the lines that are not machines, as ``parts.part_lines`` gives them.
+    ``places`` has region, location (the vendor's name), location_type and ``lines``.
+    """
+
+    region: str
+    page: Page
+    machines: pl.DataFrame
+    places: pl.DataFrame
+    parts: pl.DataFrame

@@ -11,7 +11,7 @@ from hwprices.providers import Pages
 from hwprices.providers.aws.inventory import ec2_xml
 from hwprices.providers.aws.inventory.regions import region_of
 from hwprices.providers.aws.kinds import CAPACITY_BLOCKS
-from hwprices.providers.aws.prices.problems import Problem, first_problem
+from hwprices.providers.aws.prices.parts import Problem, first_problem
 from hwprices.rows import prices, quarantine
 from hwprices.rows.origin import origin
 from hwprices.rows.prices import PriceRows

@@ -2,13 +2,114 @@
 
 A file has a million lines, but only a few hundred distinct combinations of the columns that
 classify a line. Each combination is classified once, and the result is joined to the lines.
+
+The price list states operating system, software and license twice: in words (Operating System, Pre
+Installed S/W, License Model) and as a usage operation code. Both must agree.
+Codes: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
 """
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices.providers.aws.prices import platforms
-from hwprices.providers.aws.prices.problems import Problem, first_problem, unknown_word, word_of
+from hwprices.providers.aws.prices.parts import Problem, first_problem, unknown_word, word_of
 from hwprices.rows import quarantine
+
+
+@dataclass(frozen=True)
+class Platform:
+    """The three key columns of prices that say what software is paid for."""
+
+    os: str
+    software: str = "none"
+    license_model: str = "included"
+
+    def __str__(self) -> str:
+        return f"{self.os}/{self.software}/{self.license_model}"
+
+
+INFRASTRUCTURE = "infrastructure"
+"""License of a machine whose Windows is billed apart, by the vCPU. Its price is a part of a price:
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-optimize-cpu.html"""
+
+OPERATIONS = {
+    "RunInstances": Platform("linux"),
+    "RunInstances:0004": Platform("linux", "sql_std"),
+    "RunInstances:0200": Platform("linux", "sql_web"),
+    "RunInstances:0100": Platform("linux", "sql_ent"),
+    "RunInstances:0010": Platform("rhel"),
+    "RunInstances:0014": Platform("rhel", "sql_std"),
+    "RunInstances:0210": Platform("rhel", "sql_web"),
+    "RunInstances:0110": Platform("rhel", "sql_ent"),
+    "RunInstances:00g0": Platform("rhel", license_model="byol"),
+    "RunInstances:1010": Platform("rhel_ha"),
+    "RunInstances:1014": Platform("rhel_ha", "sql_std"),
+    "RunInstances:1110": Platform("rhel_ha", "sql_ent"),
+    "RunInstances:000g": Platform("sles"),
+    "RunInstances:0g00": Platform("ubuntu_pro"),
+    "RunInstances:0002": Platform("windows"),
+    "RunInstances:0006": Platform("windows", "sql_std"),
+    "RunInstances:0202": Platform("windows", "sql_web"),
+    "RunInstances:0102": Platform("windows", "sql_ent"),
+    "RunInstances:0800": Platform("windows", license_model="byol"),
+    "RunInstances:0002:box": Platform("windows", license_model=INFRASTRUCTURE),
+}
+
+OS_WORDS = {
+    "linux": "linux",
+    "rhel": "rhel",
+    "red hat enterprise linux with ha": "rhel_ha",
+    "suse": "sles",
+    "ubuntu pro": "ubuntu_pro",
+    "windows": "windows",
+}
+
+SOFTWARE_WORDS = {
+    "": "none",
+    "na": "none",
+    "sql std": "sql_std",
+    "sql web": "sql_web",
+    "sql ent": "sql_ent",
+}
+
+LICENSE_WORDS = {
+    "": "included",
+    "na": "included",
+    "no license required": "included",
+    "license included": "included",
+    "bring your own license": "byol",
+    "license included - infrastructure": INFRASTRUCTURE,
+}
+
+SPOT_PRODUCTS = {
+    "Linux/UNIX": "linux",
+    "Red Hat Enterprise Linux": "rhel",
+    "SUSE Linux": "sles",
+    "Windows": "windows",
+}
+"""ProductDescription of spot quotes, without the suffix " (Amazon VPC)" that names the network."""
+
+
+def from_words() -> list[pl.Expr]:
+    """Make os, software and license_model from the words; null where a word is unknown."""
+    return [
+        _translated("operating_system", OS_WORDS).alias("os"),
+        _translated("pre_installed", SOFTWARE_WORDS).alias("software"),
+        _translated("license_words", LICENSE_WORDS).alias("license_model"),
+    ]
+
+
+def from_operation() -> pl.Expr:
+    """Translate the operation code to ``os/software/license_model``; null for an unknown code."""
+    codes = {code: str(platform) for code, platform in OPERATIONS.items()}
+    return pl.col("operation").replace_strict(codes, default=None, return_dtype=pl.String)
+
+
+def _translated(column: str, words: Mapping[str, str]) -> pl.Expr:
+    text = pl.col(column).fill_null("").str.strip_chars().str.to_lowercase()
+    return text.replace_strict(words, default=None, return_dtype=pl.String)
+
 
 WORDS = [
     *("term_type", "starting_range", "ending_range", "unit", "currency", "lease", "payment"),
@@ -37,9 +138,7 @@ OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation", "
 """Capacity that is reserved and idle, or paid with its reservation, or not of a running machine.
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
 
-IDLE = r"Unused|Reservation"
-"""Usage types of such capacity, which tell it where nothing else does."""
-
+IDLE = r"Unused|Reservation"  # Usage types of such capacity, which tell it where nothing else does
 ZONES = ["AWS Local Zone", "AWS Wavelength Zone"]
 PLACES = ["", "AWS Region", *ZONES]
 """Location types of machines that AWS runs; older files leave the column empty."""
@@ -51,12 +150,8 @@ PAYMENTS = {
 }
 """PurchaseOption without blanks and case: old files write AllUpfront, newer ones All Upfront."""
 
-PART = "part"
-"""The reason of a line that is not a machine: it is read for component_prices."""
-
-ON_HOST = "tenancy="
-"""Begins the reason for which an instance on a dedicated host is left out."""
-
+PART = "part"  # The reason of a line that is not a machine: it is read for component_prices
+ON_HOST = "tenancy="  # Begins the reason for which an instance on a dedicated host is left out
 CURRENCY = r"^[A-Z]{3}$"
 
 OF_TERMS = ("OfferTermCode", "LeaseContractLength", "PurchaseOption", "OfferingClass")
@@ -83,7 +178,7 @@ def classify(
     months = {"1": 12, "3": 36}
     payment = pl.col("payment").str.replace_all(" ", "").str.to_lowercase()
     classified = combinations.with_columns(words).with_columns(
-        *platforms.from_words(),
+        *from_words(),
         _tenancy().alias("tenancy"),
         pl.col("region_code").replace("", region).alias("region"),
         pl.col("lease")
@@ -124,7 +219,7 @@ def _out_of_scope(own_files: frozenset[str]) -> pl.Expr:
     """Return why a line is left out on purpose; null where it is in scope."""
     family, capacity = pl.col("product_family"), pl.col("capacity_status")
     is_host = family == HOSTS
-    is_infrastructure = pl.col("license_model") == platforms.INFRASTRUCTURE
+    is_infrastructure = pl.col("license_model") == INFRASTRUCTURE
     return (
         pl.when(pl.col("location_type").str.contains("(?i)outpost"))
         .then(pl.lit("location_type=") + pl.col("location_type"))
@@ -140,7 +235,7 @@ def _out_of_scope(own_files: frozenset[str]) -> pl.Expr:
         .when(is_host & (pl.col("term_type") == "OnDemand") & (pl.col("sign") == 0))
         .then(pl.lit("dedicated_host_at_zero"))
         # The machine without its Windows, which is billed apart by the vCPU: no price of either.
-        .when(~is_host & is_infrastructure & (platforms.from_operation() == _platform()))
+        .when(~is_host & is_infrastructure & (from_operation() == _platform()))
         .then(pl.lit("license_model=") + pl.col("license_words"))
     )
 
@@ -209,7 +304,7 @@ def _platform_problems(is_machine: pl.Expr, has_code: pl.Expr) -> list[Problem]:
     """
     message = "Operating System {}, Pre Installed S/W {}, License Model {}"
     values = ("operating_system", "pre_installed", "license_words")
-    code, words = platforms.from_operation(), _platform()
+    code, words = from_operation(), _platform()
     return [
         *(
             Problem(is_machine & pl.col(key).is_null(), reason, message, values, word_of(vendors))
@@ -229,7 +324,7 @@ def _platform_problems(is_machine: pl.Expr, has_code: pl.Expr) -> list[Problem]:
         # Both are known and their pair is not. Blocks have no code, and no license of a part.
         Problem(
             (has_code & (code != words))
-            | (is_machine & (pl.col("license_model") == platforms.INFRASTRUCTURE)),
+            | (is_machine & (pl.col("license_model") == INFRASTRUCTURE)),
             "platform_disagrees",
             "operation {} is {}, the words say {}",
             ("operation", code, words),

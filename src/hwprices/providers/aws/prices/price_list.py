@@ -15,7 +15,7 @@ import polars as pl
 
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
-from hwprices.providers.aws.inventory.price_list_facts import PriceListFacts
+from hwprices.providers.aws.inventory.spec_words import PriceListFacts
 from hwprices.providers.aws.prices import classify, parts, rows
 from hwprices.rows import quarantine
 from hwprices.rows.origin import origin
@@ -109,8 +109,7 @@ BATCH = 200_000
 """Lines that are read at once. Fewer take longer, more take more memory: reading 1,480,000 lines
 in batches of 50,000 and 200,000 took 4.3 and 3.6 s, and 650 and 690 MB."""
 
-MAX_PREAMBLE = 20
-"""Lines searched for the header. In every file seen, five lines come before it."""
+MAX_PREAMBLE = 20  # Lines searched for the header. In every file seen, five lines come before it.
 
 
 @dataclass(frozen=True)
@@ -250,11 +249,7 @@ def _scan(path: Path, header: _Header) -> pl.LazyFrame:
 
 
 def _header(path: Path, required: frozenset[str]) -> _Header:
-    """Find the header.
-
-    Raises:
-        ValueError: there is none, or it lacks a column without which nothing is a price.
-    """
+    """Find the header."""
     content = open_packed(path, packing_of(path.name))
     with io.TextIOWrapper(content, encoding="utf-8", errors="replace") as text:
         for number, line in zip(range(MAX_PREAMBLE), text, strict=False):

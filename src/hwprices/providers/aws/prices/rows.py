@@ -20,8 +20,7 @@ LINE = [
 ]
 """Columns of a line that are its own. All others are those of its combination."""
 
-TERM = ["sku_id", "offer_term_code"]
-"""What the lines of one term have in common."""
+TERM = ["sku_id", "offer_term_code"]  # What the lines of one term have in common
 
 REFUSED = [
     *("region", "sku_id", "sku_price_id", "term_type", "instance_type", "tenancy_word"),

@@ -19,8 +19,8 @@ from hwprices.landing.strict_json import count_names, refuse_repeated_names
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory.regions import currency_of
 from hwprices.providers.aws.prices.classify import CURRENCY, IDLE
+from hwprices.providers.aws.prices.parts import Problem, first_problem, unknown_word
 from hwprices.providers.aws.prices.price_list import PriceList
-from hwprices.providers.aws.prices.problems import Problem, first_problem, unknown_word
 from hwprices.providers.aws.prices.rows import read_date
 from hwprices.rows import frames, prices, quarantine
 from hwprices.rows.origin import ORIGIN, origin

@@ -3,7 +3,10 @@
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSpotPriceHistory.html
 """
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,15 +14,16 @@ from typing import Any
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.providers import Pages
+from hwprices.providers import Pages, Part
 from hwprices.providers.aws.inventory import ec2_xml
 from hwprices.providers.aws.inventory.regions import currency_of, region_of
 from hwprices.providers.aws.kinds import SPOT
-from hwprices.providers.aws.prices import platforms
-from hwprices.providers.aws.prices.problems import Problem, first_problem
-from hwprices.rows import prices, quarantine
+from hwprices.providers.aws.prices import classify
+from hwprices.providers.aws.prices.parts import Problem, first_problem
+from hwprices.rows import frames, prices, quarantine
 from hwprices.rows.origin import origins
 from hwprices.rows.prices import PriceRows
+from hwprices.schemas.inventory import SpotAdvice
 from hwprices.units import Money, Timestamp, WideMoney
 
 VPC_SUFFIX = " (Amazon VPC)"
@@ -33,8 +37,7 @@ QUOTE = {
 }
 """Our names of a quote's fields, and EC2's."""
 
-MARKET = ["zone", "instance_type", "os"]
-"""What a quote is for."""
+MARKET = ["zone", "instance_type", "os"]  # What a quote is for
 
 PLACEHOLDER_SHARE = Decimal("0.01")
 """Quotes below this share of the on-demand price are not market prices: AWS speaks of savings of up
@@ -129,9 +132,7 @@ def _read_quotes(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:
         .with_columns(
             provider=pl.lit("aws"),
             region=_region(frame["zone"].unique()),
-            os=product.replace_strict(
-                platforms.SPOT_PRODUCTS, default=None, return_dtype=pl.String
-            ),
+            os=product.replace_strict(classify.SPOT_PRODUCTS, default=None, return_dtype=pl.String),
             hourly=prices.read_money(pl.col("price_text")),
             effective_from=pl.col("timestamp").str.to_datetime(
                 "%+", time_unit="us", time_zone="UTC", strict=False
@@ -201,3 +202,81 @@ def _flags() -> pl.Expr:
         pl.when(~is_equal & (hourly > on_demand)).then(pl.lit("spot_above_on_demand")),
         pl.when(hourly < on_demand * PLACEHOLDER_SHARE).then(pl.lit("placeholder")),
     ).list.drop_nulls()
+
+
+SYSTEMS = {"Linux": "linux", "Windows": "windows"}
+"""Operating systems of the advisor, and their names in our tables."""
+
+_BAND = re.compile(r"(<|>|\d+-)(\d+)%")
+
+
+@dataclass(frozen=True)
+class Band:
+    """A band of the rate of interruption in percent: the advisor's label, and its limits."""
+
+    label: str
+    percent_from: int
+    percent_to: int
+
+
+def read_band(label: str) -> Band:
+    """Read a label: ``<5%`` is 0 to 5, ``5-10%`` is 5 to 10, ``>20%`` is 20 to 100.
+
+    Raises:
+        ValueError: the label is written in another way.
+    """
+    match = _BAND.fullmatch(label)
+    if match is None:
+        raise ValueError(f"the spot advisor's band {label!r} is not understood")
+    start, figure = match[1], int(match[2])
+    if start == ">":
+        return Band(label, figure, 100)
+    return Band(label, 0 if start == "<" else int(start.removesuffix("-")), figure)
+
+
+def spot_advice(pages: Pages, page: Page) -> Part:
+    """Make the spot_advice table from an advisor file, and count the advice of other systems.
+
+    ``ranges`` lists the bands of the rate of interruption;
+    ``spot_advisor.<region>.<system>.<type>`` is ``{"r": band, "s": saving in percent}``.
+
+    Raises:
+        UnreadablePageError: the file has another shape.
+    """
+    with pages.parsing(page):
+        body = pages.read_json(page)
+        rows = pl.DataFrame(_listed(body, page), schema=frames.dtypes(SpotAdvice))
+        return Part("spot_advice", rows, counts=_other_systems(body["spot_advisor"]))
+
+
+def _listed(body: dict[str, Any], page: Page) -> list[dict[str, Any]]:
+    """Read the rows of a file, with their origin."""
+    bands = {entry["index"]: read_band(entry["label"]) for entry in body["ranges"]}
+    return [
+        {**row, "provider": "aws", "observed_at": page.retrieved_at, "raw_sha256": page.sha256}
+        for row in _advice(body["spot_advisor"], bands)
+    ]
+
+
+def _other_systems(regions: dict[str, Any]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for systems in regions.values():
+        for system in set(systems) - set(SYSTEMS):
+            counts[f"out_of_scope:spot_advice_system={system}"] += len(systems[system])
+    return dict(sorted(counts.items()))
+
+
+def _advice(regions: dict[str, Any], bands: dict[int, Band]) -> Iterator[dict[str, Any]]:
+    for region, systems in sorted(regions.items()):
+        for system in sorted(set(systems) & set(SYSTEMS)):
+            for instance_type, advice in sorted(systems[system].items()):
+                band = bands[advice["r"]]
+                yield {
+                    "region": region,
+                    "instance_type": instance_type,
+                    "os": SYSTEMS[system],
+                    "interruption_band": band.label,
+                    "interruption_percent_from": band.percent_from,
+                    "interruption_percent_to": band.percent_to,
+                    "saving_percent": advice["s"],
+                }

@@ -5,12 +5,16 @@ came. The SDK itself gets to see each page without its elements: it would make o
 them, which nobody reads and which take most of the time. Sources:
 https://learn.microsoft.com/rest/api/compute/resource-skus/list and
 https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations.
+
+A run logs in once for all units: a login by the command line starts a program of a second or more.
 """
 
 import io
 import logging
 import re
-from collections.abc import Callable, Iterable
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,12 +27,72 @@ from hwprices.landing.pages import Page, Unit
 from hwprices.landing.sdk_bodies import bound_requests
 from hwprices.landing.secrets import redact
 from hwprices.providers import PARSER_FAILURES, Context, SkippedError
-from hwprices.providers.azure.api.login import SharedLogin
 from hwprices.providers.azure.inventory.arm_list import Schema, read_elements
 from hwprices.providers.azure.inventory.instance_types import SKU
 from hwprices.providers.azure.inventory.regions import LOCATION, is_public_location
 from hwprices.providers.azure.settings import Settings
 from hwprices.settings import is_loopback
+
+VALID_SECONDS = 300  # A token that expires sooner is renewed. azure-core does so too.
+
+FAILED_SECONDS = 30
+"""How long a login that failed is not tried again. There are several ways to log in, and each unit
+would try all of them, one unit after the other."""
+
+
+class SharedLogin:
+    """A credential of the SDK (``SupportsTokenInfo``) that keeps the tokens of another one.
+
+    ``make`` makes the other one when it is first needed. ``clock`` is an argument for the tests.
+    """
+
+    def __init__(self, make: Callable[[], Any], clock: Callable[[], float] = time.time) -> None:
+        self._make = make
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._credential: Any = None
+        self._tokens: dict[tuple[Any, ...], Any] = {}
+        self._failure: Exception | None = None
+        self._failed_at = 0.0
+
+    def get_token_info(self, *scopes: str, options: Mapping[str, Any] | None = None) -> Any:
+        """Return a token, one that is kept where it is valid for some minutes.
+
+        Raises:
+            azure.core.exceptions.AzureError: the login fails, or failed a moment ago.
+        """
+        request = dict(options or {})
+        has_claims = "claims" in request  # they are sent after a token was refused
+        name = (scopes, *sorted(item for item in request.items() if item[0] != "claims"))
+        with self._lock:
+            token = self._tokens.get(name)
+            is_valid = token is not None and token.expires_on > self._clock() + VALID_SECONDS
+            if is_valid and not has_claims:
+                return token
+            self._tokens[name] = self._new_token(scopes, request)
+            return self._tokens[name]
+
+    def _new_token(self, scopes: tuple[str, ...], request: dict[str, Any]) -> Any:
+        from azure.core.exceptions import AzureError
+
+        if self._failure is not None and self._clock() < self._failed_at + FAILED_SECONDS:
+            raise self._failure
+        self._credential = self._credential or self._make()
+        try:
+            return self._credential.get_token_info(*scopes, options=request)
+        except AzureError as error:
+            self._failure, self._failed_at = error, self._clock()
+            raise
+
+    def close(self) -> None:
+        """Do nothing: the units share it, and a client closes what it was given."""
+
+    def __enter__(self) -> "SharedLogin":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
 
 MAX_PAGES = 500  # a region's sizes are one page today
 
@@ -133,11 +197,7 @@ def _read_locations(context: Context) -> list[_ListPage]:
 
 
 def _read_pages(context: Context, list_pages: ListFunction, members: Schema) -> list[_ListPage]:
-    """Read all pages of one list, in order. ``members`` are those of an element that are read.
-
-    Raises:
-        FetchError: after all tries; names the endpoint and the failure, no credential.
-    """
+    """Read all pages of one list, in order. ``members`` are those of an element that are read."""
     from azure.core.exceptions import AzureError, ServiceRequestError, ServiceResponseError
 
     endpoint = public_url(context.settings.azure_arm_url)
@@ -284,9 +344,6 @@ def _authentication(context: Context, url: str) -> dict[str, Any]:
     """Return the client DefaultAzureCredential over https, one login for all units.
 
     A server on this machine, over plain http, gets no credential.
-
-    Raises:
-        FetchError: the URL is plain http to another machine.
     """
     if url.startswith("http://") and is_loopback(url):
         from azure.core.pipeline.policies import SansIOHTTPPolicy
@@ -307,11 +364,7 @@ class _NoCredential:
 
 
 def _read_page(body: bytes, members: Schema, endpoint: str) -> _ListPage:
-    """Check that the body of one page can be read when it is landed.
-
-    Raises:
-        FetchError: it cannot, or is not a page of a list.
-    """
+    """Check that the body of one page can be read when it is landed."""
     try:
         answer = _DECODER.decode(body)  # before polars, which knows no limit of nesting
         read_elements(body, members, "elements")

@@ -28,10 +28,7 @@ from hwprices.providers.azure.prices.items import Item, RetailPage
 from hwprices.storage.scratch import scratch_directory
 
 API_VERSION = "2023-01-01-preview"  # the only version whose answers hold savingsPlan
-
-DOWNLOADS = 3
-"""Downloads of one partition before it counts as failed."""
-
+DOWNLOADS = 3  # Downloads of one partition before it counts as failed
 MAX_PAGES = 200  # the largest partitions have about ten pages of 1,000 items
 
 MAX_LIST_BYTES = 64 << 20
@@ -51,8 +48,7 @@ PROBE_SIZES = tuple(
 """Common sizes of four generations. Their prices name the regions without an account: a new region
 sells one of them at least, as austriaeast and chilecentral only v5 of these."""
 
-Identity = tuple[Any, ...]
-"""Members of an item that stay from month to month (``_identity``)."""
+Identity = tuple[Any, ...]  # Members of an item that stay from month to month (``_identity``)
 
 _DECODER = msgspec.json.Decoder(RetailPage)
 """Reads a page as ``prices.items`` does, so that none is landed that could not be read then."""
@@ -318,10 +314,6 @@ def _download(
     """Download all pages into a folder, following NextPageLink.
 
     The parameters go with the first request only: the links have them.
-
-    Raises:
-        FetchError: a page is unavailable, or a link leads to another host.
-        _InconsistentError: links form a loop, a page comes twice, or a Count is wrong.
     """
     bodies: list[Downloaded] = []
     pages: list[PageSummary] = []
@@ -348,11 +340,7 @@ def _download(
 
 
 def _read_page(content: bytes) -> PageSummary:
-    """Read a page's JSON and check that it is an answer of Retail Prices.
-
-    Raises:
-        _InconsistentError: it is not.
-    """
+    """Read a page's JSON and check that it is an answer of Retail Prices."""
     try:
         content.decode()  # the decoder does not look into texts that it leaves out
         answer = _DECODER.decode(content)
@@ -401,11 +389,7 @@ def _check_filter(download: Download, region: str, price_type: str) -> None:
 
 
 def _previous_identities(landing: Landing, unit: Unit, reader: _PageReader) -> frozenset[Identity]:
-    """Read the identities of the partition's items in the newest live run, none without one.
-
-    Raises:
-        HwpricesError: a page of that run cannot be read; names it.
-    """
+    """Read the identities of the partition's items in the newest live run, none without one."""
     pages = (_read_landed(landing, page, reader) for page in _previous_pages(landing, unit))
     return frozenset[Identity]().union(*(page.identities for page in pages))
 

@@ -12,15 +12,14 @@ import polars as pl
 
 from hwprices.providers import Pages
 from hwprices.providers.azure import kinds
-from hwprices.providers.azure.inventory import accelerators, size_names
-from hwprices.providers.azure.inventory.accelerators import AcceleratorSheet
+from hwprices.providers.azure.inventory import size_names
+from hwprices.providers.azure.inventory.accelerators import AcceleratorSheet, with_accelerators
 from hwprices.providers.azure.inventory.arm_list import Schema, read_list
-from hwprices.rows import frames, machine_figures, quarantine
+from hwprices.rows import accelerators, frames, quarantine
 from hwprices.rows.origin import ORIGIN
 from hwprices.schemas.inventory import InstanceTypes
 
 MACHINES = "virtualMachines"
-
 STRINGS = pl.List(pl.String)
 RESTRICTION: Schema = {
     "type": pl.String,
@@ -142,18 +141,18 @@ def instance_type_rows(
         .sort("name", "spec_source", "first_location", "raw_sha256")
         .unique("name", keep="first", maintain_order=True)
     )
-    table = accelerators.with_accelerators(_with_capabilities(sizes), sheet).with_columns(
+    table = with_accelerators(_with_capabilities(sizes), sheet).with_columns(
         _name_parts(sizes["name"].to_list())
     )
     rows = _columns(table.lazy(), network.lazy()).collect()
-    is_possible = rows.select(machine_figures.is_possible()).to_series()
+    is_possible = rows.select(accelerators.is_possible()).to_series()
     figures = table.select(*ORIGIN).hstack(
-        rows.select("provider", "instance_type", *machine_figures.LARGEST)
+        rows.select("provider", "instance_type", *accelerators.LARGEST)
     )
     # as text, because JSON has no infinity
-    shown = figures.filter(~is_possible).cast(dict.fromkeys(machine_figures.LARGEST, pl.String))
+    shown = figures.filter(~is_possible).cast(dict.fromkeys(accelerators.LARGEST, pl.String))
     possible = frames.conform(rows.filter(is_possible).lazy(), InstanceTypes).collect()
-    return possible, machine_figures.refuse(shown.lazy())
+    return possible, accelerators.refuse(shown.lazy())
 
 
 def _with_capabilities(skus: pl.DataFrame) -> pl.DataFrame:

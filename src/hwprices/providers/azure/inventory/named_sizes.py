@@ -27,7 +27,6 @@ GIB_PER_VCPU = {"D": 4, "DC": 4, "F": 4, "E": 8, "L": 8}
 v5; E and L up to LARGEST_OF_RATIO vCPUs). The naming rules say that l has less and m more."""
 
 OF_FEATURE = {"l": 2, "m": 8}
-
 OLDEST_OF_RATIO = 5
 
 LARGEST_OF_RATIO = 64

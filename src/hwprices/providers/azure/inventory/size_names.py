@@ -18,7 +18,6 @@ features: Standard_M176ds-44_3_v3.
 """
 
 NOT_SERIES = re.compile(r"^\d+$")  # Standard_M416s_6_v3: the 6 is terabytes of memory, not a series
-
 INTEL_FAMILIES = {"D", "DS", "DC", "E", "EC", "F", "FX", "L", "M", "G", "GS", "HC"}
 
 

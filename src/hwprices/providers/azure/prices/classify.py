@@ -54,8 +54,7 @@ _NO_REASON = [
     for name in ("reason", "message", "word", "out_of_scope")
 ]
 
-Rule = tuple[pl.Expr, str]
-"""A test of an item, and the reason it gives where the test is true."""
+Rule = tuple[pl.Expr, str]  # A test of an item, and the reason it gives where the test is true
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,7 @@ class RetailPage(msgspec.Struct, omit_defaults=True):
 MEMBERS = tuple(name for name in Item.__struct_encode_fields__ if name != "savingsPlan")
 """The members of an item that are one value."""
 
-AMOUNTS = ("retailPrice", "tierMinimumUnits")
-"""Those that are money."""
+AMOUNTS = ("retailPrice", "tierMinimumUnits")  # Those that are money
 
 PLANS = {"plan_terms": "term", "plan_prices": "retailPrice"}
 """The columns of an item's savings plans, and the member of a plan that each lists."""
@@ -347,12 +346,7 @@ def _decode(body: bytes) -> RetailPage:
 
 
 def _refuse_repeated_names(body: bytes, answer: RetailPage, items: bytes) -> None:
-    """Refuse a page with a name twice in one object. ``items`` are those of the answer, encoded.
-
-    Raises:
-        ValueError: there is such a name.
-        RecursionError: it is nested too deep.
-    """
+    """Refuse a page with a name twice in one object. ``items`` are those of the answer, encoded."""
     envelope = msgspec.json.encode(msgspec.structs.replace(answer, Items=[]))
     names = strict_json.count_names(body)
     if names is None or names != strict_json.count_names(envelope + items):

@@ -45,8 +45,7 @@ SYSTEMS = {
 }
 """Products that are systems, and prices.os of each. SLES is that with standard support."""
 
-BURST = "Windows Server Burst"
-"""Windows of the B sizes; those of other sizes have "Windows Server"."""
+BURST = "Windows Server Burst"  # Windows of the B sizes; those of other sizes have "Windows Server"
 
 SOFTWARE = {
     "SQL Server Enterprise": "sql_ent",
@@ -133,9 +132,7 @@ def read_licenses(pages: Pages) -> Licenses:
     return Licenses(
         once.select(*_KEY, "price", "sku_id", *ORIGIN),
         quarantine.refused(
-            unread.lazy().select(
-                *("provider", "region", *MEMBERS, *ORIGIN, "reason", "word"),
-            ),
+            unread.lazy().select(*("provider", "region", *MEMBERS, *ORIGIN, "reason", "word")),
             table="prices",
             message=message,
         ).collect(),

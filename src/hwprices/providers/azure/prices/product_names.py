@@ -24,7 +24,6 @@ SPOT = r"(?i) spot$"
 LOW_PRIORITY = r"(?i) low priority$"
 VIRTUAL_MACHINES = r"(?i)^virtual machines\b"
 LINUX = r"(?i) linux$"  # products from 2023 on say "…-series Linux" instead of nothing
-
 _SERIES = r"(?i)^.*\b(?:series|srs)\b(.*)$"
 _WITHOUT_SERIES = r"(?i)^(?:virtual machines )?\S+(.*)$"
 """What comes behind the series. Newer products have the series alone: "Virtual Machines

@@ -35,8 +35,7 @@ MAX_PAGES = 1000
 """Most pages of one list. The SKUs of Compute Engine (40,000) take about 10 pages and the machine
 types of all zones (36,000) about 75, so a list that goes on beyond this has no end."""
 
-ERROR_CHARACTERS = 300
-"""How much of Google's own words an error quotes; some are whole HTML pages."""
+ERROR_CHARACTERS = 300  # How much of Google's own words an error quotes; some are whole HTML pages
 
 PageCall = Callable[[Any, str, float], str]
 """One call for a page: (client, page token, timeout in seconds) → token of the next page, "" if
@@ -180,12 +179,7 @@ class GoogleClient:
 
 
 def _check_list(body: bytes, member: str, *, is_first: bool) -> None:
-    """Refuse an answer that is not a page of a list: Google's clients read it as an empty one.
-
-    Raises:
-        IncompleteError: it has other members instead of the list, or is empty after a page that
-            named it as the next.
-    """
+    """Refuse an answer that is not a page of a list: Google's clients read it as an empty one."""
     if b'"%s"' % member.encode() in body:
         return
     answer = json.loads(body)

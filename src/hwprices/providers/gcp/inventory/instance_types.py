@@ -16,14 +16,18 @@ from msgspec import UNSET, UnsetType
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, UnreadablePageError
 from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.inventory.accelerators import accelerator_columns, read_accelerator
 from hwprices.providers.gcp.inventory.machine_parts import (
     WHOLE_INSTANCE_SERIES,
     parts_frame,
     price_fault,
 )
-from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
-from hwprices.providers.gcp.inventory.tpu import read_tpu_slices
+from hwprices.providers.gcp.inventory.machine_type import (
+    Machines,
+    MachineType,
+    accelerator_columns,
+    read_accelerator,
+    read_tpu_slices,
+)
 from hwprices.providers.gcp.listings import BrokenRow, decode_rows, refused_members
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
 from hwprices.rows import frames, quarantine
@@ -156,11 +160,7 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
 def _listed_types(
     pages: Pages, page: Page
 ) -> tuple[list[tuple[str, _MachineType]], list[BrokenRow], list[str]]:
-    """Return the types of a page with their zones, rows that describe no machine, new members.
-
-    Raises:
-        UnreadablePageError: the page is not an aggregated list, or most rows describe no machine.
-    """
+    """Return the types of a page with their zones, rows that describe no machine, new members."""
     listing = decode_rows(
         pages,
         page,
@@ -250,8 +250,7 @@ def _unknown_series(types: Sequence[MachineType]) -> Iterator[pl.DataFrame]:
         ).collect()
 
 
-_IMPOSSIBLE = "impossible "
-"""How the message begins about a figure that no machine has."""
+_IMPOSSIBLE = "impossible "  # How the message begins about a figure that no machine has
 
 
 def _impossible_figures(listed: _MachineType) -> str | None:

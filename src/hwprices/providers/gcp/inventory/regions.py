@@ -24,7 +24,6 @@ from hwprices.schemas.columns import Table
 from hwprices.schemas.inventory import Availability, Regions, Zones
 
 _SETTING = "HWPRICES_GCP_COMPUTE_URL"
-
 STATUSES = {"UP": "available", "DOWN": "unreachable"}
 
 

@@ -20,8 +20,7 @@ LARGEST_PRICE = 10_000
 """Dollars for an hour or a month of one vCPU, GiB or GPU above which an amount is not a price.
 Products with the parts of a machine (32,768 GiB) stay within Money."""
 
-NANOS = 10**9
-"""Nanos in one unit of the currency (Money in the reference above)."""
+NANOS = 10**9  # Nanos in one unit of the currency (Money in the reference above)
 
 SKU_COLUMNS: Final[dict[str, Any]] = {
     "sku_id": pl.String,
@@ -57,8 +56,7 @@ def _integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-_INTEGER = re.compile(r"-?[0-9]{1,19}")
-"""What a 64-bit integer in quotes looks like."""
+_INTEGER = re.compile(r"-?[0-9]{1,19}")  # What a 64-bit integer in quotes looks like
 
 
 class Amount(

@@ -77,12 +77,10 @@ _IN_PLACE = rf" in (?P<place>(?!.*\b(?:for \d+ Year|in Calendar Mode|{_NO_PLACE}
 _SHORT_PLACE = rf" in (?P<place>(?!.*\b(?:{_NO_PLACE})\b){_NAME}?)"
 _FOR_YEARS = rf"{_SHORT_PLACE} for (?P<years>[1-9]\d?) Years?"
 _BY_CALENDAR = rf"{_SHORT_PLACE} in Calendar Mode"
-
 _ANY_MODE = _any_of(vocabulary.MODES)
 _MODE = f"(?:(?P<mode>{_ANY_MODE}) )?"
 _DWS = f"(?P<mode>{_any_of([m for m in vocabulary.MODES if m.startswith('DWS')])}) "
 _RUNNING = f"(?:running|attached to (?P<attached_mode>{_ANY_MODE}) VMs(?: running)?)"
-
 _UNIT = "(?P<unit>Core|Cpu|Ram|RAM)"
 SERIES_WORDS: Final = f"(?P<series>{_any_of(vocabulary.SERIES)})"
 _GPU = f"(?P<gpu>{_any_of(vocabulary.GPUS)})(?: GPU)?"

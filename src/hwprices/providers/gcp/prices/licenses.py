@@ -16,8 +16,7 @@ import polars as pl
 
 from hwprices.providers.gcp.component_id import ComponentId
 from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
-from hwprices.providers.gcp.prices.compose import OFFER_KEY, MachinePrices
-from hwprices.providers.gcp.prices.rates import Rates, highest
+from hwprices.providers.gcp.prices.compose import OFFER_KEY, MachinePrices, Rates, highest
 from hwprices.providers.gcp.prices.vocabulary import OPEN_BAND_TO
 from hwprices.units import Money, Timestamp
 

@@ -30,7 +30,7 @@ from hwprices.providers.gcp.prices.catalog import (
     price_day,
     read_time,
 )
-from hwprices.providers.gcp.prices.classify import OutOfScope, classify
+from hwprices.providers.gcp.prices.classify import OutOfScope, classify, classify_vertex
 from hwprices.providers.gcp.prices.disks import is_disk, read_disks
 from hwprices.providers.gcp.prices.grammar import (
     Descriptions,
@@ -38,14 +38,12 @@ from hwprices.providers.gcp.prices.grammar import (
     PricedComponent,
     Unknown,
 )
-from hwprices.providers.gcp.prices.vertex import classify_vertex
 from hwprices.rows import quarantine
 from hwprices.rows.frames import list_column
 from hwprices.rows.origin import origin
 from hwprices.units import Money, WideMoney
 
-GB_PER_GIB = Decimal(2**30) / Decimal(10**9)
-"""Decimal gigabytes in one GiB, 1.073741824."""
+GB_PER_GIB = Decimal(2**30) / Decimal(10**9)  # Decimal gigabytes in one GiB, 1.073741824
 
 
 @dataclass(frozen=True)

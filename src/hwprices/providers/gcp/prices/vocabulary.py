@@ -131,5 +131,4 @@ OPEN_BAND_FROM: Final = 100
 """A vCPU band whose number stands alone is one size (4), except from here on: "128 VCPU or
 more"."""
 
-OPEN_BAND_TO: Final = 100_000
-"""Upper end of an open vCPU band: above every machine."""
+OPEN_BAND_TO: Final = 100_000  # Upper end of an open vCPU band: above every machine

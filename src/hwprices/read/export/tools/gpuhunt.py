@@ -9,9 +9,9 @@ import zipfile
 
 import polars as pl
 
-from hwprices.read.export.tools.accelerator_names import GPUHUNT
 from hwprices.read.export.tools.catalog import (
     COUNT,
+    GPUHUNT,
     HAS_ACCELERATOR,
     NOT_FOR_SALE,
     NOT_PLAIN_LINUX,

@@ -28,19 +28,13 @@ CLOUDS = ("aws", "azure", "gcp")
 """Clouds with a Karpenter provider whose labels are the names of the vendor's price list."""
 
 API_VERSION = "karpenter.sh/v1alpha1"
-
 TYPE_LABEL = "node.kubernetes.io/instance-type"
 REGION_LABEL = "topology.kubernetes.io/region"
 ZONE_LABEL = "topology.kubernetes.io/zone"
 CAPACITY_LABEL = "karpenter.sh/capacity-type"
-
-PERCENT_DECIMALS = 4
-"""Of a percentage: an error of at most 5e-7 of the list price."""
-
+PERCENT_DECIMALS = 4  # Of a percentage: an error of at most 5e-7 of the list price
 IS_COMMITMENT = pl.col("term_months") > 0
-
-NODE = [*PLACE, "zone", "capacity"]
-"""What Karpenter asks a price for."""
+NODE = [*PLACE, "zone", "capacity"]  # What Karpenter asks a price for
 
 REASONS = (
     *NOT_FOR_SALE,

@@ -6,7 +6,6 @@ catalog without a checksum below ``.meta`` counts as edited, and is never overwr
 
 import polars as pl
 
-from hwprices.read.export.tools.accelerator_names import SKYPILOT
 from hwprices.read.export.tools.catalog import (
     COUNT,
     HAS_ACCELERATOR,
@@ -14,6 +13,7 @@ from hwprices.read.export.tools.catalog import (
     NOT_PLAIN_LINUX,
     OPTION,
     PLACE,
+    SKYPILOT,
     UNCLEAR_MACHINE,
     Catalog,
     PricedMachines,
@@ -25,8 +25,7 @@ from hwprices.read.export.tools.catalog import (
 CLOUDS = ("aws", "azure", "gcp")
 """Clouds whose regions and machines have the names by which SkyPilot starts them."""
 
-ZONED = ("aws", "gcp")
-"""Clouds that SkyPilot lists by zone: AWS by the zone's id, such as use1-az1."""
+ZONED = ("aws", "gcp")  # Clouds that SkyPilot lists by zone: AWS by the zone's id, such as use1-az1
 
 GCP_MACHINES = {
     "a2-highgpu-": "A100",
@@ -43,7 +42,6 @@ GCP_MACHINES = {
 SkyPilot assumes that other machines there have no accelerators."""
 
 IS_GCP = pl.col("provider") == "gcp"
-
 GCP_NAME = pl.col("instance_type").str.extract(r"^([a-z]\d+-[a-z]+-)")
 
 NAME = (
