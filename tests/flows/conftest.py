@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.helpers.flows_environment import migrated_home
 from tests.helpers.prefect_server import Server, running_server
 
 CANARY = "c4n4ry4711k4n4r13nv0g3l"
@@ -45,7 +46,7 @@ class Release:
 
 @pytest.fixture(scope="package")
 def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("prefect")
+    return migrated_home(tmp_path_factory, tmp_path_factory.mktemp("prefect"))
 
 
 @pytest.fixture(scope="package")

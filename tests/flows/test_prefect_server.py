@@ -20,7 +20,7 @@ from hwprices.errors import HwpricesError
 from hwprices.flows import environment, prefect_server, reports
 from hwprices.flows.refresh import ProvidersFailedError
 from tests.helpers import processes
-from tests.helpers.flows_environment import clean_environment
+from tests.helpers.flows_environment import clean_environment, migrated_home
 from tests.helpers.stub_server import Reply, StubServer
 
 SMALL = ["--provider", "lambda", "--provider", "scaleway"]
@@ -97,9 +97,10 @@ RUN = {"state": {"type": "COMPLETED", "name": "Completed"}}
 
 @pytest.mark.flow
 def test_a_commands_server_deletes_the_runs_of_long_ago(
-    settings: dict[str, str], tmp_path: Path
+    settings: dict[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Prefect lets only servers that run for long do it. Its database begins with three runs."""
+    migrated_home(tmp_path_factory, tmp_path / "home")
     environment.set_command_defaults(str(tmp_path))
     database = tmp_path / "home/prefect.db"
     with prefect_server.running() as server:
