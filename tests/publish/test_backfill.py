@@ -96,17 +96,6 @@ def test_intervals_are_those_of_the_lists() -> None:
     ]
 
 
-def test_a_list_that_was_not_read_is_no_removal() -> None:
-    history = fold(rows(month, PAST[month]) for month in (1, 3, 5))
-
-    assert told(history.filter(instance_type="m8.large")) == [
-        ("m8.large", 11, 3, None, "added", None)
-    ]
-    assert told(history.filter(instance_type="p2.xlarge")) == [
-        ("p2.xlarge", 90, 1, 5, "backfilled", "removed")
-    ]
-
-
 LISTS = st.lists(
     st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(1, 3), min_size=1),
     min_size=1,
