@@ -1,7 +1,6 @@
 """The vendor's own past in the history: as the lists have it, and never over what was observed."""
 
 import gzip
-import random
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -315,19 +314,6 @@ def test_the_past_comes_before_what_was_observed(aws: Aws) -> None:
         "20260328T123456Z",
     )
     assert first["accelerator_id"] is None
-
-
-def test_any_order_gives_the_same_history(aws: Aws) -> None:
-    months = [1, 3, 4, 5]
-    random.Random(7).shuffle(months)
-
-    aws.backfill(months)
-
-    file = aws.root / "backfilled" / "aws" / "intervals" / f"{REGION}.parquet"
-    assert told(pl.read_parquet(file)) == told(fold(rows(m, PAST[m]) for m in sorted(months)))
-    made_once = aws.history().filter(IS_BACKFILLED)
-    aws.backfill([5, 1])
-    assert aws.history().filter(IS_BACKFILLED).equals(made_once)
 
 
 def test_later_releases_and_a_copy_without_the_lists_keep_it(aws: Aws) -> None:
