@@ -11,6 +11,9 @@ from typing import Any
 
 import pandera.polars as pa
 import polars as pl
+from pandera.backends.polars import builtin_checks  # noqa: F401 -- registers gt, isin and others
+from pandera.backends.polars.checks import PolarsCheckBackend
+from pandera.constants import CHECK_OUTPUT_KEY
 
 from hwprices.schemas import vocabulary
 from hwprices.schemas.vocabulary import Vocabulary
@@ -122,6 +125,32 @@ def key(model: type[Table]) -> list[str]:
 def table_name(model: type[Table]) -> str:
     """Return the name the table is published under."""
     return str(model.Config.name)  # type: ignore[attr-defined]
+
+
+def fits(frame: pl.DataFrame, model: type[Table]) -> bool:
+    """Return whether a frame has the columns and dtypes of a table, and all rows pass its checks.
+
+    Polars runs all checks in one go. ``model.validate`` says which rows fail, and takes ten times
+    as long for a few of them.
+    """
+    schema = model.to_schema()
+    declared = schema.columns
+    if dict(frame.schema) != {name: column.dtype.type for name, column in declared.items()}:
+        return False
+    required = [name for name, column in declared.items() if not column.nullable]
+    floats = [name for name in required if frame.schema[name].is_float()]
+    filled = [pl.col(name).is_not_null().all() for name in required]
+    filled += [pl.col(name).is_not_nan().all() for name in floats]
+    rows = frame.lazy()
+    checks = [(check, name) for name, column in declared.items() for check in column.checks]
+    passed = [
+        PolarsCheckBackend(check)
+        .apply(pa.PolarsData(rows, name))
+        .select(pl.col(CHECK_OUTPUT_KEY).all(ignore_nulls=check.ignore_na))
+        for check, name in [*checks, *((check, "*") for check in schema.checks)]
+    ]
+    passed.append(rows.select(pl.all_horizontal(filled)))
+    return all(outcome.item() for outcome in pl.collect_all(passed))
 
 
 # Columns that mean the same in every table

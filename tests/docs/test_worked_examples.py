@@ -104,32 +104,6 @@ def test_the_example_agrees_with_the_code(offers, example) -> None:
     assert total == pytest.approx(float(value), rel=2e-5)
 
 
-@pytest.mark.parametrize(
-    ("sheet", "rows", "columns"),
-    [
-        (
-            "power_coefficients",
-            small_release.POWER,
-            ["provider", "component", "microarchitecture", "min_watts", "max_watts", "unit"],
-        ),
-        (
-            "region_footprint",
-            small_release.FOOTPRINTS,
-            ["provider", "region", "grid_gco2e_per_kwh", "pue"],
-        ),
-        (
-            "benchmarks",
-            small_release.BENCHMARKS,
-            ["accelerator_id", "model", "round", "system", "accelerator_count", "result"],
-        ),
-    ],
-)
-def test_the_examples_use_figures_of_the_sheets(sheet, rows, columns) -> None:
-    in_sheet = sheets.load(sheet).select(columns).rows()
-    in_example = [tuple(row[column] for column in columns) for row in rows]
-    assert [row for row in in_example if row not in in_sheet] == []
-
-
 def test_the_example_of_owning_uses_the_price_of_the_sheet() -> None:
     """A DGX H100: price and power of local_hardware, the defaults of ``Ownership``."""
     machines = sheets.load("local_hardware")

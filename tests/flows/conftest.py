@@ -3,6 +3,7 @@
 It ends with them, and not with the session: a server without work keeps a processor busy too.
 """
 
+import os
 import shlex
 import signal
 import subprocess
@@ -11,11 +12,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import httpx
 import pytest
 
-from tests.helpers.prefect_server import Server, running_server
+from hwprices.flows import prefect_server as own_server
+from tests.helpers.flows_environment import clean_environment, migrated_home
+from tests.helpers.prefect_server import NO_SERVER, Server, running_server
 
 CANARY = "c4n4ry4711k4n4r13nv0g3l"
 
@@ -45,13 +49,30 @@ class Release:
 
 @pytest.fixture(scope="package")
 def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("prefect")
+    return migrated_home(tmp_path_factory, tmp_path_factory.mktemp("prefect"))
 
 
 @pytest.fixture(scope="package")
 def prefect_server(prefect_home: Path, project: Path) -> Iterator[Server]:
     with running_server(project, prefect_home, **CREDENTIALS) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def server_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of commands that use a Prefect server: one without worker or deployments.
+
+    It is up in a fifth of the time of ``prefect_server``, and no vendor can be reached either.
+    """
+    environment = clean_environment(
+        migrated_home(tmp_path_factory, tmp_path_factory.mktemp("home"))
+    )
+    with mock.patch.dict(os.environ, environment, clear=True):
+        server = own_server.Server()
+    server.wait()
+    proxies = {"HTTPS_PROXY": NO_SERVER, "NO_PROXY": "127.0.0.1"}
+    yield {**environment, **proxies, "PREFECT_API_URL": server.api}
+    server.stop()
 
 
 @pytest.fixture(scope="package")

@@ -1,6 +1,5 @@
 """The defaults of the variables that Prefect and polars read when they are imported."""
 
-import json
 import os
 import re
 import subprocess
@@ -12,6 +11,7 @@ from unittest import mock
 
 import pytest
 import yaml
+from sqlalchemy import make_url
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment
@@ -111,29 +111,25 @@ def test_a_worker_keeps_prefects_own_log(variables: dict[str, str]) -> None:
     assert variables["DO_NOT_TRACK"] == "1"
 
 
-PRINT_SETTINGS = """
-import json, os
-from prefect.settings import get_current_settings
-settings = get_current_settings()
-vacuum = settings.server.services.db_vacuum
-print(json.dumps({
-    "unknown": sorted(
-        name for name in os.environ
-        if name.startswith("PREFECT_")
-        and name not in settings.to_environment_variables(exclude_unset=False)
-    ),
-    "deleted": sorted(vacuum.enabled_vacuum_types),
-    "days": vacuum.retention_period.total_seconds() / 86400,
-}))
-"""
+def settings_of(variables: dict[str, str], tmp_path: Path) -> Any:
+    """Read what Prefect makes of its variables."""
+    from prefect.settings import Settings
+
+    own = {name: value for name, value in variables.items() if name.startswith("PREFECT_")}
+    with mock.patch.dict(os.environ, {"PREFECT_HOME": str(tmp_path), **own}, clear=True):
+        return Settings()
 
 
-def prefect_settings(names: dict[str, str], tmp_path: Path) -> dict[str, Any]:
-    """What Prefect makes of its variables; of those it does not know it says nothing itself."""
-    own = {name: value for name, value in names.items() if name.startswith("PREFECT_")}
-    others = {name: value for name, value in os.environ.items() if "PREFECT" not in name}
-    printed = _run(PRINT_SETTINGS, {**others, "PREFECT_HOME": str(tmp_path), **own}).stdout
-    return json.loads(printed)  # type: ignore[no-any-return]
+def prefect_settings(variables: dict[str, str], tmp_path: Path) -> dict[str, Any]:
+    """Tell which variables Prefect does not know, of which it says nothing, and what it deletes."""
+    settings = settings_of(variables, tmp_path)
+    known = settings.to_environment_variables(exclude_unset=False)
+    vacuum = settings.server.services.db_vacuum
+    return {
+        "unknown": [n for n in variables if n.startswith("PREFECT_") and n not in known],
+        "deleted": sorted(vacuum.enabled_vacuum_types),
+        "days": vacuum.retention_period.total_seconds() / 86400,
+    }
 
 
 DELETES = {"unknown": [], "deleted": ["events", "flow_runs", "orphans"], "days": 30}
@@ -155,15 +151,6 @@ def test_the_servers_of_deploy_delete_old_runs(project: Path, tmp_path: Path) ->
         assert prefect_settings(variables, tmp_path) == DELETES
 
 
-PRINT_DATABASE = """
-import json
-from prefect.settings import get_current_settings
-from sqlalchemy import make_url
-url = make_url(get_current_settings().server.database.connection_url.get_secret_value())
-print(json.dumps([url.drivername, url.host, url.port, url.database, url.username, url.password]))
-"""
-
-
 def test_a_password_with_any_signs_reaches_postgres(project: Path, tmp_path: Path) -> None:
     """``openssl rand -base64 24`` gives them; within an address they ended the server's start."""
     password = "p@ss/w:rd#1%2F?+="
@@ -172,11 +159,11 @@ def test_a_password_with_any_signs_reaches_postgres(project: Path, tmp_path: Pat
         name: re.sub(r"\$\{POSTGRES_PASSWORD:[^}]*\}", password, value)
         for name, value in services["prefect"]["environment"].items()
     }
-    others = {name: value for name, value in os.environ.items() if "PREFECT" not in name}
-    home = {"PREFECT_HOME": str(tmp_path)}
-    printed = _run(PRINT_DATABASE, {**others, **home, **variables}).stdout
-    expected = ["postgresql+asyncpg", "postgres", 5432, "prefect", "prefect", password]
-    assert json.loads(printed) == expected
+    url = settings_of(variables, tmp_path).server.database.connection_url.get_secret_value()
+    found = make_url(url)
+    assert found.drivername == "postgresql+asyncpg"
+    assert (found.host, found.port, found.database) == ("postgres", 5432, "prefect")
+    assert (found.username, found.password) == ("prefect", password)
 
 
 def test_what_a_server_of_ones_own_needs_is_documented(project: Path) -> None:

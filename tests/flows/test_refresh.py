@@ -27,7 +27,7 @@ from hwprices.storage.store import Store
 from tests.flows.conftest import CANARY, CREDENTIALS, Release
 from tests.helpers import make
 from tests.helpers.aws_pages import bulk_server
-from tests.helpers.flows_environment import clean_environment
+from tests.helpers.flows_environment import clean_environment, migrated_home
 from tests.helpers.landed import landed_pages
 from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import Server
@@ -85,10 +85,11 @@ def script(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Release:
     the command turns off, are on, and not sent before the end.
     """
     root = tmp_path_factory.mktemp("root")
+    home = migrated_home(tmp_path_factory, root / ".prefect")
     command = [sys.executable, project / "flows/refresh.py", "--root", str(root)]
     variables = {"HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "", "no_proxy": ""}
     variables |= {"PREFECT_LOGGING_LEVEL": "INFO", "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "600"}
-    environment = {**clean_environment(root / ".prefect"), **CREDENTIALS, **variables}
+    environment = {**clean_environment(home), **CREDENTIALS, **variables}
     done = run(*command, "--provider", SMALL, cwd=root, environment=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
@@ -154,7 +155,7 @@ def test_a_deployment_and_the_script_publish_the_same_prices(
 
 def test_the_screen_shows_progress_and_the_summary(script: Release) -> None:
     first, *_ = script.output.splitlines()
-    assert first == "Starting Prefect, about 20 s …"
+    assert first == "Starting Prefect, about 10 s …"
     assert f"{SMALL}: plan" in script.output
     assert hwprices.open(script.root).version in script.output
     assert "One H100 for an hour" in script.output

@@ -3,18 +3,15 @@
 import json
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages, get
+from hwprices.landing.pages import Unit
 from hwprices.providers.oracle.fetch import PRODUCTS, SHAPES
-
-NOW = datetime(2026, 8, 22, tzinfo=UTC)
+from tests.helpers.vendor_tables import Lines, landed_units
 
 E4_OCPU = "B93113"
 E4_MEMORY = "B93114"
@@ -75,14 +72,8 @@ H100_SHAPE = shape(
 E4_SHAPE = shape("BM.Standard.E4.128", (E4_OCPU, 128, "ocpu"), (E4_MEMORY, 2048, "memory"))
 
 
-@dataclass(frozen=True)
-class Tables:
-    """The rows of every table, quarantine rows, and counts of what was left out."""
-
-    rows: dict[str, pl.DataFrame]
-    refused: list[tuple[str, str]]
-    words: list[tuple[str, str | None]]
-    counts: dict[str, int]
+class Tables(Lines):
+    """The tables of both files, and what was refused or left out."""
 
     def hourly(self, instance_type: str, option: str = "on_demand", os: str = "linux") -> Decimal:
         """Return the price of a machine."""
@@ -106,33 +97,9 @@ def read(
     products: Sequence[dict[str, Any]], shapes: Sequence[dict[str, Any]] = (H100_SHAPE,)
 ) -> Tables:
     """Normalise a product list and shapes."""
+    units = [(Unit("oracle", PRODUCTS), body(products)), (Unit("oracle", SHAPES), body(shapes))]
     with tempfile.TemporaryDirectory() as folder:
-        landing = Landing(folder)
-        run = Run(
-            "r",
-            "oracle",
-            "live",
-            NOW,
-            "test",
-            (land(landing, PRODUCTS, products), land(landing, SHAPES, shapes)),
-        )
-        parts = list(get("oracle").normalise(Pages(run, landing)))
-    refused = [part.refused for part in parts if part.refused is not None]
-    return Tables(
-        {part.table: part.frame.lazy().collect() for part in parts},
-        [row for frame in refused for row in frame.select("reason", "message").rows()],
-        [row for frame in refused for row in frame.select("reason", "word").rows()],
-        {name: count for part in parts for name, count in part.counts.items()},
-    )
-
-
-def land(landing: Landing, kind: str, items: Sequence[dict[str, Any]]) -> UnitResult:
-    """Land one page of items."""
-    unit = Unit("oracle", kind)
-    page = landing.land_bytes(
-        unit, body(items), url=f"https://oracle.test/{kind}", retrieved_at=NOW
-    )
-    return UnitResult(unit, "ok", (page,))
+        return Tables("oracle", landed_units("oracle", Path(folder), units))
 
 
 def body(items: Sequence[dict[str, Any]]) -> bytes:

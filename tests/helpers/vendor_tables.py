@@ -12,6 +12,8 @@ import polars as pl
 from hwprices import providers
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
+from hwprices.rows.frames import empty
+from hwprices.schemas.quarantine import Quarantine
 
 STARTED = datetime(2026, 8, 22, tzinfo=UTC)
 
@@ -30,16 +32,25 @@ class Tables:
             frames.setdefault(part.table, []).append(part.frame.lazy().collect())
             refused += [] if part.refused is None else [part.refused]
             self.counts += Counter(part.counts)
-        self._tables = {name: pl.concat(parts) for name, parts in frames.items()}
-        self.refused = pl.concat(refused)
+        self.rows = {name: pl.concat(parts) for name, parts in frames.items()}
+        self.refused: Any = pl.concat(refused) if refused else empty(Quarantine)
+        self.words = self.refused.select("reason", "word").rows()
 
     def __getitem__(self, table: str) -> pl.DataFrame:
-        return self._tables[table]
+        return self.rows[table]
 
     def one(self, table: str, **columns: Any) -> dict[str, Any]:
         """Return the one row that has these values."""
         (row,) = self[table].filter(**columns).to_dicts()
         return row
+
+
+class Lines(Tables):
+    """The same; ``refused`` lists reason and message of each line that was refused."""
+
+    def __init__(self, provider: str, pages: Pages) -> None:
+        super().__init__(provider, pages)
+        self.refused = self.refused.select("reason", "message").rows()
 
 
 def json_unit(provider: str, kind: str, content: Any, region: str = "global") -> Body:
@@ -49,14 +60,18 @@ def json_unit(provider: str, kind: str, content: Any, region: str = "global") ->
 
 def read_units(provider: str, root: Path, units: Iterable[Body]) -> Tables:
     """Land a page for each unit, and read them."""
+    return Tables(provider, landed_units(provider, root, units))
+
+
+def landed_units(provider: str, root: Path, units: Iterable[Body]) -> Pages:
+    """Land a page for each unit."""
     landing = Landing(root)
     results = []
     for unit, body in units:
         url = f"https://{provider}.test/{unit.kind}"
         page = landing.land_bytes(unit, body, url=url, retrieved_at=STARTED)
         results.append(UnitResult(unit, "ok", (page,)))
-    run = Run("r", provider, "live", STARTED, "0", tuple(results))
-    return Tables(provider, Pages(run, landing))
+    return Pages(Run("r", provider, "live", STARTED, "0", tuple(results)), landing)
 
 
 def read_sample(provider: str, project: Path) -> Tables:

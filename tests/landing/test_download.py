@@ -102,24 +102,11 @@ def test_retry_after_sets_the_pause(http, stub, tmp_path, waits):
     assert waits == [7.0, 120.0]  # the second is capped by max_retry_after
 
 
-def test_retry_after_may_be_a_date(http, stub, tmp_path, waits):
-    soon = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 30))
-    server = stub().on("/a", [Reply(status=503, headers={"Retry-After": soon}), Reply(BODY)])
-    http.download(f"{server.url}/a", tmp_path / "page")
-    assert 25 < waits[0] <= 30
-
-
 def test_a_missing_page_is_requested_once(http, stub, tmp_path):
     server = stub().on("/a", Reply(b"no such file", status=404))
     with pytest.raises(FetchError, match="HTTP 404: no such file"):
         http.download(f"{server.url}/a", tmp_path / "page")
     assert len(server.requests) == 1
-
-
-def test_redirects_are_not_followed(http, stub, tmp_path):
-    server = stub().on("/a", Reply(status=302, headers={"Location": "http://elsewhere.example/x"}))
-    with pytest.raises(FetchError, match=r"elsewhere\.example"):
-        http.download(f"{server.url}/a", tmp_path / "page")
 
 
 def test_a_host_that_refuses_connections_fails_within_seconds(tmp_path):
@@ -145,13 +132,6 @@ def test_secrets_stay_out_of_messages_and_metadata(http, stub, tmp_path):
     assert "SECRET" not in repr(page)
     assert page.params == {"pageSize": "5"}
     assert public_url("https://user:SECRET@host/p?key=SECRET&a=1") == "https://host/p?a=1"
-
-
-@pytest.mark.parametrize("url", ["https://h.example:99999/", "http://[::1]:8080/x"])
-def test_a_redirect_is_shown_as_it_came(http, stub, tmp_path, url):
-    server = stub().on("/old", Reply(status=302, headers={"Location": url}))
-    with pytest.raises(FetchError, match=re.escape(f"answers HTTP 302 to {url}. Redirects")):
-        http.download(f"{server.url}/old", tmp_path / "page")
 
 
 @pytest.mark.parametrize(
@@ -190,14 +170,25 @@ def test_a_next_page_on_another_host_is_refused():
 @pytest.mark.parametrize(
     ("location", "shown"),
     [
+        ("http://elsewhere.example/x", "http://elsewhere.example/x"),
+        ("https://h.example:99999/", "https://h.example:99999/"),
+        ("http://[::1]:8080/x", "http://[::1]:8080/x"),
         ("javascript:alert(1)", "javascript:alert(1)"),
         ("http://xn--/", "http://xn--/"),
         ("http://[::1", "(no URL)"),
         (f"https://h.example/{'x' * 5000}", f"https://h.example/{'x' * 182}"),
     ],
-    ids=["another scheme", "no name of a host", "no URL", "long"],
+    ids=[
+        "another host",
+        "no port",
+        "IPv6",
+        "another scheme",
+        "no name of a host",
+        "no URL",
+        "long",
+    ],
 )
-def test_a_redirect_to_anything_is_one_short_line(http, stub, tmp_path, location, shown):
+def test_a_redirect_is_not_followed_and_is_one_short_line(http, stub, tmp_path, location, shown):
     server = stub().on("/old", Reply(status=302, headers={"Location": location}))
     with pytest.raises(FetchError, match=re.escape(f"HTTP 302 to {shown}. Redirects are not")):
         http.download(f"{server.url}/old", tmp_path / "page")

@@ -1,7 +1,6 @@
 """The vendor's own past in the history: as the lists have it, and never over what was observed."""
 
 import gzip
-import random
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -93,17 +92,6 @@ def test_intervals_are_those_of_the_lists() -> None:
         ("m7.large", 17, 5, None, "price_changed", None),
         ("m8.large", 11, 3, None, "added", None),
         ("p2.xlarge", 90, 1, 4, "backfilled", "removed"),
-    ]
-
-
-def test_a_list_that_was_not_read_is_no_removal() -> None:
-    history = fold(rows(month, PAST[month]) for month in (1, 3, 5))
-
-    assert told(history.filter(instance_type="m8.large")) == [
-        ("m8.large", 11, 3, None, "added", None)
-    ]
-    assert told(history.filter(instance_type="p2.xlarge")) == [
-        ("p2.xlarge", 90, 1, 5, "backfilled", "removed")
     ]
 
 
@@ -326,19 +314,6 @@ def test_the_past_comes_before_what_was_observed(aws: Aws) -> None:
         "20260328T123456Z",
     )
     assert first["accelerator_id"] is None
-
-
-def test_any_order_gives_the_same_history(aws: Aws) -> None:
-    months = [1, 3, 4, 5]
-    random.Random(7).shuffle(months)
-
-    aws.backfill(months)
-
-    file = aws.root / "backfilled" / "aws" / "intervals" / f"{REGION}.parquet"
-    assert told(pl.read_parquet(file)) == told(fold(rows(m, PAST[m]) for m in sorted(months)))
-    made_once = aws.history().filter(IS_BACKFILLED)
-    aws.backfill([5, 1])
-    assert aws.history().filter(IS_BACKFILLED).equals(made_once)
 
 
 def test_later_releases_and_a_copy_without_the_lists_keep_it(aws: Aws) -> None:

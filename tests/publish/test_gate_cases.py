@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.helpers.nightly import NIGHTLY
 from tests.helpers.sample_release import COLLECTED_AT
 from tests.publish.gate_cases import (
     CELLS,
@@ -235,7 +236,7 @@ def test_an_ordinary_day_is_published(clouds):
             assert rows_that_differ(day.collected, day.published).is_empty(), name
 
 
-ORDINARY_DAYS = 100
+ORDINARY_DAYS = 100 if NIGHTLY else 40
 MOST_HELD = 1 / 100_000
 """Share of rows that may be held on ordinary days."""
 

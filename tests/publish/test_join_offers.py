@@ -366,28 +366,6 @@ def test_regions_take_from_the_sheet_what_the_vendor_does_not_say() -> None:
     assert (unlisted["region"], unlisted["country"]) == ("us-west-9", None)
 
 
-def coefficient(provider: str, cpu: str, idle: float, full: float, **more: Any) -> dict[str, Any]:
-    return {
-        **SOURCED,
-        "provider": provider,
-        "component": "vcpu",
-        "microarchitecture": cpu,
-        "min_watts": idle,
-        "max_watts": full,
-        "unit": "vcpu",
-        **more,
-    }
-
-
-COEFFICIENTS = [
-    coefficient("aws", "Zen 4", 0.739148, 2.282155),
-    coefficient("gcp", "Zen 4", 0.739148, 2.195877),
-    coefficient("azure", "Zen 3", 0.44539, 2.019328),
-    coefficient("aws", "Zen 3", 0.455625, 1.957334),
-    coefficient("aws", "Neoverse N1", 0.474262, 1.692962, confidence="low"),
-    coefficient("azure", "average", 0.78, 3.76),
-]
-
 CPUS = {
     "AMD EPYC 9V33X": ("Zen 4", 0.739148, 2.239016, "microarchitecture_elsewhere"),
     "AMD EPYC 7763": ("Zen 3", 0.44539, 2.019328, "microarchitecture"),
@@ -406,7 +384,7 @@ def test_a_cpu_has_the_mean_of_other_providers_before_an_average(order: int) -> 
             machine("azure", name, vcpus=4, memory_gib=16.0, cpu_models=[name]) for name in CPUS
         ],
         cpus=load("cpus"),
-        power_coefficients=rows("power_coefficients", *COEFFICIENTS[::order]),
+        power_coefficients=load("power_coefficients")[::order],
     ).tables["offers"]
     assert set(offers["instance_type"]) == set(CPUS)
     for row in offers.iter_rows(named=True):
@@ -529,6 +507,8 @@ def test_the_cheapest_device_is_neither_a_private_persons_nor_where_the_machine_
 
 def test_accelerators_sold_as_parts_are_sold() -> None:
     """A slice is sold too, but its price is that of cores and memory besides."""
+    sheet = load("accelerators")
+    device = "nvidia-p100-pcie-12gb"
     part = {
         "provider": "gcp",
         "region": "us-central1",
@@ -536,21 +516,14 @@ def test_accelerators_sold_as_parts_are_sold() -> None:
         "component": "gpu:nvidia-tesla-p100",
         "purchase_option": "on_demand",
         "term_months": 0,
-    }
-    part |= {
         "currency": "USD",
         "unit": "gpu",
         "hourly": Decimal("1.46"),
-        "accelerator_id": "nvidia-p100-pcie-16gb",
+        "accelerator_id": device,
         "sku_id": "x",
         "observed_at": SEEN,
         "raw_sha256": SHA,
     }
-    sheet = load("accelerators")
-    device = sheet.filter(pl.col("accelerator_id").str.starts_with("nvidia-p100-pcie"))[
-        "accelerator_id"
-    ][0]
-    part |= {"accelerator_id": device}
     a_slice = {"series": "any", "component": "slice:p100", "hourly": Decimal("1.27")}
     joined = join.build(
         {"component_prices": rows("component_prices", part, part | a_slice).lazy()},

@@ -15,7 +15,6 @@ from tests.helpers import make
 import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.publish import release
-from hwprices.publish.prune import Policy, prune
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
@@ -195,19 +194,3 @@ def test_the_error_for_an_unknown_version_lists_the_versions(released, tmp_path)
         hwprices.open(tmp_path, "2020")
     with pytest.raises(HwpricesError, match="no release in"):
         hwprices.open(tmp_path / "elsewhere")
-
-
-def test_prune_keeps_the_newest_releases_and_deletes_leftovers(store, tmp_path):
-    for i in range(4):
-        make.stage_frames(store, f"r{i}", make.world(300 + i))
-        publish(store, minutes=i)
-    (tmp_path / "releases/garbage").mkdir()
-    (tmp_path / "releases/garbage/x.parquet").write_text("left by a killed publisher")
-    deleted = list(prune(store, Policy(2, is_thinned=False)).releases)
-    assert [r["version"] for r in hwprices.releases(tmp_path)] == [
-        "20260801T041900Z",
-        "20260801T042000Z",
-    ]
-    assert deleted == ["20260801T041700Z", "20260801T041800Z", "garbage"]
-    assert not (tmp_path / "releases/garbage").exists()
-    assert hwprices.open(tmp_path).verify() == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers.asked_devices import DEVICE_IDS
+from tests.helpers.cases import cases
 from tests.helpers.nightly import only_at_night
 from tools import answers, devices
 from tools.data_dictionary import VOCABULARIES
@@ -162,10 +162,10 @@ def test_nearly_every_offer_has_emissions_and_flags_say_what_they_rest_on(
     assert place_unknown["country"].null_count() == place_unknown.height > 400
 
 
-@pytest.mark.parametrize("name", DEVICE_IDS)
-def test_every_device_answers_from_the_sample(sample: Dataset, name: str) -> None:
+@cases("specs/asked_devices")
+def test_every_device_answers_from_the_sample(sample: Dataset, name: str, device_id: str) -> None:
     row = device(sample, name).row(0, named=True)
-    assert row["device_id"] == DEVICE_IDS[name]
+    assert row["device_id"] == device_id
     assert (
         row["providers"]
         or row["local_devices"]

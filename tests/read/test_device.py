@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import polars as pl
 import pytest
 from rich.console import Console
-from tests.helpers.asked_devices import DEVICE_IDS
+from tests.helpers.cases import cases
 from tests.helpers.offer_rows import price, prices
 from tests.helpers.small_release import Release, with_private_hosts
 from tools import devices
@@ -49,12 +49,14 @@ def test_the_groups_have_exactly_the_declared_columns() -> None:
     assert sorted([*columns, "missing"]) == sorted(answer.COLUMNS)
 
 
-@pytest.mark.parametrize("name", DEVICE_IDS)
-def test_every_device_that_people_ask_about_has_an_answer(release: Release, name: str) -> None:
+@cases("specs/asked_devices")
+def test_every_device_that_people_ask_about_has_an_answer(
+    release: Release, name: str, device_id: str
+) -> None:
     frame = device(release, name)
     assert frame.schema == answer.SCHEMA
     row = frame.row(0, named=True)
-    assert row["device_id"] == DEVICE_IDS[name]
+    assert row["device_id"] == device_id
     assert row["type"]
     assert row["dtypes"] or row["dtypes_unknown"] or row["type"] == "media"
     assert row["source_url"].startswith("https://")

@@ -66,10 +66,10 @@ def open_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def full(_root: Path) -> Iterator[None]:
+def full(_root: Path, size: int = FULL_AFTER) -> Iterator[None]:
     """Let every file end after a few bytes; the write after them fails with EFBIG."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FULL_AFTER, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         yield
     finally:
@@ -200,18 +200,8 @@ def test_a_read_only_root_can_be_read_and_says_so_when_written(root: Path) -> No
 
 
 def test_a_full_disk_is_seen_before_a_run(root: Path) -> None:
-    with full_at_once(), pytest.raises(HwpricesError, match="cannot write"):
+    with full(root, 0), pytest.raises(HwpricesError, match="cannot write"):
         Store(root).check_writable()
-
-
-@contextmanager
-def full_at_once() -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_clock_set_back_hides_no_release_and_deletes_nothing_in_force(root: Path) -> None:
@@ -249,15 +239,3 @@ def test_a_clock_set_back_hides_no_release_and_deletes_nothing_in_force(root: Pa
     later = collect(2, 40, "0.101")
     assert release.publish(store, now=lambda: later).new
     assert height(root) == 40
-
-
-def test_two_releases_of_one_second_have_two_names(root: Path) -> None:
-    store = Store(root)
-    for number in (1, 2):
-        make.stage_frames(store, f"r{number}", make.world(30 + number))
-        release.publish(store, now=lambda: T0)
-    assert [entry["version"] for entry in hwprices.releases(root)] == [
-        "20260801T041700Z",
-        "20260801T041701Z",
-    ]
-    assert height(root) == 32

@@ -15,7 +15,7 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import About, Pages, Part
 from hwprices.release.manifest import Trouble
 from hwprices.rows import quarantine
-from hwprices.stage import stage, validate
+from hwprices.stage import stage
 from hwprices.stage.stage import StagedTables
 from hwprices.storage.store import Store
 
@@ -362,27 +362,3 @@ def test_a_damaged_pointer_is_named(tmp_path):
     (tmp_path / "staged/vendor/latest.json").write_text("{")
     with pytest.raises(HwpricesError, match=r"staged/vendor/latest\.json is damaged"):
         stage.latest(Store(tmp_path), "vendor")
-
-
-@pytest.mark.parametrize("together", [1, 7, 100_000])
-def test_small_parts_are_checked_together_and_each_keeps_its_own_rows(
-    tmp_path, monkeypatch, together
-) -> None:
-    monkeypatch.setattr("hwprices.stage.stage.CHECKED_TOGETHER", together)
-    calls = []
-    check = validate.split_each
-    monkeypatch.setattr(
-        validate,
-        "split_each",
-        lambda frames, *rest: calls.append(len(frames)) or check(frames, *rest),
-    )
-    wrong = {"instance_type": "m9.large", "os": "dos"}
-    parts = [part(*names(n), wrong, region=f"region-{n}") for n in range(1, 7)]
-    regions = Part("regions", make.table("regions", [{**make.REGION, "provider": "vendor"}]))
-    staged = run(tmp_path, [*parts[:5], regions, parts[5]])
-    assert [(file.key, file.rows) for file in staged.of("prices")] == [
-        (f"prices/vendor/region-{n}.parquet", n) for n in range(1, 7)
-    ]
-    assert staged.rows("regions") == 1
-    assert staged.quarantined == {"check:os:isin": 6}
-    assert calls == {1: [1] * 7, 7: [2, 1, 1, 1, 1, 1], 100_000: [5, 1, 1]}[together]

@@ -6,12 +6,14 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
+from pandera.errors import SchemaErrors
 from tests.helpers import make
 from tests.helpers.nightly import NIGHTLY
 
+import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.rows import quarantine
+from hwprices.schemas.columns import fits
 from hwprices.schemas.price import Prices
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
@@ -126,36 +128,33 @@ def test_a_duplicate_key_in_a_table_of_the_project_is_an_error():
         validate.check(make.prices({}, {}), Prices)
 
 
-@settings(max_examples=100 if NIGHTLY else 15)
-@given(
-    st.lists(
-        st.lists(
-            st.tuples(
-                st.sampled_from(["m5.large", "c5.large", "r5.large"]),
-                st.sampled_from([{}, *BAD.values()]),
-            ),
-            max_size=4,
-        ),
-        min_size=1,
-        max_size=4,
-    )
-)
-def test_frames_that_are_checked_together_come_out_as_checked_alone(parts):
-    """Also empty ones, and rows that would have equal keys if they were in one frame."""
-    frames = [
-        make.prices(*({"instance_type": name, **change} for name, change in rows))
-        if rows
-        else make.prices({}).clear()
-        for rows in parts
+ODD = {
+    pl.String: ["", "-", "no such word"],
+    pl.Float64: [-1.0, 0.0, 1e9, float("nan")],
+    pl.Int32: [-1, 0, 10**9],
+    pl.Decimal: [Decimal(-1), Decimal(0), Decimal(700)],
+}
+
+
+def test_no_table_declares_what_fits_does_not_check():
+    for schema in (model.to_schema() for model in TABLES.values()):
+        assert not schema.unique
+        assert not any(column.unique or column.regex for column in schema.columns.values())
+
+
+@pytest.mark.parametrize("name", ["prices", "instance_types", "regions"])
+def test_a_row_fits_where_pandera_refuses_it_for_nothing(name, project):
+    """A real row of each table, with null and odd values in each of its columns in turn."""
+    model = TABLES[name]
+    row = hwprices.open(project / "data/demo").scan(name).head(1).collect()
+    changed = [
+        row.with_columns(pl.lit(value, dtype).alias(column))
+        for column, dtype in row.schema.items()
+        for value in (None, *ODD.get(dtype.base_type(), []))
     ]
-    together = validate.split_each(frames, Prices, {})
-    for frame, outcome in zip(frames, together, strict=True):
-        alone = validate.split(frame, Prices, {})
-        assert_frame_equal(outcome.good, alone.good)
-        assert_frame_equal(outcome.refused, alone.refused)
-
-
-def test_a_frame_of_another_shape_is_an_error_among_others_too():
-    frames = [make.prices({}), make.prices({}).drop("currency")]
-    with pytest.raises(HwpricesError, match="does not fit the table prices"):
-        validate.split_each(frames, Prices, {})
+    rows = pl.concat([row, *changed])
+    with pytest.raises(SchemaErrors) as error:
+        model.validate(rows, lazy=True)
+    refused = set(error.value.failure_cases["index"])
+    assert 0 not in refused
+    assert refused == {i for i in range(rows.height) if not fits(rows[i], model)}

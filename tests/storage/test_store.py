@@ -12,7 +12,7 @@ import pytest
 from tests.helpers.stub_server import Reply
 
 from hwprices.errors import HwpricesError
-from hwprices.storage.store import Folder, Store, scan_options, sha256_of
+from hwprices.storage.store import Folder, Store, scan_options
 
 
 @pytest.fixture
@@ -211,11 +211,3 @@ def test_half_a_key_is_an_error(monkeypatch):
     for ask in (lambda: Store("s3://hwprices").get("x"), lambda: scan_options("s3://hwprices")):
         with pytest.raises(HwpricesError, match="only one of HWPRICES_STORE_KEY_ID and"):
             ask()
-
-
-def test_sha256_of_a_file(tmp_path):
-    """The digest of "abc" is the example of FIPS 180-2, appendix B.1."""
-    (tmp_path / "file").write_bytes(b"abc")
-    assert sha256_of(tmp_path / "file") == (
-        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    )

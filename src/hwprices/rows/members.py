@@ -20,7 +20,7 @@ where a number should be, a number that does not fit, JSON that is nested too de
 covers RecursionError and what polars raises for a Decimal of more than 38 digits."""
 
 LARGEST_FIGURE = 10**18
-"""Of anything in a machine, in bytes or bits a second; ``machine_figures`` has limits by column."""
+"""Of anything in a machine, in bytes or bits a second; ``accelerators`` has limits by column."""
 
 DECIMALS = 10  # Decimals of the tables' prices and quantities
 

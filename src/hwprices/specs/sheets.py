@@ -146,7 +146,7 @@ def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
     """Check keys and values of a frame in the order of the file."""
     import pandera.polars as pa
 
-    from hwprices.schemas.columns import key
+    from hwprices.schemas.columns import fits, key
 
     names = key(model)
     repeated = frame.select(pl.struct(names).is_duplicated()).to_series().arg_true()
@@ -156,6 +156,8 @@ def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
             "Remove one of the rows.",
         )
     _check_characters(file, frame)
+    if fits(frame, model):
+        return
     try:
         model.validate(frame, lazy=True)
     except pa.errors.SchemaErrors as error:

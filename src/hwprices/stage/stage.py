@@ -31,11 +31,6 @@ from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
-CHECKED_TOGETHER = 100_000
-"""Most rows that are checked together, of several small parts. A check takes 45 ms however few rows
-there are, and 100,000 rows take longer than that: more at once would save little, and the parts are
-in memory until they are checked."""
-
 AMOUNTS = {"prices": "effective_hourly", "market_quantiles": "min_usd"}
 """Table of prices, or of quantiles of a market: its column of amounts. A run has at least one."""
 
@@ -43,8 +38,7 @@ AMOUNTS = {"prices": "effective_hourly", "market_quantiles": "min_usd"}
 class StagedTables:
     """The tables of one run while they are being written below its staging directory.
 
-    Give every part to ``add``, then call ``finish`` once. Small parts of one table that come one
-    after the other are checked together.
+    Give every part to ``add``, then call ``finish`` once.
     """
 
     def __init__(self, store: Store, directory: str, run: Run) -> None:
@@ -64,8 +58,6 @@ class StagedTables:
         self._files: list[TableFile] = []
         self._refused: list[pl.DataFrame] = []
         self._prices_with_amount = 0
-        self._waiting: list[tuple[Part, bool]] = []
-        """Parts of one table that are not checked yet, and whether they can be reused."""
 
     @property
     def files(self) -> tuple[TableFile, ...]:
@@ -80,13 +72,12 @@ class StagedTables:
     def add(self, part: Part, *, can_be_reused: bool = False) -> None:
         """Check the rows of a part and write the good ones, or take over an earlier run's.
 
-        Both may happen later, with the parts that follow. The rows of the part are computed already
-        (``Part.collected``). With ``can_be_reused`` a part that has a source is kept for later
-        runs.
+        The rows of the part are computed already (``Part.collected``). With ``can_be_reused`` a
+        part that has a source is kept for later runs.
 
         Raises:
-            HwpricesError: the table and region have a part already; a correction is stale, this
-                part or one before it is not of its table, or a file cannot be written.
+            HwpricesError: the table and region have a part already; a correction is stale, the part
+                is not of its table, or a file cannot be written.
         """
         key = layout.table_file(part.table, self._provider, part.region)
         if key in self._keys:
@@ -96,45 +87,7 @@ class StagedTables:
             )
         self._keys.add(key)
         self.accounted.update(part.counts)
-        if part.earlier:
-            self._keep(part, self._take_over(part.earlier), can_be_reused)
-            return
-        is_another_table = any(waiting.table != part.table for waiting, _ in self._waiting)
-        if is_another_table or self._waiting_rows + _rows(part).height > CHECKED_TOGETHER:
-            self._check_waiting()
-        self._waiting.append((part, can_be_reused))
-        if self._waiting_rows > CHECKED_TOGETHER:
-            self._check_waiting()
-
-    @property
-    def _waiting_rows(self) -> int:
-        return sum(_rows(part).height for part, _ in self._waiting)
-
-    def _check_waiting(self) -> None:
-        if not self._waiting:
-            return
-        table = self._waiting[0][0].table
-        frames = [_rows(part) for part, _ in self._waiting]
-        if table == "instance_types":
-            frames = [
-                corrections.apply(frame, self._provider, self._corrections) for frame in frames
-            ]
-        splits = validate.split_each(frames, TABLES[table], self._sources)
-        del frames
-        for (part, can_be_reused), split in zip(self._waiting, splits, strict=True):
-            self._keep(part, self._write_good(part, split), can_be_reused)
-        self._waiting.clear()
-
-    def _write_good(self, part: Part, split: validate.Split) -> Result:
-        refused = [split.refused] if part.refused is None else [part.refused, split.refused]
-        amount = AMOUNTS.get(part.table)
-        return Result(
-            file=self._write(part.table, split.good, part.region) if split.good.height else None,
-            refused=pl.concat(refused),
-            with_amount=split.good[amount].count() if amount else 0,
-        )
-
-    def _keep(self, part: Part, result: Result, can_be_reused: bool) -> None:
+        result = self._take_over(part.earlier) if part.earlier else self._check(part)
         self._refused.append(result.refused)
         self._prices_with_amount += result.with_amount
         if result.file:
@@ -143,16 +96,30 @@ class StagedTables:
             kept = reuse.keep(self._store, self._directory, part, part.source, result)
             self.parts.append(kept)
 
+    def _check(self, part: Part) -> Result:
+        """Check the rows of a part and write the good ones."""
+        rows = part.frame
+        assert isinstance(rows, pl.DataFrame), "call Part.collected first"
+        if part.table == "instance_types":
+            rows = corrections.apply(rows, self._provider, self._corrections)
+        split = validate.split(rows, TABLES[part.table], self._sources)
+        refused = [split.refused] if part.refused is None else [part.refused, split.refused]
+        amount = AMOUNTS.get(part.table)
+        return Result(
+            file=self._write(part.table, split.good, part.region) if split.good.height else None,
+            refused=pl.concat(refused),
+            with_amount=split.good[amount].count() if amount else 0,
+        )
+
     def finish(self, last: StagedFiles | None = None) -> None:
-        """Check the parts that wait, write the quarantine table, then judge the refused rows.
+        """Write the quarantine table, then judge the refused rows.
 
         In this order: the refused rows of a run that fails are kept to be looked at. ``last`` are
         the tables staged before, None for none.
 
         Raises:
-            HwpricesError: as ``add``; or too many rows of known kinds were refused.
+            HwpricesError: too many rows of known kinds were refused, or a file cannot be written.
         """
-        self._check_waiting()
         refused = quarantine.merge_refused(self._refused)
         if refused.height:
             refused = refusals.fixed(refused, self._started_at)
@@ -171,12 +138,6 @@ class StagedTables:
         return parquet.write(
             self._store, self._directory, table, rows, provider=self._provider, region=region
         )
-
-
-def _rows(part: Part) -> pl.DataFrame:
-    """Return the rows of a part, which are computed."""
-    assert isinstance(part.frame, pl.DataFrame), "call Part.collected first"
-    return part.frame
 
 
 Progress = Callable[[str], None]

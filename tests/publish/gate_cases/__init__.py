@@ -9,12 +9,13 @@ elsewhere. A case that alters no row of a release is refused there.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
 import polars as pl
+from tests.helpers import cases
 
 from hwprices.rows.prices import price_id
 from hwprices.schemas.columns import key
@@ -65,6 +66,13 @@ class Case:
         """List the ``differences`` of what is collected that are wrong, or an event's own."""
         names = self.tables or after.keys()
         return differences(frames, {**frames, **{name: after[name] for name in names}})
+
+
+def read_cases(name: str, changes: Mapping[str, Change]) -> list[Case]:
+    """Read the cases of ``tests/cases/gate/<name>.csv``; ``changes`` has the change of each id."""
+    rows = cases.rows(f"gate/{name}", days=int, slack=float, tables=lambda cell: (*cell.split(),))
+    assert [row["id"] for row in rows] == list(changes)
+    return [Case(**row, change=changes[row["id"]]) for row in rows]
 
 
 # -- comparison -------------------------------------------------------------------------------

@@ -6,13 +6,13 @@ from decimal import Decimal
 import polars as pl
 from tests.publish.gate_cases import (
     EVERY,
-    Case,
     Change,
     Tables,
     drop,
     edit,
     launch,
     of_machines,
+    read_cases,
     repart,
     reprice,
     scale,
@@ -82,117 +82,51 @@ EUR_PRICE = (pl.col("unit_price") * Decimal("0.92")).cast(Money)
 
 NOVEMBER = pl.lit(datetime(2026, 11, 22, tzinfo=UTC))
 
-CUTS = [
-    Case(
-        "p5-cut-aws",
-        "June 2025: AWS cut P5 by 44 %, P4d and P4de by 33 %, P5en by 25 %.",
-        "aws",
-        together(
+
+EVENTS = read_cases(
+    "events",
+    {
+        # cuts
+        "p5-cut-aws": together(
             scale("0.56", where(instance_type="p5.*")),
             scale("0.67", where(instance_type=["p4d.*", "p4de.*"])),
             scale("0.75", where(instance_type="p5en.*")),
         ),
-    ),
-    Case(
-        "a3-cut-gcp",
-        "The H100 SKUs of all regions and options became 40 % cheaper.",
-        "gcp",
-        reprice("0.6", where(component=["gpu:nvidia-h100-80gb", "gpu:nvidia-h100-mega-80gb"])),
-    ),
-    Case(
-        "h100-cut-azure",
-        "Azure cut its H100 machines by 35 % on all options.",
-        "azure",
-        of_machines(scale("0.65", where(instance_type="*H100_v5"))),
-    ),
-    Case(
-        "region-raised-azure",
-        "West Europe raised everything but spot by 10 %.",
-        "azure",
-        of_machines(
+        "a3-cut-gcp": reprice(
+            "0.6", where(component=["gpu:nvidia-h100-80gb", "gpu:nvidia-h100-mega-80gb"])
+        ),
+        "h100-cut-azure": of_machines(scale("0.65", where(instance_type="*H100_v5"))),
+        "region-raised-azure": of_machines(
             scale("1.1", where(region="westeurope", purchase_option=["on_demand", "reserved"]))
         ),
-    ),
-    Case(
-        "lambda-list",
-        "Lambda published a new list with 30 % more for every machine.",
-        "lambda",
-        repart(EVERY, unit_price=pl.col("unit_price") * 1.3),
-    ),
-    Case(
-        "coreweave-list",
-        "CoreWeave's new list has its H100 and H200 a fifth cheaper, spot too.",
-        "coreweave",
-        new_sheet("0.8", where(instance_type=["NVIDIA HGX H100", "NVIDIA HGX H200"]), "coreweave"),
-    ),
-    Case(
-        "digitalocean-list",
-        "DigitalOcean's edited list, newer date, has 30 % more on every GPU.",
-        "digitalocean",
-        new_sheet("1.3", EVERY, "digitalocean"),
-    ),
-    Case(
-        "together-cut",
-        "Together cut its H100 by 45 %, to what others ask.",
-        "together",
-        scale("0.55", where(instance_type="NVIDIA HGX H100")),
-    ),
-    Case(
-        "scaleway-cut",
-        "Scaleway cut all L4 and L40S machines by 20 %.",
-        "scaleway",
-        scale("0.8", where(instance_type="L4*")),
-    ),
-    Case(
-        "ovh-edited",
-        "An edited sheet, newer date and source: the H100 machines are 10 % cheaper.",
-        "ovh",
-        new_sheet("0.9", where(instance_type="h100-*"), "ovh"),
-    ),
-    Case(
-        "crusoe-prices",
-        "Crusoe names a price for B200, which was on request.",
-        "crusoe",
-        edit(
+        "lambda-list": repart(EVERY, unit_price=pl.col("unit_price") * 1.3),
+        "coreweave-list": new_sheet(
+            "0.8", where(instance_type=["NVIDIA HGX H100", "NVIDIA HGX H200"]), "coreweave"
+        ),
+        "digitalocean-list": new_sheet("1.3", EVERY, "digitalocean"),
+        "together-cut": scale("0.55", where(instance_type="NVIDIA HGX H100")),
+        "scaleway-cut": scale("0.8", where(instance_type="L4*")),
+        "ovh-edited": new_sheet("0.9", where(instance_type="h100-*"), "ovh"),
+        "crusoe-prices": edit(
             "prices",
             where(instance_type="NVIDIA B200 180GB HGX") & ON_DEMAND,
             hourly=pl.lit("6.50").cast(pl.Decimal(20, 10)),
             effective_hourly=pl.lit("6.50").cast(pl.Decimal(20, 10)),
             price_reason=None,
         ),
-    ),
-]
-
-LAUNCHES = [
-    Case(
-        "region-aws",
-        "A region opened with prices 5 % above its neighbor's.",
-        "aws",
-        together(
+        # launches
+        "region-aws": together(
             launch(where(region="us-east-1"), region="us-south-9"),
             scale("1.05", where(region="us-south-9")),
         ),
-    ),
-    Case(
-        "region-gcp",
-        "A region opened with SKUs of its own at the neighbor's prices.",
-        "gcp",
-        launch(where(region="us-east4"), region="us-south9", sku_id=pl.col("sku_id") + "-S9"),
-    ),
-    Case(
-        "region-azure",
-        "A region opened, 8 % above its neighbor.",
-        "azure",
-        of_machines(
+        "region-gcp": launch(
+            where(region="us-east4"), region="us-south9", sku_id=pl.col("sku_id") + "-S9"
+        ),
+        "region-azure": of_machines(
             launch(where(region="francecentral"), region="francewest9"),
             scale("1.08", where(region="francewest9")),
         ),
-    ),
-    Case(
-        "family-aws",
-        "A generation arrived, 5 % above the one before.",
-        "aws",
-        together(
+        "family-aws": together(
             launch(
                 where(instance_type="m7i.*"),
                 instance_type=renamed("m7i.", "m9i."),
@@ -201,23 +135,13 @@ LAUNCHES = [
             ),
             scale("1.05", where(instance_type="m9i.*")),
         ),
-    ),
-    Case(
-        "family-gcp",
-        "A series arrived at the prices of the one before.",
-        "gcp",
-        launch(
+        "family-gcp": launch(
             where(instance_type="n4-standard-*"),
             instance_type=renamed("n4-", "n9-"),
             family="n9-standard",
             series="n9",
         ),
-    ),
-    Case(
-        "gpu-azure",
-        "A machine with the next GPU arrived, 40 % above the H200's.",
-        "azure",
-        of_machines(
+        "gpu-azure": of_machines(
             launch(H200, instance_type="Standard_ND96isr_B300_v6", family="standardNDv6Family"),
             scale("1.4", where(instance_type="Standard_ND96isr_B300_v6")),
             edit(
@@ -231,34 +155,19 @@ LAUNCHES = [
                 accelerator_memory_gib=pl.lit(2304.0),
             ),
         ),
-    ),
-    Case(
-        "gpu-nebius",
-        "A line was added to a sheet: the H200 in another machine, 5 % more.",
-        "nebius",
-        together(
+        "gpu-nebius": together(
             launch(
                 where(instance_type="NVIDIA HGX H200"), instance_type="NVIDIA HGX H200 with NVLink"
             ),
             scale("1.05", where(instance_type="NVIDIA HGX H200 with NVLink")),
         ),
-    ),
-    Case(
-        "type-elsewhere-aws",
-        "A family came to a second region, where it costs a quarter more.",
-        "aws",
-        together(
+        "type-elsewhere-aws": together(
             launch(
                 where(instance_type="g5.*", region="us-east-1"), ["prices"], region="us-gov-west-1"
             ),
             scale("1.25", where(instance_type="g5.*", region="us-gov-west-1")),
         ),
-    ),
-    Case(
-        "term-azure",
-        "Reservations of five years, a tenth below those of three.",
-        "azure",
-        of_machines(
+        "term-azure": of_machines(
             launch(
                 where(purchase_option="reserved", term_months=36, payment_option="monthly"),
                 ["prices"],
@@ -266,22 +175,12 @@ LAUNCHES = [
             ),
             scale("0.9", where(term_months=60)),
         ),
-    ),
-    Case(
-        "currency-azure",
-        "Every price is listed in euros as well.",
-        "azure",
-        of_machines(
+        "currency-azure": of_machines(
             launch(where(currency="USD"), ["prices"], currency="EUR"),
             scale("0.92", where(currency="EUR")),
             edit("price_components", where(currency="EUR"), unit_price=EUR_PRICE),
         ),
-    ),
-    Case(
-        "option-aws",
-        "Savings plans were added, 27 % below on-demand.",
-        "aws",
-        together(
+        "option-aws": together(
             launch(
                 ON_DEMAND & LINUX & where(tenancy="shared"),
                 ["prices"],
@@ -292,82 +191,38 @@ LAUNCHES = [
             ),
             scale("0.73", where(purchase_option="savings_plan")),
         ),
-    ),
-]
-
-MARKETS = [
-    Case(
-        "spot-doubled-aws",
-        "The spot price of one market doubled, still near on-demand.",
-        "aws",
-        together(scale("2", SPOT & where(zone="us-east-1c")), flagged_spot),
-    ),
-    Case(
-        "spot-raised-azure",
-        "Spot prices of a region rose by 20 to 90 % in a day; some are above on-demand.",
-        "azure",
-        together(of_machines(market(SPOT & where(region="francecentral"), 1.2, 1.9)), flagged_spot),
-    ),
-    Case(
-        "spot-repriced-gcp",
-        "The monthly change of spot: N2 35 % down, C3 20 % up, G2 38 % down.",
-        "gcp",
-        together(
+        # markets
+        "spot-doubled-aws": together(scale("2", SPOT & where(zone="us-east-1c")), flagged_spot),
+        "spot-raised-azure": together(
+            of_machines(market(SPOT & where(region="francecentral"), 1.2, 1.9)), flagged_spot
+        ),
+        "spot-repriced-gcp": together(
             reprice("0.65", SPOT & where(series="n2")),
             reprice("1.2", SPOT & where(series="c3")),
             reprice("0.62", SPOT & where(series="g2")),
         ),
-    ),
-    Case(
-        "community-runpod",
-        "Community hosts changed their prices by up to 30 % either way.",
-        "runpod",
-        market(where(region="community"), 0.7, 1.3),
-    ),
-]
-
-ENDS = [
-    Case(
-        "generation-retired-aws",
-        "A generation was withdrawn with its prices, offers and advice.",
-        "aws",
-        drop(
+        "community-runpod": market(where(region="community"), 0.7, 1.3),
+        # ends
+        "generation-retired-aws": drop(
             where(instance_type=["m3.*", "c3.*", "r3.*", "i2.*", "g2.*"]),
             "prices",
             "availability",
             "spot_advice",
             "instance_types",
         ),
-    ),
-    Case(
-        "retirement-announced-azure",
-        "The retirement of a series in two years was announced.",
-        "azure",
-        edit(
+        "retirement-announced-azure": edit(
             "instance_types",
             where(instance_type="Standard_DS*_v2"),
             retirement_date=pl.lit(date(2028, 11, 15)),
         ),
-    ),
-    Case(
-        "region-closed-azure",
-        "A small region was closed.",
-        "azure",
-        drop(
+        "region-closed-azure": drop(
             where(region="qatarcentral"),
             *("prices", "price_components", "availability", "regions", "zones"),
         ),
-    ),
-    Case(
-        "memory-corrected-oracle",
-        "Oracle corrected the memory of a bare-metal machine in its list.",
-        "oracle",
-        edit(
+        "memory-corrected-oracle": edit(
             "instance_types",
             where(instance_type="BM.GPU.RTXPRO.8"),
             memory_gib=pl.lit(2304.0),
         ),
-    ),
-]
-
-EVENTS = [*CUTS, *LAUNCHES, *MARKETS, *ENDS]
+    },
+)
