@@ -25,6 +25,7 @@ from hwprices.storage.store import Store
 PRICE_LIST = b""""SKU","RateCode","PricePerUnit"
 "OTHER","OTHER.1.2","9.9"
 "ABC","ABC.JRTC.6YS6","0.0960000000"
+"ABC","ABC.8V8V.2TG2","876"
 """
 CORE = (
     '{"skuId": "CORE-1", "description": "N2 Instance Core", "pricingInfo": [{"nanos": 31611000}]}'
@@ -42,6 +43,7 @@ def aws_prices(raw_sha256: str) -> pl.DataFrame:
         "raw_sha256": raw_sha256,
     }
     reservation = {
+        "sku_price_id": "ABC.8V8V.2TG2",
         "purchase_option": "reserved",
         "commitment_plan": "standard",
         "term_months": 12,

@@ -9,12 +9,11 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.release import landed
 from hwprices.read.find import absence, machines, request
 from hwprices.read.find.options import Names
 from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.release import age, landed
 from hwprices.release.landed import Source, Trace
-from hwprices.release import age
 from hwprices.release.release import Release, names_of, scan_types
 from hwprices.release.wording import plain, why_unknown
 from hwprices.units import HOURS_PER_MONTH

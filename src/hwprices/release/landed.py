@@ -86,25 +86,24 @@ def _page(
     store: Store, key: str | None, sha256: str, skus: Collection[str], most_bytes: int | None
 ) -> list[Trace]:
     """Find the SKUs on one page."""
-    state, lines = search(store, key, sha256, skus, most_bytes, all_lines=False)
-    page = store.uri(key) if key and state != "missing" else ""
+    data = store.get(key) if key else None
+    if key is None or data is None:
+        return [Trace(sku, sha256, page="", state="missing", line="") for sku in skus]
+    page = store.uri(key)
+    state, lines = search(data, key, skus, most_bytes, all_lines=False)
     return [Trace(sku, sha256, page, state, *lines.get(sku, [NO_LINE])[0]) for sku in skus]
 
 
 def search(
-    store: Store,
-    key: str | None,
-    sha256: str,
+    data: bytes,
+    key: str,
     skus: Collection[str],
-    most_bytes: int | None,
+    most_bytes: int | None = None,
     *,
     all_lines: bool = True,
 ) -> tuple[PageState, dict[str, list[Line]]]:
     """Return the state of a page, and the lines that name each SKU: all, or the first."""
-    data = store.get(key) if key else None
-    if key is None or data is None:
-        return "missing", {}
-    if hashlib.sha256(data).hexdigest() != sha256:
+    if hashlib.sha256(data).hexdigest() != layout.page_sha256(key):
         return "altered", {}
     found: dict[str, list[Line]] = {}
     try:
@@ -157,13 +156,16 @@ def _matching_lines(
         yield from _lines_with(open_content(), others, as_cell=False)
 
 
+def content(data: bytes, key: str) -> str:
+    """Return the content of a page that ``search`` has read."""
+    return _unpacked(data, key).read().decode(errors="replace")
+
+
 def _unpacked(data: bytes, key: str) -> IO[bytes]:
     return packed.open_packed(io.BytesIO(data), packed.packing_of(key))
 
 
-def _lines_with(
-    content: IO[bytes], skus: set[str], *, as_cell: bool
-) -> Iterator[tuple[str, Line]]:
+def _lines_with(content: IO[bytes], skus: set[str], *, as_cell: bool) -> Iterator[tuple[str, Line]]:
     """Find the lines that have a SKU as a cell, or that contain it anywhere.
 
     Lines are read one by one: a price list decompresses to more than a gigabyte.

@@ -8,13 +8,13 @@ docs/gates.md lists references, limits and reasons.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
 import polars as pl
 
-from hwprices.publish.gate import facts, held, levels, limits, lost, moves, parts, prices
+from hwprices.publish.gate import facts, held, levels, limits, lost, moves, pages, parts, prices
 from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile
 from hwprices.publish.gate.differences import Releases
 from hwprices.publish.gate.held import Replacement
@@ -23,6 +23,7 @@ from hwprices.release.manifest import CheckResult, Outcome
 from hwprices.release.wording import counted
 from hwprices.rows import frames
 from hwprices.schemas.held import Held
+from hwprices.storage.store import Store
 
 __all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "judge", "per_accelerator", "stopped"]
 
@@ -62,6 +63,7 @@ def judge(
     held_before: pl.DataFrame | None = None,
     peers: pl.LazyFrame | None = None,
     now: datetime | None = None,
+    store: Store | None = None,
 ) -> Judgement:
     """Judge one provider's new tables.
 
@@ -69,7 +71,7 @@ def judge(
     week, a month and a quarter ago, where there are any; ``held_before`` is held of the last
     release.
     ``accepted`` names parts (``aws:p5.48xlarge``, ``aws:us-east-1``, ``aws:*``) that somebody has
-    looked at and lets through.
+    looked at and lets through. ``store`` has the landed pages, for tracing a sample of prices.
     """
     provider, is_first = new.provider, old is None or old.origin != new.origin
     names = [name.partition(":")[2] for name in accepted if name.startswith(f"{provider}:")]
@@ -92,7 +94,9 @@ def judge(
         before = (new if is_first else base).seen
         text = f"the pages are of {new.seen:%Y-%m-%d}, those published of {before:%Y-%m-%d}"
         return stop("older", text)
+    traced = pages.trace(store, new) if store else None
     releases = Releases(new, base, now or new.seen, past, is_first, held_before, peers)
+    releases = replace(releases, untraced=traced.failed) if traced else releases
     found = _found(releases)
     rows = held.with_past(found, provider, held_before)
     is_accepted, is_released = held.is_accepted(names), held.is_released()
@@ -110,6 +114,8 @@ def judge(
             results.append(CheckResult(provider, "accept", "warn", text))
     if is_first:
         results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
+    if traced:
+        results.append(CheckResult(provider, "traced", "pass", str(traced)))
     known = {result.check for result in results}
     passed = (CheckResult(provider, n, "pass", "holds") for n in limits.REASONS if n not in known)
     columns = list(frames.dtypes(Held))

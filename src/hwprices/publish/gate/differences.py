@@ -1,7 +1,7 @@
 """Find the prices in which two releases of a provider differ; no check looks at any other row."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -29,6 +29,7 @@ DATES = ("effective_from", "observed_at")
 VALUES = (*COMPARED, *DATES, *IDS)
 
 PAGE = ("region", "source_url")
+SUSPECT = {"price_id": pl.String, "region": pl.String, "reference": pl.String}
 
 _ROW = tuple(dict.fromkeys(("price_id", *PRICE_KEY[1:], *VALUES, *PAGE, "flags")))
 
@@ -56,9 +57,9 @@ class Releases:
     """What a provider is judged with: its tables now and before, and older price tables.
 
     ``past`` are its prices of about a week, a month and a quarter ago; ``held`` is the table of the
-    last release; ``now`` is when it is judged. A provider's first release is compared with itself
-    alone: vendors break most orders for single types, and a range of which the rows are part says
-    little.
+    last release; ``now`` is when it is judged; ``untraced`` is ``Traced.failed``. A
+    provider's first release is compared with itself alone: vendors break most orders for single
+    types, and a range of which the rows are part says little.
     """
 
     new: Candidate
@@ -68,6 +69,7 @@ class Releases:
     is_first: bool = False
     held: pl.DataFrame | None = None
     peers: pl.LazyFrame | None = None
+    untraced: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SUSPECT))
 
     @cached_property
     def types(self) -> pl.DataFrame:
@@ -91,14 +93,24 @@ class Releases:
         )
 
     @cached_property
-    def wrong_pages(self) -> pl.DataFrame:
-        """The pages that a region has, and only others had before: columns PAGE."""
+    def suspects(self) -> pl.DataFrame:
+        """The prices whose page was only that of other regions, or does not state them.
+
+        Columns: price_id, region and reference.
+        """
         new, old = (
             side.table(PRICES).select(PAGE).unique().collect(engine="streaming")
             for side in (self.new, self.old)
         )
         strange = new.join(old, on=PAGE, how="anti").join(old, on="region", how="semi")
-        return strange.join(old, on="source_url", how="semi")
+        wrong = strange.join(old, on="source_url", how="semi")
+        if wrong.is_empty():  # as nearly always
+            return self.untraced
+        rows = self.new.table(PRICES).join(wrong.lazy(), on=PAGE, how="semi")
+        known = rows.join(self.old.table(PRICES), on="price_id", how="semi")
+        text = pl.format("{} is another's", "source_url")
+        named = known.select("price_id", "region", reference=text).collect()
+        return pl.concat([named, self.untraced])
 
     def differences(self, judge: Judge) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Find the prices that came, went or changed, and those that ``judge`` refuses.
@@ -117,7 +129,7 @@ class Releases:
                 rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
             return rows, refused
 
-        pairs = batches(self.new, self.old, self.wrong_pages["region"].to_list())
+        pairs = batches(self.new, self.old, self.suspects["region"].to_list())
         rows, refused = zip(*in_parallel(work, pairs), strict=True)
         return pl.concat(rows), pl.concat(refused)
 
@@ -148,10 +160,7 @@ class Releases:
                 before, now = before.sort("id"), now.sort("id")
         both = before.hstack(now.rename({name: f"new_{name}" for name in now.columns}))
         ids.extend(both.filter(_differs(self.now))["price_id"])
-        if self.wrong_pages.height:
-            wrong = new.table(PRICES).join(self.wrong_pages.lazy(), on=PAGE, how="semi")
-            ids.extend(wrong.select("price_id").collect()["price_id"])
-        return ids
+        return ids.extend(self.suspects["price_id"])
 
 
 def is_moving() -> pl.Expr:

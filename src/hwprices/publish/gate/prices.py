@@ -7,7 +7,7 @@ import polars as pl
 from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import Candidate
 from hwprices.publish.gate.compare import MACHINE, MOVE, PLACE, PLAN, PRICE, PURCHASE, SYSTEM
-from hwprices.publish.gate.differences import MOVING_OPTIONS, PAGE, Releases, is_out_of_time
+from hwprices.publish.gate.differences import MOVING_OPTIONS, Releases, is_out_of_time
 from hwprices.units import HOURS_PER_YEAR
 
 SAYS_NOT_BELOW = ("spot_equals_on_demand", "spot_above_on_demand", "placeholder")
@@ -85,10 +85,9 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
         found += [compare.refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
         found += _order(judged, machines, releases.is_first)
         found += _copied(judged, machines)
-    if releases.wrong_pages.height:
-        strange = known.join(releases.wrong_pages, on=PAGE, how="semi")
-        text = pl.format("{} is another's", "source_url")
-        found.append(compare.refuse(strange, "page", True, text))
+    suspects = releases.suspects.select("price_id", "reference")
+    strange = rows.filter("is_new").join(suspects, on="price_id", how="inner")
+    found.append(compare.refuse(strange, "page", True, pl.col("reference")))
     dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
     return pl.concat([*found, compare.refuse(known, "older", is_out_of_time(releases.now), dates)])
 
