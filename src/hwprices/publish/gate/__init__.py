@@ -94,16 +94,19 @@ def judge(
         before = (new if is_first else base).seen
         text = f"the pages are of {new.seen:%Y-%m-%d}, those published of {before:%Y-%m-%d}"
         return stop("older", text)
-    traced = pages.trace(store, new) if store else None
     releases = Releases(new, base, now or new.seen, past, is_first, held_before, peers)
-    releases = replace(releases, untraced=traced.failed) if traced else releases
+    results = []
+    if store:
+        untraced, text = pages.trace(store, new)
+        releases = replace(releases, untraced=untraced)
+        results.append(CheckResult(provider, "traced", "pass", text))
     found = _found(releases)
     rows = held.with_past(found, provider, held_before)
     is_accepted, is_released = held.is_accepted(names), held.is_released()
     passed_on, rest = rows.filter(is_accepted), rows.filter(~is_accepted)
     released, kept = rest.filter(is_released), rest.filter(~is_released)
     stops = _is_implausible(kept, releases)
-    results = [
+    results += [
         *_results(provider, kept, "stop" if stops else "held"),
         *_results(provider, passed_on, "accepted"),
         *_results(provider, released, "released"),
@@ -114,8 +117,6 @@ def judge(
             results.append(CheckResult(provider, "accept", "warn", text))
     if is_first:
         results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
-    if traced:
-        results.append(CheckResult(provider, "traced", "pass", str(traced)))
     known = {result.check for result in results}
     passed = (CheckResult(provider, n, "pass", "holds") for n in limits.REASONS if n not in known)
     columns = list(frames.dtypes(Held))

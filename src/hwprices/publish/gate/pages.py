@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 import polars as pl
@@ -35,60 +34,50 @@ FAILED, LEFT_OUT, FOUND = range(3)
 LARGE = "the page is too large"
 
 
-@dataclass(frozen=True)
-class Traced:
-    """Which of a sample of prices are on the pages that they name.
-
-    ``prices``: price_id, region, result (FAILED, LEFT_OUT or FOUND) and reference.
-    """
-
-    prices: pl.DataFrame
-
-    @property
-    def failed(self) -> pl.DataFrame:
-        """The prices that their page does not state."""
-        return self.prices.filter(result=FAILED).select(*SUSPECT)
-
-    def __str__(self) -> str:
-        """Return a sentence with the number of prices that were traced, and why others were not."""
-        left_out = self.prices.filter(result=LEFT_OUT).group_by("reference").len().sort("reference")
-        count = self.prices.filter(result=FOUND).height
-        text = f"{count} of {self.prices.height} sampled prices were traced to the vendor's lines"
-        return "; ".join([text, *(f"not traced, {why}: {n}" for why, n in left_out.rows())])
-
-
-def trace(store: Store, candidate: Candidate) -> Traced:
+def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
     """Look for a sample of prices, another one each day, on the pages that they name.
 
     A line has to name the SKU and state the price, or the rate of each part of a composed price.
     A derived price is not stated: its SKU has to be named. Pages are read up to limits.TRACED_BYTES
     of packed bytes for a provider: the bulk price lists of AWS's regions are larger.
+
+    Returns the prices that fail, with the columns of SUSPECT, and a sentence about the sample.
     """
     sample = _sample(candidate)
-    sources = _sources(sample, candidate)
     keys = {layout.page_sha256(key): key for key in store.keys(layout.raw(candidate.provider))}
     results: list[tuple[str, int, str]] = []
     left = limits.TRACED_BYTES
-    for (sha256,), rows in sorted(sources.partition_by("raw_sha256", as_dict=True).items()):
+    pages = _sources(sample, candidate).partition_by("raw_sha256", as_dict=True)
+    for (sha256,), rows in sorted(pages.items()):
         if candidate.pages and sha256[:DIGEST_CHARACTERS] not in candidate.pages:
-            text = "its page is not one of the run"
-            results += [(price_id, FAILED, text) for price_id in rows["price_id"]]
-            continue
-        key, data = keys.get(sha256), None
-        try:
-            data = store.get(key, left) if key else None
-            reason = "the page is missing"
-        except HwpricesError:
-            reason = LARGE
-        if data is None or key is None:
-            results += [(price_id, LEFT_OUT, reason) for price_id in rows["price_id"]]
-            continue
-        left -= len(data)
-        results += _on_page(data, key, rows)
+            results += _same(rows, FAILED, "its page is not one of the run")
+        elif sha256 not in keys:
+            results += _same(rows, LEFT_OUT, "the page is missing")
+        elif (data := _read(store, keys[sha256], left)) is None:
+            results += _same(rows, LEFT_OUT, LARGE)
+        else:
+            left -= len(data)
+            results += _on_page(data, keys[sha256], rows)
     schema = {"price_id": pl.String, "result": pl.Int64, "reference": pl.String}
     found = pl.DataFrame(results, schema, orient="row")
-    worst = found.sort("result", maintain_order=True).unique("price_id", keep="first")
-    return Traced(sample.select("price_id", "region").join(worst, on="price_id", how="inner"))
+    found = found.sort("result", maintain_order=True).unique("price_id", keep="first")
+    left_out = found.filter(result=LEFT_OUT).group_by("reference").len().sort("reference")
+    count = found.filter(result=FOUND).height
+    text = f"{count} of {found.height} sampled prices were traced to the vendor's lines"
+    text = "; ".join([text, *(f"not traced, {why}: {n}" for why, n in left_out.rows())])
+    return sample.join(found.filter(result=FAILED), on="price_id").select(*SUSPECT), text
+
+
+def _same(rows: pl.DataFrame, result: int, reference: str) -> list[tuple[str, int, str]]:
+    return [(price_id, result, reference) for price_id in rows["price_id"]]
+
+
+def _read(store: Store, key: str, most: int) -> bytes | None:
+    """Read a page; None if it has more than ``most`` bytes."""
+    try:
+        return store.get(key, most)
+    except HwpricesError:
+        return None
 
 
 def _sample(candidate: Candidate) -> pl.DataFrame:
@@ -126,7 +115,7 @@ def _sources(sample: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
 
 
 def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[tuple[str, int, str]]:
-    """Look for SKUs and amounts on one page. Results are of the columns of ``Traced.prices``."""
+    """Look for SKUs and amounts on one page. Return price_id, result and reference."""
     skus = pl.concat([rows["sku_id"], rows["sku_price_id"]]).drop_nulls()
     state, lines = landed.search(data, key, skus, limits.TRACED_CONTENT)
     for price_id, basis, _, sku_price_id, sku_id, months, amounts in rows.iter_rows():
