@@ -204,10 +204,9 @@ def held(event: Case, clouds: Clouds) -> tuple[int, int]:
     return days[-1].cells.height - days[-1].as_collected(), others.height
 
 
-@pytest.fixture(scope="module")
-def clouds(sample_root: Path) -> Clouds:
-    """The tables of each provider in the release of the sample."""
-    store = Store(sample_root)
+def clouds_of(root: Path) -> Clouds:
+    """Read the tables of each provider in the latest release below a root."""
+    store = Store(root)
     version = latest_version(store)
     assert version is not None
     release = read_manifest(store, version)
@@ -218,6 +217,12 @@ def clouds(sample_root: Path) -> Clouds:
         frames = choose.scan(store, [source])
         tables[name] = {table: frame.collect() for table, frame in frames.items()}
     return tables
+
+
+@pytest.fixture(scope="module")
+def clouds(sample_root: Path) -> Clouds:
+    """The tables of each provider in the release of the sample."""
+    return clouds_of(sample_root)
 
 
 def test_there_are_a_hundred_mistakes_and_thirty_events_of_all_clouds(clouds):
