@@ -161,9 +161,10 @@ def run(case: Case, clouds: Clouds, adapter: Adapter) -> Iterator[Shown]:
             yield Shown(right, collected[-1], shown[-1], case.wrong(right, collected[-1]))
 
 
-def of_some_types(frames: Tables, count: int) -> Tables:
-    """Return the rows of one in ``count`` machine types, and those that are of none."""
-    types = frames["instance_types"].sort("instance_type").gather_every(count, count - 1)
+def of_some_types(frames: Tables, count: int, also: pl.Expr | bool = False) -> Tables:
+    """Return the rows of one in ``count`` machine types and ``also`` others, and those of none."""
+    types = frames["instance_types"].sort("instance_type").with_row_index()
+    types = types.filter((pl.col("index") % count == count - 1) | also)
     return {
         name: frame.join(types, on="instance_type", how="semi")
         if "instance_type" in frame.columns
