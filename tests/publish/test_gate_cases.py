@@ -44,7 +44,9 @@ COLLECTIONS = 3
 
 
 class Clouds(dict[str, Tables]):
-    """The published tables of all providers before the case."""
+    """The published tables of all providers before the case, which is on the days after began."""
+
+    began = COLLECTED_AT
 
     @cached_property
     def peers(self) -> pl.LazyFrame:
@@ -153,7 +155,7 @@ def run(case: Case, clouds: Clouds, adapter: Adapter) -> Iterator[Shown]:
             continue
         right = advanced(before, day)
         collected.append(case.apply(right, day))
-        at = COLLECTED_AT + timedelta(days=day)
+        at = clouds.began + timedelta(days=day)
         shown.append(
             adapter(Day(case.provider, at, tuple(collected), tuple(shown), clouds, memory))
         )

@@ -31,6 +31,7 @@ def result(case: Case, clouds: Clouds) -> str:
 def main(root: str, every: str, *names: str) -> None:
     """Run the cases of the release's providers."""
     clouds, counts = clouds_of(Path(root)), {"right": 0, "wrong": 0}
+    clouds.began = max(tables["prices"]["observed_at"].top_k(1)[0] for tables in clouds.values())
     for name, tables in clouds.items():
         clouds[name] = of_some_types(tables, int(every), also=pl.col("accelerator_count") > 0)
     for case in (*EVENTS, *MISTAKES):
