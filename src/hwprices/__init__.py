@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset, open
     from hwprices.read.device.device import device
     from hwprices.read.explain import Explanation
-    from hwprices.read.landed import Trace
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
     from hwprices.read.recheck import Recheck
     from hwprices.read.recommend.question import Limits, Question, Serving
     from hwprices.read.recommend.recommend import recommend
+    from hwprices.release.landed import Trace
     from hwprices.release.versions import releases
 
     __version__: str
@@ -57,7 +57,7 @@ _MODULES = {
     "Question": "hwprices.read.recommend.question",
     "Recheck": "hwprices.read.recheck",
     "Serving": "hwprices.read.recommend.question",
-    "Trace": "hwprices.read.landed",
+    "Trace": "hwprices.release.landed",
     "device": "hwprices.read.device.device",
     "open": "hwprices.read.dataset",
     "recommend": "hwprices.read.recommend.recommend",

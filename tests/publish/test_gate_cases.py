@@ -45,7 +45,9 @@ COLLECTIONS = 3
 
 
 class Clouds(dict[str, Tables]):
-    """The published tables of all providers before the case."""
+    """The published tables of all providers before the case, which is on the days after began."""
+
+    began = COLLECTED_AT
 
     @cached_property
     def peers(self) -> pl.LazyFrame:
@@ -154,7 +156,7 @@ def run(case: Case, clouds: Clouds, adapter: Adapter) -> Iterator[Shown]:
             continue
         right = advanced(before, day)
         collected.append(case.apply(right, day))
-        at = COLLECTED_AT + timedelta(days=day)
+        at = clouds.began + timedelta(days=day)
         shown.append(
             adapter(Day(case.provider, at, tuple(collected), tuple(shown), clouds, memory))
         )
@@ -162,9 +164,10 @@ def run(case: Case, clouds: Clouds, adapter: Adapter) -> Iterator[Shown]:
             yield Shown(right, collected[-1], shown[-1], case.wrong(right, collected[-1]))
 
 
-def of_some_types(frames: Tables, count: int) -> Tables:
-    """Return the rows of one in ``count`` machine types, and those that are of none."""
-    types = frames["instance_types"].sort("instance_type").gather_every(count, count - 1)
+def of_some_types(frames: Tables, count: int, also: pl.Expr | bool = False) -> Tables:
+    """Return the rows of one in ``count`` machine types and ``also`` others, and those of none."""
+    types = frames["instance_types"].sort("instance_type").with_row_index()
+    types = types.filter((pl.col("index") % count == count - 1) | also)
     return {
         name: frame.join(types, on="instance_type", how="semi")
         if "instance_type" in frame.columns
@@ -205,10 +208,9 @@ def held(event: Case, clouds: Clouds) -> tuple[int, int]:
     return days[-1].cells.height - days[-1].as_collected(), others.height
 
 
-@pytest.fixture(scope="module")
-def clouds(sample_root: Path) -> Clouds:
-    """The tables of each provider in the release of the sample."""
-    store = Store(sample_root)
+def clouds_of(root: Path) -> Clouds:
+    """Read the tables of each provider in the latest release below a root."""
+    store = Store(root)
     version = latest_version(store)
     assert version is not None
     release = read_manifest(store, version)
@@ -219,6 +221,12 @@ def clouds(sample_root: Path) -> Clouds:
         frames = choose.scan(store, [source])
         tables[name] = {table: frame.collect() for table, frame in frames.items()}
     return tables
+
+
+@pytest.fixture(scope="module")
+def clouds(sample_root: Path) -> Clouds:
+    """The tables of each provider in the release of the sample."""
+    return clouds_of(sample_root)
 
 
 def test_there_are_a_hundred_mistakes_and_thirty_events_of_all_clouds(clouds):

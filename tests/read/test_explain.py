@@ -17,13 +17,15 @@ from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit
 from hwprices.publish import release
-from hwprices.read import explain, landed
+from hwprices.read import explain
+from hwprices.release import landed
 from hwprices.storage import layout, packed
 from hwprices.storage.store import Store
 
 PRICE_LIST = b""""SKU","RateCode","PricePerUnit"
 "OTHER","OTHER.1.2","9.9"
 "ABC","ABC.JRTC.6YS6","0.0960000000"
+"ABC","ABC.8V8V.2TG2","876"
 """
 CORE = (
     '{"skuId": "CORE-1", "description": "N2 Instance Core", "pricingInfo": [{"nanos": 31611000}]}'
@@ -41,6 +43,7 @@ def aws_prices(raw_sha256: str) -> pl.DataFrame:
         "raw_sha256": raw_sha256,
     }
     reservation = {
+        "sku_price_id": "ABC.8V8V.2TG2",
         "purchase_option": "reserved",
         "commitment_plan": "standard",
         "term_months": 12,
@@ -122,11 +125,11 @@ def test_a_page_answers_for_all_its_skus_and_a_large_one_is_not_read(
 ) -> None:
     (page,) = dataset.scan("price_components").collect()["raw_sha256"].unique()
     sources = [("CORE-1", page), ("RAM-1", page), ("NONE", page)]
-    core, ram, none = landed.traces(dataset, "gcp", sources)
+    core, ram, none = landed.traces(dataset.store, "gcp", sources)
     assert (core.line, ram.line, none.line) == (CORE, RAM, "")
     whole, too_short = len(SKUS), len(SKUS) - 1  # of what it decompresses to, not of what is stored
-    assert {t.state for t in landed.traces(dataset, "gcp", sources, whole)} == {"whole"}
-    assert {t.state for t in landed.traces(dataset, "gcp", sources, too_short)} == {"large"}
+    assert {t.state for t in landed.traces(dataset.store, "gcp", sources, whole)} == {"whole"}
+    assert {t.state for t in landed.traces(dataset.store, "gcp", sources, too_short)} == {"large"}
 
 
 def test_a_page_that_unpacks_to_too_much_is_not_parsed(
@@ -136,10 +139,10 @@ def test_a_page_that_unpacks_to_too_much_is_not_parsed(
     (sha256,) = dataset.scan("price_components").collect()["raw_sha256"].unique()
     source = [("CORE-1", sha256)]
     monkeypatch.setattr(landed, "MOST_JSON_BYTES", len(SKUS))
-    (core,) = landed.traces(dataset, "gcp", source)
+    (core,) = landed.traces(dataset.store, "gcp", source)
     assert (core.state, core.line) == ("whole", CORE)
     monkeypatch.setattr(landed, "MOST_JSON_BYTES", len(SKUS) - 1)
-    (core,) = landed.traces(dataset, "gcp", source)
+    (core,) = landed.traces(dataset.store, "gcp", source)
     assert (core.state, core.line) == ("large", "")
 
 
@@ -148,7 +151,7 @@ def test_a_line_that_is_too_long_is_not_held_whole(
 ) -> None:
     (sha256,) = dataset.prices.filter(provider="aws").collect()["raw_sha256"].unique()
     monkeypatch.setattr(landed, "MOST_LINE_CHARACTERS", 20)
-    (trace,) = landed.traces(dataset, "aws", [("ABC", sha256)])
+    (trace,) = landed.traces(dataset.store, "aws", [("ABC", sha256)])
     assert trace.line == '"ABC","ABC.JRTC.6YS6'
 
 
@@ -194,7 +197,7 @@ def test_a_page_that_is_not_what_its_name_says_is_reported(
 ) -> None:
     sha256 = hashlib.sha256(content).hexdigest()
     dataset.store.put(f"{layout.raw('gcp')}/skus/global/{sha256}.{suffix}", content)
-    (trace,) = landed.traces(dataset, "gcp", [("CORE-1", sha256)])
+    (trace,) = landed.traces(dataset.store, "gcp", [("CORE-1", sha256)])
     assert (trace.state, trace.line) == ("unreadable", "")
 
 

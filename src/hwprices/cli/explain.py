@@ -14,7 +14,7 @@ from hwprices.cli.common import call, open_dataset, print_frame, print_json
 from hwprices.cli.tables import money, place, table
 from hwprices.read import explain as tracing
 from hwprices.read.explain import Explanation
-from hwprices.read.landed import Trace
+from hwprices.release.landed import Trace
 from hwprices.release.wording import plain, purchase, system, why_unknown
 
 PriceOrType = Annotated[

@@ -169,6 +169,7 @@ def _choose_one(
         held_before=held_before,
         peers=peers,
         now=past.now,
+        store=store,
     )
     results = judgement.results
     if gate.stopped(results):
@@ -337,6 +338,7 @@ def _candidate(store: Store, source: ProviderSource) -> gate.Candidate:
         scan(store, [source]),
         prices,
         observed_at=max((file.seen[1] for file in prices if file.seen), default=None),
+        pages=frozenset(page for unit in source.inputs.units for page in unit.pages),
     )
 
 

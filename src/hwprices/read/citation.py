@@ -25,7 +25,7 @@ from hwprices.release.wording import plain, why_unknown
 from hwprices.schemas.keys import PRICE_KEY
 
 if TYPE_CHECKING:
-    from hwprices.read.landed import Source
+    from hwprices.release.landed import Source
     from hwprices.release.release import Release
 
 HALF_CHECK = 8

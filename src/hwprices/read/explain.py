@@ -9,12 +9,11 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read import landed
 from hwprices.read.find import absence, machines, request
 from hwprices.read.find.options import Names
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.read.landed import Source, Trace
-from hwprices.release import age
+from hwprices.release import age, landed
+from hwprices.release.landed import Source, Trace
 from hwprices.release.release import Release, names_of, scan_types
 from hwprices.release.wording import plain, why_unknown
 from hwprices.units import HOURS_PER_MONTH
@@ -154,7 +153,7 @@ def find_price(
 def explain(dataset: Release, price: Mapping[str, Any]) -> Explanation:
     """Explain one row of prices: its components, and for each SKU the landed page."""
     components = components_of(dataset, price)
-    traces = landed.traces(dataset, price["provider"], sources_of(price, components))
+    traces = landed.traces(dataset.store, price["provider"], sources_of(price, components))
     judged_at = age.judged_at(dataset).get(price["provider"])
     stale = age.is_stale(price["observed_at"], judged_at) if judged_at else None
     return Explanation(dict(price), components, tuple(traces), stale)

@@ -8,13 +8,13 @@ docs/gates.md lists references, limits and reasons.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
 import polars as pl
 
-from hwprices.publish.gate import facts, held, levels, limits, lost, moves, parts, prices
+from hwprices.publish.gate import facts, held, levels, limits, lost, moves, pages, parts, prices
 from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile
 from hwprices.publish.gate.differences import Releases
 from hwprices.publish.gate.held import Replacement
@@ -23,6 +23,7 @@ from hwprices.release.manifest import CheckResult, Outcome
 from hwprices.release.wording import counted
 from hwprices.rows import frames
 from hwprices.schemas.held import Held
+from hwprices.storage.store import Store
 
 __all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "judge", "per_accelerator", "stopped"]
 
@@ -62,6 +63,7 @@ def judge(
     held_before: pl.DataFrame | None = None,
     peers: pl.LazyFrame | None = None,
     now: datetime | None = None,
+    store: Store | None = None,
 ) -> Judgement:
     """Judge one provider's new tables.
 
@@ -69,7 +71,7 @@ def judge(
     week, a month and a quarter ago, where there are any; ``held_before`` is held of the last
     release.
     ``accepted`` names parts (``aws:p5.48xlarge``, ``aws:us-east-1``, ``aws:*``) that somebody has
-    looked at and lets through.
+    looked at and lets through. ``store`` has the landed pages, for tracing a sample of prices.
     """
     provider, is_first = new.provider, old is None or old.origin != new.origin
     names = [name.partition(":")[2] for name in accepted if name.startswith(f"{provider}:")]
@@ -94,13 +96,18 @@ def judge(
         return stop("older", text)
     judged_at = now or seen or datetime.now(UTC)
     releases = Releases(new, base, judged_at, past, is_first, held_before, peers)
+    results = []
+    if store:
+        untraced, text = pages.trace(store, new)
+        releases = replace(releases, untraced=untraced)
+        results.append(CheckResult(provider, "traced", "pass", text))
     found = _found(releases)
     rows = held.with_past(found, provider, held_before)
     is_accepted, is_released = held.is_accepted(names), held.is_released()
     passed_on, rest = rows.filter(is_accepted), rows.filter(~is_accepted)
     released, kept = rest.filter(is_released), rest.filter(~is_released)
     stops = _is_implausible(kept, releases)
-    results = [
+    results += [
         *_results(provider, kept, "stop" if stops else "held"),
         *_results(provider, passed_on, "accepted"),
         *_results(provider, released, "released"),

@@ -55,6 +55,7 @@ class Candidate:
 
     ``price_files`` are the files of its prices, where they may be read one after the other.
     ``observed_at`` is when its last page was fetched; by default, when that of its prices was.
+    ``pages`` are the first DIGEST_CHARACTERS of the SHA-256 of the pages read; empty if not known.
     """
 
     provider: str
@@ -62,6 +63,7 @@ class Candidate:
     tables: Mapping[str, pl.LazyFrame]
     price_files: Sequence[PriceFile] = ()
     observed_at: datetime | None = None
+    pages: frozenset[str] = frozenset()
 
     @cached_property
     def seen(self) -> datetime | None:

@@ -13,7 +13,6 @@ from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 
 _SHARED = (limits.SHARED_CUT, limits.SHARED_RISE)
-EXACT = (1.0, 1.0)
 
 IDENTITY: Mapping[str, tuple[str, ...]] = {
     "instance_types": ("arch", "cpu_vendor", "accelerators", "accelerator_kind", "bare_metal",
@@ -27,7 +26,7 @@ SINGLE: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "instance_types": dict.fromkeys(
         ("vcpus", "physical_cores", "threads_per_core", "memory_gib", "accelerator_count",
          "accelerator_memory_gib", "local_disk_gib", "network_gbps_baseline", "network_gbps_max"),
-        EXACT,
+        (1.0, 1.0),
     ),
     "regions": {"latitude": limits.COORDINATES, "longitude": limits.COORDINATES},
     "component_prices": {"hourly": _SHARED, "price": _SHARED},

@@ -7,7 +7,7 @@ import polars as pl
 from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import Candidate
 from hwprices.publish.gate.compare import MACHINE, MOVE, PLACE, PLAN, PRICE, PURCHASE, SYSTEM
-from hwprices.publish.gate.differences import MOVING_OPTIONS, PAGE, Releases, is_out_of_time
+from hwprices.publish.gate.differences import MOVING_OPTIONS, Releases, is_out_of_time
 from hwprices.units import HOURS_PER_YEAR
 
 SAYS_NOT_BELOW = ("spot_equals_on_demand", "spot_above_on_demand", "placeholder")
@@ -78,33 +78,36 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
     judged = rows.filter("is_new", pl.col("price").is_not_null())
     found = [pl.DataFrame(schema=compare.REFUSED)]
     if judged.height:
-        columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags")
-        prices = new.priced.filter(compare.is_among("instance_type", judged["instance_type"]))
-        machines = prices.select(*columns, price=PRICE).collect()
         found.append(compare.refuse(judged, *ITS_PARTS))
         found += [compare.refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
-        found += _order(judged, machines, releases.is_first)
-        found += _copied(judged, machines)
-    if releases.wrong_pages.height:
-        strange = known.join(releases.wrong_pages, on=PAGE, how="semi")
-        text = pl.format("{} is another's", "source_url")
-        found.append(compare.refuse(strange, "page", True, text))
+        found += _order(judged, new, releases.is_first)
+        found += _copied(judged, new)
+    suspects = releases.suspects.select("price_id", "reference")
+    strange = rows.filter("is_new").join(suspects, on="price_id", how="inner")
+    found.append(compare.refuse(strange, "page", True, pl.col("reference")))
     dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
     return pl.concat([*found, compare.refuse(known, "older", is_out_of_time(releases.now), dates)])
 
 
-def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterator[pl.DataFrame]:
+def _order(rows: pl.DataFrame, new: Candidate, is_first: bool) -> Iterator[pl.DataFrame]:
     """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
     published = rows.select("price_id", "old_price", judged=pl.lit(True))
-    for name, lower, upper, on in ORDER[: 1 if is_first else None]:
-        key = pl.struct(on).hash().alias("key")
-        involved = rows.filter(lower | upper)
-        if involved.is_empty():
+    rules = ORDER[: 1 if is_first else None]
+    involved = [rows.filter(lower | upper) for _, lower, upper, _ in rules]
+    needed = [
+        compare.is_among("instance_type", some["instance_type"]) & (lower | upper)
+        for some, (_, lower, upper, _) in zip(involved, rules, strict=True)
+    ]
+    columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags")
+    machines = new.priced.filter(pl.any_horizontal(needed)).select(*columns, price=PRICE).collect()
+    for some, (name, lower, upper, on) in zip(involved, rules, strict=True):
+        if some.is_empty():
             continue
-        types = compare.is_among("instance_type", involved["instance_type"])
+        key = pl.struct(on).hash().alias("key")
+        types = compare.is_among("instance_type", some["instance_type"])
         prices = machines.filter(types, lower | upper).with_columns(key)
         prices = (
-            prices.filter(compare.is_among("key", involved.select(key)["key"]))
+            prices.filter(compare.is_among("key", some.select(key)["key"]))
             .join(published, on="price_id", how="left", maintain_order="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
@@ -128,7 +131,7 @@ def _order(rows: pl.DataFrame, machines: pl.DataFrame, is_first: bool) -> Iterat
             yield compare.refuse(wrong, "order", broken, words)
 
 
-def _copied(rows: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _copied(rows: pl.DataFrame, new: Candidate) -> Iterator[pl.DataFrame]:
     """Find prices that now equal another of their machine, or the old one of another machine.
 
     They did not before, and there are several: the line, column or page of something else was read.
@@ -139,7 +142,10 @@ def _copied(rows: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame
     key, own = pl.struct(*PLACE, "price").hash(), pl.concat_str(*SYSTEM, *PURCHASE, separator=" ")
     equal = moved.with_columns(key=key, own=own)
     others = (
-        machines.select("price_id", other=own, key=key)
+        new.priced.filter(compare.is_among("effective_hourly", moved["effective_hourly"]))
+        .with_columns(price=PRICE)
+        .select("price_id", other=own, key=key)
+        .collect()
         .join(equal, on="key", how="semi")
         .join(moved.select("price_id", "old_price"), on="price_id", how="left")
     )

@@ -9,7 +9,7 @@ import polars as pl
 
 from hwprices.read.explain import Explanation
 from hwprices.read.find.search import USUAL, of_prices
-from hwprices.read.landed import Source, Trace, traces
+from hwprices.release.landed import Source, Trace, traces
 from hwprices.release.real_prices import REAL
 from hwprices.release.release import Release
 from hwprices.release.wording import purchase
@@ -83,7 +83,7 @@ class Explained:
             sources = {
                 source: None for row in own.iter_rows(named=True) for source in self._sources(row)
             }
-            for trace in traces(dataset, str(provider), sources, LARGEST_PAGE):
+            for trace in traces(dataset.store, str(provider), sources, LARGEST_PAGE):
                 read[trace.sku, trace.raw_sha256] = trace
         return read
 

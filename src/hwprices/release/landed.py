@@ -12,8 +12,8 @@ from typing import IO, Any, Literal
 
 import zstandard
 
-from hwprices.release.release import Release
 from hwprices.storage import layout, packed
+from hwprices.storage.store import Store
 
 MIN_HEADINGS = 6
 """A line of a CSV page with so many cells is its header; shorter ones before it are notes about the
@@ -58,7 +58,7 @@ NO_LINE: Line = ("", ())
 
 
 def traces(
-    dataset: Release, provider: str, sources: Iterable[Source], most_bytes: int | None = None
+    store: Store, provider: str, sources: Iterable[Source], most_bytes: int | None = None
 ) -> list[Trace]:
     """Find each SKU on its landed page. Every page is read once, whatever it has to answer.
 
@@ -68,40 +68,57 @@ def traces(
     requests = list(sources)
     keys = {
         layout.page_sha256(key): key
-        for key in (dataset.store.keys(layout.raw(provider)) if requests else ())
+        for key in (store.keys(layout.raw(provider)) if requests else ())
     }
     by_source: dict[Source, Trace] = {}
     for sha256 in dict.fromkeys(sha256 for _, sha256 in requests):
         skus = [sku for sku, page in requests if page == sha256]
-        for trace in _page(dataset, keys.get(sha256), sha256, skus, most_bytes):
+        for trace in _page(store, keys.get(sha256), sha256, skus, most_bytes):
             by_source[trace.sku, sha256] = trace
     return [by_source[source] for source in requests]
 
 
 def _page(
-    dataset: Release, key: str | None, sha256: str, skus: Collection[str], most_bytes: int | None
+    store: Store, key: str | None, sha256: str, skus: Collection[str], most_bytes: int | None
 ) -> list[Trace]:
     """Find the SKUs on one page."""
-    data = dataset.store.get(key) if key else None
+    data = store.get(key) if key else None
     if key is None or data is None:
         return [Trace(sku, sha256, page="", state="missing", line="") for sku in skus]
-    page = dataset.store.uri(key)
-    state: PageState = "whole"
-    if hashlib.sha256(data).hexdigest() != sha256:
-        state = "altered"
-    lines: dict[str, Line] | None = {}
+    page = store.uri(key)
+    state, lines = search(data, key, skus, most_bytes, all_lines=False)
+    return [Trace(sku, sha256, page, state, *lines.get(sku, [NO_LINE])[0]) for sku in skus]
+
+
+def search(
+    data: bytes,
+    key: str,
+    skus: Collection[str],
+    most_bytes: int | None = None,
+    *,
+    all_lines: bool = True,
+) -> tuple[PageState, dict[str, list[Line]]]:
+    """Return the state of a page, and the lines that name each SKU: all, or the first."""
+    if hashlib.sha256(data).hexdigest() != layout.page_sha256(key):
+        return "altered", {}
+    found: dict[str, list[Line]] = {}
     try:
-        lines = _lines(data, key, skus, most_bytes) if state == "whole" else {}
+        lines = _lines(data, key, set(skus), most_bytes)
+        if lines is None:
+            return "large", {}
+        for sku, line in lines:
+            if all_lines or sku not in found:
+                found.setdefault(sku, []).append(line)
+            if not all_lines and len(found) == len(set(skus)):
+                break
     except UNREADABLE:
-        state = "unreadable"
-    if lines is None:
-        state, lines = "large", {}
-    return [Trace(sku, sha256, page, state, *lines.get(sku, NO_LINE)) for sku in skus]
+        return "unreadable", {}
+    return "whole", found
 
 
 def _lines(
-    data: bytes, key: str, skus: Collection[str], most_bytes: int | None
-) -> dict[str, Line] | None:
+    data: bytes, key: str, skus: set[str], most_bytes: int | None
+) -> Iterator[tuple[str, Line]] | None:
     """Find the vendor's words about SKUs: objects of a JSON page, lines of any other page.
 
     None for a page with more content than ``most_bytes``, or too long to be parsed as JSON.
@@ -115,50 +132,45 @@ def _lines(
     content = packed.read_all(_unpacked(data, key), min(limits))
     if len(content) > min(limits):
         return None
-    if not is_json:
-        return _matching_lines(lambda: io.BytesIO(content), skus)
-    objects = _objects_with(json.loads(content), set(skus))
-    lines = {sku: json.dumps(item, ensure_ascii=False) for sku, item in objects.items()}
-    for line in lines.values():
-        line.encode()  # JSON may name half a character, which no file or terminal takes
-    return {sku: (line, tuple(_leaves(objects[sku]))) for sku, line in lines.items()}
+    if is_json:
+        return _matching_objects(json.loads(content), skus)
+    return _matching_lines(lambda: io.BytesIO(content), skus)
 
 
 def _matching_lines(
-    open_content: Callable[[], IO[bytes]], skus: Collection[str]
-) -> dict[str, Line]:
-    """Find for each SKU the line that has it as a cell, else one that contains it."""
-    lines = _lines_with(open_content(), set(skus), as_cell=True)
-    others = set(skus) - set(lines)
+    open_content: Callable[[], IO[bytes]], skus: set[str]
+) -> Iterator[tuple[str, Line]]:
+    """Find for each SKU the lines that have it as a cell, else those that contain it."""
+    others = set(skus)
+    for sku, line in _lines_with(open_content(), skus, as_cell=True):
+        others.discard(sku)
+        yield sku, line
     if others:
-        lines |= _lines_with(open_content(), others, as_cell=False)
-    return lines
+        yield from _lines_with(open_content(), others, as_cell=False)
+
+
+def content(data: bytes, key: str) -> str:
+    """Return the content of a page that ``search`` has read."""
+    return _unpacked(data, key).read().decode(errors="replace")
 
 
 def _unpacked(data: bytes, key: str) -> IO[bytes]:
     return packed.open_packed(io.BytesIO(data), packed.packing_of(key))
 
 
-def _lines_with(content: IO[bytes], skus: set[str], *, as_cell: bool) -> dict[str, Line]:
-    """Find for each SKU the first line that has it as a cell, or that contains it anywhere.
+def _lines_with(content: IO[bytes], skus: set[str], *, as_cell: bool) -> Iterator[tuple[str, Line]]:
+    """Find the lines that have a SKU as a cell, or that contain it anywhere.
 
     Lines are read one by one: a price list decompresses to more than a gigabyte.
     """
-    missing = set(skus)
-    result: dict[str, Line] = {}
     with io.TextIOWrapper(content, encoding="utf-8", errors="replace") as lines:
         header: list[str] = []
         for line in iter(lambda: lines.readline(MOST_LINE_CHARACTERS), ""):
             cells = _cells(line)
-            named = missing.intersection(cells) if as_cell else {s for s in missing if s in line}
-            for sku in named:
-                result[sku] = line.strip(), _by_heading(header, cells)
-            missing -= named
-            if not missing:
-                break
+            for sku in skus.intersection(cells) if as_cell else {s for s in skus if s in line}:
+                yield sku, (line.strip(), _by_heading(header, cells))
             if len(cells) > len(header) and len(header) < MIN_HEADINGS:
                 header = cells
-    return result
 
 
 def _cells(line: str) -> list[str]:
@@ -188,18 +200,17 @@ def _leaves(item: Any, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, str(item)
 
 
-def _objects_with(page: Any, skus: set[str]) -> dict[str, dict[str, Any]]:
-    """Find for each SKU the outermost JSON object that has it as one of its values."""
-    missing = set(skus)
-    result: dict[str, dict[str, Any]] = {}
+def _matching_objects(page: Any, skus: set[str]) -> Iterator[tuple[str, Line]]:
+    """Find the JSON objects that have a SKU as one of their values, the outermost first."""
     queue = deque([page])
-    while queue and missing:
+    while queue:
         item = queue.popleft()
         if isinstance(item, dict):
-            named = missing.intersection(value for value in item.values() if isinstance(value, str))
-            result |= dict.fromkeys(named, item)
-            missing -= named
+            named = skus.intersection(value for value in item.values() if isinstance(value, str))
+            if named:
+                line = json.dumps(item, ensure_ascii=False)
+                line.encode()  # JSON may name half a character, which no file or terminal takes
+                yield from ((sku, (line, tuple(_leaves(item)))) for sku in named)
             queue.extend(item.values())
         elif isinstance(item, list):
             queue.extend(item)
-    return result

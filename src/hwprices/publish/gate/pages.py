@@ -1,0 +1,154 @@
+"""Trace a sample of prices back to the vendor's lines on the landed pages that they name."""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.publish.gate import limits
+from hwprices.publish.gate.candidate import PRICES, Candidate
+from hwprices.publish.gate.compare import is_among
+from hwprices.publish.gate.differences import SUSPECT
+from hwprices.release import landed
+from hwprices.release.manifest import DIGEST_CHARACTERS
+from hwprices.release.wording import plain
+from hwprices.storage import layout
+from hwprices.storage.store import Store
+from hwprices.units import HOURS_PER_MONTH
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE]-?\d+)?")
+NANOS = re.compile(r'(?:"units": "?(\d+)"?, )?"nanos": (\d+)')
+"""Google's money: https://cloud.google.com/billing/docs/reference/rest/v1/Money."""
+
+UNITS = (1.0, 1e-8)
+"""OVHcloud's catalog has prices in units of 1e-8: https://eu.api.ovh.com/1.0/order/catalog."""
+
+SOURCE = ("price_id", "basis", "raw_sha256", "sku_price_id", "sku_id", "term_months",
+          "amounts")  # fmt: skip
+
+FAILED, LEFT_OUT, FOUND = range(3)
+
+LARGE = "the page is too large"
+
+
+def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
+    """Look for a sample of prices, another one each day, on the pages that they name.
+
+    A line has to name the SKU and state the price, or the rate of each part of a composed price.
+    A derived price is not stated: its SKU has to be named. Pages are read up to limits.TRACED_BYTES
+    of packed bytes for a provider: the bulk price lists of AWS's regions are larger.
+
+    Returns the prices that fail, with the columns of SUSPECT, and a sentence about the sample.
+    """
+    sample = _sample(candidate)
+    keys = {layout.page_sha256(key): key for key in store.keys(layout.raw(candidate.provider))}
+    results: list[tuple[str, int, str]] = []
+    left = limits.TRACED_BYTES
+    pages = _sources(sample, candidate).partition_by("raw_sha256", as_dict=True)
+    for (sha256,), rows in sorted(pages.items()):
+        if candidate.pages and sha256[:DIGEST_CHARACTERS] not in candidate.pages:
+            results += _same(rows, FAILED, "its page is not one of the run")
+        elif sha256 not in keys:
+            results += _same(rows, LEFT_OUT, "the page is missing")
+        elif (data := _read(store, keys[sha256], left)) is None:
+            results += _same(rows, LEFT_OUT, LARGE)
+        else:
+            left -= len(data)
+            results += _on_page(data, keys[sha256], rows)
+    schema = {"price_id": pl.String, "result": pl.Int64, "reference": pl.String}
+    found = pl.DataFrame(results, schema, orient="row")
+    found = found.sort("result", maintain_order=True).unique("price_id", keep="first")
+    left_out = found.filter(result=LEFT_OUT).group_by("reference").len().sort("reference")
+    count = found.filter(result=FOUND).height
+    text = f"{count} of {found.height} sampled prices were traced to the vendor's lines"
+    text = "; ".join([text, *(f"not traced, {why}: {n}" for why, n in left_out.rows())])
+    return sample.join(found.filter(result=FAILED), on="price_id").select(*SUSPECT), text
+
+
+def _same(rows: pl.DataFrame, result: int, reference: str) -> list[tuple[str, int, str]]:
+    return [(price_id, result, reference) for price_id in rows["price_id"]]
+
+
+def _read(store: Store, key: str, most: int) -> bytes | None:
+    """Read a page; None if it has more than ``most`` bytes."""
+    try:
+        return store.get(key, most)
+    except HwpricesError:
+        return None
+
+
+def _sample(candidate: Candidate) -> pl.DataFrame:
+    """Choose prices by a hash of their ids and of the day, from a few files."""
+    day = candidate.seen.toordinal()
+    files = [file.rows for file in candidate.price_files] or [candidate.table(PRICES)]
+    order = pl.Series(range(len(files))).hash(day).arg_sort()[: limits.TRACED_FILES]
+    count = -(-limits.TRACED // len(order))
+    price_id = pl.col("price_id")
+    columns = ("region", "hourly", "upfront", *SOURCE[:-1])
+    chosen = [
+        files[number]
+        .filter(pl.col("effective_hourly").is_not_null())
+        .filter(price_id.is_in(price_id.bottom_k_by(price_id.hash(day), count).implode()))
+        .select(columns)
+        for number in order
+    ]
+    sample: pl.DataFrame = pl.concat(chosen).collect(engine="streaming")
+    return sample
+
+
+def _sources(sample: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
+    """List the SKUs that prices are read from, with the amounts that their lines state: SOURCE."""
+    is_sampled = is_among("price_id", sample["price_id"])
+    parts = candidate.table("price_components").filter(is_sampled)
+    composed = (
+        parts.select("price_id", "raw_sha256", "sku_id", amounts=pl.concat_list("unit_price"))
+        .collect(engine="streaming")
+        .join(sample.select("price_id", "basis", "term_months"), on="price_id")
+        .with_columns(sku_price_id=pl.lit(None, pl.String))
+    )
+    listed = sample.join(composed, on="price_id", how="anti")
+    listed = listed.with_columns(amounts=pl.concat_list("hourly", "upfront"))
+    return pl.concat([composed.select(SOURCE), listed.select(SOURCE)])
+
+
+def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[tuple[str, int, str]]:
+    """Look for SKUs and amounts on one page. Return price_id, result and reference."""
+    skus = pl.concat([rows["sku_id"], rows["sku_price_id"]]).drop_nulls()
+    state, lines = landed.search(data, key, skus, limits.TRACED_CONTENT)
+    for price_id, basis, _, sku_price_id, sku_id, months, amounts in rows.iter_rows():
+        sku = sku_price_id or sku_id
+        if sku is None:
+            yield price_id, LEFT_OUT, "no SKU"
+        elif state == "large":
+            yield price_id, LEFT_OUT, LARGE
+        elif state != "whole":
+            yield price_id, FAILED, f"its page is {state}"
+        else:
+            own = [line for name in (sku_price_id, sku_id) for line, _ in lines.get(name, ())]
+            if not own:  # some providers name SKUs by several words of a page, or by a key of JSON
+                text = landed.content(data, key)
+                own = [text] if all(word in text for word in sku.split()) else []
+            if not own:
+                yield price_id, FAILED, f"its page does not name {sku}"
+            elif basis != "derived" and not _state("\n".join(own), amounts, months):
+                shown = " and ".join(plain(amount) for amount in amounts if amount)
+                yield price_id, FAILED, f"its page does not state {shown} for {sku}"
+            else:
+                yield price_id, FOUND, ""
+
+
+def _state(lines: str, amounts: Sequence[Decimal | None], months: int) -> bool:
+    """Return whether lines have one of the amounts, by the hour or for the term."""
+    numbers = [float(number) for number in NUMBER.findall(lines)]
+    numbers += [float(units or 0) + float(nanos) / 1e9 for units, nanos in NANOS.findall(lines)]
+    units = (*UNITS, 1 / (months * HOURS_PER_MONTH)) if months else UNITS
+    return any(
+        math.isclose(number * unit, amount, rel_tol=limits.TRACED_TOLERANCE)
+        for amount in amounts
+        if amount
+        for number in numbers
+        for unit in units
+    )

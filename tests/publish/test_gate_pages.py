@@ -1,0 +1,125 @@
+"""A sample of prices is looked for on the landed pages that the prices name."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.helpers import make
+
+import hwprices
+from hwprices.landing.pages import Landing, Unit
+from hwprices.publish import choose, gate, release
+from hwprices.publish.gate import limits, pages
+from hwprices.release.versions import latest_version, read_manifest
+from hwprices.storage.store import Store
+from hwprices.units import Money
+
+SKUS = tuple(f"SKU-{number:02}" for number in range(5 * limits.TRACED))
+"""Most of them are not in the sample: a provider of which most prices are held is stopped."""
+
+
+def land(store: Store, skus: Sequence[str], rate: str) -> str:
+    """Land a price list with one price for some SKUs, and return its SHA-256."""
+    lines = "".join(f"{sku},{rate}\n" for sku in skus)
+    page = Landing(store.path / "raw").land_bytes(
+        Unit("aws", "prices", "us-east-1"),
+        f"SKU,Price\n{lines}".encode(),
+        url="https://aws.example/list.csv",
+        retrieved_at=make.AT,
+        suffix="csv",
+    )
+    return page.sha256
+
+
+def tables(page: str, hourly: float = 0.1) -> dict[str, pl.DataFrame]:
+    """Return the tables of a cloud with one machine type for each SKU, all read from one page."""
+    world = make.world(len(SKUS))
+    of_page = world["prices"].with_columns(
+        pl.lit(hourly).cast(Money).alias("hourly"),
+        pl.lit(hourly).cast(Money).alias("effective_hourly"),
+        sku_id=pl.Series(SKUS),
+        raw_sha256=pl.lit(page),
+    )
+    return {**world, "prices": of_page}
+
+
+def traced(store: Store) -> str:
+    """Publish what is staged, and return the result of the trace."""
+    (text,) = (r.detail for r in release.publish(store).results if r.check == "traced")
+    return text
+
+
+def held(store: Store) -> int:
+    """Count the prices that are held because of their page: each with its old value, flagged."""
+    dataset = hwprices.open(store.path)
+    rows = dataset.scan("held").filter(reason="page", field="*").select("row").collect()
+    flagged = dataset.prices.filter(
+        pl.col("flags").list.contains("held_back"), effective_hourly=0.1
+    )
+    ids = flagged.select("price_id").collect()["price_id"]
+    assert set(ids) == set(rows["row"])
+    return rows.height
+
+
+def said(count: int, why: str = "") -> str:
+    return f"{count} of 20 sampled prices were traced to the vendor's lines{why}"
+
+
+@pytest.mark.parametrize(
+    ("skus", "rate", "count"),
+    [
+        (SKUS, "0.12", 20),
+        (SKUS, "0.1", 0),  # the price is on another page
+        (("OTHER",), "0.12", 0),
+        (SKUS[:60], "0.12", None),
+    ],
+    ids=["right", "another-price", "swapped", "some"],
+)
+def test_a_price_that_its_page_does_not_state_is_held(store, skus, rate, count):
+    make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1")))
+    assert traced(store) == said(20)
+    make.stage_frames(store, "r2", tables(land(store, skus, rate), 0.12))
+    text = traced(store)
+    assert text == said(20 - held(store))
+    assert held(store) in (range(1, 20) if count is None else [20 - count])
+
+
+@pytest.mark.parametrize(
+    ("damage", "text", "count"),
+    [
+        (lambda page: page.unlink(), said(0, "; not traced, the page is missing: 20"), 0),
+        (lambda page: page.write_bytes(b"altered"), said(0), 20),
+    ],
+    ids=["pruned", "altered"],
+)
+def test_a_page_that_is_gone_is_said_and_one_that_was_altered_holds(store, damage, text, count):
+    make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1")))
+    release.publish(store)
+    page = land(store, SKUS, "0.12")
+    make.stage_frames(store, "r2", tables(page, 0.12))
+    damage(next(store.path.rglob(f"{page}.csv.zst")))
+    assert traced(store) == text
+    assert held(store) == count
+
+
+def test_a_page_that_is_too_large_is_not_read(store, monkeypatch):
+    make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1")))
+    monkeypatch.setattr(limits, "TRACED_CONTENT", 100)
+    assert traced(store) == said(0, "; not traced, the page is too large: 20")
+
+
+def test_every_sampled_price_of_the_sample_is_traced(sample_root: Path, monkeypatch):
+    monkeypatch.setattr(limits, "TRACED", 500)
+    store = Store(sample_root)
+    manifest = read_manifest(store, latest_version(store) or "")
+    for name in manifest.providers:
+        source = choose.from_release(store, name, manifest)
+        assert source is not None
+        candidate = gate.Candidate(name, source.origin, choose.scan(store, [source]))
+        failed, text = pages.trace(store, candidate)
+        assert failed.is_empty(), name
+        # the preemptible price of a shape is half of another one, by Oracle's rule
+        assert text.partition("; not traced, ")[2].partition(":")[0] == (
+            "no SKU" if name == "oracle" else ""
+        )
