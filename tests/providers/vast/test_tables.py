@@ -60,7 +60,7 @@ def test_a_price_is_that_of_one_gpu(
 
 
 def test_the_market_makes_no_other_table(sample: Tables) -> None:
-    assert set(sample._tables) == {"market_quantiles"}
+    assert set(sample.rows) == {"market_quantiles"}
 
 
 @pytest.mark.parametrize(

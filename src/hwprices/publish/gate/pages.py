@@ -82,7 +82,7 @@ def _read(store: Store, key: str, most: int) -> bytes | None:
 
 def _sample(candidate: Candidate) -> pl.DataFrame:
     """Choose prices by a hash of their ids and of the day, from a few files."""
-    day = candidate.seen.toordinal()
+    day = candidate.seen.toordinal() if candidate.seen else 0
     files = [file.rows for file in candidate.price_files] or [candidate.table(PRICES)]
     order = pl.Series(range(len(files))).hash(day).arg_sort()[: limits.TRACED_FILES]
     count = -(-limits.TRACED // len(order))
