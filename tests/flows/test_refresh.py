@@ -326,7 +326,7 @@ def test_the_page_of_the_run_says_what_came_of_it(
     assert "| Google Cloud | published | 30,525 | 5 fetched |  |" in text
     for name in providers.names():
         assert f"| {providers.get(name).about.title} | published |" in text
-    assert "## What changed\n\n- First release: 56,278 prices of 21 providers.\n\n" in text
+    assert "## What changed\n\n- First release: 56,404 prices of 21 providers.\n\n" in text
     assert "[Release notes](/artifacts/key/release-notes)" in text
     notes = artifact(prefect_server, main_run, "release-notes")
     assert notes["data"].startswith(f"# Release {version}\n")

@@ -614,7 +614,7 @@ def test_compare_marks_differences_and_finds_equals(data: Dataset, market: Path)
     screen = run("compare", "g6.xlarge", "--equals", root=market).stdout
     marked = {line.split()[1] for line in screen.splitlines() if line.startswith("≠")}
     assert marked == {"cloud", "on"}
-    assert "No machine that is known to have 1 × nvidia-l4, and has a price: azure." in screen
+    assert "No price of a machine that is known to have 1 × nvidia-l4 at azure." in screen
     with pytest.raises(HwpricesError, match="nothing to compare"):
         data.compare("g6.xlarge")
 

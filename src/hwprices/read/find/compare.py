@@ -277,10 +277,11 @@ def _distance(name: str, own: float | None) -> pl.Expr:
 
 def providers_without_equal(dataset: "Release", compared: pl.DataFrame) -> list[str]:
     """List the providers that have no equal of the machine."""
-    others = [name for name in dataset.release.providers if name not in set(compared["provider"])]
+    priced = [name for name, one in dataset.release.providers.items() if one.rows.get("prices")]
+    others = [name for name in priced if name not in set(compared["provider"])]
     first = compared.row(0, named=True)
     count, device = first["accelerator_count"] or 0, first["accelerator_id"]
     has = f"{count:g} × {device}" if device else f"{first['arch']} and no accelerator"
     if not others:
         return []
-    return [f"No machine that is known to have {has}, and has a price: {', '.join(others)}."]
+    return [f"No price of a machine that is known to have {has} at {', '.join(others)}."]
