@@ -117,8 +117,8 @@ def recommend(
 
     "pays after" counts the hours of this work after which a machine has cost as much as the
     cheapest rent for it: "not within 5 years" where it is not used that long, "never" where its
-    electricity alone costs more. --json and --csv have the hours of the former all the same and,
-    without --top, also the machines left out, with the reason (excluded).
+    electricity alone costs more. --json and --csv have the hours even if they are more than 5 years
+    and, without --top, also the machines left out, with the reason (excluded).
 
     Examples:
 
