@@ -79,8 +79,8 @@ def compare(
     differ, and * a stale price. Prices are the cheapest of all regions, or of those that are named.
     "break-even" is the share of hours in use from which a commitment costs less than on demand.
     Names of accelerators alone (h100 a100) are compared as devices, with what one costs.
-    With --model half of all measurements are within the range of a figure. An accelerator's figures
-    are those of its best machine to rent (recommend), tokens per second divided by its accelerators.
+    With --model half of all measurements are within the range of a figure. An accelerator has the
+    figures of its best machine to rent (recommend), with tokens per second of one accelerator.
 
     Example:
 
