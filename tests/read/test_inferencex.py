@@ -33,7 +33,8 @@ def row(**changed: Any) -> dict[str, Any]:
 def test_a_row_is_the_one_that_the_sheet_has() -> None:
     older = row(date="2025-11-01", metrics={"output_tput_per_gpu": 50.0})
     slower = row(framework="vllm", metrics={"output_tput_per_gpu": 50.0})
-    found = serving_speeds([row(), older, slower], date(2026, 11, 26))
+    whole = [row(conc=256, metrics={"output_tput_per_gpu": 50})] * 101
+    found = serving_speeds([*whole, row(), older, slower], date(2026, 11, 26)).filter(users=16)
     sheet = sheets.load("serving_speeds")
     assert set(found.columns) == set(sheet.columns)
     (known,) = sheet.filter(source_url=RUN, users=16, input_tokens=922).to_dicts()
@@ -51,6 +52,8 @@ def test_a_row_is_the_one_that_the_sheet_has() -> None:
         {"hardware": "tpu-v7"},
         {"model": "unknown"},
         {"framework": "mori-sglang"},
+        {"metrics": {"output_tput_per_gpu": 0}},
+        {"metrics": {"output_tput_per_gpu": None}},
     ],
 )
 def test_other_cases_are_left_out(changed: dict[str, Any]) -> None:

@@ -78,9 +78,9 @@ def compare(
     Prints specification and cheapest prices, a figure a line; ≠ marks the lines in which they
     differ, and * a stale price. Prices are the cheapest of all regions, or of those that are named.
     "break-even" is the share of hours in use from which a commitment costs less than on demand.
-    Names of accelerators alone (h100 a100) are compared as devices, with what one costs. With
-    --model a figure is a range that has half of all measurements; of an accelerator it is that of
-    the machine with the lowest price for a token.
+    Names of accelerators alone (h100 a100) are compared as devices, with what one costs.
+    With --model half of all measurements are within the range of a figure. An accelerator has the
+    figures of its best machine to rent (recommend), with tokens per second of one accelerator.
 
     Example:
 
@@ -124,12 +124,12 @@ def with_model(
 ) -> pl.DataFrame:
     """Add how machines or accelerators serve a model on demand, as ``recommend`` does.
 
-    ``named`` has provider and instance_type, or device_id; of an accelerator its best machine
-    counts, and tokens_per_second is of one accelerator.
+    ``named`` has provider and instance_type, or device_id: an accelerator has the figures of its
+    best machine, with tokens per second of one accelerator.
     Adds tokens_per_second (of all users, cautious) and tokens_per_second_high,
-    usd_per_million_tokens (of input and output together, at the former speed) and _low (at the
-    latter), tokens_from (measured or modeled), served_on (the machine) and does_not_serve, the
-    reason where it does not.
+    usd_per_million_tokens (of input and output together, at tokens_per_second) and _low (at
+    tokens_per_second_high), tokens_from (measured or modeled), served_on (the machine) and
+    does_not_serve, the reason where it does not.
 
     Raises:
         HwpricesError: the model is not known.

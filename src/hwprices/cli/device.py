@@ -73,8 +73,8 @@ SIDE_BY_SIDE = {
 }
 """Columns of several devices, and their headings."""
 
-SERVED = {"usd_per_million_tokens": "$/1M\ntokens", "tokens_per_second": "tok/s"}
-"""Columns of devices that are compared by how they serve a model, of one each."""
+SERVED = {"usd_per_million_tokens": "$/1M\ntokens", "tokens_per_second": "tok/s\nper GPU"}
+"""Columns of devices that are compared by how they serve a model."""
 
 
 def render_devices(frame: pl.DataFrame) -> Table:

@@ -23,6 +23,7 @@ from hwprices.read import token_prices as tokens
 from hwprices.read.currency import ECB_RATES, parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find.offers import sheet_notes
+from hwprices.read.history.intervals import shortages
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media
 from hwprices.read.recommend.question import Job, Limits, Question, Serving, make_job
@@ -117,8 +118,8 @@ def recommend(
 
     "pays after" counts the hours of this work after which a machine has cost as much as the
     cheapest rent for it: "not within 5 years" where it is not used that long, "never" where its
-    electricity alone costs more. --json and --csv have the hours of the former all the same and,
-    without --top, also the machines left out, with the reason (excluded).
+    electricity alone costs more. --json and --csv have the hours even if they are more than 5 years
+    and, without --top, also the machines left out, with the reason (excluded).
 
     Examples:
 
@@ -147,16 +148,25 @@ def recommend(
     dataset = open_dataset()
     frame = dataset.recommend(question, ownership=Ownership(usd_per=rates))
     shown = top or SHOWN
-    notes = list(sheet_notes(dataset, frame.filter(pl.col("excluded").is_null()).head(shown)))
+    ranked = frame.filter(pl.col("excluded").is_null()).head(shown)
+    notes = [*sheet_notes(dataset, ranked), *_sold_out(dataset, ranked)]
     if frame.filter(where="cloud").is_empty():
         missing = machines.why_nothing_to_rent(dataset, question.limits)
         notes += [missing] if missing else []
     by_place = pl.int_range(pl.len()).over("where")
     print_frame(
         frame.filter(by_place < top) if top and call().for_programs else frame,
-        lambda ranked: render_recommendation(ranked, shown, notes, top, _beside(dataset, question)),
+        lambda rows: render_recommendation(rows, shown, notes, top, _beside(dataset, question)),
         notes=notes,
     )
+
+
+def _sold_out(dataset: Dataset, ranked: pl.DataFrame) -> Iterator[str]:
+    """Note the machines that their vendor did not have when its stock was last read."""
+    rows = shortages(dataset, ranked.rename({"machine": "instance_type"}))
+    for row in rows.filter(pl.col("ended_at").is_null()).iter_rows(named=True):
+        machine = f"{row['instance_type']} at {place(row, 'provider', 'region')}"
+        yield f"{machine}: none in stock on {row['observed_at']:%Y-%m-%d}."
 
 
 BUDGETS = {"": "budget", "/month": "budget_per_month", "tobuy": "budget_to_buy"}

@@ -17,8 +17,8 @@ TERMS = {12: "best_1y", 36: "best_3y"}
 def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
     """Add price_id to the ranked machines to rent of an answer of ``recommend``.
 
-    It is from offers, and of commitments and blocks, which they lack, from prices. Ids are random
-    and most of the bytes of both, so that they are read of the ranked machines.
+    It is from the table offers; ids of commitments and blocks, which offers lack, are from prices.
+    Random ids are most of the bytes of both tables, so only those of ranked machines are read.
     """
     col, key = pl.col, [*PLACE, "purchase_option"]
     ranked = ranked.drop("price_id")

@@ -107,6 +107,9 @@ def test_stock_becomes_intervals_and_a_refused_query_of_it_costs_no_price(
         (TWO_H100, "Low", True, False),
         (TWO_H100, "none", False, True),
     ]
+    asked = ["recommend", "30B", "--precision", "bf16", "--csv", "--root", str(tmp_path)]
+    note = f"{TWO_H100} at runpod/secure: none in stock on {stock['observed_at'][-1]:%Y-%m-%d}."
+    assert CliRunner().invoke(app, asked).stderr.splitlines() == [note]
     community = before.stock.filter(region="community").collect()
     assert community.select("state", "available").rows() == [("none", False)] * 2
 

@@ -1,7 +1,7 @@
 """Read a file of InferenceX's results, and correct estimates by them.
 
-The file is what https://inferencex.semianalysis.com/api/v1/benchmarks?model=… answers, a list of
-rows, in the format of https://github.com/SemiAnalysisAI/InferenceX (Apache-2.0). Not yet run live.
+The file is the answer of https://inferencex.semianalysis.com/api/v1/benchmarks?model=…, a list of
+rows in the format of https://github.com/SemiAnalysisAI/InferenceX (Apache-2.0). Not yet run live.
 """
 
 import json
@@ -59,21 +59,26 @@ CASE += ["output_tokens", "users"]
 def serving_speeds(rows: list[dict[str, object]], today: date) -> pl.DataFrame:
     """Return the newest run of each case, of one day the fastest, with serving_speeds' columns.
 
-    Left out: several machines, prefill and decode apart, speculative decoding, agents' traces, and
-    hardware, models or programs that are not in the lists above.
+    Left out: several machines, prefill and decode apart, speculative decoding, agents' traces, runs
+    without output, and hardware, models or programs that are not in the lists above.
     """
     col, lit = pl.col, pl.lit
-    metrics = [{"rate": row["metrics"]["output_tput_per_gpu"]} for row in rows]  # type: ignore[index]
     columns = ["hardware", "model", "framework", "precision", "spec_method", "benchmark_type"]
     columns += ["disagg", "is_multinode", "num_decode_gpu", "isl", "osl", "conc", "date", "run_url"]
-    frame = pl.DataFrame([{name: row[name] for name in columns} for row in rows])
+    frame = pl.DataFrame(
+        [
+            {name: row[name] for name in columns} | {"rate": row["metrics"]["output_tput_per_gpu"]}  # type: ignore[index]
+            for row in rows
+        ],
+        infer_schema_length=None,  # a rate may be a whole number in the first rows
+    )
     known = {"hardware": ACCELERATORS, "model": MODELS, "framework": SOFTWARE}
     return (
-        frame.hstack(pl.DataFrame(metrics))
-        .filter(
+        frame.filter(
             *(col(name).is_in(list(names)) for name, names in known.items()),
             ~col.disagg & ~col.is_multinode,
             col.num_decode_gpu <= LARGEST_SYSTEM,
+            col.rate > 0,
             spec_method="none",
             benchmark_type="single_turn",
         )
@@ -122,7 +127,8 @@ def read_speeds(file: str | Path) -> pl.DataFrame:
 def with_speeds(file: str | Path) -> SpeedModel:
     """Return the speed model whose networks are corrected by the runs of a file first.
 
-    As tools/calibration.py corrects them by the measurements of the sheets.
+    As tools/calibration.py corrects them by the measurements of the sheets. A run that by the
+    estimate does not fit its accelerators corrects nothing.
     """
     model, one = speed_model(), hosts(packaged_sheet("accelerators"))
     found: dict[tuple[str, str, str], list[tuple[float, str]]] = {}

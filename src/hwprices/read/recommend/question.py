@@ -192,7 +192,8 @@ class Question:
     )
     max_nodes: int | None = flag("Most machines that share one model.")
     speeds: str | None = flag(
-        "A file of InferenceX's results, by which estimates are corrected (not yet run live)."
+        "A file with an answer of InferenceX, whose runs correct estimates first; not yet tried"
+        " with a live answer."
     )
     active_parameters: str | float | None = flag(
         "Parameters that compute one token, of a mixture of experts given by its size: 671B"

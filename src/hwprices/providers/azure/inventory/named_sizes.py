@@ -17,8 +17,8 @@ from hwprices.schemas.inventory import InstanceTypes
 
 NUMBERED = {"A", "D", "DS", "G", "GS", "SQLG"}
 OLDEST_NAMED = 3
-"""Before this version these families number their sizes: D15_v2 has 20 vCPUs, G5 has 32. All other
-names state the vCPUs: 1,403 of the bundled table, and not F64-16ams_v7, which has 80."""
+"""Before this version these families number their sizes: D15_v2 has 20 vCPUs, G5 has 32. The other
+1,387 names of the bundled table state the vCPUs, except F64-16ams_v7: its parent has 80."""
 
 STATED = ["instance_type", "vcpus", "memory_gib"]
 
@@ -43,7 +43,7 @@ def named_sizes(
 
     ``priced`` has instance_type, observed_at and raw_sha256 of sizes with a price; ``listed`` is
     instance_types of the lists, ``stated`` the sheet azure_sizes. Names that do not follow the
-    rules, such as those of dedicated hosts, have no row.
+    rules, such as those of dedicated hosts, get no row.
     """
     known = {row["instance_type"].lower(): row for row in listed.iter_rows(named=True)}
     figures = {name: values for name, *values in stated.select(STATED).iter_rows()}
