@@ -143,6 +143,7 @@ def test_most_machines_have_an_estimate_of_their_power(offers: pl.DataFrame) -> 
     machines = offers.filter(
         pl.col("provider").is_in(sheets.load("power_coefficients")["provider"].unique().to_list()),
         pl.col("vcpus").is_not_null(),
+        pl.col("memory_gib").is_not_null(),
         pl.col("accelerator_kind").is_in(["none", "gpu"]),
     )
     assert machines["estimated_watts"].is_not_null().mean() > 0.97  # type: ignore[operator]

@@ -40,7 +40,6 @@ def recommend(
     *asked: Any,
     dataset: Tables,
     ownership: Ownership = DEFAULTS,
-    among: pl.DataFrame | None = None,
     **named: Any,
 ) -> pl.DataFrame:
     """List machines for a job: one row a machine (its best region), best first, then the others.
@@ -56,7 +55,6 @@ def recommend(
         ownership: assumptions about machines to buy. They come after those to rent, and are ranked
             by purchase price when the objective is cost: an hour of a machine that one owns is
             cheap only if other work fills the rest of the time.
-        among: what ``machines.candidates`` lists for the same limits and ownership, if it is known.
 
     Objectives: cost (USD per million tokens, USD of a job), carbon (grams of the same), speed
     (of one user; of a training), throughput (of all users), hourly (USD an hour).
@@ -79,7 +77,7 @@ def recommend(
         warn_unmatched(dataset, overlays)
     medium = media.benchmark(question)
     job = None if medium else make_job(question)
-    frame = machines.candidates(dataset, limits, ownership) if among is None else among
+    frame = machines.candidates(dataset, limits, ownership)
     if job is None:
         assert medium is not None
         frame = media.with_rates(frame, dataset, medium["benchmark"])

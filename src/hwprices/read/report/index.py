@@ -11,9 +11,8 @@ from hwprices.read.find.search import ANY, USUAL, Search, machine_types, of_pric
 from hwprices.read.find.words import MONTHS
 from hwprices.read.history.intervals import mark_placeholders
 from hwprices.read.ownership import DEFAULTS
-from hwprices.read.recommend.machines import candidates
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.question import Limits, Question
+from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.report import columns, payload
 from hwprices.read.report.bundle import bundled
@@ -276,9 +275,8 @@ def answers(dataset: Tables) -> tuple[list[dict[str, Any]], pl.DataFrame]:
     """
     models, frames = [], []
     discontinued = too_old_to_buy(dataset)
-    among = candidates(dataset, Limits(), DEFAULTS)
     for name in MODELS:
-        frame = recommend(Question(name), dataset=dataset, among=among)
+        frame = recommend(Question(name), dataset=dataset)
         first = frame.drop_nulls("rank").filter(
             pl.col("rank") <= MOST, ~pl.col("machine").is_in(discontinued)
         )
