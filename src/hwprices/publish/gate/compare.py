@@ -55,6 +55,12 @@ def times(move: pl.Expr = MOVE) -> pl.Expr:
     return pl.format("×{}", move.exp().round_sig_figs(3))
 
 
+def shown(side: str = "") -> pl.Expr:
+    """Write a price as the table held has it: 0.5 USD."""
+    amount = pl.col(f"{side}effective_hourly").cast(pl.String).str.strip_suffix("0000")
+    return pl.concat_str(amount, pl.lit(" "), f"{side}currency")
+
+
 def is_factor(ratio: pl.Expr, factors: tuple[float, ...] = limits.FACTORS) -> pl.Expr:
     """Return whether a ratio is one that a mistaken unit makes."""
     logs = (math.log(factor) for factor in factors)

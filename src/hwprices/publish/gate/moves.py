@@ -6,8 +6,11 @@ from math import log
 import polars as pl
 
 from hwprices.publish.gate import compare, limits
+from hwprices.publish.gate.candidate import PRICES
 from hwprices.publish.gate.compare import MOVE, PURCHASE, refuse, times, with_total
 from hwprices.publish.gate.differences import Releases
+from hwprices.rows import frames
+from hwprices.schemas.held import Held
 
 _FAMILIES = pl.col("family").n_unique()
 _OF_TYPE = ("instance_type", "os", *PURCHASE)
@@ -30,7 +33,7 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     found, raised = _regions(moved, changed.filter("moving"), totals)
     return [
         *found,
-        *_alone(moved, totals),
+        *_alone(moved, totals, releases.held),
         *_common(moved, totals),
         *_rounded(changed),
         _license(moved.join(raised, on="region", how="anti"), totals),
@@ -38,11 +41,17 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     ]
 
 
-def _alone(moved: pl.DataFrame, totals: pl.DataFrame) -> list[pl.DataFrame]:
+def _alone(
+    moved: pl.DataFrame, totals: pl.DataFrame, held: pl.DataFrame | None
+) -> list[pl.DataFrame]:
     """Find prices that moved while those of the type elsewhere, or the rest of the machine, stayed.
 
-    A vendor reprices a machine, or a purchase option everywhere.
+    A vendor reprices a machine, or a purchase option everywhere. A held price that comes again is
+    not apart only because the rest of its machine, which moved with it, was published meanwhile.
     """
+    before = frames.empty(Held) if held is None else held
+    known = before.filter(pl.col("reason").is_in(limits.RELEASED), table=PRICES)
+    known = known.select("new_value", price_id="row", again=pl.lit(True))
     moved = with_total(moved, totals, _OWN, "own")
     moved = with_total(moved, totals, _MACHINE, "machine")
     moved = with_total(moved, totals, _AROUND, "around")
@@ -53,7 +62,10 @@ def _alone(moved: pl.DataFrame, totals: pl.DataFrame) -> list[pl.DataFrame]:
         moved_around=_same_way(pl.len(), *_AROUND),
         families=_same_way(_FAMILIES, *_AROUND),
         stays=_same_way(pl.len(), *_MACHINE) / pl.col("machine") < limits.SIBLINGS_SHARE,
+        new_value=compare.shown(),
     )
+    moved = moved.join(known, on=["price_id", "new_value"], how="left", maintain_order="left")
+    again = pl.col("again").fill_null(False)
     others, same, median = (pl.col(name) for name in ("others", "same", "median"))
     least, share = limits.NEAR
     near = (MOVE - median).abs() <= pl.max_horizontal(least, share * median.abs())
@@ -64,8 +76,8 @@ def _alone(moved: pl.DataFrame, totals: pl.DataFrame) -> list[pl.DataFrame]:
         pl.col("families") >= limits.COMMON_FAMILIES,
     )
     text = pl.format("{}; {} of {} prices in other regions moved so", times(), same, others)
-    is_apart = pl.col("stays") & (MOVE.abs() > log(limits.APART))
-    is_alone = in_region | (MOVE.abs() > log(limits.ALONE))
+    is_apart = pl.col("stays") & (MOVE.abs() > log(limits.APART)) & ~again
+    is_alone = again | in_region | (MOVE.abs() > log(limits.ALONE))
     return [
         refuse(moved, "apart", ~is_shared & is_apart, text),
         refuse(moved, "alone", ~is_shared & is_alone, text),
