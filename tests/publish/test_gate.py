@@ -277,6 +277,35 @@ def test_a_price_whose_machine_was_published_meanwhile_is_released(third_day, re
     assert found == reasons
 
 
+LICENSES = ("0.05", "0.1", "0.3")
+"""Of three families, whose machines cost 0.1: a tenth more is 2.5 to 6.7 % with the license."""
+
+
+def raised(machine, license_):
+    """Return the tables of a region whose machines and licenses cost so many times as much."""
+    costs = {f"f{n}.{size}": one for n, one in enumerate(LICENSES) for size in "abcdefgh"}
+    money = Decimal("0.1") * Decimal(machine)
+    prices = [
+        {"instance_type": name, "os": os, "hourly": money + Decimal(cost) * Decimal(factor)}
+        for name, cost in costs.items()
+        for os, factor in (("linux", 0), ("windows", license_))
+    ]
+    types = [{**make.TYPE, "instance_type": name, "family": name[:2]} for name in costs]
+    return {"prices": make.prices(*prices), "instance_types": make.table("instance_types", types)}
+
+
+@pytest.mark.parametrize(
+    ("machine", "license_", "held"),
+    [
+        ("1.1", "1", {}),
+        ("1.1", "1.2", {"mixed": "stop"}),  # a license moves no price by more than its machine
+        ("1", "1.2", {"mixed": "held"}),
+    ],
+)
+def test_a_region_raised_by_one_factor_keeps_its_licenses(machine, license_, held):
+    assert held_by(raised(machine, license_), raised("1", "1")) == held
+
+
 def test_every_reason_is_documented_in_order(project):
     page = (project / "docs/gates.md").read_text()
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]

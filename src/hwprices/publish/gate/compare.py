@@ -17,6 +17,11 @@ MACHINE = (*PLACE, *SYSTEM)
 PURCHASE = ("purchase_option", "term_months")
 PLAN = ("commitment_plan", "payment_option")
 
+IS_LINUX = pl.all_horizontal(
+    pl.col("os") == "linux", pl.col("software") == "none", pl.col("license_model") == "included"
+)
+"""A price without a license."""
+
 PRICE = pl.col("effective_hourly").cast(pl.Float64)
 MOVE = pl.col("move")
 """The logarithm of a price by the one published."""

@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import PRICES
-from hwprices.publish.gate.compare import MOVE, PURCHASE, refuse, times, with_total
+from hwprices.publish.gate.compare import IS_LINUX, MOVE, PURCHASE, refuse, times, with_total
 from hwprices.publish.gate.differences import Releases
 from hwprices.rows import frames
 from hwprices.schemas.held import Held
@@ -124,16 +124,24 @@ def _common(moved: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]
         yield refuse(common, "common", pl.col("by_one") & wide, text)
 
 
+def _spread(move: pl.Expr) -> pl.Expr:
+    return move.quantile(0.9) - move.quantile(0.1)
+
+
 def _too_much(moved: pl.DataFrame, totals: pl.DataFrame, by: str) -> tuple[pl.DataFrame, pl.Expr]:
     """Select the prices of groups of which many moved one way, and say so.
 
-    ``by_one`` is whether they moved by one factor, ``median`` their median move.
+    ``by_one`` is whether they moved by one factor, ``median`` their median move. Both are of Linux,
+    if it moved: where a license stays, a price that includes it moves by less, and never by more.
     """
-    spread = MOVE.quantile(0.9) - MOVE.quantile(0.1)
+    own = pl.when(IS_LINUX).then(MOVE)
+    median = pl.coalesce(own.median(), MOVE.median())
+    spread = pl.coalesce(_spread(own), _spread(MOVE))
+    beyond = MOVE.abs().quantile(0.9) - median.abs()
     group = with_total(moved, totals, [by]).with_columns(
         count=_same_way(pl.len(), by),
-        median=_same_way(MOVE.median(), by),
-        by_one=_same_way(spread, by) < limits.COMMON_SPREAD,
+        median=_same_way(median, by),
+        by_one=_same_way(pl.max_horizontal(spread, beyond), by) < limits.COMMON_SPREAD,
         families=_same_way(_FAMILIES, by),
     )
     much = group.filter(
