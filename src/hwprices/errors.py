@@ -37,6 +37,10 @@ class FetchError(HwpricesError):
     """A page could not be downloaded, after all tries."""
 
 
+class TooLargeError(HwpricesError):
+    """A file has more bytes than are read of it."""
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of an error, up to 300 characters.
 

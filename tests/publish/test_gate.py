@@ -245,6 +245,67 @@ def test_a_price_that_creeps_is_held(factors, held):
     assert {r.check for r in again.results if r.outcome == "held"} == set(held)
 
 
+SOFTWARE = {"none": "0.65", "sql_web": "0.70", "sql_std": "0.78"}
+"""Of a machine with a license, whose price stays: what a cut of the machine makes of both."""
+
+
+def cut(day, factors):
+    """Return the prices of a machine in three regions on a day, each software's times a factor."""
+    rows = [
+        {"region": region, "software": name, "os": "windows", "hourly": Decimal(factors[name])}
+        for region in ("us-east-1", "us-west-2", "eu-west-1")
+        for name in factors
+    ]
+    return make.prices(*({**row, "observed_at": make.AT + timedelta(days=day)} for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("third_day", "reasons"),
+    [
+        ("0.78", ["alone", "alone", None]),
+        ("0.80", ["alone", "alone", "apart"]),  # another value does not come again
+    ],
+)
+def test_a_price_whose_machine_was_published_meanwhile_is_released(third_day, reasons):
+    shown, held, found = cut(0, dict.fromkeys(SOFTWARE, "1")), None, []
+    for day, last in enumerate(("0.78", "0.78", third_day), 1):
+        new = candidate({"prices": cut(day, {**SOFTWARE, "sql_std": last})})
+        judgement = gate.judge(new, candidate({"prices": shown}), held_before=held)
+        held, shown = judgement.held, judgement.published("prices")
+        assert held.height in (0, 3)
+        found.append(held["reason"].unique().item() if held.height else None)
+    assert found == reasons
+
+
+LICENSES = ("0.05", "0.1", "0.3")
+"""Of three families, whose machines cost 0.1: a tenth more is 2.5 to 6.7 % with the license."""
+
+
+def raised(machine, license_):
+    """Return the tables of a region whose machines and licenses cost so many times as much."""
+    costs = {f"f{n}.{size}": one for n, one in enumerate(LICENSES) for size in "abcdefgh"}
+    money = Decimal("0.1") * Decimal(machine)
+    prices = [
+        {"instance_type": name, "os": os, "hourly": money + Decimal(cost) * Decimal(factor)}
+        for name, cost in costs.items()
+        for os, factor in (("linux", 0), ("windows", license_))
+    ]
+    types = [{**make.TYPE, "instance_type": name, "family": name[:2]} for name in costs]
+    return {"prices": make.prices(*prices), "instance_types": make.table("instance_types", types)}
+
+
+@pytest.mark.parametrize(
+    ("machine", "license_", "held"),
+    [
+        ("1.1", "1", {}),
+        ("1.1", "1.2", {"mixed": "stop"}),  # a license moves no price by more than its machine
+        ("1", "1.2", {"mixed": "held"}),
+    ],
+)
+def test_a_region_raised_by_one_factor_keeps_its_licenses(machine, license_, held):
+    assert held_by(raised(machine, license_), raised("1", "1")) == held
+
+
 def test_every_reason_is_documented_in_order(project):
     page = (project / "docs/gates.md").read_text()
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]

@@ -1,5 +1,6 @@
 """A sample of prices is looked for on the landed pages that the prices name."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,6 +43,12 @@ def tables(page: str, hourly: float = 0.1) -> dict[str, pl.DataFrame]:
         raw_sha256=pl.lit(page),
     )
     return {**world, "prices": of_page}
+
+
+def a_pipe(page: Path) -> None:
+    """Put what cannot be read in the place of a page."""
+    page.unlink()
+    os.mkfifo(page)
 
 
 def traced(store: Store) -> str:
@@ -89,11 +96,12 @@ def test_a_price_that_its_page_does_not_state_is_held(store, skus, rate, count):
     ("damage", "text", "count"),
     [
         (lambda page: page.unlink(), said(0, "; not traced, the page is missing: 20"), 0),
+        (a_pipe, said(0, "; not traced, the page cannot be read: 20"), 0),
         (lambda page: page.write_bytes(b"altered"), said(0), 20),
     ],
-    ids=["pruned", "altered"],
+    ids=["pruned", "pipe", "altered"],
 )
-def test_a_page_that_is_gone_is_said_and_one_that_was_altered_holds(store, damage, text, count):
+def test_a_page_that_is_not_read_is_said_and_one_that_was_altered_holds(store, damage, text, count):
     make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1")))
     release.publish(store)
     page = land(store, SKUS, "0.12")

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import obstore
 from obstore.store import LocalStore, from_url
 
-from hwprices.errors import HwpricesError, first_line
+from hwprices.errors import HwpricesError, TooLargeError, first_line
 
 RETRIES = {"max_retries": 5, "retry_timeout": timedelta(minutes=2)}
 """For an object store that answers 5xx or breaks connections. obstore's own policy tries for three
@@ -239,7 +239,8 @@ class Store:
         """Read a key; None if it is missing.
 
         Raises:
-            HwpricesError: there are more than ``max_bytes``; then none was read.
+            HwpricesError: it cannot be read.
+            TooLargeError: there are more than ``max_bytes``; then none was read.
         """
         self._below_root(key)
         with self._one_line("read", key):
@@ -247,7 +248,7 @@ class Store:
             size = result.meta["size"]
             if max_bytes is None or size <= max_bytes:
                 return bytes(result.bytes())
-            raise HwpricesError(
+            raise TooLargeError(
                 f"{self.uri(key)} has {size:,} bytes, at most {max_bytes:,} are read",
                 "It is not what belongs there: open another dataset, or publish again.",
             )

@@ -403,11 +403,12 @@ def of_machines(*changes: Change) -> Change:
         machines = prices.join(composed, on="price_id", how="anti").filter(
             where(software="none", license_model="included")
         )
-        machine = composed.with_columns(runs=runs).join(
-            machines.select(*plain, runs="os", machine="hourly"),
-            on=[*plain, "runs"],
-            nulls_equal=True,
-        )
+        costs = machines.select(*plain, runs="os", machine="hourly")
+        # reservations of Windows are Linux's with a license
+        machine = pl.concat(
+            composed.with_columns(runs=one).join(costs, on=[*plain, "runs"], nulls_equal=True)
+            for one in (runs, pl.lit("linux"))
+        ).unique("price_id", keep="first", maintain_order=True)
         parts = parts.join(
             machine.select("price_id", "machine"), on="price_id", how="left", maintain_order="left"
         )

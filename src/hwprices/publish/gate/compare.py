@@ -17,6 +17,11 @@ MACHINE = (*PLACE, *SYSTEM)
 PURCHASE = ("purchase_option", "term_months")
 PLAN = ("commitment_plan", "payment_option")
 
+IS_LINUX = pl.all_horizontal(
+    pl.col("os") == "linux", pl.col("software") == "none", pl.col("license_model") == "included"
+)
+"""A price without a license."""
+
 PRICE = pl.col("effective_hourly").cast(pl.Float64)
 MOVE = pl.col("move")
 """The logarithm of a price by the one published."""
@@ -53,6 +58,12 @@ def is_among(name: str, values: pl.Series) -> pl.Expr:
 def times(move: pl.Expr = MOVE) -> pl.Expr:
     """Write a factor, given as a logarithm: ×0.56."""
     return pl.format("×{}", move.exp().round_sig_figs(3))
+
+
+def shown(side: str = "") -> pl.Expr:
+    """Write a price as the table held has it: 0.5 USD."""
+    amount = pl.col(f"{side}effective_hourly").cast(pl.String).str.strip_suffix("0000")
+    return pl.concat_str(amount, pl.lit(" "), f"{side}currency")
 
 
 def is_factor(ratio: pl.Expr, factors: tuple[float, ...] = limits.FACTORS) -> pl.Expr:

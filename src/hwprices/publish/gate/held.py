@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import polars as pl
 
-from hwprices.publish.gate import facts, limits
+from hwprices.publish.gate import compare, facts, limits
 from hwprices.publish.gate.candidate import PRICES, Candidate
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
@@ -27,21 +27,13 @@ _ORDER = {name: number for number, name in enumerate(limits.REASONS)}
 
 def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """List the refused prices as ``facts.cells``, one row for each reason, with family and seen."""
-    published, value = (
-        pl.concat_str(
-            pl.col(f"{side}effective_hourly").cast(pl.String).str.strip_suffix("0000"),
-            pl.lit(" "),
-            f"{side}currency",
-        )
-        for side in ("old_", "")
-    )
     return refused.join(rows, on="price_id", how="inner").select(
         *("region", "instance_type", "family", "reason", "reference"),
         table=pl.lit(PRICES),
         row="price_id",
         field=pl.lit(ALL),
-        published_value=pl.when("is_old").then(published),
-        new_value=pl.when("is_new").then(value),
+        published_value=pl.when("is_old").then(compare.shown("old_")),
+        new_value=pl.when("is_new").then(compare.shown()),
         seen=pl.when("is_new").then("observed_at"),
     )
 

@@ -10,11 +10,7 @@ from hwprices.publish.gate.compare import PLACE, PLAN, PRICE, PURCHASE, SYSTEM, 
 from hwprices.publish.gate.differences import Releases
 
 IS_PLAIN = pl.all_horizontal(
-    pl.col("os") == "linux",
-    pl.col("purchase_option") == "on_demand",
-    pl.col("tenancy") == "shared",
-    pl.col("software") == "none",
-    pl.col("license_model") == "included",
+    compare.IS_LINUX, pl.col("purchase_option") == "on_demand", pl.col("tenancy") == "shared"
 )
 """The price that represents a machine; the others are ordered with it."""
 

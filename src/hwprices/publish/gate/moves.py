@@ -6,8 +6,11 @@ from math import log
 import polars as pl
 
 from hwprices.publish.gate import compare, limits
-from hwprices.publish.gate.compare import MOVE, PURCHASE, refuse, times, with_total
+from hwprices.publish.gate.candidate import PRICES
+from hwprices.publish.gate.compare import IS_LINUX, MOVE, PURCHASE, refuse, times, with_total
 from hwprices.publish.gate.differences import Releases
+from hwprices.rows import frames
+from hwprices.schemas.held import Held
 
 _FAMILIES = pl.col("family").n_unique()
 _OF_TYPE = ("instance_type", "os", *PURCHASE)
@@ -30,7 +33,7 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     found, raised = _regions(moved, changed.filter("moving"), totals)
     return [
         *found,
-        *_alone(moved, totals),
+        *_alone(moved, totals, releases.held),
         *_common(moved, totals),
         *_rounded(changed),
         _license(moved.join(raised, on="region", how="anti"), totals),
@@ -38,11 +41,17 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     ]
 
 
-def _alone(moved: pl.DataFrame, totals: pl.DataFrame) -> list[pl.DataFrame]:
+def _alone(
+    moved: pl.DataFrame, totals: pl.DataFrame, held: pl.DataFrame | None
+) -> list[pl.DataFrame]:
     """Find prices that moved while those of the type elsewhere, or the rest of the machine, stayed.
 
-    A vendor reprices a machine, or a purchase option everywhere.
+    A vendor reprices a machine, or a purchase option everywhere. A held price that comes again is
+    not apart only because the rest of its machine, which moved with it, was published meanwhile.
     """
+    before = frames.empty(Held) if held is None else held
+    known = before.filter(pl.col("reason").is_in(limits.RELEASED), table=PRICES)
+    known = known.select("new_value", price_id="row", again=pl.lit(True))
     moved = with_total(moved, totals, _OWN, "own")
     moved = with_total(moved, totals, _MACHINE, "machine")
     moved = with_total(moved, totals, _AROUND, "around")
@@ -53,7 +62,10 @@ def _alone(moved: pl.DataFrame, totals: pl.DataFrame) -> list[pl.DataFrame]:
         moved_around=_same_way(pl.len(), *_AROUND),
         families=_same_way(_FAMILIES, *_AROUND),
         stays=_same_way(pl.len(), *_MACHINE) / pl.col("machine") < limits.SIBLINGS_SHARE,
+        new_value=compare.shown(),
     )
+    moved = moved.join(known, on=["price_id", "new_value"], how="left", maintain_order="left")
+    again = pl.col("again").fill_null(False)
     others, same, median = (pl.col(name) for name in ("others", "same", "median"))
     least, share = limits.NEAR
     near = (MOVE - median).abs() <= pl.max_horizontal(least, share * median.abs())
@@ -64,8 +76,8 @@ def _alone(moved: pl.DataFrame, totals: pl.DataFrame) -> list[pl.DataFrame]:
         pl.col("families") >= limits.COMMON_FAMILIES,
     )
     text = pl.format("{}; {} of {} prices in other regions moved so", times(), same, others)
-    is_apart = pl.col("stays") & (MOVE.abs() > log(limits.APART))
-    is_alone = in_region | (MOVE.abs() > log(limits.ALONE))
+    is_apart = pl.col("stays") & (MOVE.abs() > log(limits.APART)) & ~again
+    is_alone = again | in_region | (MOVE.abs() > log(limits.ALONE))
     return [
         refuse(moved, "apart", ~is_shared & is_apart, text),
         refuse(moved, "alone", ~is_shared & is_alone, text),
@@ -112,16 +124,24 @@ def _common(moved: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]
         yield refuse(common, "common", pl.col("by_one") & wide, text)
 
 
+def _spread(move: pl.Expr) -> pl.Expr:
+    return move.quantile(0.9) - move.quantile(0.1)
+
+
 def _too_much(moved: pl.DataFrame, totals: pl.DataFrame, by: str) -> tuple[pl.DataFrame, pl.Expr]:
     """Select the prices of groups of which many moved one way, and say so.
 
-    ``by_one`` is whether they moved by one factor, ``median`` their median move.
+    ``by_one`` is whether they moved by one factor, ``median`` their median move. Both are of Linux,
+    if it moved: where a license stays, a price that includes it moves by less, and never by more.
     """
-    spread = MOVE.quantile(0.9) - MOVE.quantile(0.1)
+    own = pl.when(IS_LINUX).then(MOVE)
+    median = pl.coalesce(own.median(), MOVE.median())
+    spread = pl.coalesce(_spread(own), _spread(MOVE))
+    beyond = MOVE.abs().quantile(0.9) - median.abs()
     group = with_total(moved, totals, [by]).with_columns(
         count=_same_way(pl.len(), by),
-        median=_same_way(MOVE.median(), by),
-        by_one=_same_way(spread, by) < limits.COMMON_SPREAD,
+        median=_same_way(median, by),
+        by_one=_same_way(pl.max_horizontal(spread, beyond), by) < limits.COMMON_SPREAD,
         families=_same_way(_FAMILIES, by),
     )
     much = group.filter(

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, TooLargeError
 from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES, Candidate
 from hwprices.publish.gate.compare import is_among
@@ -31,7 +31,7 @@ SOURCE = ("price_id", "basis", "raw_sha256", "sku_price_id", "sku_id", "term_mon
 
 FAILED, LEFT_OUT, FOUND = range(3)
 
-LARGE = "the page is too large"
+LARGE, MISSING = "the page is too large", "the page is missing"
 
 
 def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
@@ -52,9 +52,9 @@ def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
         if candidate.pages and sha256[:DIGEST_CHARACTERS] not in candidate.pages:
             results += _same(rows, FAILED, "its page is not one of the run")
         elif sha256 not in keys:
-            results += _same(rows, LEFT_OUT, "the page is missing")
-        elif (data := _read(store, keys[sha256], left)) is None:
-            results += _same(rows, LEFT_OUT, LARGE)
+            results += _same(rows, LEFT_OUT, MISSING)
+        elif isinstance(data := _read(store, keys[sha256], left), str):
+            results += _same(rows, LEFT_OUT, data)
         else:
             left -= len(data)
             results += _on_page(data, keys[sha256], rows)
@@ -72,12 +72,15 @@ def _same(rows: pl.DataFrame, result: int, reference: str) -> list[tuple[str, in
     return [(price_id, result, reference) for price_id in rows["price_id"]]
 
 
-def _read(store: Store, key: str, most: int) -> bytes | None:
-    """Read a page; None if it has more than ``most`` bytes."""
+def _read(store: Store, key: str, most: int) -> bytes | str:
+    """Read a page of at most ``most`` bytes, or return why it is not read."""
     try:
-        return store.get(key, most)
+        data = store.get(key, most)
+    except TooLargeError:
+        return LARGE
     except HwpricesError:
-        return None
+        return "the page cannot be read"
+    return MISSING if data is None else data
 
 
 def _sample(candidate: Candidate) -> pl.DataFrame:

@@ -53,16 +53,12 @@ ITS_PAST = (
 
 _OPTION, _MONTHS = pl.col("purchase_option"), pl.col("term_months")
 _IS_FIXED, _ON_DEMAND = ~_OPTION.is_in(MOVING_OPTIONS), _OPTION == "on_demand"
-_IS_LINUX = (
-    (pl.col("os") == "linux")
-    & (pl.col("software") == "none")
-    & (pl.col("license_model") == "included")
-)
+_LINUX = compare.IS_LINUX
 _OF_PLAN = (*PLACE, "tenancy", "purchase_option", *PLAN, "zone")
 ORDER = (
     ("spot", _OPTION == "spot", _ON_DEMAND, MACHINE),
     ("commitment", _MONTHS > 0, _ON_DEMAND, MACHINE),
-    ("linux", _IS_FIXED & _IS_LINUX, _IS_FIXED & ~_IS_LINUX, (*_OF_PLAN, "term_months")),
+    ("linux", _IS_FIXED & _LINUX, _IS_FIXED & ~_LINUX, (*_OF_PLAN, "term_months")),
     ("36 months", _MONTHS == 36, _MONTHS == 12, (*_OF_PLAN, "os", "software", "license_model")),
 )
 """Which prices of a machine are below which others, that agree in which columns."""
