@@ -35,6 +35,6 @@ def migrated_home(factory: pytest.TempPathFactory, home: Path) -> Path:
     def migrate(made: Path) -> None:
         command = [sys.executable, "-m", "prefect", "server", "database", "upgrade", "--yes"]
         environment = clean_environment(made)
-        subprocess.run(command, env=environment, cwd=made.parent, check=True, capture_output=True)
+        subprocess.run(command, env=environment, cwd=made.parent, check=True)
 
     return shutil.copytree(made_once(factory, "prefect", migrate), home, dirs_exist_ok=True)

@@ -244,7 +244,7 @@ def test_an_ordinary_day_is_published(clouds):
             assert rows_that_differ(day.collected, day.published).is_empty(), name
 
 
-ORDINARY_DAYS = 100 if NIGHTLY else 40
+ORDINARY_DAYS = 100 if NIGHTLY else 40  # by day fewer, to save time
 MOST_HELD = 1 / 100_000
 """Share of rows that may be held on ordinary days."""
 

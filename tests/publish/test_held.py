@@ -191,6 +191,14 @@ def test_a_table_that_became_empty_stays(store):
     assert (result.check, result.accept) == ("emptied", "aws:zones")
 
 
+def test_a_provider_that_is_mostly_wrong_keeps_its_tables(store):
+    day(store, 0)
+    wrong = {name.replace(".", "_"): "7" for name in TYPES}
+    published = day(store, 1, **wrong)
+    assert list(published.held_back) == ["aws"]
+    assert rates(store, "m5.large") == [("0.1", [])] * 3
+
+
 def stage_by_region(store: Store, number: int, tables: dict[str, pl.DataFrame]) -> None:
     """Stage tables with one file of prices for each region."""
     folder = layout.staged_directory("aws", f"r{number}")

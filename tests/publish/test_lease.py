@@ -57,10 +57,10 @@ def root(
 def test_the_lease_of_a_run_that_was_killed_is_free_within_half_a_minute(
     root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It took 4 min 40 s of silence. A tenth of the seconds is enough to see it."""
+    """It took 4 min 40 s of silence. The test waits a fifth of the seconds that a run waits."""
     assert locks.BEAT_SECONDS + locks.FREE_SECONDS + locks.POLL_SECONDS < 30
     for name in ("FREE_SECONDS", "POLL_SECONDS"):
-        monkeypatch.setattr(locks, name, getattr(locks, name) / 10)
+        monkeypatch.setattr(locks, name, getattr(locks, name) / 5)
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, root], stdout=subprocess.PIPE)
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"held\n"
@@ -69,7 +69,7 @@ def test_the_lease_of_a_run_that_was_killed_is_free_within_half_a_minute(
     killed, said = time.monotonic(), []
     with locks.hold(Store(root), "aws", "run-2", said.append):
         waited = time.monotonic() - killed
-    assert locks.FREE_SECONDS <= waited < 30
+    assert locks.FREE_SECONDS <= waited < 2 * locks.FREE_SECONDS
     [line] = said
     assert line.startswith(
         f"waiting for process {holder.pid} on {socket.gethostname()} (run run-1), which has been"

@@ -239,3 +239,15 @@ def test_a_clock_set_back_hides_no_release_and_deletes_nothing_in_force(root: Pa
     later = collect(2, 40, "0.101")
     assert release.publish(store, now=lambda: later).new
     assert height(root) == 40
+
+
+def test_two_releases_of_one_second_have_two_names(root: Path) -> None:
+    store = Store(root)
+    for number in (1, 2):
+        make.stage_frames(store, f"r{number}", make.world(30 + number))
+        release.publish(store, now=lambda: T0)
+    assert [entry["version"] for entry in hwprices.releases(root)] == [
+        "20260801T041700Z",
+        "20260801T041701Z",
+    ]
+    assert height(root) == 32

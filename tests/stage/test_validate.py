@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import pandera.polars as pa
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from tests.helpers.nightly import NIGHTLY
 import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.rows import quarantine
-from hwprices.schemas.columns import fits
+from hwprices.schemas.columns import Table, fits
 from hwprices.schemas.price import Prices
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
@@ -136,13 +137,32 @@ ODD = {
 }
 
 
-def test_no_table_declares_what_fits_does_not_check():
-    for schema in (model.to_schema() for model in TABLES.values()):
-        assert not schema.unique
-        assert not any(column.unique or column.regex for column in schema.columns.values())
+def test_pandera_decides_where_fits_does_not_know_a_rule():
+    """Each table refuses the frame, by a rule that no table of the project has."""
+
+    class UniqueColumn(Table):
+        name: pl.String = pa.Field(unique=True)
+
+    class UniqueRows(Table):
+        name: pl.String
+
+        class Config:
+            unique = ["name"]  # noqa: RUF012
+
+    class OneAnswer(Table):
+        name: pl.String = pa.Field(unique_values_eq=["a", "b"])
+
+    class NullFails(Table):
+        name: pl.String = pa.Field(nullable=True, isin=["a"], ignore_na=False)
+
+    for model in (UniqueColumn, UniqueRows, OneAnswer, NullFails):
+        frame = pl.DataFrame({"name": ["a", None if model is NullFails else "a"]})
+        assert not fits(frame, model)
+        with pytest.raises(SchemaErrors):
+            model.validate(frame, lazy=True)
 
 
-@pytest.mark.parametrize("name", ["prices", "instance_types", "regions"])
+@pytest.mark.parametrize("name", ["prices", "instance_types", "regions", "cpus"])
 def test_a_row_fits_where_pandera_refuses_it_for_nothing(name, project):
     """A real row of each table, with null and odd values in each of its columns in turn."""
     model = TABLES[name]

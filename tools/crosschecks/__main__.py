@@ -149,15 +149,16 @@ folder with the other collectors' lists of AWS, Azure and Google Cloud; without 
 - **Specs**: vCPUs, memory, instruction set and number of accelerators, each counted as one figure.
 - **Other clouds**: every row of `tests/recordings/others`, with its price, vCPUs, memory and number
   of GPUs. A row is equal if all figures are equal to the last digit, per GPU where the price is of
-  one. The rows come from
-  [gpu-index](https://github.com/getcomputable/gpu-index) (Apache-2.0),
+  one. The rows come from [gpu-index](https://github.com/getcomputable/gpu-index) (Apache-2.0),
   [gpurentalprices.com](https://gpurentalprices.com) (CC BY 4.0) and
   [Cloudspecs](https://github.com/TUM-DIS/cloudspecs) (MIT). Oracle's prices are independent: the
-  other source composed them itself.
+  other source composed them itself. For the others, agreement shows that the same source, or the
+  vendor's answers of the same day, were read correctly.
 - **SageMaker** is not in the table: the sample's hosting prices are those of another collector of
-  20 May 2026 (flexera-public/policy_templates, MIT). Figures are multiples of EC2's prices.
-  1.15 to 1.40, median 1.20, in us-east-1 (208 of 218 types) and us-gov-west-1 (all 81); the ten of
-  `ml.r8g` in us-east-1 are 2.40. The 193 of eu-west-1 are 1.07 to 1.20 times those of us-east-1.
+  20 May 2026 (flexera-public/policy_templates, MIT). Figures are multiples of EC2's prices. 1.15 to
+  1.40, median 1.20, in us-east-1 (208 of 218 types) and us-gov-west-1 (all 81); the ten of `ml.r8g`
+  in us-east-1 are 2.40, twice that collector's own figures of us-east-2: only AWS's list can tell
+  which is right. The 193 of eu-west-1 are 1.07 to 1.20 times those of us-east-1.
 - **Vertex AI**: the sample has the A3 of a bill, at 1.15 times Compute Engine's rates. The 720
   figures of that collector add the management fee (0.15): its A2 costs 1.30 times in three regions.
 
