@@ -121,7 +121,7 @@ ALTERATIONS = {
     "day of fetching": ("2026-07-20T", "2026-07-21T"),
     "release at the front": ("hwprices 2026", "hwprices 2025"),
     "price": ("0168", "0169"),
-    "check": (":d81435a0", ":d81435a1"),
+    "check": (":47ae4428", ":47ae4429"),
     "beginning cut off": ("hwprices 2026", "2026"),
 }
 

@@ -350,7 +350,7 @@ class Dataset(Release):
 
         >>> citation = open("sample").cite("p5.48xlarge us-east-1 on_demand")
         >>> citation.amount, citation.currency, citation.release
-        (Decimal('55.0400000000'), 'USD', '20261126T134005Z')
+        (Decimal('55.0400000000'), 'USD', '20261126T234916Z')
 
         Raises:
             HwpricesError: there is no such price, or a word or option is not understood.
