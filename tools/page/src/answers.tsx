@@ -86,7 +86,7 @@ export function WhichMachine({ release, parameters, change }: ViewProps) {
       </p>
       <Choose label="Model" name="model" value={model.model_id} options={models.map(({ model_id: id, name }) => [id, name])} set={(id) => change({ model: id })} />
       <ul class="chips assumed" aria-label="Assumed">
-        {model.assumed.split(/[,;] /).map((part) => (
+        {model.assumed.split("; ").map((part) => (
           <li key={part}>{part}</li>
         ))}
       </ul>
