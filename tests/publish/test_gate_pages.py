@@ -92,6 +92,25 @@ def test_a_price_that_its_page_does_not_state_is_held(store, skus, rate, count):
     assert held(store) in (range(1, 20) if count is None else [20 - count])
 
 
+def test_a_free_part_is_traced_too(store):
+    paid, free = land(store, SKUS, "0.1"), land(store, ["FREE"], "0")
+    world = tables(paid)
+    part = world["prices"].with_columns(quantity=1, unit=pl.lit("vcpu"))
+    parts = [
+        part.with_columns(component=pl.lit("core"), unit_price="hourly"),
+        part.with_columns(
+            component=pl.lit("ram"),
+            unit_price=0,
+            sku_id=pl.lit("FREE"),
+            raw_sha256=pl.lit(free),
+        ),
+    ]
+    rows = [row for frame in parts for row in frame.to_dicts()]
+    components = make.table("price_components", rows)
+    make.stage_frames(store, "r1", {**world, "price_components": components})
+    assert traced(store) == said(20)
+
+
 @pytest.mark.parametrize(
     ("damage", "text", "count"),
     [
