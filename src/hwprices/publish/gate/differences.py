@@ -57,9 +57,9 @@ class Releases:
     """What a provider is judged with: its tables now and before, and older price tables.
 
     ``past`` are its prices of about a week, a month and a quarter ago; ``held`` is the table of the
-    last release; ``now`` is when it is judged; ``untraced`` are the prices that
-    their page does not state. A provider's first release is compared with itself alone: vendors
-    break most orders for single types, and a range of which the rows are part says little.
+    last release; ``now`` is when it is judged; ``untraced`` are the prices that their page does not
+    state. A provider's first release is compared with itself alone: vendors break most orders for
+    single types, and a range of which the rows are part says little.
     """
 
     new: Candidate
