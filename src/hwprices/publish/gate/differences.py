@@ -1,7 +1,7 @@
 """Find the prices in which two releases of a provider differ; no check looks at any other row."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -65,11 +65,11 @@ class Releases:
     new: Candidate
     old: Candidate
     now: datetime
-    past: Sequence[pl.LazyFrame] = ()
-    is_first: bool = False
-    held: pl.DataFrame | None = None
-    peers: pl.LazyFrame | None = None
-    untraced: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SUSPECT))
+    past: Sequence[pl.LazyFrame]
+    is_first: bool
+    held: pl.DataFrame | None
+    peers: pl.LazyFrame | None
+    untraced: pl.DataFrame
 
     @cached_property
     def types(self) -> pl.DataFrame:
