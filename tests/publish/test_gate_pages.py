@@ -130,10 +130,11 @@ def test_a_page_that_is_not_read_is_said_and_one_that_was_altered_holds(store, d
     assert held(store) == count
 
 
-def test_a_page_that_is_too_large_is_not_read(store, monkeypatch):
+@pytest.mark.parametrize("limit", ["TRACED_BYTES", "TRACED_CONTENT"])
+def test_pages_that_are_too_large_are_not_read(store, monkeypatch, limit):
     make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1")))
-    monkeypatch.setattr(limits, "TRACED_CONTENT", 100)
-    assert traced(store) == said(0, "; not traced, the page is too large: 20")
+    monkeypatch.setattr(limits, limit, 100)
+    assert traced(store) == said(0, "; not traced, the pages are too large: 20")
 
 
 def test_every_sampled_price_of_the_sample_is_traced(sample_root: Path, monkeypatch):
