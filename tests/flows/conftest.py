@@ -69,10 +69,12 @@ def server_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str,
     )
     with mock.patch.dict(os.environ, environment, clear=True):
         server = own_server.Server()
-    server.wait()
     proxies = {"HTTPS_PROXY": NO_SERVER, "NO_PROXY": "127.0.0.1"}
-    yield {**environment, **proxies, "PREFECT_API_URL": server.api}
-    server.stop()
+    try:
+        server.wait()
+        yield {**environment, **proxies, "PREFECT_API_URL": server.api}
+    finally:
+        server.stop()
 
 
 @pytest.fixture(scope="package")

@@ -92,6 +92,25 @@ def test_a_price_that_its_page_does_not_state_is_held(store, skus, rate, count):
     assert held(store) in (range(1, 20) if count is None else [20 - count])
 
 
+def test_a_free_part_is_traced_too(store):
+    paid, free = land(store, SKUS, "0.1"), land(store, ["FREE"], "0")
+    world = tables(paid)
+    part = world["prices"].with_columns(quantity=1, unit=pl.lit("vcpu"))
+    parts = [
+        part.with_columns(component=pl.lit("core"), unit_price="hourly"),
+        part.with_columns(
+            component=pl.lit("ram"),
+            unit_price=0,
+            sku_id=pl.lit("FREE"),
+            raw_sha256=pl.lit(free),
+        ),
+    ]
+    rows = [row for frame in parts for row in frame.to_dicts()]
+    components = make.table("price_components", rows)
+    make.stage_frames(store, "r1", {**world, "price_components": components})
+    assert traced(store) == said(20)
+
+
 @pytest.mark.parametrize(
     ("damage", "text", "count"),
     [
@@ -111,10 +130,11 @@ def test_a_page_that_is_not_read_is_said_and_one_that_was_altered_holds(store, d
     assert held(store) == count
 
 
-def test_a_page_that_is_too_large_is_not_read(store, monkeypatch):
+@pytest.mark.parametrize("limit", ["TRACED_BYTES", "TRACED_CONTENT"])
+def test_pages_that_are_too_large_are_not_read(store, monkeypatch, limit):
     make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1")))
-    monkeypatch.setattr(limits, "TRACED_CONTENT", 100)
-    assert traced(store) == said(0, "; not traced, the page is too large: 20")
+    monkeypatch.setattr(limits, limit, 100)
+    assert traced(store) == said(0, "; not traced, the pages are too large: 20")
 
 
 def test_every_sampled_price_of_the_sample_is_traced(sample_root: Path, monkeypatch):

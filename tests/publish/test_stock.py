@@ -22,7 +22,7 @@ from hwprices.cli import app
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers.scaleway.fetch import SERVERS, STOCK
 from hwprices.publish import release
-from hwprices.publish.join.offers import MACHINE, stock_intervals
+from hwprices.publish.join.offers import KEY, stock_intervals
 from hwprices.publish.reproduce import reproduce
 from hwprices.rows import frames
 from hwprices.schemas.inventory import Stock
@@ -121,7 +121,7 @@ def test_intervals_of_a_machine_never_overlap(
         current = table.filter(pl.col("ended_at").is_null())
         if words:
             assert dict(current.select("instance_type", "state").rows()) == words
-        for rows in table.partition_by(MACHINE):
+        for rows in table.partition_by(KEY):
             ends, starts = rows["ended_at"][:-1], rows["first_seen"][1:]
             assert ends.null_count() == 0
             assert (ends <= starts).all()

@@ -96,28 +96,21 @@ def ask(
                 _copied(old_landing, landing, one) for one in old if _key(one.unit) not in needed
             ]
             planned = collector.plan(_regions_of(needed))
-            fetched = _fetch(
-                collector,
-                [unit for unit in planned if _key(unit) in needed],
-                sought,
-                announce,
-                sizes,
-            )
-            if not fetched:
+            wanted = [unit for unit in planned if _key(unit) in needed]
+            if not wanted:
                 raise HwpricesError(
                     f"{sought.provider} no longer lists {', '.join(sorted(needed))}",
                     "Collect again: hwprices admin refresh.",
                 )
-            amount = _read(provider, landing, [*fetched, *kept], sought)
             present = {*needed, *(_key(one.unit) for one in kept)}
-            others = [
-                unit
-                for unit in planned
-                if _key(unit) not in present and unit.region in (sought.region, "global")
-            ]
-            if amount is None and others:
-                fetched += _fetch(collector, others, sought, announce, sizes)
-                amount = _read(provider, landing, [*fetched, *kept], sought)
+            here = [unit for unit in planned if unit.region in (sought.region, "global")]
+            others = [unit for unit in here if _key(unit) not in present]
+            fetched: list[UnitResult] = []
+            amount = None
+            for units in (wanted, others):
+                if amount is None and units:
+                    fetched += _fetch(collector, units, sought, announce, sizes)
+                    amount = _read(provider, landing, [*fetched, *kept], sought)
         pages = [page for result in fetched for page in result.pages]
         return LivePrice(
             amount=amount,

@@ -66,16 +66,18 @@ def traces(
     pages beyond MOST_JSON_BYTES.
     """
     requests = list(sources)
-    keys = {
-        layout.page_sha256(key): key
-        for key in (store.keys(layout.raw(provider)) if requests else ())
-    }
+    keys = page_keys(store, provider) if requests else {}
     by_source: dict[Source, Trace] = {}
     for sha256 in dict.fromkeys(sha256 for _, sha256 in requests):
         skus = [sku for sku, page in requests if page == sha256]
         for trace in _page(store, keys.get(sha256), sha256, skus, most_bytes):
             by_source[trace.sku, sha256] = trace
     return [by_source[source] for source in requests]
+
+
+def page_keys(store: Store, provider: str) -> dict[str, str]:
+    """Return the keys of a provider's landed pages by the SHA-256 of their bytes."""
+    return {layout.page_sha256(key): key for key in store.keys(layout.raw(provider))}
 
 
 def _page(

@@ -8,7 +8,7 @@ docs/gates.md lists references, limits and reasons.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from hwprices.publish.gate import facts, held, levels, limits, lost, moves, pages, parts, prices
 from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile
-from hwprices.publish.gate.differences import Releases
+from hwprices.publish.gate.differences import SUSPECT, Releases
 from hwprices.publish.gate.held import Replacement
 from hwprices.publish.gate.levels import per_accelerator
 from hwprices.release.manifest import CheckResult, Outcome
@@ -95,12 +95,11 @@ def judge(
         text = f"the pages are of {seen:%Y-%m-%d}, those published of {before or seen:%Y-%m-%d}"
         return stop("older", text)
     judged_at = now or seen or datetime.now(UTC)
-    releases = Releases(new, base, judged_at, past, is_first, held_before, peers)
-    results = []
+    results, untraced = [], pl.DataFrame(schema=SUSPECT)
     if store:
         untraced, text = pages.trace(store, new)
-        releases = replace(releases, untraced=untraced)
         results.append(CheckResult(provider, "traced", "pass", text))
+    releases = Releases(new, base, judged_at, past, is_first, held_before, peers, untraced)
     found = _found(releases)
     rows = held.with_past(found, provider, held_before)
     is_accepted, is_released = held.is_accepted(names), held.is_released()

@@ -1,7 +1,7 @@
 """Find the prices in which two releases of a provider differ; no check looks at any other row."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -57,19 +57,19 @@ class Releases:
     """What a provider is judged with: its tables now and before, and older price tables.
 
     ``past`` are its prices of about a week, a month and a quarter ago; ``held`` is the table of the
-    last release; ``now`` is when it is judged; ``untraced`` are the prices that
-    their page does not state. A provider's first release is compared with itself alone: vendors
-    break most orders for single types, and a range of which the rows are part says little.
+    last release; ``now`` is when it is judged; ``untraced`` are the prices that their page does not
+    state. A provider's first release is compared with itself alone: vendors break most orders for
+    single types, and a range of which the rows are part says little.
     """
 
     new: Candidate
     old: Candidate
     now: datetime
-    past: Sequence[pl.LazyFrame] = ()
-    is_first: bool = False
-    held: pl.DataFrame | None = None
-    peers: pl.LazyFrame | None = None
-    untraced: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SUSPECT))
+    past: Sequence[pl.LazyFrame]
+    is_first: bool
+    held: pl.DataFrame | None
+    peers: pl.LazyFrame | None
+    untraced: pl.DataFrame
 
     @cached_property
     def types(self) -> pl.DataFrame:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from functools import cache
 
 import polars as pl
 
@@ -15,7 +16,6 @@ from hwprices.publish.gate.differences import SUSPECT
 from hwprices.release import landed
 from hwprices.release.manifest import DIGEST_CHARACTERS
 from hwprices.release.wording import plain
-from hwprices.storage import layout
 from hwprices.storage.store import Store
 from hwprices.units import HOURS_PER_MONTH
 
@@ -31,7 +31,7 @@ SOURCE = ("price_id", "basis", "raw_sha256", "sku_price_id", "sku_id", "term_mon
 
 FAILED, LEFT_OUT, FOUND = range(3)
 
-LARGE, MISSING = "the page is too large", "the page is missing"
+LARGE, MISSING = "the pages are too large", "the page is missing"  # each, or all that are named
 
 
 def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
@@ -44,7 +44,7 @@ def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
     Returns the prices that fail, with the columns of SUSPECT, and a sentence about the sample.
     """
     sample = _sample(candidate)
-    keys = {layout.page_sha256(key): key for key in store.keys(layout.raw(candidate.provider))}
+    keys = landed.page_keys(store, candidate.provider)
     results: list[tuple[str, int, str]] = []
     left = limits.TRACED_BYTES
     pages = _sources(sample, candidate).partition_by("raw_sha256", as_dict=True)
@@ -118,7 +118,8 @@ def _sources(sample: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
 
 
 def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[tuple[str, int, str]]:
-    """Look for SKUs and amounts on one page. Return price_id, result and reference."""
+    """Look for SKUs and amounts on one page. Yield price_id, result and reference."""
+    content = cache(lambda: landed.content(data, key))  # unpacked once for all SKUs, if for any
     skus = pl.concat([rows["sku_id"], rows["sku_price_id"]]).drop_nulls()
     state, lines = landed.search(data, key, skus, limits.TRACED_CONTENT)
     for price_id, basis, _, sku_price_id, sku_id, months, amounts in rows.iter_rows():
@@ -132,18 +133,18 @@ def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[tuple[str, i
         else:
             own = [line for name in (sku_price_id, sku_id) for line, _ in lines.get(name, ())]
             if not own:  # some providers name SKUs by several words of a page, or by a key of JSON
-                text = landed.content(data, key)
-                own = [text] if all(word in text for word in sku.split()) else []
+                own = [content()] if all(word in content() for word in sku.split()) else []
+            stated = [amount for amount in amounts if amount] or [Decimal(0)]  # a part may be free
             if not own:
                 yield price_id, FAILED, f"its page does not name {sku}"
-            elif basis != "derived" and not _state("\n".join(own), amounts, months):
-                shown = " and ".join(plain(amount) for amount in amounts if amount)
+            elif basis != "derived" and not _state("\n".join(own), stated, months):
+                shown = " and ".join(map(plain, stated))
                 yield price_id, FAILED, f"its page does not state {shown} for {sku}"
             else:
                 yield price_id, FOUND, ""
 
 
-def _state(lines: str, amounts: Sequence[Decimal | None], months: int) -> bool:
+def _state(lines: str, amounts: Sequence[Decimal], months: int) -> bool:
     """Return whether lines have one of the amounts, by the hour or for the term."""
     numbers = [float(number) for number in NUMBER.findall(lines)]
     numbers += [float(units or 0) + float(nanos) / 1e9 for units, nanos in NANOS.findall(lines)]
@@ -151,7 +152,6 @@ def _state(lines: str, amounts: Sequence[Decimal | None], months: int) -> bool:
     return any(
         math.isclose(number * unit, amount, rel_tol=limits.TRACED_TOLERANCE)
         for amount in amounts
-        if amount
         for number in numbers
         for unit in units
     )

@@ -258,9 +258,6 @@ def _carbon() -> list[pl.Expr]:
     return [operational.alias("operational_gco2e_per_hour"), total.alias("gco2e_per_hour")]
 
 
-MACHINE = ["provider", "region", "instance_type"]
-
-
 def stock_intervals(stated: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
     """Continue the intervals of each machine; those of one machine never overlap.
 
@@ -271,22 +268,22 @@ def stock_intervals(stated: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
     # a release from before there were intervals says only when its word was last seen
     before = known.with_columns(first_seen=pl.coalesce("first_seen", "observed_at")).collect()
     is_open = pl.col("ended_at").is_null()
-    began = before.filter(is_open).select(*MACHINE, known_state="state", began="first_seen")
-    ended = before.group_by(MACHINE).agg(ended=pl.col("ended_at").max())
-    now = stated.drop("ended_at").collect().join(began, on=MACHINE, how="left")
+    began = before.filter(is_open).select(*KEY, known_state="state", began="first_seen")
+    ended = before.group_by(KEY).agg(ended=pl.col("ended_at").max())
+    now = stated.drop("ended_at").collect().join(began, on=KEY, how="left")
     continues = pl.col("state") == pl.col("known_state")
     corrects = pl.col("observed_at") <= pl.col("began")
-    current = now.join(ended, on=MACHINE, how="left").with_columns(
+    current = now.join(ended, on=KEY, how="left").with_columns(
         first_seen=pl.when(continues | corrects)
         .then("began")
         .otherwise(pl.max_horizontal("observed_at", "ended"))
     )
     newest = current.group_by("provider").agg(newest=pl.col("observed_at").max())
-    changed = current.select(*MACHINE, changed="first_seen")
+    changed = current.select(*KEY, changed="first_seen")
     past = (
-        before.join(current, on=[*MACHINE, "first_seen"], how="anti")
+        before.join(current, on=[*KEY, "first_seen"], how="anti")
         .join(newest, on="provider", how="left")
-        .join(changed, on=MACHINE, how="left")
+        .join(changed, on=KEY, how="left")
         .with_columns(ended_at=pl.coalesce("ended_at", "changed", "newest"))
         .filter((pl.col("ended_at") > pl.col("first_seen")).fill_null(True))
     )
