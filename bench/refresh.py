@@ -25,7 +25,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -294,15 +294,15 @@ def _cpu_of_children() -> float:
 
 def _resident(pid: int) -> int:
     """Return the resident bytes of a process and its descendants; 0 of those that have ended."""
-    total, waiting = 0, [pid]
-    while waiting:
-        process = Path("/proc") / str(waiting.pop())
-        try:
-            total += int((process / "statm").read_text().split()[1]) * resource.getpagesize()
-            for task in (process / "task").iterdir():
-                waiting += [int(child) for child in (task / "children").read_text().split()]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
+    process = Path("/proc") / str(pid)
+    or_ended = suppress(FileNotFoundError, ProcessLookupError)
+    total = 0
+    with or_ended:  # since its parent listed it
+        total = int((process / "statm").read_text().split()[1]) * resource.getpagesize()
+        for task in (process / "task").iterdir():
+            with or_ended:  # a thread, whose children another thread has then
+                for child in (task / "children").read_text().split():
+                    total += _resident(int(child))
     return total
 
 

@@ -15,7 +15,6 @@ import hwprices
 from hwprices import settings
 from hwprices.cli import app
 from hwprices.collect.collector import Collector
-from hwprices.landing.pages import UnitResult
 from hwprices.publish import release
 from hwprices.stage.stage import stage_run
 from hwprices.storage.store import Store
@@ -25,25 +24,13 @@ TWO_H100 = "2x NVIDIA H100 80GB HBM3"
 
 
 @pytest.fixture
-def server(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> StubServer:
-    """Answer the query, and point the setting to the server."""
-    started = stub().on("/graphql", GOOD)
-    monkeypatch.setenv("HWPRICES_ROOT", str(tmp_path))
-    monkeypatch.setenv("HWPRICES_SOURCE", "live")
-    monkeypatch.setenv("HWPRICES_ATTEMPTS", "1")
-    monkeypatch.setenv("HWPRICES_RUNPOD_URL", f"{started.url}/graphql")
-    return started
+def server(live: Callable[..., StubServer]) -> StubServer:
+    """Answer both queries as that for prices."""
+    return live(runpod_url="/graphql").on("/graphql", GOOD)
 
 
-def fetch() -> UnitResult:
-    with Collector("runpod", settings.load()) as collector:
-        return collector.fetch(collector.plan()[0])
-
-
-def test_one_query_of_prices_is_posted_without_an_account(server: StubServer) -> None:
-    result = fetch()
+def test_one_query_of_prices_is_posted_without_an_account(server: StubServer, fetch) -> None:
+    result = fetch("runpod", "gpu_types")
     assert result.status == "ok"
     (request,) = server.requests
     assert (request.method, request.query) == ("POST", {})
@@ -63,9 +50,9 @@ def test_one_query_of_prices_is_posted_without_an_account(server: StubServer) ->
         ({"data": None}, "no list data.gpuTypes"),
     ],
 )
-def test_a_refused_query_fails_the_unit_in_one_line(server, content, words) -> None:
+def test_a_refused_query_fails_the_unit_in_one_line(server, fetch, content, words) -> None:
     server.on("/graphql", Reply.json(content))
-    result = fetch()
+    result = fetch("runpod", "gpu_types")
     assert result.status == "failed"
     assert words in result.reason
     assert "\n" not in result.reason

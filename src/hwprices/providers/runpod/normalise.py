@@ -31,7 +31,7 @@ OTHER: Final = {"secure": "community", "community": "secure"}
 
 NONE = "none"
 IN_STOCK = {"High": True, "Medium": True, "Low": True, NONE: False}
-"""RunPod writes null for none: https://github.com/runpod/runpodctl (internal/api/gpu.go)"""
+"""RunPod's client takes null as none: https://github.com/runpod/runpodctl (internal/api/gpu.go)"""
 
 MOST_GPUS = 16
 """More GPUs than any host has; a larger number is not a number of GPUs."""

@@ -59,7 +59,7 @@ def named_sizes(
         else:
             devices, kind = accelerators_of(size.name, None, sheet)
             is_numbered = size.family in NUMBERED and (size.version or 0) < OLDEST_NAMED
-            of_name = None if is_numbered else size.vcpus, memory_of_name(size)
+            of_name = [None if is_numbered else size.vcpus, memory_of_name(size)]
             vcpus, memory = figures.get(size.parent, of_name)
             row = {
                 "provider": "azure",
