@@ -115,10 +115,11 @@ def with_serving(
     limits = Limits(where="cloud", machines=kinds, usd_per=usd_per or {})
     share = col.total_accelerators if of_devices else pl.lit(1.0)
     is_community = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
-    best_first = ["rank", col.tokens_per_second_low.is_null(), is_community, -col.memory_usable_gib]
+    best_first = [col.rank, col.tokens_per_second_low.is_null(), is_community]
+    best_first += [-col.memory_usable_gib, col.provider, col.machine]
     answer = recommend(Question(model, limits=limits), dataset=dataset)
     figures = (
-        answer.sort(*best_first, "provider", "machine", nulls_last=True)
+        answer.sort(best_first, nulls_last=True)
         .select(
             *("provider", "usd_per_million_tokens", "usd_per_million_tokens_low"),
             device_id="accelerator_id",
@@ -307,8 +308,8 @@ def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.
     col, code = pl.col, pl.col.excluded_reason
     only_month = (code == "over_budget") & ~_over(limits, "usd", "budget").fill_null(False)
     frame = frame.with_columns(
-        said=pl.when(only_month).then(pl.lit("over_month")).otherwise(code)
-    ).join(REASONS.rename({"excluded_reason": "said"}), "said", "left", maintain_order="left")
+        case=pl.when(only_month).then(pl.lit("over_month")).otherwise(code)
+    ).join(REASONS.rename({"excluded_reason": "case"}), "case", "left", maintain_order="left")
     words = {
         "option": limits.option.replace("_", " "),
         "period": "in total" if job and job.has_end else "an hour",
