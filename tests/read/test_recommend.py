@@ -204,7 +204,7 @@ def test_what_is_too_small_has_the_memory_of_one_machine(release: Release, workl
 
 
 def test_405b_in_fp8_fits_eight_80_gb_gpus_also_those_without_fp8(release: Release) -> None:
-    """Ampere unpacks 8-bit weights and computes in 16 bits."""
+    """Ampere converts 8-bit weights and computes in 16 bits."""
     serving = Serving(concurrency=1)
     frame = recommend("llama-3.1-405b", precision="fp8", dataset=release, serving=serving)
     runs = frame.filter(pl.col("tokens_per_second").is_not_null())
