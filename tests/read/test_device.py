@@ -108,7 +108,7 @@ def test_h100_by_hand(release: Release) -> None:
 
 
 def test_private_people_ask_less_and_are_not_the_cheapest(release: Release) -> None:
-    """Their price is apart; without a data center's price there is none of a year or a token."""
+    """Their price is apart; a year and a token have only prices of data centers."""
     hosts = with_private_hosts(release, ["p5.48xlarge"])
     row = answered(hosts, "nvidia-h100-sxm5-80gb")
     assert (row["private_host_usd_per_hour"], row["private_host_offer"]) == (

@@ -127,7 +127,7 @@ def test_a_page_answers_for_all_its_skus_and_a_large_one_is_not_read(
     sources = [("CORE-1", page), ("RAM-1", page), ("NONE", page)]
     core, ram, none = landed.traces(dataset.store, "gcp", sources)
     assert (core.line, ram.line, none.line) == (CORE, RAM, "")
-    whole, too_short = len(SKUS), len(SKUS) - 1  # of what it decompresses to, not of what is stored
+    whole, too_short = len(SKUS), len(SKUS) - 1  # bytes decompressed, not stored
     assert {t.state for t in landed.traces(dataset.store, "gcp", sources, whole)} == {"whole"}
     assert {t.state for t in landed.traces(dataset.store, "gcp", sources, too_short)} == {"large"}
 

@@ -1,4 +1,4 @@
-"""What stands beside the prices of a machine: SageMaker, and how it is billed."""
+"""What a machine costs in SageMaker, and how it is billed."""
 
 from decimal import Decimal
 from pathlib import Path

@@ -1,5 +1,6 @@
 """Own discounts: rules in a file, applied by the reader, with the list price beside them."""
 
+import warnings
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -326,7 +327,8 @@ def test_a_rule_that_matches_no_price_of_the_release_says_so(
 def test_a_rule_in_another_currency_than_its_prices_says_so(data: Dataset) -> None:
     own = rules.parse("- price: 2\n  currency: CHF", day=date(2026, 8, 1))
     with pytest.warns(HwpricesWarning, match="has currency CHF; the rule changes nothing"):
-        data.price("g6.xlarge", overlays=own)
+        rows = data.price("g6.xlarge", overlays=own)
+    assert rows["effective_hourly"].equals(data.price("g6.xlarge")["effective_hourly"])
 
 
 @pytest.mark.parametrize("how", ["find", "price", "compare", "export", "recommend", "tco", "bill"])
@@ -347,10 +349,13 @@ def test_every_answer_warns_once(data: Dataset, how: str, tmp_path: Path) -> Non
     assert len(caught) == 1
 
 
-@pytest.mark.filterwarnings("error::hwprices.errors.HwpricesWarning")
-def test_rules_that_match_and_rules_of_other_days_say_nothing(data: Dataset) -> None:
-    later = "- {match: {type: p9.48xlarge}, discount: 1%, from: 2027-01-01}"
-    data.find("8xh100", overlays=rules.parse(RULES + later, day=date(2026, 8, 1)))
+def test_rules_that_match_and_rules_of_other_days_do_not_warn(data: Dataset) -> None:
+    """The later rule matches no price of the release: it would warn on a day when it applies."""
+    text = RULES + "- {match: {type: p9.48xlarge}, discount: 1%, from: 2027-01-01}"
+    for day, warned in ((date(2026, 8, 1), 0), (date(2027, 1, 1), 1)):
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            data.find("8xh100", overlays=rules.parse(text, day=day))
+        assert sum(issubclass(each.category, HwpricesWarning) for each in caught) == warned
 
 
 def test_rules_for_another_dataset_are_not_all_listed(data: Dataset) -> None:

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.helpers.small_release import Release, with_private_hosts
 
-from hwprices.cli.compare import with_model
 from hwprices.cli.recommend import Beside, render_recommendation
 from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
 from hwprices.read.recommend.question import Limits, Question, Serving, assumptions, make_job
-from hwprices.read.recommend.recommend import OUTPUT, REASONS, recommend
+from hwprices.read.recommend.recommend import OUTPUT, REASONS, recommend, with_serving
+from hwprices.units import Money
 
 HOPPER_8 = {"p5.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "dgx-h100"}
 
@@ -204,7 +204,7 @@ def test_what_is_too_small_has_the_memory_of_one_machine(release: Release, workl
 
 
 def test_405b_in_fp8_fits_eight_80_gb_gpus_also_those_without_fp8(release: Release) -> None:
-    """Ampere unpacks 8-bit weights and computes in 16 bits."""
+    """Ampere converts 8-bit weights and computes in 16 bits."""
     serving = Serving(concurrency=1)
     frame = recommend("llama-3.1-405b", precision="fp8", dataset=release, serving=serving)
     runs = frame.filter(pl.col("tokens_per_second").is_not_null())
@@ -952,7 +952,7 @@ def test_machines_are_limited_to_accelerators_by_name(release: Release) -> None:
 
 def test_machines_are_compared_by_how_they_serve_a_model(release: Release) -> None:
     named = pl.DataFrame({"provider": ["aws"] * 2, "instance_type": ["p5.48xlarge", "g6.xlarge"]})
-    p5, g6 = with_model(release, named, "llama-3.3-70b").to_dicts()
+    p5, g6 = with_serving(named, "llama-3.3-70b", release).to_dicts()
     ranked = recommend("llama-3.3-70b", dataset=release).filter(machine="p5.48xlarge")
     assert p5["usd_per_million_tokens"] == ranked["usd_per_million_tokens"][0] > 0
     assert p5["tokens_per_second"] == ranked["tokens_per_second_low"][0]
@@ -965,7 +965,7 @@ def test_accelerators_are_compared_by_how_one_of_them_serves_a_model(release: Re
     """Of H100 the best machine to rent counts, of L4 none serves a model of 70 billion."""
     ids = ["nvidia-h100-sxm5-80gb", "nvidia-l4", "nvidia-rtx-4090"]
     named = pl.DataFrame({"device_id": ids, "name": ["H100", "L4", "RTX 4090"]})
-    h100, l4, none = with_model(release, named, "llama-3.3-70b").to_dicts()
+    h100, l4, none = with_serving(named, "llama-3.3-70b", release).to_dicts()
     ranked = recommend("llama-3.3-70b", dataset=release, where="cloud")
     best = ranked.filter(accelerator_id=ids[0]).row(0, named=True)
     assert h100["served_on"] == f"{best['machine']} at {best['provider']}"
@@ -974,6 +974,22 @@ def test_accelerators_are_compared_by_how_one_of_them_serves_a_model(release: Re
     assert h100["usd_per_million_tokens_low"] < h100["usd_per_million_tokens"]
     assert l4["does_not_serve"].startswith("needs 66")
     assert (l4["tokens_per_second"], none["does_not_serve"]) == (None, None)
+
+
+def test_a_data_centers_machine_is_compared_before_a_community_hosts(release: Release) -> None:
+    """RunPod sells machines of one name in both; the order of the offers does not matter."""
+    hosts = with_private_hosts(release, ["p5.48xlarge"]).tables
+    offers, place = hosts["offers"], hosts["regions"].filter(region="community")
+    twice = (pl.col("on_demand_usd_per_hour", "on_demand_hourly") * 2).cast(Money)
+    center = offers.filter(region="community").with_columns(twice, region=pl.lit("US-1"))
+    regions = pl.concat([hosts["regions"], place.with_columns(region=pl.lit("US-1"))])
+    named = pl.DataFrame({"provider": ["runpod"], "instance_type": ["p5.48xlarge"]})
+    for rows in ([offers, center], [center, offers]):
+        both = Release({**hosts, "offers": pl.concat(rows), "regions": regions})
+        (served,) = with_serving(named, "llama-3.3-70b", both).to_dicts()
+        answer = recommend("llama-3.3-70b", dataset=both).filter(machine="p5.48xlarge")
+        cost = dict(answer.select("region", "usd_per_million_tokens").iter_rows())
+        assert served["usd_per_million_tokens"] == cost["US-1"] > cost["community"]
 
 
 def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:

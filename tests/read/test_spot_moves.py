@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import make
 
 from hwprices.cli.history import of_type
-from hwprices.read.find.machine import spot_moves, spot_words
+from hwprices.read.find.spot import spot_moves, spot_words
 from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
 

@@ -1,4 +1,4 @@
-"""``hwprices admin status``: for people, and for monitors by its exit status."""
+"""``hwprices admin status``: text for operators, an exit status for monitors."""
 
 import json
 import subprocess

@@ -145,7 +145,8 @@ folder with the other collectors' lists of AWS, Azure and Google Cloud; without 
   (A13), and its Google Cloud rates were solved from the composed prices: agreement with these two
   shows that the prices are read correctly.
 - **Azure**: Linux on-demand prices of 20 August 2026 in francecentral and westeurope, compared with
-  a public list of June 2026. The sample has the price of the Linux meter.
+  a public list of June 2026. A size also has a Windows meter and often a Cloud Services meter,
+  which includes Windows; the sample has the price of the Linux meter.
 - **Specs**: vCPUs, memory, instruction set and number of accelerators, each counted as one figure.
 - **Other clouds**: every row of `tests/recordings/others`, with its price, vCPUs, memory and number
   of GPUs. A row is equal if all figures are equal to the last digit, per GPU where the price is of
@@ -158,7 +159,8 @@ folder with the other collectors' lists of AWS, Azure and Google Cloud; without 
   20 May 2026 (flexera-public/policy_templates, MIT). Figures are multiples of EC2's prices. 1.15 to
   1.40, median 1.20, in us-east-1 (208 of 218 types) and us-gov-west-1 (all 81); the ten of `ml.r8g`
   in us-east-1 are 2.40, twice that collector's own figures of us-east-2: only AWS's list can tell
-  which is right. The 193 of eu-west-1 are 1.07 to 1.20 times those of us-east-1.
+  which is right. The 193 of eu-west-1 are 1.07 to 1.20 times those of us-east-1; no EC2 prices of
+  eu-west-1 are at hand. The sample has no SageMaker prices of us-gov-west-1.
 - **Vertex AI**: the sample has the A3 of a bill, at 1.15 times Compute Engine's rates. The 720
   figures of that collector add the management fee (0.15): its A2 costs 1.30 times in three regions.
 

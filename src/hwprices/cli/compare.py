@@ -32,9 +32,7 @@ from hwprices.read.find import words
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.read.recommend.question import Limits, Question
-from hwprices.read.recommend.recommend import recommend
-from hwprices.release.release import Tables
+from hwprices.read.recommend.recommend import with_serving
 from hwprices.release.wording import purchase
 
 SHARED = ("root", "version", "json", "csv")
@@ -103,58 +101,21 @@ def compare(
         described = pl.concat(dataset.device(each, usd_per=options["usd_per"]) for each in devices)
         notes = ["These are list prices: --overlays is for machine types."] if overlays else []
         if model:
-            described = with_model(dataset, described, model, options["usd_per"])
+            described = with_serving(described, model, dataset, options["usd_per"])
             notes += map(_served_on, described.iter_rows(named=True))
         print_frame(described, lambda rows: Group(render_devices(rows), *notes), notes)
         return
     comparison = comparing.compare(
         dataset, *machine_types, equals=equals, overlays=filters.load_overlays(overlays), **options
     )
+    rows = comparison.rows
+    if model:
+        rows = with_serving(rows, model, dataset, options["usd_per"])
     print_frame(
-        with_model(dataset, comparison.rows, model, options["usd_per"])
-        if model
-        else comparison.rows,
+        rows,
         lambda rows: render_comparison(rows, comparison.notes, comparison.sheets),
         notes=comparison.notes,
     )
-
-
-def with_model(
-    dataset: Tables, named: pl.DataFrame, model: str, usd_per: Mapping[str, Any] | None = None
-) -> pl.DataFrame:
-    """Add how machines or accelerators serve a model on demand, as ``recommend`` does.
-
-    ``named`` has provider and instance_type, or device_id: an accelerator has the figures of its
-    best machine, with tokens per second of one accelerator.
-    Adds tokens_per_second (of all users, cautious) and tokens_per_second_high,
-    usd_per_million_tokens (of input and output together, at tokens_per_second) and _low (at
-    tokens_per_second_high), tokens_from (measured or modeled), served_on (the machine) and
-    does_not_serve, the reason where it does not.
-
-    Raises:
-        HwpricesError: the model is not known.
-    """
-    col, of_devices = pl.col, "device_id" in named.columns
-    key = ["device_id"] if of_devices else ["provider", "instance_type"]
-    limits = Limits(
-        where="cloud", machines="accelerators" if of_devices else "all", usd_per=usd_per or {}
-    )
-    share = col.total_accelerators if of_devices else pl.lit(1.0)
-    figures = recommend(Question(model, limits=limits), dataset=dataset).select(
-        *("provider", "usd_per_million_tokens", "usd_per_million_tokens_low"),
-        device_id="accelerator_id",
-        instance_type="machine",
-        tokens_per_second=col.tokens_per_second_low / share,
-        tokens_per_second_high=col.tokens_per_second_high / share,
-        tokens_from="basis",
-        served_on=pl.format("{} at {}", "machine", "provider"),
-        does_not_serve=pl.when(col.tokens_per_second_low.is_null()).then("excluded"),
-    )
-    # of a community host and a data center's machine with one name, the ranked one comes first
-    first = figures.unique(key, keep="first", maintain_order=True)
-    added = first.drop({"device_id", "provider", "instance_type"} - {*key})
-    others = named.drop({*added.columns} - {*key}, strict=False)  # a device has some of any model
-    return others.join(added, key, "left", maintain_order="left")
 
 
 def _served_on(row: dict[str, Any]) -> str:

@@ -17,8 +17,8 @@ from hwprices.cli.tables import cut, listing, money, number, rest
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
 from hwprices.read.find import words
-from hwprices.read.find.machine import spot_moves, spot_words
 from hwprices.read.find.search import EVERY_WAY, USUAL
+from hwprices.read.find.spot import spot_moves, spot_words
 from hwprices.read.history import intervals
 from hwprices.read.history.intervals import BY, PastAnswer, cheapest
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown

@@ -1,116 +1,18 @@
-"""Declare the answer about one device: its columns, the values that fill them, and who sells it.
+"""Declare the answer about one device: its columns, and the groups of values that fill them.
 
 Each group is a dataclass whose fields are columns of the answer. A value that is not known is None.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
 import polars as pl
 
-from hwprices import formulas
-from hwprices.read.currency import HOURLY
-from hwprices.release.age import is_stale
-from hwprices.release.real_prices import is_private_host
+from hwprices.read.device.where_sold import WHERE_SOLD
 from hwprices.units import Money
-
-SPOT = "spot_usd_per_hour"
-
-WHERE_SOLD = pl.Struct(
-    {
-        "provider": pl.String,
-        "private_host": pl.Boolean,
-        "currency": pl.String,
-        "on_demand_per_hour": Money,
-        "on_demand_usd_per_hour": Money,
-        "on_demand_offer": pl.String,
-        "spot_per_hour": Money,
-        "spot_usd_per_hour": Money,
-        "spot_offer": pl.String,
-        "reason": pl.String,
-        "seen": pl.Date,
-        "stale": pl.Boolean,
-    }
-)
-"""One cloud. Prices are of one device: in the vendor's currency, and in USD where it is USD or a
-rate was given. ``reason`` says why the price is missing; ``seen`` is the older of both."""
-
-PRICES = {"on_demand": ("on_demand_hourly", HOURLY), "spot": (SPOT, SPOT)}
-"""Purchase option: the columns of offers with its price in the row's currency and in USD. Spot has
-a price in USD only: no cloud with another currency has a spot market."""
-
-
-def where_sold(
-    offers: pl.DataFrame, providers: list[str], judged_at: Mapping[str, datetime]
-) -> list[dict[str, Any]]:
-    """List the clouds, the cheapest on-demand price first, those without one last.
-
-    Community hosts come after those of data centers.
-
-    Args:
-        offers: the rows of offers with the device, with the columns that PriceDates adds; those of
-            other currencies converted, as far as the reader gave a rate.
-        providers: the clouds that have it, some perhaps without an offer.
-        judged_at: by provider, the time against which its prices may be stale; ``stale`` is null
-            for one that is not named.
-    """
-    offers = offers.with_columns(private_host=is_private_host())
-    rows = []
-    for name in providers:
-        of_cloud = offers.filter(provider=name)
-        hosts = of_cloud["private_host"].unique().sort().to_list() or [False]
-        rows += [
-            _cloud(name, of_cloud.filter(private_host=host), host, judged_at.get(name))
-            for host in hosts
-        ]
-    return sorted(rows, key=_order)
-
-
-def _cloud(
-    provider: str, offers: pl.DataFrame, private_host: bool, judged_at: datetime | None
-) -> dict[str, Any]:
-    """Join a cloud's cheapest prices in one row."""
-    row: dict[str, Any] = {"provider": provider, "private_host": private_host, "currency": None}
-    seen = []
-    for option, (native, usd) in PRICES.items():
-        cheapest = _cheapest(offers, native, usd, option)
-        row[f"{option}_per_hour"] = cheapest.get("native")
-        row[f"{option}_usd_per_hour"] = cheapest.get("usd")
-        row[f"{option}_offer"] = cheapest.get("offer")
-        row["currency"] = row["currency"] or cheapest.get("currency")
-        seen += [cheapest["seen"]] if cheapest.get("seen") else []
-    row["reason"] = None if row["on_demand_per_hour"] is not None else _reason(offers)
-    row["seen"] = min(seen).date() if seen else None
-    row["stale"] = is_stale(min(seen), judged_at) if seen and judged_at else None
-    return row
-
-
-def _cheapest(offers: pl.DataFrame, native: str, usd: str, option: str) -> dict[str, Any]:
-    """Find the lowest price of one device, in USD where one is known; empty without a price."""
-    count = pl.col("accelerator_count")
-    priced = offers.select(
-        "currency",
-        seen=f"{option}_observed_at",
-        offer=pl.concat_str("region", "instance_type", separator="/"),
-        native=formulas.divide(pl.col(native), count).cast(Money),
-        usd=formulas.divide(pl.col(usd), count).cast(Money),
-    ).drop_nulls("native")
-    first = priced.sort("usd", "currency", "native", "offer", nulls_last=True).head(1)
-    return first.row(0, named=True) if first.height else {}
-
-
-def _reason(offers: pl.DataFrame) -> str:
-    """Explain why a cloud has no on-demand price of the device."""
-    reasons = offers["on_demand_reason"].drop_nulls().unique().sort()
-    return ", ".join(reasons.to_list()) or "not_listed"
-
-
-def _order(row: Mapping[str, Any]) -> tuple[bool, bool, Any, str]:
-    price = row["on_demand_usd_per_hour"]
-    return row["private_host"], price is None, price or 0, row["provider"]
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ from hwprices.read.device.answer import (
     Power,
     Purchase,
     Rent,
-    where_sold,
 )
-from hwprices.read.device.lookup import PriceDates
+from hwprices.read.device.where_sold import PriceDates, where_sold
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.read.recommend.cpu_speeds import cpu_speeds

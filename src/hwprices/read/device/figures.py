@@ -10,8 +10,8 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
-from hwprices.read.device.lookup import DATED, OFFER_KEY, PriceDates
 from hwprices.read.device.measured import PRICE_OF_ONE, SAMPLE_MODELS, label
+from hwprices.read.device.where_sold import DATED, OFFER_KEY, PriceDates
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.recommend.cpu_speeds import CpuSpeed
 from hwprices.release.real_prices import is_private_host

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.device.lookup import OFFER_KEY
+from hwprices.read.device.where_sold import OFFER_KEY
 from hwprices.read.systems import representative
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Tables

@@ -67,7 +67,7 @@ def export(
 
     Raises:
         HwpricesError: the suffix, a table or their number does not fit, the file is there already,
-            it cannot be written, or a package is missing; see ``export``.
+            it cannot be written, or a package is missing.
     """
     path = Path(target)
     suffix = path.suffix.lower()

@@ -1,9 +1,8 @@
-"""Answer about one machine type: what it has, every purchase option, and its price by region."""
+"""Answer about one machine type: what it has, its price by option and region, and in SageMaker."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -12,23 +11,21 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import absence, break_even, machines, option_values, request, words
 from hwprices.read.find import search as searching
-from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search, of_prices
+from hwprices.read.find.spot import spot_moves
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.release import age
 from hwprices.release.real_prices import IS_PLACEHOLDER, REAL
-from hwprices.release.release import Release, names_of, scan_types
-from hwprices.release.versions import version_time
+from hwprices.release.release import Release, names_of
 from hwprices.release.wording import placeholders_left_out
 from hwprices.schemas.keys import PURCHASE_KEY
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
-    from hwprices.release.release import Release
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class MachineAnswer:
     """A machine type with its specification (None if the release has none) and its prices.
 
     ``is_sheet``: they are those of a price sheet, whose age the notes tell. ``managed``: what it
-    costs in SageMaker, as ``managed.managed_prices`` gives it. ``billing``: rows of billing_terms
+    costs in SageMaker, as ``managed_prices`` returns it. ``billing``: rows of billing_terms
     for the purchase options of its prices; none where they are not known. ``of_system``: whether
     the question names a system, software, license or tenancy.
     """
@@ -52,7 +49,7 @@ class MachineAnswer:
 
 
 def answer(
-    dataset: "Release",
+    dataset: Release,
     name: str,
     text: str = "",
     *,
@@ -90,7 +87,7 @@ def answer(
 
 
 def of_search(
-    dataset: "Release",
+    dataset: Release,
     machine: machines.NamedMachine,
     search: Search,
     overlays: "Overlays | None" = None,
@@ -113,7 +110,7 @@ def of_search(
     return MachineAnswer(machine, has, rows, notes, is_sheet, managed, billing)
 
 
-def _billing(dataset: "Release", rows: pl.DataFrame) -> pl.DataFrame:
+def _billing(dataset: Release, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the billing terms of the purchase options of prices."""
     options = rows.select("provider", "purchase_option").unique().lazy()
     terms = dataset.scan("billing_terms").join(
@@ -122,7 +119,7 @@ def _billing(dataset: "Release", rows: pl.DataFrame) -> pl.DataFrame:
     return terms.collect()
 
 
-def _rows(dataset: "Release", search: Search, overlays: "Overlays | None") -> pl.DataFrame:
+def _rows(dataset: Release, search: Search, overlays: "Overlays | None") -> pl.DataFrame:
     """Return the prices of a search, the cheapest first, with break-even."""
     listed = searching.prices(dataset, search)
     columns = [name for name in COLUMNS if name != "gco2e_per_hour"]
@@ -149,7 +146,7 @@ def _host_note(machine: machines.NamedMachine, hosts: list[str]) -> Iterator[str
         yield f"{machine.instance_type} is sold as a whole dedicated host, {host}: its prices."
 
 
-def _notes(dataset: "Release", machine: machines.NamedMachine, search: Search) -> tuple[str, ...]:
+def _notes(dataset: Release, machine: machines.NamedMachine, search: Search) -> tuple[str, ...]:
     sentences = absence.why_nothing(dataset, search)
     known = names_of(dataset).filter("priced", instance_type=machine.instance_type)
     regions = known["region"].unique().sort().to_list()
@@ -166,7 +163,7 @@ def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
     return (f"{placeholders_left_out(count)} --json and --csv have every row.",)
 
 
-def specification(dataset: "Release", machine: machines.NamedMachine) -> dict[str, Any] | None:
+def specification(dataset: Release, machine: machines.NamedMachine) -> dict[str, Any] | None:
     """Return the row of ``search.machine_types``; None where the release has a price and no row."""
     rows = (
         searching.machine_types(dataset)
@@ -275,13 +272,15 @@ USES = {
 https://aws.amazon.com/sagemaker/ai/pricing/"""
 
 
-def managed_prices(dataset: Release, machine: NamedMachine, prices: pl.DataFrame) -> pl.DataFrame:
+def managed_prices(
+    dataset: Release, machine: machines.NamedMachine, prices: pl.DataFrame
+) -> pl.DataFrame:
     """Return what a machine costs by the hour in SageMaker, beside on demand in the same region.
 
     Args:
         dataset: a release.
         machine: the machine.
-        prices: its prices, as ``machine.answer`` gives them.
+        prices: its prices, as ``answer`` returns them.
 
     Returns:
         ``use`` (hosting, training, … or AWS's word: Studio:JupyterLab), ``region``, ``hourly``,
@@ -312,83 +311,3 @@ def managed_prices(dataset: Release, machine: NamedMachine, prices: pl.DataFrame
         factor.alias("factor"),
         "sku_price_id",
     ).sort("use", "currency", "hourly", "region")
-
-
-DAYS = 90
-MACHINE = ["provider", "region", "instance_type"]
-
-SAME = [*MACHINE, "os", "software", "license_model", "tenancy", "currency"]
-"""What a spot price and the on-demand price beside it share."""
-
-RANGE = ("hourly_low", "hourly_high")
-
-
-def spot_moves(dataset: "Release", rows: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the spot prices of some machines over the DAYS before the release.
-
-    Args:
-        dataset: a release.
-        rows: with the columns of MACHINE.
-
-    Returns:
-        A row for each spot price that has been in the history for some of that time: price_id;
-        spot_days, for how many days it is known; spot_mean, weighted with time; spot_low and
-        spot_high; spot_volatility, the standard deviation over time by the mean; and
-        spot_below_on_demand, the share of the time in which it was below the on-demand price, null
-        without one. Of days of which only the mean is known, the mean is compared.
-    """
-    types = set(rows["instance_type"])
-    every = scan_types(dataset, "price_history", types).drop_nulls("effective_hourly")
-    known = every.collect_schema().names()
-    end = version_time(dataset.version)
-    own = (
-        every.filter(pl.col("purchase_option").is_in(["spot", "on_demand"]))
-        .join(rows.lazy().select(MACHINE).unique(), MACHINE, "semi")
-        .select(
-            *("price_id", "purchase_option", *SAME),
-            *(pl.coalesce(n if n in known else "hourly", "hourly").alias(n) for n in RANGE),
-            price=pl.col("effective_hourly").cast(pl.Float64),
-            start=pl.max_horizontal("valid_from", pl.lit(end - timedelta(DAYS))),
-            stop=pl.col("valid_to").fill_null(end),
-        )
-        .filter(pl.col("start") < pl.col("stop"))
-        .collect()
-    )
-    spot = own.filter(purchase_option="spot").with_columns(weight=_seconds("start", "stop"))
-    price, weight = pl.col("price"), pl.col("weight")
-    mean = (price * weight).sum() / weight.sum()
-    moves = spot.group_by("price_id").agg(
-        spot_days=weight.sum() / timedelta(1).total_seconds(),
-        spot_mean=mean,
-        spot_low=pl.col("hourly_low").min(),
-        spot_high=pl.col("hourly_high").max(),
-        spot_volatility=((price - mean).pow(2) * weight).sum().truediv(weight.sum()).sqrt() / mean,
-    )
-    return moves.join(_below(spot, own.filter(purchase_option="on_demand")), "price_id", "left")
-
-
-def spot_words(row: Mapping[str, Any]) -> str:
-    """Write how much a spot price moved: a row of ``spot_moves``."""
-    share = row["spot_below_on_demand"]
-    below = f", below on demand {share:.0%} of the time" if share is not None else ""
-    return f"volatility {row['spot_volatility']:.0%}{below}"
-
-
-def _below(spot: pl.DataFrame, on_demand: pl.DataFrame) -> pl.DataFrame:
-    """Return price_id and spot_below_on_demand."""
-    beside = spot.join(on_demand, SAME, suffix="_on_demand").with_columns(
-        weight=_seconds(
-            pl.max_horizontal("start", "start_on_demand"),
-            pl.min_horizontal("stop", "stop_on_demand"),
-        ).clip(lower_bound=0)
-    )
-    is_below = pl.col("price") < pl.col("price_on_demand")
-    share = pl.col("weight").filter(is_below).sum() / pl.col("weight").sum()
-    return beside.group_by("price_id").agg(
-        spot_below_on_demand=pl.when(pl.col("weight").sum() > 0).then(share)
-    )
-
-
-def _seconds(start: "pl.Expr | str", stop: "pl.Expr | str") -> pl.Expr:
-    start, stop = (pl.col(one) if isinstance(one, str) else one for one in (start, stop))
-    return (stop - start).dt.total_seconds().cast(pl.Float64)

@@ -127,7 +127,7 @@ def _mapping(name: str, value: Any) -> Any:
 
 
 def _finite(name: str, value: Any) -> Any:
-    """Return a number that a float can hold; complex ones are none."""
+    """Return a number that a float can hold; reject any other, such as a complex one."""
     try:
         is_finite = math.isfinite(value)
     except (OverflowError, ValueError, TypeError):  # beyond all floats, signalling NaN, complex

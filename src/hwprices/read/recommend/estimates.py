@@ -243,8 +243,8 @@ def _train(row: Row, job: Job) -> Row:
     if "reason" in result or rate is None:
         return {"reason": "rate_unknown", **result}
     narrow = computed == "fp8"
-    of = {"accelerator_id": row["accelerator_id"], "precision": "fp8" if narrow else "bf16"}
-    measured = next(iter(packaged_sheet("utilisations").filter(**of)["mfu"]), None)
+    key = {"accelerator_id": row["accelerator_id"], "precision": "fp8" if narrow else "bf16"}
+    measured = next(iter(packaged_sheet("utilisations").filter(**key)["mfu"]), None)
     basis = "measured" if measured else "modeled"
     known, network = speed_model().ranges[f"training {basis}"], row["network_gbps"]
     one = Cluster(

@@ -97,7 +97,7 @@ def serving_speeds(rows: list[dict[str, object]], today: date) -> pl.DataFrame:
             as_of=lit(today),
             notes=pl.format("run of {}", "date"),
         )
-        .sort(*CASE, "notes", "tokens_per_second")
+        .sort(*CASE, "notes", "tokens_per_second", "software", "source_url")
         .unique(CASE, keep="last", maintain_order=True)
     )
 
@@ -110,18 +110,18 @@ def read_speeds(file: str | Path) -> pl.DataFrame:
     """
     try:
         rows = json.loads(Path(file).read_text(encoding="utf-8"))
-        found = serving_speeds(rows, datetime.now(UTC).date())
+        speeds = serving_speeds(rows, datetime.now(UTC).date())
     except OSError as error:
         raise HwpricesError(f"{file}: {error.strerror}", "Name a file that can be read.") from error
     except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         text = f"{file} is not in InferenceX's format: {error!r}"
         raise HwpricesError(text, f"Save the answer of {SOURCE} as a file.") from error
-    if found.is_empty():
+    if speeds.is_empty():
         raise HwpricesError(
             f"no run of {file} is of one machine with a known accelerator, model and program",
             f"Known are {', '.join(ACCELERATORS)} and {', '.join(MODELS)}.",
         )
-    return found
+    return speeds
 
 
 def with_speeds(file: str | Path) -> SpeedModel:
@@ -131,7 +131,7 @@ def with_speeds(file: str | Path) -> SpeedModel:
     estimate does not fit its accelerators corrects nothing.
     """
     model, one = speed_model(), hosts(packaged_sheet("accelerators"))
-    found: dict[tuple[str, str, str], list[tuple[float, str]]] = {}
+    errors: dict[tuple[str, str, str], list[tuple[float, str]]] = {}
     for row in read_speeds(file).iter_rows(named=True):
         single = one[row["accelerator_id"]]
         host = Host(single.device, row["accelerators"], single.usable_bytes)
@@ -142,9 +142,9 @@ def with_speeds(file: str | Path) -> SpeedModel:
             key = (row["accelerator_id"], work.load, row["model_id"])
             error = math.log(row["tokens_per_second"] / answer.tokens_per_second)
             label = f"{row['model_id']}/{row['software']}/{row['source_url']}"
-            found.setdefault(key, []).append((error, label))
+            errors.setdefault(key, []).append((error, label))
     measured = dict(model.measured)
-    for (accelerator_id, load, model_id), runs in found.items():
+    for (accelerator_id, load, model_id), runs in errors.items():
         factor, label = correction(*zip(*runs, strict=True))
         known = Known(model_shape(model_id), factor, label, NOT_RUN)
         measured[accelerator_id, load] = [known, *measured.get((accelerator_id, load), [])]

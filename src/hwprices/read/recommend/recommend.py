@@ -5,6 +5,7 @@ by the cautious end of the range of their speed. A figure that no sheet holds is
 machine that lacks it is left out, with that reason.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ from hwprices.read.currency import rates_used
 from hwprices.read.overlays import rules
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
-from hwprices.read.price_ids import PLACE, with_price_ids
 from hwprices.read.recommend import machines, media
 from hwprices.read.recommend.estimates import MOST_COPIES, with_estimates
+from hwprices.read.recommend.price_ids import PLACE, with_price_ids
 from hwprices.read.recommend.question import Job, Limits, Question, assumptions, make_job
 from hwprices.read.recommend.serve_command import with_serve_command
 from hwprices.release.real_prices import PRIVATE_HOSTS
@@ -87,6 +88,53 @@ def recommend(
         frame, assumed = with_estimates(frame, job), assumptions(job)
     frame = with_serve_command(_with_costs(frame, job), job)
     return with_price_ids(_ranked(frame, limits, job, assumed), dataset).select(OUTPUT)
+
+
+def with_serving(
+    frame: pl.DataFrame, model: str, dataset: Tables, usd_per: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
+    """Add how machines or accelerators serve a model on demand, as ``recommend`` answers.
+
+    ``frame`` has provider and instance_type, or device_id. An accelerator has the figures of one
+    machine to rent, with tokens per second of one accelerator. That is the machine of the best
+    rank; without one, a machine that serves the model before those that do not, a data center's
+    before a community host's, then the one with the most memory. The same decides between a data
+    center and a community host that sell a machine of one name.
+
+    Adds tokens_per_second (of all users, cautious) and tokens_per_second_high,
+    usd_per_million_tokens (of input and output together, at tokens_per_second) and _low (at
+    tokens_per_second_high), tokens_from (measured or modeled), served_on (the machine) and
+    does_not_serve, the reason where it does not. Columns of these names are replaced.
+
+    Raises:
+        HwpricesError: the model is not known.
+    """
+    col, of_devices = pl.col, "device_id" in frame.columns
+    key = ["device_id"] if of_devices else ["provider", "instance_type"]
+    kinds = "accelerators" if of_devices else "all"
+    limits = Limits(where="cloud", machines=kinds, usd_per=usd_per or {})
+    share = col.total_accelerators if of_devices else pl.lit(1.0)
+    is_community = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
+    best_first = [col.rank, col.tokens_per_second_low.is_null(), is_community]
+    best_first += [-col.memory_usable_gib, col.provider, col.machine]
+    answer = recommend(Question(model, limits=limits), dataset=dataset)
+    figures = (
+        answer.sort(best_first, nulls_last=True)
+        .select(
+            *("provider", "usd_per_million_tokens", "usd_per_million_tokens_low"),
+            device_id="accelerator_id",
+            instance_type="machine",
+            tokens_per_second=col.tokens_per_second_low / share,
+            tokens_per_second_high=col.tokens_per_second_high / share,
+            tokens_from="basis",
+            served_on=pl.format("{} at {}", "machine", "provider"),
+            does_not_serve=pl.when(col.tokens_per_second_low.is_null()).then("excluded"),
+        )
+        .unique(key, keep="first", maintain_order=True)
+    )
+    figures = figures.drop({"device_id", "provider", "instance_type"} - {*key})
+    others = frame.drop({*figures.columns} - {*key}, strict=False)
+    return others.join(figures, key, "left", maintain_order="left")
 
 
 def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
@@ -260,8 +308,8 @@ def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.
     col, code = pl.col, pl.col.excluded_reason
     only_month = (code == "over_budget") & ~_over(limits, "usd", "budget").fill_null(False)
     frame = frame.with_columns(
-        said=pl.when(only_month).then(pl.lit("over_month")).otherwise(code)
-    ).join(REASONS.rename({"excluded_reason": "said"}), "said", "left", maintain_order="left")
+        case=pl.when(only_month).then(pl.lit("over_month")).otherwise(code)
+    ).join(REASONS.rename({"excluded_reason": "case"}), "case", "left", maintain_order="left")
     words = {
         "option": limits.option.replace("_", " "),
         "period": "in total" if job and job.has_end else "an hour",

@@ -1,10 +1,4 @@
-"""Choose the prices that another tool can hold: on demand or spot, in US dollars.
-
-An accelerator without a name in another tool is left out of its catalog. Names of gpuhunt:
-src/gpuhunt/_internal/constraints.py of https://github.com/dstackai/gpuhunt (MPL-2.0, commit
-35841515, 2026-08-19). Names of SkyPilot: catalogs/v8/common/accelerators.csv and the machine lists
-of https://github.com/skypilot-org/skypilot-catalog (Apache-2.0).
-"""
+"""Choose the prices that another tool can hold: on demand or spot, in US dollars."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,98 +11,6 @@ from hwprices.read.export import files
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import machine_types
 from hwprices.read.history.diff import asked
-
-GPUHUNT = {
-    "amd-mi100": "MI100",
-    "amd-mi210": "MI210",
-    "amd-mi250": "MI250",
-    "amd-mi250x": "MI250X",
-    "amd-mi300a": "MI300A",
-    "amd-mi300x": "MI300X",
-    "amd-mi308x": "MI308X",
-    "amd-mi325x": "MI325X",
-    "amd-mi350x": "MI350X",
-    "amd-mi355x": "MI355X",
-    "intel-gaudi1": "Gaudi",
-    "intel-gaudi2": "Gaudi2",
-    "intel-gaudi3": "Gaudi3",
-    "nvidia-a10": "A10",
-    "nvidia-a100-pcie-40gb": "A100",
-    "nvidia-a100-pcie-80gb": "A100",
-    "nvidia-a100-sxm4-40gb": "A100",
-    "nvidia-a100-sxm4-80gb": "A100",
-    "nvidia-a10g": "A10G",
-    "nvidia-a16": "A16",
-    "nvidia-a40": "A40",
-    "nvidia-b200": "B200",
-    "nvidia-b300": "B300",
-    "nvidia-gb200": "GB200",
-    "nvidia-gh200-96gb": "GH200",
-    "nvidia-h100-nvl-94gb": "H100NVL",
-    "nvidia-h100-pcie-80gb": "H100",
-    "nvidia-h100-sxm5-80gb": "H100",
-    "nvidia-h200-nvl": "H200NVL",
-    "nvidia-h200-sxm": "H200",
-    "nvidia-l4": "L4",
-    "nvidia-l40": "L40",
-    "nvidia-l40s": "L40S",
-    "nvidia-p100": "P100",
-    "nvidia-quadro-rtx-6000": "RTX6000",
-    "nvidia-rtx-2080-ti": "RTX2080Ti",
-    "nvidia-rtx-3070": "RTX3070",
-    "nvidia-rtx-3090": "RTX3090",
-    "nvidia-rtx-3090-ti": "RTX3090Ti",
-    "nvidia-rtx-4080": "RTX4080",
-    "nvidia-rtx-4090": "RTX4090",
-    "nvidia-rtx-5080": "RTX5080",
-    "nvidia-rtx-5090": "RTX5090",
-    "nvidia-rtx-6000-ada": "RTX6000Ada",
-    "nvidia-rtx-a4000": "A4000",
-    "nvidia-rtx-a5000": "A5000",
-    "nvidia-rtx-a6000": "A6000",
-    "nvidia-rtx-pro-4500": "RTXPRO4500",
-    "nvidia-rtx-pro-4500-server": "RTXPRO4500",
-    "nvidia-rtx-pro-6000-max-q": "RTXPRO6000",
-    "nvidia-rtx-pro-6000-server": "RTXPRO6000",
-    "nvidia-rtx-pro-6000-workstation": "RTXPRO6000",
-    "nvidia-t4": "T4",
-    "nvidia-v100-pcie-16gb": "V100",
-    "nvidia-v100-pcie-32gb": "V100",
-    "nvidia-v100-sxm2-16gb": "V100",
-    "nvidia-v100-sxm2-32gb": "V100",
-    "nvidia-v100s-pcie-32gb": "V100",
-}
-
-SKYPILOT = {
-    "amd-mi25": "Radeon MI25",
-    "amd-v520": "Radeon Pro V520",
-    "aws-inferentia1": "Inferentia",
-    "aws-inferentia2": "Inferentia2",
-    "aws-trainium1": "Trainium",
-    "aws-trainium2": "Trainium2",
-    "intel-gaudi1": "Gaudi HL-205",
-    "nvidia-a10": "A10",
-    "nvidia-a100-pcie-80gb": "A100-80GB",
-    "nvidia-a100-sxm4-40gb": "A100",
-    "nvidia-a100-sxm4-80gb": "A100-80GB",
-    "nvidia-a10g": "A10G",
-    "nvidia-b200": "B200",
-    "nvidia-h100-nvl-94gb": "H100",
-    "nvidia-h100-sxm5-80gb": "H100",
-    "nvidia-h200-sxm": "H200",
-    "nvidia-k80": "K80",
-    "nvidia-l4": "L4",
-    "nvidia-l40s": "L40S",
-    "nvidia-m60": "M60",
-    "nvidia-p100": "P100",
-    "nvidia-rtx-pro-6000-server": "RTXPRO6000",
-    "nvidia-t4": "T4",
-    "nvidia-t4g": "T4g",
-    "nvidia-v100-pcie-16gb": "V100",
-    "nvidia-v100-sxm2-16gb": "V100",
-    "nvidia-v100-sxm2-32gb": "V100-32GB",
-}
-
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
