@@ -8,4 +8,4 @@ import sys
 from hwprices.read.recommend.inferencex import read_speeds
 
 if __name__ == "__main__":
-    sys.stdout.write(read_speeds(sys.argv[1]).write_csv())
+    sys.stdout.write(read_speeds(sys.argv[1])[0].write_csv())

@@ -80,13 +80,13 @@ def test_estimates_are_corrected_by_the_runs_of_a_file(release: Release, tmp_pat
     usual, file = eight_h200(), tmp_path / "runs.json"
     rate = usual["tokens_per_second"] * 4 / 8
     run = row(model="glm5", hardware="h200", metrics={"output_tput_per_gpu": rate})
-    file.write_text(json.dumps([run]))
+    file.write_text(json.dumps([run, row(model="unknown")]))
     corrected = eight_h200(str(file))
     ratio = corrected["tokens_per_second"] / usual["tokens_per_second"]
     assert ratio == pytest.approx(2, rel=1e-3)
     assert (usual["basis"], corrected["basis"]) == ("modeled", "not yet run live")
     assert corrected["measurement"] == f"glm-5/SGLang/{RUN}"
-    assert f"speeds of {file} first, not yet run live" in corrected["assumed"]
+    assert f"speeds of {file} first, not yet run live, 1 of 2 runs" in corrected["assumed"]
     assert "not yet run live" not in usual["assumed"]
 
 

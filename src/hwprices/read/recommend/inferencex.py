@@ -102,8 +102,8 @@ def serving_speeds(rows: list[dict[str, object]], today: date) -> pl.DataFrame:
     )
 
 
-def read_speeds(file: str | Path) -> pl.DataFrame:
-    """Read a file of results with the columns of the sheet serving_speeds.
+def read_speeds(file: str | Path) -> tuple[pl.DataFrame, int]:
+    """Read a file of results: ``serving_speeds`` of it, and how many runs it has.
 
     Raises:
         HwpricesError: the file cannot be read, has another format, or no row that is known here.
@@ -121,7 +121,7 @@ def read_speeds(file: str | Path) -> pl.DataFrame:
             f"no run of {file} is of one machine with a known accelerator, model and program",
             f"Known are {', '.join(ACCELERATORS)} and {', '.join(MODELS)}.",
         )
-    return speeds
+    return speeds, len(rows)
 
 
 def with_speeds(file: str | Path) -> SpeedModel:
@@ -132,7 +132,8 @@ def with_speeds(file: str | Path) -> SpeedModel:
     """
     model, one = speed_model(), hosts(packaged_sheet("accelerators"))
     errors: dict[tuple[str, str, str], list[tuple[float, str]]] = {}
-    for row in read_speeds(file).iter_rows(named=True):
+    speeds, runs_in_file = read_speeds(file)
+    for row in speeds.iter_rows(named=True):
         single = one[row["accelerator_id"]]
         host = Host(single.device, row["accelerators"], single.usable_bytes)
         lengths = (row["input_tokens"], row["output_tokens"], row["users"])
@@ -148,4 +149,5 @@ def with_speeds(file: str | Path) -> SpeedModel:
         factor, label = correction(*zip(*runs, strict=True))
         known = Known(model_shape(model_id), factor, label, NOT_RUN)
         measured[accelerator_id, load] = [known, *measured.get((accelerator_id, load), [])]
-    return replace(model, measured=measured)
+    taken = sum(map(len, errors.values()))
+    return replace(model, measured=measured, runs=f"{taken:,} of {runs_in_file:,} runs")

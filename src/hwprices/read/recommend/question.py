@@ -425,13 +425,14 @@ def assumptions(job: Job) -> str:
     twin = look_alike(model) if model.ffn else None
     hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
     kind = "dense model" if model.ffn else "mixture of experts"
+    runs = job.speed_model.runs if job.speed_model else ""
     parts = {
         f"{job.input_tokens:,.10g} tokens in{output}": serving,
         f"{wanted or 0:,.10g} tokens/s of {counted}, which costs are divided by": wanted,
         f"at least {job.min_per_user:g} tok/s per user": job.min_per_user,
         f"first token within {job.max_first_token or 0:g} s": job.max_first_token,
         bits: job.precision is None,
-        f"speeds of {job.question.speeds} first, {NOT_RUN}": job.speed_model,
+        f"speeds of {job.question.speeds} first, {NOT_RUN}, {runs}": runs,
         f"embeddings: never measured; modeled on prompts, in {job.precision}, with the range of"
         " 90 %": serving and model.embeds,
         f"{short(job.tokens or 0)} tokens in {job.days or 0:g} days": job.has_end,

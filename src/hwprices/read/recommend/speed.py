@@ -267,6 +267,8 @@ class SpeedModel:
     """By basis: measured (this network on this accelerator) or modeled; training …, cpu."""
     measured: dict[tuple[str, str], list[Known]]
     """By accelerator and load."""
+    runs: str = ""
+    """How many runs of a file corrected it, of how many."""
 
 
 @cache
