@@ -217,7 +217,7 @@ def _state(landing: Landing, page: Page) -> Literal["whole", "altered", "missing
 
 
 def _other_pages(run: Run, entry: ProviderEntry) -> str:
-    """Name the units of which the run lists other pages than the release was made of, if any."""
+    """List the units whose pages in the run are not those of the release."""
     then = {unit.unit: unit.pages for unit in entry.inputs.units}
     now = {
         f"{result.unit.kind}/{result.unit.region}": tuple(

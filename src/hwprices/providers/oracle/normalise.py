@@ -195,7 +195,7 @@ def _rate(item: dict[str, Any], page: Page, rows: VendorRows) -> OracleRate:
         text(one, "currencyCode"): one for one in items(item, "currencyCodeLocalizations")
     }
     if CURRENCY not in currencies:
-        problem = f"there is no price in {CURRENCY}"
+        problem = f"a price in {CURRENCY} is missing"
         raise RefusedItemError("not_usd", problem, ", ".join(currencies) or None)
     by_model: dict[str, list[dict[str, Any]]] = {}
     for price in items(currencies[CURRENCY], "prices"):
@@ -205,7 +205,7 @@ def _rate(item: dict[str, Any], page: Page, rows: VendorRows) -> OracleRate:
         for model in sorted(by_model.keys() - {PAY_AS_YOU_GO})
     ]
     if PAY_AS_YOU_GO not in by_model:
-        raise unknown[0] if unknown else RefusedItemError("no_price", "there is no price")
+        raise unknown[0] if unknown else RefusedItemError("no_price", "a price is missing")
     for refusal in unknown:
         rows.refuse(page, item, refusal, region=REGION)
     return OracleRate(

@@ -23,7 +23,7 @@ OLDEST_NAMED = 3
 STATED = ["instance_type", "vcpus", "memory_gib"]
 
 GIB_PER_VCPU = {"D": 4, "DC": 4, "F": 4, "E": 8, "L": 8}
-"""Memory of x86 sizes: in all 553 that the bundled table has of these families (D, DC, E and F from
+"""Memory of x86 sizes: all 553 of these families in the bundled table have it (D, DC, E and F from
 v5; E and L up to LARGEST_OF_RATIO vCPUs). The naming rules say that l has less and m more."""
 
 OF_FEATURE = {"l": 2, "m": 8}

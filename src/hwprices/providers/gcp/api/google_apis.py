@@ -281,8 +281,8 @@ def connect(
 
 
 NOT_CONFIGURED = "default credentials were not found"
-"""How google-auth begins to say that nothing names credentials; of what is named and cannot be read
-it says something else."""
+"""The beginning of google-auth's message where nothing names credentials. Its message about named
+credentials that cannot be read is another one."""
 
 
 def has_credentials(url: str, key: SecretStr | None) -> bool:
