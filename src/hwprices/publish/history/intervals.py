@@ -185,7 +185,9 @@ def _compare_values(
     """Distinguish the intervals whose price is the same from those that moved.
 
     Returns for each open interval now_ for each of ORIGIN and whether its price is the same, and
-    the prices that are not the same as those of an interval. Nearly all are.
+    the prices that are not the same as those of an interval. Nearly all are, so whole rows are
+    neither joined nor sorted: doing both took 29 s more of processor time for 20.7 million prices,
+    6 % of a refresh (3.6 million measured, four runs of each in turn; the files are identical).
     """
     beside = prices.select(
         *(pl.col(name).alias(f"now_{name}") for name in (*VALUE, *ORIGIN)), now_exists=pl.lit(True)
