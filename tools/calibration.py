@@ -16,15 +16,15 @@ import polars as pl
 
 from hwprices.read.recommend.cpu_speeds import with_cpu_rates
 from hwprices.read.recommend.speed import (
+    BUSY,
     CPU_CONSTANTS,
+    LOAD,
     NETWORK,
     PARTS,
     RANGE,
     SHRINK_LOCAL,
-    busy_copies,
     correction,
     largest_batch,
-    load,
     measured_works,
     parts,
     same_network,
@@ -71,7 +71,7 @@ class Points:
         divided = divided.filter(pl.col("batch") >= 1)
         prompt, answer = parts(pl.col("batch"))
         features = divided.select((prompt[name] + answer[name]).alias(name) for name in prompt)
-        answered = busy_copies() * pl.col("batch") * pl.col("output_tokens")
+        answered = BUSY * pl.col("batch") * pl.col("output_tokens")
         self._features = features.to_numpy()
         self._answered = divided.select(answered).to_series().to_numpy()
         self.rows = works.join(divided, "number", "semi", maintain_order="left").with_columns(
@@ -262,7 +262,7 @@ def cpu_errors() -> dict[str, list[float]]:
         kv_bytes=2.0,
         family=pl.lit("cpu"),
         link_bytes_per_second=math.inf,
-        load=load(),
+        load=LOAD,
     )
     known = with_cpu_rates(works, of_others=True).drop_nulls("peak")
     errors = (col.measured / col.tokens_per_second).log()

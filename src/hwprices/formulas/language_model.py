@@ -160,7 +160,7 @@ def cached_tokens(context: pl.Expr) -> pl.Expr:
     return pl.when(has_windows).then(windowed).otherwise(col.layers * context)
 
 
-def cache_copies(devices: pl.Expr) -> pl.Expr:
+def cache_copies(devices: pl.Expr | int) -> pl.Expr:
     """Count how often the cache is kept where a layer is divided over that many devices.
 
     Each device keeps whole KV heads, so that of more devices than KV heads several keep the same
@@ -177,13 +177,13 @@ def kv_cache_bytes(
     context: pl.Expr,
     batch: pl.Expr | float = 1,
     bytes_per_number: pl.Expr | float = KV_BYTES,
-    devices: pl.Expr | float = 1,
+    devices: pl.Expr | int = 1,
 ) -> pl.Expr:
     """Count the bytes of the keys and values of every token of every open sequence.
 
     ``devices``: how many a layer is divided over. The bytes are those of all of them.
     """
-    copies = cache_copies(pl.lit(devices) if isinstance(devices, int | float) else devices)
+    copies = cache_copies(devices)
     return batch * (cached_tokens(context) * col.kv_elements * copies) * bytes_per_number
 
 

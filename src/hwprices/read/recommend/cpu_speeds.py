@@ -10,7 +10,7 @@ from functools import cache
 import polars as pl
 
 from hwprices.formulas import language_model
-from hwprices.read.recommend.speed import bits_per_weight, shapes
+from hwprices.read.recommend.speed import BITS, shapes
 from hwprices.specs import packaged_sheet
 
 col = pl.col
@@ -41,7 +41,7 @@ def cpu_rates() -> pl.DataFrame:
     """
     sheet = packaged_sheet("cpu_speeds").filter(precision=OF_ALL)
     context = col.input_tokens + col.output_tokens / 2
-    weights = language_model.parameters_read(pl.lit(1.0)) * bits_per_weight()
+    weights = language_model.parameters_read(pl.lit(1.0)) * BITS
     of_prompt = language_model.prompt_flops(col.input_tokens) / col.input_tokens
     return (
         sheet.join(shapes(sheet["model_id"]), "model_id", maintain_order="left")

@@ -15,16 +15,13 @@ from hwprices.read.recommend.cpu_speeds import FORMATS, LARGEST_MODEL, with_cpu_
 from hwprices.read.recommend.machines import SHEET_COLUMNS, first_of
 from hwprices.read.recommend.question import STORAGE_FORMATS, Job
 from hwprices.read.recommend.speed import (
+    COMPUTE_FORMAT,
     COMPUTE_FORMATS,
+    KV_BYTES,
+    PEAK,
     RANGE,
-    compute_format,
     estimated,
-    kv_bytes,
-    peak,
-    sequence_bytes,
-    space_bytes,
     speed_model,
-    weight_bytes,
     with_device,
     with_divisions,
 )
@@ -109,7 +106,7 @@ def _serve(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
     machines = (
         pl.concat([kinds.filter(~IS_CPU), on_cpus], how="diagonal_relaxed")
         .with_columns(precision=usual_precision(job))
-        .with_columns(compute_format=pl.when(~IS_CPU).then(compute_format(col.precision)))
+        .with_columns(compute_format=pl.when(~IS_CPU).then(COMPUTE_FORMAT))
     )
     has_rates = col.bytes_per_second.is_not_null()
     is_not_computed = has_rates & col.compute_format.is_null()
@@ -138,12 +135,12 @@ def _serve(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
         output_tokens=lit(job.output_tokens),
         family=pl.when(IS_CPU).then(lit("cpu")).otherwise("family"),
         device_share=pl.when(IS_CPU).then(1.0).otherwise(col.accelerator_count.clip(None, 1)),
-        kv_bytes=kv_bytes(),
-        peak=pl.coalesce("peak", peak()),
+        kv_bytes=KV_BYTES,
+        peak=pl.coalesce("peak", PEAK),
     )
     widest = with_divisions(machines).filter(col.division == col.division.max().over("number"))
-    shared = weight_bytes() + sequence_bytes(col.division)
-    machines = _with_memory(widest, job, shared, space_bytes(), col.division).drop("division")
+    shared = col.weight_bytes + col.sequence_bytes
+    machines = _with_memory(widest, job, shared, col.space_bytes, col.division).drop("division")
     fits = machines.filter(col.reason.is_null()).with_columns(
         stages=col.nodes_needed,
         users=lit(job.users, pl.Float64),

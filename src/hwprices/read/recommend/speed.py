@@ -106,21 +106,6 @@ def with_device(machines: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def peak() -> pl.Expr:
-    """Return the peak rate in compute_format: where none is published, by FLOPS_PER_BYTE."""
-    rates = (pl.when(compute_format=name).then(f"rate_{name}") for name in WIDTH)
-    return pl.coalesce(*rates, FLOPS_PER_BYTE * col.bytes_per_second)
-
-
-def compute_format(stored: pl.Expr) -> pl.Expr:
-    """Return the format in which weights stored in ``stored`` are computed; null if none."""
-    return pl.coalesce(
-        pl.when(stored == name, col(f"{computed}_support") == "supported").then(pl.lit(computed))
-        for name, formats in COMPUTE_FORMATS.items()
-        for computed in formats
-    )
-
-
 USABLE = 0.9
 """Share of a device's memory that a job may fill; the driver and fragmentation take the rest. It is
 vLLM's default gpu_memory_utilization: https://docs.vllm.ai/en/latest/configuration/engine_args/"""
@@ -164,57 +149,57 @@ RANGE = ("p05", "p25", "p75", "p95")
 """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
 
 
-def accelerators_alone(sheet: pl.DataFrame) -> pl.DataFrame:
-    """Return the accelerators with a known memory and bandwidth, with usable_bytes of each."""
-    usable = pl.when(col.kind == "soc").then(USABLE_UNIFIED).otherwise(USABLE)
-    known = sheet.drop_nulls(["memory_gb", "memory_bandwidth_gbs"])
-    return with_device(known).with_columns(usable_bytes=col.memory_gb * 2**30 * usable)
+BITS = col.precision.replace_strict(BITS_PER_WEIGHT, return_dtype=pl.Float64)
+"""Of a weight in the format ``precision``, with its scales."""
 
+COMPUTE_FORMAT = pl.coalesce(
+    pl.when(col.precision == stored, col(f"{computed}_support") == "supported").then(
+        pl.lit(computed)
+    )
+    for stored, formats in COMPUTE_FORMATS.items()
+    for computed in formats
+)
+"""In which weights stored in ``precision`` are computed; null if in none."""
 
-def divides(devices: pl.Expr) -> pl.Expr:
-    """Return whether a layer can be divided over that many of a machine's devices.
+PEAK = pl.coalesce(
+    *(pl.when(compute_format=name).then(f"rate_{name}") for name in WIDTH),
+    FLOPS_PER_BYTE * col.bytes_per_second,
+)
+"""Rate in ``compute_format``: where none is published, by FLOPS_PER_BYTE."""
 
-    Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
-    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/
-    """
-    of_kv_heads = (col.kv_heads % devices == 0) | (devices % col.kv_heads == 0)
-    return (devices <= col.devices) & (col.heads % devices == 0) & of_kv_heads
+KV_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
+"""Of a number in the cache: one where the device computes in 8 or 4 bits."""
+
+LOAD = pl.when(col.users < FEW_USERS).then(pl.lit("few")).otherwise(pl.lit("full"))
+"""Whether so few users are served that memory bandwidth decides."""
+
+BUSY = pl.min_horizontal("copies", "users")
+"""Copies of the model that have a user."""
 
 
 def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
-    """Repeat each row for every number of devices that a layer can be divided over: division."""
+    """Repeat each row for every number of devices that a layer can be divided over.
+
+    Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
+    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/
+
+    Adds division; copies, of the model on a machine; of one copy weight_bytes and sequence_bytes,
+    of a sequence's cache at its end; and space_bytes, of work on each device.
+    """
     most = int(works["devices"].max() or 1)  # type: ignore[arg-type]
     powers = pl.DataFrame({"division": [2.0**power for power in range(most.bit_length())]})
-    return works.join(powers, how="cross", maintain_order="left_right").filter(
-        divides(col.division)
-    )
-
-
-def weight_bytes() -> pl.Expr:
-    """Return the bytes of all weights in the format ``precision``."""
-    return col.parameters * bits_per_weight() / 8
-
-
-def bits_per_weight() -> pl.Expr:
-    """Return the bits of a weight in the format ``precision``, with its scales."""
-    return col.precision.replace_strict(BITS_PER_WEIGHT, return_dtype=pl.Float64)
-
-
-def kv_bytes() -> pl.Expr:
-    """Return the bytes of a number in the cache: one where the device computes in 8 or 4 bits."""
-    narrow = col.compute_format.is_in(["fp8", "fp4"])
-    return pl.when(narrow).then(1.0).otherwise(2.0)
-
-
-def sequence_bytes(devices: pl.Expr) -> pl.Expr:
-    """Return the bytes of the cache of one sequence at its end, on all ``devices``."""
+    divides = (col.kv_heads % col.division == 0) | (col.division % col.kv_heads == 0)
     context = col.input_tokens + col.output_tokens
-    return language_model.kv_cache_bytes(context, pl.lit(1.0), col.kv_bytes, devices)
-
-
-def space_bytes() -> pl.Expr:
-    """Return the bytes of work space on each device."""
-    return language_model.prefill_bytes(col.input_tokens.floor().clip(1))
+    return (
+        works.join(powers, how="cross", maintain_order="left_right")
+        .filter(col.division <= col.devices, col.heads % col.division == 0, divides)
+        .with_columns(
+            copies=col.devices // col.division,
+            weight_bytes=col.parameters * BITS / 8,
+            sequence_bytes=language_model.kv_cache_bytes(context, 1, col.kv_bytes, col.division),
+            space_bytes=language_model.prefill_bytes(col.input_tokens.floor().clip(1)),
+        )
+    )
 
 
 def largest_batch() -> pl.Expr:
@@ -222,20 +207,10 @@ def largest_batch() -> pl.Expr:
 
     At most MAX_SEQUENCES in each stage.
     """
-    free = (col.usable_bytes - space_bytes()) * col.division * col.stages - weight_bytes()
-    fitting = (free // sequence_bytes(col.division)).clip(0)
-    most = pl.min_horizontal(fitting, MAX_SEQUENCES * col.stages)
-    return pl.min_horizontal(most, (col.users / copies()).ceil())
-
-
-def copies() -> pl.Expr:
-    """Count the copies of the model on a machine."""
-    return col.devices // col.division
-
-
-def busy_copies() -> pl.Expr:
-    """Count the copies that have a user."""
-    return pl.min_horizontal(copies(), col.users)
+    free = (col.usable_bytes - col.space_bytes) * col.division * col.stages - col.weight_bytes
+    fitting = (free // col.sequence_bytes).clip(0)
+    wanted = (col.users / col.copies).ceil()
+    return pl.min_horizontal(fitting, MAX_SEQUENCES * col.stages, wanted)
 
 
 def parts(batch: pl.Expr) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
@@ -247,7 +222,7 @@ def parts(batch: pl.Expr) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
     share = col.division * col.device_share
     group = (batch / col.stages).clip(1)
     context = col.input_tokens + col.output_tokens / 2  # half way through, near the mean
-    reads = language_model.parameters_read(group) * bits_per_weight() / 8
+    reads = language_model.parameters_read(group) * BITS / 8
     reads += language_model.kv_cache_bytes(context, group, col.kv_bytes, col.division)
     # two all-reduces a layer of 16-bit states: Megatron-LM, https://arxiv.org/abs/1909.08053
     reduces = pl.when(col.division > 1).then(2 * col.layers).otherwise(0)
@@ -332,10 +307,9 @@ def fastest(works: pl.DataFrame, constants: dict[str, float]) -> pl.DataFrame:
         per_user = col.output_tokens / pl.sum_horizontal(seconds(tried, constants)) * col.factor
         fits = (tried <= col.most) & (per_user >= col.min_per_user)
         frame = frame.with_columns(batch=pl.when(fits).then(tried).otherwise("batch"))
-    busy = busy_copies()
     return (
         with_speeds(frame.filter(col.batch > 0), constants)
-        .with_columns(users_served=col.batch * busy, tokens_per_second=col.tokens_per_second * busy)
+        .with_columns(users_served=col.batch * BUSY, tokens_per_second=col.tokens_per_second * BUSY)
         .filter(col.seconds_to_first_token <= col.max_first_token)
         .sort("tokens_per_second", descending=True, maintain_order=True)
         .unique("number", keep="first", maintain_order=True)
@@ -350,21 +324,23 @@ def shapes(models: Iterable[str]) -> pl.DataFrame:
 
 
 def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
-    """Describe measured speeds as ``fastest`` takes them: those on known accelerators.
+    """Describe measured speeds as ``estimated`` takes them: those on known accelerators.
 
     ``speeds``: accelerator_id, accelerators, model_id, precision, input_tokens, output_tokens,
     users, kv_bytes (null: as the accelerator computes), and tokens_per_second, which becomes
     measured.
     """
-    accelerators = accelerators_alone(packaged_sheet("accelerators"))
-    works = (
+    accelerators = packaged_sheet("accelerators").drop_nulls(["memory_gb", "memory_bandwidth_gbs"])
+    usable = pl.when(kind="soc").then(USABLE_UNIFIED).otherwise(USABLE)
+    return (
         speeds.rename({"tokens_per_second": "measured"})
-        .join(accelerators, "accelerator_id", maintain_order="left")
+        .join(with_device(accelerators), "accelerator_id", maintain_order="left")
         .join(shapes(speeds["model_id"]), "model_id", maintain_order="left")
         .with_row_index("number")
         .with_columns(
-            load=load(),
-            compute_format=compute_format(col.precision),
+            load=LOAD,
+            compute_format=COMPUTE_FORMAT,
+            usable_bytes=col.memory_gb * 2**30 * usable,
             devices="accelerators",
             device_share=1.0,
             stages=1.0,
@@ -373,9 +349,8 @@ def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
             basis=pl.lit(None, pl.String),
             label=pl.lit(None, pl.String),
         )
-    )
-    return works.drop_nulls("compute_format").with_columns(
-        peak=peak(), kv_bytes=pl.coalesce("kv_bytes", kv_bytes())
+        .drop_nulls("compute_format")
+        .with_columns(peak=PEAK, kv_bytes=pl.coalesce("kv_bytes", KV_BYTES))
     )
 
 
@@ -426,12 +401,6 @@ def speed_model() -> SpeedModel:
     )
 
 
-def load() -> pl.Expr:
-    """Return whether so few users are served that memory bandwidth decides."""
-    few = (col.users < FEW_USERS).fill_null(value=False)
-    return pl.when(few).then(pl.lit("few")).otherwise(pl.lit("full"))
-
-
 NETWORK = ["layers", "heads", "kv_elements", "active_expert_share"]
 
 
@@ -455,7 +424,7 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     """
     few = works.filter(col.users.is_null(), col.family != "cpu")
     works = pl.concat([works, few.with_columns(users=pl.lit(FEW_USERS - 1.0))])
-    works = works.with_columns(load=load())
+    works = works.with_columns(load=LOAD)
     key = ["accelerator_id", "load", *NETWORK]
     known = (
         works.join(model.measured.rename({"label": "known"}), key, maintain_order="left_right")
