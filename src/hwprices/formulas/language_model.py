@@ -32,9 +32,6 @@ https://developer.nvidia.com/blog/introducing-nvfp4-for-efficient-and-accurate-l
 INT4 and NF4 have one of 32 bits for 64 values: Dettmers et al., QLoRA, section 3,
 https://arxiv.org/abs/2305.14314"""
 
-PRECISIONS = ("fp32", "bf16", "fp16", "fp8", "int8", "fp4", "int4")
-"""Formats of stored weights that may be requested; the others are those of measurements."""
-
 TRAINING_BYTES = {"weights": 2, "gradients": 2, "optimizer": 12}
 """Bytes per trained parameter with Adam in mixed precision: 16-bit weights and gradients; 32-bit
 weights, momentum and variance. Rajbhandari et al., ZeRO, section 3.1,
