@@ -24,6 +24,9 @@ from hwprices.read.recommend.speed import (
 from hwprices.specs import sheets
 
 
+OF_CPUS = ("basis", "label")  # columns of machines without accelerators
+
+
 def work(model: str, **more: Any) -> pl.DataFrame:
     """A machine and its work: requests of 1,024 and 256 tokens in FP8 on one H100, or as named."""
     row = {
@@ -39,7 +42,8 @@ def work(model: str, **more: Any) -> pl.DataFrame:
 
 def served(model: str, **more: Any) -> dict[str, Any]:
     """How the machine serves it."""
-    return estimated(work(model, **more), speed_model()).row(0, named=True)
+    works = work(model, **more).with_columns(pl.lit(None, pl.String).alias(n) for n in OF_CPUS)
+    return estimated(works, speed_model()).row(0, named=True)
 
 
 @pytest.mark.parametrize(

@@ -88,9 +88,9 @@ def job_hours(workload: Workload, tokens: pl.Expr, context: pl.Expr) -> pl.Expr:
     sends only its adapters; TPU have links of their own; an unknown network is taken as fast. Each
     device computes one sequence at a time.
 
-    Columns: nodes (machines), and of one of them accelerator_count, flops_per_second of an
-    accelerator, mfu,
-    is_tpu and network_bytes_per_second (to the others, in one direction; null if not known).
+    Columns: nodes (machines), and of one of them accelerator_count, flops_per_second (of an
+    accelerator), mfu, is_tpu and network_bytes_per_second (to the others, in one direction; null if
+    not known).
     """
     flops = language_model.training_flops(workload, tokens, context)
     rate = col.flops_per_second * col.accelerator_count * col.mfu

@@ -203,7 +203,7 @@ def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
 
 
 def largest_batch() -> pl.Expr:
-    """Count the sequences whose cache fits beside the weights of a copy, and as many as are asked.
+    """Count the sequences whose cache fits beside the weights of a copy, up to its share of users.
 
     At most MAX_SEQUENCES in each stage.
     """
@@ -324,7 +324,7 @@ def shapes(models: Iterable[str]) -> pl.DataFrame:
 
 
 def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
-    """Describe measured speeds as ``estimated`` takes them: those on known accelerators.
+    """Describe measured speeds as ``fastest`` takes them: those on known accelerators.
 
     ``speeds``: accelerator_id, accelerators, model_id, precision, input_tokens, output_tokens,
     users, kv_bytes (null: as the accelerator computes), and tokens_per_second, which becomes
@@ -346,8 +346,6 @@ def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
             stages=1.0,
             min_per_user=0.0,
             max_first_token=math.inf,
-            basis=pl.lit(None, pl.String),
-            label=pl.lit(None, pl.String),
         )
         .drop_nulls("compute_format")
         .with_columns(peak=PEAK, kv_bytes=pl.coalesce("kv_bytes", KV_BYTES))
