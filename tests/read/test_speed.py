@@ -23,7 +23,6 @@ from hwprices.read.recommend.speed import (
 )
 from hwprices.specs import sheets
 
-
 OF_CPUS = ("basis", "label")  # columns of machines without accelerators
 
 
