@@ -14,19 +14,24 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from hwprices.read.recommend.cpu_speeds import CPU_CONSTANTS, CpuSpeed, cpu_host, cpu_speeds
+from hwprices.read.recommend.cpu_speeds import with_cpu_rates
 from hwprices.read.recommend.speed import (
+    BUSY,
+    CPU_CONSTANTS,
+    LOAD,
+    NETWORK,
     PARTS,
     RANGE,
     SHRINK_LOCAL,
-    Host,
     correction,
-    divisions,
-    hosts,
     largest_batch,
+    measured_works,
     parts,
     same_network,
-    speed,
+    shapes,
+    with_device,
+    with_divisions,
+    with_speeds,
 )
 from hwprices.specs import sheets
 from tools.generated import PROJECT, write_or_check
@@ -51,31 +56,44 @@ LARGEST_ERROR = 1.5
 class Points:
     """The measurements as arrays: what the constants multiply, for each division of a machine."""
 
-    def __init__(self, listed: Sequence[Measurement], one: dict[str, Host]) -> None:
-        self.rows: list[Measurement] = []
-        features, index, rates = [], [], []
-        for row in listed:
-            of_row = _features(row, one)
-            if of_row:
-                features += [part for part, _ in of_row]
-                rates += [answered for _, answered in of_row]
-                index += [len(self.rows)] * len(of_row)
-                self.rows.append(row)
-        self._features, self._index = np.array(features), np.array(index)
-        self._answered = np.array(rates)
-        self.measured = np.log([row.tokens_per_second for row in self.rows])
-        self.source = np.array([row.source for row in self.rows])
-        self.accelerator = np.array([row.accelerator_id for row in self.rows])
-        self.cell = np.array(
-            [f"{one[r.accelerator_id].device.family}/{r.work.load}" for r in self.rows]
+    def __init__(self, listed: Sequence[Measurement]) -> None:
+        columns = ("accelerator_id", "accelerators", "model_id", "tokens_per_second", "source")
+        of_work = ("precision", "input_tokens", "output_tokens", "users", "kv_bytes")
+        rows = [
+            {name: getattr(row, name) for name in columns}
+            | {name: getattr(row.work, name) for name in of_work}
+            # halves that are the same in every process
+            | {"label": row.label, "half": str(_digest(repr(row)) % 2)}
+            for row in listed
+        ]
+        works = measured_works(pl.DataFrame(rows, infer_schema_length=None))
+        divided = with_divisions(works).with_columns(batch=largest_batch())
+        divided = divided.filter(pl.col("batch") >= 1)
+        prompt, answer = parts(pl.col("batch"))
+        features = divided.select((prompt[name] + answer[name]).alias(name) for name in prompt)
+        answered = BUSY * pl.col("batch") * pl.col("output_tokens")
+        self._features = features.to_numpy()
+        self._answered = divided.select(answered).to_series().to_numpy()
+        self.rows = works.join(divided, "number", "semi", maintain_order="left").with_columns(
+            cell=pl.format("{}/{}", "family", "load"), point=pl.int_range(pl.len())
+        )
+        point = dict(self.rows.select("number", "point").iter_rows())
+        self._index = np.array([point[number] for number in divided["number"]])
+        self.measured = np.log(self.rows["measured"].to_numpy())
+        self.source, self.accelerator, self.cell, self.half = (
+            np.array(self.rows[name].to_list())
+            for name in ("source", "accelerator_id", "cell", "half")
+        )
+        key = ["accelerator_id", "load", *NETWORK]
+        self.pairs = (
+            self.rows.join(self.rows, key, suffix="_other", maintain_order="left_right")
+            .filter(same_network(pl.col("parameters_other")))
+            .select("point", other="point_other", label="label_other")
         )
         self.alike = [
-            np.array([j for j, other in enumerate(self.rows) if _alike(row, other)])
-            for row in self.rows
+            np.array(others)
+            for others in self.pairs.group_by("point").agg("other").sort("point")["other"].to_list()
         ]
-        # halves that are the same in every process
-        digests = [hashlib.sha256(repr(row).encode()).digest()[0] for row in self.rows]
-        self.half = np.array([str(digest % 2) for digest in digests])
 
     def divide_tuned(self) -> float:
         """Divide the speeds of the tuned source by how much faster they are; return that factor.
@@ -93,37 +111,11 @@ class Points:
         speeds = self._answered / (self._features @ np.array([*constants, 1.0]))
         best = np.zeros(len(self.rows))
         np.maximum.at(best, self._index, speeds)
-        return self.measured - np.log(best)
+        return np.asarray(self.measured - np.log(best))
 
 
-def _alike(one: Measurement, other: Measurement) -> bool:
-    return (
-        one.accelerator_id == other.accelerator_id
-        and one.work.load == other.work.load
-        and same_network(one.work.model, other.work.model)
-    )
-
-
-def _features(row: Measurement, one: dict[str, Host]) -> list[tuple[np.ndarray, float]]:
-    """Return for each division of the machine what the constants multiply, and tokens answered."""
-    if row.accelerator_id not in one:
-        return []
-    single = one[row.accelerator_id]
-    host = Host(single.device, row.accelerators, single.usable_bytes)
-    if host.device.compute_format(row.work.precision) is None:
-        return []
-    listed = []
-    for devices in divisions(host.count, row.work.model):
-        copies = host.count // devices
-        batch = largest_batch(host, row.work, devices)
-        if row.work.users is not None:
-            batch = min(batch, math.ceil(row.work.users / copies))
-        if batch < 1:
-            continue
-        busy = copies if row.work.users is None else min(copies, row.work.users)
-        prompt, answer = parts(host, row.work, devices, batch)
-        listed.append((np.array(prompt) + answer, busy * batch * row.work.output_tokens))
-    return listed
+def _digest(text: str) -> int:
+    return hashlib.sha256(text.encode()).digest()[0]
 
 
 @dataclass(frozen=True)
@@ -259,22 +251,23 @@ def coverage(
 
 def cpu_errors() -> dict[str, list[float]]:
     """Return ln(measured / estimate) by load, of machine types whose CPU others have."""
-    found: dict[str, list[float]] = {"few": [], "full": []}
-    for rows in cpu_speeds().values():
-        for row in rows:
-            if row.kind == "prompt":
-                continue
-            others = [other for other in rows if other.instance_type != row.instance_type]
-            machine = (row.provider, row.instance_type, row.vcpus)
-            host = cpu_host(others, machine, math.inf, row.model)
-            if host is not None:
-                rate = _cpu_rate(host[0], row)
-                found[row.work.load].append(math.log(row.tokens_per_second / rate))
-    return found
-
-
-def _cpu_rate(host: Host, row: CpuSpeed) -> float:
-    return speed(host, row.work, 1, row.users, CPU_CONSTANTS).tokens_per_second
+    col = pl.col
+    sheet = sheets.load("cpu_speeds").filter(col.kind != "prompt").with_row_index("number")
+    works = sheet.join(shapes(sheet["model_id"]), "model_id", maintain_order="left").with_columns(
+        **{name: pl.lit(1.0) for name in ("division", "stages", "device_share", "factor")},
+        cpu_provider="provider",
+        cpu_machine="instance_type",
+        measured="tokens_per_second",
+        batch="users",
+        kv_bytes=2.0,
+        family=pl.lit("cpu"),
+        link_bytes_per_second=math.inf,
+        load=LOAD,
+    )
+    known = with_cpu_rates(works, of_others=True).drop_nulls("peak")
+    errors = (col.measured / col.tokens_per_second).log()
+    found = with_speeds(known, CPU_CONSTANTS).select("load", error=errors)
+    return {name: found.filter(load=name)["error"].to_list() for name in ("few", "full")}
 
 
 Row = tuple[str, str, str | None, float, int]
@@ -317,24 +310,35 @@ def measured_sheet(fitted: Fit, points: Points) -> pl.DataFrame:
     """Return the sheet measured_speeds: by how much each network was faster when measured."""
     residuals = points.residuals(fitted.constants)
     residuals = residuals - np.array([fitted.factors.get(cell, 0.0) for cell in points.cell])
-    rows = []
-    for number, alike in enumerate(points.alike):
-        if number != alike[0]:
-            continue  # one row for all of them
-        labels = [points.rows[other].label for other in alike]
-        factor, label = correction(residuals[alike].tolist(), labels)
-        of = points.rows[number]
-        key = (of.accelerator_id, of.work.load, of.model_id)
-        rows.append((*key, round(factor, 3), len(alike), label))
-    schema = ["accelerator_id", "load", "model_id", "factor", "measurements", "measurement"]
-    return pl.DataFrame(rows, schema=schema, orient="row").sort(schema[:3])
+    error = pl.DataFrame({"other": range(len(residuals)), "error": residuals})
+    networks = (
+        points.pairs.join(error, "other", maintain_order="left")
+        .group_by("point")
+        .agg(
+            **correction(pl.col("error"), pl.col("label")),
+            first=pl.col("other").min(),
+            measurements=pl.len(),
+        )
+        .filter(pl.col("point") == pl.col("first"))  # one row for all of them
+    )
+    key = ["accelerator_id", "load", "model_id"]
+    return (
+        points.rows.select("point", *key)
+        .join(networks, "point")
+        .select(
+            *key,
+            pl.col("known_factor").round(3).alias("factor"),
+            "measurements",
+            measurement="label",
+        )
+        .sort(key)
+    )
 
 
 def load_points() -> Points:
     """Load every measurement of the sheets."""
-    one = hosts(sheets.load("accelerators"))
-    families = {name: host.device.family for name, host in one.items()}
-    return Points(measurements(families), one)
+    accelerators = with_device(sheets.load("accelerators"))
+    return Points(measurements(dict(accelerators.select("accelerator_id", "family").iter_rows())))
 
 
 @dataclass(frozen=True)
@@ -443,12 +447,11 @@ def csv_text(frame: pl.DataFrame) -> str:
 
 def written(calibration: Calibration, arguments: list[str]) -> int:
     """Write or check every file; returns the exit status."""
-    speeds = training_speeds(sheets.load("training_speeds"), sheets.load("accelerators"))
     folder, method = PROJECT / "data" / "specs", PROJECT / "docs" / "method.md"
     files = {
         folder / "speed_model.csv": csv_text(calibration.sheet),
         folder / "measured_speeds.csv": csv_text(calibration.measured),
-        folder / "utilisations.csv": csv_text(utilisations_sheet(speeds)),
+        folder / "utilisations.csv": csv_text(utilisations_sheet(training_speeds())),
         PROJECT / "docs" / "calibration.svg": plot(calibration),
         method: with_table(method.read_text(encoding="utf-8"), table(calibration)),
     }

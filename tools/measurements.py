@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices import formulas
+from hwprices.formulas.language_model import ModelShape
 from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.speed import Work
 from hwprices.specs import sheets
 
 OLDEST_ROUND = 4000
@@ -26,6 +26,22 @@ LARGEST_SYSTEM = 8
 TUNED = "mlperf"
 """Source whose systems vendors tune for months; nobody else reaches its speeds, so that they are
 divided by a constant before they count."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A model to serve, and the requests.
+
+    ``users``: together; None: as many as fit. ``kv_bytes``: of a number in the cache; None: one
+    where the device computes in 8 or 4 bits.
+    """
+
+    model: ModelShape
+    precision: str
+    input_tokens: float
+    output_tokens: float
+    users: float | None = None
+    kv_bytes: float | None = None
 
 
 @dataclass(frozen=True)

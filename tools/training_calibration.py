@@ -5,107 +5,74 @@ in data/specs/speed_model.csv.
 """
 
 import math
-import statistics
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from hwprices.formulas import language_model
+from hwprices.formulas.language_model import FLOPS_PER_PARAMETER_AND_TOKEN
 from hwprices.formulas.training import EXPERTS_SHARE
-from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.speed import Device, device
+from hwprices.read.recommend.speed import shapes, with_device
 from hwprices.specs import sheets
 
 FEWEST = 3
 """Measured trainings whose middle represents an accelerator."""
 
-Key = tuple[str, bool]
-"""Accelerator, and whether it computes in FP8."""
+KEY = ["accelerator_id", "precision"]
+"""What a share is measured on: precision is fp8, or bf16 for all others."""
+
+col = pl.col
 
 
-@dataclass(frozen=True)
-class TrainingSpeed:
-    """A published training: a row of the sheet training_speeds."""
+def training_speeds() -> pl.DataFrame:
+    """Return the sheet training_speeds: accelerator_id, precision (of KEY), is_tpu and shares.
 
-    device: Device
-    is_tpu: bool
-    devices: float
-    narrow: bool
-    """Computing in FP8."""
-    has_experts: bool
-    mfu: float
-    """Share of the dense peak rate: from tokens per second where the model is known, else as
-    published."""
-
-    @property
-    def key(self) -> Key:
-        """What the share is measured on."""
-        return self.device.accelerator_id, self.narrow
-
-    @property
-    def experts_share(self) -> float:
-        """The share of a dense model's MFU that this model reaches."""
-        return EXPERTS_SHARE if self.has_experts else 1.0
-
-    @property
-    def dense_mfu(self) -> float:
-        """The equivalent MFU of a dense model."""
-        return self.mfu / self.experts_share
-
-
-def training_speeds(sheet: pl.DataFrame, accelerators: pl.DataFrame) -> list[TrainingSpeed]:
-    """Read the sheet training_speeds."""
-    rows = {row["accelerator_id"]: row for row in accelerators.iter_rows(named=True)}
-    return [_speed(row, rows[row["accelerator_id"]]) for row in sheet.iter_rows(named=True)]
-
-
-def _speed(row: dict[str, Any], accelerator: dict[str, Any]) -> TrainingSpeed:
-    described = device(accelerator)
-    rate = described.rate(row["precision"])
-    assert rate is not None, row["accelerator_id"]
-    shape = model_shape(row["model_id"]) if row["model_id"] else None
-    if shape and row["tokens_per_second"]:
-        flops = language_model.training_flops(shape, row["workload"], 1, row["context"])
-        mfu = row["tokens_per_second"] * flops / rate
-    elif row["model_tflops"]:
-        mfu = row["model_tflops"] * 1e12 / rate
-    else:
-        mfu = row["mfu"]
-    return TrainingSpeed(
-        device=described,
-        is_tpu=accelerator["kind"] == "tpu",
-        devices=row["accelerators"],
-        narrow=row["precision"] == "fp8",
-        has_experts=shape is not None and shape.active_expert_share < 1,
-        mfu=mfu,
+    mfu: share of the dense peak rate, from tokens per second where the model is known, else as
+    published; experts_share: of a dense model's MFU that this model reaches; dense_mfu: the
+    equivalent MFU of a dense model.
+    """
+    sheet = sheets.load("training_speeds")
+    rate = pl.coalesce(
+        pl.when(precision=name).then(f"rate_{name}") for name in sheet["precision"].unique()
+    )
+    flops = pl.coalesce(
+        pl.when(workload=name).then(language_model.training_flops(name, pl.lit(1.0), col.context))
+        for name in FLOPS_PER_PARAMETER_AND_TOKEN
+    )
+    published = pl.coalesce(col.model_tflops * 1e12 / rate, "mfu")
+    share = pl.when(col.active_expert_share < 1).then(EXPERTS_SHARE).otherwise(1.0)
+    return (
+        sheet.join(
+            with_device(sheets.load("accelerators")).drop(
+                *{*sheet.columns} - {"accelerator_id"}, strict=False
+            ),
+            "accelerator_id",
+            maintain_order="left",
+        )
+        .join(shapes(sheet["model_id"].drop_nulls()), "model_id", "left", maintain_order="left")
+        .select(
+            "accelerator_id",
+            precision=pl.when(precision="fp8").then("precision").otherwise(pl.lit("bf16")),
+            is_tpu=col.kind == "tpu",
+            experts_share=share,
+            mfu=pl.coalesce(col.tokens_per_second * flops / rate, published),
+        )
+        .with_columns(dense_mfu=col.mfu / col.experts_share)
     )
 
 
-def utilisations(speeds: Iterable[TrainingSpeed]) -> dict[Key, tuple[float, int]]:
-    """Return the middle MFU of dense models, and the number of trainings.
+def utilisations_sheet(speeds: pl.DataFrame) -> pl.DataFrame:
+    """Make the sheet utilisations: the middle MFU of dense models, and the number of trainings.
 
     From FEWEST trainings on, of which one is of a dense model.
     """
-    by_key: dict[Key, list[TrainingSpeed]] = {}
-    for speed in speeds:
-        by_key.setdefault(speed.key, []).append(speed)
-    return {
-        key: (round(statistics.median(speed.dense_mfu for speed in listed), 3), len(listed))
-        for key, listed in sorted(by_key.items())
-        if len(listed) >= FEWEST and not all(speed.has_experts for speed in listed)
-    }
-
-
-def utilisations_sheet(speeds: list[TrainingSpeed]) -> pl.DataFrame:
-    """Make the sheet utilisations."""
-    rows = [
-        (accelerator_id, "fp8" if narrow else "bf16", mfu, count)
-        for (accelerator_id, narrow), (mfu, count) in utilisations(speeds).items()
-    ]
-    schema = ["accelerator_id", "precision", "mfu", "measurements"]
-    return pl.DataFrame(rows, schema=schema, orient="row").sort("accelerator_id", "precision")
+    has_dense = (col.experts_share == 1).any()
+    return (
+        speeds.group_by(KEY)
+        .agg(mfu=col.dense_mfu.median().round(3), measurements=pl.len(), has_dense=has_dense)
+        .filter(col.measurements >= FEWEST, "has_dense")
+        .drop("has_dense")
+        .sort(KEY)
+    )
 
 
 def training_errors() -> dict[str, list[float]]:
@@ -114,19 +81,21 @@ def training_errors() -> dict[str, list[float]]:
     measured: from an accelerator's other trainings. modeled: from those of other accelerators of
     its kind (TPU or not, FP8 or not).
     """
-    speeds = training_speeds(sheets.load("training_speeds"), sheets.load("accelerators"))
+    speeds = training_speeds().with_row_index("number")
     found: dict[str, list[float]] = {"measured": [], "modeled": []}
-    for speed in speeds:
-        others = [other for other in speeds if other is not speed]
-        own = utilisations(others).get(speed.key)
-        if own is not None:
-            found["measured"].append(math.log(speed.mfu / (own[0] * speed.experts_share)))
-        kin = [
-            other.dense_mfu
-            for other in others
-            if (other.is_tpu, other.narrow) == (speed.is_tpu, speed.narrow)
-            and other.device.accelerator_id != speed.device.accelerator_id
-        ]
-        expected = statistics.median(kin) * speed.experts_share
-        found["modeled"].append(math.log(speed.mfu / expected))
+    for speed in speeds.iter_rows(named=True):
+        others = speeds.filter(col.number != speed["number"])
+        of_same = {name: speed[name] for name in KEY}
+        kin = others.filter(
+            col.accelerator_id != speed["accelerator_id"],
+            is_tpu=speed["is_tpu"],
+            precision=speed["precision"],
+        )
+        expected = {
+            "measured": utilisations_sheet(others.filter(**of_same))["mfu"].max(),
+            "modeled": kin["dense_mfu"].median(),
+        }
+        for basis, dense in expected.items():
+            if dense is not None:
+                found[basis].append(math.log(speed["mfu"] / (dense * speed["experts_share"])))
     return found

@@ -1,20 +1,27 @@
 """How fast machines without accelerators serve models, and which of them are answered with."""
 
 import math
+from typing import Any
 
 import polars as pl
 import pytest
 from tests.helpers.small_release import Release
 
 from hwprices.errors import HwpricesError
-from hwprices.read.recommend.cpu_speeds import CPU_CONSTANTS, at_size, cpu_host, cpu_speeds
+from hwprices.formulas.language_model import shape_columns
+from hwprices.read.recommend.cpu_speeds import at_size, with_cpu_rates
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.question import Limits, Serving
 from hwprices.read.recommend.recommend import recommend
-from hwprices.read.recommend.speed import speed
 from hwprices.specs import sheets
 
-LLAMA = model_shape("llama-2-7b")
+
+def with_rates(cpu_id: str, machine: str, vcpus: int) -> dict[str, Any]:
+    """The rates of a machine at AWS with Llama 2 7B."""
+    row = {"number": 0, "cpu_provider": "aws", "cpu_machine": machine, "cpu_id": cpu_id}
+    frame = pl.DataFrame([row | {"vcpus": vcpus}])
+    llama = shape_columns(model_shape("llama-2-7b"))
+    return with_cpu_rates(frame.with_columns(**llama)).row(0, named=True)
 
 
 def test_every_cpu_and_model_of_the_sheet_is_known() -> None:
@@ -25,45 +32,38 @@ def test_every_cpu_and_model_of_the_sheet_is_known() -> None:
 
 
 def test_a_machine_has_the_speed_that_was_measured_on_it() -> None:
-    """Its own rates give back the speed for one user of m7g.4xlarge, 15.98 tokens/s."""
-    rows = cpu_speeds()["aws-graviton3"]
-    row = next(
-        row
-        for row in rows
-        if (row.vcpus, row.model_id, row.kind) == (16, "llama-2-7b", "single_user")
-    )
-    found = cpu_host(rows, (row.provider, row.instance_type, 16), math.inf, LLAMA)
-    assert found is not None
-    host, label = found
-    assert label.instance_type == row.instance_type
-    alone = speed(host, row.work, 1, 1, CPU_CONSTANTS)
-    assert row.tokens_per_second == 15.98
-    assert alone.tokens_per_second == pytest.approx(15.98, rel=0.01)
+    """Its own rates give back the speed for one user of m7g.4xlarge, 15.98 tokens/s.
+
+    A token reads 6.74 × 10^9 weights of 4.85 bits and a cache of 65 tokens, and computes.
+    """
+    found = with_rates("aws-graviton3", "m7g.4xlarge", 16)
+    assert found["basis"] == "measured"
+    assert found["label"].endswith("/m7g.4xlarge")
+    read = 6.74e9 * 4.85 / 8 + 65 * 524_288
+    computed = 2 * 6.74e9 + 4 * 4096 * 32 * 65
+    seconds = read / found["bytes_per_second"] + computed / found["peak"]
+    assert 1 / seconds == pytest.approx(15.98, rel=0.01)
 
 
 def test_another_machine_with_the_cpu_has_its_rates_by_size() -> None:
     """Between 16 and 32 vCPUs lie the rates of 20."""
-    rows = cpu_speeds()["aws-graviton4"]
-    read = []
-    for vcpus in (16, 20, 32):
-        found = cpu_host(rows, ("aws", "", vcpus), math.inf, LLAMA)
-        assert found is not None
-        read.append(found[0].device.bytes_per_second)
+    found = [with_rates("aws-graviton4", "", vcpus) for vcpus in (16, 20, 32)]
+    read = [rates["bytes_per_second"] for rates in found]
     assert read == sorted(read)
     assert read[0] < read[1] < read[2]
+    assert {rates["basis"] for rates in found} == {"modeled"}
 
 
-def test_a_rate_outside_the_measured_sizes() -> None:
+@pytest.mark.parametrize(("vcpus", "rate"), [(2, 4.0), (8, math.sqrt(8 * 16)), (64, 16.0)])
+def test_a_rate_at_another_size(vcpus: int, rate: float) -> None:
     """A smaller machine has its share, a larger one no more than the largest."""
-    assert at_size({4: 8.0, 16: 16.0}, 2) == 4.0
-    assert at_size({4: 8.0, 16: 16.0}, 8) == pytest.approx(math.sqrt(8 * 16))
-    assert at_size({4: 8.0, 16: 16.0}, 64) == 16.0
+    measured = pl.DataFrame({"size": [4.0, 16.0], "rate": [8.0, 16.0], "vcpus": vcpus})
+    assert measured.select(at_size()).item() == pytest.approx(rate)
 
 
 def test_a_cpu_that_nobody_measured_has_no_rates() -> None:
     """Nothing is guessed from other CPUs."""
-    assert "nvidia-grace" not in cpu_speeds()
-    assert cpu_host([], ("oracle", "", 8), math.inf, LLAMA) is None
+    assert with_rates("nvidia-grace", "", 8)["peak"] is None
 
 
 def cpus(release: Release, model: str = "llama-3.1-8b", **serving: float) -> pl.DataFrame:
@@ -77,7 +77,7 @@ def test_machines_without_accelerators_are_ranked_when_asked_for(release: Releas
     fits = cpus(release, concurrency=1).filter(pl.col("excluded").is_null())
     assert fits.height
     assert fits["accelerator_id"].null_count() == fits.height
-    assert set(fits["cpu_id"]) <= set(cpu_speeds())
+    assert set(fits["cpu_id"]) <= set(sheets.load("cpu_speeds")["cpu_id"])
     assert set(fits["basis"]) <= {"measured", "modeled"}
     assert set(fits["precision"]) == {"int8"}
     assert fits["usd_per_million_tokens"].null_count() == 0

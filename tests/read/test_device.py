@@ -22,7 +22,6 @@ from hwprices.read.device import answer, figures, lookup, measured
 from hwprices.read.device.device import device
 from hwprices.read.ownership import Ownership
 from hwprices.read.recommend import media
-from hwprices.read.recommend.cpu_speeds import cpu_speeds
 from hwprices.specs import sheets
 from hwprices.units import Money
 
@@ -221,22 +220,19 @@ def test_a_cpu_has_the_speeds_that_recommend_uses(release: Release) -> None:
         if (result["model"], result["scenario"], result["system"])
         == ("llama-2-7b", "SingleUser", "aws/m7g.16xlarge")
     ]
-    (of_sheet,) = [
-        of_cpu
-        for of_cpu in cpu_speeds()["aws-graviton3"]
-        if (of_cpu.model_id, of_cpu.kind, of_cpu.instance_type)
-        == ("llama-2-7b", "single_user", "m7g.16xlarge")
-    ]
-    assert (speed["result"], speed["vcpus"]) == (of_sheet.tokens_per_second, 64)
+    speeds = sheets.load("cpu_speeds").filter(cpu_id="aws-graviton3")
+    key = {"model_id": "llama-2-7b", "kind": "single_user", "instance_type": "m7g.16xlarge"}
+    rate = speeds.filter(**key)["tokens_per_second"].item()
+    assert (speed["result"], speed["vcpus"]) == (rate, 64)
     assert (speed["precision"], speed["software"]) == ("q4_k_m", "llama.cpp b4753")
     assert (speed["input_tokens"], speed["output_tokens"], speed["users"]) == (1, 128, 1)
     assert speed["source_url"].startswith("https://github.com/SpareCores/")
-    assert len(row["measured"]) == len(cpu_speeds()["aws-graviton3"])
+    assert len(row["measured"]) == speeds.height
     assert not [reason for reason in row["missing"] if reason.startswith("measured")]
     assert [reason for reason in row["missing"] if "recommend NAME --machines cpus" in reason]
     lines = drawn(frame)
     (line,) = [line for line in lines if "llama-2-7b SingleUser" in line]
-    assert f"at most {of_sheet.tokens_per_second:.4g} tokens/s on 64 vCPUs" in line
+    assert f"at most {rate:.4g} tokens/s on 64 vCPUs" in line
     assert [line for line in lines if "Spare Cores" in line and "CC BY-SA 4.0" in line]
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from tests.helpers.cases import cases
 from tests.helpers.small_release import Release, with_private_hosts
 
 from hwprices.cli.recommend import Beside, render_recommendation
@@ -39,15 +41,58 @@ def ranked(
     return frame.filter(pl.col("excluded_reason").is_null()), reasons
 
 
-def test_7b_lora_fits_one_24_gb_gpu(release: Release) -> None:
-    fit, out = ranked(release, "7B", "lora", context=2048)
-    assert {"g6.xlarge", "g5.xlarge", "pc-rtx-4090"} <= set(fit["machine"])
-    one_l4 = fit.filter(machine="g6.xlarge").row(0, named=True)
-    assert (one_l4["nodes"], one_l4["total_accelerators"]) == (1, 1.0)
-    assert 13 < one_l4["memory_needed_gib"] < one_l4["memory_usable_gib"] < 24
-    assert out["g4dn.xlarge"] == "nvidia-t4 does not compute in bf16"
-    assert "inference only" in out["inf2.48xlarge"]
-    assert "part that needs a host" in out["rtx-4090-card"]
+@cases("read/recommended", question=yaml.safe_load, machines=yaml.safe_load)
+def test_which_machines_do_a_job_and_why_others_do_not(
+    release: Release,
+    question: dict[str, Any],
+    fit: str,
+    machines: dict[str, dict[str, Any] | None],
+) -> None:
+    """Texts are patterns; null: not in the answer. ``fit``: all that are ranked, if listed."""
+    frame = recommend(**question, dataset=release)
+    assert frame.columns == OUTPUT
+    assert set(frame["excluded_reason"].drop_nulls()) <= set(REASONS["excluded_reason"])
+    if fit:
+        assert frame.drop_nulls("rank")["machine"].to_list() == fit.split()
+    rows = {row["machine"]: row for row in frame.iter_rows(named=True)}
+    for machine, expected in machines.items():
+        row = rows.get(machine)
+        for column, value in (expected or {}).items():
+            found = row[column]
+            if value is None or isinstance(value, str):
+                assert re.fullmatch(str(value), str(found)), (machine, found)
+            else:
+                assert float(found) == pytest.approx(value), (machine, column)
+        assert (row is None) == (expected is None), machine
+
+
+@pytest.mark.parametrize(
+    ("serving", "users"),
+    [
+        ({"input_tokens": 1000, "output_tokens": 100}, 1),
+        ({"concurrency": 20}, 20),
+        ({"concurrency": 4}, 4),
+        ({"requests_per_second": 2}, None),
+    ],
+)
+def test_the_speed_of_one_user_is_asked_where_nothing_is_said_of_users(
+    release: Release, serving: dict[str, float], users: float | None
+) -> None:
+    """As with the command; with requests it said that they are the same as concurrency."""
+    fit, _ = ranked(release, "7B", objective="speed", serving=Serving(**serving))
+    if users is None:
+        assert fit["concurrency"].max() > 1  # type: ignore[operator]
+        return
+    assert set(fit["concurrency"]) == {users}
+    named = Serving(**{**serving, "concurrency": users})
+    assert fit.equals(ranked(release, "7B", objective="speed", serving=named)[0])
+
+
+def test_inference_is_ranked_by_the_work_and_not_by_the_hour(release: Release) -> None:
+    fit, _ = ranked(release, "llama-2-70b", "inference", where="cloud")
+    cost = fit["usd_per_million_tokens"].to_list()
+    assert cost == sorted(cost)
+    assert fit["usd_per_hour"].to_list() != sorted(fit["usd_per_hour"])
 
 
 def test_7b_lora_is_answered_with_a_small_machine_first(release: Release) -> None:
@@ -72,21 +117,6 @@ def test_limits_and_what_is_given_alone_both_hold(release: Release) -> None:
     assert fastest.equals(recommend("7B", dataset=release, objective="speed"))
 
 
-def test_a_budget_to_buy_is_kept(release: Release) -> None:
-    limits = Limits(budget_to_buy=5000)
-    fit, out = ranked(release, "7B", "lora", context=2048, limits=limits)
-    assert fit.filter(where="local")["machine"].to_list() == ["pc-rtx-4090"]
-    assert out["dgx-h100"] == "costs 269,000 USD to buy, the budget is 5,000"
-
-
-def test_7b_lora_in_four_bits_fits_one_t4(release: Release) -> None:
-    fit, _ = ranked(release, "7B", "lora", context=2048, precision="int4")
-    assert fit.filter(machine="g4dn.xlarge").select("nodes", "total_accelerators").row(0) == (
-        1,
-        1.0,
-    )
-
-
 def test_lora_on_narrow_weights_is_not_faster_than_on_16_bits(release: Release) -> None:
     """The weights are unpacked and computed in 16 bits."""
     hours = {
@@ -98,22 +128,6 @@ def test_lora_on_narrow_weights_is_not_faster_than_on_16_bits(release: Release) 
     assert hours["bf16"] < hours["int8"] == hours["int4"]
 
 
-def test_full_fine_tuning_of_7b_does_not_fit_one_24_gb_gpu(release: Release) -> None:
-    """16 bytes a parameter are 104 GiB."""
-    fit, out = ranked(release, "7B", "full_finetune", context=2048)
-    assert "no RDMA network between them is known" in out["g6.xlarge"]
-    assert fit.filter(machine="p4d.24xlarge")["nodes"].to_list() == [1]
-
-
-def test_70b_inference_in_16_bits_needs_more_than_one_80_gb_gpu(release: Release) -> None:
-    fit, out = ranked(release, "llama-3.1-70b", "inference", precision="bf16")
-    assert {"p4d.24xlarge"} | HOPPER_8 <= set(fit["machine"])
-    assert "24.0 GiB can be used" in out["g6.xlarge"]
-    assert "24.0 GiB can be used" in out["pc-rtx-4090"]
-    assert fit.filter(machine="p4d.24xlarge")["memory_needed_gib"].item() > 131
-    assert out["g6e.12xlarge"].startswith("it does not reach the speed per user")
-
-
 def test_each_user_gets_the_speed_that_is_asked_for(release: Release) -> None:
     slow, _ = ranked(release, "llama-3.1-8b", serving=Serving(min_tokens_per_second=10))
     fast, out = ranked(release, "llama-3.1-8b", serving=Serving(min_tokens_per_second=100))
@@ -121,21 +135,6 @@ def test_each_user_gets_the_speed_that_is_asked_for(release: Release) -> None:
     assert any("does not reach the speed per user" in reason for reason in out.values())
     both = slow.join(fast, on="machine", suffix="_fast")
     assert (both["usd_per_million_tokens_fast"] >= both["usd_per_million_tokens"]).all()
-
-
-def test_the_speed_of_one_user_is_that_of_one_user(release: Release) -> None:
-    """Whatever else is requested, as with the command; several users if requested."""
-    lengths = {"input_tokens": 1000, "output_tokens": 100}
-    fit, _ = ranked(release, "7B", objective="speed", serving=Serving(**lengths))
-    alone, _ = ranked(release, "7B", serving=Serving(concurrency=1, **lengths), objective="speed")
-    assert fit.equals(alone)
-    assert set(fit["concurrency"]) == {1.0}
-    many, _ = ranked(release, "7B", objective="speed", serving=Serving(concurrency=20))
-    assert set(many["concurrency"]) == {20.0}
-    few, _ = ranked(release, "7B", objective="speed", serving=Serving(concurrency=4))
-    assert set(few["concurrency"]) == {4.0}
-    trained, _ = ranked(release, "7B", "lora", objective="speed")
-    assert trained["hours"].null_count() == 0
 
 
 @settings(max_examples=10, deadline=None)
@@ -184,15 +183,6 @@ def test_costs_are_of_the_requests_asked_for_not_of_all_that_a_machine_could_do(
     assert pc["payback_hours"] == pytest.approx(float(pc["purchase_price_usd"]) / saved)
 
 
-def test_405b_in_bf16_fits_eight_h200_and_not_eight_80_gb_gpus(
-    release: Release,
-) -> None:
-    fit, out = ranked(release, "llama-3.1-405b", "inference", precision="bf16")
-    assert set(out) >= HOPPER_8
-    assert all("GiB can be used" in out[machine] for machine in HOPPER_8)
-    assert "p5en.48xlarge" in set(fit["machine"])
-
-
 @pytest.mark.parametrize("workload", ["inference", "lora"])
 def test_what_is_too_small_has_the_memory_of_one_machine(release: Release, workload: str) -> None:
     """Of the 80 GiB of a GPU nine tenths can be used, however many would hold the model."""
@@ -229,13 +219,6 @@ def test_a_model_published_in_four_bits_is_served_in_them(release: Release) -> N
     assert set(trained["precision"].drop_nulls()) == {"bf16"}
 
 
-def test_405b_in_bf16_over_two_machines_when_asked_for(release: Release) -> None:
-    fit, _ = ranked(release, "llama-3.1-405b", "inference", precision="bf16", max_nodes=2)
-    two = fit.filter(machine="p5.48xlarge").row(0, named=True)
-    assert (two["nodes"], two["total_accelerators"]) == (2, 16.0)
-    assert two["usd"] == Decimal("110.08")
-
-
 def test_machines_in_a_row_are_not_faster_for_one_user(release: Release) -> None:
     """The network between two machines is not memory bus: a token passes one after the other."""
     job = {"precision": "bf16", "serving": Serving(concurrency=1), "max_nodes": 2}
@@ -257,31 +240,12 @@ def test_70b_pretraining_takes_many_machines_with_rdma(release: Release) -> None
     assert best["hours"] <= 30 * 24
 
 
-def test_a_tpu_slice_is_not_larger_than_its_links(release: Release) -> None:
-    _, out = ranked(release, "70B", "pretrain")
-    assert "more than can be joined" in out["ct6e-standard-4t"]
-
-
 def test_attention_makes_long_sequences_dearer(release: Release) -> None:
     """6 N a token are 48 GFLOP for 8B; attention to 131,072 tokens adds 103."""
     short, _ = ranked(release, "llama-3.1-8b", "lora", context=4096)
     long, _ = ranked(release, "llama-3.1-8b", "lora", context=65_536)
     hours = [fit.filter(machine="p5.48xlarge")["hours"].item() for fit in (short, long)]
     assert hours[1] > 2 * hours[0]
-
-
-def test_a_machine_that_is_not_sold_so_is_excluded_with_the_reason(release: Release) -> None:
-    _, out = ranked(release, "7B", "lora")
-    assert out["trn2.48xlarge"] == "no price: capacity_block_priced_by_offering"
-    fit, out = ranked(release, "7B", "lora", limits=Limits(option="spot"))
-    assert fit.filter(where="cloud")["machine"].to_list() == ["a3-highgpu-8g"]
-    assert out["p5.48xlarge"] == "not sold spot; ask with --option any"
-
-
-def test_places_are_kept(release: Release) -> None:
-    fit, out = ranked(release, "7B", "lora", limits=Limits(provider="gcp", where="cloud"))
-    assert set(fit["provider"]) == {"gcp"}
-    assert "p5.48xlarge" not in out
 
 
 @pytest.mark.parametrize(
@@ -344,22 +308,6 @@ def test_community_hosts_are_left_out_unless_asked_for(release: Release) -> None
     assert "(1) are not ranked; the cheapest: g6.xlarge, runpod/community" in drawn(frame)
 
 
-def test_a_machine_over_the_budget_is_excluded_with_its_cost(release: Release) -> None:
-    fit, out = ranked(release, "llama-3.1-70b", "inference", budget=14, where="cloud")
-    assert "g6e.12xlarge" in set(fit["machine"])
-    assert out["p5.48xlarge"] == "costs 55.04 USD an hour, the budget is 14"
-
-
-def test_the_figure_that_is_over_the_budget_is_named(release: Release) -> None:
-    """0.8048 USD/h × 730 are 587.50; a month of g6e.12xlarge costs 7,659.63."""
-    limits = Limits(budget=14, budget_per_month=600, budget_to_buy=2000, where=None)
-    fit, out = ranked(release, "llama-3.1-8b", limits=limits)
-    assert fit["machine"].to_list() == ["g4dn.xlarge", "g6.xlarge"]
-    assert out["p5.48xlarge"] == "costs 55.04 USD an hour, the budget is 14"
-    assert out["g6e.12xlarge"] == "costs 7,659.63 USD in a month, the budget is 600"
-    assert out["pc-rtx-4090"] == "costs 3,000 USD to buy, the budget is 2,000"
-
-
 def test_a_training_costs_in_a_month_what_its_hours_cost(release: Release) -> None:
     """LoRA of 10^8 tokens costs 18.18 USD on g6.xlarge; 7 × 10^9 take 65 days, 730 hours of one.
 
@@ -394,23 +342,6 @@ def test_each_objective_ranks_by_its_figure(
     assert values.to_list() == values.sort(descending=descending).to_list()
     assert fit[column].null_count() == 0 or fit[column].to_list()[-1] is None, (
         "what is not known comes last"
-    )
-
-
-def test_inference_is_ranked_by_the_work_and_not_by_the_hour(release: Release) -> None:
-    fit, _ = ranked(release, "llama-2-70b", "inference", where="cloud")
-    cost = fit["usd_per_million_tokens"].to_list()
-    assert cost == sorted(cost)
-    assert fit["usd_per_hour"].to_list() != sorted(fit["usd_per_hour"])
-
-
-def test_spot_and_commitments_are_beside_the_price(release: Release) -> None:
-    fit, _ = ranked(release, "llama-3.1-70b", "inference")
-    a3 = fit.filter(machine="a3-highgpu-8g").row(0, named=True)
-    assert (a3["purchase_option"], a3["usd_per_hour"], a3["spot_usd_per_hour"]) == (
-        "on_demand",
-        Decimal("88.4899999026"),
-        Decimal("50.6095408219"),
     )
 
 
@@ -558,32 +489,6 @@ def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> Non
     assert "measured, untuned" in drawn(l4)
 
 
-@pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        ({"workload": "lora", "serving": Serving(concurrency=5)}, "workload, concurrency"),
-        ({"limits": Limits(machines="all"), "context": 9}, "context, machines"),
-        ({"precision": "fp8", "max_nodes": 2}, "precision, max nodes"),
-    ],
-)
-def test_what_only_language_models_have_is_refused_of_others(
-    release: Release, question: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(HwpricesError, match=f"^{words}: only for language models"):
-        recommend("whisper", dataset=release, **question)
-
-
-def test_the_speed_of_one_user_is_asked_where_nothing_is_said_of_users(release: Release) -> None:
-    """With requests per second the command said that they are the same as concurrency."""
-    speed = {"objective": "speed", "where": "cloud"}
-    for serving in (None, Serving(output_tokens=100)):
-        alone, _ = ranked(release, "llama-3.1-8b", serving=serving, **speed)
-        assert set(alone["concurrency"]) == {1.0}
-    asked = Serving(requests_per_second=2)
-    full, _ = ranked(release, "llama-3.1-8b", serving=asked, **speed)
-    assert full["concurrency"].max() > 1
-
-
 def test_rates_and_discounts_of_limits_may_be_written_as_everywhere(
     release: Release, tmp_path: Path
 ) -> None:
@@ -627,12 +532,6 @@ def test_extreme_jobs_do_not_fail(release: Release, workload: str, size: float) 
     for context in (1, 10_000_000):
         fit, out = ranked(release, size, workload, context=context, max_nodes=10**9)
         assert fit.height + len(out) > 0
-
-
-def test_where_local_lists_only_machines_to_buy(release: Release) -> None:
-    fit, out = ranked(release, "7B", "lora", where="local")
-    assert set(fit["where"]) == {"local"}
-    assert "g4dn.xlarge" not in out
 
 
 @pytest.mark.parametrize("machines", ["accelerators", "all"])
@@ -711,45 +610,12 @@ def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
     assert "not within 5 years" in drawn(late)
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"workload": "bake"}, "unknown workload 'bake'"),
-        ({"precision": "bf17"}, "unknown precision 'bf17'"),
-        ({"objective": "joy"}, "unknown objective 'joy'"),
-        ({"budget": -1}, "a budget is above 0"),
-        ({"where": "moon"}, "unknown place 'moon'"),
-        ({"context": 0}, "days and machines are above 0"),
-        ({"workload": "pretrain", "precision": "int4"}, "pretrain in int4"),
-        ({"model_parameters": "llama-2-7b", "context": 131_072}, "reads at most 4,096 tokens"),
-        ({"limits": Limits(option="gift")}, "unknown option 'gift'"),
-        (
-            {"workload": "lora", "serving": Serving(concurrency=5, input_tokens=9)},
-            r"input tokens, concurrency: not for the workload lora",
-        ),
-        ({"tokens": 1e9, "days": 2}, "tokens, days: not for the workload inference"),
-        ({"serving": Serving(concurrency=math.inf)}, "users, speeds, days and machines are above"),
-        (
-            {"context": 50, "serving": Serving(input_tokens=100)},
-            "context and input tokens say the same thing",
-        ),
-        (
-            {"context": 1000, "serving": Serving(output_tokens=1000)},
-            "1,000 tokens of output do not fit a context of 1,000 with a prompt",
-        ),
-        ({"workload": "lora", "tokens": math.inf}, "days and machines are above 0"),
-        ({"limits": Limits(country="XX")}, "no country 'XX' is in this release"),
-        ({"limits": Limits(region="mars", where="local")}, "no region 'mars' is in this release"),
-        ({"limits": Limits(provider="foo")}, "no provider 'foo' is in this release. There are:"),
-        ({"serving": Serving(concurrency=2, requests_per_second=1)}, "say the same thing"),
-        ({"model_parameters": "banana"}, "'banana' is neither a model"),
-    ],
-)
+@cases("read/wrong_questions", question=yaml.safe_load)
 def test_a_wrong_value_is_an_error_in_one_line(
-    release: Release, more: dict[str, Any], message: str
+    release: Release, question: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(HwpricesError, match=message) as caught:
-        recommend(**{"model_parameters": "7B", **more}, dataset=release)
+        recommend(**{"model_parameters": "7B", **question}, dataset=release)
     assert "\n" not in str(caught.value)
 
 
@@ -798,23 +664,6 @@ def test_the_defaults_are_the_documented_ones() -> None:
     assert (batch.tokens, batch.days, batch.min_per_user) == (1e9, 1, 0)
     alone = make_job(Question("70B", serving=Serving(concurrency=1)))
     assert (alone.min_per_user, alone.max_first_token) == (0, None)
-
-
-def test_excluded_machines_have_a_code_and_a_sentence(release: Release) -> None:
-    frame = recommend("7B", "lora", context=2048, budget=1, dataset=release)
-    reasons = dict(frame.select("machine", "excluded_reason").iter_rows())
-    assert reasons["g4dn.xlarge"] == "precision_unsupported"
-    assert reasons["inf2.48xlarge"] == "inference_only"
-    assert reasons["rtx-4090-card"] == "needs_host"
-    assert reasons["p5.48xlarge"] == "over_budget"
-    assert set(frame["excluded_reason"].drop_nulls()) <= set(REASONS["excluded_reason"])
-
-
-def test_only_a_machine_over_the_budget_keeps_its_figures(release: Release) -> None:
-    frame = recommend("7B", "lora", context=2048, budget=1, dataset=release)
-    has_figures = dict(frame.select("machine", pl.col("usd").is_not_null()).iter_rows())
-    assert has_figures["p5.48xlarge"]
-    assert not has_figures["g4dn.xlarge"]
 
 
 def drawn(frame: pl.DataFrame) -> str:
@@ -890,8 +739,6 @@ def test_a_question_is_asked_whole(release: Release) -> None:
     assert asked.equals(recommend("7B", "lora", budget=20, dataset=release))
     with pytest.raises(HwpricesError, match="beside a Question"):
         recommend(question, budget=5, dataset=release)
-    with pytest.raises(HwpricesError, match="unknown option 'budgte'"):
-        recommend("7B", budgte=5, dataset=release)
 
 
 @pytest.mark.parametrize(
@@ -935,19 +782,12 @@ def test_a_mixture_of_experts_is_described_by_its_two_sizes(release: Release) ->
     }
     sizes, named = (dict(rows[model].drop_nulls().iter_rows()) for model in ("sizes", "named"))
     assert sizes["p5.48xlarge"] == pytest.approx(named["p5.48xlarge"], rel=0.1)
-    with pytest.raises(HwpricesError, match="more than all 7B"):
-        recommend("7B", active_parameters="37B", dataset=release)
-    with pytest.raises(HwpricesError, match="are known"):
-        recommend("deepseek-r1", active_parameters="37B", dataset=release)
 
 
 def test_machines_are_limited_to_accelerators_by_name(release: Release) -> None:
     limits = Limits(words="h100 l4")
     answer = recommend("llama-3.1-8b", limits=limits, dataset=release)
     assert set(answer["accelerator_id"]) == {"nvidia-h100-sxm5-80gb", "nvidia-l4"}
-    for words, message in (("rtx 5099", "not understood"), ("h100 spot", "asks for more than")):
-        with pytest.raises(HwpricesError, match=message):
-            recommend("llama-3.1-8b", limits=Limits(words=words), dataset=release)
 
 
 def test_machines_are_compared_by_how_they_serve_a_model(release: Release) -> None:
@@ -1014,6 +854,4 @@ def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
     assert (job.input_tokens, job.output_tokens, job.context) == (8192, 1, 8192)
     assert "in int8, with the range" in assumptions(make_job(Question("bge-m3", precision="8bit")))
     assert "prompts" not in assumptions(make_job(Question("bge-m3", "lora")))
-    with pytest.raises(HwpricesError, match="makes embeddings, not text"):
-        make_job(Question("bge-m3", serving=Serving(output_tokens=5)))
     assert re.match(r"Serve it on [^:]+: \$[\d.–]+ per 1M tokens\.", drawn(frame))

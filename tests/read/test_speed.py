@@ -1,6 +1,7 @@
 """How fast machines serve: against published figures, and what the ranges promise."""
 
 from itertools import pairwise
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,26 +14,39 @@ from hwprices.read.recommend.question import Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.recommend.speed import (
     FEW_USERS,
-    Host,
-    Work,
-    divisions,
-    estimate,
+    estimated,
     fastest,
-    hosts,
+    measured_works,
     same_network,
     speed_model,
+    with_divisions,
 )
 from hwprices.specs import sheets
 
+OF_CPUS = ("basis", "label")  # columns of machines without accelerators
 
-def host(accelerator_id: str, count: int) -> Host:
-    """Return a machine with so many accelerators of the sheet."""
-    one = hosts(sheets.load("accelerators"))[accelerator_id]
-    return Host(one.device, count, one.usable_bytes)
+
+def work(model: str, **more: Any) -> pl.DataFrame:
+    """A machine and its work: requests of 1,024 and 256 tokens in FP8 on one H100, or as named."""
+    row = {
+        **{"accelerator_id": "nvidia-h100-sxm5-80gb", "accelerators": 1, "precision": "fp8"},
+        **{"input_tokens": 1024.0, "output_tokens": 256.0, "users": None, "min_per_user": 0.0},
+        **{"kv_bytes": None, "tokens_per_second": None, "model_id": model},
+        **more,
+    }
+    numbers = {"kv_bytes": pl.Float64, "users": pl.Float64}
+    works = measured_works(pl.DataFrame([row], schema_overrides=numbers))
+    return works.with_columns(min_per_user=row["min_per_user"])
+
+
+def served(model: str, **more: Any) -> dict[str, Any]:
+    """How the machine serves it."""
+    works = work(model, **more).with_columns(pl.lit(None, pl.String).alias(n) for n in OF_CPUS)
+    return estimated(works, speed_model()).row(0, named=True)
 
 
 @pytest.mark.parametrize(
-    ("accelerator", "count", "work", "published"),
+    ("accelerator", "count", "asked", "published"),
     [
         # TensorRT-LLM 1.0's performance overview, a filled machine
         ("nvidia-h200-sxm", 1, ("llama-3.3-70b", "fp8", 1000, 1000, None), 2909),
@@ -49,85 +63,75 @@ def host(accelerator_id: str, count: int) -> Host:
 def test_a_published_figure_is_within_the_outer_range(
     accelerator: str,
     count: int,
-    work: tuple[str, str, float, float, float | None],
+    asked: tuple[str, str, float, float, float | None],
     published: float,
 ) -> None:
-    model, *rest = work
-    answer = estimate(host(accelerator, count), Work(model_shape(model), *rest))
-    assert answer is not None
-    assert answer.basis == "measured"
-    assert answer.label is not None
-    rate = answer.tokens_per_second
-    assert rate * answer.range.p05 < published < rate * answer.range.p95
+    names = ("precision", "input_tokens", "output_tokens", "users")
+    machine = {"accelerator_id": accelerator, "accelerators": count}
+    answer = served(asked[0], **machine, **dict(zip(names, asked[1:], strict=True)))
+    assert answer["basis"] == "measured"
+    assert answer["measurement"] is not None
+    rate = answer["tokens_per_second"]
+    assert rate * answer["p05"] < published < rate * answer["p95"]
 
 
 def test_the_roofline_of_one_user_is_the_time_to_read_the_weights() -> None:
     """8.03 × 10^9 bytes and a cache of 151 MB over 3.35 TB/s, by 1.17, and 32 layers of 75 µs."""
-    one = hosts(sheets.load("accelerators"))["nvidia-h100-sxm5-80gb"]
     constants = speed_model().constants
-    work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256, users=1)
-    found = fastest(one, work, constants)
-    assert found is not None
-    read = (8.03e9 + 1152 * 32 * 2048) / 3.35e12 * constants[2]
-    computed = (2 * 8.03e9 + 4 * 4096 * 32 * 1152) / 1978.9e12 * constants[0]
-    step = read + computed + 32 * constants[4] + constants[6]
-    prompt = 1024 * (2 * 8.03e9 + 4 * 4096 * 32 * 512) / 1978.9e12 * constants[0]
-    assert found.tokens_per_second == pytest.approx(256 / (256 * step + prompt), rel=0.001)
+    works = work("llama-3.1-8b", users=1).with_columns(factor=1.0)
+    (rate,) = fastest(works, constants)["tokens_per_second"]
+    read = (8.03e9 + 1152 * 32 * 2048) / 3.35e12 * constants["bytes"]
+    computed = (2 * 8.03e9 + 4 * 4096 * 32 * 1152) / 1978.9e12 * constants["compute"]
+    step = read + computed + 32 * constants["layer"] + constants["token"]
+    prompt = 1024 * (2 * 8.03e9 + 4 * 4096 * 32 * 512) / 1978.9e12 * constants["compute"]
+    assert rate == pytest.approx(256 / (256 * step + prompt), rel=0.001)
 
 
 def test_more_users_get_more_tokens_in_total_and_fewer_each() -> None:
-    speeds = []
-    for users in (8, 32, 128, 512):
-        work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256, users=users)
-        answer = estimate(host("nvidia-h100-sxm5-80gb", 1), work)
-        assert answer is not None
-        speeds.append(answer)
-    totals = [speed.tokens_per_second for speed in speeds]
-    each = [speed.tokens_per_second_per_user for speed in speeds]
+    speeds = [served("llama-3.1-8b", users=users) for users in (8, 32, 128, 512)]
+    totals = [speed["tokens_per_second"] for speed in speeds]
+    each = [speed["tokens_per_second_per_user"] for speed in speeds]
     assert totals == sorted(totals)
     assert each == sorted(each, reverse=True)
 
 
 def test_a_machine_is_filled_as_far_as_each_user_gets_the_speed() -> None:
-    h100 = host("nvidia-h100-sxm5-80gb", 1)
-    work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256)
-    answer = estimate(h100, work, min_per_user=50)
-    assert answer is not None
-    users = answer.users
+    answer = served("llama-3.1-8b", min_per_user=50.0)
+    users = answer["users_served"]
     assert users > FEW_USERS
-    assert answer.tokens_per_second_per_user >= 50
-    more = estimate(h100, Work(work.model, "fp8", 1024, 256, users=users + 1))
-    assert more is not None
-    assert more.tokens_per_second_per_user < 50
+    assert answer["tokens_per_second_per_user"] >= 50
+    more = served("llama-3.1-8b", users=users + 1)
+    assert more["tokens_per_second_per_user"] < 50
 
 
 def test_a_slow_card_serves_a_few_users() -> None:
     """One L4 reads 8 GB 37 times a second, which is enough for several users of 20 tokens/s."""
-    work = Work(model_shape("llama-3.1-8b"), "fp8", 1024, 256)
-    answer = estimate(host("nvidia-l4", 1), work, min_per_user=20)
-    assert answer is not None
-    assert 1 < answer.users < FEW_USERS
+    answer = served("llama-3.1-8b", accelerator_id="nvidia-l4", min_per_user=20.0)
+    assert 1 < answer["users_served"] < FEW_USERS
 
 
-def test_twins_are_equally_fast() -> None:
+@pytest.mark.parametrize("accelerator", ["nvidia-b200", "nvidia-h100-sxm5-80gb", "amd-mi300x"])
+def test_twins_are_equally_fast(accelerator: str) -> None:
     """Llama 2 70B had 69,144 tokens/s on a machine where Llama 3.3 70B had 33,674."""
-    two, three = (model_shape(name) for name in ("llama-2-70b", "llama-3.3-70b"))
-    assert same_network(two, three)
-    assert not same_network(two, model_shape("qwen2.5-72b"))
-    rates = []
-    for model in (two, three):
-        for accelerator in ("nvidia-b200", "nvidia-h100-sxm5-80gb", "amd-mi300x"):
-            work = Work(model, "fp8", 1024, 256)
-            answer = estimate(host(accelerator, 8), work)
-            assert answer is not None
-            rates.append(answer.tokens_per_second)
-    assert rates[:3] == pytest.approx(rates[3:], rel=0.05)
+    two, three = (
+        served(model, accelerator_id=accelerator, accelerators=8)["tokens_per_second"]
+        for model in ("llama-2-70b", "llama-3.3-70b")
+    )
+    assert two == pytest.approx(three, rel=0.05)
 
 
-def test_a_copy_is_divided_as_its_heads_allow() -> None:
+@pytest.mark.parametrize(("model", "alike"), [("llama-3.3-70b", True), ("qwen2.5-72b", False)])
+def test_a_network_is_known_by_its_shape(model: str, alike: bool) -> None:
+    of_other = pl.lit(model_shape(model).parameters)
+    assert work("llama-2-70b").select(same_network(of_other)).item() == alike
+
+
+@pytest.mark.parametrize(
+    ("model", "devices"), [("qwen2.5-7b", [1, 2, 4]), ("llama-3.1-70b", [1, 2, 4, 8])]
+)
+def test_a_copy_is_divided_as_its_heads_allow(model: str, devices: list[int]) -> None:
     """28 heads of Qwen2.5 7B divide over 4 devices and not over 8."""
-    assert list(divisions(8, model_shape("qwen2.5-7b"))) == [1, 2, 4]
-    assert list(divisions(8, model_shape("llama-3.1-70b"))) == [1, 2, 4, 8]
+    assert with_divisions(work(model, accelerators=8))["division"].to_list() == devices
 
 
 @pytest.mark.parametrize(
@@ -142,8 +146,9 @@ def test_a_copy_is_divided_as_its_heads_allow() -> None:
 def test_weights_have_the_format_that_the_hardware_computes(
     accelerator: str, model: str, expected: str
 ) -> None:
-    one = hosts(sheets.load("accelerators"))[accelerator]
-    assert usual_precision(make_job(Question(model)), one.device) == expected
+    device = sheets.load("accelerators").filter(accelerator_id=accelerator)
+    device = device.with_columns(cpu_id=pl.lit(None, pl.String))
+    assert device.select(usual_precision(make_job(Question(model)))).item() == expected
 
 
 def test_s11_the_cautious_end_ranks_and_is_filled(release: Release) -> None:

@@ -35,12 +35,7 @@ SHARED = ("root", "version", "json", "csv")
 
 def _with_question(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a question to a command, which gets those that are given as ``asked``."""
-    options = [
-        one
-        for kind in (Question, Serving, Limits)
-        for one in fields(kind)
-        if "help" in one.metadata
-    ]
+    options = [one for kind in (Question, Serving, Limits) for one in fields(kind) if one.metadata]
 
     @wraps(command)
     def run(**values: Any) -> None:
@@ -51,16 +46,13 @@ def _with_question(command: Callable[..., None]) -> Callable[..., None]:
     added = []
     for one in options:
         about = one.metadata
-        kind: Any = about.get("type") or next(iter(get_args(one.type)), one.type)
+        kind: Any = list[str] if about["repeated"] else next(iter(get_args(one.type)), one.type)
         shown = typer.Option(
-            *about.get("flags", "").split(), help=about["help"], rich_help_panel=about["panel"]
+            *(about["flags"] or "").split(), help=about["help"], rich_help_panel=about["panel"]
         )
         added.append(
-            inspect.Parameter(
-                one.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=None,
-                annotation=Annotated[kind | None, shown],
+            own.parameters["asked"].replace(
+                name=one.name, default=None, annotation=Annotated[kind | None, shown]
             )
         )
     kept = [parameter for parameter in own.parameters.values() if parameter.name != "asked"]

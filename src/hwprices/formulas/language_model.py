@@ -1,11 +1,14 @@
 """Compute the memory and the operations that a language model needs, by workload.
 
-Arithmetic only, no devices: plain numbers in, plain numbers out. Every rule names its paper. The
-rules are for decoder-only transformers; docs/method.md says where they stop being true.
+Every function returns an expression on a frame with the columns SHAPE, which describe one model in
+each row. Every rule names its paper. The rules are for decoder-only transformers; docs/method.md
+says where they stop being true.
 """
 
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+import polars as pl
 
 Workload = Literal["pretrain", "full_finetune", "lora"]
 
@@ -28,9 +31,6 @@ a scale of 8 bits for 16 values, MXFP4 for 32:
 https://developer.nvidia.com/blog/introducing-nvfp4-for-efficient-and-accurate-low-precision-inference.
 INT4 and NF4 have one of 32 bits for 64 values: Dettmers et al., QLoRA, section 3,
 https://arxiv.org/abs/2305.14314"""
-
-PRECISIONS = ("fp32", "bf16", "fp16", "fp8", "int8", "fp4", "int4")
-"""Formats of stored weights that may be requested; the others are those of measurements."""
 
 TRAINING_BYTES = {"weights": 2, "gradients": 2, "optimizer": 12}
 """Bytes per trained parameter with Adam in mixed precision: 16-bit weights and gradients; 32-bit
@@ -90,47 +90,54 @@ class ModelShape:
     """Format of 4 bits in which the weights are published; None where they have more bits."""
 
 
+SHAPE = (
+    *("parameters", "active_parameters", "layers", "hidden", "kv_elements", "attention_width"),
+    *("ffn", "vocab", "heads", "kv_heads", "active_expert_share", "window"),
+    "full_attention_layers",
+)
+"""Fields of ModelShape that the rules read, as columns of numbers."""
+
+col = pl.col
+
+
+def shape_columns(model: ModelShape) -> dict[str, pl.Expr]:
+    """Return the columns SHAPE of one model."""
+    return {name: pl.lit(getattr(model, name), pl.Float64) for name in SHAPE}
+
+
 class Memory(NamedTuple):
     """Bytes: ``sharded`` are divided over the devices; each device needs ``per_device`` as well."""
 
-    sharded: float
-    per_device: float
+    sharded: pl.Expr
+    per_device: pl.Expr
 
 
-def expert_parameters(model: ModelShape) -> float:
-    """Count the parameters that are in experts: 0 for a dense model.
-
-    From active = shared + experts × share and all = shared + experts.
-    """
-    if model.active_expert_share >= 1:
-        return 0.0
-    resting = model.parameters - model.active_parameters
-    return resting / (1 - model.active_expert_share)
-
-
-def parameters_read(model: ModelShape, batch: float) -> float:
+def parameters_read(batch: pl.Expr) -> pl.Expr:
     """Count the parameters that a step with ``batch`` sequences reads.
 
     All weights outside the experts, and the expected number of distinct experts: a sequence misses
-    each with probability 1 - share, independently.
+    each with probability 1 - share, independently. The parameters in experts follow from
+    active = shared + experts × share and all = shared + experts.
     """
-    experts = expert_parameters(model)
-    shared = model.parameters - experts
-    return float(shared + experts * (1 - (1 - model.active_expert_share) ** batch))
+    missed = 1 - col.active_expert_share
+    experts = (
+        pl.when(missed > 0).then((col.parameters - col.active_parameters) / missed).otherwise(0.0)
+    )
+    return col.parameters - experts + experts * (1 - missed**batch)
 
 
-def adapter_parameters(model: ModelShape, rank: int = LORA_RANK) -> float:
+def adapter_parameters(rank: int = LORA_RANK) -> pl.Expr:
     """Count the trained parameters of LoRA: rank × (inputs + outputs) of every linear layer.
 
     Of a mixture of experts only the attention layers have adapters.
     """
-    kv_width = model.kv_elements // 2
-    attention = (model.hidden + model.attention_width) * 2 + (model.hidden + kv_width) * 2
-    feed_forward = 3 * (model.hidden + model.ffn) if model.ffn else 0
-    return float(model.layers * rank * (attention + feed_forward))
+    kv_width = col.kv_elements // 2
+    attention = (col.hidden + col.attention_width) * 2 + (col.hidden + kv_width) * 2
+    feed_forward = (3 * (col.hidden + col.ffn)).fill_null(0)
+    return col.layers * rank * (attention + feed_forward)
 
 
-def activation_bytes(model: ModelShape, context: int) -> float:
+def activation_bytes(context: pl.Expr) -> pl.Expr:
     """Count the bytes of the training activations of one device, which are computed again.
 
     2sbh for the input of each layer, 34sbh for the layer at work, and the logits (LOGIT_BYTES
@@ -138,19 +145,19 @@ def activation_bytes(model: ModelShape, context: int) -> float:
     are recomputed, so they have no term in s². Not divided over devices: each device works on its
     own batch.
     """
-    layers = (2.0 * model.layers + 34.0) * context * model.hidden
-    return layers + LOGIT_BYTES * min(context, LOGIT_TOKENS) * model.vocab
+    layers = (2.0 * col.layers + 34.0) * context * col.hidden
+    return layers + LOGIT_BYTES * pl.min_horizontal(context, LOGIT_TOKENS) * col.vocab
 
 
-def cached_tokens(model: ModelShape, context: float) -> float:
+def cached_tokens(context: pl.Expr) -> pl.Expr:
     """Count tokens × layers that the cache keeps of a sequence, with sliding windows."""
-    if model.window is None or model.full_attention_layers is None:
-        return model.layers * context
-    windowed = model.layers - model.full_attention_layers
-    return model.full_attention_layers * context + windowed * min(context, model.window)
+    full = col.full_attention_layers
+    windowed = full * context + (col.layers - full) * pl.min_horizontal(context, col.window)
+    has_windows = col.window.is_not_null() & full.is_not_null()
+    return pl.when(has_windows).then(windowed).otherwise(col.layers * context)
 
 
-def cache_copies(model: ModelShape, devices: int) -> float:
+def cache_copies(devices: pl.Expr | int) -> pl.Expr:
     """Count how often the cache is kept where a layer is divided over that many devices.
 
     Each device keeps whole KV heads, so that of more devices than KV heads several keep the same
@@ -158,65 +165,64 @@ def cache_copies(model: ModelShape, devices: int) -> float:
     one vector for all heads, and engines keep all of a sequence on one device then, so that nothing
     is copied: https://docs.ray.io/en/latest/serve/llm/user-guides/data-parallel-attention.html
     """
-    keys_and_values = 2 * model.kv_heads * (model.attention_width // model.heads)
-    is_latent = model.kv_elements != keys_and_values
-    return 1.0 if is_latent else max(1.0, devices / model.kv_heads)
+    keys_and_values = 2 * col.kv_heads * (col.attention_width // col.heads)
+    copies = pl.max_horizontal(1.0, devices / col.kv_heads)
+    return pl.when(col.kv_elements == keys_and_values).then(copies).otherwise(1.0)
 
 
 def kv_cache_bytes(
-    model: ModelShape,
-    context: float,
-    batch: float,
-    bytes_per_number: float = KV_BYTES,
-    devices: int = 1,
-) -> float:
+    context: pl.Expr,
+    batch: pl.Expr | float = 1,
+    bytes_per_number: pl.Expr | float = KV_BYTES,
+    devices: pl.Expr | int = 1,
+) -> pl.Expr:
     """Count the bytes of the keys and values of every token of every open sequence.
 
     ``devices``: how many a layer is divided over. The bytes are those of all of them.
     """
-    numbers = cached_tokens(model, context) * model.kv_elements * cache_copies(model, devices)
-    return float(batch * numbers * bytes_per_number)
+    copies = cache_copies(devices)
+    return batch * (cached_tokens(context) * col.kv_elements * copies) * bytes_per_number
 
 
-def prefill_bytes(model: ModelShape, context: int) -> float:
+def prefill_bytes(context: pl.Expr) -> pl.Expr:
     """Count the bytes of each device that a piece of a prompt needs: one layer at work."""
-    return 34.0 * min(context, PREFILL_TOKENS) * model.hidden
+    return 34.0 * pl.min_horizontal(context, PREFILL_TOKENS) * col.hidden
 
 
-def training_memory(model: ModelShape, workload: Workload, precision: str, context: int) -> Memory:
+def training_memory(workload: Workload, precision: str, context: pl.Expr) -> Memory:
     """Count the bytes that a training needs, with one sequence at a time on each device.
 
     ``precision``: of the weights that LoRA leaves as they are; ``context``: tokens of a sequence.
     """
-    trained = adapter_parameters(model) if workload == "lora" else model.parameters
+    trained = adapter_parameters() if workload == "lora" else col.parameters
     states = trained * sum(TRAINING_BYTES.values())
-    frozen = model.parameters * BITS_PER_WEIGHT[precision] / 8 if workload == "lora" else 0.0
-    return Memory(frozen + states, activation_bytes(model, context))
+    frozen = col.parameters * BITS_PER_WEIGHT[precision] / 8 if workload == "lora" else pl.lit(0.0)
+    return Memory(frozen + states, activation_bytes(context))
 
 
-def attention_flops(model: ModelShape, context: float) -> float:
+def attention_flops(context: pl.Expr) -> pl.Expr:
     """Count the operations of attention for one token whose context holds that many tokens.
 
     4 × width × tokens in each layer: the scores and the weighted sum.
     """
-    return 4.0 * model.attention_width * cached_tokens(model, context)
+    return 4.0 * col.attention_width * cached_tokens(context)
 
 
-def prompt_flops(model: ModelShape, tokens: float) -> float:
+def prompt_flops(tokens: pl.Expr) -> pl.Expr:
     """Count the operations of reading a prompt: 2N a token, and attention to half of it."""
-    return tokens * (2 * model.active_parameters + attention_flops(model, tokens / 2))
+    return tokens * (2 * col.active_parameters + attention_flops(tokens / 2))
 
 
-def token_flops(model: ModelShape, context: float) -> float:
+def token_flops(context: pl.Expr) -> pl.Expr:
     """Count the operations of generating one token after ``context`` others."""
-    return 2 * model.active_parameters + attention_flops(model, context)
+    return 2 * col.active_parameters + attention_flops(context)
 
 
-def training_flops(model: ModelShape, workload: Workload, tokens: float, context: float) -> float:
+def training_flops(workload: Workload, tokens: pl.Expr, context: pl.Expr) -> pl.Expr:
     """Count the operations of a training run on sequences of ``context`` tokens.
 
     6ND (LoRA 4ND), and attention to half of the sequence, forward and twice backward. Recomputing
     activations is not counted, as in model FLOPs utilisation (MFU).
     """
-    matrices = FLOPS_PER_PARAMETER_AND_TOKEN[workload] * model.active_parameters
-    return (matrices + 3 * attention_flops(model, context / 2)) * tokens
+    matrices = FLOPS_PER_PARAMETER_AND_TOKEN[workload] * col.active_parameters
+    return (matrices + 3 * attention_flops(context / 2)) * tokens

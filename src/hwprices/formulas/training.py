@@ -1,13 +1,14 @@
 """Compute how long training takes: operations over the rate that a machine and its network reach.
 
-Plain numbers in, plain numbers out. MFU is model FLOPs utilisation, the share of the dense peak
-rate (Chowdhery et al., PaLM, appendix B, https://arxiv.org/abs/2204.02311).
+Expressions on a frame with the columns of a model (language_model.SHAPE) and of its machines. MFU
+is model FLOPs utilisation, the share of the dense peak rate (Chowdhery et al., PaLM, appendix B,
+https://arxiv.org/abs/2204.02311).
 """
 
-from dataclasses import dataclass
+import polars as pl
 
 from hwprices.formulas import language_model
-from hwprices.formulas.language_model import ModelShape, Workload
+from hwprices.formulas.language_model import Workload
 
 FAST_LINK = 100e9
 """Bytes/s in one direction. Above it, devices are joined by a link of their own (NVLink, Infinity
@@ -51,74 +52,53 @@ CHECKPOINT_HOURS_PER_DAY = 0.25
 in more than 90 % of the time, https://arxiv.org/abs/2407.21783, section 3.3.4"""
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """Machines that train together. Rates are of one device."""
-
-    nodes: int
-    devices_per_node: float
-    flops_per_second: float
-    link_bytes_per_second: float
-    network_bytes_per_second: float | None
-    """Of one machine to the others, in one direction; None where it is not known."""
-    is_tpu: bool = False
-    is_small: bool = False  # Of a family for which hardly any training was published
+col = pl.col
 
 
-def utilisation(
-    cluster: Cluster,
-    *,
-    narrow: bool,
-    unpacked: bool,
-    has_experts: bool,
-    measured: float | None = None,
-) -> float:
+def utilisation(*, narrow: bool, unpacked: bool) -> pl.Expr:
     """Return the MFU of one machine: that measured on its devices, else by its fabric.
 
-    ``narrow``: computing in FP8; ``unpacked``: weights stored in fewer bits than they compute in;
-    ``measured``: what dense models reach on these devices.
+    Columns: measured_mfu (what dense models reach on these devices, or null), accelerator_count,
+    link_bytes_per_second, is_tpu, and is_small (of a family for which hardly any training was
+    published).
+
+    Args:
+        narrow: computing in FP8.
+        unpacked: weights are stored in fewer bits than they compute in.
     """
-    share = _dense(cluster, narrow=narrow) if measured is None else measured
-    if has_experts:
-        share *= EXPERTS_SHARE
-    return share * (UNPACKING if unpacked else 1.0)
+    by_pcie = (col.accelerator_count > 1) & (col.link_bytes_per_second < FAST_LINK)
+    dense = (
+        pl.when("is_tpu")
+        .then(MFU_TPU)
+        .when("is_small")
+        .then(MFU_OTHER)
+        .when(by_pcie)
+        .then(MFU_PCIE)
+        .otherwise(MFU_FAST_LINK)
+    )
+    share = pl.coalesce("measured_mfu", NARROW_MFU if narrow else dense)
+    experts = pl.when(col.active_expert_share < 1).then(EXPERTS_SHARE).otherwise(1.0)
+    return share * experts * (UNPACKING if unpacked else 1.0)
 
 
-def _dense(cluster: Cluster, *, narrow: bool) -> float:
-    """Return the MFU of a dense model by the fabric."""
-    if narrow:
-        return NARROW_MFU
-    if cluster.is_tpu:
-        return MFU_TPU
-    if cluster.is_small:
-        return MFU_OTHER
-    if cluster.devices_per_node > 1 and cluster.link_bytes_per_second < FAST_LINK:
-        return MFU_PCIE
-    return MFU_FAST_LINK
-
-
-def job_hours(
-    model: ModelShape,
-    workload: Workload,
-    cluster: Cluster,
-    *,
-    tokens: float,
-    context: float,
-    mfu: float,
-) -> float:
+def job_hours(workload: Workload, tokens: pl.Expr, context: pl.Expr) -> pl.Expr:
     """Compute operations / (rate × MFU × devices): hours of a training.
 
     The weights cross the network while the machine computes; where they take longer, it waits. LoRA
     sends only its adapters; TPU have links of their own; an unknown network is taken as fast. Each
     device computes one sequence at a time.
+
+    Columns: nodes (machines), and of one of them accelerator_count, flops_per_second (of an
+    accelerator), mfu, is_tpu and network_bytes_per_second (to the others, in one direction; null if
+    not known).
     """
-    flops = language_model.training_flops(model, workload, tokens, context)
-    rate = cluster.flops_per_second * cluster.devices_per_node * mfu
-    share = 1.0
-    alone = cluster.nodes == 1 or cluster.is_tpu or workload == "lora"
-    if not alone and cluster.network_bytes_per_second is not None:
-        compute = flops / tokens * context * cluster.devices_per_node / rate
-        sent = WEIGHT_PASSES * model.parameters * 2 * (cluster.nodes - 1) / cluster.nodes
-        share = min(1.0, compute / (sent / cluster.network_bytes_per_second))
-    steps = flops / (rate * cluster.nodes * share) / 3600
-    return steps + (steps / 24 * CHECKPOINT_HOURS_PER_DAY if cluster.nodes > 1 else 0.0)
+    flops = language_model.training_flops(workload, tokens, context)
+    rate = col.flops_per_second * col.accelerator_count * col.mfu
+    compute = flops / tokens * context * col.accelerator_count / rate
+    sent = WEIGHT_PASSES * col.parameters * 2 * (col.nodes - 1) / col.nodes
+    share = pl.min_horizontal(1.0, compute / (sent / col.network_bytes_per_second))
+    alone = (col.nodes == 1) | col.is_tpu | (workload == "lora")
+    share = pl.when(alone).then(1.0).otherwise(share)
+    steps = flops / (rate * col.nodes * share) / 3600
+    saved = pl.when(col.nodes > 1).then(steps / 24 * CHECKPOINT_HOURS_PER_DAY).otherwise(0.0)
+    return steps + saved

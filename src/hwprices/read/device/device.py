@@ -24,7 +24,6 @@ from hwprices.read.device.answer import (
 from hwprices.read.device.where_sold import PriceDates, where_sold
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
-from hwprices.read.recommend.cpu_speeds import cpu_speeds
 from hwprices.release import age
 from hwprices.release.release import Release, Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
@@ -215,7 +214,7 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> DeviceAnsw
         ),
         rent=rent,
         purchase=Purchase(),
-        performance=Performance(measured=figures.cpu_measurements(cpu_speeds().get(cpu_id, []))),
+        performance=Performance(measured=figures.cpu_measurements(cpu_id)),
         power=Power(
             power_w=row["tdp_w"], power_basis=None if row["tdp_w"] is None else "TDP of the socket"
         ),

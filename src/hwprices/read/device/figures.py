@@ -13,9 +13,9 @@ from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
 from hwprices.read.device.measured import PRICE_OF_ONE, SAMPLE_MODELS, label
 from hwprices.read.device.where_sold import DATED, OFFER_KEY, PriceDates
 from hwprices.read.ownership import Ownership, owned
-from hwprices.read.recommend.cpu_speeds import CpuSpeed
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Tables
+from hwprices.specs import packaged_sheet
 from hwprices.units import HOURS_PER_YEAR, NUMBER_FORMATS, Money
 
 TOKEN_PRICE_PREFIX = "usd_per_million_tokens_"  # noqa: S105 - the tokens of a language model
@@ -182,31 +182,25 @@ def measurements(results: pl.DataFrame) -> list[dict[str, Any]]:
     ).to_dicts()
 
 
-def cpu_measurements(speeds: list[CpuSpeed]) -> list[dict[str, Any]]:
+def cpu_measurements(cpu_id: str) -> list[dict[str, Any]]:
     """Return measured speeds of machines with a CPU as the answer's column ``measured`` has them.
 
     Sorted by model and scenario, small machines first.
     """
-    rows = [
-        {
-            "model": speed.model_id,
-            "scenario": CPU_SCENARIOS[speed.kind],
-            "unit": "Tokens/s",
-            "system": f"{speed.provider}/{speed.instance_type}",
-            "source_url": speed.source_url,
-            "result": speed.tokens_per_second,
-            "result_unit": "Tokens/s",
-            "input_tokens": speed.input_tokens,
-            "output_tokens": speed.output_tokens,
-            "vcpus": speed.vcpus,
-            "users": speed.users,
-            "precision": speed.precision,
-            "software": speed.software,
-        }
-        for speed in speeds
-    ]
-    return sorted(
-        rows, key=lambda row: [row[name] for name in (*CPU_RUN, "vcpus", "system", "result")]
+    rows = packaged_sheet("cpu_speeds").filter(cpu_id=cpu_id)
+    return (
+        rows.select(
+            *("source_url", "input_tokens", "output_tokens", "vcpus", "users", "precision"),
+            "software",
+            model="model_id",
+            scenario=pl.col("kind").replace_strict(CPU_SCENARIOS),
+            unit=pl.lit("Tokens/s"),
+            system=pl.format("{}/{}", "provider", "instance_type"),
+            result="tokens_per_second",
+            result_unit=pl.lit("Tokens/s"),
+        )
+        .sort(*CPU_RUN, "vcpus", "system", "result", maintain_order=True)
+        .to_dicts()
     )
 
 

@@ -5,17 +5,15 @@ user, and the operations that it does in a second while it reads a prompt. They 
 machine type, or of others with its CPU.
 """
 
-import math
-import statistics
-from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 
+import polars as pl
+
 from hwprices.formulas import language_model
-from hwprices.formulas.language_model import BITS_PER_WEIGHT, ModelShape
-from hwprices.read.recommend.model_shape import model_shape
-from hwprices.read.recommend.speed import Device, Host, Work
+from hwprices.read.recommend.speed import BITS, shapes
 from hwprices.specs import packaged_sheet
+
+col = pl.col
 
 LARGEST_MODEL = 15e9
 """Parameters at work for a token. Phi-4 with 14.7 billion is the largest model that was measured on
@@ -31,113 +29,99 @@ LEAST_READING = 0.2
 """Share of the time of a token, at least, that reading weights takes. Prompts are read by other
 kernels, so that computing alone may seem to take longer than a token does."""
 
-CPU_CONSTANTS = (1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-"""Constants of speed.PARTS: measured rates are what programs reach."""
-
-
-@dataclass(frozen=True)
-class CpuSpeed:
-    """A measured speed of a machine type: a row of the sheet cpu_speeds.
-
-    ``kind``: single_user (generated tokens/s), prompt (tokens/s read) or serving (of all users).
-    """
-
-    provider: str
-    instance_type: str
-    cpu_id: str
-    vcpus: int
-    model_id: str
-    kind: str
-    precision: str
-    input_tokens: float
-    output_tokens: float
-    users: float
-    tokens_per_second: float
-    software: str
-    source_url: str
-
-    @property
-    def model(self) -> ModelShape:
-        """The model."""
-        return model_shape(self.model_id)
-
-    @property
-    def work(self) -> Work:
-        """What was run."""
-        return Work(self.model, self.precision, self.input_tokens, self.output_tokens, self.users)
-
-    @property
-    def rate(self) -> float:
-        """Bytes read per second, for a single user; operations per second, for a prompt."""
-        if self.kind == "prompt":
-            flops = language_model.prompt_flops(self.model, self.input_tokens)
-            return flops / self.input_tokens * self.tokens_per_second
-        weights = language_model.parameters_read(self.model, 1) * BITS_PER_WEIGHT[self.precision]
-        context = self.input_tokens + self.output_tokens / 2
-        cached = language_model.kv_cache_bytes(self.model, context, 1)
-        return (weights / 8 + cached) * self.tokens_per_second
+OF_ALL = "q4_k_m"  # the format in which every machine was measured
 
 
 @cache
-def cpu_speeds() -> dict[str, list[CpuSpeed]]:
-    """Read the sheet cpu_speeds by CPU. Cached: the sheet is part of the package."""
-    columns = list(CpuSpeed.__dataclass_fields__)
-    by_cpu: dict[str, list[CpuSpeed]] = {}
-    for row in packaged_sheet("cpu_speeds").select(columns).iter_rows(named=True):
-        by_cpu.setdefault(row["cpu_id"], []).append(CpuSpeed(**row))
-    return by_cpu
+def cpu_rates() -> pl.DataFrame:
+    """Return the sheet cpu_speeds with the two rates. Cached: it is part of the package.
 
-
-def cpu_host(
-    rows: Iterable[CpuSpeed], machine: tuple[str, str, int], usable_bytes: float, model: ModelShape
-) -> tuple[Host, CpuSpeed] | None:
-    """Describe a machine as one device with the rates that it reaches, with a measurement of them.
-
-    ``rows``: measurements of its CPU. ``machine``: provider, type and vCPUs; its own measurements
-    count, else those of its cloud, else all. Of several models the nearest in size counts. None
-    where a rate was not measured.
+    rate: of a single user bytes, of a prompt operations per second; token_bytes and token_flops: of
+    a token; measured_parameters: at work for a token.
     """
-    provider, instance_type, vcpus = machine
-
-    def rank(row: CpuSpeed) -> tuple[bool, bool, float]:
-        sizes = row.model.active_parameters / model.active_parameters
-        return row.instance_type != instance_type, row.provider != provider, abs(math.log(sizes))
-
-    rates, labels = [], []
-    for kind in ("single_user", "prompt"):
-        listed = [row for row in rows if (row.kind, row.precision) == (kind, "q4_k_m")]
-        if not listed:
-            return None
-        best = min(map(rank, listed))
-        chosen = [row for row in listed if rank(row) == best]
-        middle = {
-            size: statistics.median_low(row.rate for row in chosen if row.vcpus == size)
-            for size in {row.vcpus for row in chosen}
-        }
-        rates.append(at_size(middle, vcpus))
-        labels.append(min(chosen, key=lambda row: (abs(row.vcpus - vcpus), row.instance_type)))
-    label = labels[0]
-    # the time of a token is that of reading and computing together: take computing out of it
-    flops = language_model.token_flops(label.model, label.input_tokens + label.output_tokens / 2)
-    computing = flops / rates[1] / (label.rate / label.tokens_per_second / rates[0])
-    rates[0] /= max(LEAST_READING, 1 - computing)
-    supported = dict.fromkeys(("int8", "bf16", "fp16"), "supported")
-    device = Device(
-        label.cpu_id, "cpu", dict.fromkeys(supported, rates[1]), supported, rates[0], math.inf
+    sheet = packaged_sheet("cpu_speeds").filter(precision=OF_ALL)
+    context = col.input_tokens + col.output_tokens / 2
+    weights = language_model.parameters_read(pl.lit(1.0)) * BITS
+    of_prompt = language_model.prompt_flops(col.input_tokens) / col.input_tokens
+    return (
+        sheet.join(shapes(sheet["model_id"]), "model_id", maintain_order="left")
+        .with_columns(token_bytes=weights / 8 + language_model.kv_cache_bytes(context))
+        .select(
+            *("cpu_id", "token_bytes"),
+            measure="kind",
+            own_cloud="provider",
+            own_type="instance_type",
+            size=col.vcpus.cast(pl.Float64),
+            rate=pl.when(kind="prompt").then(of_prompt).otherwise("token_bytes")
+            * col.tokens_per_second,
+            token_flops=language_model.token_flops(context),
+            measured_parameters="active_parameters",
+            label=pl.format("{}/{}/{}", "model_id", "software", "instance_type"),
+        )
     )
-    return Host(device, 1, usable_bytes), label
 
 
-def at_size(points: dict[int, float], vcpus: int) -> float:
-    """Read a rate at a number of vCPUs from the rates at others.
+def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.DataFrame:
+    """Add the rates that each machine reaches, with a measurement of them.
+
+    Its own measurements count, else those of its cloud, else all of its CPU. Of several models the
+    nearest in size counts. The rates are null where one of them was not measured.
+
+    Args:
+        machines: number, cpu_provider, cpu_machine, cpu_id, vcpus, active_parameters.
+        of_others: leave out what was measured on the machine's own type.
+
+    Adds bytes_per_second, peak, label, and basis: measured where the machine's own count.
+    """
+    rank = {
+        "is_other_type": col.own_type != col.cpu_machine,
+        "is_other_cloud": col.own_cloud != col.cpu_provider,
+        "distance": (col.measured_parameters / col.active_parameters).log().abs(),
+    }
+    of = ["number", "measure"]
+    pairs = (
+        machines.join(cpu_rates(), "cpu_id", maintain_order="left_right")
+        .with_columns(**rank)
+        .filter(col.is_other_type | (not of_others))
+        .sort(*rank, maintain_order=True)
+        .filter(pl.all_horizontal(col(name) == col(name).first().over(of) for name in rank))
+    )
+    rates = (
+        pairs.group_by(*of, "size", "vcpus")
+        .agg(col.rate.quantile(0.5, "lower"))
+        .sort("size")
+        .group_by(of)
+        .agg(at_size().alias("rate"))
+        .pivot("measure", ["single_user", "prompt"], index="number", values="rate")
+    )
+    labels = (
+        pairs.filter(measure="single_user")
+        .sort((col.size - col.vcpus).abs(), "own_type", maintain_order=True)
+        .unique("number", keep="first", maintain_order=True)
+        .select("number", "label", "is_other_type", "token_bytes", "token_flops")
+    )
+    # the time of a token is that of reading and computing together: take computing out of it
+    computing = (col.token_flops / col.prompt) / (col.token_bytes / col.single_user)
+    return (
+        machines.join(rates.drop_nulls(), "number", "left", maintain_order="left")
+        .join(labels, "number", "left", maintain_order="left")
+        .with_columns(
+            bytes_per_second=col.single_user / (1 - computing).clip(LEAST_READING),
+            peak=col.prompt,
+            basis=pl.when("is_other_type").then(pl.lit("modeled")).otherwise(pl.lit("measured")),
+        )
+    )
+
+
+def at_size() -> pl.Expr:
+    """Read a rate at a number of vCPUs from the rates at others, sorted by size.
 
     Between two sizes it is interpolated (both axes logarithmic); a smaller machine than all has its
     share of the smallest, a larger one no more than the largest.
     """
-    smallest = min(points)
-    if vcpus < smallest:
-        return points[smallest] * vcpus / smallest
-    below = max(size for size in points if size <= vcpus)
-    above = min((size for size in points if size > vcpus), default=below)
-    share = math.log(vcpus / below) / math.log(above / below) if above > below else 0.0
-    return float(points[below] ** (1 - share) * points[above] ** share)
+    vcpus, is_below = col.vcpus.first(), col.size <= col.vcpus
+    below, rate_below = (col(name).filter(is_below).last() for name in ("size", "rate"))
+    above, rate_above = (col(name).filter(~is_below).first() for name in ("size", "rate"))
+    share = (vcpus / below).log() / (above / below).log()
+    between = rate_below ** (1 - share) * rate_above**share
+    return pl.coalesce(between, rate_below, rate_above * vcpus / above)

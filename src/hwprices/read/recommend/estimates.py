@@ -5,47 +5,38 @@ much memory. Each kind is estimated once.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import polars as pl
 
 from hwprices.formulas import language_model, training
-from hwprices.formulas.training import Cluster
-from hwprices.read.recommend.cpu_speeds import (
-    CPU_CONSTANTS,
-    FORMATS,
-    LARGEST_MODEL,
-    cpu_host,
-    cpu_speeds,
-)
-from hwprices.read.recommend.machines import SHEET_COLUMNS
+from hwprices.formulas.language_model import shape_columns
+from hwprices.read.recommend.cpu_speeds import FORMATS, LARGEST_MODEL, with_cpu_rates
+from hwprices.read.recommend.machines import SHEET_COLUMNS, first_of
 from hwprices.read.recommend.question import STORAGE_FORMATS, Job
 from hwprices.read.recommend.speed import (
+    COMPUTE_FORMAT,
     COMPUTE_FORMATS,
-    Device,
-    Host,
-    Range,
-    Speed,
-    Work,
-    device,
-    divisions,
-    estimate,
-    fastest,
-    needed_bytes,
+    KV_BYTES,
+    PEAK,
+    RANGE,
+    estimated,
     speed_model,
+    with_device,
+    with_divisions,
 )
 from hwprices.specs import packaged_sheet
 
+col, lit = pl.col, pl.lit
+
 KIND = [
     *("accelerator_id", "accelerator_count", "devices", "usable_bytes", "clusters"),
-    *("network_gbps", "inference_only"),
+    *("network_gbps", "inference_only", "cpu_provider", "cpu_machine", "cpu_id", "vcpus"),
     *SHEET_COLUMNS,
 ]
-CPU_KIND = ["provider", "machine", "cpu_id", "vcpus", "usable_bytes", "clusters"]
-"""Columns that make a kind of machine, with accelerators and without."""
+"""Columns that make a kind of machine."""
+
+IS_CPU = col.cpu_id.is_not_null()  # a machine to rent without accelerators
 
 SMALL_FAMILIES = ("apple", "arm", "jetson", "rdna", "other", "neuron", "gaudi", "pascal")
 """Families for which hardly any training was published."""
@@ -79,207 +70,217 @@ SCHEMA = pl.Schema(
 reason: code of why the machine is left out, of reasons.csv.
 """
 
-Row = dict[str, Any]
-
 
 def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Add the columns of SCHEMA to machines, with and without accelerators."""
-    has_cpu = pl.col("cpu_id").is_not_null() | pl.col("accelerator_id").is_null()
-    on_accelerators = _train if job.question.is_training else _serve
-    both = ((~has_cpu, KIND, on_accelerators), (has_cpu, CPU_KIND, _serve_on_cpu))
-    frames = []
-    for chosen, columns, estimated in both:
-        listed = machines.filter(chosen)
-        runs = listed.filter(pl.col("obstacle").is_null())
-        kinds = runs.select(columns).unique(maintain_order=True)
-        rows = [estimated(row, job) for row in kinds.iter_rows(named=True)]
-        known = pl.concat([kinds, pl.DataFrame(rows, schema=SCHEMA)], how="horizontal")
-        frames.append(listed.join(known, columns, "left", nulls_equal=True, maintain_order="left"))
-    return pl.concat(frames, how="vertical_relaxed")
+    machines = machines.with_columns(
+        cpu_provider=pl.when(IS_CPU).then("provider"),
+        cpu_machine=pl.when(IS_CPU).then("machine"),
+        vcpus=pl.when(IS_CPU).then("vcpus"),
+    )
+    runs = machines.filter(col.obstacle.is_null())
+    kinds = runs.select(KIND).unique(maintain_order=True).with_row_index("number")
+    known = kinds.with_columns(lit(None, dtype).alias(name) for name, dtype in SCHEMA.items())
+    described = with_device(kinds).with_columns(**shape_columns(job.model))
+    for found in (_train if job.is_training else _serve)(described, job):
+        columns = [col(n).cast(dtype) for n, dtype in SCHEMA.items() if n in found.columns]
+        known = known.update(found.select("number", *columns), "number")
+    return machines.join(known, KIND, "left", nulls_equal=True, maintain_order="left")
 
 
-def usual_precision(job: Job, accelerator: Device) -> str:
+def usual_precision(job: Job) -> pl.Expr:
     """Return the format of the weights: as asked, as released in 4 bits, else 8 bits.
 
-    8 bits lose next to nothing. They are FP8 where the device computes it, else INT8.
+    8 bits lose next to nothing. They are FP8 where the device computes it, else INT8, which CPUs
+    take of every model.
     """
-    if job.precision or job.model.released_format:
-        return job.precision or job.model.released_format or ""
-    return "fp8" if accelerator.support.get("fp8") == "supported" else "int8"
+    has_fp8 = ~IS_CPU & col.fp8_support.eq_missing("supported")
+    in_8_bits = pl.when(has_fp8).then(lit("fp8")).otherwise(lit("int8"))
+    released = pl.when(~IS_CPU).then(lit(job.model.released_format, pl.String))
+    return pl.coalesce(lit(job.precision, pl.String), released, in_8_bits)
 
 
-def _serve(row: Row, job: Job) -> Row:
-    """Estimate serving on accelerators."""
-    accelerator = device(row)
-    if accelerator.bytes_per_second is None:
-        return {"reason": "bandwidth_unknown"}
-    precision = usual_precision(job, accelerator)
-    computed = accelerator.compute_format(precision)
-    if computed is None:
-        states = {accelerator.support.get(f) for f in COMPUTE_FORMATS[precision]}
-        return _not_computed(precision, "unknown" in states)
-    share = min(1.0, row["accelerator_count"])
-    host = Host(accelerator, int(row["devices"]), row["usable_bytes"], share)
-    estimated = partial(estimate, model=job.speed_model)
-    return {"compute_format": computed, **_serve_on(host, row, job, precision, estimated)}
+def _serve(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
+    """Estimate as many machines as the users, the requests or the deadline need."""
+    on_cpus = with_cpu_rates(kinds.filter(IS_CPU).drop("bytes_per_second"))
+    machines = (
+        pl.concat([kinds.filter(~IS_CPU), on_cpus], how="diagonal_relaxed")
+        .with_columns(precision=usual_precision(job))
+        .with_columns(compute_format=pl.when(~IS_CPU).then(COMPUTE_FORMAT))
+    )
+    has_rates = col.bytes_per_second.is_not_null()
+    is_not_computed = has_rates & col.compute_format.is_null()
+    lacks = pl.when(IS_CPU).then(~col.precision.is_in(FORMATS)).otherwise(is_not_computed)
+    is_unknown = pl.any_horizontal(
+        (col.precision == stored) & (col(f"{computed}_support") == "unknown")
+        for stored, formats in COMPUTE_FORMATS.items()
+        for computed in formats
+    )
+    undescribed = {
+        "too_large_for_cpus": IS_CPU & (col.active_parameters > LARGEST_MODEL),
+        "cpu_not_measured": IS_CPU & ~has_rates & ~lacks,
+        "bandwidth_unknown": ~IS_CPU & ~has_rates,
+    }
+    unsupported = {
+        "precision_unknown": lacks & ~IS_CPU & is_unknown,
+        "precision_unsupported": lacks,
+    }
+    machines = machines.with_columns(reason=first_of(undescribed | unsupported))
+    is_described = ~col.reason.is_in([*undescribed]).fill_null(value=False)
+    left_out = machines.filter(col.reason.is_not_null()).with_columns(
+        precision=pl.when(is_described).then("precision"), compute_format=lit(None, pl.String)
+    )
+    machines = machines.filter(col.reason.is_null()).with_columns(
+        input_tokens=lit(job.input_tokens),
+        output_tokens=lit(job.output_tokens),
+        family=pl.when(IS_CPU).then(lit("cpu")).otherwise("family"),
+        device_share=pl.when(IS_CPU).then(1.0).otherwise(col.accelerator_count.clip(None, 1)),
+        kv_bytes=KV_BYTES,
+        peak=pl.coalesce("peak", PEAK),
+    )
+    widest = with_divisions(machines).filter(col.division == col.division.max().over("number"))
+    shared = col.weight_bytes + col.sequence_bytes
+    machines = _with_memory(widest, job, shared, col.space_bytes, col.division).drop("division")
+    fits = machines.filter(col.reason.is_null()).with_columns(
+        stages=col.nodes_needed,
+        users=lit(job.users, pl.Float64),
+        min_per_user=lit(job.min_per_user),
+        max_first_token=lit(job.max_first_token or math.inf),
+    )
+    model = job.speed_model or speed_model()
+    if job.model.embeds:  # the speed of a generation says nothing
+        model = replace(model, measured=model.measured.clear())
+    speeds = estimated(fits, model)
+    too_slow = fits.join(speeds, "number", "anti").with_columns(reason=lit("too_slow"))
+    return [left_out, machines, too_slow, _machines_needed(speeds, job)]
 
 
-def _not_computed(precision: str, is_unknown: bool) -> Row:
-    reason = "precision_unknown" if is_unknown else "precision_unsupported"
-    return {"precision": precision, "reason": reason}
-
-
-def _serve_on_cpu(row: Row, job: Job) -> Row:
-    """Estimate serving without accelerators, from measurements of the CPU."""
-    precision = job.precision or "int8"
-    if job.question.is_training:
-        return {"reason": "no_training_on_cpus"}
-    if job.model.active_parameters > LARGEST_MODEL:
-        return {"reason": "too_large_for_cpus"}
-    if precision not in FORMATS:
-        return _not_computed(precision, is_unknown=False)
-    machine = (row["provider"], row["machine"], row["vcpus"])
-    found = cpu_host(cpu_speeds().get(row["cpu_id"], []), machine, row["usable_bytes"], job.model)
-    if found is None:
-        return {"reason": "cpu_not_measured"}
-    host, label = found
-    basis = "measured" if label.instance_type == row["machine"] else "modeled"
-    name = f"{label.model_id}/{label.software}/{label.instance_type}"
-
-    def estimated(host: Host, work: Work, **limits: float) -> Speed | None:
-        model = speed_model()
-        speed = fastest(host, work, CPU_CONSTANTS, factor=model.factors["cpu", work.load], **limits)
-        return speed and replace(speed, basis=basis, range=model.ranges["cpu"], label=name)
-
-    return _serve_on(host, row, job, precision, estimated)
-
-
-def _serve_on(
-    host: Host, row: Row, job: Job, precision: str, estimated: Callable[..., Speed | None]
-) -> Row:
-    """Estimate as many machines as the users, the requests or the deadline need.
-
-    They are counted by the cautious figure.
-    """
-    work = Work(job.model, precision, job.input_tokens, job.output_tokens, users=job.users)
-    devices = max(divisions(host.count, job.model))
-    weights, cached, space = needed_bytes(host, work, devices)
-    result: Row = {"precision": precision}
-    result |= _memory(row, job, weights + cached, (host.usable_bytes, space, devices))
-    if "reason" in result:
-        return result
-    stages = result["nodes_needed"]
-    latest = job.max_first_token or math.inf
-    limits = {"min_per_user": job.min_per_user, "max_first_token": latest}
-    speed = estimated(replace(host, stages=stages), work, **limits)
-    if speed is None:
-        return result | {"reason": "too_slow"}
+def _machines_needed(speeds: pl.DataFrame, job: Job) -> pl.DataFrame:
+    """Count the machines by their cautious speed, and add the figures of all of them."""
     wanted = job.requested_tokens_per_second or 0.0
     if job.tokens is not None and job.days is not None:
         wanted = job.tokens / (job.days * 24 * 3600)
-    rate = speed.tokens_per_second * job.counted_tokens / job.output_tokens
-    per_user: float | None = speed.tokens_per_second_per_user
     if job.model.embeds:  # no sheet has a speed of one, so the wide range is all that is promised
-        low, high = speed.range.p05, speed.range.p95
-        speed, per_user = replace(speed, basis="modeled", range=Range(low, low, high, high)), None
-    needed = wanted / (rate * speed.range.p25)
-    copies = max(1, math.ceil((job.users or 0) / speed.users), math.ceil(needed))
-    if copies > MOST_COPIES:
-        return result | {"reason": "too_many_copies"}
-    return result | {
-        "nodes": copies * stages,
-        "concurrency": min(job.users or math.inf, speed.users * copies),
-        "tokens_per_second_per_user": per_user,
-        "seconds_to_first_token": speed.seconds_to_first_token,
-        "prompt_share": 1.0 if job.model.embeds else speed.prompt_share,
-        "accelerators_per_copy": speed.devices_per_copy,
-        "measurement": speed.label,
-        **_rates(rate * copies, speed.basis, speed.range),
-    }
+        speeds = speeds.with_columns(
+            p25="p05",
+            p75="p95",
+            basis=lit("modeled"),
+            prompt_share=lit(1.0),
+            tokens_per_second_per_user=lit(None, pl.Float64),
+        )
+    rate = col.tokens_per_second * job.counted_tokens / job.output_tokens
+    for_users = ((job.users or 0) / col.users_served).ceil()
+    speeds = speeds.with_columns(
+        copies=pl.max_horizontal(1, for_users, (wanted / (rate * col.p25)).ceil())
+    )
+    served = pl.min_horizontal(col.users_served * col.copies, lit(job.users, pl.Float64))
+    fitting = speeds.filter(col.copies <= MOST_COPIES).with_columns(
+        nodes=col.copies * col.stages,
+        concurrency=served,
+        accelerators_per_copy=col.division,
+        tokens_per_second=rate * col.copies,
+    )
+    too_many = speeds.filter(col.copies > MOST_COPIES)
+    too_many = too_many.select("number", reason=lit("too_many_copies"))
+    return pl.concat([_with_range(fitting), too_many], how="diagonal")
 
 
-def _rates(rate: float, basis: str, known: Range) -> Row:
-    """Return the tokens/s of all machines, and their range."""
-    ends = {name: rate * end for name, end in zip(RATES, known, strict=True)}
-    return {"tokens_per_second": rate, "basis": basis, **ends}
+def _with_range(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns RATES."""
+    ends = zip(RATES, RANGE, strict=True)
+    return estimates.with_columns(
+        (col.tokens_per_second * col(end)).alias(name) for name, end in ends
+    )
 
 
-def _memory(row: Row, job: Job, shared: float, memory: tuple[float, float, int]) -> Row:
-    """Return the memory of the fewest machines that hold the job; why, if they may not be joined.
+def _with_memory(
+    machines: pl.DataFrame, job: Job, shared: pl.Expr, each: pl.Expr, devices: pl.Expr
+) -> pl.DataFrame:
+    """Add the memory of the fewest machines that hold the job, and why they may not be joined.
 
-    ``shared``: bytes that are divided. ``memory``: bytes of a device that can be used, those that
-    each needs beside, and devices of a machine.
+    ``shared``: bytes that are divided over the devices; ``each``: bytes that each needs beside.
     """
-    usable, each, devices = memory
-    free = (usable - each) * devices
-    needed = math.ceil(shared / free) if free > 0 else None
-    result: Row = {"nodes_needed": needed}
-    if needed is None or (needed > 1 and job.max_nodes == 1):
-        needed, result["reason"] = 1, "too_small"
-    elif needed > 1 and not row["clusters"]:
-        result["reason"] = "no_network"
-    elif needed > job.max_nodes:
-        result["reason"] = "too_many_machines"
-    result["memory_needed_gib"] = (shared + each * devices * needed) / 2**30
-    return result | {"memory_usable_gib": usable * devices * needed / 2**30}
-
-
-def _train(row: Row, job: Job) -> Row:
-    """Estimate a training: as few machines as hold it, more where the deadline asks."""
-    accelerator, precision = device(row), job.precision or "bf16"
-    unpacked = precision in STORAGE_FORMATS
-    computed = "fp16" if unpacked else precision
-    state = accelerator.support.get(computed)  # bf16 is not replaced by fp16
-    if state != "supported":
-        return _not_computed(precision, state != "unsupported")
-    if row["inference_only"]:
-        return {"precision": precision, "reason": "inference_only"}
-    model, name = job.model, job.question.workload
-    sharded, each = language_model.training_memory(model, name, precision, job.context)  # type: ignore[arg-type]
-    sizes = (row["usable_bytes"], each, int(row["devices"]))
-    result: Row = {"precision": precision, "compute_format": computed}
-    result |= _memory(row, job, sharded, sizes)
-    rate = accelerator.rate(computed)
-    if "reason" in result or rate is None:
-        return {"reason": "rate_unknown", **result}
-    narrow = computed == "fp8"
-    key = {"accelerator_id": row["accelerator_id"], "precision": "fp8" if narrow else "bf16"}
-    measured = next(iter(packaged_sheet("utilisations").filter(**key)["mfu"]), None)
-    basis = "measured" if measured else "modeled"
-    known, network = speed_model().ranges[f"training {basis}"], row["network_gbps"]
-    one = Cluster(
-        nodes=1,
-        devices_per_node=row["devices"] * min(1.0, row["accelerator_count"]),
-        flops_per_second=rate,
-        link_bytes_per_second=accelerator.link_bytes_per_second,
-        network_bytes_per_second=network * 1e9 / 8 if network else None,
-        is_tpu=row["kind"] == "tpu",
-        is_small=accelerator.family in SMALL_FAMILIES,
-    )
-    mfu = training.utilisation(
-        one,
-        narrow=narrow,
-        unpacked=unpacked,
-        has_experts=model.active_expert_share < 1,
-        measured=measured,
-    )
-    tokens = job.tokens or 0.0
-
-    def hours(nodes: int) -> float:
-        cluster, context = replace(one, nodes=nodes), job.context
-        return training.job_hours(model, name, cluster, tokens=tokens, context=context, mfu=mfu)  # type: ignore[arg-type]
-
-    limit = (job.days or math.inf) * 24 * known.p25
-    nodes = result["nodes_needed"]
-    while hours(nodes) > limit and nodes <= job.max_nodes and row["clusters"]:
-        nodes = max(nodes + 1, math.ceil(nodes * hours(nodes) / limit))
-    result["nodes_needed"] = nodes
-    slice_size = TPU_SLICE.get(row["accelerator_id"], math.inf)
+    free = (col.usable_bytes - each) * devices
+    fewest = pl.when(free > 0).then((shared / free).ceil())
+    machines = machines.with_columns(nodes_needed=fewest)
+    needed, is_joined = col.nodes_needed, col.nodes_needed > 1
+    is_too_small = needed.is_null() | (is_joined & (job.max_nodes == 1))
     reasons = {
-        "no_network": nodes > 1 and not row["clusters"],
-        "too_many_machines": nodes > job.max_nodes or nodes * row["devices"] > slice_size,
-        "too_late": hours(nodes) > limit,
+        "too_small": is_too_small,
+        "no_network": is_joined & ~col.clusters,
+        "too_many_machines": needed > job.max_nodes,
     }
-    if reason := next((code for code, holds in reasons.items() if holds), None):
-        return result | {"reason": reason}
-    return result | {"nodes": nodes, **_rates(tokens / (hours(nodes) * 3600), basis, known)}
+    counted = pl.when(is_too_small).then(1).otherwise(needed)
+    return machines.with_columns(
+        reason=first_of(reasons),
+        memory_needed_gib=(shared + each * devices * counted) / 2**30,
+        memory_usable_gib=col.usable_bytes * devices * counted / 2**30,
+    )
+
+
+def _train(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
+    """Estimate a training: as few machines as hold it, more where the deadline asks."""
+    precision, name = job.precision or "bf16", job.question.workload
+    unpacked = precision in STORAGE_FORMATS
+    computed = "fp16" if unpacked else precision  # bf16 is not replaced by fp16
+    support, narrow = col(f"{computed}_support"), computed == "fp8"
+    reasons = {
+        "no_training_on_cpus": IS_CPU,
+        "precision_unsupported": support.eq_missing("unsupported"),
+        "precision_unknown": support.ne_missing("supported"),
+        "inference_only": col.inference_only,
+    }
+    kinds = kinds.with_columns(reason=first_of(reasons))
+    precisions = {"precision": lit(precision), "compute_format": lit(computed)}
+    left_out = kinds.filter(col.reason.is_not_null()).with_columns(
+        precision=pl.when(~IS_CPU).then(lit(precision))
+    )
+    tokens, context = lit(job.tokens, pl.Float64), lit(job.context, pl.Float64)
+    memory = language_model.training_memory(name, precision, context)  # type: ignore[arg-type]
+    kinds = kinds.filter(col.reason.is_null()).with_columns(**precisions)
+    rate = col(f"rate_{computed}")
+    unrated = pl.when(rate.is_null()).then(lit("rate_unknown"))
+    machines = _with_memory(kinds, job, *memory, col.devices)
+    machines = machines.with_columns(reason=pl.coalesce("reason", unrated))
+    measured = packaged_sheet("utilisations").filter(precision="fp8" if narrow else "bf16")
+    basis = pl.when(col.measured_mfu.is_null()).then(lit("modeled")).otherwise(lit("measured"))
+    fits = (
+        machines.filter(col.reason.is_null())
+        .join(measured.select("accelerator_id", measured_mfu="mfu"), "accelerator_id", "left")
+        .with_columns(
+            nodes=col.nodes_needed,
+            flops_per_second=rate,
+            network_bytes_per_second=pl.when(col.network_gbps > 0).then(col.network_gbps * 1e9 / 8),
+            is_tpu=col.kind == "tpu",
+            is_small=col.family.is_in(SMALL_FAMILIES),
+            basis=basis,
+            range=pl.format("training {}", basis),
+            slice=col.accelerator_id.replace_strict(TPU_SLICE, default=math.inf),
+        )
+        .join(speed_model().ranges, "range", "left")
+        .with_columns(
+            limit=lit((job.days or math.inf) * 24) * col.p25,
+            mfu=training.utilisation(narrow=narrow, unpacked=unpacked),
+        )
+    )
+    hours = training.job_hours(name, tokens, context)  # type: ignore[arg-type]
+    while True:
+        fits = fits.with_columns(hours=hours)
+        grows = (col.hours > col.limit) & (col.nodes <= job.max_nodes) & col.clusters
+        if not fits.select(grows.any()).item():
+            break
+        more = pl.max_horizontal(col.nodes + 1, (col.nodes * col.hours / col.limit).ceil())
+        fits = fits.with_columns(nodes=pl.when(grows).then(more).otherwise("nodes"))
+    is_large = (col.nodes > job.max_nodes) | (col.nodes * col.devices > col.slice)
+    reasons = {
+        "no_network": (col.nodes > 1) & ~col.clusters,
+        "too_many_machines": is_large,
+        "too_late": col.hours > col.limit,
+    }
+    fits = fits.with_columns(
+        nodes_needed=col.nodes,
+        reason=first_of(reasons),
+        tokens_per_second=tokens / (col.hours * 3600),
+    )
+    impossible = fits.filter(col.reason.is_not_null()).select("number", "nodes_needed", "reason")
+    return [left_out, machines, impossible, _with_range(fits.filter(col.reason.is_null()))]

@@ -5,7 +5,6 @@ rows in the format of https://github.com/SemiAnalysisAI/InferenceX (Apache-2.0).
 """
 
 import json
-import math
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -13,18 +12,14 @@ from pathlib import Path
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.recommend.model_shape import model_shape
+from hwprices.formulas.language_model import SHAPE
 from hwprices.read.recommend.speed import (
-    Host,
-    Known,
     SpeedModel,
-    Work,
     correction,
     fastest,
-    hosts,
+    measured_works,
     speed_model,
 )
-from hwprices.specs import packaged_sheet
 
 SOURCE = "https://inferencex.semianalysis.com/api/v1/benchmarks?model=…"
 
@@ -130,24 +125,25 @@ def with_speeds(file: str | Path) -> SpeedModel:
     As tools/calibration.py corrects them by the measurements of the sheets. A run that by the
     estimate does not fit its accelerators corrects nothing.
     """
-    model, one = speed_model(), hosts(packaged_sheet("accelerators"))
-    errors: dict[tuple[str, str, str], list[tuple[float, str]]] = {}
+    model, col = speed_model(), pl.col
     speeds, runs_in_file = read_speeds(file)
-    for row in speeds.iter_rows(named=True):
-        single = one[row["accelerator_id"]]
-        host = Host(single.device, row["accelerators"], single.usable_bytes)
-        lengths = (row["input_tokens"], row["output_tokens"], row["users"])
-        work = Work(model_shape(row["model_id"]), row["precision"], *lengths)
-        factor = model.factors.get((host.device.family, work.load), 1.0)
-        if answer := fastest(host, work, model.constants, factor=factor):
-            key = (row["accelerator_id"], work.load, row["model_id"])
-            error = math.log(row["tokens_per_second"] / answer.tokens_per_second)
-            label = f"{row['model_id']}/{row['software']}/{row['source_url']}"
-            errors.setdefault(key, []).append((error, label))
-    measured = dict(model.measured)
-    for (accelerator_id, load, model_id), runs in errors.items():
-        factor, label = correction(*zip(*runs, strict=True))
-        known = Known(model_shape(model_id), factor, label, NOT_RUN)
-        measured[accelerator_id, load] = [known, *measured.get((accelerator_id, load), [])]
-    taken = sum(map(len, errors.values()))
-    return replace(model, measured=measured, runs=f"{taken:,} of {runs_in_file:,} runs")
+    works = (
+        measured_works(speeds.with_columns(kv_bytes=pl.lit(None, pl.Float64)))
+        .join(model.factors, ["family", "load"], "left", maintain_order="left")
+        .with_columns(col.factor.fill_null(1.0))
+    )
+    answers = fastest(works, model.constants)
+    error = (col.measured / col.tokens_per_second).log()
+    key = ["accelerator_id", "load", "model_id", *SHAPE]
+    corrected = (
+        answers.sort("number")
+        .with_columns(label=pl.format("{}/{}/{}", "model_id", "software", "source_url"))
+        .group_by(key, maintain_order=True)
+        .agg(**correction(error, col.label))
+        .with_columns(basis=pl.lit(NOT_RUN))
+    )
+    return replace(
+        model,
+        measured=pl.concat([corrected, model.measured], how="diagonal"),
+        runs=f"{answers.height:,} of {runs_in_file:,} runs",
+    )

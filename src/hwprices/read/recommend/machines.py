@@ -12,19 +12,16 @@ from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
 from hwprices.read.recommend.question import OPTIONS, Limits
-from hwprices.read.recommend.speed import USABLE, USABLE_UNIFIED
+from hwprices.read.recommend.speed import USABLE, USABLE_UNIFIED, WIDTH
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Release, Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS
 
-FORMATS = ("fp32", "fp16", "bf16", "fp8", "fp4", "int8")
-"""Number formats in which a language model computes."""
-
 SHEET_COLUMNS = [
     *("kind", "product_line", "architecture", "interconnect_gbs", "memory_bandwidth_gbs"),
-    *(NUMBER_FORMATS[number_format] for number_format in FORMATS),
-    *(f"{number_format}_support" for number_format in FORMATS),
+    *(NUMBER_FORMATS[number_format] for number_format in WIDTH),
+    *(f"{number_format}_support" for number_format in WIDTH),
 ]
 """Columns of the accelerator sheet that are joined to each machine."""
 
@@ -182,7 +179,7 @@ def _rented(dataset: Tables, limits: Limits, asked: Search | None) -> pl.LazyFra
             clusters=(col.rdma != "none") | is_slice,
             network_gbps=col.network_gbps_max,
             inference_only=_inference_only() | col.instance_type.str.contains(SERVING_TPU),
-            obstacle=pl.when(is_cpu).then(_first_of(of_cpus)).otherwise(_first_of(_obstacles(gib))),
+            obstacle=pl.when(is_cpu).then(first_of(of_cpus)).otherwise(first_of(_obstacles(gib))),
         )
         .select(name for name in COLUMNS if name not in ONLY_TO_BUY)
     )
@@ -200,13 +197,13 @@ def _prices(limits: Limits) -> list[pl.Expr]:
         "other_option": pl.any_horizontal(*others, pl.lit(value=False)),
     }
     return [
-        _first_of({o: prices[o] == cheapest for o in options}).alias("purchase_option"),
+        first_of({o: prices[o] == cheapest for o in options}).alias("purchase_option"),
         cheapest.alias("usd_per_hour"),
-        _first_of(reasons, "no_on_demand_price").alias("no_price"),
+        first_of(reasons, "no_on_demand_price").alias("no_price"),
     ]
 
 
-def _first_of(conditions: dict[str, pl.Expr], otherwise: str | None = None) -> pl.Expr:
+def first_of(conditions: dict[str, pl.Expr], otherwise: str | None = None) -> pl.Expr:
     """Return the first code whose condition holds."""
     codes = (pl.when(condition).then(pl.lit(code)) for code, condition in conditions.items())
     return pl.coalesce(*codes, pl.lit(otherwise))
@@ -253,8 +250,8 @@ def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
             usable_bytes=gib * 2**30 * usable / devices,
             machine_memory_gib=gib,
             inference_only=_inference_only(),
-            obstacle=_first_of(obstacles),
-            no_price=_first_of(no_price, "power_unknown"),
+            obstacle=first_of(obstacles),
+            no_price=first_of(no_price, "power_unknown"),
             currency=col.price_currency,
         )
     )

@@ -8,8 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import polars as pl
+
 from hwprices.errors import HwpricesError
-from hwprices.formulas import language_model
 from hwprices.formulas.language_model import ModelShape
 from hwprices.read.currency import ECB_RATES, Rates, read_rates
 from hwprices.read.find.suggestions import did_you_mean
@@ -19,8 +20,6 @@ from hwprices.read.recommend.speed import SpeedModel
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
-
-WORKLOADS = ("inference", "batch", "lora", "full_finetune", "pretrain")
 
 STORAGE_FORMATS = ("int4", "int8", "fp4")
 """Formats in which a whole model is not trained."""
@@ -32,11 +31,6 @@ PRECISION_NAMES = {
     **dict.fromkeys(("4bit", "nf4", "q4", "q40", "q4km", "awq", "gptq"), "int4"),
 }
 """Other names of formats, without case and signs: q4_k_m has 4.85 bits, q8_0 8.5, int4 here 4.5."""
-
-OBJECTIVES = ("cost", "carbon", "speed", "throughput", "hourly")
-
-MACHINES = ("accelerators", "cpus", "all")
-"""Machines that are ranked: those with accelerators, those to rent without any, or both."""
 
 _BLOCKS = ("capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration")
 
@@ -51,37 +45,29 @@ OPTIONS: Final = {
 """Name of an option: columns of offers, without the ending _usd_per_hour. The cheapest counts."""
 
 
-PRICES = "Prices and budgets"
+ABOUT = pl.read_csv(Path(__file__).with_name("options.csv")).rows_by_key(
+    "name", named=True, unique=True
+)
+"""Options by name: panel and flags of the command line, whether they are repeated there, allowed
+values, whether a value must be positive, the workloads that take the option, and its help."""
 
 
-def flag(text: str, default: Any = None, panel: str = "Question", **shown: Any) -> Any:
-    """Make a field that is an option of the command line too: ``text`` is its help.
-
-    ``panel``: where it is listed; ``shown``: its flags and type if they are not the field's.
-    """
-    return field(default=default, metadata={"panel": panel, "help": text, **shown})
+def flag(name: str, default: Any = None) -> Any:
+    """Make a field that is an option of the command line too."""
+    return field(default=default, metadata=ABOUT[name])
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What an answer must keep to. None: no limit."""
+    """What an answer must keep to. None: no limit. Options are described in options.csv."""
 
-    budget: float | None = flag(
-        "USD an hour, or for a training all of it: 20; for 730 hours: 600/month; to buy a machine:"
-        " '5000 to buy'. May be repeated.",
-        type=list[str],
-        panel=PRICES,
-    )
+    budget: float | None = flag("budget")
     budget_per_month: float | None = None
     """USD for 730 hours of a machine to rent, or for a job that takes less."""
     budget_to_buy: float | None = None
     """USD that a machine may cost to buy."""
-    where: str | None = flag("cloud (to rent) or local (to buy); without it both.", panel=PRICES)
-    machines: str = flag(
-        "accelerators (the default), cpus (to rent, without any) or all.",
-        "accelerators",
-        panel=PRICES,
-    )
+    where: str | None = flag("where")
+    machines: str = flag("machines", "accelerators")
     words: str = ""
     """Accelerators, clouds and places as ``find`` reads them: "h100 aws europe". Regions for
     governments and community hosts are ranked only where words or region name them."""
@@ -91,18 +77,8 @@ class Limits:
     """Regions, or directions such as us-east."""
     country: str | None = None
     """Countries by code or English name."""
-    objective: str = flag(
-        "Rank by cost (per million tokens, or of the training; the default), carbon (the same),"
-        " speed (of one user), throughput (of all users) or hourly (USD an hour).",
-        "cost",
-    )
-    option: str = flag(
-        "on_demand (the default), spot, commit_1y, commit_3y, block (a reservation of days) or"
-        " any.",
-        "on_demand",
-        flags="--option --purchase-option",
-        panel=PRICES,
-    )
+    objective: str = flag("objective", "cost")
+    option: str = flag("option", "on_demand")
     usd_per: Mapping[str, Decimal | str | float] = field(default_factory=lambda: ECB_RATES)
     """Exchange rates of prices to rent, such as {"EUR": "1.08"}; those of machines to buy are in
     Ownership."""
@@ -124,13 +100,8 @@ class Limits:
 
     def check(self) -> None:
         """Raise HwpricesError for a limit that is out of range."""
-        for what, value, allowed in (
-            ("objective", self.objective, OBJECTIVES),
-            ("machines", self.machines, MACHINES),
-            ("option", self.option, tuple(OPTIONS)),
-            ("place", self.where or "cloud", ("cloud", "local")),
-        ):
-            _choose(what, value, allowed)
+        for name in ("objective", "machines", "option", "where"):
+            _choose(name, getattr(self, name))
         if self.where == "local" and self.machines == "cpus":
             raise HwpricesError(
                 "no machine to buy without an accelerator was measured",
@@ -145,27 +116,12 @@ class Limits:
 class Serving:
     """How a model is served. None: the default."""
 
-    input_tokens: float | None = flag("Tokens of a prompt.", flags="--input", panel="Serving")
-    output_tokens: float | None = flag("Tokens of an answer.", flags="--output", panel="Serving")
-    concurrency: float | None = flag(
-        "Users served together. Without it: as many as a machine holds. Below 8, speeds are based"
-        " on measurements of one user in place of full machines.",
-        flags="--concurrency --users",
-        panel="Serving",
-    )
-    requests_per_second: float | None = flag(
-        "Requests that arrive in a second: machines are counted for these, and costs per million"
-        " tokens are of their tokens, not of all that the machines could do.",
-        panel="Serving",
-    )
-    min_tokens_per_second: float | None = flag(
-        "Tokens/s that each user must get, at least. Without it: 20; for one user any.",
-        panel="Serving",
-    )
-    max_seconds_to_first_token: float | None = flag(
-        "Seconds in which an answer must begin on a free machine. Without it: 2; for one user any.",
-        panel="Serving",
-    )
+    input_tokens: float | None = flag("input_tokens")
+    output_tokens: float | None = flag("output_tokens")
+    concurrency: float | None = flag("concurrency")
+    requests_per_second: float | None = flag("requests_per_second")
+    min_tokens_per_second: float | None = flag("min_tokens_per_second")
+    max_seconds_to_first_token: float | None = flag("max_seconds_to_first_token")
 
 
 @dataclass(frozen=True)
@@ -174,31 +130,14 @@ class Question:
 
     model_parameters: float | str
     """A name (llama-3.1-70b, sdxl, whisper), or a number: 70e9, "70B"."""
-    workload: str = flag(
-        "inference (a service, the default), batch (answers until a deadline), lora, full_finetune"
-        " or pretrain.",
-        "inference",
-    )
-    precision: str | None = flag(
-        "Number format of the stored weights: bf16, fp8, int8, fp4, int4 (or its other names: 4bit,"
-        " nf4, q4_k_m). A device without that format computes in 16 bits. Without it 8 bits, or 4"
-        " where the model is published in 4; training and embeddings: bf16."
-    )
-    context: int | None = flag("Tokens of a sequence, prompt and answer together.")
-    tokens: float | None = flag("Tokens to train on, or for a batch to generate.", panel="Training")
-    days: float | None = flag(
-        "Deadline, which sets the number of machines. Without it: 30, of a batch 1.",
-        panel="Training",
-    )
-    max_nodes: int | None = flag("Most machines that share one model.")
-    speeds: str | None = flag(
-        "A file with an answer of InferenceX, whose runs correct estimates first; not yet tried"
-        " with a live answer."
-    )
-    active_parameters: str | float | None = flag(
-        "Parameters that compute one token, of a mixture of experts given by its size: 671B"
-        " --active-parameters 37B."
-    )
+    workload: str = flag("workload", "inference")
+    precision: str | None = flag("precision")
+    context: int | None = flag("context")
+    tokens: float | None = flag("tokens")
+    days: float | None = flag("days")
+    max_nodes: int | None = flag("max_nodes")
+    speeds: str | None = flag("speeds")
+    active_parameters: str | float | None = flag("active_parameters")
     serving: Serving = field(default_factory=Serving)
     limits: Limits = field(default_factory=Limits)
 
@@ -244,11 +183,11 @@ class Question:
 
     def check(self) -> None:
         """Raise HwpricesError for a value that is out of range or of another workload."""
-        _choose("workload", self.workload, WORKLOADS)
+        _choose("workload", self.workload)
         self.limits.check()
         changed = self.changed()
-        foreign = ["speeds", *vars(self.serving)] if self.is_training else ["tokens", "days"]
-        wrong = [name for name in changed if name in foreign and self.workload != "batch"]
+        takers = {name: ABOUT.get(name, {}).get("workloads") for name in changed}
+        wrong = [name for name, of in takers.items() if of and self.workload not in of.split(";")]
         if wrong:
             raise HwpricesError(
                 f"{', '.join(wrong).replace('_', ' ')}: not for the workload {self.workload}",
@@ -258,9 +197,9 @@ class Question:
             if {one, other} <= {*changed}:
                 text = f"{one} and {other.replace('_', ' ')} say the same thing"
                 raise HwpricesError(text, "Give one of them.")
-        own = (self.context, self.tokens, self.days, self.max_nodes)
-        quantities = (*own, *vars(self.serving).values())
-        if not all(value is None or 0 < value < math.inf for value in quantities):
+        given = vars(self) | vars(self.serving)
+        quantities = [given[name] for name in changed if ABOUT.get(name, {}).get("positive")]
+        if not all(0 < value < math.inf for value in quantities):
             raise HwpricesError(
                 "lengths, tokens, users, speeds, days and machines are above 0 and finite",
                 "Correct the value.",
@@ -278,12 +217,15 @@ class Question:
             return None
         squeezed = re.sub(r"[^a-z0-9]+", "", self.precision.lower())
         precision = PRECISION_NAMES.get(squeezed, squeezed)
-        _choose("precision", precision, language_model.PRECISIONS)
+        _choose("precision", precision)
         return precision
 
 
-def _choose(what: str, value: Any, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
+def _choose(name: str, value: str | None) -> None:
+    """Raise HwpricesError for a value that the option does not allow."""
+    allowed = ABOUT[name]["allowed"].split(";")
+    if value is not None and value not in allowed:
+        what = "place" if name == "where" else name
         raise HwpricesError(f"unknown {what} {value!r}", f"Choose one of {', '.join(allowed)}.")
 
 

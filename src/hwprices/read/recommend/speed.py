@@ -1,28 +1,27 @@
-"""Estimate how fast accelerators serve a language model.
+"""Estimate how fast machines serve a language model.
 
-One roofline for every accelerator: the seconds in which a batch is answered are a sum of seven
-parts, each with a fitted constant (Pope et al., https://arxiv.org/abs/2211.05102). A factor by
-family and load corrects it, and where the same network was measured on the same accelerator, what
-was measured does. tools/calibration.py fits all of it on published measurements and writes the
-sheets speed_model and measured_speeds; docs/method.md shows how far the result is from measurements
-that it was not fitted on.
+One roofline for every machine: the seconds in which a batch is answered are a sum of seven parts,
+each with a fitted constant (Pope et al., https://arxiv.org/abs/2211.05102). A factor by family and
+load corrects it, and where the same network was measured on the same accelerator, what was measured
+does. tools/calibration.py fits all of it on published measurements and writes the sheets
+speed_model and measured_speeds; docs/method.md shows how far the result is from measurements that
+it was not fitted on.
 """
 
 import math
-import statistics
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
 
 import polars as pl
 
 from hwprices.formulas import language_model
-from hwprices.formulas.language_model import BITS_PER_WEIGHT, ModelShape
+from hwprices.formulas.language_model import BITS_PER_WEIGHT, SHAPE
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.specs import packaged_sheet
 from hwprices.units import NUMBER_FORMATS
+
+col = pl.col
 
 FAMILIES = {
     **dict.fromkeys(("Blackwell", "Blackwell Ultra"), "blackwell"),
@@ -69,57 +68,41 @@ the device of the sheet that has the fewest. One without any published rate is t
 PRO 4500 Server, MI308X, Flex 170, Jetson Orin NX."""
 
 
-@dataclass(frozen=True)
-class Device:
-    """An accelerator. Rates are dense peaks in operations per second."""
+def with_device(machines: pl.DataFrame) -> pl.DataFrame:
+    """Add what the roofline needs of an accelerator to rows with the columns of its sheet.
 
-    accelerator_id: str
-    family: str
-    rates: dict[str, float]
-    support: dict[str, str]
-    """Number format: supported, unsupported or unknown."""
-    bytes_per_second: float | None
-    link_bytes_per_second: float
-    """In one direction, from one device to the others."""
-
-    def compute_format(self, precision: str) -> str | None:
-        """Return the format in which weights stored in ``precision`` are computed; None if none."""
-        supported = (f for f in COMPUTE_FORMATS[precision] if self.support.get(f) == "supported")
-        return next(supported, None)
-
-    def rate(self, number_format: str) -> float | None:
-        """Return the peak rate in a format, from a narrower one where it is not published."""
-        formats = (number_format, *NARROWER.get(number_format, ()))
-        rates = (
-            self.rates[f] * WIDTH[f] / WIDTH[number_format] for f in formats if f in self.rates
+    Adds family, bytes_per_second (of its memory), link_bytes_per_second (in one direction, from one
+    device to the others) and rate_FORMAT: the dense peak in operations per second, from a narrower
+    format where it is not published.
+    """
+    architecture = col.architecture.replace_strict(FAMILIES, default="other").fill_null("other")
+    family = pl.when(col.kind.is_in(["tpu", "neuron"])).then("kind").otherwise(architecture)
+    # an SoC's memory is not that of a card
+    is_jetson = (col.kind == "soc") & family.is_in(["ampere", "blackwell"])
+    bandwidth, link = col.memory_bandwidth_gbs * 1e9, col.interconnect_gbs / 2 * 1e9
+    frame = machines.with_columns(
+        family=pl.when(is_jetson).then(pl.lit("jetson")).otherwise(family),
+        bytes_per_second=bandwidth,
+        link_bytes_per_second=link.fill_null(PCIE_BYTES_PER_SECOND),
+    )
+    published = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
+    has_none = pl.all_horizontal(rate.is_null() for rate in published.values())
+    flops_per_byte = col.family.replace_strict(LEAST_FLOPS_PER_BYTE, default=None)
+    in_16_bits = pl.when(has_none).then(flops_per_byte * col.bytes_per_second)
+    rates = {
+        name: pl.coalesce(
+            rate,
+            pl.when(pl.lit(WIDTH[name] <= 16), col(f"{name}_support") == "supported").then(
+                in_16_bits * 16 / WIDTH[name]
+            ),
         )
-        return next(rates, None)
-
-
-def device(row: dict[str, Any]) -> Device:
-    """Make a device from a row of the accelerator sheet."""
-    kind, architecture = row["kind"], row["architecture"] or ""
-    family = kind if kind in ("tpu", "neuron") else FAMILIES.get(architecture, "other")
-    if kind == "soc" and family in ("ampere", "blackwell"):
-        family = "jetson"  # its memory is not that of a card
-    support = {f: row[f"{f}_support"] for f in NUMBER_FORMATS if f"{f}_support" in row}
-    bandwidth = row["memory_bandwidth_gbs"]
-    rates = {f: row[c] * 1e12 for f, c in NUMBER_FORMATS.items() if row.get(c)}
-    if not rates and bandwidth is not None and family in LEAST_FLOPS_PER_BYTE:
-        in_16_bits = LEAST_FLOPS_PER_BYTE[family] * bandwidth * 1e9
-        rates = {
-            name: in_16_bits * 16 / width
-            for name, width in WIDTH.items()
-            if width <= 16 and support.get(name) == "supported"
-        }
-    link = row["interconnect_gbs"]
-    return Device(
-        accelerator_id=row["accelerator_id"],
-        family=family,
-        rates=rates,
-        support=support,
-        bytes_per_second=None if bandwidth is None else bandwidth * 1e9,
-        link_bytes_per_second=link / 2 * 1e9 if link else PCIE_BYTES_PER_SECOND,
+        for name, rate in published.items()
+    }
+    return frame.with_columns(
+        pl.coalesce(
+            rates[other] * WIDTH[other] / WIDTH[name] for other in (name, *NARROWER.get(name, ()))
+        ).alias(f"rate_{name}")
+        for name in WIDTH
     )
 
 
@@ -132,7 +115,13 @@ USABLE_UNIFIED = 0.75
 three quarters of the memory of large Macs:
 https://developer.apple.com/documentation/metal/mtldevice/recommendedmaxworkingsetsize"""
 
-PARTS = ("compute", "compute_experts", "bytes", "bytes_experts", "layer", "all_reduce", "token")
+CPU_CONSTANTS = {
+    **dict.fromkeys(("compute", "compute_experts", "bytes", "bytes_experts"), 1.0),
+    **dict.fromkeys(("layer", "all_reduce", "token"), 0.0),
+}
+"""Constants of machines without accelerators: measured rates are what programs reach."""
+
+PARTS = (*CPU_CONSTANTS,)
 """Constants: seconds for a second at the peak rate and at the peak bandwidth, of dense models and
 of mixtures of experts; seconds of a layer, of an all-reduce, and of handling one generated token.
 """
@@ -157,116 +146,236 @@ SAME_NETWORK = 0.05
 70B and Llama 3.3 70B differ in their vocabulary."""
 
 RANGE = ("p05", "p25", "p75", "p95")
+"""Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
 
 
-@dataclass(frozen=True)
-class Host:
-    """Accelerators of one kind. ``usable_bytes``: of one of them."""
+BITS = col.precision.replace_strict(BITS_PER_WEIGHT, return_dtype=pl.Float64)
+"""Of a weight in the format ``precision``, with its scales."""
 
-    device: Device
-    count: int
-    usable_bytes: float
-    whole_devices: float = 1.0  # share of an accelerator that the machine has, if less than one
-    stages: int = 1  # machines over which the layers are divided
+COMPUTE_FORMAT = pl.coalesce(
+    pl.when(col.precision == stored, col(f"{computed}_support") == "supported").then(
+        pl.lit(computed)
+    )
+    for stored, formats in COMPUTE_FORMATS.items()
+    for computed in formats
+)
+"""In which weights stored in ``precision`` are computed; null if in none."""
+
+PEAK = pl.coalesce(
+    *(pl.when(compute_format=name).then(f"rate_{name}") for name in WIDTH),
+    FLOPS_PER_BYTE * col.bytes_per_second,
+)
+"""Rate in ``compute_format``: where none is published, by FLOPS_PER_BYTE."""
+
+KV_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
+"""Of a number in the cache: one where the device computes in 8 or 4 bits."""
+
+LOAD = pl.when(col.users < FEW_USERS).then(pl.lit("few")).otherwise(pl.lit("full"))
+"""Whether so few users are served that memory bandwidth decides."""
+
+BUSY = pl.min_horizontal("copies", "users")
+"""Copies of the model that have a user."""
 
 
-def hosts(accelerators: pl.DataFrame) -> dict[str, Host]:
-    """Return one accelerator of each kind with a known memory and bandwidth, by id."""
-    share = {True: USABLE_UNIFIED, False: USABLE}
-    known = accelerators.drop_nulls(["memory_gb", "memory_bandwidth_gbs"])
-    return {
-        row["accelerator_id"]: Host(
-            device(row), 1, row["memory_gb"] * 2**30 * share[row["kind"] == "soc"]
+def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
+    """Repeat each row for every number of devices that a layer can be divided over.
+
+    Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
+    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/
+
+    Adds division; copies, of the model on a machine; of one copy weight_bytes and sequence_bytes,
+    of a sequence's cache at its end; and space_bytes, of work on each device.
+    """
+    most = int(works["devices"].max() or 1)  # type: ignore[arg-type]
+    powers = pl.DataFrame({"division": [2.0**power for power in range(most.bit_length())]})
+    divides = (col.kv_heads % col.division == 0) | (col.division % col.kv_heads == 0)
+    context = col.input_tokens + col.output_tokens
+    return (
+        works.join(powers, how="cross", maintain_order="left_right")
+        .filter(col.division <= col.devices, col.heads % col.division == 0, divides)
+        .with_columns(
+            copies=col.devices // col.division,
+            weight_bytes=col.parameters * BITS / 8,
+            sequence_bytes=language_model.kv_cache_bytes(context, 1, col.kv_bytes, col.division),
+            space_bytes=language_model.prefill_bytes(col.input_tokens.floor().clip(1)),
         )
-        for row in known.iter_rows(named=True)
-    }
+    )
 
 
-@dataclass(frozen=True)
-class Work:
-    """A model to serve, and the requests.
+def largest_batch() -> pl.Expr:
+    """Count the sequences whose cache fits beside the weights of a copy, up to its share of users.
 
-    ``users``: together; None: as many as fit. ``kv_bytes``: of a number in the cache; None: one
-    where the device computes in 8 or 4 bits.
+    At most MAX_SEQUENCES in each stage.
     """
-
-    model: ModelShape
-    precision: str
-    input_tokens: float
-    output_tokens: float
-    users: float | None = None
-    kv_bytes: float | None = None
-
-    @property
-    def load(self) -> str:
-        """Whether so few users are served that memory bandwidth decides."""
-        return "few" if self.users is not None and self.users < FEW_USERS else "full"
+    free = (col.usable_bytes - col.space_bytes) * col.division * col.stages - col.weight_bytes
+    fitting = (free // col.sequence_bytes).clip(0)
+    wanted = (col.users / col.copies).ceil()
+    return pl.min_horizontal(fitting, MAX_SEQUENCES * col.stages, wanted)
 
 
-class Range(NamedTuple):
-    """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
+def parts(batch: pl.Expr) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
+    """Return what the constants multiply: for reading the prompts of a batch, and for its answers.
 
-    p05: float
-    p25: float
-    p75: float
-    p95: float
-
-
-EXACT = Range(1.0, 1.0, 1.0, 1.0)
-
-
-@dataclass(frozen=True)
-class Speed:
-    """How fast a machine serves: output tokens/s of all users, of each, and the first token.
-
-    An estimate says how it is known (``basis``), its ``range``, and a measurement behind it.
+    The last item of each, links, is the time of the links between devices, which has no constant.
+    Of several stages each works on its share of the sequences at a time.
     """
+    share = col.division * col.device_share
+    group = (batch / col.stages).clip(1)
+    context = col.input_tokens + col.output_tokens / 2  # half way through, near the mean
+    reads = language_model.parameters_read(group) * BITS / 8
+    reads += language_model.kv_cache_bytes(context, group, col.kv_bytes, col.division)
+    # two all-reduces a layer of 16-bit states: Megatron-LM, https://arxiv.org/abs/1909.08053
+    reduces = pl.when(col.division > 1).then(2 * col.layers).otherwise(0)
+    bytes_sent = reduces * 2 * (col.division - 1) / col.division * col.hidden * 2
+    sent = bytes_sent / col.link_bytes_per_second
+    has_experts, has_prompt = col.active_expert_share < 1, col.input_tokens > 1
 
-    users: float
-    tokens_per_second: float
-    tokens_per_second_per_user: float
-    seconds_to_first_token: float
-    prompt_share: float  # of the time: reading prompts
-    devices_per_copy: int
-    basis: str = "modeled"
-    range: Range = EXACT
-    label: str | None = None
+    def listed(
+        flops: pl.Expr, read: pl.Expr, steps: pl.Expr, tokens: pl.Expr
+    ) -> dict[str, pl.Expr]:
+        compute, memory = flops / col.peak / share, read / col.bytes_per_second / share
+        return {
+            "compute": compute * ~has_experts,
+            "compute_experts": compute * has_experts,
+            "bytes": memory * ~has_experts,
+            "bytes_experts": memory * has_experts,
+            "layer": steps * col.layers,
+            "all_reduce": steps * reduces,
+            "token": steps * group,
+            "links": sent * tokens,
+        }
+
+    nothing, steps = pl.lit(0.0), col.output_tokens
+    read = group * language_model.prompt_flops(col.input_tokens) * has_prompt
+    written = group * language_model.token_flops(context) * steps
+    prompt = listed(read, nothing, nothing, group * col.input_tokens * has_prompt)
+    return prompt, listed(written, reads * steps, steps, group * steps)
 
 
-class Known(NamedTuple):
-    """A network that was measured on an accelerator: by how much it was faster than the roofline.
+def seconds(batch: pl.Expr, constants: dict[str, float]) -> list[pl.Expr]:
+    """Compute how long one copy takes for the prompts and for the answers of a batch."""
+    is_cpu = col.family == "cpu"
+    both = []
+    for listed in parts(batch):
+        total = listed["links"]
+        for name, constant in constants.items():
+            own = pl.when(is_cpu).then(CPU_CONSTANTS[name]).otherwise(constant)
+            total = total + own * listed[name]
+        both.append(total)
+    return both
 
-    ``label``: one of the measurements; ``basis``: what an estimate from it is called.
+
+def with_speeds(works: pl.DataFrame, constants: dict[str, float]) -> pl.DataFrame:
+    """Add how fast one copy serves ``batch`` sequences; the first token is of one alone.
+
+    Adds tokens_per_second (of all), tokens_per_second_per_user, seconds_to_first_token and
+    prompt_share: of the time, for reading prompts.
     """
+    (prompt, answer), (read, written) = (
+        seconds(batch, constants) for batch in (col.batch, pl.lit(1.0))
+    )
+    per_user = col.output_tokens / (prompt + answer) * col.factor
+    return works.with_columns(
+        tokens_per_second=col.batch * per_user,
+        tokens_per_second_per_user=per_user,
+        seconds_to_first_token=(read + written / col.output_tokens) / col.factor,
+        prompt_share=prompt / (prompt + answer),
+    )
 
-    network: ModelShape
-    factor: float
-    label: str
-    basis: str = "measured"
+
+def fastest(works: pl.DataFrame, constants: dict[str, float]) -> pl.DataFrame:
+    """Find the division of each machine that generates the most tokens/s within its two limits.
+
+    Each copy has the largest batch that gives each user the speed, which never rises with the
+    batch. Of rows with the same ``number`` the fastest is kept; one that serves nothing is dropped.
+
+    Args:
+        works: a row for a machine and its work. Of the machine: number, family, devices,
+            device_share (of an accelerator, if less than one), usable_bytes (of a device), stages
+            (machines over which the layers are divided), peak, bytes_per_second and
+            link_bytes_per_second. Of the work: SHAPE, precision, kv_bytes (of a number in the
+            cache), input_tokens, output_tokens, users (null: as many as fit), min_per_user
+            (tokens/s) and max_first_token (seconds). factor multiplies the roofline's speed.
+        constants: by the names of PARTS.
+
+    Adds division, batch, users_served and the columns of ``with_speeds``, of the machine.
+    """
+    frame = with_divisions(works).with_columns(most=largest_batch(), batch=0.0)
+    most = int(frame["most"].max() or 0)  # type: ignore[arg-type]
+    for power in reversed(range(most.bit_length())):
+        tried = col.batch + 2**power
+        per_user = col.output_tokens / pl.sum_horizontal(seconds(tried, constants)) * col.factor
+        fits = (tried <= col.most) & (per_user >= col.min_per_user)
+        frame = frame.with_columns(batch=pl.when(fits).then(tried).otherwise("batch"))
+    return (
+        with_speeds(frame.filter(col.batch > 0), constants)
+        .with_columns(users_served=col.batch * BUSY, tokens_per_second=col.tokens_per_second * BUSY)
+        .filter(col.seconds_to_first_token <= col.max_first_token)
+        .sort("tokens_per_second", descending=True, maintain_order=True)
+        .unique("number", keep="first", maintain_order=True)
+    )
 
 
-def correction(errors: Sequence[float], labels: Sequence[str]) -> tuple[float, str]:
+def shapes(models: Iterable[str]) -> pl.DataFrame:
+    """Return model_id and the columns SHAPE of models of the sheet."""
+    rows = [{"model_id": name} | vars(model_shape(name)) for name in dict.fromkeys(models)]
+    numbers = [col(name).cast(pl.Float64) for name in SHAPE]
+    return pl.DataFrame(rows, infer_schema_length=None).select("model_id", *numbers)
+
+
+def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
+    """Describe measured speeds as ``fastest`` takes them: those on known accelerators.
+
+    ``speeds``: accelerator_id, accelerators, model_id, precision, input_tokens, output_tokens,
+    users, kv_bytes (null: as the accelerator computes), and tokens_per_second, which becomes
+    measured.
+    """
+    accelerators = packaged_sheet("accelerators").drop_nulls(["memory_gb", "memory_bandwidth_gbs"])
+    usable = pl.when(kind="soc").then(USABLE_UNIFIED).otherwise(USABLE)
+    return (
+        speeds.rename({"tokens_per_second": "measured"})
+        .join(with_device(accelerators), "accelerator_id", maintain_order="left")
+        .join(shapes(speeds["model_id"]), "model_id", maintain_order="left")
+        .with_row_index("number")
+        .with_columns(
+            load=LOAD,
+            compute_format=COMPUTE_FORMAT,
+            usable_bytes=col.memory_gb * 2**30 * usable,
+            devices="accelerators",
+            device_share=1.0,
+            stages=1.0,
+            min_per_user=0.0,
+            max_first_token=math.inf,
+        )
+        .drop_nulls("compute_format")
+        .with_columns(peak=PEAK, kv_bytes=pl.coalesce("kv_bytes", KV_BYTES))
+    )
+
+
+def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
     """Return the factor that errors of a network (ln measured / estimate) correct an estimate by.
 
     It is with the label of the measurement that is nearest to it.
     """
-    middle, count = statistics.median(errors), len(errors)
-    nearest = min(range(count), key=lambda number: abs(errors[number] - middle))
-    return math.exp(middle * count / (count + SHRINK_LOCAL)), labels[nearest]
+    trust = pl.len() / (pl.len() + SHRINK_LOCAL)
+    nearest = label.get((error - error.median()).abs().arg_min())
+    return {"known_factor": (error.median() * trust).exp(), "label": nearest}
 
 
 @dataclass(frozen=True)
 class SpeedModel:
     """What tools/calibration.py fitted."""
 
-    constants: tuple[float, ...]
-    """In the order of PARTS."""
-    factors: dict[tuple[str, str], float]
-    """Family and load: factor of the speed."""
-    ranges: dict[str, Range]
-    """By basis: measured (this network on this accelerator) or modeled; training …, cpu."""
-    measured: dict[tuple[str, str], list[Known]]
-    """By accelerator and load."""
+    constants: dict[str, float]
+    """By the names of PARTS."""
+    factors: pl.DataFrame
+    """family, load and factor, of the speed."""
+    ranges: pl.DataFrame
+    """range (measured, modeled, cpu or of trainings) and the columns RANGE."""
+    measured: pl.DataFrame
+    """Networks that were measured: accelerator_id, load, known_factor (how much faster than the
+    roofline), label (one of the measurements), basis (what an estimate from it is called), SHAPE.
+    """
     runs: str = ""
     """How many runs of a file corrected it, of how many."""
 
@@ -274,190 +383,63 @@ class SpeedModel:
 @cache
 def speed_model() -> SpeedModel:
     """Read the sheets that tools/calibration.py writes."""
-    values = {
-        (kind, name, case): value
-        for kind, name, case, value in packaged_sheet("speed_model")
-        .select("kind", "name", "load", "value")
-        .iter_rows()
-    }
-    measured: dict[tuple[str, str], list[Known]] = {}
-    for row in packaged_sheet("measured_speeds").iter_rows(named=True):
-        known = Known(model_shape(row["model_id"]), row["factor"], row["measurement"])
-        measured.setdefault((row["accelerator_id"], row["load"]), []).append(known)
+    sheet = packaged_sheet("speed_model")
+    constants = dict(sheet.filter(kind="constant").select("name", "value").iter_rows())
+    factors = sheet.filter(kind="factor")
+    measured = packaged_sheet("measured_speeds")
     return SpeedModel(
-        constants=tuple(values["constant", name, None] for name in PARTS),
-        factors={(n, c): v for (kind, n, c), v in values.items() if kind == "factor"},
-        ranges={
-            basis: Range(*(values["range", basis, end] for end in RANGE))
-            for kind, basis, end in values
-            if kind == "range" and end == RANGE[0]
-        },
-        measured=measured,
+        constants={name: constants[name] for name in PARTS},
+        factors=factors.select("load", family="name", factor="value"),
+        ranges=sheet.filter(kind="range")
+        .pivot("load", index="name", values="value")
+        .rename({"name": "range"}),
+        measured=measured.rename({"factor": "known_factor", "measurement": "label"})
+        .with_columns(basis=pl.lit("measured"))
+        .join(shapes(measured["model_id"]), "model_id", maintain_order="left"),
     )
 
 
-def divisions(count: int, model: ModelShape) -> Iterator[int]:
-    """List the numbers of devices, at most ``count``, that a layer can be divided over.
-
-    Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
-    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/
-    """
-    for devices in (2**power for power in range(min(count, model.heads).bit_length())):
-        divides = model.kv_heads % devices == 0 or devices % model.kv_heads == 0
-        if model.heads % devices == 0 and divides:
-            yield devices
+NETWORK = ["layers", "heads", "kv_elements", "active_expert_share"]
 
 
-def kv_bytes(device: Device, work: Work) -> float:
-    """Return the bytes of a number in the cache."""
-    narrow = device.compute_format(work.precision) in ("fp8", "fp4")
-    return work.kv_bytes or (1.0 if narrow else 2.0)
+def same_network(parameters: pl.Expr) -> pl.Expr:
+    """Return whether a model of that size with the same columns NETWORK runs equally fast."""
+    return (parameters / col.parameters - 1).abs() < SAME_NETWORK
 
 
-def needed_bytes(host: Host, work: Work, devices: int) -> tuple[float, float, float]:
-    """Return bytes of the weights, of one sequence's cache, and of work space on each device."""
-    model, each = work.model, kv_bytes(host.device, work)
-    context = work.input_tokens + work.output_tokens
-    cached = language_model.kv_cache_bytes(model, context, 1, each, devices)
-    space = language_model.prefill_bytes(model, max(1, int(work.input_tokens)))
-    return model.parameters * BITS_PER_WEIGHT[work.precision] / 8, cached, space
-
-
-def largest_batch(host: Host, work: Work, devices: int) -> int:
-    """Count the sequences whose cache fits beside the weights of a copy, at most MAX_SEQUENCES."""
-    weights, cached, space = needed_bytes(host, work, devices)
-    free = (host.usable_bytes - space) * devices * host.stages - weights
-    return int(min(MAX_SEQUENCES * host.stages, max(0.0, free // cached)))
-
-
-def parts(host: Host, work: Work, devices: int, batch: float) -> tuple[list[float], list[float]]:
-    """Return what the constants multiply: for reading the prompts of a batch, and for its answers.
-
-    The last item of each list is the time of the links between devices, which has no constant. Of
-    several stages each works on its share of the sequences at a time.
-    """
-    model, device = work.model, host.device
-    number_format, bandwidth = device.compute_format(work.precision), device.bytes_per_second
-    assert number_format is not None
-    assert bandwidth is not None
-    peak = device.rate(number_format) or bandwidth * FLOPS_PER_BYTE
-    share = devices * host.whole_devices
-    group = max(1.0, batch / host.stages)
-    context = work.input_tokens + work.output_tokens / 2  # half way through, near the mean
-    each = kv_bytes(device, work)
-    reads = language_model.parameters_read(model, group) * BITS_PER_WEIGHT[work.precision] / 8
-    reads += language_model.kv_cache_bytes(model, context, group, each, devices)
-    # two all-reduces a layer of 16-bit states: Megatron-LM, https://arxiv.org/abs/1909.08053
-    reduces = 2 * model.layers if devices > 1 else 0
-    sent = reduces * 2 * (devices - 1) / devices * model.hidden * 2 / device.link_bytes_per_second
-
-    def listed(flops: float, byte_count: float, steps: float) -> list[float]:
-        at_peak = [flops / peak / share, byte_count / bandwidth / share]
-        experts = model.active_expert_share < 1
-        compute, memory = ([0.0, s] if experts else [s, 0.0] for s in at_peak)
-        return [*compute, *memory, steps * model.layers, steps * reduces]
-
-    has_prompt = work.input_tokens > 1
-    read = group * language_model.prompt_flops(model, work.input_tokens) if has_prompt else 0.0
-    written = group * language_model.token_flops(model, context) * work.output_tokens
-    tokens = group * work.output_tokens
-    prompt = [*listed(read, 0.0, 0.0), 0.0, sent * group * work.input_tokens * has_prompt]
-    answer = listed(written, reads * work.output_tokens, work.output_tokens)
-    return prompt, [*answer, tokens, sent * tokens]
-
-
-def seconds(
-    host: Host, work: Work, devices: int, batch: float, constants: tuple[float, ...]
-) -> list[float]:
-    """Compute how long one copy on ``devices`` takes for prompts and answers of a batch."""
-    both = parts(host, work, devices, batch)
-    return [sum(c * x for c, x in zip((*constants, 1.0), s, strict=True)) for s in both]
-
-
-def speed(
-    host: Host, work: Work, devices: int, batch: float, constants: tuple[float, ...]
-) -> Speed:
-    """Compute how fast one copy on ``devices`` serves a batch; the first token is of one alone."""
-    prompt, answer = seconds(host, work, devices, batch, constants)
-    read, written = seconds(host, work, devices, 1, constants)
-    per_user = work.output_tokens / (prompt + answer)
-    return Speed(
-        users=batch,
-        tokens_per_second=batch * per_user,
-        tokens_per_second_per_user=per_user,
-        seconds_to_first_token=read + written / work.output_tokens,
-        prompt_share=prompt / (prompt + answer),
-        devices_per_copy=devices,
-    )
-
-
-def fastest(
-    host: Host,
-    work: Work,
-    constants: tuple[float, ...],
-    *,
-    factor: float = 1.0,
-    min_per_user: float = 0.0,
-    max_first_token: float = math.inf,
-) -> Speed | None:
-    """Find the division of a machine that generates the most tokens/s within the two limits.
-
-    Each copy has the largest batch that gives each user the speed, which never rises with the
-    batch. ``factor`` multiplies the speed of the roofline. None where no division serves the work.
-    """
-    found = []
-    for devices in divisions(host.count, work.model):
-        copies = host.count // devices
-        busy = copies if work.users is None else min(copies, work.users)
-        most = largest_batch(host, work, devices)
-        if work.users is not None:
-            most = min(most, math.ceil(work.users / copies))
-
-        def is_slow(batch: int, devices: int = devices) -> bool:
-            per_user = work.output_tokens / sum(seconds(host, work, devices, batch, constants))
-            return per_user * factor < min_per_user
-
-        if most and is_slow(most):
-            most = bisect_left(range(1, most), True, key=is_slow)
-        if most:
-            one = speed(host, work, devices, most, constants)
-            all_copies = replace(
-                one,
-                users=one.users * busy,
-                tokens_per_second=one.tokens_per_second * busy * factor,
-                tokens_per_second_per_user=one.tokens_per_second_per_user * factor,
-                seconds_to_first_token=one.seconds_to_first_token / factor,
-            )
-            found += [all_copies] if all_copies.seconds_to_first_token <= max_first_token else []
-    return max(found, key=lambda one: one.tokens_per_second, default=None)
-
-
-def same_network(one: ModelShape, other: ModelShape) -> bool:
-    """Return whether two models run equally fast."""
-    shapes = [(m.layers, m.heads, m.kv_elements, m.active_expert_share) for m in (one, other)]
-    return shapes[0] == shapes[1] and abs(one.parameters / other.parameters - 1) < SAME_NETWORK
-
-
-def estimate(
-    host: Host, work: Work, model: SpeedModel | None = None, **limits: float
-) -> Speed | None:
-    """Estimate a machine's speed; None where it does not serve the work within the limits.
+def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
+    """Estimate the speed of each machine: ``fastest``, as it was measured where it was.
 
     A machine that nobody says how many users it has is filled, or has a few where it is only fast
-    enough for those. ``limits``: those of ``fastest``.
+    enough for those.
+
+    Args:
+        works: as for ``fastest``, with accelerator_id; and without accelerators with basis and
+            label of their rates.
+        model: what was fitted.
+
+    Adds basis, measurement (one of the measurements behind) and RANGE.
     """
-    few = [replace(work, users=FEW_USERS - 1.0)] if work.users is None else []
-    found = [_estimate(host, tried, model or speed_model(), limits) for tried in (work, *few)]
-    return max(filter(None, found), key=lambda one: one.tokens_per_second, default=None)
-
-
-def _estimate(host: Host, work: Work, model: SpeedModel, limits: dict[str, float]) -> Speed | None:
-    device = host.device
-    none = Known(work.model, 1.0, "", "modeled")
-    networks = model.measured.get((device.accelerator_id, work.load), [])
-    alike = (one for one in networks if same_network(one.network, work.model))
-    known = none if work.model.embeds else next(alike, none)
-    factor = known.factor * model.factors.get((device.family, work.load), 1.0)
-    result = fastest(host, work, model.constants, factor=factor, **limits)
-    width = model.ranges["measured" if known.label else "modeled"]
-    return result and replace(result, basis=known.basis, range=width, label=known.label or None)
+    few = works.filter(col.users.is_null(), col.family != "cpu")
+    works = pl.concat([works, few.with_columns(users=pl.lit(FEW_USERS - 1.0))])
+    works = works.with_columns(load=LOAD)
+    key = ["accelerator_id", "load", *NETWORK]
+    known = (
+        works.join(model.measured.rename({"label": "known"}), key, maintain_order="left_right")
+        .filter(same_network(col.parameters_right))
+        .unique(["number", "load"], keep="first", maintain_order=True)
+        .select("number", "load", "known_factor", "known", known_basis="basis_right")
+    )
+    width = pl.when(family="cpu").then(pl.lit("cpu")).when(col.known.is_null())
+    works = (
+        works.join(model.factors, ["family", "load"], "left", maintain_order="left")
+        .join(known, ["number", "load"], "left", maintain_order="left")
+        .with_columns(
+            factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0),
+            range=width.then(pl.lit("modeled")).otherwise(pl.lit("measured")),
+            basis=pl.coalesce("basis", "known_basis", pl.lit("modeled")),
+            measurement=pl.coalesce("label", "known"),
+        )
+        .join(model.ranges, "range", "left", maintain_order="left")
+    )
+    return fastest(works, model.constants)
