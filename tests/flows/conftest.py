@@ -1,8 +1,9 @@
-"""One Prefect server, and one refresh of the whole sample on it, for the tests of this folder.
+"""One Prefect server, and one refresh of the sample on it, for the tests of this folder.
 
 It ends with them, and not with the session: a server without work keeps a processor busy too.
 """
 
+import json
 import os
 import shlex
 import signal
@@ -20,6 +21,9 @@ import pytest
 from hwprices.flows import prefect_server as own_server
 from tests.helpers.flows_environment import clean_environment, migrated_home
 from tests.helpers.prefect_server import NO_SERVER, Server, running_server
+
+PROVIDERS = ["gcp", "scaleway", "vast"]
+"""A large provider, one whose sample is a page, and one without prices."""
 
 CANARY = "c4n4ry4711k4n4r13nv0g3l"
 
@@ -39,7 +43,7 @@ CREDENTIALS = {
 
 @dataclass(frozen=True)
 class Release:
-    """A release of the bundled sample, and what the screen showed while it was made."""
+    """A release of some providers' sample, and what the screen showed while it was made."""
 
     root: Path
     output: str
@@ -81,9 +85,10 @@ def server_alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str,
 def release(
     prefect_server: Server, tmp_path_factory: pytest.TempPathFactory, project: Path
 ) -> Release:
-    """Run the main job once, for all providers, with the README's command for a deployment.
+    """Run the main job once with the README's command for a deployment.
 
-    While it runs, a second run of the deployment is started.
+    The whole sample is in ``sample_root``: here it takes a minute. While this one runs, a second
+    run of the deployment is started.
     """
     root = tmp_path_factory.mktemp("root")
     intruders: list[str] = []
@@ -113,13 +118,14 @@ def start_another(server: Server, intruders: list[str]) -> None:
 
 
 def run_deployment(server: Server, project: Path, root: Path) -> subprocess.CompletedProcess[str]:
-    """Run the README's command that starts a deployment, with this root."""
+    """Run the README's command that starts a deployment, with this root and PROVIDERS."""
     text = (project / "README.md").read_text()
     command = text.partition(".venv/bin/prefect ")[2].partition("```")[0]
     words = shlex.split(command.replace("\\\n", " "))
     assert words[:3] == ["deployment", "run", "refresh/refresh"]
     assert words[-2:] == ["root=data", "--watch"]
-    return server.prefect(*words[:-2], f"root={root}", "--watch")
+    chosen = ["--param", f"providers={json.dumps(PROVIDERS)}"]
+    return server.prefect(*words[:-2], f"root={root}", *chosen, "--watch")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ import hwprices
 from hwprices import providers
 from hwprices.publish.release import publish
 from hwprices.storage.store import Store
-from tests.flows.conftest import CANARY, CREDENTIALS, Release
+from tests.flows.conftest import CANARY, CREDENTIALS, PROVIDERS, Release
 from tests.helpers import make
 from tests.helpers.aws_pages import bulk_server
 from tests.helpers.flows_environment import clean_environment, migrated_home
@@ -36,11 +36,7 @@ from tests.helpers.stub_server import StubServer
 # A test may first have to start Prefect's server and make the release: 2 to 10 minutes, by load.
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
 
-SMALL = "scaleway"
-"""A provider whose sample is a page."""
-
-MARKET = "vast"
-"""The one without prices."""
+_, SMALL, MARKET = PROVIDERS
 
 
 def run(
@@ -112,8 +108,8 @@ def test_no_credential_gets_to_the_screen_or_into_prefects_database(
     assert CANARY not in release.output + script.output
 
 
-def test_every_provider_is_published(release: Release) -> None:
-    assert published_providers(release.root) == [n for n in providers.names() if n != MARKET]
+def test_the_providers_of_a_deployment_are_published(release: Release) -> None:
+    assert published_providers(release.root) == [n for n in PROVIDERS if n != MARKET]
     assert hwprices.open(release.root).market_quantiles.collect().height > 0
     assert hwprices.open(release.root).verify() == []
 
@@ -305,9 +301,9 @@ def log_lines(server: Server, run_id: str, last: str) -> list[str]:
 def test_runs_and_tasks_have_names(
     prefect_server: Server, release: Release, main_run: dict[str, Any]
 ) -> None:
-    assert main_run["name"] == "refresh sample"
+    assert main_run["name"] == f"refresh sample: {', '.join(PROVIDERS)}"
     names = [run["name"] for run in sub_runs(prefect_server, main_run)]
-    collects = [f"collect {name}" for name in providers.names()]
+    collects = [f"collect {name}" for name in PROVIDERS]
     assert names == [*collects, f"publish {release.root}"]
     version = hwprices.open(release.root).version
     assert {"gate, join and release", f"report of {version}"} <= task_names(
@@ -324,9 +320,9 @@ def test_the_page_of_the_run_says_what_came_of_it(
     text = page["data"]
     assert text.startswith(f"# new release {version}\n")
     assert "| Google Cloud | published | 30,525 | 5 fetched |  |" in text
-    for name in providers.names():
+    for name in PROVIDERS:
         assert f"| {providers.get(name).about.title} | published |" in text
-    assert "## What changed\n\n- First release: 56,404 prices of 21 providers.\n\n" in text
+    assert "## What changed\n\n- First release: 30,550 prices of 2 providers.\n\n" in text
     assert "[Release notes](/artifacts/key/release-notes)" in text
     notes = artifact(prefect_server, main_run, "release-notes")
     assert notes["data"].startswith(f"# Release {version}\n")
@@ -345,7 +341,7 @@ def test_the_log_has_lines_of_our_own_and_watch_shows_them(
     assert headline in main_lines
     assert any(line in release.output for line in main_lines)  # --watch may miss the last ones
     # what came of each provider, as soon as it is known
-    for name in providers.names():
+    for name in PROVIDERS:
         title = providers.get(name).about.title
         [line] = [each for each in main_lines if each.startswith(f"{title}: ")]
         assert (" rows of market_quantiles" if name == MARKET else " prices of ") in line

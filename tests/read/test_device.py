@@ -307,15 +307,7 @@ def test_a_price_in_euro_alone_is_not_called_no_price(release: Release) -> None:
     assert devices.not_rented(row) == "price in EUR alone"
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("H100", "'H100' matches 3 devices. Name one: nvidia-h100-nvl-94gb"),
-        ("H10O SXM5 80 GB", "Did you mean nvidia-h100-sxm5-80gb"),
-        ("banana", "unknown device 'banana'"),
-        ("  ", "no device was named"),
-    ],
-)
+@cases("read/unclear_devices")
 def test_an_unclear_name_gives_the_nearest_devices(
     release: Release, name: str, message: str
 ) -> None:
@@ -339,17 +331,7 @@ def test_a_device_whose_id_another_table_has_is_found_by_its_table(release: Rele
     assert "hwprices device" not in (answered(with_m4, "Graviton3")["notes"] or "")
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("GCP", "gcp is a cloud, not a device. hwprices find --provider gcp lists what it offers."),
-        (
-            "m7g.xlarge",
-            "m7g.xlarge is a machine type of aws, not a device."
-            " hwprices price m7g.xlarge shows what it costs.",
-        ),
-    ],
-)
+@cases("read/no_devices")
 def test_what_is_no_device_says_what_to_ask(release: Release, name: str, message: str) -> None:
     """A cloud such as CoreWeave once got "Did you mean d-matrix-corsair?"."""
     with pytest.raises(HwpricesError) as caught:
@@ -371,14 +353,7 @@ def test_an_answer_is_drawn_as_a_table(release: Release) -> None:
     assert "bf16 989.4 TFLOPS" in text
 
 
-@pytest.mark.parametrize(
-    ("name", "device_id"),
-    [
-        ("p5.48xlarge", "nvidia-h100-sxm5-80gb"),
-        ("P5", "nvidia-h100-sxm5-80gb"),
-        ("G5", "nvidia-a10g"),
-    ],
-)
+@cases("read/devices_of_machines")
 def test_a_machine_or_family_of_a_cloud_means_its_accelerator(
     release: Release, name: str, device_id: str
 ) -> None:

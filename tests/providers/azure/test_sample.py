@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.helpers.azure_pages import SAMPLE, frame, item_rows, refused, sample_parts, sample_prices
+from tests.helpers.cases import cases
 from tests.helpers.landed import landed_contents
 
 from hwprices.landing import bundled
@@ -37,14 +38,7 @@ def linux_price(size: str, region: str) -> Decimal:
     return Decimal(price)
 
 
-@pytest.mark.parametrize(
-    ("size", "region", "price"),
-    [
-        ("Standard_E32as_v5", "westeurope", "2.192"),
-        ("Standard_D2s_v3", "eastus", "0.096"),  # isPrimaryMeterRegion is false on this item
-        ("Standard_D2als_v7", "eastus", "0.0804"),
-    ],
-)
+@cases("azure/linux_prices")
 def test_linux_prices(size: str, region: str, price: str) -> None:
     assert linux_price(size, region) == Decimal(price)
 

@@ -37,15 +37,7 @@ def test_the_network_of_most_types_is_known(sample: Tables) -> None:
     assert (c3["network_gbps_max"], c3["network_gbps_baseline"], c3["rdma"]) == (32.0, None, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "gib"),
-    [
-        ("a2-ultragpu-4g", 1500),
-        ("a3-highgpu-1g", 750),
-        ("z3-highmem-88-highlssd", 36000),
-        ("c4-standard-288-lssd-metal", 18000),
-    ],
-)
+@cases("gcp/disks_of_names", gib=int)
 def test_g4_disks_that_the_name_does_not_tell(sample: Tables, name: str, gib: int) -> None:
     row = sample.table("instance_types").filter(pl.col("instance_type") == name).row(0, named=True)
     assert row["local_disk_gib"] == gib

@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
+from tests.helpers.cases import cases, number
 
 from hwprices import providers
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
@@ -164,15 +166,7 @@ def test_minima_of_cpu_and_memory_are_not_the_machines(sample: Read) -> None:
     assert machines["vcpus"].null_count() == machines["memory_gib"].null_count() == machines.height
 
 
-@pytest.mark.parametrize(
-    ("gpu_type", "accelerator"),
-    [
-        ("NVIDIA H100 80GB HBM3", "nvidia-h100-sxm5-80gb"),
-        ("NVIDIA H100 PCIe", "nvidia-h100-pcie-80gb"),
-        ("NVIDIA H100 NVL", "nvidia-h100-nvl-94gb"),
-        ("NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"),
-    ],
-)
+@cases("runpod/form_factors")
 def test_the_id_has_the_form_factor(sample: Read, gpu_type: str, accelerator: str) -> None:
     row = sample.tables["instance_types"].filter(instance_type=f"1x {gpu_type}")
     (device,) = row["accelerators"].item()
@@ -193,17 +187,7 @@ def test_a_price_below_zero_is_in_quarantine(read) -> None:
     assert {cloud for _, cloud, _ in made.prices} == {"community"}
 
 
-@pytest.mark.parametrize(
-    ("change", "refused"),
-    [
-        ({"securePrice": True}, "price_not_a_number"),
-        ({"communitySpotPrice": False}, "price_not_a_number"),
-        ({"securePrice": "on request"}, "price_not_a_number"),
-        ({"memoryInGb": True}, "unreadable_line"),
-        ({"id": None}, "unreadable_line"),
-        ({"id": " "}, "unreadable_line"),
-    ],
-)
+@cases("runpod/refused", change=yaml.safe_load)
 def test_a_member_of_another_type_takes_its_line_and_no_other(read, change, refused) -> None:
     made = read(change, {"id": "NVIDIA H200"})
     assert made.refused == [(refused, None)]
@@ -259,15 +243,7 @@ def test_o4_either_cloud_may_have_the_placeholder(read, name) -> None:
     assert flagged["region"].to_list() == wrong
 
 
-@pytest.mark.parametrize(
-    ("name", "listed", "count", "memory", "total"),
-    [
-        ("NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb", 24, 0.25, 96, 24),
-        ("NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 2g.48gb", 48, 0.5, 96, 48),
-        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 10, 1 / 7, None, None),
-        ("NVIDIA R100 MIG 1g.36gb", 36, None, None, None),
-    ],
-)
+@cases("runpod/slices", listed=int, count=number, memory=yaml.safe_load, total=yaml.safe_load)
 def test_o3_a_slice_is_a_fraction_of_a_gpu(read, name, listed, count, memory, total) -> None:
     """Known wrong number O3: a quarter of a GPU was one GPU without a name."""
     made = read({"id": name, "memoryInGb": listed})
@@ -310,16 +286,7 @@ def stated(word: str | None, *counts: int) -> dict[str, Any]:
     return {"data": {"gpuTypes": [row]}}
 
 
-@pytest.mark.parametrize(
-    ("secure", "reason"),
-    [
-        ({"availableGpuCounts": [1]}, "unknown_column"),
-        ({"stockStatus": "Low"}, "unknown_column"),
-        ({"stockStatus": 3, "availableGpuCounts": [1]}, "unreadable_line"),
-        ({"stockStatus": "Low", "availableGpuCounts": None}, "unreadable_line"),
-        ({"stockStatus": "Low", "availableGpuCounts": ["many"]}, "unreadable_line"),
-    ],
-)
+@cases("runpod/refused_stock", secure=yaml.safe_load)
 def test_stock_of_another_form_is_in_quarantine(tmp_path, secure, reason) -> None:
     answer = stated(None)
     answer["data"]["gpuTypes"][0]["secure"] = secure

@@ -117,15 +117,7 @@ def test_a_price_need_not_follow_the_number_of_gpus(sample: Read, gpus: int, hou
     assert sample.machine(name)["accelerator_count"] == gpus
 
 
-@pytest.mark.parametrize(
-    ("machine", "accelerator"),
-    [
-        ("H100-1-80G", "nvidia-h100-pcie-80gb"),
-        ("H100-SXM-2-80G", "nvidia-h100-sxm5-80gb"),
-        ("L4-8-24G", "nvidia-l4"),
-        ("RENDER-S", "nvidia-p100"),
-    ],
-)
+@cases("scaleway/form_factors")
 def test_the_form_factor_is_the_apis(sample: Read, machine: str, accelerator: str) -> None:
     (device,) = sample.machine(machine)["accelerators"]
     assert device["accelerator_id"] == accelerator

@@ -58,15 +58,7 @@ def read(tmp_path: Path) -> Callable[..., Tables]:
     return make
 
 
-@pytest.mark.parametrize(
-    ("machine", "hourly"),
-    [
-        ("1x h100-sxm5-80gb", "1.99"),
-        ("8x h100-sxm5-80gb", "15.92"),
-        ("8x h100-sxm5-80gb ethernet", "15.92"),
-        ("8x h100-sxm5-80gb infiniband", "19.92"),
-    ],
-)
+@cases("voltagepark/prices")
 def test_a_price_has_all_its_parts(sample: Tables, machine: str, hourly: str) -> None:
     row = sample.one("prices", instance_type=machine)
     assert (row["hourly"], row["currency"], row["basis"]) == (Decimal(hourly), "USD", "composed")

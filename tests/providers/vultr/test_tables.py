@@ -112,15 +112,7 @@ def test_a_machine_has_its_figures(read: Callable[..., Tables]) -> None:
     assert [round(row["local_disk_gib"]) for row in rows] == [1788, 0]
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"deploy_ondemand": "yes"}, "unknown_option"),
-        ({"hourly_cost": "free"}, "price_not_a_number"),
-        ({"hourly_cost": -1}, "price_not_positive"),
-        ({"locations": None}, "unreadable_line"),
-    ],
-)
+@cases("vultr/refused", change=yaml.safe_load)
 def test_what_is_not_understood_is_refused(
     read: Callable[..., Tables], change: dict[str, Any], reason: str
 ) -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from tests.helpers.aws_pages import HEADER, LandedPages, line, price_list, reserved
+from tests.helpers.cases import cases, optional
 from tools.sample.aws import PLATFORMS
 
 from hwprices.providers import UnreadablePageError
@@ -415,15 +416,7 @@ def test_a_fee_and_a_rate_without_sku_are_not_paired(tmp_path):
     assert sorted(pages.refused()["reason"]) == ["missing_hourly", "missing_upfront"]
 
 
-@pytest.mark.parametrize(
-    ("date", "day", "flags"),
-    [
-        ("2026-07-01", "2026-07-01", []),
-        ("2026-07-01T12:30:00Z", "2026-07-01", []),
-        ("", None, []),
-        ("July 1st", None, ["effective_date_unreadable"]),
-    ],
-)
+@cases("aws/effective_dates", day=optional, flags=str.split)
 def test_a_date_is_read_from_its_first_ten_letters(landed, date, day, flags):
     row = one(landed(line(EffectiveDate=date)).table("prices"))
     assert (row["effective_from"] and row["effective_from"].date().isoformat()) == day
