@@ -7,14 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.gcp_pages import Tables, machine_type, normalise_sample, normalise_skus, sku
+from tests.helpers.gcp_pages import Tables, machine_type, normalise_skus, sku
 
 from hwprices.providers.gcp.inventory.instance_types import nominal_gib
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return normalise_sample(project)
 
 
 def test_g1_h100_on_demand_is_not_the_schedulers_price(sample: Tables) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 from tests.helpers.cases import cases, optional
 from tests.helpers.gcp_pages import (
     N2_RATES,
@@ -13,7 +12,6 @@ from tests.helpers.gcp_pages import (
     machine_type,
     n2_skus,
     n2_zones,
-    normalise_sample,
     normalise_skus,
     sku,
 )
@@ -27,11 +25,6 @@ from hwprices.rows.origin import ORIGIN
 
 NANO = Decimal("1e-8")
 """Google rounds the price of each component under a commitment to the ninth decimal."""
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return normalise_sample(project)
 
 
 @cases("gcp/flexible_prices", one_year=optional, three_years=optional)

@@ -4,23 +4,16 @@ from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
-import pytest
 from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import (
     Tables,
     machine_type,
     n2_skus,
-    normalise_sample,
     normalise_skus,
     sku,
 )
 
 from hwprices.providers.gcp.inventory.instance_types import nominal_gib
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return normalise_sample(project)
 
 
 def test_the_network_of_most_types_is_known(sample: Tables) -> None:

@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
-import pytest
 from tests.helpers.gcp_pages import RETRIEVED_AT, Tables, normalise_sample
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
@@ -17,11 +16,6 @@ from hwprices.providers.gcp.inventory.regions import read_zones
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return normalise_sample(project)
 
 
 def test_every_table_of_the_sample_passes_validation(sample: Tables) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import yaml
 from tests.helpers.cases import cases
-from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 TYPE: dict[str, Any] = {
     "id": "g6-standard-2",
@@ -31,11 +31,6 @@ REGION = {
     "status": "ok",
     "capabilities": ["Linodes"],
 }
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return read_sample("linode", project)
 
 
 @pytest.fixture

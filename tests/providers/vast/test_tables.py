@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.helpers.cases import cases
-from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 OFFER: dict[str, Any] = {
     "id": 40024072,
@@ -22,11 +22,6 @@ OFFER: dict[str, Any] = {
 }
 
 QUANTILES = ("min_usd", "p10_usd", "p25_usd", "median_usd", "p75_usd", "p90_usd")
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return read_sample("vast", project)
 
 
 @pytest.fixture

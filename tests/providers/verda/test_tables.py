@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.helpers.cases import cases, optional
-from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 TYPE: dict[str, Any] = {
     "instance_type": "2A6000.20V",
@@ -22,11 +22,6 @@ TYPE: dict[str, Any] = {
     "price_per_hour": "1.98",
     "spot_price": "0.70",
 }
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return read_sample("verda", project)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from tests.helpers.cases import cases
 from tests.helpers.stub_server import Reply, StubServer
-from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 from hwprices import settings
 from hwprices.collect.collector import Collector
@@ -36,11 +36,6 @@ LOCATION: dict[str, Any] = {
     "gpu_price_infiniband": "2.49",
     "specs_per_node": {"gpu_model": "h100-sxm5-80gb", "gpu_count": 8, "cpu_count": 104},
 }
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return read_sample("voltagepark", project)
 
 
 @pytest.fixture

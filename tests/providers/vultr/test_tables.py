@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.helpers.cases import cases, optional
-from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 PLAN: dict[str, Any] = {
     "id": "vc2-2c-4gb",
@@ -33,11 +33,6 @@ QUARTER = PLAN | {
     "gpu_count": "1/4",
 }
 UNNAMED = PLAN | {"id": "vcg-x900-4c-16g-32vram", "gpu_brand": "AMD"}
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return read_sample("vultr", project)
 
 
 @pytest.fixture
