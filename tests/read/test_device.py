@@ -124,9 +124,7 @@ def test_private_people_ask_less_and_are_not_the_cheapest(release: Release) -> N
     assert row["usd_per_million_tokens"] == []
     assert row["private_host_usd_per_hour"] is not None
     assert not [reason for reason in row["missing"] if reason.startswith("hourly cost")]
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_device(device(alone, "nvidia-h100-sxm5-80gb")))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    lines = drawn(device(alone, "nvidia-h100-sxm5-80gb"))
     (line,) = [line for line in lines if "USD/h community hosts" in line]
     assert "runpod/community" in line
 
@@ -203,9 +201,7 @@ def test_a_cpu_is_priced_by_vcpu(release: Release) -> None:
         Decimal("0.0408"),
         "aws/us-east-1/m7g.xlarge",
     )
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_device(device(release, "Graviton3")))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    lines = drawn(device(release, "Graviton3"))
     money = [line for line in lines if line.startswith(("USD/", "gCO2e/h"))]
     assert len(money) == 4
     assert [line for line in money if " per vCPU (" not in line] == []
@@ -346,9 +342,7 @@ def test_spelling_does_not_matter(release: Release) -> None:
 
 
 def test_an_answer_is_drawn_as_a_table(release: Release) -> None:
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_device(device(release, "H100 SXM")))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = "\n".join(drawn(device(release, "H100 SXM")))
     assert "6.88 (aws/us-east-1/p5.48xlarge)" in text
     assert "bf16 989.4 TFLOPS" in text
 

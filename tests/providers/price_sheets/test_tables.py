@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.helpers.cases import cases, optional
+from tests.helpers.vendor_tables import Tables, read_sample
 from tests.providers.price_sheets.test_sheet import GOOD
 
 from hwprices import providers
@@ -20,7 +21,6 @@ from hwprices.providers.price_sheets.sheet import COLUMNS, parse
 
 TODAY = date(2026, 11, 21)
 STARTED = datetime(2026, 11, 21, tzinfo=UTC)
-Tables = dict[str, pl.DataFrame]
 
 
 def content(*changes: dict[str, str]) -> bytes:
@@ -28,12 +28,8 @@ def content(*changes: dict[str, str]) -> bytes:
     return "\n".join(rows).encode()
 
 
-def normalise(landing: Landing, name: str, *results: UnitResult) -> tuple[Tables, pl.DataFrame]:
-    """Read landed pages into tables and refused rows."""
-    run = Run("r", name, "live", STARTED, "0", results)
-    parts = list(providers.get(name).normalise(Pages(run, landing)))
-    refused = [part.refused for part in parts if part.refused is not None]
-    return {part.table: part.frame.lazy().collect() for part in parts}, pl.concat(refused)
+def run_of(landing: Landing, result: UnitResult) -> Pages:
+    return Pages(Run("r", "coreweave", "live", STARTED, "0", (result,)), landing)
 
 
 @pytest.fixture
@@ -43,8 +39,7 @@ def tables(tmp_path: Path) -> Callable[..., Tables]:
     def make(*changes: dict[str, str]) -> Tables:
         landing, unit = Landing(tmp_path), Unit("coreweave", SHEET)
         pages = land(landing, unit, parse(content(*changes)), today=TODAY)
-        made, _ = normalise(landing, "coreweave", UnitResult(unit, "ok", tuple(pages)))
-        return made
+        return Tables("coreweave", run_of(landing, UnitResult(unit, "ok", tuple(pages))))
 
     return make
 
@@ -52,14 +47,7 @@ def tables(tmp_path: Path) -> Callable[..., Tables]:
 @pytest.fixture(scope="module")
 def sample(project: Path) -> Callable[[str], Tables]:
     """Read a provider's sample into tables."""
-
-    def read(name: str) -> Tables:
-        landing = Landing(project / "data/sample")
-        run = landing.latest_run(name)
-        assert run is not None
-        return normalise(landing, name, *run.results)[0]
-
-    return read
+    return lambda name: read_sample(name, project)
 
 
 def price(tables: Tables, machine: str, option: str, region: str = "global") -> dict[str, Any]:
@@ -76,7 +64,7 @@ def test_a_price_for_a_machine_stays_one(tables) -> None:
     made = tables({})
     row = price(made, "NVIDIA HGX H100", "on_demand", "north-america")
     assert (row["hourly"], row["basis"], row["flags"]) == (Decimal("49.24"), "listed", [])
-    assert "price_components" not in made
+    assert "price_components" not in made.rows
 
 
 def test_a_price_for_a_gpu_is_multiplied_and_both_factors_are_kept(tables) -> None:
@@ -120,21 +108,19 @@ def test_a_landed_line_that_is_not_understood_is_in_quarantine(tmp_path) -> None
     landing, unit = Landing(tmp_path), Unit("coreweave", SHEET)
     body = content({}, {"id": "x", "purchase_option": "reserved"})
     page = landing.land_bytes(unit, body, url=GOOD["source_url"], retrieved_at=STARTED)
-    made, refused = normalise(landing, "coreweave", UnitResult(unit, "ok", (page,)))
+    made = Tables("coreweave", run_of(landing, UnitResult(unit, "ok", (page,))))
     assert made["prices"].height == 1
-    assert refused["reason"].to_list() == ["unknown_price_type"]
-    assert "not one of on_demand, spot" in refused["message"].item()
+    assert made.refused["reason"].to_list() == ["unknown_price_type"]
+    assert "not one of on_demand, spot" in made.refused["message"].item()
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff", b"a,b\n1,2\n", b'"' * 200_000, b"\x00" * 99])
 def test_a_page_of_another_shape_fails_its_unit(tmp_path, body) -> None:
     landing, unit = Landing(tmp_path), Unit("coreweave", SHEET)
     page = landing.land_bytes(unit, body, url=GOOD["source_url"], retrieved_at=STARTED)
-    run = Run("r", "coreweave", "live", STARTED, "0", (UnitResult(unit, "ok", (page,)),))
-    pages = Pages(run, landing)
-    parts = list(providers.get("coreweave").normalise(pages))
-    assert sum(part.frame.lazy().collect().height for part in parts) == 0
-    assert [page.key for page in pages.unreadable] == [page.key]
+    made = Tables("coreweave", run_of(landing, UnitResult(unit, "ok", (page,))))
+    assert sum(frame.height for frame in made.rows.values()) == 0
+    assert [page.key for page in made.pages.unreadable] == [page.key]
 
 
 @pytest.mark.parametrize("name", price_sheets.names())
