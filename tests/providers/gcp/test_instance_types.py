@@ -7,6 +7,7 @@ import polars as pl
 from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import (
     Tables,
+    core_and_ram,
     machine_type,
     n2_skus,
     normalise_skus,
@@ -41,8 +42,7 @@ def test_g4_disks_that_the_name_does_not_tell(sample: Tables, name: str, gib: in
 
 def test_g4_the_apis_own_count_of_disks_is_read(tmp_path: Path) -> None:
     c3 = [
-        sku("C3 Instance Core running in Iowa", "0.03465"),
-        sku("C3 Instance Ram running in Iowa", "0.003938"),
+        *core_and_ram("C3", "0.03465", "0.003938"),
         sku("SSD backed Local Storage in Iowa", "0.08"),
     ]
     type_ = machine_type(
@@ -58,8 +58,7 @@ def test_g4_the_apis_own_count_of_disks_is_read(tmp_path: Path) -> None:
 
 def test_a_workstation_gpu_is_the_same_gpu(tmp_path: Path) -> None:
     skus = [
-        sku("G2 Instance Core running in Iowa", "0.024"),
-        sku("G2 Instance Ram running in Iowa", "0.003"),
+        *core_and_ram("G2", "0.024", "0.003"),
         sku("Nvidia L4 GPU running in Iowa", "0.56"),
     ]
     tables = normalise_skus(

@@ -113,14 +113,10 @@ NEURON = devices("neuronInfo", "neuronDevices", "Inferentia2", 12, 32768)
 INFERENCE = devices(
     *("inferenceAcceleratorInfo", "accelerators", "Inferentia2", 12, 32768), manufacturer="AWS"
 )
-TRAINIUM = devices("neuronInfo", "neuronDevices", "Trainium", 16, 32768)
-FPGA = devices("fpgaInfo", "fpgas", "Virtex UltraScale (VU9P)", 1, 65536)
-MEDIA = devices("mediaAcceleratorInfo", "accelerators", "U30", 1, 24576)
 AI100 = devices(
     *("inferenceAcceleratorInfo", "accelerators", "Qualcomm AI100", 8, 16000),
     manufacturer="Qualcomm",
 )
-RTX_PRO = gpu("RTX PRO Server 6000", 1, 98304)
 
 
 @pytest.mark.parametrize("structures", [NEURON, INFERENCE, {**NEURON, **INFERENCE}])
