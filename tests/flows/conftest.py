@@ -32,17 +32,17 @@ CREDENTIALS = {
 """Credentials in the environment of the worker and the flows."""
 
 
-def until_idle(fixture_name: str, config: pytest.Config) -> str:
-    """By day one file uses the server, which takes a tenth of a processor while it is idle."""
+def scope_of_server(fixture_name: str, config: pytest.Config) -> str:
+    """Several files use the server at night. By day one does, and the server ends with it."""
     return "package" if NIGHTLY else "module"
 
 
-@pytest.fixture(scope=until_idle)
+@pytest.fixture(scope=scope_of_server)
 def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return migrated_home(tmp_path_factory, tmp_path_factory.mktemp("prefect"))
 
 
-@pytest.fixture(scope=until_idle)
+@pytest.fixture(scope=scope_of_server)
 def prefect_server(prefect_home: Path, project: Path) -> Iterator[Server]:
     with running_server(project, prefect_home, **CREDENTIALS) as server:
         yield server

@@ -18,7 +18,6 @@ import yaml
 
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments
-from tests.helpers.cases import cases
 from tests.helpers.prefect_server import NIGHTLY_ON_A_SERVER, PREFECT, Server
 from tests.helpers.processes import family, wait_until
 from tests.helpers.stub_server import Reply, StubServer
@@ -85,7 +84,16 @@ def test_a_day_without_a_refresh_is_noticed(
         assert fires(prefect_server, automation_id)
 
 
-@cases("flows/noticed_states")
+@pytest.mark.parametrize(
+    ("state", "kind", "automation"),
+    [
+        ("Failed", "FAILED", FAILED),
+        ("HeldBack", "FAILED", FAILED),
+        ("Crashed", "CRASHED", FAILED),
+        ("Partial", "COMPLETED", PARTIAL),
+        ("NewWords", "COMPLETED", NEW_WORDS),
+    ],
+)
 def test_a_run_that_did_not_end_well_is_noticed(
     state: str,
     kind: str,
