@@ -8,6 +8,7 @@ from hwprices.providers.aws import settings as aws
 from hwprices.providers.azure import settings as azure
 from hwprices.providers.gcp import settings as gcp
 from hwprices.settings import Settings, extend, load, load_as
+from tests.helpers.cases import cases
 
 
 def load_everything() -> None:
@@ -37,19 +38,7 @@ def test_the_api_key_is_in_no_representation(monkeypatch: pytest.MonkeyPatch) ->
     assert settings.gcp_api_key.get_secret_value() == "SECRET-KEY"
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "problem"),
-    [
-        ("HWPRICES_AWS_PRICE_LIST_URL", "http://pricing.example", "is not https"),
-        ("HWPRICES_AZURE_ARM_URL", "https://user:pw@arm.example", "must not carry a user name"),
-        ("HWPRICES_RUNPOD_URL", "https://api.runpod.io:99999/graphql", "is no URL, or its port"),
-        ("HWPRICES_AZURE_RETAIL_URL", "https://[bad", "is no URL, or its port"),
-        ("HWPRICES_ROOT", "ftp://x", "neither a folder nor one of"),
-        ("HWPRICES_SOURCE", "mock", "'sample' or 'live'"),
-        ("HWPRICES_ATTEMPTS", "0", "greater than or equal to 1"),
-        ("HWPRICES_READ_TIMEOUT", "soon", "valid number"),
-    ],
-)
+@cases("settings/bad_values")
 def test_a_bad_value_is_one_line_that_names_the_variable(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, problem: str
 ) -> None:

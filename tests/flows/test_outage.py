@@ -1,10 +1,10 @@
 """What an operator sees when a vendor answers nothing, less than before, or is not configured."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,9 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from tests.helpers import azure_pages, vendors
+from hwprices.publish import locks
+from hwprices.storage.store import Store
+from tests.helpers import azure_pages, processes, vendors
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -45,23 +47,29 @@ class Refresh:
     environment: dict[str, str]
 
     def __call__(self, provider: str, *arguments: str) -> Seen:
-        process = self.start(provider, *arguments)
-        screen, _ = process.communicate(timeout=500)
+        return self.finish(self.start(provider, *arguments), provider)
+
+    @property
+    def screen(self) -> Path:
+        return self.cwd / "screen"
+
+    def start(self, provider: str, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "hwprices", "refresh", "--source=live"]
+        with self.screen.open("wb") as output:
+            return subprocess.Popen(
+                [*command, f"--provider={provider}", *arguments],
+                cwd=self.cwd,
+                env=self.environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def finish(self, process: subprocess.Popen[bytes], provider: str) -> Seen:
+        process.wait(500)
         root = self.cwd / "root"
         shown = CliRunner().invoke(app, ["status", "--root", str(root)])
         entries = json.loads((root / "status.json").read_text())["providers"]
-        return Seen(process.returncode, screen, entries[provider], shown.exit_code)
-
-    def start(self, provider: str, *arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "hwprices", "refresh", "--source=live"]
-        return subprocess.Popen(
-            [*command, f"--provider={provider}", *arguments],
-            cwd=self.cwd,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        return Seen(process.returncode, self.screen.read_text(), entries[provider], shown.exit_code)
 
 
 def refreshing(environment: dict[str, str], azure: StubServer, folder: Path) -> Refresh:
@@ -79,10 +87,18 @@ def refreshing(environment: dict[str, str], azure: StubServer, folder: Path) -> 
 def published(
     server_alone: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Seen, Path]]:
-    """What was seen of a refresh of Azure while it answered, and its root."""
+    """What was seen of a refresh of Azure while it answered, and its root.
+
+    When it begins, another run holds Azure.
+    """
     folder = tmp_path_factory.mktemp("published")
     azure = vendors.serve("azure", StubServer().start())
-    yield refreshing(server_alone, azure, folder)("azure", *REGIONS), folder / "root"
+    refresh = refreshing(server_alone, azure, folder)
+    with locks.hold(Store(folder / "root"), "azure", "earlier", print):
+        process = refresh.start("azure", *REGIONS)
+        assert processes.wait_until(lambda: "waiting for" in refresh.screen.read_text())
+        assert azure.requests == []
+    yield refresh.finish(process, "azure"), folder / "root"
     azure.stop()
 
 
@@ -158,23 +174,13 @@ def test_units_that_come_back_empty_or_smaller_are_named(later: Refresh, azure: 
     assert "retail_reservation_usd/eastus has no items and had 7 before" in line
 
 
-def test_a_run_that_was_killed_is_waited_for_aloud_and_shortly(
-    refresh: Refresh, azure: StubServer
-) -> None:
-    """The next run stood still for 4 min 40 s, and said nothing."""
-    answer = azure.routes[azure_pages.RETAIL]
-    azure.on(azure_pages.RETAIL, Reply(b"{", stall=300))
-    started = refresh.start("azure", *REGIONS)
-    deadline = time.monotonic() + 300
-    while not azure.requests and time.monotonic() < deadline:
-        time.sleep(0.1)
-    started.kill()
-    started.wait()
-    azure.on(azure_pages.RETAIL, answer)
-    seen = refresh("azure", *REGIONS)
+def test_a_run_that_waits_for_another_says_so(published: tuple[Seen, Path]) -> None:
+    """It stood still for 4 min 40 s, and said nothing. tests/publish/test_lease.py has the rest."""
+    seen, _ = published
     assert (seen.code, seen.entry["outcome"]) == (0, "published")
     [line] = [each for each in seen.screen.splitlines() if "waiting for" in each]
-    assert line.startswith(f"azure: waiting for process {started.pid} on ")
+    assert line.startswith(f"azure: waiting for process {os.getpid()} on ")
+    assert "(run earlier)" in line
 
 
 def test_a_provider_without_credentials_is_skipped(refresh: Refresh) -> None:

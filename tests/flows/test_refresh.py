@@ -6,17 +6,21 @@ of pytest takes.
 
 import json
 import os
+import shlex
 import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import polars as pl
 import pytest
 
@@ -24,7 +28,7 @@ import hwprices
 from hwprices import providers
 from hwprices.publish.release import publish
 from hwprices.storage.store import Store
-from tests.flows.conftest import CANARY, CREDENTIALS, Release
+from tests.flows.conftest import CANARY, CREDENTIALS
 from tests.helpers import make
 from tests.helpers.aws_pages import bulk_server
 from tests.helpers.flows_environment import clean_environment, migrated_home
@@ -36,11 +40,66 @@ from tests.helpers.stub_server import StubServer
 # A test may first have to start Prefect's server and make the release: 2 to 10 minutes, by load.
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
 
-SMALL = "scaleway"
-"""A provider whose sample is a page."""
+PROVIDERS = ["gcp", "scaleway", "vast"]
+"""A large provider, one whose sample is a page, and one without prices."""
+_, SMALL, MARKET = PROVIDERS
 
-MARKET = "vast"
-"""The one without prices."""
+
+@dataclass(frozen=True)
+class Release:
+    """A release of some providers' sample, and what the screen showed while it was made."""
+
+    root: Path
+    output: str
+    intruders: list[str]
+    """Ids of runs of the same deployment that were started meanwhile."""
+
+
+@pytest.fixture(scope="module")
+def release(
+    prefect_server: Server, tmp_path_factory: pytest.TempPathFactory, project: Path
+) -> Release:
+    """Run the main job once with the README's command for a deployment.
+
+    The whole sample is in ``sample_root``: here it takes a minute. While this one runs, a second
+    run of the deployment is started.
+    """
+    root = tmp_path_factory.mktemp("root")
+    intruders: list[str] = []
+    intruding = threading.Thread(target=start_another, args=(prefect_server, intruders))
+    intruding.start()
+    done = run_deployment(prefect_server, project, root)
+    intruding.join()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return Release(root, done.stdout + done.stderr, intruders)
+
+
+def start_another(server: Server, intruders: list[str]) -> None:
+    """Wait until a run of the deployment refresh is at work, start another, and note its id."""
+    [deployment] = [each for each in server.filter("deployments") if each["name"] == "refresh"]
+    of_deployment = {"deployment_id": {"any_": [deployment["id"]]}}
+    at_work = {"state": {"type": {"any_": ["RUNNING"]}}, **of_deployment}
+    deadline = time.monotonic() + 300
+    while not server.filter("flow_runs", flow_runs=at_work) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    url = f"{server.api}/deployments/{deployment['id']}/create_flow_run"
+    options = {"json": {"parameters": {"source": "sample"}}, "timeout": 30}
+    started = httpx.post(url, **options)
+    while started.status_code == 503 and time.monotonic() < deadline:  # its SQLite file was locked
+        time.sleep(1)
+        started = httpx.post(url, **options)
+    intruders.append(started.raise_for_status().json()["id"])
+
+
+def run_deployment(server: Server, project: Path, root: Path) -> subprocess.CompletedProcess[str]:
+    """Run the README's command that starts a deployment, with this root and PROVIDERS."""
+    text = (project / "README.md").read_text()
+    command = text.partition(".venv/bin/prefect ")[2].partition("```")[0]
+    words = shlex.split(command.replace("\\\n", " "))
+    assert words[:3] == ["deployment", "run", "refresh/refresh"]
+    assert words[-2:] == ["root=data", "--watch"]
+    chosen = ["--param", f"providers={json.dumps(PROVIDERS)}"]
+    return server.prefect(*words[:-2], f"root={root}", *chosen, "--watch")
 
 
 def run(
@@ -112,8 +171,8 @@ def test_no_credential_gets_to_the_screen_or_into_prefects_database(
     assert CANARY not in release.output + script.output
 
 
-def test_every_provider_is_published(release: Release) -> None:
-    assert published_providers(release.root) == [n for n in providers.names() if n != MARKET]
+def test_the_providers_of_a_deployment_are_published(release: Release) -> None:
+    assert published_providers(release.root) == [n for n in PROVIDERS if n != MARKET]
     assert hwprices.open(release.root).market_quantiles.collect().height > 0
     assert hwprices.open(release.root).verify() == []
 
@@ -305,9 +364,9 @@ def log_lines(server: Server, run_id: str, last: str) -> list[str]:
 def test_runs_and_tasks_have_names(
     prefect_server: Server, release: Release, main_run: dict[str, Any]
 ) -> None:
-    assert main_run["name"] == "refresh sample"
+    assert main_run["name"] == f"refresh sample: {', '.join(PROVIDERS)}"
     names = [run["name"] for run in sub_runs(prefect_server, main_run)]
-    collects = [f"collect {name}" for name in providers.names()]
+    collects = [f"collect {name}" for name in PROVIDERS]
     assert names == [*collects, f"publish {release.root}"]
     version = hwprices.open(release.root).version
     assert {"gate, join and release", f"report of {version}"} <= task_names(
@@ -324,9 +383,9 @@ def test_the_page_of_the_run_says_what_came_of_it(
     text = page["data"]
     assert text.startswith(f"# new release {version}\n")
     assert "| Google Cloud | published | 30,525 | 5 fetched |  |" in text
-    for name in providers.names():
+    for name in PROVIDERS:
         assert f"| {providers.get(name).about.title} | published |" in text
-    assert "## What changed\n\n- First release: 56,404 prices of 21 providers.\n\n" in text
+    assert "## What changed\n\n- First release: 30,546 prices of 2 providers.\n\n" in text
     assert "[Release notes](/artifacts/key/release-notes)" in text
     notes = artifact(prefect_server, main_run, "release-notes")
     assert notes["data"].startswith(f"# Release {version}\n")
@@ -345,7 +404,7 @@ def test_the_log_has_lines_of_our_own_and_watch_shows_them(
     assert headline in main_lines
     assert any(line in release.output for line in main_lines)  # --watch may miss the last ones
     # what came of each provider, as soon as it is known
-    for name in providers.names():
+    for name in PROVIDERS:
         title = providers.get(name).about.title
         [line] = [each for each in main_lines if each.startswith(f"{title}: ")]
         assert (" rows of market_quantiles" if name == MARKET else " prices of ") in line

@@ -23,7 +23,7 @@ def heeded(own_signals: None) -> None:
 
 
 @pytest.mark.usefixtures("heeded")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_the_server_of_a_command_ends_with_it(number: signal.Signals, tmp_path: Path) -> None:
     refresh = [sys.executable, "-m", "hwprices", "refresh", "--root", str(tmp_path / "data")]
     with (tmp_path / "output").open("wb") as output:
@@ -49,10 +49,12 @@ def test_the_server_of_a_command_ends_with_it(number: signal.Signals, tmp_path: 
 
 
 @pytest.mark.usefixtures("heeded")
-def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
+def test_a_hangup_ends_as_sigterm_does_unless_nohup_ignores_it() -> None:
     def handler(number: int, _frame: object) -> None:
         raise SystemExit(number)
 
+    environment.handle_ending(handler)
+    assert signal.getsignal(signal.SIGHUP) is signal.getsignal(signal.SIGTERM) is handler
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     environment.handle_ending(handler)
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN

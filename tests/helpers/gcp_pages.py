@@ -72,6 +72,14 @@ def guess_group(description: str) -> str:
     return "RAM" if " Ram " in description else "CPU"
 
 
+def core_and_ram(series: str, core: str, ram: str) -> list[dict[str, Any]]:
+    """Make the two SKUs of a series on demand in Iowa."""
+    return [
+        sku(f"{series} Instance Core running in Iowa", core),
+        sku(f"{series} Instance Ram running in Iowa", ram),
+    ]
+
+
 def n2_skus() -> list[dict[str, Any]]:
     """Make core and memory of N2 on demand in us-central1."""
     return [

@@ -76,7 +76,12 @@ def landed_units(provider: str, root: Path, units: Iterable[Body]) -> Pages:
 
 def read_sample(provider: str, project: Path) -> Tables:
     """Read the bundled sample."""
+    return Tables(provider, sample_pages(provider, project))
+
+
+def sample_pages(provider: str, project: Path) -> Pages:
+    """Open the pages of the bundled sample."""
     landing = Landing(project / "data/sample")
     run = landing.latest_run(provider)
     assert run is not None
-    return Tables(provider, Pages(run, landing))
+    return Pages(run, landing)

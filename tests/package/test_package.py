@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from pathspec import GitIgnoreSpec
+from tests.helpers.cases import cases
 from tests.helpers.wheel import Built, build
 
 
@@ -21,22 +22,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Built:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "hwprices/py.typed",
-        "hwprices/schemas/price.py",
-        "hwprices/flows/refresh.py",
-        "hwprices/flows/prefect.yaml",
-        "hwprices/flows/automations.yaml",
-        "hwprices/flows/job-template.json",
-        "hwprices/data/corrections.yaml",
-        "hwprices/data/specs/accelerators.csv",
-        "hwprices/data/bundled/README.md",
-        "hwprices/data/sample/README.md",
-        "hwprices/data/demo/latest.json",
-    ],
-)
+@cases("package/wheel_files")
 def test_the_wheel_holds_each_file_once(built: Built, name: str) -> None:
     assert zipfile.ZipFile(built.wheel).namelist().count(name) == 1
 

@@ -5,10 +5,17 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.stub_server import StubServer
+from tests.helpers.vendor_tables import Tables, read_sample
 
 from hwprices.collect.collector import Collector
 from hwprices.landing.pages import Unit, UnitResult
 from hwprices.settings import load
+
+
+@pytest.fixture(scope="module")
+def sample(request: pytest.FixtureRequest, project: Path) -> Tables:
+    """The tables of the bundled sample of the provider whose folder the test is in."""
+    return read_sample(request.path.parent.name, project)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ sentence enumerates three: such a list is wrong from the day the next provider c
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ of other tools and the names that FOCUS has."""
 Collection = ast.List | ast.Tuple | ast.Set | ast.Dict
 
 
+@cache
 def names() -> list[str]:
     """List how providers are called: ids, ids as acronyms, and titles."""
     titles = [providers.get(name).about.title for name in providers.names()]

@@ -16,6 +16,7 @@ from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers import aws_pages, gcp_pages, make, vendors
+from tests.helpers.nightly import NIGHTLY
 from tests.helpers.sample_release import made_once
 from tests.helpers.stub_server import Reply, Request, StubServer
 from typer.testing import CliRunner
@@ -102,7 +103,7 @@ LISTS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40 if NIGHTLY else 15, deadline=None)
 @given(LISTS, st.data())
 def test_at_each_list_that_was_read_the_history_has_its_prices(
     lists: list[Listed], data: st.DataObject
@@ -128,7 +129,7 @@ def test_at_each_list_that_was_read_the_history_has_its_prices(
     validate.check(fit_in(history, history.clear()), PriceHistory)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40 if NIGHTLY else 15, deadline=None)
 @given(LISTS, LISTS, st.integers(1, 6))
 def test_no_backfilled_interval_reaches_into_what_was_observed(
     lists: list[Listed], observed_lists: list[Listed], first: int

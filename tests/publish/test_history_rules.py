@@ -37,7 +37,6 @@ FAILED = st.frozensets(st.sampled_from(REGIONS), max_size=2)
 READINGS = st.integers(0, 2)
 BASES = st.sampled_from(["listed", "composed"])
 
-OURS = {"restated"}
 COLLECTION = {"not_collected", "collected_again", "first_collected"}
 
 

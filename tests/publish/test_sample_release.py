@@ -17,6 +17,7 @@ from tools import answers, devices
 from tools.data_dictionary import VOCABULARIES
 
 import hwprices
+from hwprices import providers
 from hwprices.read.dataset import Dataset
 from hwprices.read.device.device import device
 from hwprices.read.recommend.recommend import recommend
@@ -58,6 +59,15 @@ def test_the_release_is_the_same_on_one_core_and_on_eight(tmp_path: Path) -> Non
     assert len(one) > 50
     assert one == eight
     assert releases[0].content_sha256 == releases[1].content_sha256
+
+
+def test_every_provider_is_published(sample: Dataset) -> None:
+    """All but one have prices; Vast's market has quantiles."""
+    priced = sample.prices.select(pl.col("provider").unique().sort()).collect().to_series()
+    assert priced.to_list() == [name for name in providers.names() if name != "vast"]
+    assert sample.prices.collect().height == 56_404
+    assert sample.market_quantiles.collect().height > 0
+    assert sample.verify() == []
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.manifests import inputs
 
 from hwprices.publish import status
@@ -85,16 +87,7 @@ def test_many_reasons_are_counted() -> None:
     assert "retail/r3 has no items, and 2 more: hwprices admin status)" in line
 
 
-@pytest.mark.parametrize(
-    ("price_units", "expected"),
-    [
-        ({"ok": 1, "failed": 4}, False),
-        ({"failed": 1}, True),
-        ({"carried": 1, "skipped": 3}, True),
-        ({"skipped": 3, "not_requested": 2}, False),
-        ({}, False),
-    ],
-)
+@cases("publish/shortfalls", price_units=yaml.safe_load, expected=yaml.safe_load)
 def test_a_run_without_one_unit_of_prices_is_known(
     price_units: dict[str, int], expected: bool
 ) -> None:

@@ -14,8 +14,10 @@ from typing import IO
 
 import polars as pl
 import pytest
+import yaml
 from click.testing import Result
 from tests.helpers import make
+from tests.helpers.cases import cases
 from tests.helpers.offer_rows import machine, price, prices, rows
 from typer.testing import CliRunner
 
@@ -421,19 +423,7 @@ def test_tco_compares_owning_with_renting(root: Path) -> None:
     assert all(cheap < expensive for cheap, expensive in costs)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["releases"],
-        ["verify"],
-        ["show"],
-        ["query", "select 1"],
-        ["device", "l4"],
-        ["explain", "m5.large"],
-        ["recommend", "7B"],
-        ["tco"],
-    ],
-)
+@cases("read/commands_without_dataset", command=yaml.safe_load)
 def test_a_missing_dataset_is_an_error_in_one_line(command: list[str], tmp_path: Path) -> None:
     result = run(*command, root=tmp_path)
     assert result.exit_code == 2

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers.cases import cases
-from tests.helpers.gcp_pages import normalise_sample, normalise_skus, sku
+from tests.helpers.gcp_pages import core_and_ram, normalise_sample, normalise_skus, sku
 
 from hwprices.errors import HwpricesError
 from hwprices.read.gcp import flexible_commitment, quote_custom_machine, sustained_use
@@ -26,8 +26,7 @@ def components(project: Path) -> pl.DataFrame:
 @pytest.fixture
 def attachable(tmp_path: Path) -> pl.DataFrame:
     skus = [
-        sku("Custom Instance Core running in Iowa", "0.033"),
-        sku("Custom Instance Ram running in Iowa", "0.004"),
+        *core_and_ram("Custom", "0.033", "0.004"),
         sku("Custom Extended Instance Ram running in Iowa", "0.009"),
         sku("Nvidia Tesla T4 GPU running in Iowa", "0.35"),
         sku("SSD backed Local Storage in Iowa", "0.073"),

@@ -123,9 +123,7 @@ def test_private_people_ask_less_and_are_not_the_cheapest(release: Release) -> N
     assert row["usd_per_million_tokens"] == []
     assert row["private_host_usd_per_hour"] is not None
     assert not [reason for reason in row["missing"] if reason.startswith("hourly cost")]
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_device(device(alone, "nvidia-h100-sxm5-80gb")))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    lines = drawn(device(alone, "nvidia-h100-sxm5-80gb"))
     (line,) = [line for line in lines if "USD/h community hosts" in line]
     assert "runpod/community" in line
 
@@ -202,9 +200,7 @@ def test_a_cpu_is_priced_by_vcpu(release: Release) -> None:
         Decimal("0.0408"),
         "aws/us-east-1/m7g.xlarge",
     )
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_device(device(release, "Graviton3")))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    lines = drawn(device(release, "Graviton3"))
     money = [line for line in lines if line.startswith(("USD/", "gCO2e/h"))]
     assert len(money) == 4
     assert [line for line in money if " per vCPU (" not in line] == []
@@ -303,15 +299,7 @@ def test_a_price_in_euro_alone_is_not_called_no_price(release: Release) -> None:
     assert devices.not_rented(row) == "price in EUR alone"
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("H100", "'H100' matches 3 devices. Name one: nvidia-h100-nvl-94gb"),
-        ("H10O SXM5 80 GB", "Did you mean nvidia-h100-sxm5-80gb"),
-        ("banana", "unknown device 'banana'"),
-        ("  ", "no device was named"),
-    ],
-)
+@cases("read/unclear_devices")
 def test_an_unclear_name_gives_the_nearest_devices(
     release: Release, name: str, message: str
 ) -> None:
@@ -335,17 +323,7 @@ def test_a_device_whose_id_another_table_has_is_found_by_its_table(release: Rele
     assert "hwprices device" not in (answered(with_m4, "Graviton3")["notes"] or "")
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("GCP", "gcp is a cloud, not a device. hwprices find --provider gcp lists what it offers."),
-        (
-            "m7g.xlarge",
-            "m7g.xlarge is a machine type of aws, not a device."
-            " hwprices price m7g.xlarge shows what it costs.",
-        ),
-    ],
-)
+@cases("read/no_devices")
 def test_what_is_no_device_says_what_to_ask(release: Release, name: str, message: str) -> None:
     """A cloud such as CoreWeave once got "Did you mean d-matrix-corsair?"."""
     with pytest.raises(HwpricesError) as caught:
@@ -360,21 +338,12 @@ def test_spelling_does_not_matter(release: Release) -> None:
 
 
 def test_an_answer_is_drawn_as_a_table(release: Release) -> None:
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_device(device(release, "H100 SXM")))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = "\n".join(drawn(device(release, "H100 SXM")))
     assert "6.88 (aws/us-east-1/p5.48xlarge)" in text
     assert "bf16 989.4 TFLOPS" in text
 
 
-@pytest.mark.parametrize(
-    ("name", "device_id"),
-    [
-        ("p5.48xlarge", "nvidia-h100-sxm5-80gb"),
-        ("P5", "nvidia-h100-sxm5-80gb"),
-        ("G5", "nvidia-a10g"),
-    ],
-)
+@cases("read/devices_of_machines")
 def test_a_machine_or_family_of_a_cloud_means_its_accelerator(
     release: Release, name: str, device_id: str
 ) -> None:

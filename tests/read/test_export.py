@@ -203,15 +203,7 @@ def test_own_discounts_go_into_the_exported_prices(data: Dataset, tmp_path: Path
     assert rows.select(columns).row(0) == (Decimal("27.52"), Decimal("55.04"), "rule 1")
 
 
-@pytest.mark.parametrize(
-    ("name", "tables", "message"),
-    [
-        ("x.txt", [], "the suffix names no format"),
-        ("x.csv", ["prices", "offers"], "holds one table"),
-        ("x.csv", ["prizes"], "has no table 'prizes'"),
-        ("no/such/folder/x.csv", [], "cannot write"),
-    ],
-)
+@cases("read/wrong_exports", tables=str.split)
 def test_a_wrong_export_is_an_error(
     data: Dataset, tmp_path: Path, name: str, tables: list[str], message: str
 ) -> None:
@@ -260,15 +252,7 @@ def test_a_disk_that_takes_no_more_is_an_error_of_one_line(
     assert file == "report" or not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("file", "remedy"),
-    [
-        ("nowhere/cpus.csv", "No such file or directory. Make the folder first, or name another."),
-        ("nowhere/cpus.parquet", "Make the folder first, or name another."),
-        ("nowhere/all.duckdb", "Make the folder first, or name another."),
-        ("a_file/cpus.csv", "Not a directory. A part of the path is a file: name another folder."),
-    ],
-)
+@cases("read/unwritable_files")
 def test_what_to_do_fits_why_a_file_cannot_be_written(
     market: Path, tmp_path: Path, file: str, remedy: str
 ) -> None:

@@ -377,26 +377,13 @@ def test_a_wrong_option_is_an_error_that_helps(
         data.find(**options)
 
 
-@pytest.mark.parametrize(
-    ("text", "note"),
-    [
-        ("h100 eu-central-1", "Not in this release: it has no prices of aws eu-central-1. "
-         "The release has prices of 1 of 3 regions of aws."),
-        ("trn2", "Not sold: the vendor's lists of aws us-east-1 do not have trn2.48xlarge. "
-         "The release has prices of 1 of 3 regions of aws."),
-        ("nd96isr_h100_v5 eastus", "Not in this release: it has no prices of azure eastus. "
-         "The release has prices of 1 of 2 regions of azure."),
-        ("nd96isr_h100_v5", "1 such price not known: listed_at_zero (1)."),
-        ("16xh100", "No machine type in this release is like that."),
-        ("p5 3y", "The release has no price of that."),
-    ],
-)  # fmt: skip
+@cases("read/not_sold")
 def test_not_sold_is_told_apart_from_not_in_this_release(
-    data: Dataset, text: str, note: str
+    data: Dataset, text: str, message: str
 ) -> None:
     answer = offers.answer(data, text)
     assert answer.rows.is_empty()
-    assert answer.notes[0] == note
+    assert answer.notes[0] == message
 
 
 def test_price_shows_all_systems_and_says_why_there_is_none(data: Dataset, market: Path) -> None:

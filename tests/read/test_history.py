@@ -226,16 +226,7 @@ def test_a_word_that_is_not_understood_is_the_error_of_find(market, text):
     assert asked(market.history, text) == asked(market.find, text)
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        ("", {}, "no machine is requested"),
-        ("europe spot", {"os": "linux"}, "no machine is requested"),
-        ("h100", {"max_price": 3}, "a history has no option 'max_price'"),
-        ("h100", {"usd_per": {"EUR": "1.1"}}, "a history has no option 'usd_per'"),
-        ("p5.48xlarge", {"type": "g6"}, "the words and the options ask for no machine type"),
-    ],
-)
+@cases("read/no_history", options=yaml.safe_load)
 def test_what_no_history_can_answer_is_refused(market, text, options, message):
     assert asked(market.history, text, **options).startswith(message)
 

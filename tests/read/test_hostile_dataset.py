@@ -16,7 +16,9 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+import yaml
 from click.testing import Result
+from tests.helpers.cases import cases
 from tests.helpers.manifests import inputs
 from tests.helpers.object_store import s3
 from typer.testing import CliRunner
@@ -284,18 +286,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(root: Path, key: str, k
         read_status.read(str(root)) if key == layout.STATUS else hwprices.open(root)
 
 
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        (
-            {"last_try": "x\x1b[31m"},
-            r"(last_try: 'x\x1b[31m' is not a time - at `$.providers[...]`)",
-        ),
-        ({"complete_since": ""}, "(complete_since: '' is not a time"),
-        ({"sheet_seen_on": "2026-02-30"}, "(sheet_seen_on: '2026-02-30' is not a time"),
-        ({"units": {"failed": 2**63}}, "- at `$.providers[...].units.failed`"),
-    ],
-)
+@cases("read/hostile_status", entry=yaml.safe_load)
 def test_a_status_with_a_value_that_it_may_not_have(
     root: Path, entry: dict[str, Any], words: str
 ) -> None:
@@ -315,15 +306,7 @@ def test_a_giant_status_is_not_read(root: Path) -> None:
     assert words in run("status", root=root).stderr
 
 
-@pytest.mark.parametrize(
-    ("pointer", "words"),
-    [
-        ({"version": "../../elsewhere"}, "(version: '../../elsewhere' is not a version)"),
-        ({"version": "\x1b[31m"}, r"(version: '\x1b[31m' is not a version)"),
-        ({"version": VERSION, "manifest": "../../x"}, "(manifest: '../../x' is not that of"),
-        ({"version": ["x"]}, "(Expected `str`, got `array` - at `$.version`)"),
-    ],
-)
+@cases("read/hostile_pointers", pointer=yaml.safe_load)
 def test_a_pointer_that_leads_elsewhere(root: Path, pointer: dict[str, Any], words: str) -> None:
     (root / layout.LATEST_RELEASE).write_text(json.dumps(pointer))
     assert_refused(root, f"latest.json is damaged {words}", "query releases")
@@ -393,21 +376,7 @@ def test_a_query_reads_and_writes_no_other_file(root: Path) -> None:
         assert contents(root.parent) == before, query
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "with a as (from prices) select * from a",
-        "pivot prices on instance_type using count(*)",
-        "describe prices",
-        "summarize prices",
-        "show tables",
-        "explain select * from prices",
-        "explain analyze select * from prices",
-        "create table t as from prices; insert into t values ('x'); select * from t",
-        "select date_trunc('month', timestamptz '2026-08-01 00:00:00+00')",
-        "select json_extract('{\"a\": 1}', '$.a')",
-    ],
-)
+@cases("read/reading_queries")
 def test_a_query_that_only_reads_the_tables_runs(root: Path, query: str) -> None:
     result = run("query", query, root=root)
     assert result.exit_code == 0, result.stderr

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.small_release import Release
 
 from hwprices.errors import HwpricesError
@@ -41,21 +43,7 @@ def test_a_row_is_the_one_that_the_sheet_has() -> None:
     assert found.to_dicts() == [known]
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"disagg": True},
-        {"is_multinode": True},
-        {"num_decode_gpu": 16},
-        {"spec_method": "mtp"},
-        {"benchmark_type": "agentic"},
-        {"hardware": "tpu-v7"},
-        {"model": "unknown"},
-        {"framework": "mori-sglang"},
-        {"metrics": {"output_tput_per_gpu": 0}},
-        {"metrics": {"output_tput_per_gpu": None}},
-    ],
-)
+@cases("read/inferencex_left_out", changed=yaml.safe_load)
 def test_other_cases_are_left_out(changed: dict[str, Any]) -> None:
     assert serving_speeds([row(**changed)], date(2026, 11, 26)).is_empty()
 

@@ -48,15 +48,7 @@ def test_the_limits_of_a_number_of_parameters_are_said(value: float | str) -> No
         model_shape(value)
 
 
-@pytest.mark.parametrize(
-    ("name", "suggested"),
-    [
-        ("whisper-large-v3-turbo", "whisper-large-v3"),
-        ("flux.1-schnell", "flux.1-dev"),
-        ("sd3", "sdxl"),
-        ("llama-3.1-71b", "llama-3.1-"),
-    ],
-)
+@cases("read/unknown_models")
 def test_an_unknown_name_gets_the_names_that_are_like_it(name: str, suggested: str) -> None:
     with pytest.raises(HwpricesError, match=rf"7B, or one of {suggested}"):
         model_shape(name)

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.helpers.cases import cases
 from tests.helpers.small_release import Release
 
 import hwprices
@@ -134,15 +135,7 @@ def test_a_copy_is_divided_as_its_heads_allow(model: str, devices: list[int]) ->
     assert with_divisions(work(model, accelerators=8))["division"].to_list() == devices
 
 
-@pytest.mark.parametrize(
-    ("accelerator", "model", "expected"),
-    [
-        ("nvidia-h100-sxm5-80gb", "llama-3.3-70b", "fp8"),
-        ("nvidia-b200", "llama-3.3-70b", "fp8"),
-        ("nvidia-a100-sxm4-80gb", "llama-3.3-70b", "int8"),
-        ("nvidia-a100-sxm4-80gb", "gpt-oss-120b", "fp4"),
-    ],
-)
+@cases("read/weight_formats")
 def test_weights_have_the_format_that_the_hardware_computes(
     accelerator: str, model: str, expected: str
 ) -> None:

@@ -6,7 +6,9 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import yaml
 from rich.console import Console
+from tests.helpers.cases import cases
 
 from hwprices.cli.status import render_status
 from hwprices.errors import HwpricesError
@@ -87,16 +89,7 @@ def test_a_provider_that_is_held_back_or_failed_is_not_well(outcome):
     assert not verdict.well
 
 
-@pytest.mark.parametrize(
-    ("values", "max_age", "well"),
-    [
-        ({"outcome": "partial"}, "", True),
-        ({"outcome": "partial"}, "4h", False),
-        ({"outcome": "partial", "prices_fetched": False}, "", False),
-        ({"outcome": "skipped", "complete_since": None}, "36h", True),
-        ({"outcome": "skipped"}, "4h", False),
-    ],
-)
+@cases("read/kept_status", values=yaml.safe_load, well=yaml.safe_load)
 def test_what_is_kept_may_grow_old_up_to_the_limit(values, max_age, well):
     [verdict] = judge(max_age, aws=entry(**values))
     assert verdict.well == well

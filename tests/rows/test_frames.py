@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers import make
+from tests.helpers.cases import cases, optional
 
 from hwprices.rows import frames
 from hwprices.rows.prices import effective_hourly
@@ -56,21 +57,7 @@ def effective(hourly, upfront, months):
     return frame.select(effective_hourly()).item()
 
 
-@pytest.mark.parametrize(
-    ("hourly", "upfront", "months", "expected"),
-    [
-        ("0.1", None, 0, "0.1"),
-        (
-            None,
-            "3478",
-            12,
-            "0.3970319635",
-        ),  # Azure B16als v2, australiacentral: known wrong number Z1
-        ("0.5", "8760", 36, "0.8333333333"),
-        ("0", "26280", 36, "1"),
-        (None, None, 12, None),
-    ],
-)
+@cases("rows/effective_hourly", hourly=optional, upfront=optional, months=int, expected=optional)
 def test_effective_hourly(hourly, upfront, months, expected):
     values = [Decimal(v) if v is not None else None for v in (hourly, upfront)]
     assert effective(*values, months) == (Decimal(expected) if expected else None)

@@ -6,6 +6,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 from tests.helpers import make
+from tests.helpers.cases import cases
 from tools.data_dictionary import VOCABULARIES
 
 from hwprices.schemas import columns, vocabulary
@@ -44,15 +45,7 @@ def test_a_missing_list_of_flags_is_refused_by_its_own_check():
     assert outcome.refused["reason"].to_list() == ["check:flags:not_nullable"]
 
 
-@pytest.mark.parametrize(
-    ("reason", "refused"),
-    [
-        ("listed_at_zero", []),
-        ("core_sku_missing,gpu_sku_ambiguous", []),
-        ("wheel_sku_missing", ["check:price_reason:str_matches"]),
-        ("core_sku_missing,", ["check:price_reason:str_matches"]),
-    ],
-)
+@cases("schemas/price_reasons", refused=str.split)
 def test_reasons_without_a_price_are_declared(reason, refused):
     row = {"hourly": None, "effective_hourly": None, "price_reason": reason}
     assert validate.split(make.prices(row), Prices, {}).refused["reason"].to_list() == refused

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers.cases import cases
 
 from hwprices.errors import HwpricesError
 from hwprices.schemas.sheets import AcceleratorNames
@@ -85,19 +86,7 @@ def test_alternatives_of_a_pattern_are_its_own(sheet: Path) -> None:
     assert match(None, "g6.large") is None
 
 
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        ("X,,nvidia-x,,", "'nvidia-x' has no row in accelerators.csv"),
-        (",,nvidia-t4,,", "neither vendor_name nor instance_type_pattern"),
-        (",g4(,nvidia-t4,,", "is not a regular expression"),
-        (",g4)(,nvidia-t4,,", "is not a regular expression"),
-        (",(?i)g4,nvidia-t4,,", "is not a regular expression"),
-        (",(?P<size>g4),nvidia-t4,,", "names a group or refers to one"),
-        (r",(g)4\1,nvidia-t4,,", "names a group or refers to one"),
-        ("T4,,nvidia-t4,one,", "column count: 'one' is not a number"),
-    ],
-)
+@cases("specs/broken_name_rules")
 def test_a_broken_rule_is_named(sheet: Path, rule: str, message: str) -> None:
     with pytest.raises(HwpricesError) as error:
         accelerator_names.accelerator_matcher("cloud", write(sheet, rule))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers.cases import rows
+from tests.helpers.cases import cases, rows
 
 Sheets = Mapping[str, pl.DataFrame]
 
@@ -116,57 +116,30 @@ def test_memory_of_machines_is_that_of_their_accelerators(sheets: Sheets) -> Non
     ).is_empty()
 
 
-def test_cpu_features_of_the_generations(sheets: Sheets) -> None:
-    cpus = {row["cpu_id"]: row for row in sheets["cpus"].iter_rows(named=True)}
-    flags = [
-        "avx512_vnni",
-        "avx512_bf16",
-        "avx512_fp16",
-        "amx_bf16",
-        "amx_fp16",
-        "sve",
-        "sve2",
-        "i8mm",
-        "sme",
-    ]
-    supported = {name: {flag for flag in flags if cpus[name][flag] == "supported"} for name in cpus}
-    assert supported["intel-xeon-platinum-8375c"] == {"avx512_vnni"}
-    assert supported["intel-xeon-platinum-8488c"] == {
-        "avx512_vnni",
-        "avx512_bf16",
-        "avx512_fp16",
-        "amx_bf16",
-    }
-    assert supported["intel-xeon-6975p-c"] == supported["intel-xeon-platinum-8488c"] | {"amx_fp16"}
-    assert supported["amd-epyc-9r14"] == {"avx512_vnni", "avx512_bf16"}
-    assert supported["amd-epyc-7763"] == set()
-    assert supported["aws-graviton2"] == set()
-    assert supported["aws-graviton3"] == {"sve", "i8mm"}
-    assert supported["aws-graviton4"] == {"sve", "sve2", "i8mm"}
-    assert supported["apple-m4"] == {"sme", "i8mm"}
+FEATURES = [
+    "avx512_vnni",
+    "avx512_bf16",
+    "avx512_fp16",
+    "amx_bf16",
+    "amx_fp16",
+    "sve",
+    "sve2",
+    "i8mm",
+    "sme",
+]
 
 
-def test_one_pattern_matches_one_cpu(sheets: Sheets) -> None:
-    cpu_ids = {
-        "AWS Graviton2 Processor": "aws-graviton2",
-        "AWS Graviton Processor": "aws-graviton",
-        "AMD EPYC 9R14 Processor": "amd-epyc-9r14",
-        "Intel Xeon Platinum 8175 (Skylake)": "intel-xeon-platinum-8175m",
-        "Intel Xeon 8375C (Ice Lake)": "intel-xeon-platinum-8375c",
-        "Intel Xeon E5-2670 v2 (Ivy Bridge)": "intel-xeon-e5-2670-v2",
-        "Intel Xeon E5-2670": "intel-xeon-e5-2670",
-        "Intel Sapphire Rapids": "intel-xeon-sapphire-rapids",
-        "AMD Turin": "amd-epyc-turin",
-        "Google Axion": "google-axion",
-    }
-    patterns = (
-        sheets["cpus"]
-        .select("cpu_id", regex=pl.format("(?i)^(?:{})$", "model_pattern"))
-        .drop_nulls()
-    )
-    for name, cpu in cpu_ids.items():
-        hits = patterns.filter(pl.lit(name).str.contains(pl.col("regex")))["cpu_id"].to_list()
-        assert hits == [cpu], name
+@cases("specs/cpu_features", supported=str.split)
+def test_cpu_features_of_the_generations(sheets: Sheets, cpu: str, supported: list[str]) -> None:
+    row = sheets["cpus"].row(by_predicate=pl.col("cpu_id") == cpu, named=True)
+    assert {flag for flag in FEATURES if row[flag] == "supported"} == set(supported)
+
+
+@cases("specs/cpu_names")
+def test_one_pattern_matches_one_cpu(sheets: Sheets, name: str, cpu: str) -> None:
+    patterns = sheets["cpus"].drop_nulls("model_pattern")
+    regex = pl.format("(?i)^(?:{})$", "model_pattern")
+    assert patterns.filter(pl.lit(name).str.contains(regex))["cpu_id"].to_list() == [cpu]
 
 
 def test_families_that_promise_one_model_name_one(sheets: Sheets) -> None:

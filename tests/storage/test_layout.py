@@ -1,8 +1,10 @@
 """Keys: every one that is spelled is parsed back, and no other key is taken for it."""
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers.cases import cases
 
 from hwprices.storage import layout
 
@@ -36,16 +38,7 @@ def test_table_files(arguments, key):
     assert layout.table_file(*arguments) == key
 
 
-@pytest.mark.parametrize(
-    ("name", "is_one"),
-    [
-        ("20260801T041700Z", True),
-        ("20260801T041700.25Z", True),
-        ("20261123T999999Z", False),
-        ("20260231T000000Z", False),
-        ("20260801T041700Z\n", False),
-    ],
-)
+@cases("storage/release_names", is_one=yaml.safe_load)
 def test_the_name_of_a_release_is_a_time(name, is_one):
     assert layout.is_version(name) is is_one
 

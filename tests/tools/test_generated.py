@@ -1,20 +1,11 @@
 """Generated documents are written or compared."""
 
-import pytest
+from tests.helpers.cases import cases, optional
 from tools import spec_lint
 from tools.generated import write_or_check
 
 
-@pytest.mark.parametrize(
-    ("existing", "arguments", "status", "after"),
-    [
-        (None, [], 0, "new"),
-        ("old", [], 0, "new"),
-        ("old", ["--check"], 1, "old"),
-        (None, ["--check"], 1, None),
-        ("new", ["--check"], 0, "new"),
-    ],
-)
+@cases("tools/generated", existing=optional, arguments=str.split, status=int, after=optional)
 def test_a_document_is_written_or_compared(tmp_path, capsys, existing, arguments, status, after):
     target = tmp_path / "page.md"
     if existing is not None:

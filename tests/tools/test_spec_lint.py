@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import polars as pl
-import pytest
 from tests.helpers.cases import cases, optional
 from tests.helpers.sheet_copies import add, copy_with, set_cells
 from tools import spec_lint
@@ -41,17 +40,7 @@ RESULT = {
 }
 
 
-@pytest.mark.parametrize(
-    "system",
-    [
-        "NVIDIA/GB300-NVL72_GB300-288GB_aarch64x72_TRT",
-        "CoreWeave/GB300-NVL8-CoreWeave_TRT",
-        "Lambda/gb300_n18_ngc25.04_nemo",
-        "NVIDIA/theia_ngpu8_ngc25.09_nemo",
-        "Supermicro/ARS-121GL-NB3",
-        "Dell/XE9680L_B200_SXM_180GBx8_TRT",
-    ],
-)
+@cases("specs/other_devices")
 def test_a_result_on_the_row_of_another_device(tmp_path: Path, system: str) -> None:
     edit = add(accelerator_id="nvidia-b300", system=system, **RESULT)
     found = findings(copy_with(tmp_path, "benchmarks", edit))

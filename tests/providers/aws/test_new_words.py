@@ -7,7 +7,9 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
+import yaml
 from tests.helpers.aws_pages import LandedPages, line, price_list, quotes, reserved, savings_plans
+from tests.helpers.cases import cases, optional
 from tools.sample.aws import HEADER
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
@@ -112,14 +114,7 @@ def test_a17_a_new_word_is_one_row_with_all_that_depends_on_it(tmp_path, reason,
     assert '"term_type":"OnDemand"' in by_sku["row"]
 
 
-LINES = [
-    ("unknown_unit", "OnDemand Quantity", {"Unit": "Quantity"}),
-    ("unknown_currency", "gold", {"Currency": "gold"}),
-    ("no_currency", None, {"Currency": ""}),
-]
-
-
-@pytest.mark.parametrize(("reason", "word", "columns"), LINES)
+@cases("aws/new_words_of_lines", word=optional, columns=yaml.safe_load)
 def test_a_new_word_of_one_line_takes_nothing_else_with_it(tmp_path, reason, word, columns):
     kind = ("ComputeSavingsPlans", "1yr", "No Upfront")
     plans = savings_plans("us-east-1", ("P", *kind, [("OTHER", "0.05")]))
@@ -136,15 +131,7 @@ def test_a_new_word_of_one_line_takes_nothing_else_with_it(tmp_path, reason, wor
     ]
 
 
-@pytest.mark.parametrize(
-    ("word", "lease", "payment", "offering"),
-    [
-        ("5yr", "5yr", "No Upfront", "standard"),
-        ("Half Upfront", "1yr", "Half Upfront", "standard"),
-        ("All Upfront 2", "1yr", "All Upfront 2", "standard"),
-        ("flexible", "1yr", "No Upfront", "flexible"),
-    ],
-)
+@cases("aws/new_terms")
 def test_a17_a_new_term_is_one_row_of_its_sku(tmp_path, word, lease, payment, offering):
     new = reserved(lease, offering, payment, "0.02", "300")
     known = reserved("3yr", "standard", "Partial Upfront", "0.0190000000", "505")

@@ -17,7 +17,7 @@ from tests.helpers.azure_pages import (
     refused,
     sku,
 )
-from tests.helpers.cases import cases
+from tests.helpers.cases import cases, number
 
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
@@ -141,14 +141,7 @@ def test_disk_speeds_are_those_without_bursts(tmp_path, name, capabilities, spee
     assert tuple(row[column] for column in DISK_SPEEDS) == speeds
 
 
-@pytest.mark.parametrize(
-    ("name", "rdma", "gbps"),
-    [
-        ("Standard_D2s_v5", "False", 12.5),
-        ("Standard_D2s_v5", "True", None),
-        ("Standard_E8-4s_v5", "False", None),
-    ],
-)
+@cases("azure/networks", gbps=number)
 def test_the_network_is_that_of_the_sheet(tmp_path, name, rdma, gbps) -> None:
     row = one_size(tmp_path, name, "standardDSv5Family", RdmaEnabled=rdma)
     assert (row["network_gbps_max"], row["network_gbps_baseline"]) == (gbps, None)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import polars as pl
-import pytest
 from tests.helpers.azure_pages import Landed, frame, recording, sku
+from tests.helpers.cases import cases
 
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
@@ -38,15 +38,7 @@ def test_recorded_locations(tmp_path: Path) -> None:
         assert validate.split(frame(parts[table]), TABLES[table], {}).refused.is_empty()
 
 
-@pytest.mark.parametrize(
-    ("region", "kind"),
-    [
-        ("usgovvirginia", "gov"),
-        ("usdodeast", "gov"),
-        ("chinanorth3", "china"),
-        ("eastus", "region"),
-    ],
-)
+@cases("azure/region_kinds")
 def test_kind_of_a_region(tmp_path: Path, region: str, kind: str) -> None:
     parts = Landed(tmp_path).skus(sku("Standard_D2s_v3", location=region), region=region).parts()
     assert frame(parts["regions"]).select("region", "kind").rows() == [(region, kind)]

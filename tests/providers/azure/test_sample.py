@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.helpers.azure_pages import SAMPLE, frame, item_rows, refused, sample_parts, sample_prices
+from tests.helpers.cases import cases
 from tests.helpers.landed import landed_contents
 
 from hwprices.landing import bundled
@@ -17,8 +18,6 @@ from hwprices.landing.pages import Landing, Run
 from hwprices.providers.azure import kinds
 from hwprices.providers.azure.inventory.named_sizes import memory_of_name
 from hwprices.providers.azure.inventory.size_names import parse_size
-from hwprices.schemas.tables import TABLES
-from hwprices.stage import validate
 
 PROJECT = Path(__file__).resolve().parents[3]
 BUNDLED = PROJECT / "data" / "bundled" / "azure"
@@ -37,14 +36,7 @@ def linux_price(size: str, region: str) -> Decimal:
     return Decimal(price)
 
 
-@pytest.mark.parametrize(
-    ("size", "region", "price"),
-    [
-        ("Standard_E32as_v5", "westeurope", "2.192"),
-        ("Standard_D2s_v3", "eastus", "0.096"),  # isPrimaryMeterRegion is false on this item
-        ("Standard_D2als_v7", "eastus", "0.0804"),
-    ],
-)
+@cases("azure/linux_prices")
 def test_linux_prices(size: str, region: str, price: str) -> None:
     assert linux_price(size, region) == Decimal(price)
 
@@ -65,13 +57,6 @@ def test_every_item_is_a_price_or_refused_or_out_of_scope() -> None:
     counted = item_rows(sample_prices()).height + len(refused(part)) + sum(part.counts.values())
     assert items == counted
     assert Counter(refused(part)) == {"no_size_name": 4}
-
-
-def test_the_sample_passes_validation() -> None:
-    for name, part in sample_parts().items():
-        split = validate.split(frame(part), TABLES[name], {})
-        assert split.refused.is_empty(), (name, split.refused)
-        assert split.good.height
 
 
 def test_windows_costs_no_less_than_linux() -> None:

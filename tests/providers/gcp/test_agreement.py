@@ -7,17 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.cases import cases
-from tests.helpers.gcp_pages import Tables, normalise_sample
 
 from hwprices.read.gcp import sustained_use
 from hwprices.units import HOURS_PER_MONTH
 
 pytestmark = pytest.mark.shared
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return normalise_sample(project)
 
 
 @pytest.fixture(scope="module")

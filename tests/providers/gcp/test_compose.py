@@ -7,14 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.gcp_pages import Tables, machine_type, normalise_sample, normalise_skus, sku
+from tests.helpers.gcp_pages import Tables, core_and_ram, machine_type, normalise_skus, sku
 
 from hwprices.providers.gcp.inventory.instance_types import nominal_gib
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return normalise_sample(project)
 
 
 def test_g1_h100_on_demand_is_not_the_schedulers_price(sample: Tables) -> None:
@@ -158,8 +153,7 @@ def test_g6_m4_ultramem_224_has_its_own_skus(sample: Tables) -> None:
 )
 def test_g6_a3_mega_under_each_of_its_names(tmp_path: Path, word: str) -> None:
     skus = [
-        sku("A3Plus Instance Core running in Iowa", "0.022001048"),
-        sku("A3Plus Instance Ram running in Iowa", "0.002861"),
+        *core_and_ram("A3Plus", "0.022001048", "0.002861"),
         sku(f"{word} running in Iowa", "10.285286312"),
         sku("Nvidia H100 80GB GPU running in Iowa", "9.79655"),
         sku("SSD backed Local Storage in Iowa", "0.088"),
@@ -194,8 +188,7 @@ def test_g6_a3_mega_under_each_of_its_names(tmp_path: Path, word: str) -> None:
 def test_g15_part_of_a_gpu_is_sold_all_in(tmp_path: Path) -> None:
     """The catalog's SKU D5C5-C5F4-086C; others have 0.5596 and 1.51825 for g4-standard-6."""
     skus = [
-        sku("G4 Instance Core running in Iowa", "0.04891"),
-        sku("G4 Instance Ram running in Iowa", "0.00587"),
+        *core_and_ram("G4", "0.04891", "0.00587"),
         sku("RTX 6000 96GB running in Iowa", "1.09565"),
         sku("1/8 vGPU no lssd running in Iowa", "0.64688", group="GPU"),
     ]
@@ -231,8 +224,7 @@ def test_g15_part_of_a_gpu_is_sold_all_in(tmp_path: Path) -> None:
 def test_g16_h4d_has_a_local_ssd_sku_of_its_own(tmp_path: Path) -> None:
     """The rates follow from Cloudspecs' three prices of H4D; the generic disk costs 0.08."""
     skus = [
-        sku("H4D Instance Core running in Iowa", "0.036075"),
-        sku("H4D Instance Ram running in Iowa", "0.001288"),
+        *core_and_ram("H4D", "0.036075", "0.001288"),
         sku("H4D Instance Local SSD running in Iowa", "0.11313", unit="GiBy.mo"),
         sku("SSD backed Local Storage in Iowa", "0.08", unit="GiBy.mo"),
         sku("DWS Flex Start H4D Standard Core running in Iowa", "0.01"),
@@ -252,8 +244,7 @@ def test_g16_h4d_has_a_local_ssd_sku_of_its_own(tmp_path: Path) -> None:
 def test_flex_start_of_h4d_is_an_option_of_its_own(tmp_path: Path) -> None:
     """No SKU of the sample has it: it is H4D's word for the scheduler alone."""
     skus = [
-        sku("H4D Instance Core running in Iowa", "0.036075"),
-        sku("H4D Instance Ram running in Iowa", "0.001288"),
+        *core_and_ram("H4D", "0.036075", "0.001288"),
         sku("DWS Flex Start H4D Standard Core running in Iowa", "0.018"),
         sku("DWS Flex Start H4D Standard Ram running in Iowa", "0.0006"),
     ]
@@ -268,8 +259,7 @@ def test_flex_start_of_h4d_is_an_option_of_its_own(tmp_path: Path) -> None:
 
 def test_g17_a3_edge_is_not_priced_as_a3_high(tmp_path: Path) -> None:
     skus = [
-        sku("A3 Instance Core running in Iowa", "0.020956063"),
-        sku("A3 Instance Ram running in Iowa", "0.002725"),
+        *core_and_ram("A3", "0.020956063", "0.002725"),
         sku("Nvidia H100 80GB GPU running in Iowa", "9.796550569"),
         sku("SSD backed Local Storage in Iowa", "0.08", unit="GiBy.mo"),
     ]
@@ -304,10 +294,7 @@ def test_g18_memory_is_billed_as_sold_and_not_as_listed(
 
 
 def test_g7_a_missing_gpu_sku_leaves_no_price(tmp_path: Path) -> None:
-    skus = [
-        sku("A2 Instance Core running in Iowa", "0.0316"),
-        sku("A2 Instance Ram running in Iowa", "0.0042"),
-    ]
+    skus = core_and_ram("A2", "0.0316", "0.0042")
     tables = normalise_skus(
         tmp_path,
         skus,
@@ -353,8 +340,7 @@ def committed(what: str, price: str, years: int = 1, **more: Any) -> dict[str, A
 def test_g12_each_part_at_its_own_commitment_and_the_rest_marked(tmp_path: Path) -> None:
     skus = [
         *(
-            sku("A2 Instance Core running in Iowa", "0.03"),
-            sku("A2 Instance Ram running in Iowa", "0.004"),
+            *core_and_ram("A2", "0.03", "0.004"),
             sku("Nvidia Tesla A100 80GB GPU running in Iowa", "3.9"),
         ),
         *(
@@ -409,8 +395,7 @@ def test_g12_each_part_at_its_own_commitment_and_the_rest_marked(tmp_path: Path)
 def test_g12_a_commitment_needs_the_main_part(tmp_path: Path) -> None:
     skus = [
         *(
-            sku("A2 Instance Core running in Iowa", "0.03"),
-            sku("A2 Instance Ram running in Iowa", "0.004"),
+            *core_and_ram("A2", "0.03", "0.004"),
             sku("Nvidia Tesla A100 GPU running in Iowa", "2.9"),
         ),
         *(committed("A2 Cpu", "0.02", group="CPU"), committed("A2 Ram", "0.003", group="RAM")),
@@ -468,8 +453,7 @@ def test_two_missing_parts_of_a_kind_are_one_reason(tmp_path: Path) -> None:
 
 def test_a_price_has_the_page_of_its_main_part_and_the_newest_date_of_all(tmp_path: Path) -> None:
     core, ram, gpu = (
-        sku("A2 Instance Core running in Iowa", "0.03"),
-        sku("A2 Instance Ram running in Iowa", "0.004"),
+        *core_and_ram("A2", "0.03", "0.004"),
         sku("Nvidia Tesla A100 GPU running in Iowa", "2.9"),
     )
     for each, day in ((core, "2026-03-01"), (ram, "2026-05-01"), (gpu, "2026-04-01")):
@@ -484,18 +468,6 @@ def test_a_price_has_the_page_of_its_main_part_and_the_newest_date_of_all(tmp_pa
         assert len(set(pages_of.values())) == 3
         assert row["raw_sha256"] == pages_of["gpu"]
         assert row["effective_from"] == datetime(2026, 5, 1, tzinfo=UTC)
-
-
-def test_components_sum_to_the_price_and_every_price_has_them(sample: Tables) -> None:
-    prices = sample.table("prices").filter(pl.col("hourly").is_not_null())
-    cost = (pl.col("quantity") * pl.col("unit_price")).cast(pl.Decimal(20, 10))
-    sums = sample.table("price_components").group_by("price_id").agg(cost.sum().alias("total"))
-    joined = prices.join(sums, on="price_id", how="full", coalesce=True)
-    assert joined.filter(
-        pl.col("hourly").is_null()
-        | pl.col("total").is_null()
-        | (pl.col("hourly") != pl.col("total"))
-    ).is_empty()
 
 
 def test_longer_commitments_are_cheaper_and_windows_is_dearer(sample: Tables) -> None:

@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 from tests.helpers.cases import cases, optional
 from tests.helpers.gcp_pages import (
     N2_RATES,
     Tables,
+    core_and_ram,
     machine_type,
     n2_skus,
     n2_zones,
-    normalise_sample,
     normalise_skus,
     sku,
 )
@@ -27,11 +26,6 @@ from hwprices.rows.origin import ORIGIN
 
 NANO = Decimal("1e-8")
 """Google rounds the price of each component under a commitment to the ninth decimal."""
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return normalise_sample(project)
 
 
 @cases("gcp/flexible_prices", one_year=optional, three_years=optional)
@@ -69,8 +63,7 @@ def test_local_disks_of_c3_stay_at_the_full_price(sample: Tables) -> None:
 def test_local_disks_of_h4d_have_the_discount_of_h4d(tmp_path: Path) -> None:
     """17 % and 38 % off all of it, as the price page has it; the sample lacks H4D's SKUs."""
     skus = [
-        sku("H4D Instance Core running in Iowa", "0.036075"),
-        sku("H4D Instance Ram running in Iowa", "0.001288"),
+        *core_and_ram("H4D", "0.036075", "0.001288"),
         sku("H4D Instance Local SSD running in Iowa", "0.11313"),
     ]
     listed = machine_type(

@@ -4,23 +4,17 @@ from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
-import pytest
 from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import (
     Tables,
+    core_and_ram,
     machine_type,
     n2_skus,
-    normalise_sample,
     normalise_skus,
     sku,
 )
 
 from hwprices.providers.gcp.inventory.instance_types import nominal_gib
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return normalise_sample(project)
 
 
 def test_the_network_of_most_types_is_known(sample: Tables) -> None:
@@ -37,15 +31,7 @@ def test_the_network_of_most_types_is_known(sample: Tables) -> None:
     assert (c3["network_gbps_max"], c3["network_gbps_baseline"], c3["rdma"]) == (32.0, None, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "gib"),
-    [
-        ("a2-ultragpu-4g", 1500),
-        ("a3-highgpu-1g", 750),
-        ("z3-highmem-88-highlssd", 36000),
-        ("c4-standard-288-lssd-metal", 18000),
-    ],
-)
+@cases("gcp/disks_of_names", gib=int)
 def test_g4_disks_that_the_name_does_not_tell(sample: Tables, name: str, gib: int) -> None:
     row = sample.table("instance_types").filter(pl.col("instance_type") == name).row(0, named=True)
     assert row["local_disk_gib"] == gib
@@ -56,8 +42,7 @@ def test_g4_disks_that_the_name_does_not_tell(sample: Tables, name: str, gib: in
 
 def test_g4_the_apis_own_count_of_disks_is_read(tmp_path: Path) -> None:
     c3 = [
-        sku("C3 Instance Core running in Iowa", "0.03465"),
-        sku("C3 Instance Ram running in Iowa", "0.003938"),
+        *core_and_ram("C3", "0.03465", "0.003938"),
         sku("SSD backed Local Storage in Iowa", "0.08"),
     ]
     type_ = machine_type(
@@ -73,8 +58,7 @@ def test_g4_the_apis_own_count_of_disks_is_read(tmp_path: Path) -> None:
 
 def test_a_workstation_gpu_is_the_same_gpu(tmp_path: Path) -> None:
     skus = [
-        sku("G2 Instance Core running in Iowa", "0.024"),
-        sku("G2 Instance Ram running in Iowa", "0.003"),
+        *core_and_ram("G2", "0.024", "0.003"),
         sku("Nvidia L4 GPU running in Iowa", "0.56"),
     ]
     tables = normalise_skus(

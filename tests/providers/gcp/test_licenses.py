@@ -5,7 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.gcp_pages import machine_type, n2_skus, n2_zones, normalise_skus, sku
+from tests.helpers.gcp_pages import (
+    core_and_ram,
+    machine_type,
+    n2_skus,
+    n2_zones,
+    normalise_skus,
+    sku,
+)
 
 
 @pytest.mark.parametrize("unit", ["mo", "GiBy.h"])
@@ -42,8 +49,7 @@ def fee(text: str, price: str, **members: Any) -> dict[str, Any]:
 def test_each_machine_pays_the_license_of_its_size(tmp_path: Path) -> None:
     """A band includes both of its ends; beyond the last there is no license to be had."""
     skus = [
-        sku("N2 Instance Core running in Iowa", "0.03"),
-        sku("N2 Instance Ram running in Iowa", "0.004"),
+        *core_and_ram("N2", "0.03", "0.004"),
         fee("Red Hat Enterprise Linux 9 on VM with up to 8 VCPU", "0.0144"),
         fee("Red Hat Enterprise Linux 9 on VM with 9 to 127 VCPU", "0.0108"),
     ]
@@ -183,10 +189,7 @@ def test_sql_server_is_added_to_windows_for_machines_of_its_vcpus(tmp_path: Path
         fee("SQL Server 2016 Standard on VM with 18 VCPU", "2.961", sku_id="S"),
         fee("SQL Server 2016 Standard on VM with 2 VCPU", "0.658", sku_id="T"),
     ]
-    skus = [
-        sku("N2 Instance Core running in Iowa", "0.03"),
-        sku("N2 Instance Ram running in Iowa", "0.004"),
-    ]
+    skus = core_and_ram("N2", "0.03", "0.004")
     types = [machine_type(f"n2-standard-{n}", n, n * 4096) for n in (2, 18, 128)]
     tables = normalise_skus(tmp_path, [*skus, *fees], {"us-central1-a": types})
     row = tables.prices("n2-standard-18", os="windows", software="sql_std")[("on_demand", 0)]

@@ -14,6 +14,7 @@ import yaml
 from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import (
     Tables,
+    core_and_ram,
     machine_type,
     n2_skus,
     n2_zones,
@@ -27,10 +28,7 @@ from hwprices.providers.gcp import kinds
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
-M4N = [
-    sku("M4N Instance Core running in Iowa", "0.0351"),
-    sku("M4N Instance Ram running in Iowa", "0.0051"),
-]
+M4N = core_and_ram("M4N", "0.0351", "0.0051")
 M4N_ZONES = {
     "us-central1-a": [
         machine_type("m4n-ultramem-224", 224, 6094848),
@@ -99,8 +97,7 @@ def test_g19_a_type_that_a_refused_sku_names_has_no_price(tmp_path: Path, name: 
 
 def test_g19_the_longest_name_counts(tmp_path: Path) -> None:
     skus = [
-        sku("C4 Instance Core running in Iowa", "0.03"),
-        sku("C4 Instance Ram running in Iowa", "0.004"),
+        *core_and_ram("C4", "0.03", "0.004"),
         sku("C4 Standard 8 Turbo Instance Core running in Iowa", "0.09"),
     ]
     names = ["c4-standard-8-turbo", "c4-standard-8", "c4-standard-88", "c4-standard-4"]
@@ -116,8 +113,7 @@ def test_g19_the_longest_name_counts(tmp_path: Path) -> None:
 @cases("gcp/unknown_disks", members=yaml.safe_load)
 def test_g20_unknown_local_disks_leave_no_price(tmp_path, name, members) -> None:
     skus = [
-        sku("C4D Instance Core running in Iowa", "0.03"),
-        sku("C4D Instance Ram running in Iowa", "0.004"),
+        *core_and_ram("C4D", "0.03", "0.004"),
         sku("C4D Instance Local SSD running in Iowa", "0.1"),
         sku("Commitment v1: C4D Cpu in Iowa for 1 Year", "0.02", usage="Commit1Yr"),
         sku("Commitment v1: C4D Ram in Iowa for 1 Year", "0.002", usage="Commit1Yr", group="RAM"),
@@ -149,8 +145,7 @@ def test_g20_nolssd_has_no_disks(tmp_path: Path) -> None:
 )
 def test_g20_accelerators_without_a_price(tmp_path, name, gpu) -> None:
     skus = [
-        sku("G2 Instance Core running in Iowa", "0.024"),
-        sku("G2 Instance Ram running in Iowa", "0.003"),
+        *core_and_ram("G2", "0.024", "0.003"),
         sku("Micro Instance with burstable CPU running in Iowa", "0.0076", group="F1Micro"),
     ]
     types = [machine_type(name, 4, 16384, gpu)]
@@ -396,8 +391,7 @@ def test_a_machine_type_that_cannot_be_read_costs_itself_only(tmp_path, change, 
 
 def test_a_gpu_that_one_zone_leaves_out_is_that_of_the_others(tmp_path: Path) -> None:
     skus = [
-        sku("G2 Instance Core running in Iowa", "0.024"),
-        sku("G2 Instance Ram running in Iowa", "0.003"),
+        *core_and_ram("G2", "0.024", "0.003"),
         sku("Nvidia L4 GPU running in Iowa", "0.56"),
     ]
     zones = {

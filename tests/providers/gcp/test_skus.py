@@ -11,6 +11,7 @@ import yaml
 from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import (
     Tables,
+    core_and_ram,
     machine_type,
     n2_skus,
     n2_zones,
@@ -60,10 +61,7 @@ def test_g8_whole_dollars_nanos_free_tier_and_no_time(tmp_path: Path) -> None:
         "units": "9",
         "nanos": 796550569,
     }
-    core, ram = (
-        sku("N2 Instance Core running in Iowa", "0.031611"),
-        sku("N2 Instance Ram running in Iowa", "2"),
-    )
+    core, ram = (*core_and_ram("N2", "0.031611", "2"),)
     money = ram["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]["unitPrice"]
     del money["nanos"]  # left out when 0
     tiers = core["pricingInfo"][0]["pricingExpression"]["tieredRates"]

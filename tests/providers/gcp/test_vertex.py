@@ -11,7 +11,6 @@ from tests.helpers.gcp_pages import (
     n2_skus,
     n2_zones,
     normalise_pages,
-    normalise_sample,
     sku,
 )
 
@@ -47,9 +46,8 @@ def test_what_a_sku_sells(description: str, usage: str, meaning: str) -> None:
         assert type(said).__name__ == meaning
 
 
-def test_prices_are_those_of_a_bill(project: Path) -> None:
+def test_prices_are_those_of_a_bill(sample: Tables) -> None:
     """One A3 with one H100 was 12.625919 an hour in 2025-08, with no local SSD and no fee."""
-    sample = normalise_sample(project)
     row = sample.prices("a3-highgpu-1g")[("serverless", 0)]
     assert (row["hourly"], row["price_reason"]) == (Decimal("12.625919"), None)
     parts = sample.components(row["price_id"])

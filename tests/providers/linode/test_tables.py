@@ -7,7 +7,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+import yaml
+from tests.helpers.cases import cases
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 TYPE: dict[str, Any] = {
     "id": "g6-standard-2",
@@ -31,11 +33,6 @@ REGION = {
 }
 
 
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return read_sample("linode", project)
-
-
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., Tables]:
     """Land lists of plans, regions and availability."""
@@ -50,15 +47,7 @@ def read(tmp_path: Path) -> Callable[..., Tables]:
     return make
 
 
-@pytest.mark.parametrize(
-    ("region", "machine", "hourly"),
-    [
-        ("us-east", "g6-nanode-1", "0.0075"),
-        ("id-cgk", "g6-nanode-1", "0.009"),
-        ("br-gru", "g7-premium-64", "11.612"),
-        ("ap-south", "g1-gpu-rtx6000-4", "6"),
-    ],
-)
+@cases("linode/prices")
 def test_a_region_may_have_a_price_of_its_own(
     sample: Tables, region: str, machine: str, hourly: str
 ) -> None:
@@ -113,14 +102,7 @@ def test_zero_is_no_price(read: Callable[..., Tables]) -> None:
     assert rows == [("us-east", None, "listed_at_zero"), ("us-sea", Decimal("2.5"), None)]
 
 
-@pytest.mark.parametrize(
-    ("other", "prices", "reasons"),
-    [
-        ({}, ["0.036"], []),
-        ({"price": {"hourly": 0}}, ["0.036"], ["zero_price"]),
-        ({"price": {"hourly": 0.05}}, [], ["duplicate_key", "duplicate_key"]),
-    ],
-)
+@cases("linode/twins", other=yaml.safe_load, prices=str.split, reasons=str.split)
 def test_a_plan_that_is_listed_twice_has_one_price_or_none(
     read: Callable[..., Tables], other: dict[str, Any], prices: list[str], reasons: list[str]
 ) -> None:
@@ -135,15 +117,7 @@ def test_a_video_card_is_no_gpu(read: Callable[..., Tables]) -> None:
     assert (row["accelerator_kind"], row["accelerator_count"]) == ("media", 1)
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"price": {"monthly": 24.0}}, "unknown_column"),
-        ({"price": {"hourly": None}}, "price_not_a_number"),
-        ({"region_prices": None}, "unreadable_line"),
-        ({"region_prices": [{"id": "xx-new", "hourly": 0.05}]}, "unknown_location"),
-    ],
-)
+@cases("linode/refused", change=yaml.safe_load)
 def test_what_is_not_understood_is_refused(
     read: Callable[..., Tables], change: dict[str, Any], reason: str
 ) -> None:

@@ -105,15 +105,7 @@ def test_a_new_way_to_buy_does_not_take_the_known_one() -> None:
     assert tables.words == [("unknown_price_type", "FLEX_COMMIT")]
 
 
-@pytest.mark.parametrize(
-    ("ocpu", "gigabyte", "gpu"),
-    [
-        ("OCPU Per Hour", "Gigabyte Per Hour", "GPU Per Hour"),
-        ("OCPU Per Hour", "Gigabytes Per Hour", "GPU Per Hour"),
-        ("OCPUs Per Hour", "GIGABYTES PER HOUR", "GPUs per hour"),
-        ("ocpu per hour", "Gigabyte(s)  Per Hour", "GPU(s) Per Hour"),
-    ],
-)
+@cases("oracle/units")
 def test_o2_a_unit_is_the_same_in_the_plural_and_in_any_case(ocpu, gigabyte, gpu) -> None:
     """Known wrong number O2: "Gigabytes Per Hour" lost 428 of 690 prices."""
     parts = [ocpus(metric=ocpu), memory(metric=gigabyte), product(metric=gpu)]

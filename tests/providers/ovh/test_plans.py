@@ -8,6 +8,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.ovh_pages import B3_8, plan, read
 
 from hwprices.landing.pages import Landing
@@ -93,15 +95,7 @@ def test_zero_is_not_a_price() -> None:
     assert rows.select("hourly", "price_reason").rows() == [(None, "listed_at_zero")]
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"technical": None}, "unknown_product"),
-        ({"technical": {"gpu": {"model": "H100"}}}, "unknown_product"),
-        ({"pricings": []}, "no_price"),
-        ({"pricings": [{"price": 1}, {"price": 2}]}, "tiered_price"),
-    ],
-)
+@cases("ovh/refused", changes=yaml.safe_load)
 def test_what_is_not_understood_is_in_quarantine(changes, reason) -> None:
     """Some plans are stubs that describe no machine."""
     tables = read(plan(), plan("x-1.consumption", **changes))
@@ -134,14 +128,7 @@ def test_memory_of_a_gpu_is_of_one() -> None:
     assert machine["accelerators"][0]["accelerator_id"] is None
 
 
-@pytest.mark.parametrize(
-    ("cpu", "vcpus", "cores", "metal"),
-    [
-        ({"cores": 8, "type": "vCore", "model": "vCore"}, 8, 4, False),
-        ({"cores": 1, "type": "vCore"}, 1, None, False),
-        ({"cores": 16, "threads": 32, "type": "core", "model": "Xeon"}, 32, 16, True),
-    ],
-)
+@cases("ovh/vcores", cpu=yaml.safe_load, vcpus=int, cores=yaml.safe_load, metal=yaml.safe_load)
 def test_a_vcore_is_a_thread(cpu, vcpus, cores, metal) -> None:
     technical = {"cpu": cpu, "memory": {"size": 8}}
     (machine,) = (

@@ -4,6 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
+import yaml
 from tests.helpers.cases import cases
 
 from hwprices.errors import HwpricesError
@@ -76,14 +77,7 @@ def test_a_line_that_is_not_understood_is_refused(column, value, reason, words) 
     assert words in str(read.problems[0])
 
 
-@pytest.mark.parametrize(
-    ("second", "words"),
-    [
-        ({"price": "$1.00"}, "has several lines"),
-        ({"purchase_option": "spot"}, "the id na/hgx-h100/on_demand"),
-        ({"id": "eu", "region": "europe", "vcpus": "64"}, "describe different machines"),
-    ],
-)
+@cases("price_sheets/contradictions", second=yaml.safe_load)
 def test_lines_that_contradict_each_other_are_both_refused(second, words) -> None:
     read = sheet({}, second)
     assert read.lines == ()
@@ -101,14 +95,7 @@ def test_o12_a_line_at_zero_leaves_the_price_of_another_line() -> None:
     assert [problem.reason for problem in read.problems] == ["duplicate_key"]
 
 
-@pytest.mark.parametrize(
-    ("change", "reason", "word"),
-    [
-        ({"unit": "cycle"}, "unknown_unit", "cycle"),
-        ({"purchase_option": "flash"}, "unknown_price_type", "flash"),
-        ({"price": "$49.24", "currency": "XQU"}, "unknown_currency", "XQU"),
-    ],
-)
+@cases("price_sheets/new_words", change=yaml.safe_load)
 def test_o12_a_word_that_is_not_known_is_named(change, reason, word) -> None:
     read = sheet({}, {"id": "new", "region": "europe", **change})
     assert len(read.lines) == 1

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.stub_server import Reply, Request, StubServer
 from tests.providers.runpod.test_tables import H100, ONE_H100, stated
 from typer.testing import CliRunner
@@ -41,15 +43,7 @@ def test_one_query_of_prices_is_posted_without_an_account(server: StubServer, fe
     assert result.pages[0].params == {}
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ({"errors": [{"message": "Not authenticated"}]}, "Not authenticated"),
-        ({"data": {"gpuTypes": []}}, "lists no GPU type"),
-        ({"data": {"gpuTypes": {}}}, "no list data.gpuTypes"),
-        ({"data": None}, "no list data.gpuTypes"),
-    ],
-)
+@cases("runpod/refused_queries", content=yaml.safe_load)
 def test_a_refused_query_fails_the_unit_in_one_line(server, fetch, content, words) -> None:
     server.on("/graphql", Reply.json(content))
     result = fetch("runpod", "gpu_types")

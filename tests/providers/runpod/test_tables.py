@@ -1,22 +1,17 @@
 """RunPod's GPU types as tables: the recorded answer, and each trap of its four prices."""
 
-import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+import yaml
+from tests.helpers.cases import cases, number
+from tests.helpers.vendor_tables import Body, Tables, json_unit, landed_units, sample_pages
 
-from hwprices import providers
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages
-
-STARTED = datetime(2026, 8, 22, tzinfo=UTC)
-UNIT = Unit("runpod", "gpu_types")
-URL = "https://api.runpod.io/graphql"
+from hwprices.landing.pages import Unit
 
 H100: dict[str, Any] = {
     "id": "NVIDIA H100 80GB HBM3",
@@ -29,26 +24,24 @@ H100: dict[str, Any] = {
 }
 
 
-class Read:
+class Read(Tables):
     """The tables of landed answers."""
 
-    def __init__(self, landing: Landing, result: UnitResult) -> None:
-        self.pages = Pages(Run("r", "runpod", "live", STARTED, "0", (result,)), landing)
-        self.parts = {part.table: part for part in providers.get("runpod").normalise(self.pages)}
-        self.tables = {name: part.frame.lazy().collect() for name, part in self.parts.items()}
-
     @property
-    def refused(self) -> list[tuple[str, str | None]]:
+    def told(self) -> list[tuple[str, str | None]]:
         """Reason and word of the quarantine rows, each as often as it was refused."""
-        frames = [part.refused for part in self.parts.values() if part.refused is not None]
-        rows = pl.concat(frames).select("reason", "word", "occurrences").rows()
+        rows = self.refused.select("reason", "word", "occurrences").rows()
         return [(reason, word) for reason, word, times in rows for _ in range(times)]
 
     @property
     def prices(self) -> dict[tuple[str, str, str], Decimal]:
         """Hourly price by machine, cloud and purchase option."""
-        rows = self.tables["prices"].select("instance_type", "region", "purchase_option", "hourly")
+        rows = self["prices"].select("instance_type", "region", "purchase_option", "hourly")
         return {(name, cloud, option): hourly for name, cloud, option, hourly in rows.iter_rows()}
+
+
+def answer_of(*types: dict[str, Any]) -> Body:
+    return json_unit("runpod", "gpu_types", {"data": {"gpuTypes": types}})
 
 
 @pytest.fixture
@@ -56,22 +49,16 @@ def read(tmp_path: Path) -> Callable[..., Read]:
     """Land an answer with GPU types that differ from H100 (... leaves out), and read it."""
 
     def make(*changes: dict[str, Any]) -> Read:
-        landing = Landing(tmp_path)
         types = [{**H100, **change} for change in changes]
         types = [{n: v for n, v in row.items() if v is not ...} for row in types]
-        body = json.dumps({"data": {"gpuTypes": types}})
-        page = landing.land_bytes(UNIT, body.encode(), url=URL, retrieved_at=STARTED)
-        return Read(landing, UnitResult(UNIT, "ok", (page,)))
+        return Read("runpod", landed_units("runpod", tmp_path, [answer_of(*types)]))
 
     return make
 
 
 @pytest.fixture(scope="module")
 def sample(project: Path) -> Read:
-    landing = Landing(project / "data/sample")
-    run = landing.latest_run("runpod")
-    assert run is not None
-    return Read(landing, run.results[0])
+    return Read("runpod", sample_pages("runpod", project))
 
 
 ONE_H100 = "1x NVIDIA H100 80GB HBM3"
@@ -80,7 +67,7 @@ ONE_H100 = "1x NVIDIA H100 80GB HBM3"
 def test_secure_and_community_are_platforms_with_prices_of_their_own(sample: Read) -> None:
     assert sample.prices[ONE_H100, "secure", "on_demand"] == Decimal("3.29")
     assert sample.prices[ONE_H100, "community", "on_demand"] == Decimal("2.69")
-    assert sample.tables["regions"].select("region", "kind").rows() == [
+    assert sample["regions"].select("region", "kind").rows() == [
         ("secure", "platform"),
         ("community", "platform"),
     ]
@@ -88,7 +75,7 @@ def test_secure_and_community_are_platforms_with_prices_of_their_own(sample: Rea
 
 def test_community_is_not_spot(sample: Read) -> None:
     """A public index calls it interruptible."""
-    assert set(sample.tables["prices"]["purchase_option"]) == {"on_demand"}
+    assert set(sample["prices"]["purchase_option"]) == {"on_demand"}
 
 
 def test_spot_is_a_row_only_where_it_is_lower(read) -> None:
@@ -98,14 +85,14 @@ def test_spot_is_a_row_only_where_it_is_lower(read) -> None:
         (ONE_H100, "community", "on_demand"): Decimal("2.69"),
         (ONE_H100, "community", "spot"): Decimal("1.35"),
     }
-    assert made.parts["prices"].counts["out_of_scope:spot=not_below_on_demand"] == 1
+    assert made.counts["out_of_scope:spot=not_below_on_demand"] == 1
 
 
 def test_zero_is_not_a_price(sample: Read) -> None:
     """The A100 with 40 GB is not in the secure cloud."""
     clouds = {cloud for name, cloud, _ in sample.prices if name == "1x NVIDIA A100-SXM4-40GB"}
     assert clouds == {"community"}
-    assert sample.parts["prices"].counts["out_of_scope:not_in_cloud=secure"] > 0
+    assert sample.counts["out_of_scope:not_in_cloud=secure"] > 0
 
 
 def test_a_gpu_type_listed_twice_at_two_prices_has_none(read) -> None:
@@ -114,7 +101,7 @@ def test_a_gpu_type_listed_twice_at_two_prices_has_none(read) -> None:
     assert (ONE_H100, "secure", "on_demand") not in made.prices
     assert made.prices[ONE_H100, "community", "on_demand"] == Decimal("2.69")
     assert made.prices["1x NVIDIA H200", "secure", "on_demand"] == Decimal("3.29")
-    assert made.refused == [("duplicate_key", None)] * 2
+    assert made.told == [("duplicate_key", None)] * 2
 
 
 @pytest.mark.parametrize("twin", [{}, {"securePrice": 0, "secureSpotPrice": 0}])
@@ -125,15 +112,15 @@ def test_a_twin_or_a_twin_at_0_changes_nothing(read, twin) -> None:
 def test_a_cloud_that_is_said_to_be_without_the_type_has_no_price(read) -> None:
     made = read({"secureCloud": True, "communityCloud": False, "communitySpotPrice": 0.5})
     assert {cloud for _, cloud, _ in made.prices} == {"secure"}
-    assert made.parts["prices"].counts["out_of_scope:not_in_cloud=community"] == 1
+    assert made.counts["out_of_scope:not_in_cloud=community"] == 1
 
 
 def test_the_mi300x_has_a_placeholder_in_the_community_cloud(sample: Read) -> None:
     """Known wrong number O1: 0.50 USD beside 2.39 in the Secure Cloud, which alone has it."""
-    prices = sample.tables["prices"].filter(instance_type="1x AMD Instinct MI300X OAM")
+    prices = sample["prices"].filter(instance_type="1x AMD Instinct MI300X OAM")
     flags = dict(prices.select("region", "flags").iter_rows())
     assert flags == {"secure": [], "community": ["placeholder"]}
-    flagged = sample.tables["prices"].filter(pl.col("flags").list.len() > 0)
+    flagged = sample["prices"].filter(pl.col("flags").list.len() > 0)
     assert flagged["instance_type"].to_list() == ["1x AMD Instinct MI300X OAM"]
 
 
@@ -147,8 +134,8 @@ def test_zero_or_null_means_that_the_cloud_has_none(read, price) -> None:
 def test_a_machine_costs_its_number_of_gpus(read, most) -> None:
     made = read({"maxGpuCount": most})
     assert made.prices["8x NVIDIA H100 80GB HBM3", "secure", "on_demand"] == Decimal("26.32")
-    assert made.tables["instance_types"].height == 8
-    parts = made.tables["price_components"].filter(
+    assert made["instance_types"].height == 8
+    parts = made["price_components"].filter(
         instance_type="8x NVIDIA H100 80GB HBM3", region="secure"
     )
     assert parts.select("quantity", "unit_price").row(0) == (8, Decimal("3.29"))
@@ -156,57 +143,37 @@ def test_a_machine_costs_its_number_of_gpus(read, most) -> None:
 
 @pytest.mark.parametrize("most", [None, 0, -1, 1000, "eight", 2.5, True])
 def test_without_a_number_of_gpus_there_is_one(read, most) -> None:
-    assert read({"maxGpuCount": most}).tables["instance_types"].height == 1
+    assert read({"maxGpuCount": most})["instance_types"].height == 1
 
 
 def test_minima_of_cpu_and_memory_are_not_the_machines(sample: Read) -> None:
-    machines = sample.tables["instance_types"]
+    machines = sample["instance_types"]
     assert machines["vcpus"].null_count() == machines["memory_gib"].null_count() == machines.height
 
 
-@pytest.mark.parametrize(
-    ("gpu_type", "accelerator"),
-    [
-        ("NVIDIA H100 80GB HBM3", "nvidia-h100-sxm5-80gb"),
-        ("NVIDIA H100 PCIe", "nvidia-h100-pcie-80gb"),
-        ("NVIDIA H100 NVL", "nvidia-h100-nvl-94gb"),
-        ("NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"),
-    ],
-)
+@cases("runpod/form_factors")
 def test_the_id_has_the_form_factor(sample: Read, gpu_type: str, accelerator: str) -> None:
-    row = sample.tables["instance_types"].filter(instance_type=f"1x {gpu_type}")
+    row = sample["instance_types"].filter(instance_type=f"1x {gpu_type}")
     (device,) = row["accelerators"].item()
     assert device["accelerator_id"] == accelerator
 
 
 def test_where_the_list_says_who_has_a_type_it_is_availability(read) -> None:
     made = read({"secureCloud": True, "communityCloud": False})
-    rows = made.tables["availability"].select("region", "offered").sort("region").rows()
+    rows = made["availability"].select("region", "offered").sort("region").rows()
     assert rows == [("community", False), ("secure", True)]
 
 
 def test_a_price_below_zero_is_in_quarantine(read) -> None:
     made = read({"securePrice": -1, "secureSpotPrice": None})
-    refused = made.parts["prices"].refused
-    assert refused is not None
-    assert refused["reason"].to_list() == ["price_not_positive"]
+    assert made.refused["reason"].to_list() == ["price_not_positive"]
     assert {cloud for _, cloud, _ in made.prices} == {"community"}
 
 
-@pytest.mark.parametrize(
-    ("change", "refused"),
-    [
-        ({"securePrice": True}, "price_not_a_number"),
-        ({"communitySpotPrice": False}, "price_not_a_number"),
-        ({"securePrice": "on request"}, "price_not_a_number"),
-        ({"memoryInGb": True}, "unreadable_line"),
-        ({"id": None}, "unreadable_line"),
-        ({"id": " "}, "unreadable_line"),
-    ],
-)
+@cases("runpod/refused", change=yaml.safe_load)
 def test_a_member_of_another_type_takes_its_line_and_no_other(read, change, refused) -> None:
     made = read(change, {"id": "NVIDIA H200"})
-    assert made.refused == [(refused, None)]
+    assert made.told == [(refused, None)]
     assert made.prices["1x NVIDIA H200", "secure", "on_demand"] == Decimal("3.29")
     assert made.pages.unreadable == []
 
@@ -215,7 +182,7 @@ def test_numbers_as_text_are_numbers(read) -> None:
     prices = {name: str(H100[name]) for name in H100 if name.endswith("Price")}
     made = read({"memoryInGb": "80"} | prices)
     assert made.prices == read({}).prices
-    assert made.tables["instance_types"]["accelerator_memory_gib"].to_list() == [80]
+    assert made["instance_types"]["accelerator_memory_gib"].to_list() == [80]
 
 
 @pytest.mark.parametrize("name", ["securePrice", "communityPrice"])
@@ -223,7 +190,7 @@ def test_o5_without_its_price_a_cloud_has_none_and_no_spot_price(read, name) -> 
     """Known wrong number O5: the repeated on-demand price became a spot price."""
     made = read({name: ...}, {"id": "NVIDIA H200"})
     cloud = "secure" if "secure" in name else "community"
-    assert made.refused == [("unknown_column", name)]
+    assert made.told == [("unknown_column", name)]
     clouds = {(machine, of) for machine, of, _ in made.prices}
     both = {("1x NVIDIA H200", "secure"), ("1x NVIDIA H200", "community")}
     other = (ONE_H100, "community" if cloud == "secure" else "secure")
@@ -234,8 +201,8 @@ def test_o5_without_its_price_a_cloud_has_none_and_no_spot_price(read, name) -> 
 def test_without_a_spot_price_a_cloud_keeps_its_price_on_demand(read) -> None:
     made = read({"secureSpotPrice": ...})
     assert made.prices == read({}).prices
-    assert made.refused == [("unknown_column", "secureSpotPrice")]
-    assert read({"secureSpotPrice": ..., "communitySpotPrice": ...}).refused == []
+    assert made.told == [("unknown_column", "secureSpotPrice")]
+    assert read({"secureSpotPrice": ..., "communitySpotPrice": ...}).told == []
 
 
 CASE_12 = {
@@ -255,23 +222,15 @@ def test_o4_either_cloud_may_have_the_placeholder(read, name) -> None:
     secure, community, wrong = CASE_12[name]
     prices = {"securePrice": secure, "communityPrice": community}
     made = read({"id": name, **prices, "secureSpotPrice": None, "communitySpotPrice": None})
-    flagged = made.tables["prices"].filter(pl.col("flags").list.contains("placeholder"))
+    flagged = made["prices"].filter(pl.col("flags").list.contains("placeholder"))
     assert flagged["region"].to_list() == wrong
 
 
-@pytest.mark.parametrize(
-    ("name", "listed", "count", "memory", "total"),
-    [
-        ("NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb", 24, 0.25, 96, 24),
-        ("NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 2g.48gb", 48, 0.5, 96, 48),
-        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 10, 1 / 7, None, None),
-        ("NVIDIA R100 MIG 1g.36gb", 36, None, None, None),
-    ],
-)
+@cases("runpod/slices", listed=int, count=number, memory=yaml.safe_load, total=yaml.safe_load)
 def test_o3_a_slice_is_a_fraction_of_a_gpu(read, name, listed, count, memory, total) -> None:
     """Known wrong number O3: a quarter of a GPU was one GPU without a name."""
     made = read({"id": name, "memoryInGb": listed})
-    machine = made.tables["instance_types"].row(0, named=True)
+    machine = made["instance_types"].row(0, named=True)
     (device,) = machine["accelerators"]
     assert (device["count"], device["memory_gib"]) == (count, memory)
     assert (machine["accelerator_count"], machine["accelerator_memory_gib"]) == (count, total)
@@ -281,25 +240,16 @@ def test_o3_a_slice_is_a_fraction_of_a_gpu(read, name, listed, count, memory, to
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"data": {"gpuTypes": 5}}', b"{", b"[" * 9999])
 def test_an_answer_of_another_shape_fails_its_unit(tmp_path, body) -> None:
-    landing = Landing(tmp_path)
-    page = landing.land_bytes(UNIT, body, url=URL, retrieved_at=STARTED)
-    made = Read(landing, UnitResult(UNIT, "ok", (page,)))
-    assert made.tables["prices"].is_empty()
+    made = Read("runpod", landed_units("runpod", tmp_path, [(Unit("runpod", "gpu_types"), body)]))
+    assert made["prices"].is_empty()
     assert len(made.pages.unreadable) == 1
 
 
 def test_a_newer_answer_replaces_a_type(tmp_path) -> None:
-    landing = Landing(tmp_path)
-    bodies = [{**H100}, {**H100, "securePrice": 3.5}]
-    pages = tuple(
-        landing.land_bytes(
-            UNIT, json.dumps({"data": {"gpuTypes": [row]}}).encode(), url=URL, retrieved_at=STARTED
-        )
-        for row in bodies
-    )
-    made = Read(landing, UnitResult(UNIT, "ok", pages))
+    answers = [answer_of(H100), answer_of({**H100, "securePrice": 3.5})]
+    made = Read("runpod", landed_units("runpod", tmp_path, answers))
     assert made.prices[ONE_H100, "secure", "on_demand"] == Decimal("3.5")
-    assert pl.Series(made.tables["instance_types"]["instance_type"]).to_list() == [ONE_H100]
+    assert made["instance_types"]["instance_type"].to_list() == [ONE_H100]
 
 
 def stated(word: str | None, *counts: int) -> dict[str, Any]:
@@ -310,21 +260,11 @@ def stated(word: str | None, *counts: int) -> dict[str, Any]:
     return {"data": {"gpuTypes": [row]}}
 
 
-@pytest.mark.parametrize(
-    ("secure", "reason"),
-    [
-        ({"availableGpuCounts": [1]}, "unknown_column"),
-        ({"stockStatus": "Low"}, "unknown_column"),
-        ({"stockStatus": 3, "availableGpuCounts": [1]}, "unreadable_line"),
-        ({"stockStatus": "Low", "availableGpuCounts": None}, "unreadable_line"),
-        ({"stockStatus": "Low", "availableGpuCounts": ["many"]}, "unreadable_line"),
-    ],
-)
+@cases("runpod/refused_stock", secure=yaml.safe_load)
 def test_stock_of_another_form_is_in_quarantine(tmp_path, secure, reason) -> None:
     answer = stated(None)
     answer["data"]["gpuTypes"][0]["secure"] = secure
-    landing, unit = Landing(tmp_path), Unit("runpod", "stock")
-    page = landing.land_bytes(unit, json.dumps(answer).encode(), url=URL, retrieved_at=STARTED)
-    made = Read(landing, UnitResult(unit, "ok", (page,)))
-    assert [code for code, _ in made.refused] == [reason]
-    assert made.tables["stock"]["region"].unique().to_list() == ["community"]
+    unit = json_unit("runpod", "stock", answer)
+    made = Read("runpod", landed_units("runpod", tmp_path, [unit]))
+    assert [code for code, _ in made.told] == [reason]
+    assert made["stock"]["region"].unique().to_list() == ["community"]

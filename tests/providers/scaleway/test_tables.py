@@ -1,23 +1,14 @@
 """Scaleway's products as tables: the recorded zone, and each trap of its list."""
 
-import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 import yaml
 from tests.helpers.cases import cases
-
-from hwprices import providers
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages
-
-STARTED = datetime(2026, 8, 22, tzinfo=UTC)
-URL = "https://api.scaleway.com/instance/v1/zones/fr-par-2/products/servers"
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 SERVER: dict[str, Any] = {
     "arch": "x86_64",
@@ -34,66 +25,33 @@ SERVER: dict[str, Any] = {
 }
 
 
-class Read:
-    """The tables of landed pages."""
-
-    def __init__(self, landing: Landing, *results: UnitResult) -> None:
-        self.pages = Pages(Run("r", "scaleway", "live", STARTED, "0", results), landing)
-        parts = list(providers.get("scaleway").normalise(self.pages))
-        self.tables: dict[str, pl.DataFrame] = {}
-        for part in parts:
-            frame = part.frame.lazy().collect()
-            known = self.tables.get(part.table)
-            self.tables[part.table] = frame if known is None else pl.concat([known, frame])
-        refused = [part.refused for part in parts if part.refused is not None]
-        self.refused = pl.concat(refused) if refused else pl.DataFrame()
-
-    def price(self, machine: str) -> dict[str, Any]:
-        return self.tables["prices"].filter(instance_type=machine).row(0, named=True)
-
-    def machine(self, name: str) -> dict[str, Any]:
-        return self.tables["instance_types"].filter(instance_type=name).row(0, named=True)
-
-
 @pytest.fixture
-def read(tmp_path: Path) -> Callable[..., Read]:
+def read(tmp_path: Path) -> Callable[..., Tables]:
     """Land a page for each zone, with machines that differ from SERVER, and ``raw`` ones."""
 
     def make(
         zones: dict[str, dict[str, Any]] | None = None,
         raw: dict[str, Any] | None = None,
         **machines: Any,
-    ) -> Read:
-        landing = Landing(tmp_path)
-        results = []
+    ) -> Tables:
+        units = []
         for zone, servers in (zones or {"fr-par-2": machines}).items():
-            unit = Unit("scaleway", "servers", zone)
             rows = {name: {**SERVER, **change} for name, change in servers.items()} | (raw or {})
-            body = json.dumps({"servers": rows}).encode()
-            page = landing.land_bytes(unit, body, url=URL, retrieved_at=STARTED)
-            results.append(UnitResult(unit, "ok", (page,)))
-        return Read(landing, *results)
+            units.append(json_unit("scaleway", "servers", {"servers": rows}, zone))
+        return read_units("scaleway", tmp_path, units)
 
     return make
 
 
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Read:
-    landing = Landing(project / "data/sample")
-    run = landing.latest_run("scaleway")
-    assert run is not None
-    return Read(landing, *run.results)
-
-
-def test_euros_stay_euros_to_the_last_digit(sample: Read) -> None:
-    row = sample.price("L40S-4-48G")
+def test_euros_stay_euros_to_the_last_digit(sample: Tables) -> None:
+    row = sample.one("prices", instance_type="L40S-4-48G")
     assert (row["hourly"], row["currency"]) == (Decimal("5.879664"), "EUR")
-    assert set(sample.tables["prices"]["purchase_option"]) == {"on_demand"}
+    assert set(sample["prices"]["purchase_option"]) == {"on_demand"}
 
 
-def test_stock_is_the_vendors_word(sample: Read) -> None:
+def test_stock_is_the_vendors_word(sample: Tables) -> None:
     """Sold out is not gone: the machine keeps its price."""
-    rows = sample.tables["stock"]
+    rows = sample["stock"]
     words = rows.group_by("state", "available").len().sort("state").rows()
     assert words == [("available", True, 14), ("scarce", True, 5), ("shortage", False, 10)]
     (sold_out,) = rows.filter(instance_type="L4-8-24G").to_dicts()
@@ -102,60 +60,54 @@ def test_stock_is_the_vendors_word(sample: Read) -> None:
         "fr-par-2",
         None,
     )
-    assert sample.price("L4-8-24G")["hourly"] == Decimal("6.3")
+    assert sample.one("prices", instance_type="L4-8-24G")["hourly"] == Decimal("6.3")
 
 
-def test_both_pages_are_read(sample: Read) -> None:
-    assert sample.tables["prices"].height == 21
-    assert sample.price("RENDER-S")["hourly"] == Decimal("1.221")
+def test_both_pages_are_read(sample: Tables) -> None:
+    assert sample["prices"].height == 21
+    assert sample.one("prices", instance_type="RENDER-S")["hourly"] == Decimal("1.221")
 
 
 @pytest.mark.parametrize(("gpus", "hourly"), [(2, "18.96"), (4, "34.08"), (8, "60.00")])
-def test_a_price_need_not_follow_the_number_of_gpus(sample: Read, gpus: int, hourly: str) -> None:
+def test_a_price_need_not_follow_the_number_of_gpus(sample: Tables, gpus: int, hourly: str) -> None:
     name = f"B300-SXM-{gpus}-288G"
-    assert sample.price(name)["hourly"] == Decimal(hourly)
-    assert sample.machine(name)["accelerator_count"] == gpus
+    assert sample.one("prices", instance_type=name)["hourly"] == Decimal(hourly)
+    assert sample.one("instance_types", instance_type=name)["accelerator_count"] == gpus
 
 
-@pytest.mark.parametrize(
-    ("machine", "accelerator"),
-    [
-        ("H100-1-80G", "nvidia-h100-pcie-80gb"),
-        ("H100-SXM-2-80G", "nvidia-h100-sxm5-80gb"),
-        ("L4-8-24G", "nvidia-l4"),
-        ("RENDER-S", "nvidia-p100"),
-    ],
-)
-def test_the_form_factor_is_the_apis(sample: Read, machine: str, accelerator: str) -> None:
-    (device,) = sample.machine(machine)["accelerators"]
+@cases("scaleway/form_factors")
+def test_the_form_factor_is_the_apis(sample: Tables, machine: str, accelerator: str) -> None:
+    (device,) = sample.one("instance_types", instance_type=machine)["accelerators"]
     assert device["accelerator_id"] == accelerator
 
 
-def test_memory_is_of_one_gpu_and_bytes_become_gib(sample: Read) -> None:
-    machine = sample.machine("H100-SXM-8-80G")
+def test_memory_is_of_one_gpu_and_bytes_become_gib(sample: Tables) -> None:
+    machine = sample.one("instance_types", instance_type="H100-SXM-8-80G")
     assert (machine["memory_gib"], machine["accelerator_memory_gib"]) == (960, 640)
 
 
 @pytest.mark.parametrize("figures", [{"ncpus": 10**10}, {"ram": 10**40}, {"gpu": 10**20}])
 def test_a_machine_with_an_impossible_figure_is_in_quarantine(read, figures) -> None:
     made = read(**{"H100-1-80G": {}, "H100-2-80G": figures})
-    assert made.tables["instance_types"]["instance_type"].to_list() == ["H100-1-80G"]
-    assert made.tables["prices"].height == 2
+    assert made["instance_types"]["instance_type"].to_list() == ["H100-1-80G"]
+    assert made["prices"].height == 2
     ((reason, message, word),) = made.refused.select("reason", "message", "word").rows()
     assert (reason, message[:10], word) == ("impossible_figure", "H100-2-80G", None)
 
 
-def test_the_network_is_in_bits_and_block_storage_in_bytes(read, sample: Read) -> None:
-    h100 = sample.machine("H100-1-80G")  # 10 Gbit/s, 2,097,152,000 bytes in a second
+def test_the_network_is_in_bits_and_block_storage_in_bytes(read, sample: Tables) -> None:
+    h100 = sample.one(
+        "instance_types", instance_type="H100-1-80G"
+    )  # 10 Gbit/s, 2,097,152,000 bytes in a second
     assert (h100["network_gbps_max"], h100["block_storage_gbps_max"]) == (10.0, 16.777216)
     assert h100["block_storage_gbps_baseline"] is None
     for figure in (0, "2097152000", None):
-        machine = read(A={"block_bandwidth": figure}).machine("A")
+        machine = read(A={"block_bandwidth": figure}).one("instance_types", instance_type="A")
         assert machine["block_storage_gbps_max"] is None
 
 
-def test_a_machine_without_gpus_has_none(sample: Read) -> None:
-    machine = sample.machine("BASIC2-A2C-4G")
+def test_a_machine_without_gpus_has_none(sample: Tables) -> None:
+    machine = sample.one("instance_types", instance_type="BASIC2-A2C-4G")
     assert (machine["arch"], machine["accelerators"], machine["accelerator_count"]) == (
         "arm64",
         [],
@@ -163,8 +115,8 @@ def test_a_machine_without_gpus_has_none(sample: Read) -> None:
     )
 
 
-def test_a_zone_is_a_region_with_its_country(sample: Read) -> None:
-    (region,) = sample.tables["regions"].to_dicts()
+def test_a_zone_is_a_region_with_its_country(sample: Tables) -> None:
+    (region,) = sample["regions"].to_dicts()
     assert (region["region"], region["country"], region["display_name"]) == (
         "fr-par-2",
         "FR",
@@ -174,41 +126,41 @@ def test_a_zone_is_a_region_with_its_country(sample: Read) -> None:
 
 def test_a_slice_is_a_fraction_of_a_gpu(read) -> None:
     made = read(**{"H100-1-MIG": {"mig_profile": "1g.10gb"}})
-    (device,) = made.machine("H100-1-MIG")["accelerators"]
+    (device,) = made.one("instance_types", instance_type="H100-1-MIG")["accelerators"]
     assert device["count"] == pytest.approx(1 / 7)
     assert device["memory_gib"] is None
 
 
 def test_a_slice_of_an_unknown_shape_has_no_count(read) -> None:
     made = read(**{"H100-1-MIG": {"mig_profile": "half"}})
-    assert made.machine("H100-1-MIG")["accelerator_count"] is None
+    assert made.one("instance_types", instance_type="H100-1-MIG")["accelerator_count"] is None
 
 
 def test_a_machine_that_is_named_for_windows_includes_it(read) -> None:
     made = read(**{"POP2-2C-8G-WIN": {"gpu": 0, "gpu_info": None}, "POP2-2C-8G": {"gpu": 0}})
-    assert made.price("POP2-2C-8G-WIN")["os"] == "windows"
-    assert made.price("POP2-2C-8G")["os"] == "linux"
+    assert made.one("prices", instance_type="POP2-2C-8G-WIN")["os"] == "windows"
+    assert made.one("prices", instance_type="POP2-2C-8G")["os"] == "linux"
 
 
 @cases("scaleway/refused", price=yaml.safe_load)
 def test_what_is_no_price_is_in_quarantine(read, price, reason: str) -> None:
     made = read(A={"hourly_price": price}, B={})
-    assert made.tables["prices"]["instance_type"].to_list() == ["B"]
+    assert made["prices"]["instance_type"].to_list() == ["B"]
     assert made.refused["reason"].to_list() == [reason]
 
 
 def test_a_type_at_the_end_of_its_service_is_marked(read) -> None:
     made = read(OLD={"end_of_service": True}, NEW={})
-    assert made.machine("OLD")["status"] == "retiring"
-    assert made.machine("NEW")["status"] == "current"
+    assert made.one("instance_types", instance_type="OLD")["status"] == "retiring"
+    assert made.one("instance_types", instance_type="NEW")["status"] == "current"
 
 
 def test_zones_have_prices_of_their_own(read) -> None:
     made = read({"fr-par-2": {"A": {}}, "pl-waw-2": {"A": {"hourly_price": 3}}})
-    prices = made.tables["prices"].sort("region").select("region", "hourly").rows()
+    prices = made["prices"].sort("region").select("region", "hourly").rows()
     assert prices == [("fr-par-2", Decimal("2.8665")), ("pl-waw-2", Decimal(3))]
-    assert made.tables["availability"].height == 2
-    assert made.tables["instance_types"].height == 1
+    assert made["availability"].height == 2
+    assert made["instance_types"].height == 1
 
 
 @pytest.mark.parametrize(
@@ -216,16 +168,16 @@ def test_zones_have_prices_of_their_own(read) -> None:
 )
 def test_a_figure_that_cannot_be_read_takes_its_machine_and_no_other(read, change) -> None:
     made = read(A=change, B={})
-    assert made.tables["instance_types"]["instance_type"].to_list() == ["B"]
-    assert made.tables["prices"]["instance_type"].to_list() == ["A", "B"]
+    assert made["instance_types"]["instance_type"].to_list() == ["B"]
+    assert made["prices"]["instance_type"].to_list() == ["A", "B"]
     assert made.refused.select("reason", "word").rows() == [("unreadable_line", None)]
     assert made.pages.unreadable == []
 
 
 def test_numbers_as_text_are_numbers(read) -> None:
     made = read(A={"hourly_price": "2.8665", "ncpus": "24", "ram": "257698037760", "gpu": "1"})
-    assert made.price("A")["hourly"] == Decimal("2.8665")
-    machine = made.machine("A")
+    assert made.one("prices", instance_type="A")["hourly"] == Decimal("2.8665")
+    machine = made.one("instance_types", instance_type="A")
     assert (machine["vcpus"], machine["memory_gib"], machine["accelerator_count"]) == (24, 240, 1)
     assert made.refused.is_empty()
 
@@ -236,14 +188,14 @@ def test_o7_a_renamed_member_is_named_and_takes_no_other_line(read, name: str) -
     renamed = {f"{key}New" if key == name else key: value for key, value in SERVER.items()}
     made = read({"fr-par-2": {"A": {}}}, raw={"B": renamed})
     assert made.refused.select("reason", "word").rows() == [("unknown_column", name)]
-    assert made.price("A")["hourly"] == Decimal("2.8665")
+    assert made.one("prices", instance_type="A")["hourly"] == Decimal("2.8665")
     table = "prices" if name == "hourly_price" else "instance_types"
-    assert made.tables[table]["instance_type"].to_list() == ["A"]
+    assert made[table]["instance_type"].to_list() == ["A"]
 
 
 def test_o6_the_month_is_an_estimate_and_no_price(read) -> None:
     """Known wrong number O6: 34 of 758 recorded lines are not 730 hours, POP2-6C-24G 2 % less."""
     made = read(**{"POP2-6C-24G": {"gpu": 0, "hourly_price": 0.225, "monthly_price": 160.965}})
-    price = made.price("POP2-6C-24G")
+    price = made.one("prices", instance_type="POP2-6C-24G")
     assert (price["hourly"], price["term_months"]) == (Decimal("0.225"), 0)
-    assert made.tables["prices"].height == 1
+    assert made["prices"].height == 1

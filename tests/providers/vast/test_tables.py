@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+import yaml
+from tests.helpers.cases import cases
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 OFFER: dict[str, Any] = {
     "id": 40024072,
@@ -22,11 +24,6 @@ OFFER: dict[str, Any] = {
 QUANTILES = ("min_usd", "p10_usd", "p25_usd", "median_usd", "p75_usd", "p90_usd")
 
 
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return read_sample("vast", project)
-
-
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., Tables]:
     def make(offers: Sequence[Any]) -> Tables:
@@ -35,16 +32,7 @@ def read(tmp_path: Path) -> Callable[..., Tables]:
     return make
 
 
-@pytest.mark.parametrize(
-    ("device", "gpus", "verification", "offers", "least"),
-    [
-        ("nvidia-b300", 2, "verified", 1, "7.5"),  # 15.00 for both
-        ("nvidia-b300", 4, "verified", 1, "7.5"),
-        ("nvidia-h200-nvl", 1, "verified", 3, "2.96"),
-        ("nvidia-h200-nvl", 1, "unverified", 1, "2.6666666667"),
-        ("nvidia-h100-sxm5-80gb", 1, "unverified", 7, "1.3866666667"),
-    ],
-)
+@cases("vast/prices", gpus=int, offers=int)
 def test_a_price_is_that_of_one_gpu(
     sample: Tables, device: str, gpus: int, verification: str, offers: int, least: str
 ) -> None:
@@ -90,16 +78,7 @@ def test_memory_tells_two_gpus_of_one_name_apart(read: Callable[..., Tables]) ->
     assert sorted(rows) == [("nvidia-a100-sxm4-40gb", 1), ("nvidia-a100-sxm4-80gb", 2)]
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"dph_base": 0}, "price_not_positive"),
-        ({"dph_base": "-"}, "price_not_a_number"),
-        ({"num_gpus": None}, "price_not_positive"),
-        ({"gpu_name": "H100 Novel"}, "unknown_product"),
-        ({"verification": None}, "unreadable_line"),
-    ],
-)
+@cases("vast/refused", change=yaml.safe_load)
 def test_what_is_not_understood_is_refused(
     read: Callable[..., Tables], change: dict[str, Any], reason: str
 ) -> None:

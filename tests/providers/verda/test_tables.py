@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+import yaml
+from tests.helpers.cases import cases, optional
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 TYPE: dict[str, Any] = {
     "instance_type": "2A6000.20V",
@@ -22,11 +24,6 @@ TYPE: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return read_sample("verda", project)
-
-
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., Tables]:
     """Land a list of machine types."""
@@ -37,29 +34,14 @@ def read(tmp_path: Path) -> Callable[..., Tables]:
     return make
 
 
-@pytest.mark.parametrize(
-    ("machine", "option", "hourly"),
-    [
-        ("1GB300.36V", "on_demand", "8.62"),
-        ("1GB300.36V", "spot", "4.31"),
-        ("1B200.30V", "spot", "3.055"),
-        ("CPU.4V.16G", "spot", "0.0192"),
-    ],
-)
+@cases("verda/prices")
 def test_prices_are_of_the_machine(sample: Tables, machine: str, option: str, hourly: str) -> None:
     row = sample.one("prices", instance_type=machine, purchase_option=option)
     assert (row["hourly"], row["currency"]) == (Decimal(hourly), "USD")
     assert sample.one("regions", region=row["region"])["kind"] == "anywhere"
 
 
-@pytest.mark.parametrize(
-    ("machine", "accelerator", "arch"),
-    [
-        ("1GB300.36V", "nvidia-gb300", "arm64"),
-        ("1B300.30V", "nvidia-b300", None),
-        ("1V100.6V", None, None),
-    ],
-)
+@cases("verda/gpus", accelerator=optional, arch=optional)
 def test_a_gpu_is_what_its_name_says(
     sample: Tables, machine: str, accelerator: str | None, arch: str | None
 ) -> None:
@@ -95,15 +77,7 @@ def test_zero_is_no_price(read: Callable[..., Tables]) -> None:
     assert (row["hourly"], row["price_reason"]) == (None, "listed_at_zero")
 
 
-@pytest.mark.parametrize(
-    ("change", "table", "reason"),
-    [
-        ({"currency": "gbp"}, "prices", "unknown_currency"),
-        ({"price_per_hour": "-"}, "prices", "price_not_a_number"),
-        ({"gpu": None}, "instance_types", "unreadable_line"),
-        ({"name": None}, "instance_types", "unreadable_line"),
-    ],
-)
+@cases("verda/refused", change=yaml.safe_load)
 def test_what_is_not_understood_is_refused(
     read: Callable[..., Tables], change: dict[str, Any], table: str, reason: str
 ) -> None:

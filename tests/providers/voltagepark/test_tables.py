@@ -9,7 +9,7 @@ import pytest
 import yaml
 from tests.helpers.cases import cases
 from tests.helpers.stub_server import Reply, StubServer
-from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 from hwprices import settings
 from hwprices.collect.collector import Collector
@@ -38,11 +38,6 @@ LOCATION: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return read_sample("voltagepark", project)
-
-
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., Tables]:
     """Land one preset and one location, each with its changes."""
@@ -58,15 +53,7 @@ def read(tmp_path: Path) -> Callable[..., Tables]:
     return make
 
 
-@pytest.mark.parametrize(
-    ("machine", "hourly"),
-    [
-        ("1x h100-sxm5-80gb", "1.99"),
-        ("8x h100-sxm5-80gb", "15.92"),
-        ("8x h100-sxm5-80gb ethernet", "15.92"),
-        ("8x h100-sxm5-80gb infiniband", "19.92"),
-    ],
-)
+@cases("voltagepark/prices")
 def test_a_price_has_all_its_parts(sample: Tables, machine: str, hourly: str) -> None:
     row = sample.one("prices", instance_type=machine)
     assert (row["hourly"], row["currency"], row["basis"]) == (Decimal(hourly), "USD", "composed")

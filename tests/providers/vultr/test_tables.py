@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.helpers.cases import cases, optional
-from tests.helpers.vendor_tables import Tables, json_unit, read_sample, read_units
+from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 PLAN: dict[str, Any] = {
     "id": "vc2-2c-4gb",
@@ -33,11 +33,6 @@ QUARTER = PLAN | {
     "gpu_count": "1/4",
 }
 UNNAMED = PLAN | {"id": "vcg-x900-4c-16g-32vram", "gpu_brand": "AMD"}
-
-
-@pytest.fixture(scope="module")
-def sample(project: Path) -> Tables:
-    return read_sample("vultr", project)
 
 
 @pytest.fixture
@@ -112,15 +107,7 @@ def test_a_machine_has_its_figures(read: Callable[..., Tables]) -> None:
     assert [round(row["local_disk_gib"]) for row in rows] == [1788, 0]
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"deploy_ondemand": "yes"}, "unknown_option"),
-        ({"hourly_cost": "free"}, "price_not_a_number"),
-        ({"hourly_cost": -1}, "price_not_positive"),
-        ({"locations": None}, "unreadable_line"),
-    ],
-)
+@cases("vultr/refused", change=yaml.safe_load)
 def test_what_is_not_understood_is_refused(
     read: Callable[..., Tables], change: dict[str, Any], reason: str
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from tests.helpers.cases import cases
 
 import hwprices
 from hwprices.read.report import programs
@@ -38,17 +39,7 @@ def test_one_line_for_each_accelerator_provider_and_option(offers: list[dict[str
     assert len({tuple(offer.get(name) for name in key) for offer in offers}) == len(offers)
 
 
-@pytest.mark.parametrize(
-    ("accelerator", "provider", "option", "price", "currency"),
-    [
-        ("nvidia-h100-sxm5-80gb", "aws", "on_demand", "6.88", "USD"),  # p5.48xlarge: 55.04 / 8
-        ("nvidia-h100-sxm5-80gb", "nebius", "on_demand", "4.5", "USD"),
-        ("nvidia-h100-sxm5-80gb", "coreweave", "spot", "2.43875", "USD"),  # 19.51 / 8
-        ("nvidia-l40s", "ovh", "on_demand", "1.4", "EUR"),
-        ("amd-mi300x", "runpod", "on_demand", "2.39", "USD"),
-        ("nvidia-b200", "gcp", "dws_calendar", "11.277", "USD"),
-    ],
-)
+@cases("read/gpu_offers")
 def test_offers_are_the_cheapest_per_accelerator(
     offers: list[dict[str, Any]],
     accelerator: str,

@@ -1,6 +1,7 @@
 """Read EC2's XML answers."""
 
 import pytest
+from tests.helpers.cases import cases
 
 from hwprices.providers.aws.inventory.ec2_xml import read_items
 
@@ -11,15 +12,7 @@ ANSWER = (
 ENTITY = '<!DOCTYPE r [<!ENTITY a "m5.large">]>'
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        "",
-        '<?xml version="1.0" encoding="UTF-8"?>\n',
-        "<?xml version='1.0'?>",  # unlike EC2's, and so read by the slower parser
-        "<!-- a comment -->",
-    ],
-)
+@cases("aws/xml_starts")
 def test_every_way_to_begin_gives_the_same_entries(start: str) -> None:
     entries = read_items((start + ANSWER).encode(), "zoneSet")
     assert entries == [{"name": "a", "empty": "", "tags": ["1"]}]

@@ -77,15 +77,7 @@ def test_a5_p5en_answered_nvidia_has_h200(read_row):
         )
 
 
-@pytest.mark.parametrize(
-    ("name", "count", "mib"),
-    [
-        ("g6.xlarge", 1, 22888),
-        ("g6.12xlarge", 4, 91553),
-        ("g6.48xlarge", 8, 183105),
-        ("gr6.8xlarge", 1, 22888),
-    ],
-)
+@cases("aws/l4_sizes", count=int, mib=int)
 def test_a5_l4_has_24_gib_whatever_is_answered(read_row, name, count, mib):
     row = read_row(info(name, **gpus(gpu("L4", count, mib))))
     assert accelerator(row) == ("nvidia-l4", count, 24.0)
@@ -121,14 +113,10 @@ NEURON = devices("neuronInfo", "neuronDevices", "Inferentia2", 12, 32768)
 INFERENCE = devices(
     *("inferenceAcceleratorInfo", "accelerators", "Inferentia2", 12, 32768), manufacturer="AWS"
 )
-TRAINIUM = devices("neuronInfo", "neuronDevices", "Trainium", 16, 32768)
-FPGA = devices("fpgaInfo", "fpgas", "Virtex UltraScale (VU9P)", 1, 65536)
-MEDIA = devices("mediaAcceleratorInfo", "accelerators", "U30", 1, 24576)
 AI100 = devices(
     *("inferenceAcceleratorInfo", "accelerators", "Qualcomm AI100", 8, 16000),
     manufacturer="Qualcomm",
 )
-RTX_PRO = gpu("RTX PRO Server 6000", 1, 98304)
 
 
 @pytest.mark.parametrize("structures", [NEURON, INFERENCE, {**NEURON, **INFERENCE}])

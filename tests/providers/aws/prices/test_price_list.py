@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from tests.helpers.aws_pages import HEADER, LandedPages, line, price_list, reserved
+from tests.helpers.cases import cases, optional
 from tools.sample.aws import PLATFORMS
 
 from hwprices.providers import UnreadablePageError
@@ -54,18 +55,6 @@ def test_on_demand_line_becomes_a_price_with_its_ids(landed):
     assert row["source_url"] == "https://aws.test/prices/us-east-1"
 
 
-def test_a1_partial_upfront_is_hourly_plus_upfront_over_the_term(landed):
-    """As recorded in 2021: m5.large, us-east-1, 1 year convertible, 0.034 an hour and 294 once."""
-    row = one(
-        landed(*reserved("1yr", "convertible", "Partial Upfront", "0.0340000000", "294")).table(
-            "prices"
-        )
-    )
-    assert row["upfront"] == 294
-    assert row["hourly"] == Decimal("0.034")
-    assert abs(row["effective_hourly"] - (Decimal("0.034") + Decimal(294) / 8760)) < Decimal("1e-9")
-
-
 RECORDED_M5_LARGE = [
     ("1yr", "standard", "No Upfront", "0.0600000000", None),
     ("1yr", "standard", "Partial Upfront", "0.0290000000", "252"),
@@ -84,6 +73,7 @@ RECORDED_M5_LARGE = [
 
 
 def test_a12_twelve_terms_of_a_recorded_type_are_exact(landed):
+    """A1: with a partial payment, an hour costs its rate and its share of the fee."""
     lines = [line for term in RECORDED_M5_LARGE for line in reserved(*term)]
     prices = landed(*lines).table("prices")
     assert prices.height == 12
@@ -189,26 +179,6 @@ def test_a2_windows_with_and_without_license_are_two_rows(landed):
             "byol": Decimal("0.096"),
             "included": Decimal("0.188"),
         }
-
-
-def test_a4_capacity_blocks_at_zero_are_no_on_demand_price(landed):
-    """p4d.24xlarge as recorded: 32.7726 on demand, and a CapacityBlock line of $0."""
-    block = line(
-        "0.0000000000",
-        SKU="YSXJGN78QTXNVGDQ",
-        **{
-            "Instance Type": "p4d.24xlarge",
-            "operation": "RunInstances:CB",
-            "MarketOption": "CapacityBlock",
-        },
-    )
-    real = line("32.7726000000", SKU="H7NGEAC6UEHNTKSJ", **{"Instance Type": "p4d.24xlarge"})
-    prices = landed(block, real).table("prices")
-    assert one(prices, purchase_option="on_demand")["effective_hourly"] == Decimal("32.7726")
-    row = one(prices, purchase_option="capacity_block")
-    assert row["hourly"] is None
-    assert row["effective_hourly"] is None
-    assert row["price_reason"] == "capacity_block_priced_by_offering"
 
 
 def test_a4_idle_reservations_and_zero_lines_are_no_prices(landed):
@@ -368,16 +338,6 @@ def test_all_upfront_without_an_hourly_line_costs_its_fee_alone(landed):
     assert pages.refused().is_empty()
 
 
-def test_two_fees_for_one_term_are_refused_and_the_other_terms_stay(landed):
-    double = reserved("1yr", "standard", "Partial Upfront", "0.0290000000", "252")
-    again = {**double[1], "PricePerUnit": "253"}
-    other = reserved("3yr", "standard", "Partial Upfront", "0.0190000000", "505")
-    pages = landed(*double, again, *other)
-    refused = ["double_upfront", "double_upfront", "missing_upfront"]
-    assert sorted(pages.refused()["reason"]) == refused
-    assert one(pages.table("prices"))["term_months"] == 36
-
-
 def test_fees_find_their_rates_in_any_order(landed):
     """In the file's order they are paired without a join, in another order with one."""
     terms = [made for term in RECORDED_M5_LARGE for made in reserved(*term)]
@@ -415,35 +375,11 @@ def test_a_fee_and_a_rate_without_sku_are_not_paired(tmp_path):
     assert sorted(pages.refused()["reason"]) == ["missing_hourly", "missing_upfront"]
 
 
-@pytest.mark.parametrize(
-    ("date", "day", "flags"),
-    [
-        ("2026-07-01", "2026-07-01", []),
-        ("2026-07-01T12:30:00Z", "2026-07-01", []),
-        ("", None, []),
-        ("July 1st", None, ["effective_date_unreadable"]),
-    ],
-)
+@cases("aws/effective_dates", day=optional, flags=str.split)
 def test_a_date_is_read_from_its_first_ten_letters(landed, date, day, flags):
     row = one(landed(line(EffectiveDate=date)).table("prices"))
     assert (row["effective_from"] and row["effective_from"].date().isoformat()) == day
     assert row["flags"] == flags
-
-
-def test_two_skus_for_one_key_are_both_quarantined(landed):
-    from hwprices.schemas.tables import TABLES
-    from hwprices.stage import validate
-
-    frame = (
-        next(
-            p.frame for p in landed(line(), line("0.2", SKU="OTHER")).parts() if p.table == "prices"
-        )
-        .lazy()
-        .collect()
-    )
-    outcome = validate.split(frame, TABLES["prices"], {})
-    assert outcome.good.is_empty()
-    assert outcome.refused["reason"].to_list() == ["duplicate_key", "duplicate_key"]
 
 
 def test_every_line_is_accounted_for(landed):

@@ -6,6 +6,7 @@ from decimal import Decimal
 import polars as pl
 import pytest
 from tests.helpers.aws_pages import LandedPages, line, price_list, quotes
+from tests.helpers.cases import cases
 
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
@@ -50,18 +51,7 @@ def test_spot_is_by_zone_with_the_time_of_the_quote(tmp_path):
     assert sorted(landed.refused()["reason"]) == ["unknown_platform", "unreadable_price"]
 
 
-@pytest.mark.parametrize(
-    ("missing", "reason", "message"),
-    [
-        ("spotPrice", "unreadable_price", "spot quote for Linux/UNIX at ?, 2021-02-08T23:58:38Z"),
-        (
-            "productDescription",
-            "unknown_platform",
-            "spot quote for ? at 0.04, 2021-02-08T23:58:38Z",
-        ),
-        ("timestamp", "unreadable_time", "spot quote for Linux/UNIX at 0.04, ?"),
-    ],
-)
+@cases("aws/incomplete_quotes")
 def test_a_quote_that_lacks_an_element_is_refused(tmp_path, missing, reason, message):
     quote = ("us-east-1a", "m5.large", "Linux/UNIX", "0.04", "2021-02-08T23:58:38Z")
     other = ("us-east-1b", *quote[1:])
