@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
+from hwprices.read.device.answer import Values
 from hwprices.read.device.measured import PRICE_OF_ONE, SAMPLE_MODELS, label
 from hwprices.read.device.where_sold import DATED, OFFER_KEY, PriceDates
 from hwprices.read.ownership import Ownership, owned
@@ -60,7 +60,7 @@ def rent(
     columns: PriceColumns,
     dates: PriceDates,
     part_usd_per_hour: Decimal | None = None,
-) -> Rent:
+) -> Values:
     """Find the cheapest prices of one unit: on demand, spot, and under any purchase option.
 
     Prices of community hosts are apart, and no price of a year.
@@ -80,20 +80,20 @@ def rent(
     year = _year(data_centers, columns.count, dates)
     if year.price is None and per_hour is not None:
         year = LowestPrice(per_hour * HOURS_PER_YEAR, "the part, always on")
-    return Rent(
-        on_demand_usd_per_hour=on_demand.price,
-        on_demand_offer=on_demand.offer,
-        spot_usd_per_hour=spot.price,
-        spot_offer=spot.offer,
-        cheapest_usd_per_hour=cheapest.price,
-        cheapest_offer=cheapest.offer,
-        private_host_usd_per_hour=private_host.price,
-        private_host_offer=private_host.offer,
-        part_usd_per_hour=part_usd_per_hour,
-        prices_observed=_oldest_day(on_demand, spot, cheapest, private_host, year),
-        usd_per_year=year.price,
-        usd_per_year_basis=year.offer,
-    )
+    return {
+        "on_demand_usd_per_hour": on_demand.price,
+        "on_demand_offer": on_demand.offer,
+        "spot_usd_per_hour": spot.price,
+        "spot_offer": spot.offer,
+        "cheapest_usd_per_hour": cheapest.price,
+        "cheapest_offer": cheapest.offer,
+        "private_host_usd_per_hour": private_host.price,
+        "private_host_offer": private_host.offer,
+        "part_usd_per_hour": part_usd_per_hour,
+        "prices_observed": _oldest_day(on_demand, spot, cheapest, private_host, year),
+        "usd_per_year": year.price,
+        "usd_per_year_basis": year.offer,
+    }
 
 
 def _oldest_day(*prices: LowestPrice) -> date | None:
@@ -309,7 +309,7 @@ def sample_prices(
     return rates.select("model", usd=price.cast(Money)).to_dicts()
 
 
-def power(row: dict[str, Any]) -> Power:
+def power(row: dict[str, Any]) -> Values:
     """Return the watts of an accelerator at full load, and its dense rate per watt of TDP.
 
     The rate is that of the first native format of bf16, fp16, fp8, int8 and fp32: one whose rate is
@@ -325,10 +325,16 @@ def power(row: dict[str, Any]) -> Power:
     rates = {dtype: row[NUMBER_FORMATS[dtype]] for dtype in ("bf16", "fp16", "fp8", "int8", "fp32")}
     dtype = next((d for d, rate in rates.items() if rate and rate >= native), None)
     efficiency = rates[dtype] / row["tdp_w"] if dtype and row["tdp_w"] else None
-    return Power(power_w, basis, efficiency, dtype if efficiency else None, row["tdp_w"])
+    return {
+        "power_w": power_w,
+        "power_basis": basis,
+        "tflops_per_watt": efficiency,
+        "tflops_per_watt_dtype": dtype if efficiency else None,
+        "tdp_w": row["tdp_w"],
+    }
 
 
-def emissions(offers: pl.DataFrame) -> Emissions:
+def emissions(offers: pl.DataFrame) -> Values:
     """Return the gCO2e of one hour of one device, in the cheapest offer that has such a figure.
 
     That of a machine whose power is published goes first, and SCI before electricity alone; then
@@ -355,11 +361,11 @@ def emissions(offers: pl.DataFrame) -> Emissions:
         if priced.height:
             row = priced.row(0, named=True)
             offer = "/".join(row[name] for name in OFFER_KEY)
-            return Emissions(row["gco2e_per_hour"], f"{basis}, {offer}")
-    return Emissions()
+            return {"gco2e_per_hour": row["gco2e_per_hour"], "gco2e_basis": f"{basis}, {offer}"}
+    return {}
 
 
-def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purchase:
+def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Values:
     """Return what an accelerator costs to buy, and to own in the cheapest machine with it."""
     machines = owned(dataset, ownership).filter(
         pl.col("accelerator_id") == row["accelerator_id"], pl.col("accelerator_count") > 0
@@ -372,16 +378,16 @@ def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purc
     complete = shares.filter("complete").drop_nulls("device_tco").sort("device_tco", "device_id")
     price_usd, basis = _purchase_price(row)
     share, share_basis = _machine_share(shares)
-    return Purchase(
-        launch_price_usd=row["launch_price_usd"],
-        machine_share_usd=share,
-        machine_share_basis=share_basis,
-        purchase_price=price_usd,
-        purchase_currency=None if price_usd is None else "USD",
-        purchase_price_usd=price_usd,
-        purchase_basis=basis,
-        tco_usd_per_hour=complete["device_tco"][0] if complete.height else None,
-    )
+    return {
+        "launch_price_usd": row["launch_price_usd"],
+        "machine_share_usd": share,
+        "machine_share_basis": share_basis,
+        "purchase_price": price_usd,
+        "purchase_currency": None if price_usd is None else "USD",
+        "purchase_price_usd": price_usd,
+        "purchase_basis": basis,
+        "tco_usd_per_hour": complete["device_tco"][0] if complete.height else None,
+    }
 
 
 def _purchase_price(row: dict[str, Any]) -> tuple[Decimal | None, str | None]:
