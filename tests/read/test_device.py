@@ -42,15 +42,12 @@ def drawn(answer_frame: pl.DataFrame) -> list[str]:
 
 
 def test_the_declared_columns_are_those_that_answers_fill(release: Release) -> None:
-    devices = {
-        "accelerators": "nvidia-l4",
-        "cpus": "aws-graviton3",
-        "local_hardware": "nvidia-dgx-h100",
-    }
+    known = lookup.candidates(release)
+    asked = [lookup.find(known, name) for name in ("L4", "Graviton3", "DGX H100")]
     filled = {
         column
-        for table, name in devices.items()
-        for column in ANSWERS[table](release, name, DEFAULTS, NO_RATES)
+        for table, device_id in asked
+        for column in ANSWERS[table](release, device_id, DEFAULTS, NO_RATES)
     }
     assert filled == set(answer.COLUMNS) - {"missing"}
 
