@@ -18,9 +18,8 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.device import measured
 from hwprices.read.report import columns, payload
-from hwprices.read.report.bundle import bundled
+from hwprices.read.report.files import bundled, render
 from hwprices.read.report.journey import Explained
-from hwprices.read.report.templates import render
 from hwprices.read.summary import provider_title
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Release
