@@ -145,24 +145,11 @@ COMMITTED_YEARS = (1, 3)
 """Terms of the commitments that owning is compared with: those of which offers name the best."""
 
 BREAK_EVEN_COLUMNS = [
-    "device_id",
-    "name",
-    "complete",
-    "accelerator_id",
-    "accelerator_count",
-    "purchase_price_usd",
-    "price_date",
-    "tco_usd_per_hour",
-    "price_currency",
-    "cloud_usd_per_hour",
-    "cloud_offer",
-    "private_host_usd_per_hour",
-    "private_host_offer",
-    "break_even_hours",
-    "break_even_years",
-    "energy_kwh_per_hour",
-    "operational_gco2e_per_hour",
-    "not_compared",
+    *("device_id", "name", "complete", "accelerator_id", "accelerator_count"),
+    *("purchase_price_usd", "price_date", "tco_usd_per_hour", "price_currency"),
+    *("cloud_usd_per_hour", "cloud_offer", "private_host_usd_per_hour", "private_host_offer"),
+    *("break_even_hours", "break_even_years", "energy_kwh_per_hour"),
+    *("operational_gco2e_per_hour", "not_compared"),
     *(
         name.format(years)
         for years in COMMITTED_YEARS

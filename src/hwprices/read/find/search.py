@@ -40,30 +40,15 @@ PER_PART = {"usd_per_accelerator_hour": "accelerator_count", "usd_per_vcpu_hour"
 """Price of a part of the machine: the number of those parts."""
 
 MACHINE_COLUMNS = [
-    "provider",
-    "instance_type",
-    "family",
-    "arch",
-    "vcpus",
-    "memory_gib",
-    "accelerators",
-    "accelerator_kind",
-    "accelerator_count",
-    "accelerator_memory_gib",
-    "local_disk_gib",
-    "network_gbps_max",
-    "rdma",
+    *("provider", "instance_type", "family", "arch", "vcpus", "memory_gib", "accelerators"),
+    *("accelerator_kind", "accelerator_count", "accelerator_memory_gib", "local_disk_gib"),
+    *("network_gbps_max", "rdma"),
 ]
 
 PRICE_COLUMNS = [
     *PRICE_KEY,
-    "hourly",
-    "upfront",
-    "effective_hourly",
-    "price_reason",
-    "flags",
-    "observed_at",
-    "price_id",
+    *("hourly", "upfront", "effective_hourly", "price_reason", "flags", "observed_at"),
+    *("price_id",),
 ]
 
 TIE_BREAKERS = ["provider", "region", "instance_type", "term_months", "price_id"]
