@@ -282,7 +282,7 @@ def frame(connection: "DuckDBPyConnection", query: str, tables: Sequence[str]) -
         HwpricesError: the query is empty, wrong or refused, or has two columns with one name, or
             one that polars has no type for.
     """
-    from hwprices.read.export.query_rows import check_names
+    from hwprices.read.export.cells import check_names
 
     with _TURN, clear_errors(tables):
         check_not_empty(connection, query)
