@@ -253,7 +253,6 @@ def _with_words(column: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_stale(key: str, column: Mapping[str, Any], sheets: Collection[str]) -> bool:
-    """Return whether a figure of a machine is a stale price."""
     if not key.endswith(PRICE_SUFFIX) or column["provider"] in sheets:
         return False
     return bool(column[f"{key.removesuffix(PRICE_SUFFIX)}_stale"])

@@ -135,7 +135,6 @@ def _identity(row: Row) -> list[tuple[str, str]]:
 
 
 def _costs(row: Row) -> list[tuple[str, str]]:
-    """Describe what it costs to rent, to buy and to own."""
 
     def rent(column: str, offer: str) -> str:
         known = row[column] is not None
@@ -163,7 +162,6 @@ def _unit(row: Row) -> str:
 
 
 def _performance(row: Row) -> list[tuple[str, str]]:
-    """Describe its measured speed, price of tokens, power and emissions."""
     token_prices = [_token_price(price) for price in row["usd_per_million_tokens"] or []]
     efficiency = number(row["tflops_per_watt"])
     emissions = number(row["gco2e_per_hour"])

@@ -152,7 +152,6 @@ def _page(trace: Trace) -> str:
 
 
 def _components(components: pl.DataFrame) -> Table:
-    """Draw the parts of a composed price with what each comes to."""
     return table_of(
         components.sort("component"),
         {
@@ -183,7 +182,6 @@ def _terms(price: dict[str, Any]) -> str:
 
 
 def _source(trace: Trace, *, raw: bool) -> list[RenderableType]:
-    """Draw the vendor's line about a SKU."""
     title = Text(f"SKU {trace.sku}", "bold")
     if not trace.line:
         return [title, *([Text("not found by this id on the page")] if trace.page else [])]

@@ -171,7 +171,6 @@ def _title(answer: MachineAnswer) -> str:
 
 
 def _specification(answer: MachineAnswer) -> str:
-    """Write the specification in one paragraph."""
     row = answer.specification
     if row is None:
         return "The release has no specification of it."
@@ -198,7 +197,6 @@ GROUPS = ("on demand", "spot", "1 year", "3 years", "other")
 
 
 def _group(row: Mapping[str, Any]) -> str:
-    """Return the group of a purchase option."""
     if row["term_months"]:
         years = f"{row['term_months'] // 12} year{'s' * (row['term_months'] > 12)}"
         return years if years in GROUPS else "other"
@@ -300,7 +298,6 @@ def _managed(prices: pl.DataFrame) -> Table:
 
 
 def _for(row: Mapping[str, Any], column: str, hours: int) -> str:
-    """Write a price for a time of so many hours."""
     return amount({**row, column: row[column] * hours}, column)
 
 

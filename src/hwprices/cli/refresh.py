@@ -210,7 +210,6 @@ def _entries(root: str, requested: Collection[str]) -> dict[str, ProviderStatus]
 def _checked_settings(
     source: str, root: str | None, provider_names: list[str] | None, accept: list[str] | None
 ) -> Settings:
-    """Check all that can be checked before Prefect starts."""
     settings = load(source=source, root=root)
     for name in provider_names or []:
         providers.get(name)

@@ -234,7 +234,6 @@ def _deletes(pruned: "Pruned") -> bool:
 
 
 def _print_pruned(pruned: "Pruned", verb: str) -> None:
-    """Print what was deleted or would be, and which releases stay."""
     if pruned.releases:
         named = escaped(", ".join(pruned.releases))
         typer.echo(f"{verb} {counted(len(pruned.releases), 'release')}: {named}")

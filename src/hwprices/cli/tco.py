@@ -118,7 +118,6 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
 
 
 def _left_out(frame: pl.DataFrame) -> Iterator[str]:
-    """Count the machines that are not compared, by reason, in one line."""
     others = frame.drop_nulls("not_compared")
     if others.is_empty():
         return

@@ -89,7 +89,6 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
 
 
 def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
-    """Add purchase_price_usd, power_w and power_basis to local_hardware."""
     c = pl.col
     power_basis = (
         pl.when(c.max_power_w.is_not_null())
@@ -105,7 +104,6 @@ def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame
 
 
 def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
-    """Add cost, energy and emissions of one hour of use."""
     c = pl.col
     lifetime_years = pl.lit(float(ownership.lifetime_years))
     utilisation = pl.lit(float(ownership.utilisation))

@@ -226,7 +226,6 @@ def check(connection: "DuckDBPyConnection", query: str) -> None:
 
 
 def _kind(statement: Any) -> str:
-    """Return DuckDB's name of a statement's kind."""
     try:
         return str(statement.type.name)
     except ValueError:  # DuckDB's Python package has no name for "update extensions"

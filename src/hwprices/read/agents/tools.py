@@ -147,7 +147,6 @@ def _with_range(row: Mapping[str, Any]) -> Figure:
 
 
 def _one_machine(search: Search, question: str) -> NamedMachine:
-    """Return the machine type that a question is about."""
     machines = sorted(search.machines or ())
     if len(machines) == 1:
         return NamedMachine(*machines[0])
@@ -380,7 +379,6 @@ SIGNIFICANT = 4  # Digits of computed figures
 
 
 def _rounded(value: Any) -> Any:
-    """Round a computed figure to SIGNIFICANT digits."""
     value = number(value)
     return float(f"{value:.{SIGNIFICANT}g}") if isinstance(value, float) else value
 

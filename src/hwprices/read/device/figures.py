@@ -97,7 +97,6 @@ def rent(
 
 
 def _oldest_day(*prices: LowestPrice) -> date | None:
-    """Return the day on which the oldest of some prices was seen."""
     times = [price.seen for price in prices if price.seen is not None]
     return min(times).date() if times else None
 

@@ -100,7 +100,6 @@ def _on_demand(
 
 
 def _components(dataset: Tables, pairs: pl.DataFrame) -> Components:
-    """Return the components of the prices that have any."""
     ids = pl.concat([pairs["price_id"], pairs["on_demand_id"]]).unique()
     cost = pl.col("quantity").cast(WideMoney) * pl.col("unit_price").cast(WideMoney)
     rows = (

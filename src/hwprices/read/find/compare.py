@@ -151,7 +151,6 @@ def specifications(dataset: "Release", pairs: frozenset[tuple[str, str]]) -> pl.
 
 
 def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
-    """Return the cheapest price in USD of each machine."""
     known = prices.filter(pl.col("usd_per_hour").is_not_null())
     return (
         known.sort("usd_per_hour", "region", "price_id")

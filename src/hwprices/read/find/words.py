@@ -382,7 +382,6 @@ def _counted(count: float, name: str, names: ReleaseWords) -> list[Meaning]:
 
 
 def _exactly(count: float, meaning: Meaning) -> Meaning:
-    """Ask for so many accelerators."""
     return Meaning(meaning.kind, {**meaning.change, "accelerator_count": Bounds(count, count)})
 
 

@@ -107,7 +107,6 @@ def _references(dataset: Release, ids: Sequence[str]) -> dict[str, str]:
 
 
 def _gpu_offers(dataset: Release, cheapest: pl.DataFrame, references: Mapping[str, str]) -> str:
-    """Write gpu-offers.json, an offer a line."""
     head = {
         "$schema": SCHEMA_FILE,
         "schema_version": 1,
