@@ -274,22 +274,16 @@ def _years_to_break_even(ownership: Ownership) -> Iterator[pl.Expr]:
 def _not_compared() -> pl.Expr:
     """Return the code of why a machine has no break-even; null if it is compared with a cloud."""
     c = pl.col
-    return (
-        pl.when(~c.complete)
-        .then(pl.lit("needs_host"))
-        .when(c.price.is_null())
-        .then(pl.lit("no_price"))
-        .when(c.purchase_price_usd.is_null())
-        .then(pl.lit("other_currency"))
-        .when(has_old_price())
-        .then(pl.lit("old_price"))
-        .when(c.power_w.is_null())
-        .then(pl.lit("power_unknown"))
-        .when(c.cloud_usd_per_hour.is_null() & has_cpus_alone())
-        .then(pl.lit("no_accelerator"))
-        .when(c.cloud_usd_per_hour.is_null())
-        .then(pl.lit("not_rented"))
-    )
+    reasons = {
+        "needs_host": ~c.complete,
+        "no_price": c.price.is_null(),
+        "other_currency": c.purchase_price_usd.is_null(),
+        "old_price": has_old_price(),
+        "power_unknown": c.power_w.is_null(),
+        "no_accelerator": c.cloud_usd_per_hour.is_null() & has_cpus_alone(),
+        "not_rented": c.cloud_usd_per_hour.is_null(),
+    }
+    return pl.coalesce(pl.when(holds).then(pl.lit(code)) for code, holds in reasons.items())
 
 
 def has_old_price() -> pl.Expr:

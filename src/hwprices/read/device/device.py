@@ -91,12 +91,10 @@ def _accelerator(
     results = measured.results(dataset, measured.sizes_of(cheapest), accelerator_id)
     rent = figures.rent(
         offers,
-        figures.PriceColumns(
-            on_demand="usd_per_accelerator_hour",
-            spot="spot_usd_per_accelerator_hour",
-            count="accelerator_count",
-        ),
         dates,
+        on_demand="usd_per_accelerator_hour",
+        spot="spot_usd_per_accelerator_hour",
+        count="accelerator_count",
         part_usd_per_hour=row["min_part_usd_per_hour"],
     )
     return {
@@ -170,11 +168,7 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Values:
     offers = offers_in_usd(own_offers, rates).collect()
     dates = PriceDates.of(dataset, offers)
     without_accelerators = dates.add_to(offers.filter(accelerator_kind="none"))
-    rent = figures.rent(
-        without_accelerators,
-        figures.PriceColumns(on_demand="usd_per_vcpu_hour", spot=None, count="vcpus"),
-        dates,
-    )
+    rent = figures.rent(without_accelerators, dates, on_demand="usd_per_vcpu_hour", count="vcpus")
     one_vcpu = without_accelerators.with_columns(
         accelerator_count=pl.col("vcpus").cast(pl.Float64),
         usd_per_accelerator_hour="usd_per_vcpu_hour",

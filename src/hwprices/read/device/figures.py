@@ -32,15 +32,6 @@ CPU_RUN = ("model", "scenario", "precision", "software")  # What tells the runs 
 
 
 @dataclass(frozen=True)
-class PriceColumns:
-    """Columns of offers with the prices of one unit, and with the units that a machine has."""
-
-    on_demand: str
-    spot: str | None
-    count: str
-
-
-@dataclass(frozen=True)
 class LowestPrice:
     """The lowest price of one unit, the offer that has it, and when it was seen."""
 
@@ -57,8 +48,11 @@ def regions(offers: pl.DataFrame) -> list[str]:
 
 def rent(
     offers: pl.DataFrame,
-    columns: PriceColumns,
     dates: PriceDates,
+    *,
+    on_demand: str,
+    count: str,
+    spot: str | None = None,
     part_usd_per_hour: Decimal | None = None,
 ) -> Values:
     """Find the cheapest prices of one unit: on demand, spot, and under any purchase option.
@@ -67,30 +61,32 @@ def rent(
 
     Args:
         offers: the offers, with the columns that ``dates`` adds.
-        columns: which of them have the prices of one unit.
         dates: when the prices of these machine types were seen.
+        on_demand: the column with the on-demand price of one unit.
+        count: the column with the units that a machine has.
+        spot: the column with the spot price of one unit.
         part_usd_per_hour: the price of the unit without a machine.
     """
     data_centers, private = offers.filter(~is_private_host()), offers.filter(is_private_host())
-    on_demand = _lowest(data_centers, columns.on_demand, "on_demand")
-    spot = _lowest(data_centers, columns.spot, "spot") if columns.spot else LowestPrice()
-    cheapest = _cheapest(data_centers, columns.count, dates)
-    private_host = _cheapest(private, columns.count, dates)
-    per_hour = on_demand.price or part_usd_per_hour
-    year = _year(data_centers, columns.count, dates)
+    listed = _lowest(data_centers, on_demand, "on_demand")
+    of_spot = _lowest(data_centers, spot, "spot") if spot else LowestPrice()
+    cheapest = _cheapest(data_centers, count, dates)
+    private_host = _cheapest(private, count, dates)
+    per_hour = listed.price or part_usd_per_hour
+    year = _year(data_centers, count, dates)
     if year.price is None and per_hour is not None:
         year = LowestPrice(per_hour * HOURS_PER_YEAR, "the part, always on")
     return {
-        "on_demand_usd_per_hour": on_demand.price,
-        "on_demand_offer": on_demand.offer,
-        "spot_usd_per_hour": spot.price,
-        "spot_offer": spot.offer,
+        "on_demand_usd_per_hour": listed.price,
+        "on_demand_offer": listed.offer,
+        "spot_usd_per_hour": of_spot.price,
+        "spot_offer": of_spot.offer,
         "cheapest_usd_per_hour": cheapest.price,
         "cheapest_offer": cheapest.offer,
         "private_host_usd_per_hour": private_host.price,
         "private_host_offer": private_host.offer,
         "part_usd_per_hour": part_usd_per_hour,
-        "prices_observed": _oldest_day(on_demand, spot, cheapest, private_host, year),
+        "prices_observed": _oldest_day(listed, of_spot, cheapest, private_host, year),
         "usd_per_year": year.price,
         "usd_per_year_basis": year.offer,
     }

@@ -254,23 +254,17 @@ def _in_own_currency(column: str) -> pl.Expr | None:
 
 def of_prices(search: Search) -> list[pl.Expr]:
     """Write the conditions on the table prices."""
+    systems = {name: getattr(search, name) for name in SYSTEM}
+    sets: dict[str, frozenset[str] | frozenset[int]] = {
+        "provider": search.providers,
+        "term_months": search.terms,
+        "payment_option": search.payments,
+    }
     conditions = [pl.lit(True)]
-    if search.software != ANY:
-        conditions.append(pl.col("software") == search.software)
-    if search.os != ANY:
-        conditions.append(pl.col("os") == search.os)
-    if search.license_model:
-        conditions.append(pl.col("license_model") == search.license_model)
-    if search.tenancy:
-        conditions.append(pl.col("tenancy") == search.tenancy)
-    if search.providers:
-        conditions.append(pl.col("provider").is_in(sorted(search.providers)))
+    conditions += [pl.col(name) == one for name, one in systems.items() if one not in (ANY, None)]
+    conditions += [pl.col(name).is_in(sorted(some)) for name, some in sets.items() if some]
     if search.purchase_options:
         conditions.append(_purchase(search.purchase_options))
-    if search.terms:
-        conditions.append(pl.col("term_months").is_in(sorted(search.terms)))
-    if search.payments:
-        conditions.append(pl.col("payment_option").is_in(sorted(search.payments)))
     if search.machines is not None:
         conditions.append(pairs("instance_type", search.machines))
     if search.regions is not None:
