@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from hwprices import providers
 from hwprices.cli import app
-from hwprices.cli.deploy import SetupName
+from hwprices.cli.schedules import SetupName
 from hwprices.errors import HwpricesError
 from hwprices.flows import deployments, environment, prefect_commands, serve
 from tests.helpers import processes

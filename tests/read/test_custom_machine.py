@@ -14,7 +14,12 @@ from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import core_and_ram, normalise_sample, normalise_skus, sku
 
 from hwprices.errors import HwpricesError
-from hwprices.read.gcp import flexible_commitment, quote_custom_machine, sustained_use
+from hwprices.read.gcp import (
+    CustomMachine,
+    flexible_commitment,
+    quote_custom_machine,
+    sustained_use,
+)
 from hwprices.specs.gcp_discounts import parse_rules
 
 
@@ -61,12 +66,8 @@ def test_a_custom_machine_of_the_sample(
 def test_n1_with_gpus_disks_and_extended_memory(attachable: pl.DataFrame) -> None:
     quote = quote_custom_machine(
         attachable,
+        CustomMachine("n1", 4, 30, gpus={"nvidia-tesla-t4-vws": 2}, local_ssd_gib=375),
         region="us-central1",
-        series="n1",
-        vcpus=4,
-        memory_gib=30,
-        gpus={"nvidia-tesla-t4-vws": 2},
-        local_ssd_gib=375,
     )
     assert [(x.component, x.quantity) for x in quote.lines] == [
         ("core_custom", 4),
@@ -86,11 +87,8 @@ def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(
 ) -> None:
     quote = quote_custom_machine(
         attachable,
+        CustomMachine("n1", 2, 8, gpus={"nvidia-tesla-t4": 1}),
         region="us-central1",
-        series="n1",
-        vcpus=2,
-        memory_gib=8,
-        gpus={"nvidia-tesla-t4": 1},
         purchase_option="committed_use",
         term_months=12,
     )
@@ -106,11 +104,14 @@ def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(
 def test_what_has_no_price_or_is_not_sold_is_named(
     attachable: pl.DataFrame, request_: dict[str, object], words: str
 ) -> None:
+    asked = {"series": "n1", "vcpus": 2, "memory_gib": 8, "region": "us-central1", **request_}
+    bought = {name: asked.pop(name) for name in BOUGHT if name in asked}
+    machine = CustomMachine(**asked)  # type: ignore[arg-type]
     with pytest.raises(HwpricesError, match=words):
-        quote_custom_machine(
-            attachable,
-            **{"region": "us-central1", "series": "n1", "vcpus": 2, "memory_gib": 8, **request_},
-        )  # type: ignore[arg-type]
+        quote_custom_machine(attachable, machine, **bought)  # type: ignore[arg-type]
+
+
+BOUGHT = ("region", "purchase_option", "term_months")
 
 
 # -- sustained use and flexible commitments --

@@ -21,10 +21,9 @@ from typer.testing import CliRunner
 import hwprices
 from hwprices.cli import app
 from hwprices.cli.compare import render_comparison
-from hwprices.cli.coverage import render_columns, render_coverage
+from hwprices.cli.coverage import render_columns, render_coverage, render_quarantine
 from hwprices.cli.find import render_offers
 from hwprices.cli.price import render_machine
-from hwprices.cli.quarantine import render_quarantine
 from hwprices.errors import HwpricesError
 from hwprices.publish import release
 from hwprices.read.dataset import Dataset

@@ -1,8 +1,8 @@
 """The command ``hwprices``: read a dataset from a terminal, and make one.
 
-Each command has a file of its own here, with its options and what it draws. ``COMMANDS`` lists
-them; a file is imported when its command is called, so that ``--help`` is quick and needs no part
-of the pipeline.
+The files here have the commands, each with its options and what it draws. ``COMMANDS`` lists them;
+a file is imported when its command is called, so that ``--help`` is quick and needs no part of the
+pipeline.
 """
 
 import codecs
@@ -87,7 +87,22 @@ COMMANDS = {
     for name, text in group.items()
     if name != "admin"
 }
-"""Every command that has a file here."""
+"""Every command."""
+
+FILES = {
+    "backfill": "history",
+    "deploy": "schedules",
+    "preflight": "status",
+    "prune": "releases",
+    "quarantine": "coverage",
+    "recheck": "cite",
+    "report": "export",
+    "reproduce": "releases",
+    "serve": "schedules",
+    "verify": "releases",
+    "worker": "schedules",
+}
+"""Commands that share a file with others: its name. Each of the rest has a file of its own."""
 
 ADMIN_HELP = """Collect, publish, schedule and check a dataset of your own.
 
@@ -113,8 +128,7 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import a command; None if there is no such command.
 
-        A file may have ``SETTINGS``, those of ``typer.Typer.command``, and ``SHARED``, the names of
-        the shared options that the command takes.
+        A file may have ``SETTINGS``, those of ``typer.Typer.command``.
         """
         if cmd_name not in (*self.list_commands(ctx), *self.unlisted):
             return None
@@ -122,12 +136,12 @@ class Commands(TyperGroup):
             return Admin(name="admin", help=ADMIN_HELP, no_args_is_help=True, rich_markup_mode=None)
         name = cmd_name.replace("-", "_")
         with missing_part():
-            module = import_module(f"hwprices.cli.{name}")
+            module = import_module(f"hwprices.cli.{FILES.get(name, name)}")
         one = typer.Typer(rich_markup_mode=None, add_completion=False)
         settings = {"cls": Command, **getattr(module, "SETTINGS", {})}
         one.command(cmd_name, **settings)(one_line_errors(getattr(module, name)))
         command: Any = typer.main.get_command(one)
-        command.shared = getattr(module, "SHARED", SHARED)
+        command.shared = getattr(getattr(module, name), "shared", SHARED)
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -1,6 +1,6 @@
 """The command ``hwprices bill``: check a bill against list prices, or reprice its usage."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,8 +9,8 @@ import typer
 from rich.console import Group, RenderableType
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, open_dataset, print_json, print_table
-from hwprices.cli.tables import cut, money, number, pays_from, place, table
+from hwprices.cli.common import call, open_dataset, print_json, print_table, shares
+from hwprices.cli.tables import Cell, count, cut, money, number, pays_from, place, table_of
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from hwprices.read.bill.check import BillCheck
     from hwprices.read.bill.reprice import Repricing
 
-SHARED = ("root", "version", "json")
 CHECK, REPRICE = "bill check", "bill reprice"  # panels of the help
 
 Action = Annotated[
@@ -81,6 +80,7 @@ LEAST = 1e-9  # A smaller sum comes from digits that bills do not print, and is 
 ALL_ROWS = 1_000  # Rows of providers and classes, of which there are few
 
 
+@shares("root", "version", "json")
 @filters.add_options("usd_per")
 def bill(
     *,
@@ -146,28 +146,12 @@ def bill(
         typer.echo(f"wrote {escaped(str(found.write(out)))}", err=call().as_json)
 
 
-Cell = Callable[[dict[str, Any]], str] | tuple[str, Callable[[Any], str]]
-"""A text made of a row, or a column of figures and its format."""
-
-
 def _table(
     title: str, frame: pl.DataFrame, cells: Mapping[str, Cell], most: int = MOST_ROWS
 ) -> RenderableType:
     rest = frame.height - most
-    return table(
-        list(cells),
-        [
-            [cell(row) if callable(cell) else cell[1](row[cell[0]]) for cell in cells.values()]
-            for row in frame.head(most).to_dicts()
-        ],
-        title=title,
-        right=[heading for heading, cell in cells.items() if not callable(cell)],
-        caption=f"and {rest} more: see --json" if rest > 0 else "",
-    )
-
-
-def _count(value: int) -> str:
-    return f"{value:,}"
+    caption = f"and {rest} more: see --json" if rest > 0 else ""
+    return table_of(frame.head(most), cells, title=title, caption=caption)
 
 
 def _share(value: float | None) -> str:
@@ -181,7 +165,7 @@ def _signed(value: Any) -> str:
     return f"{'-' if value < 0 else ''}{money(abs(value))}"
 
 
-LINES: Cell = ("lines", _count)
+LINES: Cell = ("lines", count)
 
 
 def render_check(found: "BillCheck") -> RenderableType:
@@ -200,9 +184,9 @@ def render_check(found: "BillCheck") -> RenderableType:
             f" {content.last:%Y-%m-%d}. What could be checked:",
             found.coverage,
             {
-                "": lambda row: str(row["provider"]),
+                "": "provider",
                 "usage lines": LINES,
-                "checked": ("lines_checked", _count),
+                "checked": ("lines_checked", count),
                 "share": ("lines_share", _share),
                 f"list cost, {currency}": ("list_cost", money),
                 "checked ": ("list_cost_checked", money),
@@ -215,7 +199,7 @@ def render_check(found: "BillCheck") -> RenderableType:
             found.totals,
             {
                 "class": lambda row: CLASSES[row["class"]],
-                "price": lambda row: row["price_of"] or "",
+                "price": "price_of",
                 "lines": LINES,
                 "list cost": ("list_cost", _signed),
                 "billed": ("billed", _signed),
@@ -251,8 +235,8 @@ def render_check(found: "BillCheck") -> RenderableType:
             f"Commitments, {currency}; those that cost more than they save first",
             found.commitments,
             {
-                "commitment": lambda row: str(row["commitment"]),
-                "kind": lambda row: row["kind"] or "",
+                "commitment": "commitment",
+                "kind": "kind",
                 "cost": ("cost", _signed),
                 "on demand": ("on_demand_cost", _signed),
                 "saving": ("saving", lambda value: _signed(value) or "unknown"),
@@ -271,7 +255,7 @@ def render_repricing(answer: "Repricing") -> RenderableType:
         "Machine hours moved, and what stays, USD",
         answer.totals,
         {
-            "on": lambda row: str(row["on"]),
+            "on": "on",
             "now": ("cost_now", _signed),
             "there": ("cost_there", _signed),
             "saving": ("saving", _signed),
@@ -284,7 +268,7 @@ def render_repricing(answer: "Repricing") -> RenderableType:
         "",
         answer.rows,
         {
-            "machine": lambda row: str(row["instance_type"]),
+            "machine": "instance_type",
             "in": lambda row: f"{row['provider']}/{row['region']}",
             "there": lambda row: row["machine_there"] or f"({row['why_not']})",
             "in ": lambda row: place(row, "on", "region_there"),
@@ -300,7 +284,7 @@ def render_repricing(answer: "Repricing") -> RenderableType:
         "What could not be moved, USD",
         answer.left,
         {
-            "stays": lambda row: str(row["why"]),
+            "stays": "why",
             "from": lambda row: row["on"] or "all",
             "lines": LINES,
             "cost": ("cost", _signed),

@@ -93,7 +93,17 @@ ReleaseArgument = Annotated[
 ]
 
 SHARED = ("root", "version", "limit", "json", "csv")
-"""Names of the shared options. A file of a command that takes fewer has a ``SHARED`` of its own."""
+"""Names of the shared options, which a command takes unless it is marked with ``shares``."""
+
+
+def shares(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Mark a command that takes only these shared options."""
+
+    def mark(command: Callable[..., None]) -> Callable[..., None]:
+        command.shared = names  # type: ignore[attr-defined]
+        return command
+
+    return mark
 
 
 def shared_options(names: Sequence[str] = SHARED) -> list[Any]:

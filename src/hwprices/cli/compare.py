@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import open_dataset, print_frame
+from hwprices.cli.common import open_dataset, print_frame, shares
 from hwprices.cli.device import SERVED, render_devices
 from hwprices.cli.tables import (
     PAYS_FROM,
@@ -34,8 +34,6 @@ from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.recommend.recommend import with_serving
 from hwprices.release.wording import purchase
-
-SHARED = ("root", "version", "json", "csv")
 
 MachineTypes = Annotated[
     list[str],
@@ -62,6 +60,7 @@ Model = Annotated[
 ]
 
 
+@shares("root", "version", "json", "csv")
 @filters.add_options("region", "os", "usd_per")
 def compare(
     *,
@@ -254,7 +253,6 @@ def _with_words(column: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_stale(key: str, column: Mapping[str, Any], sheets: Collection[str]) -> bool:
-    """Return whether a figure of a machine is a stale price."""
     if not key.endswith(PRICE_SUFFIX) or column["provider"] in sheets:
         return False
     return bool(column[f"{key.removesuffix(PRICE_SUFFIX)}_stale"])

@@ -1,7 +1,7 @@
-"""The command ``hwprices show coverage``: what a release has, and how old it is."""
+"""What a release has and lacks: ``hwprices show coverage``, ``hwprices admin quarantine``."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import call, not_collected, open_dataset, print_frame
-from hwprices.cli.tables import listing, table
+from hwprices.cli.tables import SCREENFUL, Row, codes, count, listing, table_of
 from hwprices.errors import HwpricesError
 from hwprices.read.find import overview, request
 from hwprices.read.find.vocabulary import ReleaseWords
@@ -79,30 +79,22 @@ def render_coverage(
 ) -> RenderableType:
     """Draw what a release covers: a line for each provider, and one for each priced region."""
     moment = now or datetime.now(UTC)
-    sums = overview.by_provider(regions)
-    rows = [
-        [
-            row["provider"],
-            f"{row['regions_with_prices']} of {row['regions']}",
-            f"{row['prices']:,}",
-            _age(row, moment),
-            _words(row["purchase_options"]),
-            _words(row["operating_systems"]),
-            " ".join(row["currencies"]),
-        ]
-        for row in sums.iter_rows(named=True)
-    ]
-    headings = ["cloud", "regions", "prices", "seen", "options", "systems", "currencies"]
-    parts: list[RenderableType] = [
-        table(
-            headings,
-            rows,
-            title="Covered",
-            right=["prices"],
-            wrap=["options", "systems"],
-            least=["systems", "currencies"],
-        )
-    ]
+    covered = table_of(
+        overview.by_provider(regions),
+        {
+            "cloud": "provider",
+            "regions": lambda row: f"{row['regions_with_prices']} of {row['regions']}",
+            "prices": ("prices", count),
+            "seen": lambda row: _age(row, moment),
+            "options": lambda row: codes(row["purchase_options"]),
+            "systems": lambda row: codes(row["operating_systems"]),
+            "currencies": lambda row: " ".join(row["currencies"]),
+        },
+        title="Covered",
+        wrap=["options", "systems"],
+        least=["systems", "currencies"],
+    )
+    parts: list[RenderableType] = [covered]
     priced = regions.filter(pl.col("prices") > 0)
     shown = priced.head(limit or priced.height)
     parts.append(_regions(shown, moment))
@@ -114,21 +106,17 @@ def render_coverage(
 def render_columns(columns: pl.DataFrame, limit: int | None) -> RenderableType:
     """Draw the columns that lack a value in some row, by table."""
     lacking = columns.filter(pl.col("filled") < pl.col("rows"))
-    rows = [
-        [
-            row["table"],
-            row["column"],
-            f"{row['filled']:,} of {row['rows']:,}",
-            _percent(row["share"]),
-            listing(row["providers"] or []),
-        ]
-        for row in lacking.head(limit or lacking.height).iter_rows(named=True)
-    ]
-    drawn = table(
-        ["table", "column", "rows with a value", "share", "clouds with a value"],
-        rows,
+    drawn = table_of(
+        lacking.head(limit or lacking.height),
+        {
+            "table": "table",
+            "column": "column",
+            "rows with a value": lambda row: f"{row['filled']:,} of {row['rows']:,}",
+            "share": ("share", _percent),
+            "clouds with a value": lambda row: listing(row["providers"]),
+        },
         title="Columns with gaps",
-        right=["rows with a value", "share"],
+        right=["rows with a value"],
         wrap=["clouds with a value"],
         least=["clouds with a value"],
     )
@@ -150,31 +138,22 @@ def _without_prices(regions: pl.DataFrame) -> list[tuple[str, list[str]]]:
 
 
 def _regions(priced: pl.DataFrame, now: datetime) -> Table:
-    rows = [
-        [
-            row["region"],
-            row["provider"],
-            row["country"] or "",
-            f"{row['prices']:,}",
-            f"{row['machine_types']:,}",
-            _age(row, now),
-            row["display_name"] or "",
-            _words(row["purchase_options"]),
-        ]
-        for row in priced.iter_rows(named=True)
-    ]
-    return table(
-        ["region", "cloud", "country", "prices", "types", "seen", "name", "options"],
-        rows,
+    return table_of(
+        priced,
+        {
+            "region": "region",
+            "cloud": "provider",
+            "country": "country",
+            "prices": ("prices", count),
+            "types": ("machine_types", count),
+            "seen": lambda row: _age(row, now),
+            "name": "display_name",
+            "options": lambda row: codes(row["purchase_options"]),
+        },
         title="\nRegions with prices",
-        right=["prices", "types"],
         wrap=["options"],
         least=["options", "name"],
     )
-
-
-def _words(codes: Sequence[str] | None) -> str:
-    return ", ".join(code.replace("_", " ") for code in codes or [])
 
 
 def _age(row: Mapping[str, Any], now: datetime) -> str:
@@ -199,35 +178,61 @@ def render_new_words(words: pl.DataFrame, *, most: int | None = None) -> Rendera
     """
     if words.is_empty():
         return Text("No word of a vendor is unknown.")
-    rows = []
+    rows: list[Row] = []
     for (provider,), own in words.group_by("provider", maintain_order=True):
         shown = own.head(most or own.height)
-        rows += [_word(row) for row in shown.iter_rows(named=True)]
+        rows += shown.iter_rows(named=True)
         if rest := own.height - shown.height:
             more = f"… and {rest:,} more: {ALL_WORDS} --provider {provider}"
-            rows.append([str(provider), more, *[""] * (len(WORD_HEADINGS) - 2)])
-    return table(
-        WORD_HEADINGS,
+            rows.append(dict.fromkeys(words.columns) | {"provider": provider, "word": more})
+    return table_of(
         rows,
+        {
+            "cloud": "provider",
+            "word": "word",
+            "lines": ("lines", count),
+            "further rows": ("dependants", count),
+            "since": lambda row: f"{row['first_seen']:%Y-%m-%d}" if row["first_seen"] else "",
+            "reason": "reason",
+            "for example": "example",
+            "page": "source_url",
+        },
         title="New from the vendor",
-        right=["lines", "further rows"],
         wrap=["word", "for example", "page"],
         least=["page", "reason", "for example"],
         caption="None of it is published, further rows are refused with the lines.",
     )
 
 
-WORD_HEADINGS = ["cloud", "word", "lines", "further rows", "since", "reason", "for example", "page"]
+def quarantine() -> None:
+    """List what was refused, grouped by reason.
+
+    Prints how many rows of each table were refused, why, in which regions, and the message of one
+    of them. The table quarantine has every row.
+
+    Example:
+
+        hwprices admin quarantine
+    """
+    groups = overview.quarantine(open_dataset())
+    print_frame(groups, lambda rows: render_quarantine(rows, call().limit))
 
 
-def _word(row: Mapping[str, Any]) -> list[str]:
-    return [
-        row["provider"],
-        row["word"],
-        f"{row['lines']:,}",
-        f"{row['dependants']:,}",
-        f"{row['first_seen']:%Y-%m-%d}",
-        row["reason"],
-        row["example"],
-        row["source_url"],
-    ]
+def render_quarantine(groups: pl.DataFrame, limit: int | None) -> RenderableType:
+    """Draw the refused rows, grouped by reason."""
+    if groups.is_empty():
+        return Text("No row was refused.")
+    return table_of(
+        groups.head(limit or SCREENFUL),
+        {
+            "cloud": "provider",
+            "reason": "reason",
+            "rows": ("occurrences", count),
+            "table": "table",
+            "regions": lambda row: listing(row["regions"]),
+            "for example": lambda row: row["example"].removeprefix(f"{row['reason']} "),
+        },
+        title=f"{groups['occurrences'].sum():,} refused rows",
+        wrap=["for example", "regions"],
+        least=["regions", "table"],
+    )

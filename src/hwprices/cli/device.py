@@ -1,5 +1,6 @@
 """The command ``hwprices device``: an accelerator, CPU or machine."""
 
+from functools import partial
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -10,15 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import UsdPer, open_dataset, print_frame
+from hwprices.cli.common import UsdPer, open_dataset, print_frame, shares
 from hwprices.cli.tables import (
     MAX_LISTED,
     PRIVATE,
+    Row,
+    codes,
     listing,
     money,
     number,
     ranged,
     table,
+    table_of,
     with_remark,
 )
 from hwprices.read.currency import parse_rates
@@ -26,8 +30,6 @@ from hwprices.read.device.figures import CPU_RUN
 from hwprices.read.device.lookup import SeveralDevicesError
 from hwprices.read.device.measured import ALONE, TIMES, label
 from hwprices.read.recommend.cpu_speeds import CPU_SPEEDS_SOURCE
-
-SHARED = ("root", "version", "json", "csv")
 
 DeviceName = Annotated[
     str,
@@ -38,6 +40,7 @@ DeviceName = Annotated[
 ]
 
 
+@shares("root", "version", "json", "csv")
 def device(name: DeviceName, usd_per: UsdPer = None) -> None:
     """Describe an accelerator, CPU or machine.
 
@@ -59,8 +62,6 @@ def device(name: DeviceName, usd_per: UsdPer = None) -> None:
     print_frame(answer, draw)
 
 
-Row = dict[str, Any]
-
 SIDE_BY_SIDE = {
     "name": "device",
     "device_id": "id",
@@ -81,10 +82,9 @@ def render_devices(frame: pl.DataFrame) -> Table:
     """Draw devices, one a line: those that a name may mean, or that are compared."""
     shown = SIDE_BY_SIDE | (SERVED if "tokens_per_second" in frame.columns else {})
     headings = list(shown.values())
-    rows = [[_cell(row, name) for name in shown] for row in frame.iter_rows(named=True)]
-    return table(
-        headings,
-        rows,
+    return table_of(
+        frame,
+        {heading: partial(_cell, name=name) for name, heading in shown.items()},
         title=f"{frame.height} devices",
         right=headings[2:],
         least=["at launch", "released", "GB/s", "device", "spot", "GB"],
@@ -135,7 +135,6 @@ def _identity(row: Row) -> list[tuple[str, str]]:
 
 
 def _costs(row: Row) -> list[tuple[str, str]]:
-    """Describe what it costs to rent, to buy and to own."""
 
     def rent(column: str, offer: str) -> str:
         known = row[column] is not None
@@ -163,7 +162,6 @@ def _unit(row: Row) -> str:
 
 
 def _performance(row: Row) -> list[tuple[str, str]]:
-    """Describe its measured speed, price of tokens, power and emissions."""
     token_prices = [_token_price(price) for price in row["usd_per_million_tokens"] or []]
     efficiency = number(row["tflops_per_watt"])
     emissions = number(row["gco2e_per_hour"])
@@ -284,15 +282,23 @@ def _sources(row: Row) -> list[tuple[str, str]]:
     ]
 
 
-HEADINGS = ["cloud", "USD/h", "spot", "other currency", "offer", "seen"]
-
-
-def render_where_sold(rows: list[Row]) -> RenderableType:
+def render_where_sold(rows: list[dict[str, Any]]) -> RenderableType:
     """Draw a line for each cloud, and what to do about prices in another currency."""
-    drawn = table(
-        HEADINGS,
-        [_cloud(row) for row in rows],
-        right=["USD/h", "spot"],
+    drawn = table_of(
+        rows,
+        {
+            "cloud": lambda row: row["provider"] + f", {PRIVATE}" * row["private_host"],
+            "USD/h": ("on_demand_usd_per_hour", money),
+            "spot": ("spot_usd_per_hour", money),
+            "other currency": _native,
+            "offer": lambda row: (
+                row["on_demand_offer"] or row["spot_offer"] or codes(row["reason"])
+            ),
+            "seen": lambda row: Text(
+                f"{row['seen'] or ''}" + ", stale" * bool(row["stale"]),
+                "yellow" if row["stale"] else "",
+            ),
+        },
         wrap=["offer"],
         least=["offer", "seen", "other currency"],
     )
@@ -309,18 +315,6 @@ def _is_not_comparable(row: Row) -> bool:
     )
 
 
-def _cloud(row: Row) -> list[RenderableType]:
-    on_demand, spot = row["on_demand_usd_per_hour"], row["spot_usd_per_hour"]
-    native = ""
-    if row["currency"] not in (None, "USD") and row["on_demand_per_hour"] is not None:
-        native = f"{money(row['on_demand_per_hour'])} {row['currency']}"
-    reason = str(row["reason"] or "").replace("_", " ")
-    seen = f"{row['seen']}, stale" if row["stale"] else str(row["seen"] or "")
-    return [
-        f"{row['provider']}, {PRIVATE}" if row["private_host"] else row["provider"],
-        money(on_demand),
-        money(spot),
-        native,
-        row["on_demand_offer"] or row["spot_offer"] or reason,
-        Text(seen, "yellow" if row["stale"] else ""),
-    ]
+def _native(row: Row) -> str:
+    has_own = row["currency"] not in (None, "USD") and row["on_demand_per_hour"] is not None
+    return f"{money(row['on_demand_per_hour'])} {row['currency']}" if has_own else ""

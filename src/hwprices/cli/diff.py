@@ -1,7 +1,7 @@
 """The command ``hwprices show diff``: how the prices of two releases differ."""
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated
 
 import polars as pl
 import typer
@@ -9,11 +9,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, open_dataset, print_frame, print_table
-from hwprices.cli.tables import cut, money, rest, table
-from hwprices.release.wording import counted, purchase, system
-
-SHARED = ("root", "limit", "json", "csv")
+from hwprices.cli.common import call, open_dataset, print_frame, print_table, shares
+from hwprices.cli.tables import Row, cut, money, option, rest, table_of
+from hwprices.release.wording import counted
 
 Older = Annotated[
     str,
@@ -26,6 +24,7 @@ Newer = Annotated[str, typer.Argument(help="The later release.")]
 SHOWN = 20  # prices, a screenful
 
 
+@shares("root", "limit", "json", "csv")
 @filters.add_options("provider", "region", "type", *filters.PURCHASE)
 def diff(*, older: Older = "", newer: Newer = "latest", options: filters.Options) -> None:
     """Show how the prices of two releases differ.
@@ -76,7 +75,6 @@ NOTES = {
 }
 """The same in a word, for the lines of a table; the amounts say more expensive and cheaper."""
 MAX_REASON = 20  # Characters of a reason in the place of an amount
-HEADINGS = ["machine", "region", "option", "before", "now", "change", "note", "cloud"]
 
 
 def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> RenderableType:
@@ -92,10 +90,19 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Renderabl
         Text(f"Prices: {', '.join(changes)}."),
         *(Text(note) for note in _unknown_placeholders(rows)),
         Text(),
-        table(
-            HEADINGS,
-            [_cells(row) for row in shown.iter_rows(named=True)],
-            right=["before", "now", "change"],
+        table_of(
+            shown,
+            {
+                "machine": "instance_type",
+                "region": lambda row: row["zone"] or row["region"],
+                "option": option,
+                "before": lambda row: _amounts(row)[0],
+                "now": lambda row: _amounts(row)[1],
+                "change": ("change_percent", _percent),
+                "note": _note,
+                "cloud": "provider",
+            },
+            right=["before", "now"],
             wrap=["option"],
             least=["cloud", "region"],
             caption="\n".join(rest(rows.height, limit, "prices")),
@@ -103,23 +110,13 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Renderabl
     )
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    """Write machine, place, purchase option, old and new amount, per cent, and what else to say."""
+def _amounts(row: Row) -> tuple[str, str]:
+    """Write the old and the new amount, with more digits where else they would look the same."""
     old, new = (_amount(row, when) for when in ("old", "new"))
     amounts = [row[f"{when}_effective_hourly"] for when in ("old", "new")]
     if old == new and None not in amounts and amounts[0] != amounts[1]:
         old, new = (f"{amount.normalize():,f}" for amount in amounts)
-    how = purchase(row) if system(row) == "linux" else f"{purchase(row)}, {system(row)}"
-    return [
-        row["instance_type"],
-        row["zone"] or row["region"],
-        how,
-        old,
-        f"{new} {row['currency']}" if row["currency"] != "USD" else new,
-        _percent(row["change_percent"]),
-        _note(row),
-        row["provider"],
-    ]
+    return old, f"{new} {row['currency']}" if row["currency"] != "USD" else new
 
 
 def _percent(change: float | None) -> str:
@@ -145,7 +142,7 @@ def _unknown_placeholders(rows: pl.DataFrame) -> Iterator[str]:
         )
 
 
-def _note(row: Mapping[str, Any]) -> str:
+def _note(row: Row) -> str:
     """Write what else there is to say of a change, and which of the two is a placeholder."""
     note = NOTES.get(row["change"], "") or ("partly restated" if row["partly_restated"] else "")
     if row["old_placeholder"] and row["new_placeholder"]:
@@ -157,7 +154,7 @@ def _note(row: Mapping[str, Any]) -> str:
     return ", ".join(text for text in (note, flag) if text)
 
 
-def _amount(row: Mapping[str, Any], when: str) -> str:
+def _amount(row: Row, when: str) -> str:
     """Write an amount, or the reason why there is none; a dash without a price."""
     reason = row[f"{when}_price_reason"]
     return money(row[f"{when}_effective_hourly"]) or (cut(reason, MAX_REASON) if reason else "-")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import call, open_dataset, print_frame, print_json
-from hwprices.cli.tables import money, place, table
+from hwprices.cli.tables import Row, codes, money, place, table, table_of
 from hwprices.read import explain as tracing
 from hwprices.read.explain import Explanation
 from hwprices.release.landed import Trace
@@ -80,18 +80,22 @@ def explain(
     print_frame(parts, lambda _: render_explanation(explanation, raw=raw))
 
 
-PRICE_HEADINGS = ["price_id", "where", "system", "option", "per hour", "flags"]
-
-
 def render_prices(prices: pl.DataFrame, top: int) -> Table:
     """Draw the prices of ``explain.find_prices``, one a line, with the id that explains each."""
     rest = prices.height - top
     several = prices["provider"].n_unique() > 1
     hint = f"narrow it with {'--provider, ' * several}--region, --os, --purchase-option"
     where = ("provider", "region", "zone") if several else ("region", "zone")
-    return table(
-        PRICE_HEADINGS,
-        [_price(row, where) for row in prices.head(top).iter_rows(named=True)],
+    return table_of(
+        prices.head(top),
+        {
+            "price_id": "price_id",
+            "where": lambda row: place(row, *where),
+            "system": system,
+            "option": purchase,
+            "per hour": _amount,
+            "flags": lambda row: ", ".join(row["flags"]),
+        },
         title=f"{prices.height} prices",
         right=["per hour"],
         least=["flags"],
@@ -99,20 +103,10 @@ def render_prices(prices: pl.DataFrame, top: int) -> Table:
     )
 
 
-def _price(row: dict[str, Any], where: Sequence[str]) -> list[str]:
-    """Write the cells of one price."""
+def _amount(row: Row) -> str:
     if row["effective_hourly"] is None:
-        amount = why_unknown(row["price_reason"])
-    else:
-        amount = f"{money(row['effective_hourly'])} {row['currency']}"
-    return [
-        row["price_id"],
-        place(row, *where),
-        system(row),
-        purchase(row),
-        amount,
-        ", ".join(row["flags"]),
-    ]
+        return why_unknown(row["price_reason"])
+    return f"{money(row['effective_hourly'])} {row['currency']}"
 
 
 def render_explanation(explanation: Explanation, *, raw: bool = False) -> RenderableType:
@@ -158,20 +152,19 @@ def _page(trace: Trace) -> str:
 
 
 def _components(components: pl.DataFrame) -> Table:
-    """Draw the parts of a composed price with what each comes to."""
-    rows = [
-        [
-            row["component"],
-            f"{plain(row['quantity'])} {row['unit']}",
-            plain(row["unit_price"]),
-            money(row["quantity"] * row["unit_price"]),
-            row["purchase_option"].replace("_", " "),
-            row["sku_id"],
-        ]
-        for row in components.sort("component").iter_rows(named=True)
-    ]
-    headings = ["part", "quantity", "× each", "= per hour", "option", "SKU"]
-    return table(headings, rows, title="", right=headings[1:4], least=["SKU", "option"])
+    return table_of(
+        components.sort("component"),
+        {
+            "part": "component",
+            "quantity": lambda row: f"{plain(row['quantity'])} {row['unit']}",
+            "× each": ("unit_price", plain),
+            "= per hour": lambda row: money(row["quantity"] * row["unit_price"]),
+            "option": lambda row: codes(row["purchase_option"]),
+            "SKU": "sku_id",
+        },
+        right=["quantity", "= per hour"],
+        least=["SKU", "option"],
+    )
 
 
 def _terms(price: dict[str, Any]) -> str:
@@ -189,7 +182,6 @@ def _terms(price: dict[str, Any]) -> str:
 
 
 def _source(trace: Trace, *, raw: bool) -> list[RenderableType]:
-    """Draw the vendor's line about a SKU."""
     title = Text(f"SKU {trace.sku}", "bold")
     if not trace.line:
         return [title, *([Text("not found by this id on the page")] if trace.page else [])]

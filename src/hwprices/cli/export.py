@@ -1,4 +1,4 @@
-"""The command ``hwprices export``: tables as files for other programs."""
+"""Write files: ``hwprices export`` for other programs, ``hwprices export report`` for a browser."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,12 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import open_dataset
+from hwprices.cli.common import open_dataset, shares
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
 from hwprices.read.dataset import Dataset
-
-SHARED = ("root", "version")
 
 Target = Annotated[
     Path,
@@ -50,6 +48,7 @@ Tool = Annotated[
 ]
 
 
+@shares("root", "version")
 @filters.add_options("provider", "region", "type", "option")
 def export(
     *,
@@ -115,3 +114,24 @@ def _export_as(dataset: Dataset, tool: str, folder: Path, **options: Any) -> Non
     ]
     for line in lines:
         typer.echo(escaped(line))
+
+
+Out = Annotated[Path, typer.Option(help="The folder to write into.")]
+
+
+@shares("root", "version")
+def report(out: Out = Path("report")) -> None:
+    """Write a release as pages for a browser.
+
+    They need no server and no network. Open index.html in the folder: offers to filter and compare,
+    accelerators side by side, charts.
+    The folder can be copied, mailed, or put on any web server.
+
+    Example:
+
+        hwprices export report --out report
+    """
+    from hwprices.read.report import report as pages
+
+    written = pages.write(open_dataset(), out)
+    typer.echo(f"{written.index}  ({written.files:,} files, {written.bytes / 1e6:.1f} MB)")

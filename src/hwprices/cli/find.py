@@ -15,12 +15,12 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import Per, Period, call, not_collected, open_dataset, print_frame
-from hwprices.cli.tables import HOURS, SCREENFUL, amount, money, number, table
+from hwprices.cli.tables import HOURS, SCREENFUL, amount, codes, money, number, option, table
 from hwprices.read.find import offers
 from hwprices.read.find.offers import OfferAnswer
 from hwprices.read.find.search import SORTABLE
 from hwprices.release.root import root_option
-from hwprices.release.wording import counted, purchase, system
+from hwprices.release.wording import counted
 
 Sort = Annotated[
     str,
@@ -168,7 +168,7 @@ def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) 
 
 def _remarks(row: Mapping[str, Any], sheets: Collection[str]) -> list[str]:
     """List what one should know of a price: its flags, and since when it is stale."""
-    remarks = [flag.replace("_", " ") for flag in row["flags"]]
+    remarks = [codes(flag) for flag in row["flags"]]
     if row["stale"] and row["provider"] not in sheets:
         remarks.append(f"stale: {row['observed_at']:%Y-%m-%d}")
     return remarks
@@ -204,13 +204,12 @@ def _amounts(row: Mapping[str, Any], hours: int) -> tuple[str, str, str]:
 
 def _offer(row: Mapping[str, Any], sorted_by: str) -> dict[str, str]:
     """Write what else there is to say of an offer, by heading."""
-    os_name = system(row)
     own = row.get(sorted_by) if sorted_by in OWN_HEADINGS else None
     return {
         "machine": row["instance_type"],
         "cloud": row["provider"],
         "region": row["zone"] or row["region"],
-        "option": purchase(row) if os_name == "linux" else f"{purchase(row)}, {os_name}",
+        "option": option(row),
         "vCPU": number(row["vcpus"]),
         "GiB": number(row["memory_gib"]),
         "rule": row.get("overlay") or "",

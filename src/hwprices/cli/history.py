@@ -1,19 +1,19 @@
-"""The command ``hwprices history``: what a machine type or accelerator cost, and when."""
+"""Prices of the past: ``hwprices history`` shows them, ``hwprices admin backfill`` fetches them."""
 
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import polars as pl
 import typer
 
 from hwprices.cli import filters
-from hwprices.cli.common import call, open_dataset, print_frame
-from hwprices.cli.tables import cut, listing, money, number, rest
+from hwprices.cli.common import call, open_dataset, print_frame, shares
+from hwprices.cli.tables import codes, cut, listing, money, number, rest
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
 from hwprices.read.find import words
@@ -21,8 +21,11 @@ from hwprices.read.find.search import EVERY_WAY, USUAL
 from hwprices.read.find.spot import spot_moves, spot_words
 from hwprices.read.history import intervals
 from hwprices.read.history.intervals import BY, PastAnswer, cheapest
+from hwprices.release.root import resolve
+from hwprices.release.versions import instant
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
 from hwprices.schemas.keys import PAST
+from hwprices.storage.store import Store
 
 Rebuild = Annotated[
     bool,
@@ -95,7 +98,6 @@ def print_lines(lines: list[str]) -> None:
 def _rebuild(place: str) -> None:
     """Make the histories again, print what differs, and end with 1 if anything does."""
     from hwprices.publish.history import record
-    from hwprices.storage.store import Store
 
     store = Store(place)
     made = record.rebuild(store)
@@ -111,19 +113,8 @@ def _rebuild(place: str) -> None:
 
 
 SERIES = [
-    "provider",
-    "region",
-    "zone",
-    "instance_type",
-    "purchase_option",
-    "commitment_plan",
-    "term_months",
-    "payment_option",
-    "os",
-    "software",
-    "license_model",
-    "tenancy",
-    "currency",
+    *("provider", "region", "zone", "instance_type", "purchase_option", "commitment_plan"),
+    *("term_months", "payment_option", "os", "software", "license_model", "tenancy", "currency"),
 ]
 
 REASONS = {
@@ -298,10 +289,9 @@ def _chart(spans: Sequence[Span], begin: Any, end: datetime, width: int) -> str:
 
 def _place(row: Mapping[str, Any]) -> str:
     term = f"{row['term_months'] // 12} y" if row["term_months"] else ""
-    plan = str(row["commitment_plan"] or "").replace("_", " ")
-    paid = str(row["payment_option"]).replace("_", " ") if row["term_months"] else ""
-    option = str(row["purchase_option"]).replace("_", " ")
-    parts = [row["zone"] or row["region"], option, plan, term, paid, system(row)]
+    paid = row["payment_option"] if row["term_months"] else None
+    bought = (codes(row[name]) for name in ("purchase_option", "commitment_plan"))
+    parts = [row["zone"] or row["region"], *bought, term, codes(paid), system(row)]
     return "  ".join(str(part) for part in parts if part)
 
 
@@ -375,7 +365,7 @@ def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -
     for one in series[:limit]:
         row = one.row(0, named=True)
         term = f"  {row['term_months'] // 12} y" if row["term_months"] else ""
-        option = row["purchase_option"].replace("_", " ")
+        option = codes(row["purchase_option"])
         lines.append(f"{row['provider']}  {option}{term}  {row['currency']}")
         columns = one.select("valid_from", "valid_to", "per_accelerator_hour").iter_rows()
         if chart and end > begin:
@@ -392,3 +382,77 @@ def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -
     lines += rest(len(series), limit, "providers and options")
     placeholders = rows.filter("placeholder")["price_id"].n_unique()
     return [*lines, *([placeholders_left_out(placeholders)] if placeholders else [])]
+
+
+Vendor = Annotated[str, typer.Argument(metavar="PROVIDER", help="A provider: aws or gcp.")]
+Since = Annotated[str, typer.Option(help="From this day on: 2024-01-01.")]
+Until = Annotated[str, typer.Option(help="Until this day; without it until today.")]
+Every = Annotated[
+    Literal["month", "quarter", "year"],
+    typer.Option(
+        help="How many price lists: the first of each month, quarter or year. Spot: every day."
+    ),
+]
+Region = Annotated[
+    list[str] | None,
+    typer.Option(help="Only this region; may be repeated. Without it all of the last run."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say how much it would download, and download nothing.")
+]
+
+
+@shares("root")
+def backfill(
+    provider: Vendor,
+    since: Since,
+    until: Until = "",
+    every: Every = "month",
+    region: Region = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Fetch past prices from the vendor itself.
+
+    The next release has them in its history, marked as backfilled; what releases observed stays as
+    it is. AWS keeps a price list for each month from December 2015 on, with savings plans, and 90
+    days of spot prices; Google Cloud the rates of each month. After an interruption, give the same
+    command again: lists that are there are not fetched again. Exit status: 1 if a list was left
+    out.
+
+    Example:
+
+        hwprices admin backfill aws --since 2024-01-01 --region us-east-1 --dry-run
+
+        hwprices admin backfill gcp --since 2024-01-01 --every quarter
+    """
+    from hwprices.publish.backfill import Backfill
+    from hwprices.settings import load
+
+    begin = instant(since).replace(hour=0, minute=0, second=0, microsecond=0)
+    end = instant(until) if until else datetime.now(UTC)
+    if begin >= end:
+        raise HwpricesError(f"{since} is not before {until or 'today'}", "Name an earlier day.")
+    store = Store(resolve(call().place))
+    with Backfill(store, provider, load()) as made:
+        chosen = made.choose(region or [], begin, end, every)
+        plan = made.estimate(chosen)
+        size = f"{plan.bytes / 1e9:.2f} GB, {plan.minutes:.0f} minutes at 20 MB/s"
+        lines = [f"{counted(plan.lists, 'list')}, {plan.missing:,} to fetch: {size}"]
+        if plan.unknown:
+            names = listing(plan.unknown)
+            lines.append(f"not in the estimate, as no run has fetched it yet: {names}")
+        lines += [f"left out: {note}" for note in made.notes]
+        for line in lines:
+            typer.echo(line, err=not dry_run)
+        if dry_run:
+            return
+        done = made.run(chosen, lambda line: typer.echo(line, err=True))
+    for line in done.left_out:
+        typer.echo(f"left out: {line}", err=True)
+    typer.echo(
+        f"{counted(done.fetched, 'list')} fetched, {done.kept:,} there already,"
+        f" {done.absent:,} that the vendor does not have,"
+        f" {counted(done.intervals, 'interval')}. The next release has them."
+    )
+    if done.left_out:
+        raise typer.Exit(1)

@@ -5,10 +5,8 @@ from typing import Annotated
 
 import typer
 
-from hwprices.cli.common import call
+from hwprices.cli.common import call, shares
 from hwprices.errors import HwpricesError, install_command
-
-SHARED = ("root", "version")
 
 Http = Annotated[
     int | None,
@@ -34,6 +32,7 @@ PrintConfig = Annotated[
 ]
 
 
+@shares("root", "version")
 def mcp(http: Http = None, sql: Sql = False, print_config: PrintConfig = None) -> None:
     """Answer agents: a server of the Model Context Protocol.
 

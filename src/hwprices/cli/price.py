@@ -21,9 +21,11 @@ from hwprices.cli.tables import (
     STALE_CAPTION,
     STALE_MARK,
     amount,
+    codes,
     number,
     pays_from,
     table,
+    table_of,
 )
 from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
@@ -169,7 +171,6 @@ def _title(answer: MachineAnswer) -> str:
 
 
 def _specification(answer: MachineAnswer) -> str:
-    """Write the specification in one paragraph."""
     row = answer.specification
     if row is None:
         return "The release has no specification of it."
@@ -196,11 +197,10 @@ GROUPS = ("on demand", "spot", "1 year", "3 years", "other")
 
 
 def _group(row: Mapping[str, Any]) -> str:
-    """Return the group of a purchase option."""
     if row["term_months"]:
         years = f"{row['term_months'] // 12} year{'s' * (row['term_months'] > 12)}"
         return years if years in GROUPS else "other"
-    option = str(row["purchase_option"]).replace("_", " ")
+    option = codes(row["purchase_option"])
     return option if option in GROUPS else "other"
 
 
@@ -216,7 +216,7 @@ def _price_ranges(known: pl.DataFrame, limit: int | None, per: str) -> Table:
     rows, before = [], ""
     for row in shown:
         group = _group(row)
-        remarks = [flag.replace("_", " ") for flag in row["flags"] or ()]
+        remarks = [codes(flag) for flag in row["flags"] or ()]
         rows.append(
             {
                 "": group if group != before else "",
@@ -260,23 +260,21 @@ SECONDS = {1: "second", 60: "minute", 3600: "hour"}
 
 def _billing(terms: pl.DataFrame) -> Table:
     """Draw how the purchase options are billed, with the day on which the source was read."""
-    rows = [
-        [
-            row["purchase_option"].replace("_", " "),
-            SECONDS.get(row["increment_seconds"], ""),
-            SECONDS.get(row["minimum_seconds"], ""),
-            STOPPED[row["when_stopped"]],
-            row["outlives_machine"] or "",
-            "" if row["machines"] == "all" else row["machines"],
-            f"{row['as_of']}",
-        ]
-        for row in terms.iter_rows(named=True)
-    ]
-    headings = ["", "billed by the", "at least a", "stopped", "outlives it", "machines", "as of"]
-    caption = 'sources: hwprices query "select source_url from billing_terms"'
-    least = ["as of", "at least a", "machines"]
-    return table(
-        headings, rows, title="\nBilling", wrap=["outlives it"], caption=caption, least=least
+    return table_of(
+        terms,
+        {
+            "": lambda row: codes(row["purchase_option"]),
+            "billed by the": lambda row: SECONDS.get(row["increment_seconds"], ""),
+            "at least a": lambda row: SECONDS.get(row["minimum_seconds"], ""),
+            "stopped": lambda row: STOPPED[row["when_stopped"]],
+            "outlives it": "outlives_machine",
+            "machines": lambda row: "" if row["machines"] == "all" else row["machines"],
+            "as of": "as_of",
+        },
+        title="\nBilling",
+        wrap=["outlives it"],
+        caption='sources: hwprices query "select source_url from billing_terms"',
+        least=["as of", "at least a", "machines"],
     )
 
 
@@ -285,22 +283,21 @@ def _managed(prices: pl.DataFrame) -> Table:
     uses = prices.group_by("use", "currency", maintain_order=True).agg(
         pl.all().first(), regions=pl.col("region").n_unique()
     )
-    headings = ["use", "per hour", "of on demand", "cheapest in", "regions"]
-    rows = [
-        [
-            row["use"],
-            amount(row, "hourly"),
-            f"{row['factor']:.2f} ×" if row["factor"] else "",
-            row["region"],
-            str(row["regions"]),
-        ]
-        for row in uses.iter_rows(named=True)
-    ]
-    return table(headings, rows, title="\nIn SageMaker", right=["per hour", "of on demand"])
+    return table_of(
+        uses,
+        {
+            "use": "use",
+            "per hour": lambda row: amount(row, "hourly"),
+            "of on demand": ("factor", lambda factor: f"{factor:.2f} ×" if factor else ""),
+            "cheapest in": "region",
+            "regions": "regions",
+        },
+        title="\nIn SageMaker",
+        right=["per hour"],
+    )
 
 
 def _for(row: Mapping[str, Any], column: str, hours: int) -> str:
-    """Write a price for a time of so many hours."""
     return amount({**row, column: row[column] * hours}, column)
 
 
@@ -372,7 +369,7 @@ def _matrix(
     rows = [
         [row["region"], *(cell(row, name) for name in order)] for row in shown.iter_rows(named=True)
     ]
-    headings = [name.split(" ", 1)[1].replace("_", " ") for name in order]
+    headings = [codes(name.split(" ", 1)[1]) for name in order]
     rest = has_any.height - shown.height
     captions = [f"and {rest} more regions: --limit {has_any.height}"] if rest > 0 else []
     if any(text.endswith(STALE_MARK) for row in rows for text in row[1:]):

@@ -13,7 +13,7 @@ from rich.console import RenderableType
 
 from hwprices.cli.common import call, open_dataset, print_table
 from hwprices.cli.tables import money, table
-from hwprices.read.export import query_rows
+from hwprices.read.export import cells
 from hwprices.read.export.cells import to_csv
 from hwprices.read.export.plain_json import to_json
 from hwprices.read.sql import bounded, check, check_not_empty, clear_errors
@@ -87,7 +87,7 @@ def _columns(result: "DuckDBPyConnection") -> list[str]:
 def _print_pieces(result: "DuckDBPyConnection") -> None:
     """Print the rows of a query as JSON or CSV, some at a time: there may be any number of them."""
     columns = _columns(result)
-    query_rows.check_names(columns)
+    cells.check_names(columns)
     most, printed = call().limit or sys.maxsize, 0
     while True:
         rows = result.fetchmany(min(most - printed, ROWS_AT_ONCE))
@@ -97,7 +97,7 @@ def _print_pieces(result: "DuckDBPyConnection") -> None:
             )
             text = ("," if printed and rows else "" if printed else "[") + array[1:-1].rstrip()
         else:
-            text = to_csv(query_rows.to_frame(columns, rows), header=not printed)
+            text = to_csv(cells.to_frame(columns, rows), header=not printed)
         typer.echo(text, nl=False)
         printed += len(rows)
         if not rows or printed == most:

@@ -15,7 +15,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
-from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
+from hwprices.cli.common import UsdPer, call, open_dataset, print_frame, shares
 from hwprices.cli.tables import RANGES, money, number, place, ranged, rounded, table
 from hwprices.cli.tco import NEVER, in_its_life, year
 from hwprices.errors import HwpricesError, install_command
@@ -29,8 +29,6 @@ from hwprices.read.recommend import machines, media
 from hwprices.read.recommend.question import Job, Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
-
-SHARED = ("root", "version", "json", "csv")
 
 
 def _with_question(command: Callable[..., None]) -> Callable[..., None]:
@@ -89,6 +87,7 @@ Top = Annotated[
 ]
 
 
+@shares("root", "version", "json", "csv")
 @_with_question
 def recommend(
     *,

@@ -22,7 +22,7 @@ from hwprices.flows import environment, prefect_server
 # isort: split
 # The line above sets what polars reads when it is imported.
 from hwprices import providers
-from hwprices.cli.common import call
+from hwprices.cli.common import call, shares
 from hwprices.cli.coverage import render_new_words
 from hwprices.cli.show import render_summary
 from hwprices.cli.tables import listing, show
@@ -41,7 +41,6 @@ from hwprices.storage.store import Store
 if TYPE_CHECKING:  # importing it takes as long as the rest of this module
     from hwprices.publish.release import Published
 
-SHARED = ("root",)
 SHOWN_WORDS = 5  # New words of a provider that are listed
 
 OK, SOME_FAILED, NOTHING_DONE, HELD_BACK, NOT_STRICT = 0, 1, 2, 3, 4
@@ -148,6 +147,7 @@ Strict = Annotated[
 ]
 
 
+@shares("root")
 def refresh(
     source: Source = "sample",
     provider: Providers = None,
@@ -210,7 +210,6 @@ def _entries(root: str, requested: Collection[str]) -> dict[str, ProviderStatus]
 def _checked_settings(
     source: str, root: str | None, provider_names: list[str] | None, accept: list[str] | None
 ) -> Settings:
-    """Check all that can be checked before Prefect starts."""
     settings = load(source=source, root=root)
     for name in provider_names or []:
         providers.get(name)

@@ -1,21 +1,39 @@
-"""The command ``hwprices show releases``: the releases of a dataset."""
+"""The releases of a dataset: ``show releases``, ``admin verify``, ``reproduce`` and ``prune``."""
 
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
 from rich.table import Table
 
-from hwprices.cli.common import call, print_frame, print_json
-from hwprices.cli.tables import table
+from hwprices.cli.common import (
+    LATEST,
+    ReleaseArgument,
+    call,
+    open_dataset,
+    print_csv,
+    print_frame,
+    print_json,
+    shares,
+)
+from hwprices.cli.tables import count, table_of
 from hwprices.errors import HwpricesError
+from hwprices.hidden_characters import escaped
 from hwprices.release import versions as reading
+from hwprices.release.root import resolve
+from hwprices.release.wording import counted
+from hwprices.storage.store import Store
 
-SHARED = ("root", "limit", "json", "csv")
+if TYPE_CHECKING:
+    from hwprices.publish.prune import Pruned
+
+
 Newest = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many, the newest.")]
 
 
+@shares("root", "limit", "json", "csv")
 def releases() -> None:
     """List the releases of a dataset, newest last.
 
@@ -41,7 +59,6 @@ def releases() -> None:
 
 
 Entry = Mapping[str, Any]  # A release as ``read.releases.releases`` describes it
-HEADINGS = ["version", "prices", "offers", "providers", ""]
 
 
 def as_frame(entries: Sequence[Entry]) -> pl.DataFrame:
@@ -63,17 +80,17 @@ def as_frame(entries: Sequence[Entry]) -> pl.DataFrame:
 
 def render_releases(entries: Sequence[Entry]) -> Table:
     """Draw a line for each release."""
-    rows = [
-        [
-            entry["version"],
-            f"{entry['rows'].get('prices', 0):,}",
-            f"{entry['rows'].get('offers', 0):,}",
-            _providers(entry),
-            "latest" if entry["latest"] else "",
-        ]
-        for entry in entries
-    ]
-    return table(HEADINGS, rows, right=["prices", "offers"], wrap=["providers"])
+    return table_of(
+        as_frame(entries),
+        {
+            "version": "version",
+            "prices": ("prices", count),
+            "offers": ("offers", count),
+            "providers": "providers",
+            "": lambda row: "latest" * row["latest"],
+        },
+        wrap=["providers"],
+    )
 
 
 def _providers(entry: Entry) -> str:
@@ -82,3 +99,154 @@ def _providers(entry: Entry) -> str:
     for name, state in entry["providers"].items():
         by_state.setdefault(state, []).append(name)
     return "; ".join(f"{state}: {', '.join(names)}" for state, names in by_state.items())
+
+
+@shares("root", "version", "json", "csv")
+def verify(version: ReleaseArgument = LATEST) -> None:
+    """Check a release against its checksums.
+
+    Prints one line for each file that is missing, altered, or not in the manifest, and ends with
+    exit status 1 if there is any.
+
+    Example:
+
+        hwprices admin verify
+    """
+    dataset = open_dataset(version)
+    faults = dataset.verify()
+    count = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
+    if call().as_json:
+        print_json({"version": dataset.version, "files": count, "faults": faults})
+    elif call().as_csv:
+        print_csv(pl.DataFrame({"fault": faults}, schema={"fault": pl.String}))
+    else:
+        for fault in faults:
+            typer.echo(escaped(fault), err=True)
+    if faults:
+        raise typer.Exit(1)
+    if not call().for_programs:
+        typer.echo(f"release {dataset.version} is whole: {count} files match their checksums")
+
+
+Version = Annotated[
+    str,
+    typer.Argument(help="Which release; `hwprices show releases` lists them.", metavar="VERSION"),
+]
+
+
+@shares("root", "json")
+def reproduce(version: Version = LATEST) -> None:
+    """Rebuild a release from its landed pages.
+
+    Reads the pages again with the installed program and compares every table with the published
+    one. Lists pages that are altered or missing, tables and rows that differ, and whether the
+    program is another one. Exit status: 0 equal, 1 not equal, 2 something could not be compared.
+
+    Example:
+
+        hwprices admin reproduce
+    """
+    from hwprices.publish.reproduce import reproduce as rebuild
+    from hwprices.release.release import Release
+
+    store = Store(resolve(call().place))
+    made = rebuild(
+        store, Release(store, version).version, lambda step: typer.echo(f"{step} …", err=True)
+    )
+    if call().as_json:
+        print_json(made.to_dict())
+    else:
+        for line in made.lines():
+            typer.echo(escaped(line))
+    raise typer.Exit(made.exit_status)
+
+
+Keep = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        show_default="HWPRICES_KEEP_RELEASES, else 30",
+        help="How many of the newest releases stay.",
+    ),
+]
+
+Thinned = Annotated[
+    bool,
+    typer.Option(
+        "--thin/--no-thin",
+        help="Of older releases, keep the first of each day of the last month and the first of each"
+        " month; or none.",
+    ),
+]
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be deleted, and delete nothing.")
+]
+
+
+@shares("root")
+def prune(
+    keep: Keep = None, thin: Thinned = True, yes: Yes = False, dry_run: DryRun = False
+) -> None:
+    """Delete old releases and what only they were made of.
+
+    What stays: the newest releases, the first of each day of the last month, the first of each
+    month, the latest, and those of the last month with a gate check let through; the pages of which
+    a release that stays was made, and those of each provider's newest collections
+    (HWPRICES_KEEP_RUNS). The whole price history is in every release, so none of it is lost.
+
+    What goes besides: what runs left behind that failed or were killed. May run beside a collection
+    and beside readers: the last release stays for an hour after the next one came, and leftovers
+    for a day. Says what it would delete and asks, unless there is nothing. After each publication
+    the same is done without asking; HWPRICES_KEEP_RELEASES=0 turns that off.
+
+    Examples:
+
+        hwprices admin prune --keep 10
+
+        hwprices admin prune --dry-run
+    """
+    from hwprices.publish.prune import RELEASES, Policy, plan
+    from hwprices.publish.prune import prune as prune_root
+    from hwprices.settings import load
+
+    place, settings = call().place, load()
+    store = Store(place)
+    count = keep or settings.keep_releases or RELEASES
+    policy = Policy(count, is_thinned=thin, runs=settings.keep_runs)
+    if yes and not dry_run:
+        _print_pruned(prune_root(store, policy), "deleted")
+        return
+    planned = plan(store, policy)
+    _print_pruned(planned, "would delete")
+    if dry_run or not _deletes(planned):
+        return
+    if sys.stdin is None:  # closed, as by a scheduler
+        raise HwpricesError("prune asks first, and standard input is closed", "Give --yes.")
+    typer.confirm(f"Delete this below {place}?", abort=True)
+    _print_pruned(prune_root(store, policy), "deleted")
+
+
+def _deletes(pruned: "Pruned") -> bool:
+    return bool(pruned.releases or pruned.runs or pruned.leftovers or pruned.scratch)
+
+
+def _print_pruned(pruned: "Pruned", verb: str) -> None:
+    if pruned.releases:
+        named = escaped(", ".join(pruned.releases))
+        typer.echo(f"{verb} {counted(len(pruned.releases), 'release')}: {named}")
+    if pruned.runs:
+        typer.echo(f"{verb} the pages of {counted(len(pruned.runs), 'old collection')}")
+    if pruned.leftovers:
+        files = counted(pruned.leftovers, "file")
+        typer.echo(f"{verb} {files} that no release or collection needs")
+    if pruned.scratch:
+        folders = counted(pruned.scratch, "temporary folder")
+        typer.echo(f"{verb} {folders} of runs that were killed")
+    if not _deletes(pruned):
+        typer.echo("nothing to delete")
+    if pruned.kept:
+        of_time = f"{pruned.kept[0]} to {pruned.kept[-1]}" if pruned.kept[1:] else pruned.kept[0]
+        typer.echo(f"{counted(len(pruned.kept), 'release')} kept: {of_time}")

@@ -11,15 +11,13 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from hwprices.cli.common import call, print_json, print_table
+from hwprices.cli.common import call, print_json, print_table, shares
 from hwprices.cli.tables import table
 from hwprices.landing.pages import Landing
 from hwprices.providers.price_sheets.check import READ_AGAIN, SheetPage, check, pages
 from hwprices.release.wording import counted
 from hwprices.settings import load
 from hwprices.storage import layout
-
-SHARED = ("root", "json")
 
 SheetFile = Annotated[
     Path | None,
@@ -29,6 +27,7 @@ SheetFile = Annotated[
 ]
 
 
+@shares("root", "json")
 def sheets(file: SheetFile = None) -> None:
     """List price sheets by age, or check one.
 

@@ -14,8 +14,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hwprices.cli.common import LATEST, ReleaseArgument, call, open_dataset, print_frame, print_json
-from hwprices.cli.tables import PRIVATE, money, table
+from hwprices.cli.common import (
+    LATEST,
+    ReleaseArgument,
+    call,
+    open_dataset,
+    print_frame,
+    print_json,
+    shares,
+)
+from hwprices.cli.tables import PRIVATE, codes, money, table
 from hwprices.hidden_characters import escaped
 from hwprices.read import summary
 from hwprices.read.summary import COUNTED, cheapest_per_accelerator, provider_title
@@ -25,9 +33,8 @@ from hwprices.release.manifest import ReleaseManifest, UnmatchedAccelerator
 from hwprices.release.release import Release as OpenRelease
 from hwprices.release.root import SAMPLE, root_option
 
-SHARED = ("root", "version", "json", "csv")
 
-
+@shares("root", "version", "json", "csv")
 def show(version: ReleaseArgument = LATEST) -> None:
     """Summarize a release in a screenful.
 
@@ -164,7 +171,7 @@ def _price(row: Mapping[str, Any]) -> str:
 
 
 def _purchase(row: Mapping[str, Any]) -> str:
-    option = str(row["purchase_option"]).replace("_", " ")
+    option = codes(row["purchase_option"])
     return f"{option}, {row['term_months'] // 12} y" if row["term_months"] else option
 
 

@@ -1,28 +1,31 @@
-"""The command ``hwprices admin status``: the status of each provider."""
+"""How providers fared, and what a live run needs: ``admin status`` and ``admin preflight``."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
-from hwprices.cli.common import call, print_csv, print_json, print_table
-from hwprices.cli.tables import table
+from hwprices.cli.common import call, print_csv, print_json, print_table, shares
+from hwprices.cli.tables import codes, table
 from hwprices.read import status as read_status
 from hwprices.read.status import WELL, Verdict
 from hwprices.release.manifest import UnitCounts
 from hwprices.release.wording import ago, counted
 
-SHARED = ("root", "json", "csv")
+if TYPE_CHECKING:
+    from hwprices.collect.preflight import Subject
 
 MaxAge = Annotated[
     str, typer.Option(help="Tables older than this are too old: 90m, 36h, 2d. Default: any age.")
 ]
 
 
+@shares("root", "json", "csv")
 def status(max_age: MaxAge = "") -> None:
     """Describe the status of each provider.
 
@@ -49,24 +52,23 @@ def status(max_age: MaxAge = "") -> None:
         raise typer.Exit(1)
 
 
-HEADINGS = ["provider", "outcome", "last success", "tables from", "units", "reason"]
-
-
 def render_status(verdicts: list[Verdict]) -> RenderableType:
     """Draw a table of the providers, and below it a line for each unit that gave trouble."""
-    rows = [_row(verdict) for verdict in verdicts]
-    least = ["units", "reason"]
-    parts: list[RenderableType] = [table(HEADINGS, rows, wrap=["units", "reason"], least=least)]
-    parts += [Text(line, "yellow") for verdict in verdicts for line in _trouble_lines(verdict)]
-    return Group(*parts)
+    drawn = table(
+        ["provider", "outcome", "last success", "tables from", "units", "reason"],
+        [_row(verdict) for verdict in verdicts],
+        wrap=["units", "reason"],
+        least=["units", "reason"],
+    )
+    troubles = (line for verdict in verdicts for line in _trouble_lines(verdict))
+    return Group(drawn, *(Text(line, "yellow") for line in troubles))
 
 
 def _row(verdict: Verdict) -> list[Text]:
     entry = verdict.status
-    outcome = entry.outcome.replace("_", " ")
     return [
         Text(entry.title or verdict.name),
-        Text(outcome, "" if entry.outcome in WELL else "bold yellow"),
+        Text(codes(entry.outcome), "" if entry.outcome in WELL else "bold yellow"),
         Text(ago(verdict.since_success)),
         Text(ago(verdict.age), "bold yellow" if verdict.too_old else ""),
         Text(_unit_counts(entry.units)),
@@ -89,7 +91,7 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
 def _unit_counts(units: UnitCounts) -> str:
     """Write how many units ended in which state: ``12 fetched, 1 failed``."""
     counts = asdict(units).items()
-    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts if count)
+    return ", ".join(f"{count} {codes(name)}" for name, count in counts if count)
 
 
 def _trouble_lines(verdict: Verdict) -> Iterator[str]:
@@ -99,3 +101,80 @@ def _trouble_lines(verdict: Verdict) -> Iterator[str]:
             when = "" if trouble.requested else " in an earlier run"
             carried = f" (pages of run {trouble.carried_from})" if trouble.carried_from else ""
             yield f"{trouble.unit} {trouble.status}{when}{carried}: {trouble.reason}"
+
+
+Providers = Annotated[
+    list[str] | None,
+    typer.Option("--provider", help="Check this provider only; may be repeated. Default: all."),
+]
+
+MARKS = {"ok": "ok", "absent": "missing", "failed": "FAILED"}
+STYLES = {"ok": "green", "absent": "yellow", "failed": "bold red"}
+
+
+@shares("root", "json")
+def preflight(provider: Providers = None) -> None:
+    """Check what a live run will need, before it starts.
+
+    Looks for misspelled settings, at the root (rights, free space), at the folder for temporary
+    files, at each vendor's endpoints, at the credentials that each vendor's SDK finds and at the
+    rights they have. Says what each adds to the dataset, and how to fix what is missing. Collects
+    nothing, leaves nothing behind, and shows no credential. Needs hwprices[pipeline].
+
+    Ends with exit status 1 if something failed. A missing account is not a failure: the run then
+    uses what the vendors give without one.
+
+    Examples:
+
+        hwprices admin preflight --root data/live
+
+        hwprices admin preflight --provider aws --json
+    """
+    from hwprices import providers
+    from hwprices.collect import preflight as checks
+    from hwprices.settings import load
+
+    settings = load(root=call().root or None)
+    subjects = []
+    for subject in checks.check_all(settings, provider or providers.chosen(settings)):
+        subjects.append(subject)
+        if not call().as_json:
+            print_table(_render(subject))
+    if call().as_json:
+        print_json([asdict(subject) for subject in subjects])
+    else:
+        print_table(_summary(subjects))
+    if any(map(_failures, subjects)):
+        raise typer.Exit(1)
+
+
+def _failures(subject: "Subject") -> int:
+    return sum(check.outcome == "failed" for check in subject.checks)
+
+
+def _summary(subjects: "list[Subject]") -> Text:
+    """Describe in a line whether a run can begin, and for which providers it may fail."""
+    from hwprices.collect.preflight import ROOT_TITLE
+
+    failures = {each.title: _failures(each) for each in subjects if _failures(each)}
+    if not failures:
+        return Text("\nNothing failed: a live run can begin.", STYLES["ok"])
+    named = ", ".join(f"{title} ({counted(count, 'check')})" for title, count in failures.items())
+    if ROOT_TITLE in failures:
+        return Text(f"\nA live run cannot begin. Failed: {named}.", STYLES["failed"])
+    return Text(
+        f"\nA live run can begin, but may fail for: {named}."
+        " Mend what failed, or name the other providers with --provider.",
+        STYLES["failed"],
+    )
+
+
+def _render(subject: "Subject") -> Group:
+    lines = Table.grid(padding=(0, 1))
+    lines.add_column(min_width=max(map(len, MARKS.values())))
+    lines.add_column()
+    for check in subject.checks:
+        mark = Text(MARKS[check.outcome], style=STYLES[check.outcome])
+        remedy = f"\n→ {check.remedy}" if check.remedy else ""
+        lines.add_row(mark, f"{check.what}: {check.detail}{remedy}")
+    return Group(Text(subject.title, style="bold"), lines)

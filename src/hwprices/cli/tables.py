@@ -3,16 +3,18 @@
 import copy
 import dataclasses
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+import polars as pl
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.table import Column, Table
 
 from hwprices.hidden_characters import escaped
+from hwprices.release.wording import purchase, system
 
 THOUSAND = 1_000
 MILLION = 1_000_000
@@ -160,6 +162,52 @@ def table(
     return drawn
 
 
+Row = Mapping[str, Any]
+Cell = str | tuple[str, Callable[[Any], str]] | Callable[[Row], RenderableType]
+"""What a heading shows of a row: a column's text, a column's figure in a format, or what is made of
+the whole row."""
+
+
+def table_of(
+    rows: pl.DataFrame | Iterable[Row],
+    cells: Mapping[str, Cell],
+    *,
+    right: Collection[str] = (),
+    **options: Any,
+) -> FittingTable:
+    """Make a table of rows, a line for each; ``cells`` by heading.
+
+    Figures are aligned right, besides the headings of ``right``. ``options``: those of ``table``.
+    """
+    figures = [heading for heading, cell in cells.items() if isinstance(cell, tuple)]
+    each = rows.iter_rows(named=True) if isinstance(rows, pl.DataFrame) else rows
+    lines = [[_cell(row, cell) for cell in cells.values()] for row in each]
+    return table(list(cells), lines, right=[*figures, *right], **options)
+
+
+def _cell(row: Row, cell: Cell) -> RenderableType:
+    if isinstance(cell, str):
+        return "" if row[cell] is None else str(row[cell])
+    return cell[1](row[cell[0]]) if isinstance(cell, tuple) else cell(row)
+
+
+def codes(values: Iterable[str] | str | None) -> str:
+    """Write codes as words: on_demand, spot → "on demand, spot"."""
+    names = [values] if isinstance(values, str) else values or []
+    return ", ".join(names).replace("_", " ")
+
+
+def option(row: Row) -> str:
+    """Write how a price is bought, and its system where that is not Linux."""
+    os_name = system(row)
+    return purchase(row) if os_name == "linux" else f"{purchase(row)}, {os_name}"
+
+
+def count(value: int | None) -> str:
+    """Format a number of things; empty for None."""
+    return "" if value is None else f"{value:,}"
+
+
 def money(value: Any) -> str:
     """Format an amount of money with as many digits as one reads; empty for None."""
     if value is None:
@@ -233,7 +281,7 @@ def with_remark(value: str, remark: str | None) -> str:
     return f"{value} ({remark})" if value and remark else value
 
 
-def place(row: dict[str, Any], *columns: str) -> str:
+def place(row: Row, *columns: str) -> str:
     """Join the columns that have a value with slashes: provider/region."""
     return "/".join(row[column] for column in columns if row[column])
 

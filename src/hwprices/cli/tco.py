@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
-from typing import Any
 
 import polars as pl
 from rich.console import Group, RenderableType
@@ -11,7 +10,7 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
-from hwprices.cli.tables import money, number, table
+from hwprices.cli.tables import Cell, Row, codes, money, number, table_of
 from hwprices.read.currency import parse_rates
 from hwprices.read.ownership import (
     COMMITTED_YEARS,
@@ -63,11 +62,6 @@ def tco(
     print_frame(shown, lambda rows: render_break_even(rows, ownership))
 
 
-OWNED_HEADINGS = ["machine", "USD", "price of", "USD/h owned"]
-RENTED_HEADINGS = ["USD/h cloud", "cheapest offer", "pays after", ""]
-COMMITTED_HEADINGS = ["machine", "USD/h cloud", "commitment", "cheapest offer", "pays after", ""]
-
-
 def year(price: Decimal | None, day: date | None) -> str:
     """Write the year of a price to buy; empty without a price."""
     if price is None:
@@ -93,26 +87,21 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
     """
     everything, frame = frame, frame.filter(pl.col("not_compared").is_null())
     emissions = frame["operational_gco2e_per_hour"].count() > 0
-    grams = ["gCO2e/h"] if emissions else []
-    rows = [
-        [
-            row["name"],
-            money(row["purchase_price_usd"]),
-            year(row["purchase_price_usd"], row["price_date"]),
-            money(row["tco_usd_per_hour"]),
-            *([number(row["operational_gco2e_per_hour"])] if emissions else []),
-            money(row["cloud_usd_per_hour"]),
-            row["cloud_offer"] or "",
-            *_break_even(row, ownership),
-        ]
-        for row in frame.iter_rows(named=True)
-    ]
-    headings = [*OWNED_HEADINGS, *grams, *RENTED_HEADINGS]
-    drawn = table(
-        headings,
-        rows,
+    grams: dict[str, Cell] = {"gCO2e/h": ("operational_gco2e_per_hour", number)}
+    drawn = table_of(
+        frame,
+        {
+            "machine": "name",
+            "USD": ("purchase_price_usd", money),
+            "price of": lambda row: year(row["purchase_price_usd"], row["price_date"]),
+            "USD/h owned": ("tco_usd_per_hour", money),
+            **(grams if emissions else {}),
+            "USD/h cloud": ("cloud_usd_per_hour", money),
+            "cheapest offer": "cloud_offer",
+            "pays after": lambda row: _pays_after(row, ownership),
+            "": lambda row: _years(row, ownership),
+        },
         title="Owning against renting on demand",
-        right=[heading for heading in headings if heading.startswith(("USD", "gCO2e"))],
         wrap=["machine"],
         least=["cheapest offer", "price of", "", "gCO2e/h", "USD", "USD/h owned"],
     )
@@ -120,7 +109,7 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
     own = (Text(line, "dim") for line in _own_discounts(frame))
     left_out = (Text(line, "dim") for line in _left_out(everything))
     return Group(
-        *([drawn] if rows else []),
+        *([drawn] if frame.height else []),
         *left_out,
         *_against_commitments(frame, ownership),
         *private,
@@ -129,7 +118,6 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
 
 
 def _left_out(frame: pl.DataFrame) -> Iterator[str]:
-    """Count the machines that are not compared, by reason, in one line."""
     others = frame.drop_nulls("not_compared")
     if others.is_empty():
         return
@@ -156,47 +144,41 @@ def _own_discounts(frame: pl.DataFrame) -> Iterator[str]:
     )
 
 
-def _break_even(row: dict[str, Any], ownership: Ownership) -> tuple[str, str]:
-    """Write after how many hours of use, and years, owning is cheaper; else why that is unknown."""
-    hours = row["break_even_hours"]
-    if hours is None:
-        return NEVER, ""
-    return in_its_life(hours, ownership), _years(hours, row["break_even_years"], ownership)
+def _pays_after(row: Row, ownership: Ownership, term: str = "") -> str:
+    """Write after how many hours of use owning is cheaper; ``term``: than a commitment of 1y_."""
+    hours = row[f"break_even_{term}hours"]
+    return NEVER if hours is None else in_its_life(hours, ownership)
 
 
-def _years(hours: float, years: float, ownership: Ownership) -> str:
+def _years(row: Row, ownership: Ownership, term: str = "") -> str:
     """Write the years after which a machine pays; empty if it is not used that long."""
-    return "" if hours > ownership.hours_of_use else number(float(f"{years:.2g}"), "years")
+    hours, years = (row[f"break_even_{term}{unit}"] for unit in ("hours", "years"))
+    pays = hours is not None and hours <= ownership.hours_of_use
+    return number(float(f"{years:.2g}"), "years") if pays else ""
 
 
 def _against_commitments(frame: pl.DataFrame, ownership: Ownership) -> Iterator[RenderableType]:
     """Draw when owning costs less than the cheapest commitments, of machines with a cost alone."""
-    rows = []
-    for row in frame.drop_nulls("tco_usd_per_hour").iter_rows(named=True):
-        for years in COMMITTED_YEARS:
-            if row[f"cloud_{years}y_usd_per_hour"] is None:
-                continue
-            hours = row[f"break_even_{years}y_hours"]
-            pays = (NEVER, "")
-            if hours is not None:
-                in_years = _years(hours, row[f"break_even_{years}y_years"], ownership)
-                pays = (in_its_life(hours, ownership), in_years)
-            rows.append(
-                [
-                    row["name"],
-                    money(row[f"cloud_{years}y_usd_per_hour"]),
-                    str(row[f"cloud_{years}y_option"]).replace("_", " "),
-                    row[f"cloud_{years}y_offer"],
-                    *pays,
-                ]
-            )
+    rows = [
+        row | {"term": f"{years}y_"}
+        for row in frame.drop_nulls("tco_usd_per_hour").iter_rows(named=True)
+        for years in COMMITTED_YEARS
+        if row[f"cloud_{years}y_usd_per_hour"] is not None
+    ]
     if rows:
-        used = f"{ownership.utilisation:.0%} used"
-        yield table(
-            COMMITTED_HEADINGS,
+        yield table_of(
             rows,
-            title=f"Owning against commitments, paid for all hours; {used}",
-            right=COMMITTED_HEADINGS[1:2],
+            {
+                "machine": "name",
+                "USD/h cloud": lambda row: money(row[f"cloud_{row['term']}usd_per_hour"]),
+                "commitment": lambda row: codes(row[f"cloud_{row['term']}option"]),
+                "cheapest offer": lambda row: row[f"cloud_{row['term']}offer"],
+                "pays after": lambda row: _pays_after(row, ownership, row["term"]),
+                "": lambda row: _years(row, ownership, row["term"]),
+            },
+            title="Owning against commitments, paid for all hours;"
+            f" {ownership.utilisation:.0%} used",
+            right=["USD/h cloud"],
             wrap=["machine"],
             least=["cheapest offer", "", "commitment"],
         )

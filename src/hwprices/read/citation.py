@@ -172,7 +172,6 @@ class Citation:
         return f"{self.price_id}@{self.release}={plain(self.amount)}{self.currency}"
 
     def _line(self) -> str:
-        """Return the line without its check."""
         since = f", valid from {utc_text(self.valid_from)}" if self.valid_from else ""
         until = f" to {utc_text(self.valid_to)}" if self.valid_to else ""
         pages: dict[str, list[str]] = {}

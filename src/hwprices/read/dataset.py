@@ -19,7 +19,7 @@ from hwprices.storage.store import Folder, Store
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from hwprices.read.bill.bill import Bill
+    from hwprices.read.bill import Bill
     from hwprices.read.citation import Citation
     from hwprices.read.explain import Explanation
     from hwprices.read.export.tools.catalog import Catalog
@@ -472,7 +472,7 @@ class Dataset(Release):
         Raises:
             HwpricesError: the path has no bill, or a file is damaged; the line names file and line.
         """
-        from hwprices.read.bill.bill import Bill
+        from hwprices.read.bill import Bill
 
         return Bill(self, path)
 

@@ -21,13 +21,8 @@ from hwprices.units import HOURS_PER_MONTH
 PRICE_ID = re.compile(r"^[0-9a-f]{24}$")
 
 PRICE_ORDER = [
-    "provider",
-    "region",
-    "os",
-    "purchase_option",
-    "term_months",
-    "payment_option",
-    "price_id",
+    *("provider", "region", "os", "purchase_option", "term_months", "payment_option"),
+    *("price_id",),
 ]
 
 FILTERS = ["provider", "region", "os", "purchase_option"]

@@ -6,8 +6,8 @@ GPUs attached to N1, and flexible commitments also on the local SSD of some seri
 licenses. A100, H100 and L4 get none.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -72,51 +72,31 @@ class Quote:
 
 
 @dataclass(frozen=True)
-class _Limits:
-    """How a series can be custom: memory for one vCPU, whether more is sold, GPUs at most."""
+class CustomMachine:
+    """The parts of a custom machine.
 
-    series: str
-    gib_per_vcpu: Decimal
-    extended: bool
-    max_gpus: int
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What the machine needs of one component.
-
-    On demand and spot, custom cores and memory have a price of their own (``component``). A
-    commitment is to cores and memory of the series, custom or not (``committed_component``).
+    Attributes:
+        series: n1, n2, n2d, n4 or e2: those that can be custom.
+        vcpus: at least one.
+        memory_gib: above 0; what exceeds the series' limit for each vCPU is extended memory, at its
+            own price.
+        gpus: GPUs by the Compute API's name, such as {"nvidia-tesla-t4": 2}; only N1 takes any, and
+            at most eight.
+        local_ssd_gib: 375 for each disk.
     """
 
     series: str
-    component: str
-    committed_component: str
-    quantity: Decimal
-
-
-@dataclass(frozen=True)
-class _Rate:
-    """Price of one unit of a component for one hour."""
-
-    series: str
-    component: str
-    purchase_option: str
-    term_months: int
-    hourly: Decimal
-    unit: str
-    sku_id: str
+    vcpus: int
+    memory_gib: Decimal | int | str
+    gpus: Mapping[str, int] = field(default_factory=dict)
+    local_ssd_gib: int = 0
 
 
 def quote_custom_machine(
     component_prices: pl.LazyFrame | pl.DataFrame,
+    machine: CustomMachine,
     *,
     region: str,
-    series: str,
-    vcpus: int,
-    memory_gib: Decimal | int | str,
-    gpus: Mapping[str, int] | None = None,
-    local_ssd_gib: int = 0,
     purchase_option: str = "on_demand",
     term_months: int = 0,
 ) -> Quote:
@@ -124,14 +104,8 @@ def quote_custom_machine(
 
     Args:
         component_prices: the table component_prices of a release.
+        machine: its parts.
         region: the region, such as us-central1.
-        series: n1, n2, n2d, n4 or e2: those that can be custom.
-        vcpus: vCPUs of the machine, at least one.
-        memory_gib: memory, above 0; what exceeds the series' limit for each vCPU is extended
-            memory, at its own price.
-        gpus: GPUs by the Compute API's name, such as {"nvidia-tesla-t4": 2}; only N1 takes any, and
-            at most eight.
-        local_ssd_gib: local SSD in GiB, 375 for each disk.
         purchase_option: on_demand, spot or committed_use. A commitment is the series' own, which
             covers custom machines too; what cannot be committed stays on demand.
         term_months: 12 or 36 for committed_use, else 0.
@@ -140,60 +114,41 @@ def quote_custom_machine(
         HwpricesError: the series cannot be custom, a figure is outside what is sold, or a component
             has no price there; names it.
     """
-    limits = _limits(series)
-    memory = _read_memory(memory_gib)
-    _check_counts(limits, vcpus, gpus or {}, local_ssd_gib)
-    if memory > limits.gib_per_vcpu * vcpus and not limits.extended:
-        raise HwpricesError(
-            f"{series} has at most {limits.gib_per_vcpu.normalize():f} GiB a vCPU",
-            "Ask for less memory, or take n1, n2, n2d or n4.",
-        )
-    rates = _rates(component_prices, region, series)
-    lines = tuple(
-        _line(part, rates, purchase_option, term_months, region)
-        for part in _parts(limits, vcpus, memory, gpus or {}, local_ssd_gib)
-        if part.quantity
-    )
-    return Quote(sum((line.hourly for line in lines), Decimal(0)), "USD", lines)
+    included, extended = _memory(machine)
+    is_committed = purchase_option == "committed_use"
+    asked, on_demand = (purchase_option, term_months), ("on_demand", 0)
+    rates = _rates(component_prices, region, machine.series)
+    # on demand and spot, custom cores and memory have a price of their own; a commitment is to
+    # cores and memory of the series, custom or not
+    parts = [
+        (machine.series, "core_custom", "core", Decimal(machine.vcpus)),
+        (machine.series, "ram_custom", "ram", included),
+        (machine.series, "ram_extended", "ram_extended", extended),
+    ]
+    for name, count in machine.gpus.items():
+        # a virtual workstation (-vws) has the same GPU with another license
+        gpu = f"gpu:{name.removesuffix('-vws')}"
+        parts.append(("any", gpu, gpu, Decimal(count)))
+    parts.append(("any", "local_ssd", "local_ssd", Decimal(machine.local_ssd_gib)))
+    lines = []
+    for series, component, committed, quantity in parts:
+        choices = [(committed, *asked), (component, *on_demand)]
+        keys = [
+            (series, *choice) for choice in (choices if is_committed else [(component, *asked)])
+        ]
+        rate = next((rates[key] for key in keys if key in rates), None)
+        if quantity and rate is None:
+            raise HwpricesError(
+                f"{component} of {series} has no {purchase_option} price in {region}",
+                "Choose another region or purchase option.",
+            )
+        if quantity and rate is not None:
+            lines.append(replace(rate, quantity=quantity))
+    return Quote(sum((line.hourly for line in lines), Decimal(0)), "USD", tuple(lines))
 
 
-def _read_memory(memory_gib: Decimal | int | str) -> Decimal:
-    try:
-        memory = Decimal(memory_gib)
-    except (InvalidOperation, TypeError, ValueError):
-        memory = Decimal("NaN")
-    if not (memory.is_finite() and memory > 0):
-        raise HwpricesError(
-            f"memory_gib is {memory_gib!r}: it is a number above 0", "Such as 30 or '6.5'."
-        )
-    return memory
-
-
-def _check_counts(limits: _Limits, vcpus: int, gpus: Mapping[str, int], local_ssd_gib: int) -> None:
-    """Refuse what no machine of the series has."""
-    if not (isinstance(vcpus, int) and vcpus >= 1):
-        raise HwpricesError(f"vcpus is {vcpus!r}: it is a whole number from 1", "Such as 4.")
-    if gpus and not limits.max_gpus:
-        raise HwpricesError(
-            f"no GPU can be attached to {limits.series}",
-            "Attach it to n1, or choose a machine type that has one.",
-        )
-    wrong = [name for name, count in gpus.items() if not (isinstance(count, int) and count >= 1)]
-    if wrong or sum(gpus.values()) > limits.max_gpus:
-        raise HwpricesError(
-            f"gpus is {dict(gpus)!r}: {limits.series} takes whole numbers from 1, in total at most"
-            f" {limits.max_gpus}",
-            "Ask for fewer, or choose a machine type that has them.",
-        )
-    if not (isinstance(local_ssd_gib, int) and local_ssd_gib >= 0) or local_ssd_gib % LOCAL_SSD_GIB:
-        raise HwpricesError(
-            f"local_ssd_gib is {local_ssd_gib!r}: local SSD is sold in disks of"
-            f" {LOCAL_SSD_GIB} GiB",
-            f"Ask for a multiple of {LOCAL_SSD_GIB}.",
-        )
-
-
-def _limits(series: str) -> _Limits:
+def _memory(machine: CustomMachine) -> tuple[Decimal, Decimal]:
+    """Return the memory that goes with the vCPUs, and what is more; refuse what is not sold."""
     columns = {
         "series": pl.String,
         "gib_per_vcpu": Share,
@@ -201,61 +156,70 @@ def _limits(series: str) -> _Limits:
         "max_gpus": pl.Int32,
     }
     sheet = read_rule_sheet("gcp_custom", columns)
-    by_series = {row["series"]: _Limits(**row) for row in sheet.iter_rows(named=True)}
+    by_series = {row["series"]: row for row in sheet.iter_rows(named=True)}
+    series, vcpus, gpus, ssd = machine.series, machine.vcpus, machine.gpus, machine.local_ssd_gib
     if series not in by_series:
         raise HwpricesError(
             f"series {series!r} has no custom machines", f"There are of: {', '.join(by_series)}."
         )
-    return by_series[series]
+    limits = by_series[series]
+    try:
+        memory = Decimal(machine.memory_gib)
+    except (InvalidOperation, TypeError, ValueError):
+        memory = Decimal("NaN")
+    if not (memory.is_finite() and memory > 0):
+        raise HwpricesError(
+            f"memory_gib is {machine.memory_gib!r}: it is a number above 0", "Such as 30 or '6.5'."
+        )
+    if not (isinstance(vcpus, int) and vcpus >= 1):
+        raise HwpricesError(f"vcpus is {vcpus!r}: it is a whole number from 1", "Such as 4.")
+    if gpus and not limits["max_gpus"]:
+        raise HwpricesError(
+            f"no GPU can be attached to {series}",
+            "Attach it to n1, or choose a machine type that has one.",
+        )
+    wrong = [name for name, count in gpus.items() if not (isinstance(count, int) and count >= 1)]
+    if wrong or sum(gpus.values()) > limits["max_gpus"]:
+        raise HwpricesError(
+            f"gpus is {dict(gpus)!r}: {series} takes whole numbers from 1, in total at most"
+            f" {limits['max_gpus']}",
+            "Ask for fewer, or choose a machine type that has them.",
+        )
+    if not (isinstance(ssd, int) and ssd >= 0) or ssd % LOCAL_SSD_GIB:
+        raise HwpricesError(
+            f"local_ssd_gib is {ssd!r}: local SSD is sold in disks of {LOCAL_SSD_GIB} GiB",
+            f"Ask for a multiple of {LOCAL_SSD_GIB}.",
+        )
+    included = min(memory, limits["gib_per_vcpu"] * vcpus)
+    if memory > included and not limits["extended"]:
+        raise HwpricesError(
+            f"{series} has at most {limits['gib_per_vcpu'].normalize():f} GiB a vCPU",
+            "Ask for less memory, or take n1, n2, n2d or n4.",
+        )
+    return included, memory - included
 
 
-def _parts(
-    limits: _Limits, vcpus: int, memory: Decimal, gpus: Mapping[str, int], local_ssd_gib: int
-) -> Iterator[_Part]:
-    """Yield the components of the machine; some have quantity 0."""
-    series = limits.series
-    included = min(memory, limits.gib_per_vcpu * vcpus)
-    yield _Part(series, "core_custom", "core", Decimal(vcpus))
-    yield _Part(series, "ram_custom", "ram", included)
-    yield _Part(series, "ram_extended", "ram_extended", memory - included)
-    for name, count in gpus.items():
-        # A virtual workstation (-vws) has the same GPU with another license.
-        component = f"gpu:{name.removesuffix('-vws')}"
-        yield _Part("any", component, component, Decimal(count))
-    yield _Part("any", "local_ssd", "local_ssd", Decimal(local_ssd_gib))
+def _rates(
+    component_prices: pl.LazyFrame | pl.DataFrame, region: str, series: str
+) -> dict[tuple[str, str, str, int], PartPrice]:
+    """Return the price in USD of one unit of each component, of the series and of any series.
 
-
-def _rates(component_prices: pl.LazyFrame | pl.DataFrame, region: str, series: str) -> list[_Rate]:
-    """Return the rates in USD of the series, and of components that go with any series."""
-    columns = ["series", "component", "purchase_option", "term_months", "hourly", "unit", "sku_id"]
+    By series, component, purchase option and term.
+    """
     rows = component_prices.lazy().filter(
         pl.col("provider") == "gcp",
         pl.col("region") == region,
         pl.col("series").is_in([series, "any"]),
         pl.col("currency") == "USD",
     )
-    return [_Rate(**row) for row in rows.select(columns).collect().iter_rows(named=True)]
-
-
-def _line(
-    part: _Part, rates: list[_Rate], purchase_option: str, term_months: int, region: str
-) -> PartPrice:
-    """Price one component; under a commitment, at its committed price or else on demand."""
-    choices = [(part.component, purchase_option, term_months)]
-    if purchase_option == "committed_use":
-        committed = (part.committed_component, purchase_option, term_months)
-        choices = [committed, (part.component, "on_demand", 0)]
-    for component, option, months in choices:
-        for rate in rates:
-            key = (rate.series, rate.component, rate.purchase_option, rate.term_months)
-            if key == (part.series, component, option, months):
-                return PartPrice(
-                    component, part.quantity, rate.unit, rate.hourly, option, rate.sku_id
-                )
-    raise HwpricesError(
-        f"{part.component} of {part.series} has no {purchase_option} price in {region}",
-        "Choose another region or purchase option.",
-    )
+    columns = ["series", "component", "purchase_option", "term_months", "unit", "hourly", "sku_id"]
+    rates: dict[tuple[str, str, str, int], PartPrice] = {}
+    for of_series, component, option, months, unit, hourly, sku in (
+        rows.select(columns).collect().iter_rows()
+    ):
+        price = PartPrice(component, Decimal(1), unit, hourly, option, sku)
+        rates.setdefault((of_series, component, option, months), price)
+    return rates
 
 
 PROVIDER = "gcp"

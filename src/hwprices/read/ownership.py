@@ -89,7 +89,6 @@ def owned(dataset: Tables, ownership: Ownership = DEFAULTS) -> pl.DataFrame:
 
 
 def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
-    """Add purchase_price_usd, power_w and power_basis to local_hardware."""
     c = pl.col
     power_basis = (
         pl.when(c.max_power_w.is_not_null())
@@ -105,7 +104,6 @@ def _with_price_and_power(dataset: Tables, ownership: Ownership) -> pl.LazyFrame
 
 
 def _with_costs(machines: pl.LazyFrame, ownership: Ownership) -> pl.LazyFrame:
-    """Add cost, energy and emissions of one hour of use."""
     c = pl.col
     lifetime_years = pl.lit(float(ownership.lifetime_years))
     utilisation = pl.lit(float(ownership.utilisation))
@@ -145,24 +143,11 @@ COMMITTED_YEARS = (1, 3)
 """Terms of the commitments that owning is compared with: those of which offers name the best."""
 
 BREAK_EVEN_COLUMNS = [
-    "device_id",
-    "name",
-    "complete",
-    "accelerator_id",
-    "accelerator_count",
-    "purchase_price_usd",
-    "price_date",
-    "tco_usd_per_hour",
-    "price_currency",
-    "cloud_usd_per_hour",
-    "cloud_offer",
-    "private_host_usd_per_hour",
-    "private_host_offer",
-    "break_even_hours",
-    "break_even_years",
-    "energy_kwh_per_hour",
-    "operational_gco2e_per_hour",
-    "not_compared",
+    *("device_id", "name", "complete", "accelerator_id", "accelerator_count"),
+    *("purchase_price_usd", "price_date", "tco_usd_per_hour", "price_currency"),
+    *("cloud_usd_per_hour", "cloud_offer", "private_host_usd_per_hour", "private_host_offer"),
+    *("break_even_hours", "break_even_years", "energy_kwh_per_hour"),
+    *("operational_gco2e_per_hour", "not_compared"),
     *(
         name.format(years)
         for years in COMMITTED_YEARS
@@ -289,22 +274,16 @@ def _years_to_break_even(ownership: Ownership) -> Iterator[pl.Expr]:
 def _not_compared() -> pl.Expr:
     """Return the code of why a machine has no break-even; null if it is compared with a cloud."""
     c = pl.col
-    return (
-        pl.when(~c.complete)
-        .then(pl.lit("needs_host"))
-        .when(c.price.is_null())
-        .then(pl.lit("no_price"))
-        .when(c.purchase_price_usd.is_null())
-        .then(pl.lit("other_currency"))
-        .when(has_old_price())
-        .then(pl.lit("old_price"))
-        .when(c.power_w.is_null())
-        .then(pl.lit("power_unknown"))
-        .when(c.cloud_usd_per_hour.is_null() & has_cpus_alone())
-        .then(pl.lit("no_accelerator"))
-        .when(c.cloud_usd_per_hour.is_null())
-        .then(pl.lit("not_rented"))
-    )
+    reasons = {
+        "needs_host": ~c.complete,
+        "no_price": c.price.is_null(),
+        "other_currency": c.purchase_price_usd.is_null(),
+        "old_price": has_old_price(),
+        "power_unknown": c.power_w.is_null(),
+        "no_accelerator": c.cloud_usd_per_hour.is_null() & has_cpus_alone(),
+        "not_rented": c.cloud_usd_per_hour.is_null(),
+    }
+    return pl.coalesce(pl.when(holds).then(pl.lit(code)) for code, holds in reasons.items())
 
 
 def has_old_price() -> pl.Expr:

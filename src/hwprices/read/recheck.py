@@ -110,16 +110,8 @@ def recheck(dataset: "Release", references: Sequence[CitedPrice]) -> list[Rechec
 
 
 INTERVAL = (
-    "provider",
-    "effective_hourly",
-    "price_reason",
-    "valid_from",
-    "valid_to",
-    "state",
-    "start_reason",
-    "end_reason",
-    "observed_last",
-    "waits_for",
+    *("provider", "effective_hourly", "price_reason", "valid_from", "valid_to", "state"),
+    *("start_reason", "end_reason", "observed_last", "waits_for"),
 )
 """Columns of price_history that tell what became of a price."""
 

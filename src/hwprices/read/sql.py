@@ -226,7 +226,6 @@ def check(connection: "DuckDBPyConnection", query: str) -> None:
 
 
 def _kind(statement: Any) -> str:
-    """Return DuckDB's name of a statement's kind."""
     try:
         return str(statement.type.name)
     except ValueError:  # DuckDB's Python package has no name for "update extensions"
@@ -282,7 +281,7 @@ def frame(connection: "DuckDBPyConnection", query: str, tables: Sequence[str]) -
         HwpricesError: the query is empty, wrong or refused, or has two columns with one name, or
             one that polars has no type for.
     """
-    from hwprices.read.export.query_rows import check_names
+    from hwprices.read.export.cells import check_names
 
     with _TURN, clear_errors(tables):
         check_not_empty(connection, query)

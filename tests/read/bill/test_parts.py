@@ -12,7 +12,7 @@ from tests.helpers.gcp_pages import machine_type, normalise_skus, sku
 from tests.providers.aws.prices.test_parts import PARTS, part
 
 import hwprices
-from hwprices.read.bill.bill import Bill
+from hwprices.read.bill import Bill
 from hwprices.read.dataset import Dataset
 from hwprices.read.overlays.rules import parse
 

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from hwprices.read.report.bundle import bundled
+from hwprices.read.report.files import bundled
 
 INPUTS = ("build.mjs", "package.json", "package-lock.json", "tsconfig.json")
 SUFFIXES = {".ts", ".tsx", ".css"}

@@ -70,7 +70,7 @@ class OpenRelease:
         Raises:
             HwpricesError: there is none at the root.
         """
-        from hwprices.read.agents.kept import KeptDataset
+        from hwprices.read.agents.tools import KeptDataset
 
         with self._lock:
             now = time.monotonic()

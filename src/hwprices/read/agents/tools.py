@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -26,8 +26,9 @@ from hwprices.read.agents.answer import (
 )
 from hwprices.read.agents.catalog import Tool
 from hwprices.read.currency import read_rates
+from hwprices.read.dataset import Dataset
+from hwprices.read.export.cells import check_names
 from hwprices.read.export.plain_json import to_json
-from hwprices.read.export.query_rows import check_names
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as machine_answers
 from hwprices.read.find import offers, overview, past, request
@@ -36,17 +37,43 @@ from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.search import ANY, EVERY_WAY, USUAL, Search
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.history import intervals
+from hwprices.release.root import default_root, resolve
 from hwprices.release.wording import counted, plain, purchase, system
-
-if TYPE_CHECKING:
-    from hwprices.read.dataset import Dataset
+from hwprices.storage.store import Store
 
 SHOWN = 6  # Results of an answer at most; six with citations are about 1,200 tokens
 MOST_MACHINES = 5  # Machines side by side: more do not fit an answer
 Rates = Mapping[str, Any] | None
 
 
-def find(dataset: "Dataset", question: str, usd_per: Rates = None) -> Answer:
+MAX_BYTES = 32 << 20
+"""Largest table that stays in memory, in bytes of Parquet; a larger one is read for each question.
+Of the CPU time of a question about the sample, memory saves a quarter (find) to a half (device)."""
+
+
+class KeptDataset(Dataset):
+    """A dataset that reads each table of up to MAX_BYTES once."""
+
+    def __init__(self, store: Store, version: str) -> None:
+        super().__init__(store, version)
+        self._kept: dict[str, pl.DataFrame] = {}
+
+    @classmethod
+    def at_root(cls, root: str, version: str = "latest") -> "KeptDataset":
+        """Open a release; without a root that of ``default_root``."""
+        return cls(Store(resolve(root or default_root())), version)
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """Return a table as a lazy frame."""
+        if table not in self._kept:
+            rows = super().scan(table)
+            if self.release.tables[table].bytes > MAX_BYTES:
+                return rows
+            self._kept[table] = rows.collect()
+        return self._kept[table].lazy()
+
+
+def find(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
     """Find offers."""
     found = offers.answer(dataset, question, usd_per=usd_per)
     rows, search = found.rows, found.search
@@ -63,7 +90,7 @@ def find(dataset: "Dataset", question: str, usd_per: Rates = None) -> Answer:
     )
 
 
-def price(dataset: "Dataset", question: str, usd_per: Rates = None) -> Answer:
+def price(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
     """Show what one machine type has and costs."""
     names = ReleaseWords.of(dataset)
     search = past.understand(names, question, EVERY_WAY)
@@ -120,7 +147,6 @@ def _with_range(row: Mapping[str, Any]) -> Figure:
 
 
 def _one_machine(search: Search, question: str) -> NamedMachine:
-    """Return the machine type that a question is about."""
     machines = sorted(search.machines or ())
     if len(machines) == 1:
         return NamedMachine(*machines[0])
@@ -152,9 +178,7 @@ def _specification(row: Mapping[str, Any] | None) -> Figure:
     return known(row, *OF_MACHINE) | known({"accelerators": named})
 
 
-def compare(
-    dataset: "Dataset", question: str, equals: bool = False, usd_per: Rates = None
-) -> Answer:
+def compare(dataset: Dataset, question: str, equals: bool = False, usd_per: Rates = None) -> Answer:
     """Compare machine types."""
     search = request.request(ReleaseWords.of(dataset), question, usd_per=usd_per)
     machines = [NamedMachine(*pair) for pair in search.machines or ()]
@@ -182,7 +206,7 @@ def compare(
     )
 
 
-def _compared(dataset: "Dataset", row: Mapping[str, Any]) -> Figure:
+def _compared(dataset: Dataset, row: Mapping[str, Any]) -> Figure:
     """Return one machine of a comparison, with its cheapest prices as cited figures."""
     prices = [
         {
@@ -208,7 +232,7 @@ def _compared_line(figure: Figure) -> str:
     return f"{figure['machine']} ({figure['provider']}): {prices or 'no price in USD'}"
 
 
-def explain(dataset: "Dataset", price: str) -> Answer:
+def explain(dataset: Dataset, price: str) -> Answer:
     """Trace one price to the vendor's line, or recheck a citation."""
     if citation.REFERENCE.search(price):
         return _rechecked(dataset, price)
@@ -243,7 +267,7 @@ def explain(dataset: "Dataset", price: str) -> Answer:
 MOST_FIELDS, MOST_TRACES = 8, 2
 
 
-def _rechecked(dataset: "Dataset", text: str) -> Answer:
+def _rechecked(dataset: Dataset, text: str) -> Answer:
     answers = dataset.recheck(text)[:SHOWN]
     results = [known({"status": one.status, "text": f"{one}", **one.to_dict()}) for one in answers]
     return Answer(
@@ -255,7 +279,7 @@ def _rechecked(dataset: "Dataset", text: str) -> Answer:
     )
 
 
-def history(dataset: "Dataset", question: str) -> Answer:
+def history(dataset: Dataset, question: str) -> Answer:
     """List what prices were, and when."""
     rows = intervals.answer(dataset, question, USUAL).rows.filter(~pl.col("placeholder"))
     amount = pl.col("effective_hourly")
@@ -318,7 +342,7 @@ def _past_line(figure: Figure) -> str:
     return _PAST_LINE(figure) + "; ".join(steps)
 
 
-def recommend(dataset: "Dataset", model: str, **options: Any) -> Answer:
+def recommend(dataset: Dataset, model: str, **options: Any) -> Answer:
     """Rank machines for a model."""
     frame = dataset.recommend(model, **options)
     ranked = frame.filter(pl.col("excluded").is_null())
@@ -355,7 +379,6 @@ SIGNIFICANT = 4  # Digits of computed figures
 
 
 def _rounded(value: Any) -> Any:
-    """Round a computed figure to SIGNIFICANT digits."""
     value = number(value)
     return float(f"{value:.{SIGNIFICANT}g}") if isinstance(value, float) else value
 
@@ -392,7 +415,7 @@ def _recommended_line(figure: Figure) -> str:
 SOLD = ("on_demand", "spot")  # Purchase options of a device, as offers names them
 
 
-def device(dataset: "Dataset", name: str) -> Answer:
+def device(dataset: Dataset, name: str) -> Answer:
     """Describe an accelerator, a CPU or a machine to buy."""
     row = dataset.device(name).row(0, named=True)
     sold = row["where_sold"] or []
@@ -455,7 +478,7 @@ def _described(row: Mapping[str, Any]) -> Figure:
     return known(row, *DESCRIBED) | known({**computed, **lists})
 
 
-def _of_devices(dataset: "Dataset", rows: list[dict[str, Any]]) -> list[Figure]:
+def _of_devices(dataset: Dataset, rows: list[dict[str, Any]]) -> list[Figure]:
     """Return offers of a device as figures, each with the price of its machine."""
     machines = frozenset((row["provider"], row["machine"]) for row in rows)
     sold = dataset.scan("offers").filter(searching.pairs("instance_type", machines)).collect()
@@ -471,7 +494,7 @@ def _of_devices(dataset: "Dataset", rows: list[dict[str, Any]]) -> list[Figure]:
     return figures
 
 
-def coverage(dataset: "Dataset", question: str = "") -> Answer:
+def coverage(dataset: Dataset, question: str = "") -> Answer:
     """State which clouds and regions have prices, and how old they are."""
     search = request.request(ReleaseWords.of(dataset), question)
     regions = overview.coverage(dataset)
@@ -502,7 +525,7 @@ COVERED = (
 """Columns of ``coverage``, by region or by provider."""
 
 
-def _covered(dataset: "Dataset", row: Mapping[str, Any]) -> Figure:
+def _covered(dataset: Dataset, row: Mapping[str, Any]) -> Figure:
     entry = dataset.release.providers.get(row["provider"])
     origin = "recording" if entry and entry.origin == "sample" else "live"
     sheet = (entry is not None and entry.price_sheet) or None
@@ -519,7 +542,7 @@ def _covered_line(figure: Figure) -> str:
 SQL_MEMORY, SQL_SECONDS, SQL_ROWS = "2GB", 20.0, 40
 
 
-def sql(dataset: "Dataset", query: str) -> Answer:
+def sql(dataset: Dataset, query: str) -> Answer:
     """Ask in SQL, in the locked DuckDB.
 
     Raises:
@@ -568,7 +591,7 @@ ANSWERS: Mapping[str, Callable[..., Answer]] = {
 """The function that answers each tool of ``catalog``."""
 
 
-def call(dataset: "Dataset", tool: Tool, arguments: Mapping[str, Any]) -> Answer:
+def call(dataset: Dataset, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
     """Answer a call, within MAX_TOKENS.
 
     Raises:

@@ -202,7 +202,6 @@ def _lookup(matched: pl.DataFrame, tiles: pl.DataFrame) -> pl.DataFrame:
 
 
 def _joined(lines: pl.LazyFrame, lookup: pl.DataFrame) -> pl.LazyFrame:
-    """Join each line with its one row of the lookup."""
     return (
         lines.join(lookup.lazy(), on=KEY)
         .filter(pl.col("start") >= pl.col("since"), pl.col("start") < pl.col("until"))
@@ -432,7 +431,6 @@ def _services(grouped: pl.DataFrame) -> pl.DataFrame:
 
 
 def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
-    """List what a reader of the summary has to know."""
     notes = []
     checked = grouped.filter(_is(*CHECKED))
 

@@ -231,7 +231,6 @@ def _single(pairs: pl.DataFrame, how: str) -> pl.DataFrame:
 
 
 def _with_reasons(dataset: Release, keys: pl.DataFrame, currency: str) -> pl.DataFrame:
-    """State why keys have no price."""
     sold = (
         dataset.scan("prices")
         .filter(~IS_PLACEHOLDER)

@@ -452,7 +452,6 @@ def _fail(name: str, line: int, what: str) -> NoReturn:
 
 @contextmanager
 def _open(part: Path, name: str) -> Iterator[Any]:
-    """Open a file, unpacked."""
     opener: Any = gzip.open if _compression(part) == "gzip" else open
     try:
         with opener(part, "rb") as file:

@@ -2,25 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import polars as pl
 
 from hwprices.read.currency import NO_RATES, Rates, offers_in_usd, read_rates
 from hwprices.read.device import figures, lookup, measured
-from hwprices.read.device.answer import (
-    Capabilities,
-    DeviceAnswer,
-    DeviceAvailability,
-    Emissions,
-    Identity,
-    Performance,
-    Power,
-    Purchase,
-    Rent,
-)
+from hwprices.read.device.answer import Values, to_frame
 from hwprices.read.device.where_sold import PriceDates, where_sold
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
@@ -74,17 +62,10 @@ def device(
     devices = lookup.candidates(dataset)
     table, device_id = lookup.find(devices, name, sold_as, names)
     answer = ANSWERS[table](dataset, device_id, ownership, known_rates)
-    namesakes = lookup.namesakes(devices, table, device_id)
-    return _naming(answer, namesakes).to_frame(sold_as.unanswered(name, device_id))
-
-
-def _naming(answer: DeviceAnswer, namesakes: list[str]) -> DeviceAnswer:
-    """Add to the notes how to ask for the devices that have the same id."""
-    if not namesakes:
-        return answer
-    others = f"The id has another answer too: hwprices device {', '.join(namesakes)}."
-    notes = f"{answer.identity.notes} {others}" if answer.identity.notes else others
-    return replace(answer, identity=replace(answer.identity, notes=notes))
+    if namesakes := lookup.namesakes(devices, table, device_id):
+        others = f"The id has another answer too: hwprices device {', '.join(namesakes)}."
+        answer["notes"] = " ".join(filter(None, [answer["notes"], others]))
+    return to_frame(answer, sold_as.unanswered(name, device_id))
 
 
 def _judged_at(dataset: Tables) -> dict[str, datetime]:
@@ -92,13 +73,13 @@ def _judged_at(dataset: Tables) -> dict[str, datetime]:
     return age.judged_at(dataset) if isinstance(dataset, Release) else {}
 
 
-def _row(dataset: Tables, table: str, column: str, value: str) -> dict[str, Any]:
+def _row(dataset: Tables, table: str, column: str, value: str) -> Values:
     return dataset.scan(table).filter(pl.col(column) == value).collect().row(0, named=True)
 
 
 def _accelerator(
     dataset: Tables, accelerator_id: str, ownership: Ownership, rates: Rates
-) -> DeviceAnswer:
+) -> Values:
     """Describe an accelerator, with its offers, benchmarks and the machines that have it."""
     row = _row(dataset, "accelerators", "accelerator_id", accelerator_id)
     own_offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id)
@@ -109,58 +90,49 @@ def _accelerator(
     results = measured.results(dataset, measured.sizes_of(cheapest), accelerator_id)
     rent = figures.rent(
         offers,
-        figures.PriceColumns(
-            on_demand="usd_per_accelerator_hour",
-            spot="spot_usd_per_accelerator_hour",
-            count="accelerator_count",
-        ),
         dates,
+        on_demand="usd_per_accelerator_hour",
+        spot="spot_usd_per_accelerator_hour",
+        count="accelerator_count",
         part_usd_per_hour=row["min_part_usd_per_hour"],
     )
-    return DeviceAnswer(
-        identity=_identity(row, accelerator_id, row["kind"], row["architecture"]),
-        capabilities=_accelerator_capabilities(row),
-        availability=DeviceAvailability(
-            providers=row["providers"],
-            regions=row["regions"],
-            where_sold=where_sold(offers, row["providers"], _judged_at(dataset)),
-            local_devices=row["local_devices"],
-            sold_locally=row["sold_locally"] or bool(row["local_devices"]),
+    return {
+        **_identity(row, accelerator_id, row["kind"], row["architecture"]),
+        **_accelerator_capabilities(row),
+        "providers": row["providers"],
+        "regions": row["regions"],
+        "where_sold": where_sold(offers, row["providers"], _judged_at(dataset)),
+        "local_devices": row["local_devices"],
+        "sold_locally": row["sold_locally"] or bool(row["local_devices"]),
+        **rent,
+        **figures.purchase(dataset, row, ownership),
+        "measured": figures.measurements(results),
+        "usd_per_million_tokens": figures.token_prices(cheapest, results),
+        "usd_per_thousand_samples": figures.sample_prices(
+            results, rent["on_demand_usd_per_hour"], 1.0
         ),
-        rent=rent,
-        purchase=figures.purchase(dataset, row, ownership),
-        performance=Performance(
-            measured=figures.measurements(results),
-            usd_per_million_tokens=figures.token_prices(cheapest, results),
-            usd_per_thousand_samples=figures.sample_prices(
-                results, rent.on_demand_usd_per_hour, 1.0
-            ),
-        ),
-        power=figures.power(row),
-        emissions=figures.emissions(offers),
-    )
+        **figures.power(row),
+        **figures.emissions(offers),
+    }
 
 
-def _identity(
-    row: dict[str, Any], device_id: str, device_type: str, architecture: str | None
-) -> Identity:
-    """Fill the identity from a row of accelerators, cpus or local_hardware."""
-    return Identity(
-        device_id=device_id,
-        name=row["name"],
-        vendor=row["vendor"],
-        type=device_type,
-        architecture=architecture,
-        release_year=row.get("release_year"),
-        memory_gb=row.get("memory_gb"),
-        memory_bandwidth_gbs=row.get("memory_bandwidth_gbs"),
-        source_url=row.get("source_url"),
-        confidence=row.get("confidence"),
-        notes=row.get("notes"),
-    )
+OF_IDENTITY = (
+    *("name", "vendor", "release_year", "memory_gb", "memory_bandwidth_gbs"),
+    *("source_url", "confidence", "notes"),
+)
+"""Columns of the answer that are columns of accelerators, cpus or local_hardware."""
 
 
-def _accelerator_capabilities(row: dict[str, Any]) -> Capabilities:
+def _identity(row: Values, device_id: str, device_type: str, architecture: str | None) -> Values:
+    return {
+        **{name: row.get(name) for name in OF_IDENTITY},
+        "device_id": device_id,
+        "type": device_type,
+        "architecture": architecture,
+    }
+
+
+def _accelerator_capabilities(row: Values) -> Values:
     """Number formats and dense rates (TFLOPS, or TOPS for integers) of a row of accelerators."""
     rates = [
         {
@@ -172,16 +144,16 @@ def _accelerator_capabilities(row: dict[str, Any]) -> Capabilities:
         if row[column]
     ]
     support = {dtype: row[f"{dtype}_support"] for dtype in NUMBER_FORMATS}
-    return Capabilities(
-        dtypes=[dtype for dtype, state in support.items() if state == "supported"],
-        dtypes_unknown=[dtype for dtype, state in support.items() if state == "unknown"],
-        dense_rates=rates,
-        ai_features=row["ai_features"],
-        software=row.get("software_stack"),
-    )
+    return {
+        "dtypes": [dtype for dtype, state in support.items() if state == "supported"],
+        "dtypes_unknown": [dtype for dtype, state in support.items() if state == "unknown"],
+        "dense_rates": rates,
+        "ai_features": row["ai_features"],
+        "software": row.get("software_stack"),
+    }
 
 
-def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> DeviceAnswer:
+def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Values:
     """Describe a CPU by the offers of the machine types that have it; prices are of one vCPU."""
     row = _row(dataset, "cpus", "cpu_id", cpu_id)
     types = machine_cpus(
@@ -195,34 +167,27 @@ def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> DeviceAnsw
     offers = offers_in_usd(own_offers, rates).collect()
     dates = PriceDates.of(dataset, offers)
     without_accelerators = dates.add_to(offers.filter(accelerator_kind="none"))
-    rent = figures.rent(
-        without_accelerators,
-        figures.PriceColumns(on_demand="usd_per_vcpu_hour", spot=None, count="vcpus"),
-        dates,
-    )
+    rent = figures.rent(without_accelerators, dates, on_demand="usd_per_vcpu_hour", count="vcpus")
     one_vcpu = without_accelerators.with_columns(
         accelerator_count=pl.col("vcpus").cast(pl.Float64),
         usd_per_accelerator_hour="usd_per_vcpu_hour",
     )
     architecture = f"{row['microarchitecture']} ({row['isa'] or row['arch']})"
-    return DeviceAnswer(
-        identity=_identity(row, cpu_id, "cpu", architecture),
-        capabilities=_cpu_capabilities(row),
-        availability=DeviceAvailability(
-            providers=offers["provider"].unique().sort().to_list(),
-            regions=figures.regions(without_accelerators),
-        ),
-        rent=rent,
-        purchase=Purchase(),
-        performance=Performance(measured=figures.cpu_measurements(cpu_id)),
-        power=Power(
-            power_w=row["tdp_w"], power_basis=None if row["tdp_w"] is None else "TDP of the socket"
-        ),
-        emissions=figures.emissions(one_vcpu),
-    )
+    return {
+        **_identity(row, cpu_id, "cpu", architecture),
+        **_cpu_capabilities(row),
+        "providers": offers["provider"].unique().sort().to_list(),
+        "regions": figures.regions(without_accelerators),
+        "where_sold": [],
+        **rent,
+        "measured": figures.cpu_measurements(cpu_id),
+        "power_w": row["tdp_w"],
+        "power_basis": None if row["tdp_w"] is None else "TDP of the socket",
+        **figures.emissions(one_vcpu),
+    }
 
 
-def _cpu_capabilities(row: dict[str, Any]) -> Capabilities:
+def _cpu_capabilities(row: Values) -> Values:
     """Number formats of a row of cpus: every CPU has fp64 and fp32, features add the others."""
     features_of = row | {ARM_FP16: _arm_fp16(row)}
     states = {
@@ -230,19 +195,19 @@ def _cpu_capabilities(row: dict[str, Any]) -> Capabilities:
         for dtype, features in CPU_FEATURES.items()
     }
     supported = [dtype for dtype, values in states.items() if "supported" in values]
-    return Capabilities(
-        dtypes=["fp64", "fp32", *supported],
-        dtypes_unknown=[
+    return {
+        "dtypes": ["fp64", "fp32", *supported],
+        "dtypes_unknown": [
             dtype
             for dtype, values in states.items()
             if dtype not in supported and "unknown" in values
         ],
-        ai_features=[name for name, value in row.items() if value == "supported"],
-        software=row.get("software_stack"),
-    )
+        "ai_features": [name for name, value in row.items() if value == "supported"],
+        "software": row.get("software_stack"),
+    }
 
 
-def _arm_fp16(row: dict[str, Any]) -> str:
+def _arm_fp16(row: Values) -> str:
     """Return whether a CPU has Arm's half precision, by the version of its instruction set."""
     if row["arch"] != "arm64":
         return "unsupported"
@@ -253,98 +218,85 @@ def _arm_fp16(row: dict[str, Any]) -> str:
     return "supported" if has_it else "unsupported"
 
 
-def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates) -> DeviceAnswer:
+def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates) -> Values:
     """Describe a machine to buy, with the formats and the measured speed of its accelerator."""
     row = owned(dataset, ownership).filter(device_id=device_id).row(0, named=True)
-    accelerator = (
-        _accelerator(dataset, row["accelerator_id"], ownership, rates)
-        if row["accelerator_id"]
-        else None
-    )
-    identity = replace(
-        _identity(row, device_id, row["kind"], row["cpu"]),
-        memory_gb=row["accelerator_memory_gb"] or row["memory_gib"],
-        memory_bandwidth_gbs=None,
-    )
+    of_one: Values = {}
+    if row["accelerator_id"]:
+        of_one = _accelerator(dataset, row["accelerator_id"], ownership, rates)
     count = row["accelerator_count"] or 1.0
-    if accelerator:
-        bandwidth = accelerator.identity.memory_bandwidth_gbs
-        identity = replace(
-            identity,
-            architecture=accelerator.identity.architecture or row["cpu"],
-            memory_bandwidth_gbs=None if bandwidth is None else bandwidth * count,
-        )
-    return DeviceAnswer(
-        identity=identity,
-        capabilities=_whole(accelerator.capabilities, count) if accelerator else Capabilities(),
-        availability=DeviceAvailability(local_devices=[device_id], sold_locally=True),
-        rent=Rent(),
-        purchase=_machine_purchase(row),
-        performance=_machine_performance(dataset, row),
-        power=_machine_power(row, accelerator, count),
-        emissions=_machine_emissions(row),
-    )
+    bandwidth = of_one.get("memory_bandwidth_gbs")
+    basis = f"{row['price_kind'] or 'kind not known'}, {row['price_date'] or 'undated'}"
+    return {
+        **_identity(row, device_id, row["kind"], of_one.get("architecture") or row["cpu"]),
+        "memory_gb": row["accelerator_memory_gb"] or row["memory_gib"],
+        "memory_bandwidth_gbs": None if bandwidth is None else bandwidth * count,
+        **{name: of_one.get(name) for name in CAPABILITIES},
+        "dense_rates": [
+            rate | {"rate": rate["rate"] * count} for rate in of_one.get("dense_rates") or []
+        ]
+        if of_one
+        else None,
+        "providers": [],
+        "regions": [],
+        "where_sold": [],
+        "local_devices": [device_id],
+        "sold_locally": True,
+        "purchase_price": row["price"],
+        "purchase_currency": row["price_currency"],
+        "purchase_price_usd": row["purchase_price_usd"],
+        "purchase_basis": None if row["price"] is None else basis,
+        "tco_usd_per_hour": row["tco_usd_per_hour"],
+        **_machine_performance(dataset, row),
+        **_machine_power(row, of_one, count),
+        **_machine_emissions(row),
+    }
 
 
-def _whole(capabilities: Capabilities, count: float) -> Capabilities:
-    """Return the capabilities of a machine: rates of all its accelerators together."""
-    rates = [rate | {"rate": rate["rate"] * count} for rate in capabilities.dense_rates or []]
-    return replace(capabilities, dense_rates=rates)
+CAPABILITIES = ("dtypes", "dtypes_unknown", "ai_features", "software")
+"""What a machine to buy has of its accelerator."""
 
 
-def _machine_power(row: dict[str, Any], accelerator: DeviceAnswer | None, count: float) -> Power:
+def _machine_power(row: Values, of_one: Values, count: float) -> Values:
     """Return the watts of a machine, and the rate of all its accelerators over them."""
-    of_one = accelerator.power if accelerator else Power()
-    rate = of_one.tflops_per_watt
-    watts_of_one = of_one.tdp_w
+    rate, watts_of_one = of_one.get("tflops_per_watt"), of_one.get("tdp_w")
     efficiency = None
     if rate and watts_of_one and row["power_w"]:
         efficiency = rate * watts_of_one * count / row["power_w"]
-    return Power(
-        power_w=row["power_w"],
-        power_basis=row["power_basis"],
-        tflops_per_watt=efficiency,
-        tflops_per_watt_dtype=of_one.tflops_per_watt_dtype if efficiency else None,
-    )
+    return {
+        "power_w": row["power_w"],
+        "power_basis": row["power_basis"],
+        "tflops_per_watt": efficiency,
+        "tflops_per_watt_dtype": of_one["tflops_per_watt_dtype"] if efficiency else None,
+    }
 
 
-def _machine_performance(dataset: Tables, row: dict[str, Any]) -> Performance:
+def _machine_performance(dataset: Tables, row: Values) -> Values:
     """Return the measured speed of machines of its size, and what tokens and images cost its owner.
 
     ``row`` is one of ``ownership.owned``.
     """
     if not row["accelerator_id"]:
-        return Performance()
+        return {}
     cost, count = row["tco_usd_per_hour"], row["accelerator_count"]
     results = measured.results(dataset, lambda *_: count, row["accelerator_id"])
-    return Performance(
-        measured=figures.measurements(results),
-        usd_per_million_tokens=figures.owned_token_prices(results, cost, count),
-        usd_per_thousand_samples=figures.sample_prices(results, cost, count),
-    )
+    return {
+        "measured": figures.measurements(results),
+        "usd_per_million_tokens": figures.owned_token_prices(results, cost, count),
+        "usd_per_thousand_samples": figures.sample_prices(results, cost, count),
+    }
 
 
-def _machine_purchase(row: dict[str, Any]) -> Purchase:
-    basis = f"{row['price_kind'] or 'kind not known'}, {row['price_date'] or 'undated'}"
-    return Purchase(
-        purchase_price=row["price"],
-        purchase_currency=row["price_currency"],
-        purchase_price_usd=row["purchase_price_usd"],
-        purchase_basis=None if row["price"] is None else basis,
-        tco_usd_per_hour=row["tco_usd_per_hour"],
-    )
-
-
-def _machine_emissions(row: dict[str, Any]) -> Emissions:
+def _machine_emissions(row: Values) -> Values:
     """Compute SCI where making the machine is known, else the electricity; both on your grid."""
-    if row["gco2e_per_hour"] is not None:
-        return Emissions(row["gco2e_per_hour"], "SCI, your grid")
-    if row["operational_gco2e_per_hour"] is not None:
-        return Emissions(row["operational_gco2e_per_hour"], "electricity, your grid")
-    return Emissions()
+    bases = {"gco2e_per_hour": "SCI", "operational_gco2e_per_hour": "electricity"}
+    for column, basis in bases.items():
+        if row[column] is not None:
+            return {"gco2e_per_hour": row[column], "gco2e_basis": f"{basis}, your grid"}
+    return {}
 
 
-ANSWERS: dict[str, Callable[[Tables, str, Ownership, Rates], DeviceAnswer]] = {
+ANSWERS: dict[str, Callable[[Tables, str, Ownership, Rates], Values]] = {
     "accelerators": _accelerator,
     "cpus": _cpu,
     "local_hardware": _machine,

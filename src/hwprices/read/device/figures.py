@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.device.answer import Emissions, Power, Purchase, Rent
+from hwprices.read.device.answer import Values
 from hwprices.read.device.measured import PRICE_OF_ONE, SAMPLE_MODELS, label
 from hwprices.read.device.where_sold import DATED, OFFER_KEY, PriceDates
 from hwprices.read.ownership import Ownership, owned
@@ -32,15 +32,6 @@ CPU_RUN = ("model", "scenario", "precision", "software")  # What tells the runs 
 
 
 @dataclass(frozen=True)
-class PriceColumns:
-    """Columns of offers with the prices of one unit, and with the units that a machine has."""
-
-    on_demand: str
-    spot: str | None
-    count: str
-
-
-@dataclass(frozen=True)
 class LowestPrice:
     """The lowest price of one unit, the offer that has it, and when it was seen."""
 
@@ -57,47 +48,51 @@ def regions(offers: pl.DataFrame) -> list[str]:
 
 def rent(
     offers: pl.DataFrame,
-    columns: PriceColumns,
     dates: PriceDates,
+    *,
+    on_demand: str,
+    count: str,
+    spot: str | None = None,
     part_usd_per_hour: Decimal | None = None,
-) -> Rent:
+) -> Values:
     """Find the cheapest prices of one unit: on demand, spot, and under any purchase option.
 
     Prices of community hosts are apart, and no price of a year.
 
     Args:
         offers: the offers, with the columns that ``dates`` adds.
-        columns: which of them have the prices of one unit.
         dates: when the prices of these machine types were seen.
+        on_demand: the column with the on-demand price of one unit.
+        count: the column with the units that a machine has.
+        spot: the column with the spot price of one unit.
         part_usd_per_hour: the price of the unit without a machine.
     """
     data_centers, private = offers.filter(~is_private_host()), offers.filter(is_private_host())
-    on_demand = _lowest(data_centers, columns.on_demand, "on_demand")
-    spot = _lowest(data_centers, columns.spot, "spot") if columns.spot else LowestPrice()
-    cheapest = _cheapest(data_centers, columns.count, dates)
-    private_host = _cheapest(private, columns.count, dates)
-    per_hour = on_demand.price or part_usd_per_hour
-    year = _year(data_centers, columns.count, dates)
+    listed = _lowest(data_centers, on_demand, "on_demand")
+    of_spot = _lowest(data_centers, spot, "spot") if spot else LowestPrice()
+    cheapest = _cheapest(data_centers, count, dates)
+    private_host = _cheapest(private, count, dates)
+    per_hour = listed.price or part_usd_per_hour
+    year = _year(data_centers, count, dates)
     if year.price is None and per_hour is not None:
         year = LowestPrice(per_hour * HOURS_PER_YEAR, "the part, always on")
-    return Rent(
-        on_demand_usd_per_hour=on_demand.price,
-        on_demand_offer=on_demand.offer,
-        spot_usd_per_hour=spot.price,
-        spot_offer=spot.offer,
-        cheapest_usd_per_hour=cheapest.price,
-        cheapest_offer=cheapest.offer,
-        private_host_usd_per_hour=private_host.price,
-        private_host_offer=private_host.offer,
-        part_usd_per_hour=part_usd_per_hour,
-        prices_observed=_oldest_day(on_demand, spot, cheapest, private_host, year),
-        usd_per_year=year.price,
-        usd_per_year_basis=year.offer,
-    )
+    return {
+        "on_demand_usd_per_hour": listed.price,
+        "on_demand_offer": listed.offer,
+        "spot_usd_per_hour": of_spot.price,
+        "spot_offer": of_spot.offer,
+        "cheapest_usd_per_hour": cheapest.price,
+        "cheapest_offer": cheapest.offer,
+        "private_host_usd_per_hour": private_host.price,
+        "private_host_offer": private_host.offer,
+        "part_usd_per_hour": part_usd_per_hour,
+        "prices_observed": _oldest_day(listed, of_spot, cheapest, private_host, year),
+        "usd_per_year": year.price,
+        "usd_per_year_basis": year.offer,
+    }
 
 
 def _oldest_day(*prices: LowestPrice) -> date | None:
-    """Return the day on which the oldest of some prices was seen."""
     times = [price.seen for price in prices if price.seen is not None]
     return min(times).date() if times else None
 
@@ -303,7 +298,7 @@ def sample_prices(
     return rates.select("model", usd=price.cast(Money)).to_dicts()
 
 
-def power(row: dict[str, Any]) -> Power:
+def power(row: dict[str, Any]) -> Values:
     """Return the watts of an accelerator at full load, and its dense rate per watt of TDP.
 
     The rate is that of the first native format of bf16, fp16, fp8, int8 and fp32: one whose rate is
@@ -319,10 +314,16 @@ def power(row: dict[str, Any]) -> Power:
     rates = {dtype: row[NUMBER_FORMATS[dtype]] for dtype in ("bf16", "fp16", "fp8", "int8", "fp32")}
     dtype = next((d for d, rate in rates.items() if rate and rate >= native), None)
     efficiency = rates[dtype] / row["tdp_w"] if dtype and row["tdp_w"] else None
-    return Power(power_w, basis, efficiency, dtype if efficiency else None, row["tdp_w"])
+    return {
+        "power_w": power_w,
+        "power_basis": basis,
+        "tflops_per_watt": efficiency,
+        "tflops_per_watt_dtype": dtype if efficiency else None,
+        "tdp_w": row["tdp_w"],
+    }
 
 
-def emissions(offers: pl.DataFrame) -> Emissions:
+def emissions(offers: pl.DataFrame) -> Values:
     """Return the gCO2e of one hour of one device, in the cheapest offer that has such a figure.
 
     That of a machine whose power is published goes first, and SCI before electricity alone; then
@@ -349,11 +350,11 @@ def emissions(offers: pl.DataFrame) -> Emissions:
         if priced.height:
             row = priced.row(0, named=True)
             offer = "/".join(row[name] for name in OFFER_KEY)
-            return Emissions(row["gco2e_per_hour"], f"{basis}, {offer}")
-    return Emissions()
+            return {"gco2e_per_hour": row["gco2e_per_hour"], "gco2e_basis": f"{basis}, {offer}"}
+    return {}
 
 
-def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purchase:
+def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Values:
     """Return what an accelerator costs to buy, and to own in the cheapest machine with it."""
     machines = owned(dataset, ownership).filter(
         pl.col("accelerator_id") == row["accelerator_id"], pl.col("accelerator_count") > 0
@@ -366,16 +367,16 @@ def purchase(dataset: Tables, row: dict[str, Any], ownership: Ownership) -> Purc
     complete = shares.filter("complete").drop_nulls("device_tco").sort("device_tco", "device_id")
     price_usd, basis = _purchase_price(row)
     share, share_basis = _machine_share(shares)
-    return Purchase(
-        launch_price_usd=row["launch_price_usd"],
-        machine_share_usd=share,
-        machine_share_basis=share_basis,
-        purchase_price=price_usd,
-        purchase_currency=None if price_usd is None else "USD",
-        purchase_price_usd=price_usd,
-        purchase_basis=basis,
-        tco_usd_per_hour=complete["device_tco"][0] if complete.height else None,
-    )
+    return {
+        "launch_price_usd": row["launch_price_usd"],
+        "machine_share_usd": share,
+        "machine_share_basis": share_basis,
+        "purchase_price": price_usd,
+        "purchase_currency": None if price_usd is None else "USD",
+        "purchase_price_usd": price_usd,
+        "purchase_basis": basis,
+        "tco_usd_per_hour": complete["device_tco"][0] if complete.height else None,
+    }
 
 
 def _purchase_price(row: dict[str, Any]) -> tuple[Decimal | None, str | None]:

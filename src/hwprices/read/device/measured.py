@@ -142,7 +142,6 @@ def _per_accelerator() -> pl.Expr:
 
 
 def _unit() -> pl.Expr:
-    """Return the unit of ``_per_accelerator``."""
     unit = pl.col("result_unit")
     return (
         pl.when(unit == LATENCY)

@@ -122,7 +122,6 @@ def where_sold(
 def _cloud(
     provider: str, offers: pl.DataFrame, private_host: bool, judged_at: datetime | None
 ) -> dict[str, Any]:
-    """Join a cloud's cheapest prices in one row."""
     row: dict[str, Any] = {"provider": provider, "private_host": private_host, "currency": None}
     seen = []
     for option, (native, usd) in PRICES.items():
@@ -153,7 +152,6 @@ def _cheapest(offers: pl.DataFrame, native: str, usd: str, option: str) -> dict[
 
 
 def _reason(offers: pl.DataFrame) -> str:
-    """Explain why a cloud has no on-demand price of the device."""
     reasons = offers["on_demand_reason"].drop_nulls().unique().sort()
     return ", ".join(reasons.to_list()) or "not_listed"
 

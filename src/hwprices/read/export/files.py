@@ -258,7 +258,6 @@ def _workbook(dataset: "Release", path: Path, frames: Mapping[str, pl.DataFrame]
 def _database(
     path: Path, dataset: "Release", frames: Mapping[str, pl.LazyFrame], *, discounted: bool
 ) -> None:
-    """Write a DuckDB file with these tables and their documentation."""
     package = verify.read_package(dataset, verify.Package) or {"resources": []}
     with scratch_directory() as folder:
         files = {}

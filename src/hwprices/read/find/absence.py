@@ -274,6 +274,5 @@ def _pairs(pairs: Collection[tuple[str, str]]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Join the first names, and say how many more there are."""
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return ", ".join(names[:MAX_NAMED]) + more

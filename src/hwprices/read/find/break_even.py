@@ -82,7 +82,9 @@ def _on_demand(
     )
     listed = searching.prices(dataset, same_but_on_demand).filter(*REAL)
     prices = apply.apply(listed, overlays) if overlays is not None else listed
-    with_list = prices.with_columns(list_price=_list_price(overlays))
+    with_list = prices.with_columns(
+        list_price="effective_hourly" if overlays is None else apply.LIST_PRICE
+    )
     series = dataset.scan("instance_types").select("provider", "instance_type", "series")
     return (
         with_list.join(series, on=["provider", "instance_type"], how="left")
@@ -97,12 +99,7 @@ def _on_demand(
     )
 
 
-def _list_price(overlays: "Overlays | None") -> pl.Expr:
-    return pl.col("effective_hourly" if overlays is None else apply.LIST_PRICE)
-
-
 def _components(dataset: Tables, pairs: pl.DataFrame) -> Components:
-    """Return the components of the prices that have any."""
     ids = pl.concat([pairs["price_id"], pairs["on_demand_id"]]).unique()
     cost = pl.col("quantity").cast(WideMoney) * pl.col("unit_price").cast(WideMoney)
     rows = (

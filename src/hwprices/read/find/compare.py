@@ -20,23 +20,11 @@ if TYPE_CHECKING:
     from hwprices.release.release import Release
 
 SPECIFICATION = [
-    "provider",
-    "instance_type",
-    "arch",
-    "vcpus",
-    "physical_cores",
-    "memory_gib",
-    "accelerator_id",
-    "accelerator_count",
-    "accelerator_memory_gib",
-    "accelerator_interconnect",
-    "local_disk_gib",
-    "network_gbps_max",
-    "rdma",
-    "block_storage_gbps_baseline",
-    "block_storage_gbps_max",
-    "block_storage_iops_baseline",
-    "block_storage_iops_max",
+    *("provider", "instance_type", "arch", "vcpus", "physical_cores", "memory_gib"),
+    *("accelerator_id", "accelerator_count", "accelerator_memory_gib"),
+    *("accelerator_interconnect", "local_disk_gib", "network_gbps_max", "rdma"),
+    *("block_storage_gbps_baseline", "block_storage_gbps_max", "block_storage_iops_baseline"),
+    *("block_storage_iops_max",),
 ]
 
 SHEET = ["memory_bandwidth_gbs", "fp16_dense_tflops", "bf16_dense_tflops", "fp8_dense_tflops"]
@@ -163,7 +151,6 @@ def specifications(dataset: "Release", pairs: frozenset[tuple[str, str]]) -> pl.
 
 
 def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
-    """Return the cheapest price in USD of each machine."""
     known = prices.filter(pl.col("usd_per_hour").is_not_null())
     return (
         known.sort("usd_per_hour", "region", "price_id")

@@ -111,7 +111,6 @@ def of_search(
 
 
 def _billing(dataset: Release, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the billing terms of the purchase options of prices."""
     options = rows.select("provider", "purchase_option").unique().lazy()
     terms = dataset.scan("billing_terms").join(
         options, on=["provider", "purchase_option"], how="semi"

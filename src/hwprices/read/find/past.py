@@ -52,17 +52,14 @@ class PastTables:
         if table == "instance_types":
             return pl.concat([rows, self._gone_types.lazy()], how="diagonal")
         if table == "regions":
-            return pl.concat([rows, self._gone_regions.lazy()], how="diagonal")
+            gone = self._only_in_history("regions", REGION, [])
+            return pl.concat([rows, gone.lazy()], how="diagonal")
         return rows
 
     @property
     def names(self) -> pl.DataFrame:
         """Which machines have prices, or had: see ``names_of``."""
         return names_of(self.now)
-
-    @cached_property
-    def _gone_regions(self) -> pl.DataFrame:
-        return self._only_in_history("regions", REGION, []).select(REGION)
 
     @cached_property
     def _gone_types(self) -> pl.DataFrame:

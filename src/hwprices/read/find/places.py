@@ -4,10 +4,12 @@ Codes and English names of countries: https://www.iso.org/obp/ui/#search (ISO 31
 short forms in use. A country that is missing here is still understood by its code.
 """
 
+import csv
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 
 import polars as pl
 
@@ -15,73 +17,11 @@ from hwprices.read.find.machines import normal
 from hwprices.release.release import Tables
 from hwprices.schemas.vocabulary import CONTINENTS
 
-COUNTRIES = {
-    "AE": ("united arab emirates", "uae"),
-    "AR": ("argentina",),
-    "AT": ("austria",),
-    "AU": ("australia",),
-    "BE": ("belgium",),
-    "BG": ("bulgaria",),
-    "BH": ("bahrain",),
-    "BR": ("brazil",),
-    "CA": ("canada",),
-    "CH": ("switzerland",),
-    "CL": ("chile",),
-    "CN": ("china",),
-    "CO": ("colombia",),
-    "CZ": ("czechia", "czech republic"),
-    "DE": ("germany",),
-    "DK": ("denmark",),
-    "EE": ("estonia",),
-    "ES": ("spain",),
-    "FI": ("finland",),
-    "FR": ("france",),
-    "GB": ("united kingdom", "uk", "great britain", "britain", "england"),
-    "GR": ("greece",),
-    "HK": ("hong kong",),
-    "HU": ("hungary",),
-    "ID": ("indonesia",),
-    "IE": ("ireland",),
-    "IL": ("israel",),
-    "IN": ("india",),
-    "IS": ("iceland",),
-    "IT": ("italy",),
-    "JP": ("japan",),
-    "KE": ("kenya",),
-    "KR": ("south korea", "korea"),
-    "LT": ("lithuania",),
-    "LU": ("luxembourg",),
-    "LV": ("latvia",),
-    "MA": ("morocco",),
-    "MX": ("mexico",),
-    "MY": ("malaysia",),
-    "NL": ("netherlands", "holland"),
-    "NO": ("norway",),
-    "NZ": ("new zealand",),
-    "PE": ("peru",),
-    "PH": ("philippines",),
-    "PL": ("poland",),
-    "PT": ("portugal",),
-    "QA": ("qatar",),
-    "RO": ("romania",),
-    "RS": ("serbia",),
-    "SA": ("saudi arabia",),
-    "SE": ("sweden",),
-    "SG": ("singapore",),
-    "SK": ("slovakia",),
-    "TH": ("thailand",),
-    "TR": ("turkey", "turkiye"),
-    "TW": ("taiwan",),
-    "UA": ("ukraine",),
-    "US": ("united states", "usa"),
-    "VN": ("vietnam",),
-    "ZA": ("south africa",),
-}
-"""ISO 3166-1 alpha-2 code: names in lower case."""
-
-CODES = {name: code for code, names in COUNTRIES.items() for name in names}
-"""Name in lower case: ISO code."""
-
+with Path(__file__).with_name("countries.csv").open(encoding="utf-8", newline="") as _file:
+    CODES = {
+        name: row["code"] for row in csv.DictReader(_file) for name in row["names"].split("; ")
+    }
+"""Name of a country in lower case: its ISO code."""
 
 SHORT_CONTINENTS = {"eu": "europe"}
 """Short names that people use for a continent. Others (na, sa, af) are codes of countries too."""

@@ -93,7 +93,6 @@ def _combined_options(asked: frozenset[str], options: frozenset[str]) -> frozens
 
 
 def _with_term(options: frozenset[str]) -> frozenset[str]:
-    """Add the purchase options that COMMITMENT represents."""
     return options | WITH_TERM if COMMITMENT in options else options
 
 
@@ -272,7 +271,6 @@ def _code(name: str, value: str | None, known: Any) -> str | None:
 
 
 def _purchase_options(option: Names, term: Names | int) -> dict[str, Any]:
-    """Read the purchase options and terms."""
     known = [*PURCHASE_OPTIONS, COMMITMENT]
     parts = split(option)
     of_term = [part for part in parts if part[0].isdigit()]  # "reserved,1y"
@@ -293,7 +291,6 @@ def _months(text: str) -> int:
 
 
 def _machines_by_name(names: ReleaseWords, options: Options) -> dict[str, Any]:
-    """Look up accelerators, machine types and providers by name."""
     named: dict[str, Any] = {}
     if accelerator := options.get("accelerator"):
         asked = [part.lower() for part in split(accelerator)]
@@ -368,7 +365,6 @@ def _placed(names: ReleaseWords, **options: Names) -> dict[str, Any]:
 
 
 def _place(names: ReleaseWords, kind: str, text: str) -> list[tuple[str, str]]:
-    """Find the regions of one value of region, country or continent."""
     if kind == "continent":
         code = places.continent_code(text)
         chosen = [place for place in names.places if code and place.continent == code]

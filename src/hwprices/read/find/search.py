@@ -40,30 +40,15 @@ PER_PART = {"usd_per_accelerator_hour": "accelerator_count", "usd_per_vcpu_hour"
 """Price of a part of the machine: the number of those parts."""
 
 MACHINE_COLUMNS = [
-    "provider",
-    "instance_type",
-    "family",
-    "arch",
-    "vcpus",
-    "memory_gib",
-    "accelerators",
-    "accelerator_kind",
-    "accelerator_count",
-    "accelerator_memory_gib",
-    "local_disk_gib",
-    "network_gbps_max",
-    "rdma",
+    *("provider", "instance_type", "family", "arch", "vcpus", "memory_gib", "accelerators"),
+    *("accelerator_kind", "accelerator_count", "accelerator_memory_gib", "local_disk_gib"),
+    *("network_gbps_max", "rdma"),
 ]
 
 PRICE_COLUMNS = [
     *PRICE_KEY,
-    "hourly",
-    "upfront",
-    "effective_hourly",
-    "price_reason",
-    "flags",
-    "observed_at",
-    "price_id",
+    *("hourly", "upfront", "effective_hourly", "price_reason", "flags", "observed_at"),
+    *("price_id",),
 ]
 
 TIE_BREAKERS = ["provider", "region", "instance_type", "term_months", "price_id"]
@@ -269,23 +254,17 @@ def _in_own_currency(column: str) -> pl.Expr | None:
 
 def of_prices(search: Search) -> list[pl.Expr]:
     """Write the conditions on the table prices."""
+    systems = {name: getattr(search, name) for name in SYSTEM}
+    sets: dict[str, frozenset[str] | frozenset[int]] = {
+        "provider": search.providers,
+        "term_months": search.terms,
+        "payment_option": search.payments,
+    }
     conditions = [pl.lit(True)]
-    if search.software != ANY:
-        conditions.append(pl.col("software") == search.software)
-    if search.os != ANY:
-        conditions.append(pl.col("os") == search.os)
-    if search.license_model:
-        conditions.append(pl.col("license_model") == search.license_model)
-    if search.tenancy:
-        conditions.append(pl.col("tenancy") == search.tenancy)
-    if search.providers:
-        conditions.append(pl.col("provider").is_in(sorted(search.providers)))
+    conditions += [pl.col(name) == one for name, one in systems.items() if one not in (ANY, None)]
+    conditions += [pl.col(name).is_in(sorted(some)) for name, some in sets.items() if some]
     if search.purchase_options:
         conditions.append(_purchase(search.purchase_options))
-    if search.terms:
-        conditions.append(pl.col("term_months").is_in(sorted(search.terms)))
-    if search.payments:
-        conditions.append(pl.col("payment_option").is_in(sorted(search.payments)))
     if search.machines is not None:
         conditions.append(pairs("instance_type", search.machines))
     if search.regions is not None:

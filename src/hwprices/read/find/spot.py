@@ -70,7 +70,6 @@ def spot_words(row: Mapping[str, Any]) -> str:
 
 
 def _below(spot: pl.DataFrame, on_demand: pl.DataFrame) -> pl.DataFrame:
-    """Return price_id and spot_below_on_demand."""
     beside = spot.join(on_demand, SAME, suffix="_on_demand").with_columns(
         weight=_seconds(
             pl.max_horizontal("start", "start_on_demand"),

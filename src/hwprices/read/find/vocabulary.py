@@ -98,7 +98,6 @@ class ReleaseWords:
 
     @cached_property
     def _accelerators_of_types(self) -> pl.DataFrame:
-        """The accelerators of each machine type that has one."""
         return (
             self._dataset.scan("instance_types")
             .filter(pl.col("accelerators").list.len() > 0)

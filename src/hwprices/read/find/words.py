@@ -304,8 +304,10 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
     counted = _COUNTED.fullmatch(text)
     if counted:
         return _counted(float(counted[1]), counted[2], names)
-    complete = [_code(text), _provider(text, names), _machines(phrase, names)]
-    complete += [_named_accelerator(text, names), _place(text, names)]
+    regions = frozenset((place.provider, place.region) for place in places(text, names))
+    of_names = [("provider", "providers", providers(text, names)), ("place", "regions", regions)]
+    complete = [_code(text), _machines(phrase, names), _named_accelerator(text, names)]
+    complete += [Meaning(kind, {name: chosen}) for kind, name, chosen in of_names if chosen]
     meanings = _without_same([meaning for meaning in complete if meaning], text, names)
     if meanings:
         return meanings
@@ -380,7 +382,6 @@ def _counted(count: float, name: str, names: ReleaseWords) -> list[Meaning]:
 
 
 def _exactly(count: float, meaning: Meaning) -> Meaning:
-    """Ask for so many accelerators."""
     return Meaning(meaning.kind, {**meaning.change, "accelerator_count": Bounds(count, count)})
 
 
@@ -407,11 +408,6 @@ def _code(text: str) -> Meaning | None:
             change = frozenset({value}) if name == "option" else value
             return Meaning(name, {"purchase_options" if name == "option" else name: change})
     return None
-
-
-def _provider(text: str, names: ReleaseWords) -> Meaning | None:
-    chosen = providers(text, names)
-    return Meaning("provider", {"providers": chosen}) if chosen else None
 
 
 def providers(text: str, names: ReleaseWords) -> frozenset[str]:
@@ -514,7 +510,12 @@ def _has_word(name: str, word: str, *, start: bool) -> bool:
     "40" is in "40gb" and "4" is not.
     """
     return any(
-        joined == word or (start and _begins(joined, word))
+        joined == word
+        or (
+            start
+            and joined.startswith(word)
+            and not (word.isdigit() and joined[len(word)].isdigit())
+        )
         for joined in joined_words(name, len(word))
     )
 
@@ -534,16 +535,6 @@ def joined_words(name: str, longest: int = MAX_JOINED) -> Iterator[str]:
                 break
 
 
-def _begins(text: str, start: str) -> bool:
-    return text.startswith(start) and not (start.isdigit() and text[len(start)].isdigit())
-
-
-def _place(text: str, names: ReleaseWords) -> Meaning | None:
-    """Understand a continent, a country, a region, or a city in a region's name."""
-    chosen = places(text, names)
-    return Meaning("place", {"regions": _pairs(chosen)}) if chosen else None
-
-
 def places(text: str, names: ReleaseWords) -> list[place_names.NamedPlace]:
     """Find the regions that a word means; none if it means no place."""
     continent = place_names.continent_code(text)
@@ -560,10 +551,6 @@ def places(text: str, names: ReleaseWords) -> list[place_names.NamedPlace]:
     if regions or text in SKIPPED or len(text) < MIN_CITY:
         return regions
     return place_names.by_city(names.places, text)
-
-
-def _pairs(chosen: Iterable[place_names.NamedPlace]) -> frozenset[tuple[str, str]]:
-    return frozenset((place.provider, place.region) for place in chosen)
 
 
 def _merge(search: Search, meaning: Meaning) -> Search:

@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
 
 VENDORS = (
-    "added",
-    "returned",
-    "removed",
-    "price_changed",
-    "changed_and_restated",
+    *("added", "returned", "removed", "price_changed", "changed_and_restated"),
     "observed",  # ends a backfilled interval: both amounts are the vendor's
 )
 OURS = ("restated", "changed_and_restated")

@@ -1,8 +1,10 @@
 """State which columns of offers the page has, under which headings, and what each means."""
 
+import csv
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -57,80 +59,10 @@ ACRONYMS = {
     "id": "id",
 }
 
-HEADINGS = {
-    "provider": "Provider",
-    "region": "Region",
-    "instance_type": "Machine",
-    "accelerator_name": "GPU",
-    "accelerator_count": "GPUs",
-    "accelerator_memory_gib": "GPU memory, as stated",
-    "accelerator_id": "Accelerator id",
-    "accelerator_kind": "Accelerator kind",
-    "accelerator_interconnect": "GPU interconnect",
-    "accelerator_memory_bandwidth_gbs": "GPU memory bandwidth",
-    "accelerator_fp16_tflops": "FP16 per GPU",
-    "accelerator_bf16_tflops": "BF16 per GPU",
-    "accelerator_fp8_tflops": "FP8 per GPU",
-    "accelerator_int8_tops": "INT8 per GPU",
-    "accelerator_tdp_w": "TDP per GPU",
-    "accelerator_power_w": "Power per GPU",
-    "accelerator_embodied_kgco2e": "Embodied emissions per GPU",
-    "accelerator_utilisation": "GPU utilization assumed",
-    "cpu_utilisation": "CPU utilization assumed",
-    "vcpus": "vCPUs",
-    "memory_gib": "RAM",
-    "local_disk_gib": "Local disk",
-    "network_gbps_max": "Network",
-    "block_storage_gbps_baseline": "Block storage",
-    "block_storage_gbps_max": "Block storage, burst",
-    "block_storage_iops_baseline": "Block storage IOPS",
-    "block_storage_iops_max": "Block storage IOPS, burst",
-    "arch": "Architecture",
-    "on_demand_hourly": "On-demand, local currency",
-    "on_demand_usd_per_hour": "On-demand",
-    "best_1y_usd_per_hour": "Best 1-year",
-    "best_3y_usd_per_hour": "Best 3-year",
-    "spot_discount": "Spot discount",
-    "best_1y_discount": "Best 1-year discount",
-    "best_3y_discount": "Best 3-year discount",
-    "best_1y_option": "Best 1-year option",
-    "best_3y_option": "Best 3-year option",
-    "estimated_watts_from_tdp_estimate": "Power uses an estimated TDP",
-    "grid_gco2e_per_kwh": "Grid emissions",
-    "embodied_gco2e_per_hour": "Embodied emissions",
-    "observed_at": "Price seen",
-    "usd_per_accelerator_hour": "On-demand per GPU",
-    "spot_usd_per_accelerator_hour": "Spot per GPU",
-    "usd_per_gib_accelerator_memory_hour": "Per GiB of GPU memory",
-    "usd_per_pflop_hour_bf16": "Per BF16 PFLOPS",
-    "usd_per_pflop_hour_fp8": "Per FP8 PFLOPS",
-    "usd_per_vcpu_hour": "Per vCPU",
-    "tflops_per_watt_bf16": "BF16 TFLOPS/W",
-    "estimated_watts": "Estimated power",
-    "energy_kwh_per_hour": "Energy, with cooling (PUE)",
-    "gco2e_per_hour": "Emissions",
-    "usd_per_llama2_70b_lora": "LoRA run of Llama 2 70B",
-}
-
-SHEET_HEADINGS = {
-    "accelerator_count": "Accelerators",
-    "accelerator_memory_gib": "Accelerator memory",
-    "embodied_kgco2e": "Embodied emissions",
-    "interconnect": "Interconnect",
-    "interconnect_gbs": "Interconnect bandwidth",
-    "launch_price_usd": "Launch price",
-    "local_disk_kind": "Local disk type",
-    "measured_power_max_w": "Measured power, peak",
-    "measured_power_mean_w": "Measured power, mean",
-    "memory_bandwidth_gbs": "Memory bandwidth",
-    "memory_gb": "Memory",
-    "power_limit_default_w": "Power limit in clouds",
-    "purchase_price_usd": "Purchase price",
-    "tdp_estimate_w": "TDP, estimated",
-    "tdp_w": "Power (TDP)",
-    "vendor": "Maker",
-}
-"""Headings of columns of accelerators and instance_types where they are not those of offers."""
+with Path(__file__).with_name("headings.csv").open(encoding="utf-8", newline="") as _file:
+    HEADINGS = {row["column"]: row for row in csv.DictReader(_file)}
+"""Headings of columns of ``offers``, and those of ``sheets`` (accelerators, instance_types) where
+they are not the same. A column without a heading has its ``words``."""
 
 GROUPS = (
     ("Power and emissions", ("power", "estimated", "pue", "grid", "gco2e", "embodied", "cpu_util")),
@@ -172,12 +104,13 @@ def words(name: str) -> str:
 
 def sheet_heading(name: str) -> str:
     """Write the heading of a column of accelerators or instance_types."""
-    return SHEET_HEADINGS.get(name) or HEADINGS.get(name) or words(name)
+    known = HEADINGS.get(name, {})
+    return known.get("sheets") or known.get("offers") or words(name)
 
 
 def heading(column: str) -> str:
     """Write the heading of a column of offers; a price has its purchase option's."""
-    return HEADINGS.get(column) or words(option_of(column) or column)
+    return HEADINGS.get(column, {}).get("offers") or words(option_of(column) or column)
 
 
 def option_of(column: str) -> str | None:

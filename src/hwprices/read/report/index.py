@@ -15,10 +15,9 @@ from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.report import columns, payload
-from hwprices.read.report.bundle import bundled
+from hwprices.read.report.files import bundled, render
 from hwprices.read.report.grammar import grammar
 from hwprices.read.report.pages import Machines
-from hwprices.read.report.templates import render
 from hwprices.read.summary import provider_title
 from hwprices.release import notes as release_notes
 from hwprices.release.real_prices import PRIVATE_HOSTS, REAL

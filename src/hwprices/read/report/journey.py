@@ -77,7 +77,6 @@ class Explained:
         self._traces = self._read(dataset, prices.filter("is_cheapest"))
 
     def _read(self, dataset: Release, prices: pl.DataFrame) -> dict[Source, Trace]:
-        """Read the vendor's lines of these prices, every page once."""
         read: dict[Source, Trace] = {}
         for (provider,), own in prices.partition_by("provider", as_dict=True).items():
             sources = {

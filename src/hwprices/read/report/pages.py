@@ -18,9 +18,8 @@ import polars as pl
 from hwprices import formulas
 from hwprices.read.device import measured
 from hwprices.read.report import columns, payload
-from hwprices.read.report.bundle import bundled
+from hwprices.read.report.files import bundled, render
 from hwprices.read.report.journey import Explained
-from hwprices.read.report.templates import render
 from hwprices.read.summary import provider_title
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Release
@@ -50,54 +49,20 @@ SOURCES = {
 """Figures of the sheet with a source of their own: the column that names it."""
 
 SHEET = (
-    "vendor",
-    "kind",
-    "architecture",
-    "form_factor",
-    "counted_as",
-    "release_year",
-    "memory_gb",
-    "memory_type",
-    "memory_bandwidth_gbs",
-    "interconnect",
-    "interconnect_gbs",
-    "tdp_w",
-    "tdp_estimate_w",
-    "power_limit_default_w",
-    "measured_power_mean_w",
-    "measured_power_max_w",
-    "launch_price_usd",
-    "purchase_price_usd",
-    "embodied_kgco2e",
+    *("vendor", "kind", "architecture", "form_factor", "counted_as", "release_year"),
+    *("memory_gb", "memory_type", "memory_bandwidth_gbs", "interconnect", "interconnect_gbs"),
+    *("tdp_w", "tdp_estimate_w", "power_limit_default_w", "measured_power_mean_w"),
+    *("measured_power_max_w", "launch_price_usd", "purchase_price_usd", "embodied_kgco2e"),
 )
 """Columns of accelerators that a page shows, besides the rates."""
 
 MACHINE = (
-    "family",
-    "series",
-    "status",
-    "retirement_date",
-    "arch",
-    "vcpus",
-    "physical_cores",
-    "memory_gib",
-    "accelerator_kind",
-    "accelerator_count",
-    "accelerator_memory_gib",
-    "accelerator_interconnect",
-    "local_disk_gib",
-    "local_disk_kind",
-    "network_gbps_max",
-    "rdma",
-    "block_storage_gbps_baseline",
-    "block_storage_gbps_max",
-    "block_storage_iops_baseline",
-    "block_storage_iops_max",
-    "local_disk_read_iops",
-    "local_disk_write_iops",
-    "burstable",
-    "bare_metal",
-    "hypervisor",
+    *("family", "series", "status", "retirement_date", "arch", "vcpus", "physical_cores"),
+    *("memory_gib", "accelerator_kind", "accelerator_count", "accelerator_memory_gib"),
+    *("accelerator_interconnect", "local_disk_gib", "local_disk_kind", "network_gbps_max"),
+    *("rdma", "block_storage_gbps_baseline", "block_storage_gbps_max"),
+    *("block_storage_iops_baseline", "block_storage_iops_max", "local_disk_read_iops"),
+    *("local_disk_write_iops", "burstable", "bare_metal", "hypervisor"),
 )
 """Columns of instance_types that a page shows."""
 

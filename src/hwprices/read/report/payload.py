@@ -81,7 +81,6 @@ def _codes(column: pl.Series) -> pl.Series:
 
 
 def _plain(values: pl.Series) -> list[Any]:
-    """Return values as JSON has them."""
     if values.dtype.is_decimal():
         return values.cast(pl.Float64).to_list()
     if values.dtype.is_temporal():

@@ -17,6 +17,7 @@ import polars as pl
 from hwprices.hidden_characters import escaped
 from hwprices.read.citation import cite_all
 from hwprices.read.find import search as searching
+from hwprices.read.report.files import template
 from hwprices.read.report.pages import MACHINE, SHEET, file_name
 from hwprices.read.summary import provider_title
 from hwprices.release import age
@@ -42,7 +43,7 @@ def files(dataset: Release) -> Iterator[tuple[str, str]]:
     references = _references(dataset, prices["price_id"].to_list())
     yield ("llms.txt", _llms(dataset, sheet))
     yield ("gpu-offers.json", _gpu_offers(dataset, cheapest, references))
-    yield (SCHEMA_FILE, json.dumps(SCHEMA, indent=1) + "\n")
+    yield (SCHEMA_FILE, template(SCHEMA_FILE))
     for row in sheet.iter_rows(named=True):
         own = cheapest.filter(accelerator_id=row["accelerator_id"])
         path = f"accelerators/{file_name(row['accelerator_id'])}.md"
@@ -106,7 +107,6 @@ def _references(dataset: Release, ids: Sequence[str]) -> dict[str, str]:
 
 
 def _gpu_offers(dataset: Release, cheapest: pl.DataFrame, references: Mapping[str, str]) -> str:
-    """Write gpu-offers.json, an offer a line."""
     head = {
         "$schema": SCHEMA_FILE,
         "schema_version": 1,
@@ -139,89 +139,6 @@ def _offer(row: Mapping[str, Any], references: Mapping[str, str]) -> dict[str, A
         "citation": references[row["price_id"]],
     }
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
-
-
-SCHEMA: Mapping[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "hwprices: what accelerators cost to rent",
-    "description": "The cheapest list price of one accelerator for an hour, of each provider and"
-    " purchase option: Linux, shared tenancy, license included, without tax. Machines whose vendor"
-    " does not say which form of an accelerator they have are left out.",
-    "type": "object",
-    "required": ["schema_version", "release", "created_at", "recorded", "offers"],
-    "properties": {
-        "$schema": {"type": "string"},
-        "schema_version": {"const": 1},
-        "release": _text("Version of the release: hwprices --version."),
-        "created_at": {"type": "string", "format": "date-time"},
-        "recorded": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "Providers whose prices are recordings: no live run has confirmed them.",
-        },
-        "offers": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": [
-                    "accelerator",
-                    "provider",
-                    "option",
-                    "price",
-                    "currency",
-                    "machine",
-                    "accelerators",
-                    "region",
-                    "seen",
-                    "citation",
-                ],
-                "properties": {
-                    "accelerator": _text("accelerator_id of the table accelerators."),
-                    "provider": _text("Provider: aws, gcp …"),
-                    "option": _text("purchase_option: on_demand, spot, reserved, committed_use …"),
-                    "term_months": {
-                        "type": "integer",
-                        "description": "Length of the commitment; absent without one.",
-                    },
-                    "community": {
-                        "const": True,
-                        "description": "The machine is of a community host.",
-                    },
-                    "price": {
-                        "type": "string",
-                        "pattern": r"^\d+(\.\d+)?$",
-                        "description": "Price of one accelerator for an hour, a decimal: that of"
-                        " the machine / accelerators; of a commitment with its upfront fee spread.",
-                    },
-                    "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
-                    "machine": _text("Machine type with the cheapest such price."),
-                    "accelerators": {
-                        "type": "number",
-                        "exclusiveMinimum": 0,
-                        "description": "Accelerators of the machine; a share is below 1.",
-                    },
-                    "region": _text("Its region."),
-                    "seen": {
-                        "type": "string",
-                        "format": "date",
-                        "description": "Day on which the vendor's page was fetched.",
-                    },
-                    "stale": {
-                        "const": True,
-                        "description": "Seen more than 90 days before the release.",
-                    },
-                    "citation": _text("What hwprices recheck takes, of the machine's price."),
-                },
-            },
-        },
-    },
-}
-"""JSON Schema of gpu-offers.json."""
 
 
 def cell(value: object) -> str:
@@ -275,16 +192,7 @@ def _rates(row: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _rent(offers: pl.DataFrame, references: Mapping[str, str]) -> str:
     rows = offers.sort("purchase_option", "term_months", "currency", "each", "provider")
     return table(
-        [
-            "provider",
-            "purchase option",
-            "price",
-            "currency",
-            "machine",
-            "region",
-            "seen",
-            "citation",
-        ],
+        ["provider", "purchase option", "price", "currency", "machine", "region", *SEEN],
         [
             (
                 row["provider"],
@@ -293,12 +201,19 @@ def _rent(offers: pl.DataFrame, references: Mapping[str, str]) -> str:
                 row["currency"],
                 row["instance_type"],
                 row["region"],
-                f"{row['observed_at']:%Y-%m-%d}" + ", stale" * bool(row["stale"]),
-                references[row["price_id"]],
+                *_seen(row, references),
             )
             for row in rows.iter_rows(named=True)
         ],
     )
+
+
+SEEN = ("seen", "citation")
+
+
+def _seen(row: Mapping[str, Any], references: Mapping[str, str]) -> tuple[str, str]:
+    day = f"{row['observed_at']:%Y-%m-%d}" + ", stale" * bool(row["stale"])
+    return day, references[row["price_id"]]
 
 
 def _machine(
@@ -314,12 +229,11 @@ def _machine(
             purchase(price),
             plain(price["effective_hourly"]),
             price["currency"],
-            f"{price['observed_at']:%Y-%m-%d}" + ", stale" * bool(price["stale"]),
-            references[price["price_id"]],
+            *_seen(price, references),
         )
         for price in prices.iter_rows(named=True)
     ]
-    headings = ["region", "purchase option", "price", "currency", "seen", "citation"]
+    headings = ["region", "purchase option", "price", "currency", *SEEN]
     return "\n".join(
         [
             f"## {cell(name)}\n",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hwprices.errors import cannot_write
 from hwprices.read.report import programs
-from hwprices.read.report.bundle import bundled, image
+from hwprices.read.report.files import bundled, image
 from hwprices.read.report.index import index
 from hwprices.read.report.pages import Machines, ReportPage, ReportPages
 from hwprices.release.release import Release

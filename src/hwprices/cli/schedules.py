@@ -1,4 +1,7 @@
-"""The command ``hwprices admin deploy``. It needs the extra ``hwprices[pipeline]``."""
+"""Run flows by their schedules: ``hwprices admin deploy``, ``serve`` and ``worker``.
+
+They need the extra ``hwprices[pipeline]``.
+"""
 
 from enum import StrEnum
 from pathlib import Path
@@ -6,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-SHARED = ()
+from hwprices.cli.common import shares
 
 
 class SetupName(StrEnum):
@@ -38,6 +41,7 @@ NotifyUrl = Annotated[
 ]
 
 
+@shares()
 def deploy(
     setup: Annotated[SetupName, typer.Argument(help="Which set-up of the folder deploy/.")],
     job_template: Template = None,
@@ -58,3 +62,36 @@ def deploy(
     from hwprices.flows import deployments
 
     deployments.deploy(setup, job_template, notify_url)
+
+
+@shares()
+def serve() -> None:
+    """Run the pipeline by its schedules, until Ctrl-C.
+
+    Starts a Prefect server, the deployments, the automations and a worker on this machine; needs
+    hwprices[pipeline].
+
+    Example:
+
+        hwprices admin serve
+    """
+    from hwprices.flows import serve as schedules
+
+    schedules.main()
+
+
+@shares()
+def worker() -> None:
+    """Run the scheduled flows of your own Prefect server.
+
+    A worker of the work pool that `hwprices admin deploy` has made; PREFECT_API_URL names the
+    server. It runs flows as processes, and ends them when it is ended (docs/operations.md). On
+    Kubernetes flows are jobs of their own, and Prefect's own worker starts them.
+
+    Example:
+
+        hwprices admin worker
+    """
+    from hwprices.flows import serve as schedules
+
+    schedules.work()
