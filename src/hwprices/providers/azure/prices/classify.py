@@ -13,7 +13,7 @@ import polars as pl
 
 from hwprices.providers.azure import kinds
 from hwprices.providers.azure.prices import product_names
-from hwprices.providers.azure.prices.items import PLANS, Items, amount_text, time
+from hwprices.providers.azure.prices.items import PLANS, Items, time
 from hwprices.rows.origin import ORIGIN
 from hwprices.units import Money
 
@@ -363,7 +363,7 @@ def _message() -> pl.Expr:
     names = ("type", "productName", "skuName", "armSkuName", "armRegionName")
     members = {
         **{name: pl.col(name) for name in names},
-        "retailPrice": amount_text("retailPrice"),
+        "retailPrice": pl.col("retailPrice_text"),
         "reservationTerm": pl.col("reservationTerm"),
     }
     values = [pl.format("{}={}", pl.lit(m), text.fill_null("null")) for m, text in members.items()]

@@ -23,7 +23,6 @@ from hwprices.providers.azure.prices.items import (
     AMOUNTS,
     MEMBERS,
     Items,
-    amount_text,
     read_items,
     time,
 )
@@ -217,7 +216,7 @@ def _classified(items: Items) -> pl.DataFrame:
             word=pl.coalesce(
                 pl.when(pl.col("reason") == reason).then(word) for reason, word in words.items()
             ),
-            **{name: amount_text(name) for name in AMOUNTS},
+            **{name: f"{name}_text" for name in AMOUNTS},
         )
     )
 

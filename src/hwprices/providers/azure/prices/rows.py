@@ -24,8 +24,6 @@ from hwprices.providers.azure.prices.items import (
     MEMBERS,
     PLANS,
     Items,
-    amount_text,
-    decimal_text,
     time,
 )
 from hwprices.rows import frames, quarantine
@@ -282,7 +280,7 @@ def _refused(classified: ClassifiedItems) -> dict[str, pl.DataFrame]:
 
     The item is kept as the vendor wrote it. The rows are divided by the region that was requested.
     """
-    members = [amount_text(name).alias(name) if name in AMOUNTS else name for name in MEMBERS]
+    members = [pl.col(f"{name}_text").alias(name) if name in AMOUNTS else name for name in MEMBERS]
     columns = ["provider", "region", *members, *ORIGIN, "reason", "message", "word", "page_region"]
     kinds = [classified.refused, _unknown_plans(classified), _new_members(classified)]
     items = pl.concat([kind.select(columns) for kind in kinds]).sort(
@@ -299,11 +297,9 @@ def _unknown_plans(classified: ClassifiedItems) -> pl.DataFrame:
     They come with ``reason`` and ``message``.
     """
     unknown = _plans(classified.chosen.lazy()).filter(~_has_known_plan()).select("row").collect()
-    amounts = pl.col("plan_prices").list.eval(decimal_text(pl.element()))
     return (
         classified.all_items.drop("reason")
         .filter(pl.col("row").is_in(unknown["row"].implode()))
-        .with_columns(pl.coalesce("plan_prices_text", amounts))
         .explode(*PLANS, "plan_prices_text", empty_as_null=False)
         .filter(~_has_known_plan())
         .with_columns(
