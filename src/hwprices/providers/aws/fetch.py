@@ -7,6 +7,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, check_regions
+from hwprices.providers.aws import Settings
 from hwprices.providers.aws.api import bulk_files
 from hwprices.providers.aws.inventory.regions import partition_of
 from hwprices.providers.aws.kinds import (
@@ -16,7 +17,6 @@ from hwprices.providers.aws.kinds import (
     REGIONS,
     SPOT_ADVISOR,
 )
-from hwprices.providers.aws.settings import Settings
 
 REGION_CODE = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 """The code of a region. Codes of local and Wavelength zones are longer: us-west-2-lax-1."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from hwprices.errors import HwpricesError
 from hwprices.providers import Check, Context
+from hwprices.providers.azure import Settings
 from hwprices.providers.azure.api import resource_manager
-from hwprices.providers.azure.settings import Settings
 
 
 def check_access(context: Context) -> Iterator[Check]:

@@ -11,10 +11,9 @@ from hwprices.landing import bundled
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError, check_regions
-from hwprices.providers.azure import kinds
+from hwprices.providers.azure import Settings, kinds
 from hwprices.providers.azure.api import resource_manager, retail
 from hwprices.providers.azure.inventory.regions import is_public_location
-from hwprices.providers.azure.settings import Settings
 from hwprices.settings import Settings as CommonSettings
 
 

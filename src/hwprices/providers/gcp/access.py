@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Unit
 from hwprices.providers import Check, Context, SkippedError
-from hwprices.providers.gcp import fetch, kinds
-from hwprices.providers.gcp.settings import Settings
+from hwprices.providers.gcp import Settings, fetch, kinds
 
 
 def check_access(context: Context) -> Iterator[Check]:

@@ -13,9 +13,8 @@ from hwprices.errors import HwpricesError
 from hwprices.landing import bundled
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context, SkippedError
-from hwprices.providers.gcp import kinds
+from hwprices.providers.gcp import Settings, kinds
 from hwprices.providers.gcp.api.google_apis import PageCall, ReceivedPage, connect, has_credentials
-from hwprices.providers.gcp.settings import Settings
 
 COMPUTE_ENGINE = "services/6F81-5844-456A"
 """Cloud Billing's id of Compute Engine,
