@@ -7,14 +7,13 @@ No list needs an edit: a new folder is found by its name. A provider is a folder
   settings of its own, a class ``Settings``;
 - ``fetch.py``: ``plan(context, regions)`` lists what to fetch, ``fetch(context, unit)`` lands one
   unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by
-  side, ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only, and
-  ``narrowed(unit, instance_type)`` returns the unit for one machine where the vendor can filter;
+  side, ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only,
+  ``narrowed(unit, instance_type)`` returns the unit for one machine where the vendor can filter,
+  and ``check_access(context)`` asks the vendor what an account may do (see ``Check``);
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
 - ``past.py``, where the vendor publishes its past: ``lists(context, since)`` lists the price lists
   there are, ``units(context, past, region)`` what to fetch for one, and ``prices(pages, past)``
   reads it;
-- ``access.py``, where an account adds something: ``check_access(context)`` asks the vendor what the
-  account may do (see ``Check``);
 - ``README.md``: the same settings as a table, and what to know about its prices.
 
 It never imports another provider. Importing it is cheap: SDKs are imported inside the functions
@@ -484,8 +483,8 @@ class Provider:
         Raises:
             HwpricesError: the check itself cannot be made.
         """
-        if importlib.util.find_spec(f"{self.package}.access") is not None:
-            yield from self._module("access").check_access(context)
+        if check := getattr(self._module("fetch"), "check_access", None):
+            yield from check(context)
 
     def normalise(self, pages: Pages) -> Iterator[Part]:
         """Read landed pages into tables, region by region.

@@ -296,7 +296,6 @@ def _row(
 
 
 def _from_api(info: Mapping[str, Any], page: Page) -> Description:
-    """Read one InstanceTypeInfo."""
     processor = ec2_xml.group(info.get("processorInfo"))
     is_metal = ec2_xml.boolean(info.get("bareMetal"))
     listed = ec2_xml.strings(processor.get("supportedArchitectures"))

@@ -58,7 +58,6 @@ def shortened_price_id() -> tuple[pl.Expr, pl.Expr]:
 
 
 def _sku_price_id() -> pl.Expr:
-    """Join the parts of sku_price_id."""
     split = pl.concat_str(pl.col("sku_id", "rate_code").cast(pl.String))
     return pl.coalesce("other_price_id", split).alias("sku_price_id")
 

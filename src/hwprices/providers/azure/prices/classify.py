@@ -446,7 +446,7 @@ def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     agreed = left.filter(~disagree).sort(*KEY, "meterId", "skuId", "row")
     is_first = pl.int_range(pl.len()).over(KEY) == 0
     again = agreed.filter(~is_first).with_columns(pl.lit("same_price_again").alias("out_of_scope"))
-    # Filtered, not put together of the two kinds, so that rows of a region stay side by side.
+    # Filtered, not put together of the two kinds, so that the rows keep their order.
     is_chosen = ~is_repeated | pl.col("row").is_in(agreed.filter(is_first)["row"].implode())
     flag = pl.when(pl.col("row").is_in(newest.implode())).then(pl.lit("newest_of_two_rows"))
     return _ByKey(

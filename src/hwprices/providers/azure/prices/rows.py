@@ -99,10 +99,7 @@ def _spelling(availability: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
-    """Make rows of the prices table from ``ClassifiedItems.chosen``.
-
-    They come in some eight runs, one for each purchase option, each in the order of ``chosen``.
-    """
+    """Make rows of the prices table from ``ClassifiedItems.chosen``."""
     items = (
         chosen.lazy()
         .rename({"skuId": "sku_id", "meterId": "sku_price_id"})
