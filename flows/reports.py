@@ -247,7 +247,6 @@ def release_notes(outcome: Published, store: Store) -> str:
 
 
 def _counts(heading: str, unit: str, rows: Iterable[tuple[str, int]]) -> list[str]:
-    """Write the lines of a table of names and numbers; none without rows."""
     return _table([heading, unit], [[name, f"{count:,}"] for name, count in rows])
 
 

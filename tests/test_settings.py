@@ -4,9 +4,7 @@ import pytest
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.providers.aws import settings as aws
-from hwprices.providers.azure import settings as azure
-from hwprices.providers.gcp import settings as gcp
+from hwprices.providers import aws, azure, gcp
 from hwprices.settings import Settings, extend, load, load_as
 from tests.helpers.cases import cases
 

@@ -1,7 +1,7 @@
 """Settings that every provider shares, and how a provider adds its own.
 
 Each setting is read from the environment (prefix ``HWPRICES_``) or given as a flag; nothing is read
-at import. A provider that needs more has a class ``Settings`` in ``providers/<name>/settings.py``
+at import. A provider that needs more has a class ``Settings`` in ``providers/<name>/__init__.py``
 that inherits from ``Settings`` here; its fields begin with the provider's name.
 
 Credentials are not settings: boto3, google-auth and azure-identity find their own. A key that has
@@ -11,7 +11,14 @@ to be a setting (GCP's API key) is a SecretStr, which no log and no error messag
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, AliasChoices, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from hwprices.errors import HwpricesError
@@ -47,6 +54,20 @@ Endpoint = Annotated[str, _ENDPOINT]
 """The URL of a vendor's API: https, or plain http to this machine; no user name, no password."""
 
 
+def _split(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+def _in_lower_case(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+"""Names with commas between them."""
+
+
 class Settings(BaseSettings):
     """What every run needs to know.
 
@@ -69,7 +90,7 @@ class Settings(BaseSettings):
         description="The bundled landing directory.",
         json_schema_extra={"shown_default": "data/sample"},
     )
-    providers: Annotated[tuple[str, ...], NoDecode] = Field(
+    providers: Annotated[Names, AfterValidator(_in_lower_case)] = Field(
         default=(),
         description="Providers that the flows collect and preflight checks, comma separated.",
         json_schema_extra={"shown_default": "all"},
@@ -118,13 +139,6 @@ class Settings(BaseSettings):
         description="Newest releases kept when older ones are thinned out after each publication"
         " (hwprices admin prune --help says what stays); 0 deletes none.",
     )
-
-    @field_validator("providers", mode="before")
-    @classmethod
-    def _split_providers(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        return tuple(name.strip().lower() for name in value.split(",") if name.strip())
 
     @field_validator("root", "sample")
     @classmethod

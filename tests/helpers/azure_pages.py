@@ -17,7 +17,7 @@ from tools.fullsize.environment import AZURE_SUBSCRIPTION as SUBSCRIPTION
 from hwprices.landing.download import Http
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages, Part, get
-from hwprices.providers.azure.settings import Settings
+from hwprices.providers.azure import Settings
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)

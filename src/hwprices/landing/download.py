@@ -165,7 +165,6 @@ def check_endpoint(url: str, *, credentials: bool = False) -> None:
 
 
 def _is_url(text: str) -> bool:
-    """Return whether a text can be parsed as a URL."""
     try:
         urlsplit(text).port  # noqa: B018 a port out of range raises when it is read
         httpx.URL(text)
@@ -328,7 +327,6 @@ class Http:
         page: PageLimits,
         query: str,
     ) -> Downloaded:
-        """Try once."""
         try:
             method, body = ("POST", {"query": query}) if query else ("GET", None)
             with (
@@ -434,7 +432,6 @@ def _quoted(words: str) -> str:
 
 
 def _check_length(response: httpx.Response, received: int, encoding: Encoding) -> None:
-    """Compare the body's length with the one announced."""
     announced = response.headers.get("content-length")
     if announced is not None and int(announced) != received:
         raise _TryAgain(f"{received} of {announced} bytes came")

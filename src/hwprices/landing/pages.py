@@ -296,7 +296,6 @@ def check_name(unit: Unit) -> None:
 
 
 def _key(unit: Unit, sha256: str, suffix: str, packing: layout.Packing) -> str:
-    """Make the key of a unit's page."""
     check_name(unit)
     return layout.page(unit.provider, unit.kind, unit.region, sha256, suffix, packing)
 

@@ -45,9 +45,9 @@ def loads(content: bytes) -> Any:
 def refuse_repeated_names(content: bytes, decoded: object = None) -> bool:
     """Refuse JSON with a name twice in one object.
 
-    For pages that a decoder reads which keeps the last of two members without a word. Takes 10 to
-    40 ms for a megabyte, and says nothing of the values. It takes 3 to 5 ms where ``decoded`` has
-    as many names as ``content``: then none was dropped.
+    For pages that a decoder reads which keeps the last of two members without a word. Where
+    ``decoded`` has as many names as ``content``, none was dropped. Counting takes 1 ms for a
+    megabyte and Python's decoder 14: 120 s more for the savings plans of a full refresh.
 
     Args:
         content: the JSON.
@@ -99,11 +99,6 @@ def count_names(content: bytes) -> int | None:
     if (is_blank & (two_before <= ord(" "))).any():
         return None
     return names + int((is_blank & (two_before == ord('"'))).sum())
-
-
-def has_control_characters(content: bytes) -> bool:
-    """Return whether there is a control character, such as a line break, anywhere."""
-    return bool((_codes(content) < ord(" ")).any())
 
 
 def _codes(content: bytes) -> "pl.Series":

@@ -3,18 +3,17 @@
 No list needs an edit: a new folder is found by its name. A provider is a folder
 ``providers/<name>/`` with
 
-- ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``);
+- ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``), and where it needs
+  settings of its own, a class ``Settings``;
 - ``fetch.py``: ``plan(context, regions)`` lists what to fetch, ``fetch(context, unit)`` lands one
   unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by
-  side, ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only, and
-  ``narrowed(unit, instance_type)`` returns the unit for one machine where the vendor can filter;
+  side, ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only,
+  ``narrowed(unit, instance_type)`` returns the unit for one machine where the vendor can filter,
+  and ``check_access(context)`` asks the vendor what an account may do (see ``Check``);
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
 - ``past.py``, where the vendor publishes its past: ``lists(context, since)`` lists the price lists
   there are, ``units(context, past, region)`` what to fetch for one, and ``prices(pages, past)``
   reads it;
-- ``settings.py``, where it needs settings of its own: a class ``Settings``;
-- ``access.py``, where an account adds something: ``check_access(context)`` asks the vendor what the
-  account may do (see ``Check``);
 - ``README.md``: the same settings as a table, and what to know about its prices.
 
 It never imports another provider. Importing it is cheap: SDKs are imported inside the functions
@@ -384,9 +383,7 @@ class Provider:
     @property
     def settings_class(self) -> type[Settings]:
         """The class of its settings: the common ones, and its own where it has some."""
-        if importlib.util.find_spec(f"{self.package}.settings") is None:
-            return Settings
-        own: type[Settings] = self._module("settings").Settings
+        own: type[Settings] = getattr(importlib.import_module(self.package), "Settings", Settings)
         return own
 
     @property
@@ -486,8 +483,8 @@ class Provider:
         Raises:
             HwpricesError: the check itself cannot be made.
         """
-        if importlib.util.find_spec(f"{self.package}.access") is not None:
-            yield from self._module("access").check_access(context)
+        if check := getattr(self._module("fetch"), "check_access", None):
+            yield from check(context)
 
     def normalise(self, pages: Pages) -> Iterator[Part]:
         """Read landed pages into tables, region by region.

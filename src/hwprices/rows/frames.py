@@ -1,12 +1,10 @@
 """Shape frames and columns: a table's form, lists, and hashes of rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
-from itertools import accumulate
 
 import polars as pl
 import polars_hash  # noqa: F401  (registers the chash namespace)
-import pyarrow as pa
 
 from hwprices.schemas.columns import Table
 
@@ -59,16 +57,9 @@ def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
 
 
 def by_value(frame: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:
-    """Divide a frame by the texts of a column. Rows keep their order and are not copied.
-
-    For frames in which equal texts are in few long runs: each run is cut out on its own.
-    """
-    runs: dict[str, list[pl.DataFrame]] = {}
-    start = 0
-    for length, value in frame[column].rle().struct.unnest().iter_rows():
-        runs.setdefault(value, []).append(frame.slice(start, length))
-        start += length
-    return {value: pl.concat(parts) if parts[1:] else parts[0] for value, parts in runs.items()}
+    """Divide a frame by the texts of a column. Rows keep their order."""
+    parts = frame.partition_by(column, as_dict=True, maintain_order=True)
+    return {str(value): part for (value,), part in parts.items()}
 
 
 def independent(rows: pl.DataFrame) -> pl.DataFrame:
@@ -81,37 +72,11 @@ def independent(rows: pl.DataFrame) -> pl.DataFrame:
     return copy
 
 
-def list_column(
-    name: str, elements: pl.Series, lists: Sequence[Sequence[object] | None]
-) -> pl.Series:
-    """Cut a column of all elements, one list after another, into lists.
-
-    polars makes a column of its own of each list when it is given them as they are, which takes
-    some twenty times as long.
-
-    Args:
-        name: the column's name.
-        elements: what is in the lists, in their order.
-        lists: give the lengths; None is a list that is null.
-    """
-    ends = [0, *accumulate([len(values) if values else 0 for values in lists])]
-    starts = [None if values is None else start for values, start in zip(lists, ends, strict=False)]
-    offsets = pa.array([*starts, ends[-1]], pa.int64())
-    return pl.Series(name, pa.LargeListArray.from_arrays(offsets, elements.to_arrow()))
-
-
 HASH_CHARACTERS = 24  # 96 bits in hex: at 10^8 rows the odds of one collision are below 10^-12
 
 
 def digest(*parts: pl.Expr) -> pl.Expr:
     """Compute a stable 96-bit hash in hex of string expressions. Null and "" differ."""
-    return joined(*parts).chash.sha2_256().str.slice(0, HASH_CHARACTERS)  # type: ignore[attr-defined, no-any-return]
-
-
-def joined(*parts: pl.Expr) -> pl.Expr:
-    """Join the texts that ``digest`` hashes.
-
-    Joining texts that were joined before gives the same text, so what many rows share can be joined
-    once.
-    """
-    return pl.concat_str([p.cast(pl.String).fill_null("\x00") for p in parts], separator="\x1f")
+    texts = [part.cast(pl.String).fill_null("\x00") for part in parts]
+    hashed = pl.concat_str(texts, separator="\x1f").chash.sha2_256()  # type: ignore[attr-defined]
+    return hashed.str.slice(0, HASH_CHARACTERS)  # type: ignore[no-any-return]

@@ -146,6 +146,5 @@ def _notes(column: pa.Field) -> dict[str, str]:
 
 
 def _metadata(table: str) -> dict[str, str]:
-    """Write what the file says of its table."""
     description = str(TABLES[table].to_schema().description or "").strip()
     return {"hwprices.table": table, "hwprices.description": description}

@@ -54,26 +54,11 @@ class PriceRows:
 def price_rows(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl.LazyFrame:
     """Complete price rows to the columns of the prices table, in order and dtype.
 
-    ``frame`` and ``constants`` are those of ``rows_without_id``. price_id is computed, unless the
-    frame has it already (AWS hashes once what many rows share).
-
-    Raises:
-        ValueError: a required column is missing, or a constant is not a column of the table.
-    """
-    made = rows_without_id(frame, provider=provider, **constants)
-    given = frame.collect_schema()
-    ids = pl.col("price_id") if "price_id" in given else price_id()
-    return frames.conform(made.with_columns(ids), Prices)
-
-
-def rows_without_id(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl.LazyFrame:
-    """Complete price rows to the columns of the prices table but price_id, for ``with_ids``.
-
     ``frame`` has region, instance_type, currency, hourly (null where unknown), the columns of
     ``rows.origin``, purchase_option unless it is a constant, and any other column of the table that
     differs from ``DEFAULTS``. ``constants`` are columns with one value, an expression or a literal.
-    Columns that are not of the prices table are dropped. effective_hourly is computed. A column
-    price_id is kept.
+    Columns that are not of the prices table are dropped. effective_hourly and price_id are
+    computed.
 
     Raises:
         ValueError: a required column is missing, or a constant is not a column of the table.
@@ -93,23 +78,10 @@ def rows_without_id(frame: pl.LazyFrame, *, provider: str, **constants: object) 
     known = {*given_columns, *values, "effective_hourly"}
     if missing := [n for n in dtypes if n not in known and n != "price_id"]:
         raise ValueError(f"price rows of {provider} lack the columns {missing}")
-    columns = [name for name in dtypes if name in known]
-    return made.with_columns(effective_hourly()).select(
-        pl.col(name).cast(dtypes[name]) for name in columns
+    typed = made.with_columns(effective_hourly()).select(
+        pl.col(name).cast(dtype) for name, dtype in dtypes.items() if name != "price_id"
     )
-
-
-def with_ids(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add price_id to rows of ``rows_without_id``, computed on all cores.
-
-    polars hashes one column on one core, so each core gets a part of the rows.
-    """
-    size = -(-rows.height // pl.thread_pool_size()) or 1
-    parts = [
-        rows.lazy().slice(start, size).select(price_id()) for start in range(0, rows.height, size)
-    ]
-    ids = pl.concat([frames.empty(Prices).select("price_id"), *pl.collect_all(parts)])
-    return rows.with_columns(ids["price_id"]).select(list(frames.dtypes(Prices)))
+    return typed.with_columns(price_id()).select(*dtypes)
 
 
 def _value(value: object, dtype: pl.DataType) -> pl.Expr:

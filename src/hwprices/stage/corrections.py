@@ -149,7 +149,6 @@ def _stale(correction: Correction, row: Mapping[str, Any]) -> HwpricesError:
 
 
 def _entry(raw: Mapping[str, Any]) -> Correction:
-    """Read one entry of the file."""
     expect = raw["expect"] if isinstance(raw["expect"], list) else [raw["expect"]]
     if not str(raw["source"]).startswith("https://"):
         raise ValueError(f"{raw['id']}: source is no URL")

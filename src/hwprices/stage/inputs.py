@@ -36,7 +36,7 @@ READERS = (
 )
 """Modules and folders that turn pages into rows, beside the folder of the provider."""
 
-LIBRARIES = ("polars", "polars-hash", "msgspec", "arro3-io", "pyarrow", "defusedxml", "pandera")
+LIBRARIES = ("polars", "polars-hash", "msgspec", "pyarrow", "defusedxml", "pandera")
 """Libraries that parse pages or compute rows."""
 
 

@@ -1,6 +1,6 @@
 """Split rows into those that fit their table and those that do not, each with the reason."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandera.polars as pa
@@ -14,86 +14,13 @@ from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import Timestamp
 
-SAMPLE = 10_000
-"""Rows that are looked at to tell whether a column's texts repeat. Of a frame with fewer, listing
-them takes longer than it saves."""
 
-MOST_NUMBERS = 2**63  # The numbers of rows must be fewer, so that they fit into 64 bits
+def sort_by_key(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+    """Sort by the table's key, so that two builds of the same rows are byte-identical.
 
-
-def distinct_texts(frame: pl.DataFrame, sample: int = SAMPLE) -> dict[str, pl.Series]:
-    """List the distinct texts of each text column in which they repeat.
-
-    A column is left out where most texts in a sample of its rows differ, and every column where the
-    frame has no more rows than the sample: listing them would take longer than it saves.
+    Nulls come first, texts by their bytes, rows with one key in the order they had.
     """
-    names = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    if frame.height <= sample or not names:
-        return {}
-    rows = frame.select(names).gather_every(frame.height // sample)
-    few = rows.select(pl.all().n_unique() * 2 <= pl.len())
-    repeating = [name for name in names if few[name].item()]
-    lists = frame.select(pl.col(repeating).unique().implode())
-    return {name: lists[name].explode() for name in repeating}
-
-
-def sort_rows(
-    frame: pl.DataFrame, by: Sequence[str], texts: Mapping[str, pl.Series]
-) -> pl.DataFrame:
-    """Sort rows by columns: nulls first, texts by their bytes, equal rows in the order they had.
-
-    The result is that of polars' sort. Where the texts repeat, as in prices, it takes half the
-    time, since each row gets one number and the numbers are sorted (docs/performance.md).
-    """
-    number = _number(frame, by, texts)
-    if number is None:
-        return frame.sort(by, nulls_last=False, maintain_order=True)
-    numbers = frame.lazy().select(number=number)
-    order = numbers.select(pl.arg_sort_by("number", maintain_order=True)).collect().to_series()
-    # each column in one chunk: polars takes twice as long to gather rows from several
-    return pl.DataFrame([column.rechunk().gather(order) for column in frame])
-
-
-def has_equal_rows(frame: pl.DataFrame, by: Sequence[str]) -> bool:
-    """Return whether two rows of a frame that is sorted by these columns are equal in them."""
-    # the last column first: it differs most often
-    pairs = (pl.col(name).eq_missing(pl.col(name).shift(1)) for name in reversed(by))
-    return bool(frame.lazy().select(pl.all_horizontal(pairs).slice(1).any()).collect().item())
-
-
-def _number(
-    frame: pl.DataFrame, by: Sequence[str], texts: Mapping[str, pl.Series]
-) -> pl.Expr | None:
-    """Number rows in the order of these columns; None where the numbers would be too large."""
-    number, possible = pl.lit(0, dtype=pl.UInt64), 1
-    for name in by:
-        ranked = _rank(frame[name], texts.get(name))
-        if ranked is None:
-            return None
-        rank, count = ranked
-        number, possible = number * count + rank, possible * count
-        if possible > MOST_NUMBERS:
-            return None
-    return number
-
-
-def _rank(column: pl.Series, texts: pl.Series | None) -> tuple[pl.Expr, int] | None:
-    """Number the values of a column from 1 in their order, nulls 0; return how many there are.
-
-    None where the column has neither whole numbers nor texts that are listed.
-    """
-    value = pl.col(column.name)
-    if column.dtype.is_integer():
-        least, most = column.min(), column.max()
-        if not isinstance(least, int) or not isinstance(most, int):
-            return pl.lit(0, dtype=pl.UInt64), 1  # all are null
-        value = value.cast(pl.Int64) - (least - 1)
-        return value.cast(pl.UInt64).fill_null(0), most - least + 2
-    if texts is None:
-        return None
-    words = texts.drop_nulls().sort()
-    number = value.cast(pl.Enum(words)).to_physical().cast(pl.UInt64) + 1
-    return number.fill_null(0), words.len() + 1
+    return frame.sort(columns.key(model), nulls_last=False, maintain_order=True)
 
 
 @dataclass(frozen=True)
@@ -114,11 +41,10 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
             not in a row.
     """
     failed = failed_checks(frame, model)
-    texts = distinct_texts(frame)
-    ordered = sort_rows(frame.with_row_index("index"), columns.key(model), texts)
+    ordered = sort_by_key(frame.with_row_index("index"), model)
     new = failed.filter(pl.col("word").is_not_null())["index"].unique()
     duplicates = _duplicate_keys(frame, ordered, model, new)
-    reasons = pl.concat([failed, _hidden_characters(frame, texts), duplicates], how="diagonal")
+    reasons = pl.concat([failed, _hidden_characters(frame), duplicates], how="diagonal")
     if reasons.is_empty():
         return Split(ordered.drop("index"), frames.empty(Quarantine))
     by_row = reasons.group_by("index").agg(
@@ -130,14 +56,6 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
     good = marked.filter(pl.col("reason").is_null()).drop("index", "reason", "message", "word")
     refused = marked.filter(pl.col("reason").is_not_null()).sort("index")
     return Split(good, _quarantine_rows(refused, model, sources))
-
-
-def sort_by_key(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
-    """Sort by the table's key, so that two builds of the same rows are byte-identical.
-
-    For rows that are nearly in order, which polars sorts fastest; ``split`` sorts any.
-    """
-    return frame.sort(columns.key(model), nulls_last=False, maintain_order=True)
 
 
 def check(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
@@ -202,27 +120,14 @@ def _vocabularies(model: type[Table]) -> list[str]:
     return [name for name, column in declared if (column.metadata or {}).get("vocabulary")]
 
 
-def _hidden_characters(frame: pl.DataFrame, texts: Mapping[str, pl.Series]) -> pl.DataFrame:
-    """Find rows with a hidden character in a text, or in a text of a list.
-
-    ``texts`` are the distinct texts of columns in which they repeat: looking at each once is enough
-    to tell whether a column has any such row.
-    """
+def _hidden_characters(frame: pl.DataFrame) -> pl.DataFrame:
+    """Find rows with a hidden character in a text, or in a text of a list."""
     checks = {
         name: is_hidden
         for name, dtype in frame.schema.items()
         if (is_hidden := columns.has_hidden_character(name, dtype)) is not None
     }
-    any_hidden = frame.select(
-        (
-            pl.lit(texts[name]).str.contains(columns.HIDDEN_CHARACTERS)
-            if name in texts
-            else is_hidden
-        )
-        .any()
-        .alias(name)
-        for name, is_hidden in checks.items()
-    )
+    any_hidden = frame.select(is_hidden.any().alias(name) for name, is_hidden in checks.items())
     affected = [name for name in any_hidden.columns if any_hidden[name].item()]
     return pl.concat(
         [
@@ -257,7 +162,9 @@ def _duplicate_keys(
     price at 0 beside a price: vendors list 0 where they have none.
     """
     key = columns.key(model)
-    if not has_equal_rows(ordered, key):
+    # the last column first: it differs most often
+    pairs = (pl.col(name).eq_missing(pl.col(name).shift(1)) for name in reversed(key))
+    if not ordered.lazy().select(pl.all_horizontal(pairs).slice(1).any()).collect().item():
         return _no_reasons()
     at_zero = pl.col("price_reason") == "listed_at_zero" if model is Prices else pl.lit(False)
     rows = frame.with_row_index("index").select("index", *key, at_zero=at_zero.fill_null(False))

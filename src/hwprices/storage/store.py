@@ -304,7 +304,6 @@ class Store:
         self.delete(probe)
 
     def _below_root(self, key: str) -> str:
-        """Return the key as it is."""
         if key.startswith("/") or ".." in key.split("/"):
             raise HwpricesError(
                 f"the key {key!a} leads out of {self.root}",

@@ -24,7 +24,7 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 from hwprices.landing.download import FetchError, Http
 from hwprices.landing.pages import NO_ANSWER, Landing, Unit, UnitResult
 from hwprices.providers import Context, SkippedError, get
-from hwprices.providers.aws.settings import Settings
+from hwprices.providers.aws import Settings
 from hwprices.settings import load_as
 
 SECRET = "wJalrXUtnFEMI-not-a-real-key"

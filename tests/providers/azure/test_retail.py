@@ -84,25 +84,6 @@ def test_many_pages_without_an_earlier_run_are_downloaded_twice(stub, tmp_path) 
     assert (len(pages), vendor.downloads, len(landed(tmp_path))) == (3, 2, 3)
 
 
-def test_a_page_that_came_before_is_not_parsed_again(stub, tmp_path, monkeypatch) -> None:
-    server = stub()
-    vendor = RetailServer(server, many(8))
-    parsed: list[bytes] = []
-    read_page = retail._read_page
-
-    def count(content: bytes) -> retail.PageSummary:
-        parsed.append(content)
-        return read_page(content)
-
-    monkeypatch.setattr(retail, "_read_page", count)
-    pages = fetch(tmp_path, server)
-    assert (len(pages), vendor.downloads, len(parsed)) == (3, 2, 3)
-    remember(tmp_path, server, pages)
-    vendor.items[7] = item(9.5, meterId="m7", skuId="P/0007", armSkuName="Standard_D7s_v3")
-    fetch(tmp_path, server)
-    assert len(parsed) == 3 + 3 + 1, "three landed ones, and the one that is new"
-
-
 def test_two_downloads_agree_where_their_prices_differ(stub, tmp_path) -> None:
     """A price that changes between the two is not an item that was missed."""
     server = stub()

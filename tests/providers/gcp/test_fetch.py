@@ -19,8 +19,8 @@ from hwprices.landing import bundled
 from hwprices.landing.download import FetchError, Http
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages
+from hwprices.providers.gcp import Settings
 from hwprices.providers.gcp.api import google_apis
-from hwprices.providers.gcp.settings import Settings
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
 

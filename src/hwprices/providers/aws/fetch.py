@@ -1,27 +1,22 @@
-"""Plan what to fetch from AWS, and land it. What is in the pages is read by ``normalise``."""
+"""Plan what to fetch from AWS, land it, and check which of the calls an account may make."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Context, check_regions
-from hwprices.providers.aws.api import bulk_files
+from hwprices.providers import Check, Context, check_regions
+from hwprices.providers.aws import Settings, kinds
+from hwprices.providers.aws.api import bulk_files, ec2
 from hwprices.providers.aws.inventory.regions import partition_of
-from hwprices.providers.aws.kinds import (
-    BULK_FILES,
-    EC2_BY_REGION,
-    PRICE_LIST,
-    REGIONS,
-    SPOT_ADVISOR,
-)
-from hwprices.providers.aws.settings import Settings
 
 REGION_CODE = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 """The code of a region. Codes of local and Wavelength zones are longer: us-west-2-lax-1."""
 
-ACCOUNT_KINDS = (REGIONS, *EC2_BY_REGION)  # Kinds of unit that are planned with an account only
+ACCOUNT_KINDS = (kinds.REGIONS, *kinds.EC2_BY_REGION)
+"""Kinds of unit that are planned with an account only."""
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
@@ -46,7 +41,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     units += _ec2_units(context, listed, selected)
     if selected:
         check_regions("aws", selected, {*listed, *(unit.region for unit in units)})
-    advisor = Unit("aws", SPOT_ADVISOR, params={"url": context.settings.aws_spot_advisor_url})
+    advisor = Unit("aws", kinds.SPOT_ADVISOR, params={"url": context.settings.aws_spot_advisor_url})
     return [*units, advisor]
 
 
@@ -58,15 +53,13 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         SkippedError: the region is not enabled for the account, or does not answer.
         HwpricesError: AWS has no such kind of unit.
     """
-    if unit.kind in BULK_FILES:
+    if unit.kind in kinds.BULK_FILES:
         return bulk_files.fetch(context, unit)
     if unit.kind in ACCOUNT_KINDS:
-        from hwprices.providers.aws.api import ec2
-
         return ec2.fetch(context, unit)
     raise HwpricesError(
         f"aws has no kind of page {unit.kind!r}",
-        f"There are: {', '.join((*BULK_FILES, *ACCOUNT_KINDS))}.",
+        f"There are: {', '.join((*kinds.BULK_FILES, *ACCOUNT_KINDS))}.",
     )
 
 
@@ -93,14 +86,12 @@ def _china_units(context: Context, selected: set[str] | None) -> list[Unit]:
         host = context.settings.aws_china_price_list_url
         files = bulk_files.read_index(context, host, "cn")
     except FetchError as error:
-        return [Unit("aws", PRICE_LIST, code, {"error": str(error)}) for code in codes]
+        return [Unit("aws", kinds.PRICE_LIST, code, {"error": str(error)}) for code in codes]
     return _bulk_units(files, set(codes))
 
 
 def _ec2_units(context: Context, listed: list[str], selected: set[str] | None) -> list[Unit]:
     """List the EC2 API's units; none without credentials. ``listed`` has a price list each."""
-    from hwprices.providers.aws.api import ec2
-
     if not ec2.has_credentials():
         return []
     try:
@@ -111,8 +102,64 @@ def _ec2_units(context: Context, listed: list[str], selected: set[str] | None) -
         opt_in = {code: "" for code in regions if partition_of(code) is None}
     by_region = [
         Unit("aws", kind, code, {"opt_in": opt_in[code]} if opt_in[code] else {})
-        for kind in EC2_BY_REGION
+        for kind in kinds.EC2_BY_REGION
         for code in sorted(opt_in)
         if selected is None or code in selected
     ]
-    return [Unit("aws", REGIONS), *by_region]
+    return [Unit("aws", kinds.REGIONS), *by_region]
+
+
+POLICY = "Allow what docs/aws-iam-policy.json lists."
+
+ADDS = {
+    kinds.REGIONS: "which regions the account has enabled",
+    kinds.ZONES: "zones and their ids",
+    kinds.INSTANCE_TYPES: "exact specs of every type",
+    kinds.OFFERINGS: "which zone has which type",
+    kinds.SPOT: "live spot prices",
+}
+"""What each call of ``ec2.OPERATIONS`` adds to the dataset."""
+
+CAPACITY_BLOCK: Mapping[str, Any] = {
+    "InstanceType": "p5.48xlarge",
+    "InstanceCount": 1,
+    "CapacityDurationHours": ec2.BLOCK_HOURS,
+}
+"""An offering to ask for: DryRun checks the parameters before the rights."""
+
+
+def check_access(context: Context) -> Iterator[Check]:
+    """Check the credentials, and the right to each call in boto3's region.
+
+    EC2's DryRun tells it without making the call:
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypes.html.
+
+    Raises:
+        FetchError: boto3's configuration cannot be used.
+    """
+    source = ec2.credential_source()
+    if source is None:
+        yield Check(
+            "credentials",
+            "absent",
+            f"boto3 finds none; missing without them: {', '.join(ADDS.values())}, capacity blocks",
+            "Give boto3 a role, a profile or AWS_ACCESS_KEY_ID; docs/aws-iam-policy.json has the"
+            " least rights.",
+        )
+        return
+    yield Check("credentials", "ok", f"boto3 finds them by its method {source}")
+    with ec2.Ec2Client(context, ec2.home_region()) as client:
+        for kind, operation in ec2.OPERATIONS.items():
+            yield _check_right(client, operation.name, operation.parameters, ADDS[kind])
+        yield _check_right(
+            client, "describe_capacity_block_offerings", CAPACITY_BLOCK, "capacity blocks"
+        )
+
+
+def _check_right(
+    client: ec2.Ec2Client, operation: str, parameters: Mapping[str, Any], adds: str
+) -> Check:
+    problem = client.dry_run(operation, **parameters)
+    if not problem:
+        return Check(operation, "ok", f"adds {adds}")
+    return Check(operation, "absent", f"{problem}; missing without it: {adds}", POLICY)

@@ -7,7 +7,7 @@ import polars as pl
 
 from hwprices.landing.pages import Unit
 from hwprices.providers import Context, Pages, PastList, PastPrices, SkippedError
-from hwprices.providers.aws.api import bulk_files
+from hwprices.providers.aws.api import bulk_files, ec2
 from hwprices.providers.aws.fetch import REGION_CODE
 from hwprices.providers.aws.inventory.regions import partition_of
 from hwprices.providers.aws.kinds import SPOT
@@ -33,8 +33,6 @@ def lists(context: Context, since: datetime) -> list[PastList]:
 
 def _spot_days(now: datetime, since: datetime) -> Iterator[PastList]:
     """List the complete days of which EC2 still has the spot prices."""
-    from hwprices.providers.aws.api import ec2
-
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     day = max(today - (DAYS - 1) * DAY, since.replace(hour=0, minute=0, second=0, microsecond=0))
     missing = "" if day >= today or ec2.has_credentials() else "spot prices need an AWS account"

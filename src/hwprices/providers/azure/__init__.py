@@ -3,7 +3,13 @@
 Without an account sizes and locations come from the bundled table.
 """
 
+from typing import Annotated
+
+from pydantic import AfterValidator, AliasChoices, Field
+
+from hwprices import settings
 from hwprices.providers import About
+from hwprices.settings import ONLY_WITH, Endpoint, Names
 
 ABOUT = About(
     title="Azure",
@@ -16,3 +22,28 @@ ABOUT = About(
     "no live run is on record, and the list of licenses was built from documented fields",
     price_kinds=("retail_*", "licenses_*"),
 )
+
+
+def _in_upper_case(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.upper() for name in names)
+
+
+class Settings(settings.Settings):
+    """The common settings and those of Azure."""
+
+    azure_retail_url: Endpoint = Field(
+        default="https://prices.azure.com/api/retail/prices", description="Azure Retail Prices."
+    )
+    azure_arm_url: Endpoint = Field(
+        default="https://management.azure.com",
+        description="Azure Resource Manager.",
+        json_schema_extra={ONLY_WITH: "azure_subscription_id"},
+    )
+    azure_subscription_id: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("AZURE_SUBSCRIPTION_ID", "azure_subscription_id"),
+        description="Azure subscription whose sizes are listed.",
+    )
+    azure_currencies: Annotated[Names, AfterValidator(_in_upper_case)] = Field(
+        default=("USD",), description="Currencies to fetch Azure prices in, comma separated."
+    )

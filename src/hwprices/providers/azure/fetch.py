@@ -4,17 +4,17 @@ Without AZURE_SUBSCRIPTION_ID the sizes and locations are the bundled ones, with
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from hwprices.errors import HwpricesError
 from hwprices.landing import bundled
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Context, SkippedError, check_regions
-from hwprices.providers.azure import kinds
+from hwprices.providers import Check, Context, SkippedError, check_regions
+from hwprices.providers.azure import Settings, kinds
 from hwprices.providers.azure.api import resource_manager, retail
 from hwprices.providers.azure.inventory.regions import is_public_location
-from hwprices.providers.azure.settings import Settings
 from hwprices.settings import Settings as CommonSettings
 
 
@@ -143,3 +143,26 @@ def units_at_once(_settings: CommonSettings) -> int:
     and a 429 is waited out.
     """
     return 16
+
+
+def check_access(context: Context) -> Iterator[Check]:
+    """Check the login, and the right to list the subscription's locations.
+
+    Prices need no account; without one sizes, zones and locations come from the bundled table.
+    """
+    settings: Settings = context.settings
+    if not settings.azure_subscription_id:
+        yield Check(
+            "subscription",
+            "absent",
+            "AZURE_SUBSCRIPTION_ID is not set: sizes and zones come from the bundled table",
+            "Set it, and log in (az login, or a service principal) with the role Reader, or the"
+            " least rights, docs/azure-role.json.",
+        )
+        return
+    try:
+        regions = resource_manager.read_regions(context)
+    except HwpricesError as error:
+        yield Check("subscription", "failed", error.message, error.remedy)
+        return
+    yield Check("subscription", "ok", f"lists {len(regions)} regions: live sizes and zones")

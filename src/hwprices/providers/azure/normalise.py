@@ -154,7 +154,7 @@ def _sources(pages: Pages, availability: pl.DataFrame, types: pl.DataFrame) -> M
     spellings = _digest(availability["instance_type"])
     offered = {
         region: _digest(rows["instance_type"])
-        for (region,), rows in availability.partition_by("region", as_dict=True).items()
+        for region, rows in frames.by_value(availability, "region").items()
     }
     return {
         region: Source(

@@ -3,7 +3,11 @@
 Prices of machines are composed from both.
 """
 
+from pydantic import Field, SecretStr
+
+from hwprices import settings
 from hwprices.providers import About
+from hwprices.settings import ONLY_WITH, Endpoint
 
 ABOUT = About(
     title="Google Cloud",
@@ -16,3 +20,27 @@ ABOUT = About(
     "the network of C4N, M4N, A3 Edge and TPU, the speed of disks; no live run is on record",
     price_kinds=("skus", "tpu_skus", "vertex_skus"),
 )
+
+
+class Settings(settings.Settings):
+    """The common settings and those of Google Cloud."""
+
+    gcp_billing_url: Endpoint = Field(
+        default="https://cloudbilling.googleapis.com", description="GCP Cloud Billing Catalog."
+    )
+    gcp_compute_url: Endpoint = Field(
+        default="https://compute.googleapis.com",
+        description="GCP Compute Engine API.",
+        json_schema_extra={ONLY_WITH: "gcp_project"},
+    )
+    gcp_tpu_url: Endpoint = Field(
+        default="https://tpu.googleapis.com",
+        description="GCP Cloud TPU API.",
+        json_schema_extra={ONLY_WITH: "gcp_project"},
+    )
+    gcp_api_key: SecretStr | None = Field(
+        default=None, description="API key for the billing catalog. Never sent over plain http."
+    )
+    gcp_project: str | None = Field(
+        default=None, description="GCP project whose machine types are listed."
+    )

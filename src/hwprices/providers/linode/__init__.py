@@ -1,6 +1,10 @@
 """Akamai Cloud (Linode): virtual machines at one price in most regions, from public lists."""
 
+from pydantic import Field
+
+from hwprices import settings
 from hwprices.providers import About
+from hwprices.settings import Endpoint
 
 ABOUT = About(
     title="Akamai (Linode)",
@@ -10,3 +14,9 @@ ABOUT = About(
     " not yet run live",
     price_kinds=("types",),
 )
+
+
+class Settings(settings.Settings):
+    """The common settings and those of Akamai (Linode)."""
+
+    linode_url: Endpoint = Field(default="https://api.linode.com/v4", description="Linode API.")

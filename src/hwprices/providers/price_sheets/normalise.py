@@ -52,7 +52,6 @@ def normalise(pages: Pages) -> Iterator[Part]:
 
 
 def _parse(page: Page, content: bytes) -> Sheet:
-    """Read a landed sheet."""
     try:
         return parse(content)
     except HwpricesError as error:

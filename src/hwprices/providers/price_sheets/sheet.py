@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from hwprices.errors import HwpricesError
+from hwprices.rows.members import RefusedItemError
 from hwprices.schemas.columns import NAME_PATTERN, PLACE_PATTERN
 
 COLUMNS = (
@@ -144,15 +145,6 @@ class Sheet:
     text: Mapping[int, str]
 
 
-class _RefusedLine(Exception):
-    """A line cannot be published: the reason's code, a sentence, and the word not known yet."""
-
-    def __init__(self, reason: str, message: str, word: str | None = None) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.word = word or None
-
-
 def parse(content: bytes) -> Sheet:
     """Read a sheet, or the part of one that was landed as a page.
 
@@ -172,8 +164,9 @@ def parse(content: bytes) -> Sheet:
         cells = dict(zip(COLUMNS, (cell.strip() for cell in row), strict=False))
         try:
             lines.append(_line(number, row, cells))
-        except _RefusedLine as refused:
-            problems.append(SheetProblem(number, refused.reason, str(refused), cells, refused.word))
+        except RefusedItemError as refused:
+            reason, message, word = refused.reason, refused.message, refused.word
+            problems.append(SheetProblem(number, reason, message, cells, word))
     lines = list({replace(line, number=0): line for line in reversed(lines)}.values())[::-1]
     repeated = _repeated(lines)
     problems += [
@@ -198,7 +191,7 @@ def _text_lines(content: bytes) -> dict[int, str]:
 
 def _line(number: int, row: list[str], cells: Mapping[str, str]) -> SheetLine:
     if len(row) != len(COLUMNS):
-        raise _RefusedLine(
+        raise RefusedItemError(
             "unreadable_line", f"{len(row)} cells instead of {len(COLUMNS)}: is a comma not quoted?"
         )
     seen_on = _source(cells)
@@ -231,13 +224,15 @@ def _source(cells: Mapping[str, str]) -> date:
     try:
         seen_on = date.fromisoformat(cells["seen_on"])
     except ValueError:
-        raise _RefusedLine("no_source", f"seen_on {cells['seen_on']!r} is not a day") from None
+        raise RefusedItemError("no_source", f"seen_on {cells['seen_on']!r} is not a day") from None
     if not URL.fullmatch(cells["source_url"]):
-        raise _RefusedLine(
+        raise RefusedItemError(
             "no_source", f"source_url {cells['source_url']!r} is not an https address"
         )
     if not cells["license"]:
-        raise _RefusedLine("no_source", "license is empty: say under which the figure was taken")
+        raise RefusedItemError(
+            "no_source", "license is empty: say under which the figure was taken"
+        )
     return seen_on
 
 
@@ -249,17 +244,17 @@ def _price(cells: Mapping[str, str]) -> tuple[Decimal | None, str | None]:
             return None, reason
     match = PRICE.fullmatch(printed)
     if match is None:
-        raise _RefusedLine("price_not_a_number", f"price {printed!r} is not understood")
+        raise RefusedItemError("price_not_a_number", f"price {printed!r} is not understood")
     if not CURRENCY.fullmatch(cells["currency"]):
-        raise _RefusedLine("no_currency", f"currency {cells['currency']!r} is no ISO 4217 code")
+        raise RefusedItemError("no_currency", f"currency {cells['currency']!r} is no ISO 4217 code")
     if SIGNS.get(match[1], cells["currency"]) != cells["currency"]:
         currency = cells["currency"]
         message = f"{printed!r} is not in {currency}"
         if currency in SIGNS.values():
-            raise _RefusedLine("no_currency", message)
-        raise _RefusedLine("unknown_currency", message, currency)
+            raise RefusedItemError("no_currency", message)
+        raise RefusedItemError("unknown_currency", message, currency)
     if match[3] == PER_GPU and _unit(cells) != "gpu":
-        raise _RefusedLine("unknown_unit", f"{printed!r} is per GPU, and unit says otherwise")
+        raise RefusedItemError("unknown_unit", f"{printed!r} is per GPU, and unit says otherwise")
     return Decimal(match[2]), None
 
 
@@ -272,18 +267,18 @@ def _unit(cells: Mapping[str, str]) -> str:
 def _gpus(cells: Mapping[str, str]) -> int | None:
     """Read the GPUs of a machine. A price for a machine needs them."""
     if "^" in cells["gpus"]:
-        raise _RefusedLine(
+        raise RefusedItemError(
             "unreadable_line", f"gpus {cells['gpus']!r} has a footnote: write the number before ^"
         )
     gpus = _figure(cells, "gpus", WHOLE, int)
     if gpus is None and _unit(cells) == "machine":
-        raise _RefusedLine("unreadable_line", "a price for a machine, and gpus is empty")
+        raise RefusedItemError("unreadable_line", "a price for a machine, and gpus is empty")
     return gpus
 
 
 def _needed(cells: Mapping[str, str], column: str, reason: str) -> str:
     if not cells[column]:
-        raise _RefusedLine(reason, f"{column} is empty")
+        raise RefusedItemError(reason, f"{column} is empty")
     return cells[column]
 
 
@@ -293,7 +288,9 @@ def _identifier(
     """Return an id that the tables accept."""
     name = _needed(cells, column, reason)
     if not pattern.fullmatch(name):
-        raise _RefusedLine(reason, f"{column} {name!r} is not a name: see the README of the sheets")
+        raise RefusedItemError(
+            reason, f"{column} {name!r} is not a name: see the README of the sheets"
+        )
     return name
 
 
@@ -302,7 +299,7 @@ def _one_of(cells: Mapping[str, str], column: str, values: Iterable[str], reason
     if value not in values:
         choice = ", ".join(value for value in values if value)
         message = f"{column} {cells[column]!r} is not one of {choice}"
-        raise _RefusedLine(reason, message, cells[column])
+        raise RefusedItemError(reason, message, cells[column] or None)
     return value
 
 
@@ -316,7 +313,7 @@ def _figure(
     if not cells[column]:
         return None
     if not pattern.fullmatch(cells[column]):
-        raise _RefusedLine("unreadable_line", f"{column} {cells[column]!r} is not understood")
+        raise RefusedItemError("unreadable_line", f"{column} {cells[column]!r} is not understood")
     return convert(cells[column])
 
 

@@ -59,7 +59,6 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
 
 def _names(body: Downloaded) -> set[str]:
-    """Return the machine types of a page."""
     content = read_json(body)
     servers = content.get("servers") if isinstance(content, dict) else None
     if not isinstance(servers, dict):

@@ -1,6 +1,10 @@
 """Vast.ai: a marketplace of GPU hosts, kept as daily quantiles."""
 
+from pydantic import Field
+
+from hwprices import settings
 from hwprices.providers import About
+from hwprices.settings import Endpoint
 
 ABOUT = About(
     title="Vast.ai",
@@ -11,3 +15,9 @@ ABOUT = About(
     " not yet run live",
     price_kinds=(),
 )
+
+
+class Settings(settings.Settings):
+    """The common settings and those of Vast.ai."""
+
+    vast_url: Endpoint = Field(default="https://console.vast.ai/api/v0", description="Vast.ai API.")

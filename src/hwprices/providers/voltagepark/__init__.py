@@ -1,6 +1,10 @@
 """Voltage Park: machines with H100 GPUs, virtual and bare metal, from two public lists."""
 
+from pydantic import Field
+
+from hwprices import settings
 from hwprices.providers import About
+from hwprices.settings import Endpoint
 
 ABOUT = About(
     title="Voltage Park",
@@ -8,3 +12,11 @@ ABOUT = About(
     with_credentials="nothing more",
     missing="reserved clusters, shared storage; not yet run live",
 )
+
+
+class Settings(settings.Settings):
+    """The common settings and those of Voltage Park."""
+
+    voltagepark_url: Endpoint = Field(
+        default="https://cloud-api.voltagepark.com/api/v1", description="Voltage Park API."
+    )

@@ -186,7 +186,6 @@ def _version(name: str, url: str) -> str:
 
 
 def _published(name: str, url: str) -> datetime:
-    """Read the time in the name of a version."""
     try:
         return datetime.strptime(name, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:
@@ -282,7 +281,6 @@ def _other_format(url: str, member: str) -> FetchError:
 
 
 def _link(host: str, path: object) -> str:
-    """Resolve a path that an index gives."""
     url = urljoin(host + "/", check_link(host, path))
     check_same_host(host, url)
     return url

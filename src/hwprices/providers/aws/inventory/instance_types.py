@@ -19,7 +19,6 @@ from hwprices.providers.aws.inventory.spec_words import PriceListFacts
 from hwprices.providers.aws.kinds import CAPACITY_BLOCKS, HOME_REGION, INSTANCE_TYPES, OFFERINGS
 from hwprices.rows import accelerators, frames
 from hwprices.rows.accelerators import accelerator_totals
-from hwprices.rows.frames import list_column
 from hwprices.schemas.inventory import Availability, InstanceTypes
 from hwprices.specs.accelerator_names import Match, accelerator_matcher
 
@@ -216,18 +215,9 @@ def instance_type_rows(
     rows = [row for row, _ in possible]
     totals = ("accelerator_count", "accelerator_memory_gib")
     schema = {n: t for n, t in frames.dtypes(InstanceTypes).items() if n not in totals}
-    columns = {name: _column(name, [row.get(name) for row in rows], schema) for name in schema}
-    frame = pl.LazyFrame(columns).with_columns(accelerator_totals())
+    columns = {name: [row.get(name) for row in rows] for name in schema}
+    frame = pl.LazyFrame(columns, schema=schema).with_columns(accelerator_totals())
     return frames.conform(frame, InstanceTypes).collect(), refused
-
-
-def _column(name: str, values: list[Any], schema: Mapping[str, pl.DataType]) -> pl.Series:
-    """Make a column of the table. Lists are cut from one column of all that is in them."""
-    dtype = schema[name]
-    if not isinstance(dtype, pl.List):
-        return pl.Series(name, values, dtype=dtype)
-    elements = [element for listed in values if listed for element in listed]
-    return list_column(name, pl.Series(elements, dtype=dtype.inner), values)
 
 
 def read_described_types(pages: Pages) -> dict[str, Description]:
@@ -306,7 +296,6 @@ def _row(
 
 
 def _from_api(info: Mapping[str, Any], page: Page) -> Description:
-    """Read one InstanceTypeInfo."""
     processor = ec2_xml.group(info.get("processorInfo"))
     is_metal = ec2_xml.boolean(info.get("bareMetal"))
     listed = ec2_xml.strings(processor.get("supportedArchitectures"))

@@ -249,7 +249,6 @@ def _scan(path: Path, header: _Header) -> pl.LazyFrame:
 
 
 def _header(path: Path, required: frozenset[str]) -> _Header:
-    """Find the header."""
     content = open_packed(path, packing_of(path.name))
     with io.TextIOWrapper(content, encoding="utf-8", errors="replace") as text:
         for number, line in zip(range(MAX_PREAMBLE), text, strict=False):
@@ -390,7 +389,6 @@ def _machines(lines: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _places(lines: pl.LazyFrame) -> pl.DataFrame:
-    """Make ``PriceListFacts.places``."""
     location = pl.col("location").cast(pl.String)
     key = ["region", "location", "location_type"]
     return (

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.rows import frames, prices, quarantine
+from hwprices.rows import prices, quarantine
 from hwprices.rows.origin import ORIGIN, origin
 from hwprices.rows.prices import PriceRows
-from hwprices.schemas.keys import PRICE_KEY
 from hwprices.units import Money, Timestamp
 
 LINE = [
@@ -59,7 +58,6 @@ def shortened_price_id() -> tuple[pl.Expr, pl.Expr]:
 
 
 def _sku_price_id() -> pl.Expr:
-    """Join the parts of sku_price_id."""
     split = pl.concat_str(pl.col("sku_id", "rate_code").cast(pl.String))
     return pl.coalesce("other_price_id", split).alias("sku_price_id")
 
@@ -103,6 +101,8 @@ def price_list_rows(lines: pl.DataFrame, combinations: pl.DataFrame, page: Page)
 
 def _without_repeated(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Split off lines that the file has before, alike in rate, price and words."""
+    # This look at numbers saves 8 of 481 s of processor time of a full refresh, and a tenth of what
+    # a price list takes, which has a goal of its own (docs/performance.md).
     numbers = pl.col("sku_id", "rate_code").to_physical().cast(pl.UInt64)
     sku, rate = lines.select(numbers)
     codes = (sku * 2**32 + rate).drop_nulls()  # categories are numbered in 32 bits
@@ -149,36 +149,6 @@ def _join_fees(
 
     ``broken`` has TERM, reason, message and word of terms of which a line was refused.
     """
-    unpaired = hourly.clear().with_columns(_problem("", ""))
-    if _are_in_the_same_order(hourly, fees):
-        return Terms(hourly.with_columns(upfront=fees["price"]), unpaired, fees.height)
-    numbered = fees.with_row_index("fee")
-    upfront = numbered.select(*TERM, "fee", upfront="price")
-    joined = hourly.lazy().join(upfront.lazy(), on=TERM, how="left").collect()
-    has_fee = joined["fee"].null_count() == 0
-    if has_fee and hourly.height == joined.height == fees.height == joined["fee"].n_unique():
-        return Terms(joined.drop("fee"), unpaired, fees.height)
-    return _join_uneven_fees(hourly, fees, valid, broken)
-
-
-def _are_in_the_same_order(hourly: pl.DataFrame, fees: pl.DataFrame) -> bool:
-    """Return whether both have the same terms, each once, in the same order.
-
-    It is so in a file that lists the two lines of each term together; no join is needed then.
-    """
-    numbers = pl.col(TERM).to_physical().cast(pl.UInt64)
-    terms = fees.select(numbers)
-    if not terms.equals(hourly.select(numbers), null_equal=False):
-        return False
-    sku, offer_term = terms
-    both = sku * 2**32 + offer_term  # categories are numbered in 32 bits
-    return both.n_unique() == fees.height
-
-
-def _join_uneven_fees(
-    hourly: pl.DataFrame, fees: pl.DataFrame, valid: pl.DataFrame, broken: pl.DataFrame
-) -> Terms:
-    """Join hourly and upfront lines where some have no counterpart, or a term has two fees."""
     single = fees.filter(fees.select(TERM).is_unique())
     joined = hourly.join(single.select(*TERM, upfront="price"), on=TERM, how="left")
     pairs = joined.filter(pl.col("upfront").is_not_null())
@@ -232,7 +202,7 @@ def _rows(lines: pl.DataFrame, combinations: pl.LazyFrame, page: Page) -> pl.Laz
             *origin(page),
             _sku_price_id(),
             pl.col("sku_id", "instance_type").cast(pl.String),
-            effective_from=_effective_from(lines["effective_date"]),
+            effective_from=read_date(pl.col("effective_date").cast(pl.String)),
         )
     )
     has_fee = (pl.col("upfront") > 0).fill_null(False)
@@ -247,40 +217,25 @@ def _rows(lines: pl.DataFrame, combinations: pl.LazyFrame, page: Page) -> pl.Laz
         hourly=pl.when(is_price).then(pl.col("price")),
         price_reason=pl.when(~is_price).then(of_a_block.otherwise(pl.lit("listed_at_zero"))),
         flags=_flags(pl.col("tenancy") == "host", is_unreadable_date),
-        price_id=frames.digest(
-            pl.col("key_before_type"), pl.col("instance_type"), pl.col("key_after_type")
-        ),
     )
     return prices.price_rows(values, provider="aws")
 
 
 def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
-    """Make the columns of prices that all lines of a combination share.
-
-    price_id is a hash of the key's columns joined to one text. Only the instance type differs
-    within a combination, so the text before it and the text after it are joined here, once.
-    """
+    """Make the columns of prices that all lines of a combination share."""
     is_reserved = pl.col("term_type") == "Reserved"
-    payment_option = pl.when(is_reserved).then(pl.col("lease_payment")).otherwise(pl.lit("none"))
-    keys = combinations.select(
+    return combinations.select(
         "combination",
         "region",
         "tenancy",
         "currency",
-        provider=pl.lit("aws"),
-        zone=pl.lit(None, dtype=pl.String),
         os=pl.col("os").fill_null("linux"),
         software=pl.col("software").fill_null("none"),
         license_model=pl.col("license_model").fill_null("included"),
         purchase_option=_purchase_option(),
-        commitment_plan=pl.when(is_reserved).then(pl.col("offering_class")),
-        term_months=pl.when(is_reserved).then(pl.col("lease_months")).otherwise(0).cast(pl.Int32),
-        payment_option=payment_option,
-    )
-    at = PRICE_KEY.index("instance_type")
-    return keys.with_columns(
-        key_before_type=frames.joined(*(pl.col(name) for name in PRICE_KEY[:at])),
-        key_after_type=frames.joined(*(pl.col(name) for name in PRICE_KEY[at + 1 :])),
+        commitment_plan=pl.when(is_reserved).then("offering_class"),
+        term_months=pl.when(is_reserved).then("lease_months").otherwise(0).cast(pl.Int32),
+        payment_option=pl.when(is_reserved).then("lease_payment").otherwise(pl.lit("none")),
     )
 
 
@@ -292,13 +247,6 @@ def _purchase_option() -> pl.Expr:
         .then(pl.lit("capacity_block"))
         .otherwise(pl.lit("on_demand"))
     )
-
-
-def _effective_from(dates: pl.Series) -> pl.Expr:
-    """Read the column effective_date. ``dates`` are its values; each distinct one is read once."""
-    distinct = dates.unique()
-    read = distinct.cast(pl.String).to_frame().select(read_date(pl.col("effective_date")))
-    return pl.col("effective_date").replace_strict(distinct, read.to_series())
 
 
 def read_date(text: pl.Expr) -> pl.Expr:

@@ -7,7 +7,7 @@ upfront: the upfront part pays for the commitment, not for a rate.
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from hwprices.landing.pages import Page
 from hwprices.landing.strict_json import count_names, refuse_repeated_names
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory.regions import currency_of
+from hwprices.providers.aws.kinds import EC2
 from hwprices.providers.aws.prices.classify import CURRENCY, IDLE
 from hwprices.providers.aws.prices.parts import Problem, first_problem, unknown_word
 from hwprices.providers.aws.prices.price_list import PriceList
@@ -48,7 +49,11 @@ PLAN_COLUMNS = {
     **{"commitment_plan": pl.String, "term_months": pl.Int32, "payment_option": pl.String},
 }
 RATE_COLUMNS = dict.fromkeys(
-    ("sku_id", "usage_type", "sku_price_id", "unit", "price_text", "currency"), pl.String
+    (
+        *("plan_sku", "effective_date", "sku_id", "usage_type", "sku_price_id", "unit"),
+        *("price_text", "currency"),
+    ),
+    pl.String,
 )
 
 REFUSED = [
@@ -63,10 +68,6 @@ SKU_REASONS = ["ambiguous_sku", "refused_sku", "unknown_sku"]
 
 MOST_BYTES = 2 << 30
 """Longest file that is read: it is held in memory. The largest that was seen has hundreds of MB."""
-
-BATCH = 50_000
-"""Rates that are made into one frame. A frame for each plan, of some hundred rates, takes twice the
-time (docs/performance.md); the objects of all rates at once would take memory for nothing."""
 
 
 class _Amount(msgspec.Struct, gc=False, omit_defaults=True):
@@ -122,9 +123,8 @@ _RATES = msgspec.json.Decoder(list[_Rate])
 class SavingsPlans:
     """A file as it is written.
 
-    ``plans`` has PLAN_COLUMNS, one row a plan. ``rates`` has RATE_COLUMNS, plan_sku and
-    effective_date, one row for each rate of EC2. ``counts`` says how many rates are of other
-    services.
+    ``plans`` has PLAN_COLUMNS, one row a plan. ``rates`` has RATE_COLUMNS, one row for each rate
+    of EC2. ``counts`` says how many rates are of other services.
     """
 
     plans: pl.DataFrame
@@ -196,68 +196,37 @@ def read_savings_plans(path: Path) -> SavingsPlans:
 
 
 def _all_rates(terms: list[_Term], counts: Counter[str]) -> tuple[pl.DataFrame, list[int | None]]:
-    """Decode the rates of every plan; give them with the number of names in those of each batch.
+    """Decode the rates of every plan; return those of EC2, and the number of names in each plan's.
 
-    A file has about a thousand plans with hundreds of rates each: a frame for each would take
-    longer to make than its columns. The rates are taken out of ``terms``.
+    The rates are taken out of ``terms``.
     """
-    columns = {**RATE_COLUMNS, "plan_sku": pl.String, "effective_date": pl.String}
-    frames_of_batches = [pl.DataFrame(schema=columns)]
+    plans = [pl.DataFrame(schema=RATE_COLUMNS)]
     names: list[int | None] = []
-    batch = _Batch()
     for term in terms:
         if isinstance(term.rates, msgspec.Raw):
-            batch.add(term, _RATES.decode(term.rates))
+            rates = _RATES.decode(term.rates)
             term.rates = msgspec.Raw(b"[]")
-        if len(batch.rates) >= BATCH:
-            names.append(batch.count_names())
-            frames_of_batches.append(batch.frame(counts))
-            batch = _Batch()
-    names.append(batch.count_names())
-    return pl.concat([*frames_of_batches, batch.frame(counts)]), names
+            names.append(count_names(msgspec.json.encode(rates)))
+            own = [rate for rate in rates if rate.discounted_service_code == EC2]
+            others = (r.discounted_service_code for r in rates if r.discounted_service_code != EC2)
+            counts.update(f"out_of_scope:savings_plan_service={service}" for service in others)
+            plans.append(_frame(own, term))
+    return pl.concat(plans, rechunk=True), names
 
 
-@dataclass
-class _Batch:
-    """The rates of some plans, and for each plan its term and the number of its rates."""
-
-    rates: list[_Rate] = field(default_factory=list)
-    terms: list[tuple[_Term, int]] = field(default_factory=list)
-
-    def add(self, term: _Term, rates: list[_Rate]) -> None:
-        """Add one plan."""
-        self.rates += rates
-        self.terms.append((term, len(rates)))
-
-    def count_names(self) -> int | None:
-        """Count the names of the rates' objects; None where that cannot be done."""
-        return count_names(msgspec.json.encode(self.rates))
-
-    def frame(self, counts: Counter[str]) -> pl.DataFrame:
-        """Make a frame of the rates of EC2, and count those of other services."""
-        amounts = [rate.discounted_rate or _NO_AMOUNT for rate in self.rates]
-        columns = {
-            "service": [rate.discounted_service_code for rate in self.rates],
-            "sku_id": [rate.discounted_sku for rate in self.rates],
-            "usage_type": [rate.discounted_usage_type for rate in self.rates],
-            "sku_price_id": [rate.rate_code for rate in self.rates],
-            "unit": [rate.unit for rate in self.rates],
-            "price_text": [amount.price for amount in amounts],
-            "currency": [amount.currency for amount in amounts],
-        }
-        schema = {"service": pl.String, **RATE_COLUMNS}
-        plans = pl.DataFrame(
-            [(term.sku, term.effective_date, count) for term, count in self.terms],
-            schema={"plan_sku": pl.String, "effective_date": pl.String, "count": pl.UInt32},
-            orient="row",
-        ).select(pl.exclude("count").repeat_by("count").explode(empty_as_null=False))
-        rates = pl.DataFrame(columns, schema=schema).hstack(plans)
-        is_own = (pl.col("service") == "AmazonEC2").fill_null(False)
-        others = rates.filter(~is_own)["service"].value_counts(sort=False)
-        for service, count in others.iter_rows():
-            counts[f"out_of_scope:savings_plan_service={service}"] += count
-        # in one chunk: else each later step would first copy all columns into chunks that match
-        return rates.filter(is_own).drop("service").rechunk()
+def _frame(rates: list[_Rate], term: _Term) -> pl.DataFrame:
+    amounts = [rate.discounted_rate or _NO_AMOUNT for rate in rates]
+    columns = {
+        "plan_sku": [term.sku] * len(rates),
+        "effective_date": [term.effective_date] * len(rates),
+        "sku_id": [rate.discounted_sku for rate in rates],
+        "usage_type": [rate.discounted_usage_type for rate in rates],
+        "sku_price_id": [rate.rate_code for rate in rates],
+        "unit": [rate.unit for rate in rates],
+        "price_text": [amount.price for amount in amounts],
+        "currency": [amount.currency for amount in amounts],
+    }
+    return pl.DataFrame(columns, schema=RATE_COLUMNS)
 
 
 def _plans(products: list[dict[str, Any]]) -> pl.DataFrame:
@@ -312,6 +281,7 @@ def _mark_repeated(rates: pl.DataFrame) -> pl.DataFrame:
     """
     key = ["commitment_plan", "term_months", "payment_option", "sku_id"]
     is_rate = pl.all_horizontal(pl.col("out_of_scope", "reason").is_null())
+    # Without this look at hashes a full refresh takes 30 of 481 s of processor time longer.
     codes = rates.lazy().filter(is_rate).select(pl.struct(key).hash()).collect().to_series()
     if codes.n_unique() == codes.len():
         return rates

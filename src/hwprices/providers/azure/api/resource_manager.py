@@ -27,10 +27,10 @@ from hwprices.landing.pages import Page, Unit
 from hwprices.landing.sdk_bodies import bound_requests
 from hwprices.landing.secrets import redact
 from hwprices.providers import PARSER_FAILURES, Context, SkippedError
+from hwprices.providers.azure import Settings
 from hwprices.providers.azure.inventory.arm_list import Schema, read_elements
 from hwprices.providers.azure.inventory.instance_types import SKU
 from hwprices.providers.azure.inventory.regions import LOCATION, is_public_location
-from hwprices.providers.azure.settings import Settings
 from hwprices.settings import is_loopback
 
 VALID_SECONDS = 300  # A token that expires sooner is renewed. azure-core does so too.

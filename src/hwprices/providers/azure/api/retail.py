@@ -4,13 +4,12 @@ Source: https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure
 Pages are cut by ``$skip`` out of a list that may change between two requests, so an item can slip
 from a page not yet read to one already read, and be missed. A download of all pages is accepted if
 it shows no inconsistency; otherwise it is repeated until two downloads in a row have the same
-items, at most three times. Nothing is landed before that. A page that came before, byte by byte, is
-not parsed again.
+items, at most three times. Nothing is landed before that.
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -122,31 +121,6 @@ class Download:
         return digests == [page.digest for page in other.pages] or self.items == other.items
 
 
-class _PageReader:
-    """Reads pages of one partition, landed ones too. One that came before is not parsed again.
-
-    A page is recognized by the digest of its file or, if that is a new one, of its content.
-    """
-
-    def __init__(self) -> None:
-        self._pages: dict[str, PageSummary] = {}
-
-    def read(self, sha256: str, decompress: Callable[[], bytes]) -> PageSummary:
-        """Read a page, and check that it is an answer of Retail Prices.
-
-        ``sha256`` is that of its compressed file, and ``decompress`` gives the content.
-
-        Raises:
-            _InconsistentError: it is not.
-        """
-        if sha256 not in self._pages:
-            content = decompress()
-            digest = hashlib.sha256(content).hexdigest()
-            page = self._pages.get(digest) or _read_page(content)
-            self._pages[digest] = self._pages[sha256] = page
-        return self._pages[sha256]
-
-
 def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land one partition; ``unit.params`` has price_type and currency, and may have a size.
 
@@ -161,16 +135,14 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     service = kinds.LICENSES if kinds.is_license(unit.kind) else kinds.MACHINES
     region = "" if kinds.is_license(unit.kind) else unit.region
     params = query_of(region, price_type, unit.params["currency"], size, service)
-    reader = _PageReader()
-    previous = _previous_identities(context.landing, unit, reader)
+    previous = _previous_identities(context.landing, unit)
     with scratch_directory() as scratch:
         numbers = count()
 
         def download() -> Download:
             folder = Path(scratch) / str(next(numbers))
             folder.mkdir()
-            url = context.settings.azure_retail_url
-            result = _download(context.http, url, params, folder, reader)
+            result = _download(context.http, context.settings.azure_retail_url, params, folder)
             _check_filter(result, region, price_type)
             return result
 
@@ -197,8 +169,7 @@ def read_regions(http: Http, url: str) -> list[str]:
     for _ in range(DOWNLOADS):
         with scratch_directory() as scratch:
             try:
-                params = _query(query, "USD")
-                result = _download(http, url, params, Path(scratch), _PageReader())
+                result = _download(http, url, _query(query, "USD"), Path(scratch))
             except _InconsistentError as error:
                 problem = str(error)
                 continue
@@ -308,9 +279,7 @@ def _query(expression: str, currency: str) -> dict[str, str]:
     return {"api-version": API_VERSION, "currencyCode": f"'{currency}'", "$filter": expression}
 
 
-def _download(
-    http: Http, url: str, params: dict[str, str], folder: Path, reader: _PageReader
-) -> Download:
+def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Download:
     """Download all pages into a folder, following NextPageLink.
 
     The parameters go with the first request only: the links have them.
@@ -327,7 +296,7 @@ def _download(
         room = MAX_LIST_BYTES - sum(body.file.content_bytes for body in bodies)
         path = folder / f"{len(bodies)}.body"
         body = http.download(link, path, params=first, max_bytes=room)
-        page = reader.read(body.file.sha256, body.read)
+        page = _read_page(body.read())
         if page.count and page.digest in digests:
             raise _InconsistentError("one page came twice")
         digests.add(page.digest)
@@ -388,23 +357,18 @@ def _check_filter(download: Download, region: str, price_type: str) -> None:
         raise _InconsistentError(f"an item is of {place} and {kind}, which was not requested")
 
 
-def _previous_identities(landing: Landing, unit: Unit, reader: _PageReader) -> frozenset[Identity]:
+def _previous_identities(landing: Landing, unit: Unit) -> frozenset[Identity]:
     """Read the identities of the partition's items in the newest live run, none without one."""
-    pages = (_read_landed(landing, page, reader) for page in _previous_pages(landing, unit))
-    return frozenset[Identity]().union(*(page.identities for page in pages))
+    run = landing.latest_run(unit.provider)
+    pages = run.of(unit.kind, unit.region) if run is not None and run.origin == "live" else []
+    return frozenset[Identity]().union(*(_landed_identities(landing, page) for page in pages))
 
 
-def _read_landed(landing: Landing, page: Page, reader: _PageReader) -> PageSummary:
+def _landed_identities(landing: Landing, page: Page) -> frozenset[Identity]:
     try:
-        return reader.read(page.sha256, lambda: landing.read(page))
+        return _read_page(landing.read(page)).identities
     except _InconsistentError as error:
         raise HwpricesError(
             f"landed page {landing.store.uri(page.key)} cannot be compared with: {error}",
             "Delete it and fetch again.",
         ) from None
-
-
-def _previous_pages(landing: Landing, unit: Unit) -> Iterator[Page]:
-    run = landing.latest_run(unit.provider)
-    if run is not None and run.origin == "live":
-        yield from run.of(unit.kind, unit.region)

@@ -13,7 +13,7 @@ import polars as pl
 
 from hwprices.providers.azure import kinds
 from hwprices.providers.azure.prices import product_names
-from hwprices.providers.azure.prices.items import PLANS, Items, amount_text, time
+from hwprices.providers.azure.prices.items import PLANS, Items, time
 from hwprices.rows.origin import ORIGIN
 from hwprices.units import Money
 
@@ -363,7 +363,7 @@ def _message() -> pl.Expr:
     names = ("type", "productName", "skuName", "armSkuName", "armRegionName")
     members = {
         **{name: pl.col(name) for name in names},
-        "retailPrice": amount_text("retailPrice"),
+        "retailPrice": pl.col("retailPrice_text"),
         "reservationTerm": pl.col("reservationTerm"),
     }
     values = [pl.format("{}={}", pl.lit(m), text.fill_null("null")) for m, text in members.items()]
@@ -446,7 +446,7 @@ def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     agreed = left.filter(~disagree).sort(*KEY, "meterId", "skuId", "row")
     is_first = pl.int_range(pl.len()).over(KEY) == 0
     again = agreed.filter(~is_first).with_columns(pl.lit("same_price_again").alias("out_of_scope"))
-    # Filtered, not put together of the two kinds, so that rows of a region stay side by side.
+    # Filtered, not put together of the two kinds, so that the rows keep their order.
     is_chosen = ~is_repeated | pl.col("row").is_in(agreed.filter(is_first)["row"].implode())
     flag = pl.when(pl.col("row").is_in(newest.implode())).then(pl.lit("newest_of_two_rows"))
     return _ByKey(

@@ -23,13 +23,12 @@ from hwprices.providers.azure.prices.items import (
     AMOUNTS,
     MEMBERS,
     Items,
-    amount_text,
     read_items,
     time,
 )
 from hwprices.rows import frames, quarantine
 from hwprices.rows.origin import ORIGIN
-from hwprices.rows.prices import rows_without_id, with_ids
+from hwprices.rows.prices import price_rows
 from hwprices.schemas.price import PriceComponents
 from hwprices.units import Money
 
@@ -217,7 +216,7 @@ def _classified(items: Items) -> pl.DataFrame:
             word=pl.coalesce(
                 pl.when(pl.col("reason") == reason).then(word) for reason, word in words.items()
             ),
-            **{name: amount_text(name) for name in AMOUNTS},
+            **{name: f"{name}_text" for name in AMOUNTS},
         )
     )
 
@@ -335,27 +334,23 @@ def with_licenses(prices: pl.DataFrame, lines: pl.DataFrame) -> tuple[pl.DataFra
         )
         .filter((pl.col("os") != "windows") | pl.col("instance_type").is_in(with_windows.implode()))
     )
-    composed = with_ids(
-        rows_without_id(
-            joined.lazy(),
-            provider="azure",
-            hourly=pl.col("hourly") + pl.col("fee"),
-            basis="composed",
-            sku_id=None,
-            sku_price_id=None,
-            observed_at=pl.min_horizontal("observed_at", "seen"),
-        ).collect()
-    )
+    composed = price_rows(
+        joined.lazy(),
+        provider="azure",
+        hourly=pl.col("hourly") + pl.col("fee"),
+        basis="composed",
+        sku_id=None,
+        sku_price_id=None,
+        observed_at=pl.min_horizontal("observed_at", "seen"),
+    ).collect()
     is_own = (
         pl.col("os").is_in(OWN_LICENSES)
         & (pl.col("software") == "none")
         & (pl.col("purchase_option") != "spot")
     )
-    own = with_ids(
-        rows_without_id(
-            joined.filter(is_own).lazy(), provider="azure", license_model="byol", basis="derived"
-        ).collect()
-    )
+    own = price_rows(
+        joined.filter(is_own).lazy(), provider="azure", license_model="byol", basis="derived"
+    ).collect()
     parts = joined.with_columns(composed["price_id"])
     machines = parts.with_columns(component=pl.lit("instance"), price=pl.col("hourly"))
     licenses = parts.drop("sku_id", *ORIGIN).join(lines, on=_SOLD, maintain_order="left_right")

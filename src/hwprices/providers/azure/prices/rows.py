@@ -11,7 +11,6 @@
   derived row.
 """
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,13 +23,11 @@ from hwprices.providers.azure.prices.items import (
     MEMBERS,
     PLANS,
     Items,
-    amount_text,
-    decimal_text,
     time,
 )
 from hwprices.rows import frames, quarantine
 from hwprices.rows.origin import ORIGIN
-from hwprices.rows.prices import rows_without_id, with_ids
+from hwprices.rows.prices import price_rows
 from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.units import HOURS_PER_YEAR, Money
@@ -40,13 +37,8 @@ HYBRID_BENEFIT_OPTIONS = ["on_demand", "reserved"]
 of savings plans, which on-demand items have. Spot is left out: Microsoft's page does not promise
 it."""
 
-FLAGS = {
-    "availability_flag": ("not_offered_here", "availability_unknown"),
-    "spot_flag": ("spot_equals_on_demand", "spot_above_on_demand"),
-    "host_flag": ("whole_host",),
-    "meter_flag": ("newest_of_two_rows",),
-}
-"""Columns with one flag at most, and the flags that each may have."""
+FLAGS = ["availability_flag", "spot_flag", "host_flag", "meter_flag"]
+"""Columns with one flag at most."""
 
 MACHINE = ["region", "instance_type", "os", "tenancy", "currency"]
 """What has one on-demand price at most, and one spot price."""
@@ -107,10 +99,7 @@ def _spelling(availability: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
-    """Make rows of the prices table from ``ClassifiedItems.chosen``.
-
-    They come in some eight runs, one for each purchase option, each in the order of ``chosen``.
-    """
+    """Make rows of the prices table from ``ClassifiedItems.chosen``."""
     items = (
         chosen.lazy()
         .rename({"skuId": "sku_id", "meterId": "sku_price_id"})
@@ -122,14 +111,14 @@ def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             time(pl.col("effectiveStartDate")).alias("effective_from"),
             pl.col("price").alias("hourly"),
-            _flags().alias("flags"),
+            pl.concat_list(FLAGS).list.drop_nulls().alias("flags"),
         )
         .collect()  # once: three parts are made of it
         .lazy()
     )
     benefit = {"os": "windows", "license_model": "byol", "basis": "derived"}
     listed = [*_list_prices(items), *_list_prices(_with_hybrid_benefit(items), **benefit)]
-    return with_ids(pl.concat(listed).collect())
+    return pl.concat(listed).collect()
 
 
 def _list_prices(items: pl.LazyFrame, **constants: str) -> list[pl.LazyFrame]:
@@ -141,28 +130,8 @@ def _list_prices(items: pl.LazyFrame, **constants: str) -> list[pl.LazyFrame]:
     ]
 
 
-def _flags() -> pl.Expr:
-    """Make the list of a row's flags.
-
-    All lists that there can be are made once and taken by their number: to make one for each row
-    takes 20 times as long.
-    """
-    lists = [
-        [flag for flag in flags if flag is not None]
-        for flags in itertools.product(*([None, *values] for values in FLAGS.values()))
-    ]
-    number = pl.lit(0, dtype=pl.UInt32)
-    for column, flags in FLAGS.items():
-        place = pl.sum_horizontal(
-            pl.col(column).eq_missing(flag).cast(pl.UInt32) * (i + 1)
-            for i, flag in enumerate(flags)
-        )
-        number = number * (len(flags) + 1) + place
-    return pl.lit(pl.Series(lists, dtype=pl.List(pl.String))).gather(number)
-
-
 def _complete(items: pl.LazyFrame, **constants: pl.Expr | str | int) -> pl.LazyFrame:
-    return rows_without_id(items, provider="azure", **constants)
+    return price_rows(items, provider="azure", **constants)
 
 
 def _pay_as_you_go(items: pl.LazyFrame, **constants: str) -> pl.LazyFrame:
@@ -282,7 +251,7 @@ def _refused(classified: ClassifiedItems) -> dict[str, pl.DataFrame]:
 
     The item is kept as the vendor wrote it. The rows are divided by the region that was requested.
     """
-    members = [amount_text(name).alias(name) if name in AMOUNTS else name for name in MEMBERS]
+    members = [pl.col(f"{name}_text").alias(name) if name in AMOUNTS else name for name in MEMBERS]
     columns = ["provider", "region", *members, *ORIGIN, "reason", "message", "word", "page_region"]
     kinds = [classified.refused, _unknown_plans(classified), _new_members(classified)]
     items = pl.concat([kind.select(columns) for kind in kinds]).sort(
@@ -299,11 +268,9 @@ def _unknown_plans(classified: ClassifiedItems) -> pl.DataFrame:
     They come with ``reason`` and ``message``.
     """
     unknown = _plans(classified.chosen.lazy()).filter(~_has_known_plan()).select("row").collect()
-    amounts = pl.col("plan_prices").list.eval(decimal_text(pl.element()))
     return (
         classified.all_items.drop("reason")
         .filter(pl.col("row").is_in(unknown["row"].implode()))
-        .with_columns(pl.coalesce("plan_prices_text", amounts))
         .explode(*PLANS, "plan_prices_text", empty_as_null=False)
         .filter(~_has_known_plan())
         .with_columns(

@@ -18,7 +18,7 @@ from hwprices.landing.limits import Limits
 from hwprices.landing.sdk_bodies import bound_requests
 from hwprices.landing.secrets import redact
 from hwprices.providers import Context
-from hwprices.providers.gcp.settings import Settings
+from hwprices.providers.gcp import Settings
 from hwprices.settings import is_loopback
 
 RETRIED_STATUSES = retry.RETRIED_STATUSES - {403}

@@ -189,7 +189,7 @@ def price_component_parts(
 def _of_regions(rows: pl.DataFrame, regions: list[str] | None) -> dict[str, pl.DataFrame]:
     """Divide rows by region; ``regions`` limits them, None means all."""
     kept = rows if regions is None else rows.filter(pl.col("region").is_in(regions))
-    return {str(key): part for (key,), part in kept.partition_by("region", as_dict=True).items()}
+    return frames.by_value(kept, "region")
 
 
 def refused_rows(

@@ -39,7 +39,6 @@ from hwprices.providers.gcp.prices.grammar import (
     Unknown,
 )
 from hwprices.rows import quarantine
-from hwprices.rows.frames import list_column
 from hwprices.rows.origin import origin
 from hwprices.units import Money, WideMoney
 
@@ -316,15 +315,13 @@ def _frame(lines: Sequence[_Line]) -> pl.DataFrame:
     """Make a frame of SKUs with ``COLUMNS`` but those of the page."""
     prices = [line.price for line in lines]
     meanings = [line.component for line in lines]
-    regions = [line.sku.regions for line in lines]
-    each_region = pl.Series([name for names in regions for name in names], dtype=pl.String)
-    columns: dict[str, Sequence[Any] | pl.Series] = {
+    columns: dict[str, Sequence[Any]] = {
         "sku_id": [line.sku.sku_id for line in lines],
         "description": [line.sku.description for line in lines],
         "family": [line.category.resource_family for line in lines],
         "group": [line.category.resource_group for line in lines],
         "usage": [line.category.usage_type for line in lines],
-        "regions": list_column("regions", each_region, regions),
+        "regions": [line.sku.regions for line in lines],
         "currency": [price.currency for price in prices],
         "usage_unit": [price.usage_unit for price in prices],
         "units": [price.units for price in prices],
