@@ -144,15 +144,16 @@ def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
             {"region": place, "instance_type": f"m{i}.large", "hourly": Decimal("0.1")}
             for place in places
             for i in range(40)
-        )
+        ),
+        *({"region": place, "purchase_option": "spot", "hourly": "0.05"} for place in places),
     )
     is_wrong = (pl.col("region") == "us-2") & (pl.col("instance_type") == "m7.large")
     money = pl.when(is_wrong).then(Decimal("7.3")).otherwise("hourly").cast(rows["hourly"].dtype)
     wrong = rows.with_columns(hourly=money, effective_hourly=money)
 
-    def judged(unchanged=()):
+    def judged(unchanged=(), repeated=(), wrong=wrong):
         sides = (
-            gate.Candidate("aws", "live", {"prices": r.lazy()}, files_of(r, unchanged))
+            gate.Candidate("aws", "live", {"prices": r.lazy()}, files_of(r, unchanged, repeated))
             for r in (wrong, rows)
         )
         return gate.judge(*sides).held
@@ -161,12 +162,22 @@ def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
     assert whole["region"].to_list() == ["us-2"]
     assert judged(unchanged=("us-1", "us-3")).equals(whole)
     assert judged(unchanged=places).is_empty()
+    assert judged(repeated=("us-1", "us-3")).equals(whole)
+    assert judged(repeated=places).is_empty()
+    is_spot = pl.col("purchase_option") == "spot"
+    dear = pl.when(is_spot).then(Decimal("0.2")).otherwise("hourly").cast(rows["hourly"].dtype)
+    spots = rows.with_columns(hourly=dear, effective_hourly=dear)
+    assert judged(repeated=places, wrong=spots).equals(judged(wrong=spots))
+    assert judged(wrong=spots)["region"].to_list() == list(places)
     monkeypatch.setattr(candidates, "BATCH_ROWS", 50)
     assert judged().equals(whole)
 
 
-def files_of(rows, unchanged):
-    """One file of each region, of which some are said to have the same content on both sides."""
+def files_of(rows, unchanged, repeated=()):
+    """One file of each region, of which some are said to have the same content on both sides.
+
+    Others are said to have the same fixed prices.
+    """
     return [
         gate.PriceFile(
             part.lazy(),
@@ -174,6 +185,7 @@ def files_of(rows, unchanged):
             name,
             name if name in unchanged else None,
             (part["observed_at"].min(), part["observed_at"].max()),
+            name if name in repeated else None,
         )
         for (name,), part in rows.partition_by("region", maintain_order=True, as_dict=True).items()
     ]
