@@ -78,10 +78,11 @@ class Releases:
     def totals(self) -> pl.DataFrame:
         """The old prices counted by what they have in common, for the share that moved or went.
 
-        Columns: region, instance_type, os, PURCHASE, currency, moving, family, accelerator, all
-        (a constant, to group by) and total.
+        Columns: region, instance_type, os, software, license_model, PURCHASE, currency, moving,
+        family, accelerator, all (a constant, to group by) and total.
         """
-        by = ("region", "instance_type", "os", *PURCHASE, "currency", "moving")
+        system = ("os", "software", "license_model")
+        by = ("region", "instance_type", *system, *PURCHASE, "currency", "moving")
         counts = self.old.priced.with_columns(moving=is_moving()).group_by(by).agg(total=pl.len())
         named = self.types.select("instance_type", "family", "accelerator")
         totals = counts.collect(engine="streaming").join(named, on="instance_type", how="left")

@@ -13,7 +13,7 @@ from hwprices.rows import frames
 from hwprices.schemas.held import Held
 
 _FAMILIES = pl.col("family").n_unique()
-_OF_TYPE = ("instance_type", "os", *PURCHASE)
+_OF_TYPE = ("instance_type", "os", "software", "license_model", *PURCHASE)
 _OWN, _MACHINE, _AROUND = ("region", *_OF_TYPE), ("region", "instance_type"), ("region", *PURCHASE)
 
 

@@ -150,7 +150,7 @@ def _copied(rows: pl.DataFrame, new: Candidate) -> Iterator[pl.DataFrame]:
         pl.col("own") != pl.col("other"),
         pl.col("old_price") != pl.col("old_price_other").fill_null(pl.col("price")),
     )
-    groups = ("region", "family", "purchase_option", "os")
+    groups = ("region", "family", "os")
     many = pl.col("price_id").n_unique().over(groups) >= limits.COPIES
     text = pl.format("equals {}", "other")
     one_each = pairs.unique("price_id", keep="first", maintain_order=True)
