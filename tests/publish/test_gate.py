@@ -257,14 +257,14 @@ def test_a_price_that_creeps_is_held(factors, held):
     assert {r.check for r in again.results if r.outcome == "held"} == set(held)
 
 
-SOFTWARE = {"none": "0.65", "sql_web": "0.70", "sql_std": "0.78"}
-"""Of a machine with a license, whose price stays: what a cut of the machine makes of both."""
+TENANCY = {"shared": "0.65", "dedicated": "0.70", "host": "0.78"}
+"""Of a machine with a fee for its tenancy that stays: what a cut of the machine makes of both."""
 
 
-def cut(day, factors):
-    """Return the prices of a machine in three regions on a day, each software's times a factor."""
+def cut(day, factors, column="tenancy"):
+    """Return the prices of a machine in three regions on a day, each tenancy's times a factor."""
     rows = [
-        {"region": region, "software": name, "os": "windows", "hourly": Decimal(factors[name])}
+        {"region": region, column: name, "os": "windows", "hourly": Decimal(factors[name])}
         for region in ("us-east-1", "us-west-2", "eu-west-1")
         for name in factors
     ]
@@ -279,14 +279,21 @@ def cut(day, factors):
     ],
 )
 def test_a_price_whose_machine_was_published_meanwhile_is_released(third_day, reasons):
-    shown, held, found = cut(0, dict.fromkeys(SOFTWARE, "1")), None, []
+    shown, held, found = cut(0, dict.fromkeys(TENANCY, "1")), None, []
     for day, last in enumerate(("0.78", "0.78", third_day), 1):
-        new = candidate({"prices": cut(day, {**SOFTWARE, "sql_std": last})})
+        new = candidate({"prices": cut(day, {**TENANCY, "host": last})})
         judgement = gate.judge(new, candidate({"prices": shown}), held_before=held)
         held, shown = judgement.held, judgement.published("prices")
         assert held.height in (0, 3)
         found.append(held["reason"].unique().item() if held.height else None)
     assert found == reasons
+
+
+def test_a_machine_of_which_the_license_stays_is_cut_everywhere():
+    factors = {"none": "0.65", "sql_web": "0.70", "sql_std": "0.78"}
+    before, after = dict.fromkeys(factors, "1"), factors
+    new, old = (cut(day, side, "software") for day, side in ((1, after), (0, before)))
+    assert gate.judge(candidate({"prices": new}), candidate({"prices": old})).held.is_empty()
 
 
 LICENSES = ("0.05", "0.1", "0.3")
