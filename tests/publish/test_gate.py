@@ -144,15 +144,16 @@ def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
             {"region": place, "instance_type": f"m{i}.large", "hourly": Decimal("0.1")}
             for place in places
             for i in range(40)
-        )
+        ),
+        *({"region": place, "purchase_option": "spot", "hourly": "0.05"} for place in places),
     )
     is_wrong = (pl.col("region") == "us-2") & (pl.col("instance_type") == "m7.large")
     money = pl.when(is_wrong).then(Decimal("7.3")).otherwise("hourly").cast(rows["hourly"].dtype)
     wrong = rows.with_columns(hourly=money, effective_hourly=money)
 
-    def judged(unchanged=()):
+    def judged(unchanged=(), repeated=(), wrong=wrong):
         sides = (
-            gate.Candidate("aws", "live", {"prices": r.lazy()}, files_of(r, unchanged))
+            gate.Candidate("aws", "live", {"prices": r.lazy()}, files_of(r, unchanged, repeated))
             for r in (wrong, rows)
         )
         return gate.judge(*sides).held
@@ -161,12 +162,22 @@ def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
     assert whole["region"].to_list() == ["us-2"]
     assert judged(unchanged=("us-1", "us-3")).equals(whole)
     assert judged(unchanged=places).is_empty()
+    assert judged(repeated=("us-1", "us-3")).equals(whole)
+    assert judged(repeated=places).is_empty()
+    is_spot = pl.col("purchase_option") == "spot"
+    dear = pl.when(is_spot).then(Decimal("0.2")).otherwise("hourly").cast(rows["hourly"].dtype)
+    spots = rows.with_columns(hourly=dear, effective_hourly=dear)
+    assert judged(repeated=places, wrong=spots).equals(judged(wrong=spots))
+    assert judged(wrong=spots)["region"].to_list() == list(places)
     monkeypatch.setattr(candidates, "BATCH_ROWS", 50)
     assert judged().equals(whole)
 
 
-def files_of(rows, unchanged):
-    """One file of each region, of which some are said to have the same content on both sides."""
+def files_of(rows, unchanged, repeated=()):
+    """One file of each region, of which some are said to have the same content on both sides.
+
+    Others are said to have the same fixed prices.
+    """
     return [
         gate.PriceFile(
             part.lazy(),
@@ -174,6 +185,7 @@ def files_of(rows, unchanged):
             name,
             name if name in unchanged else None,
             (part["observed_at"].min(), part["observed_at"].max()),
+            name if name in repeated else None,
         )
         for (name,), part in rows.partition_by("region", maintain_order=True, as_dict=True).items()
     ]
@@ -245,14 +257,14 @@ def test_a_price_that_creeps_is_held(factors, held):
     assert {r.check for r in again.results if r.outcome == "held"} == set(held)
 
 
-SOFTWARE = {"none": "0.65", "sql_web": "0.70", "sql_std": "0.78"}
-"""Of a machine with a license, whose price stays: what a cut of the machine makes of both."""
+TENANCY = {"shared": "0.65", "dedicated": "0.70", "host": "0.78"}
+"""Of a machine with a fee for its tenancy that stays: what a cut of the machine makes of both."""
 
 
-def cut(day, factors):
-    """Return the prices of a machine in three regions on a day, each software's times a factor."""
+def cut(day, factors, column="tenancy"):
+    """Return the prices of a machine in three regions on a day, each tenancy's times a factor."""
     rows = [
-        {"region": region, "software": name, "os": "windows", "hourly": Decimal(factors[name])}
+        {"region": region, column: name, "os": "windows", "hourly": Decimal(factors[name])}
         for region in ("us-east-1", "us-west-2", "eu-west-1")
         for name in factors
     ]
@@ -267,14 +279,21 @@ def cut(day, factors):
     ],
 )
 def test_a_price_whose_machine_was_published_meanwhile_is_released(third_day, reasons):
-    shown, held, found = cut(0, dict.fromkeys(SOFTWARE, "1")), None, []
+    shown, held, found = cut(0, dict.fromkeys(TENANCY, "1")), None, []
     for day, last in enumerate(("0.78", "0.78", third_day), 1):
-        new = candidate({"prices": cut(day, {**SOFTWARE, "sql_std": last})})
+        new = candidate({"prices": cut(day, {**TENANCY, "host": last})})
         judgement = gate.judge(new, candidate({"prices": shown}), held_before=held)
         held, shown = judgement.held, judgement.published("prices")
         assert held.height in (0, 3)
         found.append(held["reason"].unique().item() if held.height else None)
     assert found == reasons
+
+
+def test_a_machine_of_which_the_license_stays_is_cut_everywhere():
+    factors = {"none": "0.65", "sql_web": "0.70", "sql_std": "0.78"}
+    before, after = dict.fromkeys(factors, "1"), factors
+    new, old = (cut(day, side, "software") for day, side in ((1, after), (0, before)))
+    assert gate.judge(candidate({"prices": new}), candidate({"prices": old})).held.is_empty()
 
 
 LICENSES = ("0.05", "0.1", "0.3")

@@ -33,13 +33,15 @@ def land(store: Store, skus: Sequence[str], rate: str) -> str:
     return page.sha256
 
 
-def tables(page: str, hourly: float = 0.1) -> dict[str, pl.DataFrame]:
+def tables(
+    page: str, hourly: float = 0.1, skus: Sequence[str | None] = SKUS
+) -> dict[str, pl.DataFrame]:
     """Return the tables of a cloud with one machine type for each SKU, all read from one page."""
     world = make.world(len(SKUS))
     of_page = world["prices"].with_columns(
         pl.lit(hourly).cast(Money).alias("hourly"),
         pl.lit(hourly).cast(Money).alias("effective_hourly"),
-        sku_id=pl.Series(SKUS),
+        sku_id=pl.Series(skus, dtype=pl.String),
         raw_sha256=pl.lit(page),
     )
     return {**world, "prices": of_page}
@@ -112,19 +114,22 @@ def test_a_free_part_is_traced_too(store):
 
 
 @pytest.mark.parametrize(
-    ("damage", "text", "count"),
+    ("damage", "skus", "text", "count"),
     [
-        (lambda page: page.unlink(), said(0, "; not traced, the page is missing: 20"), 0),
-        (a_pipe, said(0, "; not traced, the page cannot be read: 20"), 0),
-        (lambda page: page.write_bytes(b"altered"), said(0), 20),
+        (lambda page: page.unlink(), SKUS, said(0, "; not traced, the page is missing: 20"), 0),
+        (a_pipe, SKUS, said(0, "; not traced, the page cannot be read: 20"), 0),
+        (lambda page: page.write_bytes(b"altered"), SKUS, said(0), 20),
+        (lambda page: page.write_bytes(b"altered"), [None] * len(SKUS), said(0), 20),
     ],
-    ids=["pruned", "pipe", "altered"],
+    ids=["pruned", "pipe", "altered", "altered-no-sku"],
 )
-def test_a_page_that_is_not_read_is_said_and_one_that_was_altered_holds(store, damage, text, count):
-    make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1")))
+def test_a_page_that_is_not_read_is_said_and_one_that_was_altered_holds(
+    store, damage, skus, text, count
+):
+    make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1"), skus=skus))
     release.publish(store)
     page = land(store, SKUS, "0.12")
-    make.stage_frames(store, "r2", tables(page, 0.12))
+    make.stage_frames(store, "r2", tables(page, 0.12, skus))
     damage(next(store.path.rglob(f"{page}.csv.zst")))
     assert traced(store) == text
     assert held(store) == count

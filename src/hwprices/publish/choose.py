@@ -349,7 +349,8 @@ def _price_file(store: Store, source: ProviderSource, file: TableFile) -> gate.P
         for time in (file.observed_from, file.observed_to)
     )
     seen = (first, last) if first and last else None
-    return gate.PriceFile(rows, file.rows, layout.region_of(file.key), file.content_sha256, seen)
+    region = layout.region_of(file.key)
+    return gate.PriceFile(rows, file.rows, region, file.content_sha256, seen, file.fixed)
 
 
 def _completed(candidate: gate.Candidate, footprint: pl.DataFrame) -> gate.Candidate:

@@ -60,7 +60,8 @@ class TableFile:
     ``sha256`` is of the file, ``content_sha256`` of its rows without when and where they were seen.
     Of what a release arranges anew both are of the file. ``provider`` is None in a file that holds
     the rows of all providers. ``types``: the first and the last machine type of its rows, in the
-    order of their characters; None in a table without any.
+    order of their characters; None in a table without any. ``fixed``: of staged prices, a checksum
+    of the rows that do not change by the hour; another version of polars may make another.
     """
 
     table: TableName
@@ -73,6 +74,7 @@ class TableFile:
     observed_to: str | None = None
     provider: str | None = None
     types: tuple[str, str] | None = None
+    fixed: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a key that is not one of the table's files."""

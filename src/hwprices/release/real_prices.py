@@ -17,6 +17,15 @@ PRIVATE_HOSTS = (("runpod", "community"),)
 individual compute providers to compute consumers": https://docs.runpod.io/faq"""
 
 
+MOVING_OPTIONS = ("spot", "low_priority", "capacity_block", "dws_flex_start")
+"""Purchase options whose prices change by the hour: rows come and go, and prices jump."""
+
+
+def is_moving() -> pl.Expr:
+    """Return whether a row of prices changes by the hour."""
+    return pl.col("purchase_option").is_in(MOVING_OPTIONS) | is_private_host()
+
+
 def is_private_host() -> pl.Expr:
     """Return whether a row with provider and region is of a private person's machine."""
     places = [

@@ -10,6 +10,7 @@ import polars as pl
 
 from hwprices.publish.batches import packed
 from hwprices.publish.gate import limits
+from hwprices.release.real_prices import is_moving
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.manifests import Origin
@@ -25,7 +26,8 @@ region that has more is a batch of its own."""
 class PriceFile:
     """One file of a provider's prices, and the number of its rows. ``region`` is that of all.
 
-    Files with the same ``content``, if any, differ in nothing but when and where they were seen.
+    Files with the same ``content``, if any, differ in nothing but when and where they were seen;
+    those with the same ``fixed``, if any, in nothing else but prices that change by the hour.
     ``seen`` are the first and the last time.
     """
 
@@ -34,12 +36,11 @@ class PriceFile:
     region: str | None = None
     content: str | None = None
     seen: tuple[datetime, datetime] | None = None
+    fixed: str | None = None
 
-    def repeats(self, old: "PriceFile") -> bool:
-        """Return whether the rows are those of an old file, and none was seen before these."""
-        if self.content is None or (self.region, self.content) != (old.region, old.content):
-            return False
-        return not (self.seen and old.seen and self.seen[0] < old.seen[1] - limits.CLOCK)
+    def is_older(self, old: "PriceFile") -> bool:
+        """Return whether a row was seen before those of another file."""
+        return bool(self.seen and old.seen and self.seen[0] < old.seen[1] - limits.CLOCK)
 
     @cached_property
     def regions(self) -> frozenset[str]:
@@ -88,13 +89,16 @@ class Candidate:
         types = self.table(PRICES).select("instance_type").unique()
         return types.collect(engine="streaming")
 
-    def only(self, regions: Collection[str]) -> "Candidate":
-        """Return the same with the prices of some regions only."""
+    def only(self, regions: Collection[str], repeated: Collection[str | None] = ()) -> "Candidate":
+        """Return the same with the prices of some regions only.
+
+        Of those whose fixed prices are ``repeated`` it has the ones that change by the hour.
+        """
         own = pl.col("region").is_in(list(regions))
         rows = [frames.empty(TABLES[PRICES]).lazy()]
         for file in self.price_files:
             if file.regions <= set(regions):
-                rows.append(file.rows)
+                rows.append(file.rows.filter(is_moving()) if file.region in repeated else file.rows)
             elif file.regions & set(regions):
                 rows.append(file.rows.filter(own))
         prices = pl.concat(rows[1:] or rows)
@@ -103,26 +107,29 @@ class Candidate:
 
 def batches(
     new: Candidate, old: Candidate, suspect: Collection[str] = ()
-) -> Iterator[tuple[Candidate, Candidate]]:
+) -> Iterator[tuple[Candidate, Candidate, Candidate]]:
     """Cut two releases of a provider into pieces of whole regions, of some BATCH_ROWS each.
 
-    No check joins prices of different regions, so each can be made piece by piece. Regions of which
-    ``new`` repeats the other's rows are left out, unless they are ``suspect``.
+    No check joins prices of different regions, so each can be made piece by piece. Each has the
+    prices of both that may differ, and all of ``new``: a region that repeats the other's rows, or
+    its fixed prices, is left out, or they are, unless it is ``suspect``.
     """
     if not new.price_files:
-        yield new, old
+        yield new, old, new
         return
-    by_region = {file.region: file for file in old.price_files}
-    unchanged = {
-        (file.region, file.content)
-        for file in new.price_files
-        if file.region in by_region
-        and file.repeats(by_region[file.region])
-        and file.regions.isdisjoint(suspect)
-    }
+    by_region = {file.region: file for file in old.price_files if file.regions.isdisjoint(suspect)}
+    unchanged, repeated = set(), set()
+    for file in new.price_files:
+        before = by_region.get(file.region)
+        if before is None or file.is_older(before):
+            continue
+        if file.content is not None and file.content == before.content:
+            unchanged.add(file.region)
+        elif file.region is not None and file.fixed is not None and file.fixed == before.fixed:
+            repeated.add(file.region)
     counts: Counter[str] = Counter()
     for file in (*new.price_files, *old.price_files):
-        if (file.region, file.content) not in unchanged:
+        if file.region not in unchanged:
             counts.update(dict.fromkeys(file.regions, file.count // len(file.regions or [""]) + 1))
     for regions in packed(counts, BATCH_ROWS) if counts else [[]]:
-        yield new.only(regions), old.only(regions)
+        yield new.only(regions, repeated), old.only(regions, repeated), new.only(regions)

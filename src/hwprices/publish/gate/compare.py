@@ -35,19 +35,17 @@ def refuse(
     rows: pl.DataFrame, reason: Text, broken: pl.Expr | bool, reference: Text
 ) -> pl.DataFrame:
     """Return the rows that break a limit, with the columns of REFUSED."""
-    if isinstance(broken, bool):
-        wrong = rows if broken else rows.clear()
-    else:
-        wrong = rows.filter(broken.fill_null(False))
+    wrong = rows.filter(broken)
     if wrong.is_empty():  # as nearly always
         return pl.DataFrame(schema=REFUSED)
     return wrong.select(
-        "price_id", reason=_text(reason), reference=_text(reference).fill_null("nothing")
+        "price_id", reason=text(reason), reference=text(reference).fill_null("nothing")
     )
 
 
-def _text(words: Text) -> pl.Expr:
-    return pl.lit(words) if isinstance(words, str) else words
+def text(words: Text | None) -> pl.Expr:
+    """Make a column of a text, or of none."""
+    return words if isinstance(words, pl.Expr) else pl.lit(words, pl.String)
 
 
 def is_among(name: str, values: pl.Series) -> pl.Expr:

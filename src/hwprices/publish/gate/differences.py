@@ -11,11 +11,8 @@ from hwprices.publish.batches import in_parallel
 from hwprices.publish.gate import limits
 from hwprices.publish.gate.candidate import PRICES, Candidate, batches
 from hwprices.publish.gate.compare import PRICE, PURCHASE
-from hwprices.release.real_prices import is_private_host
+from hwprices.release.real_prices import is_moving
 from hwprices.schemas.keys import PRICE_KEY
-
-MOVING_OPTIONS = ("spot", "low_priority", "capacity_block", "dws_flex_start")
-"""Purchase options whose prices change by the hour: rows come and go, and prices jump."""
 
 COMPARED = ("effective_hourly", "hourly", "upfront", "billing_unit", "basis", "currency",
             "price_reason")  # fmt: skip
@@ -81,10 +78,11 @@ class Releases:
     def totals(self) -> pl.DataFrame:
         """The old prices counted by what they have in common, for the share that moved or went.
 
-        Columns: region, instance_type, os, PURCHASE, currency, moving, family, accelerator, all
-        (a constant, to group by) and total.
+        Columns: region, instance_type, os, software, license_model, PURCHASE, currency, moving,
+        family, accelerator, all (a constant, to group by) and total.
         """
-        by = ("region", "instance_type", "os", *PURCHASE, "currency", "moving")
+        system = ("os", "software", "license_model")
+        by = ("region", "instance_type", *system, *PURCHASE, "currency", "moving")
         counts = self.old.priced.with_columns(moving=is_moving()).group_by(by).agg(total=pl.len())
         named = self.types.select("instance_type", "family", "accelerator")
         totals = counts.collect(engine="streaming").join(named, on="instance_type", how="left")
@@ -122,15 +120,16 @@ class Releases:
         returns for the rows of a region and the tables of which they are.
         """
 
-        def work(sides: tuple[Candidate, Candidate]) -> tuple[pl.DataFrame, pl.DataFrame]:
-            rows = self._differences(*sides)
-            refused = judge(rows, sides[0], self)
+        def work(pieces: tuple[Candidate, ...]) -> tuple[pl.DataFrame, pl.DataFrame]:
+            new, old, all_new = pieces
+            rows = self._differences(new, old)
+            refused = judge(rows, all_new, self)
             if self.is_first:  # every row is new: a tenth of a GB for each 100,000
                 rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
             return rows, refused
 
-        pairs = batches(self.new, self.old, self.suspects["region"].to_list())
-        rows, refused = zip(*in_parallel(work, pairs), strict=True)
+        pieces = batches(self.new, self.old, self.suspects["region"].to_list())
+        rows, refused = zip(*in_parallel(work, pieces), strict=True)
         return pl.concat(rows), pl.concat(refused)
 
     def _differences(self, new: Candidate, old: Candidate) -> pl.DataFrame:
@@ -160,11 +159,6 @@ class Releases:
         differs = (pl.col("digest") != pl.col("new_digest")) | has_lost_id
         ids.extend(both.filter(differs | is_out_of_time(self.now, "new_", ""))["id"])
         return ids.extend(self.suspects["price_id"].hash())
-
-
-def is_moving() -> pl.Expr:
-    """Return whether a price changes by the hour."""
-    return pl.col("purchase_option").is_in(MOVING_OPTIONS) | is_private_host()
 
 
 def _digests(candidate: Candidate) -> pl.DataFrame:

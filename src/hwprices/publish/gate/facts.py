@@ -12,34 +12,29 @@ from hwprices.publish.gate.differences import Releases, machines
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 
-_SHARED = (limits.SHARED_CUT, limits.SHARED_RISE)
-
-IDENTITY: Mapping[str, tuple[str, ...]] = {
-    "instance_types": ("arch", "cpu_vendor", "accelerators", "accelerator_kind", "bare_metal",
-                       "burstable"),
-    "regions": ("kind", "parent_region", "country", "continent"),
-    "component_prices": ("unit", "per", "currency"),
+SAME, COMMON = "same", "common"
+COLUMNS: Mapping[str, Mapping[str, str | tuple[float, float]]] = {
+    "instance_types": {
+        **dict.fromkeys(("arch", "cpu_vendor", "accelerators", "accelerator_kind", "bare_metal",
+                         "burstable"), SAME),
+        **dict.fromkeys(("vcpus", "physical_cores", "threads_per_core", "memory_gib",
+                         "accelerator_count", "accelerator_memory_gib", "local_disk_gib",
+                         "network_gbps_baseline", "network_gbps_max"), (1.0, 1.0)),
+        **dict.fromkeys(("local_disk_count", "local_disk_kind", "boost_ghz", "vcpus_billed",
+                         "retirement_date"), COMMON),
+    },
+    "regions": {
+        **dict.fromkeys(("kind", "parent_region", "country", "continent"), SAME),
+        **dict.fromkeys(("latitude", "longitude"), limits.COORDINATES),
+    },
+    "component_prices": {
+        **dict.fromkeys(("unit", "per", "currency"), SAME),
+        **dict.fromkeys(("hourly", "price"), (limits.SHARED_CUT, limits.SHARED_RISE)),
+    },
+    "availability": {"offered": COMMON},
 }  # fmt: skip
-"""Columns that a vendor does not change."""
-
-SINGLE: Mapping[str, Mapping[str, tuple[float, float]]] = {
-    "instance_types": dict.fromkeys(
-        ("vcpus", "physical_cores", "threads_per_core", "memory_gib", "accelerator_count",
-         "accelerator_memory_gib", "local_disk_gib", "network_gbps_baseline", "network_gbps_max"),
-        (1.0, 1.0),
-    ),
-    "regions": {"latitude": limits.COORDINATES, "longitude": limits.COORDINATES},
-    "component_prices": {"hourly": _SHARED, "price": _SHARED},
-}  # fmt: skip
-"""Columns of which every single change by more than a factor is held until it has been seen three
-times."""
-
-COMMON: Mapping[str, tuple[str, ...]] = {
-    "instance_types": ("local_disk_count", "local_disk_kind", "boost_ghz", "vcpus_billed",
-                       "retirement_date"),
-    "availability": ("offered",),
-}  # fmt: skip
-"""Columns of which changes are held where they are many."""
+"""How columns are judged: a vendor does not change them (SAME), or not many of their values on one
+day (COMMON), or every change by more than a factor is held until it has been seen three times."""
 
 TABLES_JUDGED = ("regions", "zones", "instance_types", "availability", "component_prices",
                  "spot_advice")  # fmt: skip
@@ -85,10 +80,7 @@ def cells(
     words = {"reason": reason, "reference": reference, **texts}
     return rows.select(
         *(name for name in ("row", "region", "instance_type") if name in rows.columns),
-        *(
-            (value if isinstance(value, pl.Expr) else pl.lit(value, pl.String)).alias(name)
-            for name, value in words.items()
-        ),
+        *(compare.text(value).alias(name) for name, value in words.items()),
         field=pl.lit(field),
         table=pl.lit(table),
     )
@@ -242,13 +234,14 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     counts = pl.DataFrame({"lost": lost, "total": max(1, had)})
     is_emptied = counts.select(limits.too_many()).item()
     many = changed > limits.FACTS_CHANGED * had and changed >= limits.FACTS_LEAST
+    rule = COLUMNS.get(table, {}).get(name)
     reason = pl.lit(None, pl.String)
-    if name in IDENTITY.get(table, ()) or (many and name in COMMON.get(table, ())):
+    if rule == SAME or (many and rule == COMMON):
         reason = pl.when(~is_filled | many).then(pl.lit("facts"))
     elif is_date:
         seen = releases.new.seen or releases.now
         reason = pl.when(pl.col(now) < seen.date() - limits.PAST).then(pl.lit("facts"))
-    elif name in SINGLE.get(table, ()):
+    elif isinstance(rule, tuple):
         ratio = pl.col(now).cast(pl.Float64) / pl.col(name).cast(pl.Float64)
         wrong = compare.is_factor(ratio, limits.FIGURE_FACTORS) & (
             (pl.len() >= limits.FACTS_LEAST) | compare.is_leap(ratio)
@@ -256,7 +249,7 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
         reason = (
             pl.when(wrong).then(pl.lit("factor"))
             .when(many).then(pl.lit("facts"))
-            .when(ratio.is_between(*SINGLE[table][name])).then(None)
+            .when(ratio.is_between(*rule)).then(None)
             .when(compare.is_leap(ratio)).then(pl.lit("facts"))
             .when(~is_filled).then(pl.lit("fact"))
         )  # fmt: skip

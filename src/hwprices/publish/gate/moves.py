@@ -13,8 +13,9 @@ from hwprices.rows import frames
 from hwprices.schemas.held import Held
 
 _FAMILIES = pl.col("family").n_unique()
-_OF_TYPE = ("instance_type", "os", *PURCHASE)
+_OF_TYPE = ("instance_type", "os", "software", "license_model", *PURCHASE)
 _OWN, _MACHINE, _AROUND = ("region", *_OF_TYPE), ("region", "instance_type"), ("region", *PURCHASE)
+_SIBLINGS = {"own": _OWN, "machine": _MACHINE, "around": _AROUND, "type": _OF_TYPE}
 
 
 def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
@@ -52,10 +53,9 @@ def _alone(
     before = frames.empty(Held) if held is None else held
     known = before.filter(pl.col("reason").is_in(limits.RELEASED), table=PRICES)
     known = known.select("new_value", price_id="row", again=pl.lit(True))
-    moved = with_total(moved, totals, _OWN, "own")
-    moved = with_total(moved, totals, _MACHINE, "machine")
-    moved = with_total(moved, totals, _AROUND, "around")
-    moved = with_total(moved, totals, _OF_TYPE, "type").with_columns(
+    for name, by in _SIBLINGS.items():
+        moved = with_total(moved, totals, by, name)
+    moved = moved.with_columns(
         others=pl.col("type") - pl.col("own"),
         same=_same_way(pl.len(), *_OF_TYPE).cast(pl.Int64) - _same_way(pl.len(), *_OWN),
         median=_same_way(MOVE.median(), *_OF_TYPE),
@@ -229,12 +229,14 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> lis
     )
     share = pl.len().over("region") / pl.col("total").fill_null(1)
     regions = with_total(hits, totals, ["region"]).filter(share > limits.COMMON_SHARE)["region"]
-    families = hits.group_by("region", "family").agg(median=MOVE.median())
-    pairs = market.join(families, on=["region", "family"])
+    followed = (
+        market.join(hits.group_by("region", by).agg(median=MOVE.median()), on=["region", by])
+        for by in ("family", "instance_type")
+    )
     follows = ((MOVE - median).abs() < limits.COUPLED) & (median.abs() > limits.COUPLED)
     text = "most of what changed with it is held"
     return [
         refuse(fixed, "beside", many & ~is_hit, text),
         refuse(market, "beside", compare.is_among("region", regions), text),
-        refuse(pairs, "beside", follows, text),
+        *(refuse(pairs, "beside", follows, text) for pairs in followed),
     ]

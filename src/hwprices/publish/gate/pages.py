@@ -124,12 +124,12 @@ def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[tuple[str, i
     state, lines = landed.search(data, key, skus, limits.TRACED_CONTENT)
     for price_id, basis, _, sku_price_id, sku_id, months, amounts in rows.iter_rows():
         sku = sku_price_id or sku_id
-        if sku is None:
+        if state not in ("whole", "large"):
+            yield price_id, FAILED, f"its page is {state}"
+        elif sku is None:
             yield price_id, LEFT_OUT, "no SKU"
         elif state == "large":
             yield price_id, LEFT_OUT, LARGE
-        elif state != "whole":
-            yield price_id, FAILED, f"its page is {state}"
         else:
             own = [line for name in (sku_price_id, sku_id) for line, _ in lines.get(name, ())]
             if not own:  # some providers name SKUs by several words of a page, or by a key of JSON

@@ -7,7 +7,8 @@ import polars as pl
 from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import Candidate
 from hwprices.publish.gate.compare import MACHINE, MOVE, PLACE, PLAN, PRICE, PURCHASE, SYSTEM
-from hwprices.publish.gate.differences import MOVING_OPTIONS, Releases, is_out_of_time
+from hwprices.publish.gate.differences import Releases, is_out_of_time
+from hwprices.release.real_prices import MOVING_OPTIONS
 from hwprices.units import HOURS_PER_YEAR
 
 SAYS_NOT_BELOW = ("spot_equals_on_demand", "spot_above_on_demand", "placeholder")
@@ -149,7 +150,7 @@ def _copied(rows: pl.DataFrame, new: Candidate) -> Iterator[pl.DataFrame]:
         pl.col("own") != pl.col("other"),
         pl.col("old_price") != pl.col("old_price_other").fill_null(pl.col("price")),
     )
-    groups = ("region", "family", "purchase_option", "os")
+    groups = ("region", "family", "os")
     many = pl.col("price_id").n_unique().over(groups) >= limits.COPIES
     text = pl.format("equals {}", "other")
     one_each = pairs.unique("price_id", keep="first", maintain_order=True)
