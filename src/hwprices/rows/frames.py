@@ -1,4 +1,4 @@
-"""Shape frames and columns: a table's form, lists, and hashes of rows."""
+"""Shape frames: the columns of a table, rows by a value, and hashes of rows."""
 
 from collections.abc import Mapping
 from functools import cache
