@@ -3,11 +3,10 @@
 The items have the shares of the real list: two operating systems, spot and low priority, dev/test,
 two reservations and savings plans for most sizes, a few Cloud Services rows, some meters that are
 not primary. Prices are made up. Measured are the whole provider, reading and checking the landed
-pages included, beside a bare decode of the same pages with msgspec; and three ways to read the
-items: straight into columns, as pages of the usual form are; decoded with msgspec, as others are;
-and with polars' JSON reader behind a regular expression that puts money in quotes
-(``parse_with_polars`` below), which is not in use. The clock starts when the accelerators' sheet
-has been read: in a refresh AWS comes before and reads it.
+pages included, beside a bare decode of the same pages with msgspec; and its reader of items beside
+polars' JSON reader, which is not in use, behind a regular expression that puts money in quotes
+(``parse_with_polars`` below). The clock starts when the accelerators' sheet has been read: in a
+refresh AWS comes before and reads it.
 """
 
 import functools

@@ -45,9 +45,9 @@ def loads(content: bytes) -> Any:
 def refuse_repeated_names(content: bytes, decoded: object = None) -> bool:
     """Refuse JSON with a name twice in one object.
 
-    For pages that a decoder reads which keeps the last of two members without a word. Where
-    ``decoded`` has as many names as ``content``, none was dropped. Counting takes 1 ms for a
-    megabyte and Python's decoder 14: 120 s more for the savings plans of a full refresh.
+    msgspec keeps the last of two such members. If ``decoded`` has as many names as ``content``,
+    none was dropped, and Python's strict decoder is not needed. Counting takes 1 ms for a megabyte,
+    that decoder 14 ms: 120 s more for the savings plans of a full refresh.
 
     Args:
         content: the JSON.

@@ -1,4 +1,4 @@
-"""Shape frames and columns: a table's form, lists, and hashes of rows."""
+"""Shape frames: the columns of a table, rows by a value, and hashes of rows."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -59,7 +59,7 @@ def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
 def by_value(frame: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:
     """Divide a frame by the texts of a column. Rows keep their order."""
     parts = frame.partition_by(column, as_dict=True, maintain_order=True)
-    return {str(value): part for (value,), part in parts.items()}
+    return {value: part for (value,), part in parts.items()}
 
 
 def independent(rows: pl.DataFrame) -> pl.DataFrame:

@@ -131,14 +131,16 @@ def assert_has_values(decoded: pl.DataFrame, body: bytes) -> None:
     for name in MEMBERS:
         column = f"{name}_text" if name in AMOUNTS else name
         assert decoded[column].to_list() == [item.get(name) for item in items]
-    for name in AMOUNTS:
-        amounts = [Decimal(text) for text in decoded[f"{name}_text"].drop_nulls()]
-        assert decoded[name].drop_nulls().to_list() == [round(amount, 10) for amount in amounts]
     plans = [item.get("savingsPlan") for item in items]
     for column, name in {"plan_terms": "term", "plan_prices_text": "retailPrice"}.items():
         assert decoded[column].to_list() == [
             None if listed is None else [plan.get(name) for plan in listed] for listed in plans
         ]
+    amounts = decoded.explode("plan_prices", "plan_prices_text")
+    for name in (*AMOUNTS, "plan_prices"):
+        texts = amounts[f"{name}_text"]
+        exact = [None if text is None else round(Decimal(text), 10) for text in texts]
+        assert amounts[name].to_list() == exact
 
 
 ITEMS = st.lists(

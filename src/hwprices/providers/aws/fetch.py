@@ -131,7 +131,7 @@ CAPACITY_BLOCK: Mapping[str, Any] = {
 def check_access(context: Context) -> Iterator[Check]:
     """Check the credentials, and the right to each call in boto3's region.
 
-    EC2's DryRun tells it without making the call:
+    With DryRun, EC2 answers without making the call:
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypes.html.
 
     Raises:

@@ -339,7 +339,6 @@ def test_all_upfront_without_an_hourly_line_costs_its_fee_alone(landed):
 
 
 def test_fees_find_their_rates_in_any_order(landed):
-    """In the file's order they are paired without a join, in another order with one."""
     terms = [made for term in RECORDED_M5_LARGE for made in reserved(*term)]
     fees = [made for made in terms if made["Unit"] == "Quantity"]
     rates = [made for made in terms if made["Unit"] != "Quantity"]

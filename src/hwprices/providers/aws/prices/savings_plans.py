@@ -281,7 +281,7 @@ def _mark_repeated(rates: pl.DataFrame) -> pl.DataFrame:
     """
     key = ["commitment_plan", "term_months", "payment_option", "sku_id"]
     is_rate = pl.all_horizontal(pl.col("out_of_scope", "reason").is_null())
-    # Without this look at hashes a full refresh takes 30 of 481 s of processor time longer.
+    # Comparing hashes first saves 30 s of processor time of a full refresh, which takes 481 s.
     codes = rates.lazy().filter(is_rate).select(pl.struct(key).hash()).collect().to_series()
     if codes.n_unique() == codes.len():
         return rates
