@@ -28,6 +28,16 @@ def test_the_wheel_holds_each_file_once(built: Built, name: str) -> None:
 
 
 @pytest.mark.slow
+def test_the_wheel_holds_every_file_of_the_package(built: Built, project: Path) -> None:
+    """Also the tables and texts that modules read when they are imported."""
+    source = project / "src"
+    files = {file for file in source.glob("hwprices/**/*") if file.is_file()}
+    names = {file.relative_to(source).as_posix() for file in files if file.suffix != ".pyc"}
+    assert {"hwprices/read/agents/tools.toml", "hwprices/read/device/columns.csv"} <= names
+    assert names <= set(zipfile.ZipFile(built.wheel).namelist())
+
+
+@pytest.mark.slow
 def test_the_wheel_holds_every_provider_of_the_sample(built: Built, project: Path) -> None:
     names = zipfile.ZipFile(built.wheel).namelist()
     pages = [page for page in (project / "data/sample").rglob("*") if page.is_file()]

@@ -69,6 +69,7 @@ def test_which_machines_do_a_job_and_why_others_do_not(
 @pytest.mark.parametrize(
     ("serving", "users"),
     [
+        ({}, 1),
         ({"input_tokens": 1000, "output_tokens": 100}, 1),
         ({"concurrency": 20}, 20),
         ({"concurrency": 4}, 4),

@@ -252,6 +252,7 @@ def test_a_password_in_an_endpoint_is_refused_without_being_shown(
 
 @cases("reliability/credentials_in_words")
 def test_credentials_in_vendors_words_are_replaced(words: str) -> None:
+    assert leaks(words)
     assert not leaks(redact(words))
     assert "(secret)" in redact(words)
 

@@ -193,7 +193,7 @@ OTHERS = {
     "HWPRICES_CACHE_GIB",
     "HWPRICES_DASK_SCHEDULER",  # flows/collect.py
     "HWPRICES_NIGHTLY",  # tests/helpers/nightly.py
-    "HWPRICES_NOTIFY_URL",  # cli/deploy.py
+    "HWPRICES_NOTIFY_URL",  # cli/schedules.py
     "HWPRICES_OVERLAYS",  # cli/filters.py
     "HWPRICES_REQUIRE_SHARED",  # tests/conftest.py
     "HWPRICES_STORE_KEY_ID",  # storage/store.py

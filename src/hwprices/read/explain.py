@@ -20,12 +20,9 @@ from hwprices.units import HOURS_PER_MONTH
 
 PRICE_ID = re.compile(r"^[0-9a-f]{24}$")
 
-PRICE_ORDER = [
-    *("provider", "region", "os", "purchase_option", "term_months", "payment_option"),
-    *("price_id",),
-]
-
 FILTERS = ["provider", "region", "os", "purchase_option"]
+
+PRICE_ORDER = [*FILTERS, "term_months", "payment_option", "price_id"]
 """What ``explain`` of the package and the command takes to choose a price."""
 
 MAX_REGIONS = 8  # in an error message

@@ -116,7 +116,6 @@ def quote_custom_machine(
     """
     included, extended = _memory(machine)
     is_committed = purchase_option == "committed_use"
-    asked, on_demand = (purchase_option, term_months), ("on_demand", 0)
     rates = _rates(component_prices, region, machine.series)
     # on demand and spot, custom cores and memory have a price of their own; a commitment is to
     # cores and memory of the series, custom or not
@@ -132,23 +131,23 @@ def quote_custom_machine(
     parts.append(("any", "local_ssd", "local_ssd", Decimal(machine.local_ssd_gib)))
     lines = []
     for series, component, committed, quantity in parts:
-        choices = [(committed, *asked), (component, *on_demand)]
-        keys = [
-            (series, *choice) for choice in (choices if is_committed else [(component, *asked)])
-        ]
-        rate = next((rates[key] for key in keys if key in rates), None)
-        if quantity and rate is None:
+        if not quantity:
+            continue
+        first = committed if is_committed else component
+        rate = rates.get((series, first, purchase_option, term_months))
+        if rate is None and is_committed:
+            rate = rates.get((series, component, "on_demand", 0))
+        if rate is None:
             raise HwpricesError(
                 f"{component} of {series} has no {purchase_option} price in {region}",
                 "Choose another region or purchase option.",
             )
-        if quantity and rate is not None:
-            lines.append(replace(rate, quantity=quantity))
+        lines.append(replace(rate, quantity=quantity))
     return Quote(sum((line.hourly for line in lines), Decimal(0)), "USD", tuple(lines))
 
 
 def _memory(machine: CustomMachine) -> tuple[Decimal, Decimal]:
-    """Return the memory that goes with the vCPUs, and what is more; refuse what is not sold."""
+    """Check the machine; return the memory that goes with its vCPUs, and the extended memory."""
     columns = {
         "series": pl.String,
         "gib_per_vcpu": Share,

@@ -1,4 +1,4 @@
-"""Read what a stranger reads of the server's tools, and their arguments: ``tools.toml``.
+"""Declare the tools of the server as agents see them; ``tools.toml`` has the texts.
 
 It imports nothing heavy: a program that starts the server waits for this list. ``tools`` has the
 function that answers each.
@@ -66,22 +66,25 @@ PYTHON_TYPES: Mapping[str, Any] = {
 """JSON Schema's types of arguments."""
 
 
-def _read() -> list[Tool]:
-    file = Path(__file__).with_name("tools.toml")
-    declared = tomllib.loads(file.read_text(encoding="utf-8"))
-    tools = []
-    for tool in declared["tools"]:
-        arguments = {
-            name: declared["shared"][name] if about == "shared" else about
-            for name, about in tool.pop("arguments").items()
-        }
-        schemas = {
-            name: {"type": "string", "description": about} if isinstance(about, str) else about
-            for name, about in arguments.items()
-        }
-        tools.append(Tool(arguments=schemas, required=tuple(tool.pop("required")), **tool))
-    return tools
+with Path(__file__).with_name("tools.toml").open("rb") as _file:
+    _DECLARED = tomllib.load(_file)
 
 
-*TOOLS, SQL = _read()
-"""The tools, in the order of the list that programs see; the server has SQL only with --sql."""
+def _tool(declared: dict[str, Any]) -> Tool:
+    arguments = {
+        name: _DECLARED["shared"][name] if about == "shared" else about
+        for name, about in declared["arguments"].items()
+    }
+    schemas = {
+        name: {"type": "string", "description": about} if isinstance(about, str) else about
+        for name, about in arguments.items()
+    }
+    required = tuple(declared["required"])
+    return Tool(**(declared | {"arguments": schemas, "required": required}))
+
+
+TOOLS = [_tool(declared) for declared in _DECLARED["tools"]]
+"""The tools, in the order of the list that programs see."""
+
+SQL = _tool(_DECLARED["sql"])
+"""The tool that the server has only if it is started with --sql."""

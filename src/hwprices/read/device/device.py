@@ -225,18 +225,14 @@ def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates
     if row["accelerator_id"]:
         of_one = _accelerator(dataset, row["accelerator_id"], ownership, rates)
     count = row["accelerator_count"] or 1.0
-    bandwidth = of_one.get("memory_bandwidth_gbs")
+    bandwidth, dense = of_one.get("memory_bandwidth_gbs"), of_one.get("dense_rates")
     basis = f"{row['price_kind'] or 'kind not known'}, {row['price_date'] or 'undated'}"
     return {
         **_identity(row, device_id, row["kind"], of_one.get("architecture") or row["cpu"]),
         "memory_gb": row["accelerator_memory_gb"] or row["memory_gib"],
         "memory_bandwidth_gbs": None if bandwidth is None else bandwidth * count,
         **{name: of_one.get(name) for name in CAPABILITIES},
-        "dense_rates": [
-            rate | {"rate": rate["rate"] * count} for rate in of_one.get("dense_rates") or []
-        ]
-        if of_one
-        else None,
+        "dense_rates": dense and [rate | {"rate": rate["rate"] * count} for rate in dense],
         "providers": [],
         "regions": [],
         "where_sold": [],

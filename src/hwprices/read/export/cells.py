@@ -1,4 +1,4 @@
-"""Make tables flat and harmless for spreadsheets, also of the rows of a SQL query."""
+"""Make tables, and the rows of a SQL query, flat and harmless for spreadsheets."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time

@@ -24,7 +24,7 @@ SPECIFICATION = [
     *("accelerator_id", "accelerator_count", "accelerator_memory_gib"),
     *("accelerator_interconnect", "local_disk_gib", "network_gbps_max", "rdma"),
     *("block_storage_gbps_baseline", "block_storage_gbps_max", "block_storage_iops_baseline"),
-    *("block_storage_iops_max",),
+    "block_storage_iops_max",
 ]
 
 SHEET = ["memory_bandwidth_gbs", "fp16_dense_tflops", "bf16_dense_tflops", "fp8_dense_tflops"]

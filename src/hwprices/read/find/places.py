@@ -1,7 +1,7 @@
 """Find the regions that a word means: a region, a part of the world, a country or a city.
 
-Codes and English names of countries: https://www.iso.org/obp/ui/#search (ISO 3166-1), with the
-short forms in use. A country that is missing here is still understood by its code.
+``countries.csv`` has the codes and English names of countries, with the short forms in use:
+https://www.iso.org/obp/ui/#search (ISO 3166-1). One that is missing is understood by its code.
 """
 
 import csv

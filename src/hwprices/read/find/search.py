@@ -48,7 +48,7 @@ MACHINE_COLUMNS = [
 PRICE_COLUMNS = [
     *PRICE_KEY,
     *("hourly", "upfront", "effective_hourly", "price_reason", "flags", "observed_at"),
-    *("price_id",),
+    "price_id",
 ]
 
 TIE_BREAKERS = ["provider", "region", "instance_type", "term_months", "price_id"]
