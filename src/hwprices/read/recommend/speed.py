@@ -355,7 +355,8 @@ def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
 def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
     """Return the factor that errors of a network (ln measured / estimate) correct an estimate by.
 
-    It is with the label of the measurement that is nearest to it.
+    The label is that of the measurement nearest to the median. Of an even number two are equally
+    near, and rounding decides between them.
     """
     trust = pl.len() / (pl.len() + SHRINK_LOCAL)
     nearest = label.get((error - error.median()).abs().arg_min())
