@@ -205,7 +205,7 @@ def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
 def largest_batch() -> pl.Expr:
     """Count the sequences whose cache fits beside the weights of a copy, up to its share of users.
 
-    At most MAX_SEQUENCES in each stage.
+    At most MAX_SEQUENCES in each stage. Columns: those of ``with_divisions``, and users and stages.
     """
     free = (col.usable_bytes - col.space_bytes) * col.division * col.stages - col.weight_bytes
     fitting = (free // col.sequence_bytes).clip(0)
@@ -217,7 +217,8 @@ def parts(batch: pl.Expr) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
     """Return what the constants multiply: for reading the prompts of a batch, and for its answers.
 
     The last item of each, links, is the time of the links between devices, which has no constant.
-    Of several stages each works on its share of the sequences at a time.
+    Of several stages each works on its share of the sequences at a time. Columns: those of
+    ``with_divisions`` and ``fastest`` but the limits and factor.
     """
     share = col.division * col.device_share
     group = (batch / col.stages).clip(1)
@@ -355,7 +356,8 @@ def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
 def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
     """Return the factor that errors of a network (ln measured / estimate) correct an estimate by.
 
-    It is with the label of the measurement that is nearest to it.
+    The label is that of the measurement nearest to the median. Of an even number two are equally
+    near, and rounding decides between them.
     """
     trust = pl.len() / (pl.len() + SHRINK_LOCAL)
     nearest = label.get((error - error.median()).abs().arg_min())
