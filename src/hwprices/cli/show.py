@@ -11,7 +11,6 @@ from typing import Any
 
 import polars as pl
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from hwprices.cli.common import (
@@ -130,28 +129,30 @@ def _news(dataset: OpenRelease) -> list[RenderableType]:
     return ["", Text(f"What is new{before}", style="bold"), *lines, *more, ""]
 
 
-def _gpus(dataset: OpenRelease, prices: pl.DataFrame) -> Table:
+def _gpus(dataset: OpenRelease, prices: pl.DataFrame) -> Group:
     """Show the cheapest and the on-demand price of one H100, by provider.
 
     ``prices`` are those of ``cheapest_per_accelerator``.
     """
-    rows = []
+    rows, without = [], []
     for provider in dataset.release.providers:
         title = provider_title(dataset.release, provider)
         of_provider = prices.filter(provider=provider)
-        rows.append([title, *_gpu(of_provider.filter(~pl.col("private_host")))])
-        private = of_provider.filter("private_host")
-        if private.height:
-            rows.append([f"{title}, {PRIVATE}", *_gpu(private)])
-    return table(
+        if of_provider.is_empty():
+            without.append(title)
+        for is_private, name in ((False, title), (True, f"{title}, {PRIVATE}")):
+            own = of_provider.filter(private_host=is_private)
+            if own.height:
+                rows.append([name, *_gpu(own)])
+    priced = table(
         GPU_HEADINGS, rows, title="\nOne H100 for an hour", right=["cheapest", "on demand from"]
     )
+    names = f"no price of one from {', '.join(without)}"
+    return Group(priced, *([Text(names, style="dim")] if without else []))
 
 
 def _gpu(prices: pl.DataFrame) -> list[str]:
     """Write the cells of one provider: its cheapest price, and its cheapest on-demand price."""
-    if prices.is_empty():
-        return ["no price known"]
     cheapest = prices.row(0, named=True)
     on_demand = prices.filter(purchase_option="on_demand").to_dicts()
     return [
