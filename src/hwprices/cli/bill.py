@@ -10,7 +10,17 @@ from rich.console import Group, RenderableType
 
 from hwprices.cli import filters
 from hwprices.cli.common import call, open_dataset, print_json, print_table, shares
-from hwprices.cli.tables import Cell, count, cut, money, number, pays_from, place, table_of
+from hwprices.cli.tables import (
+    Cell,
+    FittingTable,
+    count,
+    cut,
+    money,
+    number,
+    pays_from,
+    place,
+    table_of,
+)
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
 
@@ -148,7 +158,7 @@ def bill(
 
 def _table(
     title: str, frame: pl.DataFrame, cells: Mapping[str, Cell], most: int = MOST_ROWS
-) -> RenderableType:
+) -> FittingTable:
     rest = frame.height - most
     caption = f"and {rest} more: see --json" if rest > 0 else ""
     return table_of(frame.head(most), cells, title=title, caption=caption)
@@ -244,8 +254,7 @@ def render_check(found: "BillCheck") -> RenderableType:
             },
         ),
     ]
-    frames = (found.coverage, found.totals, found.services, found.largest, found.commitments)
-    shown = [part for part, frame in zip(parts, frames, strict=True) if frame.height]
+    shown = [part for part in parts if part.row_count]
     return Group(*(drawn for part in shown for drawn in (part, "")), *found.notes)
 
 
