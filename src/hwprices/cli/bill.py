@@ -7,20 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import polars as pl
 import typer
 from rich.console import Group, RenderableType
+from rich.table import Table
 
 from hwprices.cli import filters
 from hwprices.cli.common import call, open_dataset, print_json, print_table, shares
-from hwprices.cli.tables import (
-    Cell,
-    FittingTable,
-    count,
-    cut,
-    money,
-    number,
-    pays_from,
-    place,
-    table_of,
-)
+from hwprices.cli.tables import Cell, count, cut, money, number, pays_from, place, table_of
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
 
@@ -158,7 +149,7 @@ def bill(
 
 def _table(
     title: str, frame: pl.DataFrame, cells: Mapping[str, Cell], most: int = MOST_ROWS
-) -> FittingTable:
+) -> Table:
     rest = frame.height - most
     caption = f"and {rest} more: see --json" if rest > 0 else ""
     return table_of(frame.head(most), cells, title=title, caption=caption)
