@@ -102,7 +102,7 @@ FILES = {
     "verify": "releases",
     "worker": "schedules",
 }
-"""Commands that share a file with others: its name. Each of the rest has a file of its own."""
+"""The file of each command that has no file of its own name."""
 
 ADMIN_HELP = """Collect, publish, schedule and check a dataset of your own.
 

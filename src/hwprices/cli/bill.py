@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import polars as pl
 import typer
 from rich.console import Group, RenderableType
+from rich.table import Table
 
 from hwprices.cli import filters
 from hwprices.cli.common import call, open_dataset, print_json, print_table, shares
@@ -148,7 +149,7 @@ def bill(
 
 def _table(
     title: str, frame: pl.DataFrame, cells: Mapping[str, Cell], most: int = MOST_ROWS
-) -> RenderableType:
+) -> Table:
     rest = frame.height - most
     caption = f"and {rest} more: see --json" if rest > 0 else ""
     return table_of(frame.head(most), cells, title=title, caption=caption)
@@ -244,8 +245,7 @@ def render_check(found: "BillCheck") -> RenderableType:
             },
         ),
     ]
-    frames = (found.coverage, found.totals, found.services, found.largest, found.commitments)
-    shown = [part for part, frame in zip(parts, frames, strict=True) if frame.height]
+    shown = [part for part in parts if part.row_count]
     return Group(*(drawn for part in shown for drawn in (part, "")), *found.notes)
 
 

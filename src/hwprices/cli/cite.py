@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from hwprices.read.dataset import Dataset
     from hwprices.read.recheck import Recheck
 
-
 Words = Annotated[
     list[str],
     typer.Argument(
@@ -96,23 +95,23 @@ def recheck(citations: Citations, live: Live = False) -> None:
     raise typer.Exit(max(EXIT_STATUS[answer.status] for answer in answers))
 
 
-def _of_vendor(dataset: "Dataset", known: "Recheck") -> "Recheck":
-    """Ask the vendor for a price; what is fetched is printed on stderr."""
+def _of_vendor(dataset: "Dataset", answer: "Recheck") -> "Recheck":
+    """Ask the vendor for the price of an answer; what is fetched is printed on stderr."""
     from hwprices.publish import live
     from hwprices.read import recheck
     from hwprices.settings import load
 
-    place = recheck.place_of(dataset, known.reference.price_id)
-    if known.status == "ALTERED" or place is None:
-        return known
+    place = recheck.place_of(dataset, answer.reference.price_id)
+    if answer.status == "ALTERED" or place is None:
+        return answer
     sought = live.SoughtPrice(**place)
     try:
         now = live.ask(
             dataset.store, dataset.release, sought, load(), lambda line: typer.echo(line, err=True)
         )
     except HwpricesError as error:
-        return replace(known, status="UNREACHABLE", release="live", amount=None, reason=str(error))
-    return recheck.of_vendor(known, now.amount, now.re_read, now.at)
+        return replace(answer, status="UNREACHABLE", release="live", amount=None, reason=str(error))
+    return recheck.of_vendor(answer, now.amount, now.re_read, now.at)
 
 
 def _text(citation: str) -> str:

@@ -84,7 +84,7 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Renderabl
         return Group(heading, Text("No price differs."))
     counts = dict(rows.group_by("change").len().iter_rows())
     changes = [f"{counts[code]:,} {word}" for code, word in CHANGES.items() if code in counts]
-    shown = rows.head(limit)
+    shown = [row | _amounts(row) for row in rows.head(limit).iter_rows(named=True)]
     return Group(
         heading,
         Text(f"Prices: {', '.join(changes)}."),
@@ -96,8 +96,8 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Renderabl
                 "machine": "instance_type",
                 "region": lambda row: row["zone"] or row["region"],
                 "option": option,
-                "before": lambda row: _amounts(row)[0],
-                "now": lambda row: _amounts(row)[1],
+                "before": "before",
+                "now": "now",
                 "change": ("change_percent", _percent),
                 "note": _note,
                 "cloud": "provider",
@@ -110,13 +110,14 @@ def of_diff(rows: pl.DataFrame, older: str, newer: str, limit: int) -> Renderabl
     )
 
 
-def _amounts(row: Row) -> tuple[str, str]:
-    """Write the old and the new amount, with more digits where else they would look the same."""
+def _amounts(row: Row) -> dict[str, str]:
+    """Write the amounts before and now, with more digits if they would otherwise look the same."""
     old, new = (_amount(row, when) for when in ("old", "new"))
     amounts = [row[f"{when}_effective_hourly"] for when in ("old", "new")]
     if old == new and None not in amounts and amounts[0] != amounts[1]:
         old, new = (f"{amount.normalize():,f}" for amount in amounts)
-    return old, f"{new} {row['currency']}" if row["currency"] != "USD" else new
+    currency = f" {row['currency']}" if row["currency"] != "USD" else ""
+    return {"before": old, "now": f"{new}{currency}"}
 
 
 def _percent(change: float | None) -> str:

@@ -114,9 +114,9 @@ def verify(version: ReleaseArgument = LATEST) -> None:
     """
     dataset = open_dataset(version)
     faults = dataset.verify()
-    count = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
+    files = sum(len(entry["files"]) for entry in dataset.manifest["tables"].values())
     if call().as_json:
-        print_json({"version": dataset.version, "files": count, "faults": faults})
+        print_json({"version": dataset.version, "files": files, "faults": faults})
     elif call().as_csv:
         print_csv(pl.DataFrame({"fault": faults}, schema={"fault": pl.String}))
     else:
@@ -125,7 +125,7 @@ def verify(version: ReleaseArgument = LATEST) -> None:
     if faults:
         raise typer.Exit(1)
     if not call().for_programs:
-        typer.echo(f"release {dataset.version} is whole: {count} files match their checksums")
+        typer.echo(f"release {dataset.version} is whole: {files} files match their checksums")
 
 
 Version = Annotated[
@@ -214,8 +214,8 @@ def prune(
 
     place, settings = call().place, load()
     store = Store(place)
-    count = keep or settings.keep_releases or RELEASES
-    policy = Policy(count, is_thinned=thin, runs=settings.keep_runs)
+    kept = keep or settings.keep_releases or RELEASES
+    policy = Policy(kept, is_thinned=thin, runs=settings.keep_runs)
     if yes and not dry_run:
         _print_pruned(prune_root(store, policy), "deleted")
         return

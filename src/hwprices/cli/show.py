@@ -129,7 +129,7 @@ def _news(dataset: OpenRelease) -> list[RenderableType]:
     return ["", Text(f"What is new{before}", style="bold"), *lines, *more, ""]
 
 
-def _gpus(dataset: OpenRelease, prices: pl.DataFrame) -> Group:
+def _gpus(dataset: OpenRelease, prices: pl.DataFrame) -> RenderableType:
     """Show the cheapest and the on-demand price of one H100, by provider.
 
     ``prices`` are those of ``cheapest_per_accelerator``.
@@ -144,11 +144,13 @@ def _gpus(dataset: OpenRelease, prices: pl.DataFrame) -> Group:
             own = of_provider.filter(private_host=is_private)
             if own.height:
                 rows.append([name, *_gpu(own)])
-    priced = table(
-        GPU_HEADINGS, rows, title="\nOne H100 for an hour", right=["cheapest", "on demand from"]
+    return table(
+        GPU_HEADINGS,
+        rows,
+        title="\nOne H100 for an hour",
+        right=["cheapest", "on demand from"],
+        caption=f"no H100 price from {', '.join(without)}" if without else "",
     )
-    names = f"no price of one from {', '.join(without)}"
-    return Group(priced, *([Text(names, style="dim")] if without else []))
 
 
 def _gpu(prices: pl.DataFrame) -> list[str]:

@@ -145,7 +145,7 @@ def _own_discounts(frame: pl.DataFrame) -> Iterator[str]:
 
 
 def _pays_after(row: Row, ownership: Ownership, term: str = "") -> str:
-    """Write after how many hours of use owning is cheaper; ``term``: than a commitment of 1y_."""
+    """Write after how many hours owning is cheaper than on demand, or than a ``term``: "1y_"."""
     hours = row[f"break_even_{term}hours"]
     return NEVER if hours is None else in_its_life(hours, ownership)
 

@@ -21,9 +21,9 @@ from hwprices.units import HOURS_PER_MONTH
 PRICE_ID = re.compile(r"^[0-9a-f]{24}$")
 
 FILTERS = ["provider", "region", "os", "purchase_option"]
+"""What ``explain`` of the package and the command takes to choose a price."""
 
 PRICE_ORDER = [*FILTERS, "term_months", "payment_option", "price_id"]
-"""What ``explain`` of the package and the command takes to choose a price."""
 
 MAX_REGIONS = 8  # in an error message
 

@@ -203,22 +203,25 @@ def _rates(
 ) -> dict[tuple[str, str, str, int], PartPrice]:
     """Return the price in USD of one unit of each component, of the series and of any series.
 
-    By series, component, purchase option and term.
+    The key is series, component, purchase option and term. It is unique: the option decides the
+    commitment plan, and of tiers, which only disks and addresses have, the first is read.
     """
     rows = component_prices.lazy().filter(
         pl.col("provider") == "gcp",
         pl.col("region") == region,
         pl.col("series").is_in([series, "any"]),
         pl.col("currency") == "USD",
+        pl.col("tier_from") == 0,
     )
     columns = ["series", "component", "purchase_option", "term_months", "unit", "hourly", "sku_id"]
-    rates: dict[tuple[str, str, str, int], PartPrice] = {}
-    for of_series, component, option, months, unit, hourly, sku in (
-        rows.select(columns).collect().iter_rows()
-    ):
-        price = PartPrice(component, Decimal(1), unit, hourly, option, sku)
-        rates.setdefault((of_series, component, option, months), price)
-    return rates
+    return {
+        (of_series, component, option, months): PartPrice(
+            component, Decimal(1), unit, hourly, option, sku
+        )
+        for of_series, component, option, months, unit, hourly, sku in (
+            rows.select(columns).collect().iter_rows()
+        )
+    }
 
 
 PROVIDER = "gcp"

@@ -75,7 +75,7 @@ def _times(rows: pl.DataFrame) -> list[pl.Expr]:
 
 UTC_TIME = pl.Datetime("us", "UTC")
 
-KEPT: dict[type, pl.DataType | type[pl.DataType]] = {
+CSV_TYPES: dict[type, pl.DataType | type[pl.DataType]] = {
     bool: pl.Boolean,
     int: pl.Int64,
     float: pl.Float64,
@@ -119,11 +119,11 @@ def _column(name: str, values: list[Any]) -> pl.Series:
     kind = next(iter(kinds)) if len(kinds) == 1 else None
     if kind is int and not all(value is None or -(2**63) <= value < 2**63 for value in values):
         kind = None
-    if kind not in KEPT:
+    if kind not in CSV_TYPES:
         return pl.Series(name, [_text(value) for value in values], dtype=pl.String)
     if kind is float:
         values = [plain(value) for value in values]
-    return pl.Series(name, values, dtype=KEPT[kind])
+    return pl.Series(name, values, dtype=CSV_TYPES[kind])
 
 
 def _text(value: Any) -> str | None:

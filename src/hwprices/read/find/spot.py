@@ -33,15 +33,15 @@ def spot_moves(dataset: Release, rows: pl.DataFrame) -> pl.DataFrame:
         without one. Of days of which only the mean is known, the mean is compared.
     """
     types = set(rows["instance_type"])
-    every = scan_types(dataset, "price_history", types).drop_nulls("effective_hourly")
-    known = every.collect_schema().names()
+    history = scan_types(dataset, "price_history", types).drop_nulls("effective_hourly")
+    columns = history.collect_schema().names()
     end = version_time(dataset.version)
     own = (
-        every.filter(pl.col("purchase_option").is_in(["spot", "on_demand"]))
+        history.filter(pl.col("purchase_option").is_in(["spot", "on_demand"]))
         .join(rows.lazy().select(MACHINE).unique(), MACHINE, "semi")
         .select(
             *("price_id", "purchase_option", *SAME),
-            *(pl.coalesce(n if n in known else "hourly", "hourly").alias(n) for n in RANGE),
+            *(pl.coalesce(n if n in columns else "hourly", "hourly").alias(n) for n in RANGE),
             price=pl.col("effective_hourly").cast(pl.Float64),
             start=pl.max_horizontal("valid_from", pl.lit(end - timedelta(DAYS))),
             stop=pl.col("valid_to").fill_null(end),

@@ -509,15 +509,9 @@ def _has_word(name: str, word: str, *, start: bool) -> bool:
     With ``start`` the word may be the beginning of one, but a number never that of a larger one:
     "40" is in "40gb" and "4" is not.
     """
-    return any(
-        joined == word
-        or (
-            start
-            and joined.startswith(word)
-            and not (word.isdigit() and joined[len(word)].isdigit())
-        )
-        for joined in joined_words(name, len(word))
-    )
+    pattern = re.escape(word) + r"(?!\d)" * word.isdigit()
+    matches = re.match if start else re.fullmatch
+    return any(matches(pattern, joined) for joined in joined_words(name, len(word)))
 
 
 def joined_words(name: str, longest: int = MAX_JOINED) -> Iterator[str]:

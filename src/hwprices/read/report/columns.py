@@ -104,8 +104,8 @@ def words(name: str) -> str:
 
 def sheet_heading(name: str) -> str:
     """Write the heading of a column of accelerators or instance_types."""
-    known = HEADINGS.get(name, {})
-    return known.get("sheets") or known.get("offers") or words(name)
+    headings = HEADINGS.get(name, {})
+    return headings.get("sheets") or headings.get("offers") or words(name)
 
 
 def heading(column: str) -> str:
