@@ -357,10 +357,11 @@ def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
     """Return the factor that errors of a network (ln measured / estimate) correct an estimate by.
 
     The label is that of the measurement nearest to the median. Of an even number two are equally
-    near, and rounding decides between them.
+    near, and the one listed first is taken.
     """
     trust = pl.len() / (pl.len() + SHRINK_LOCAL)
-    nearest = label.get((error - error.median()).abs().arg_min())
+    distance = (error - error.median()).abs().round(9)  # floats of equal distances differ
+    nearest = label.get(distance.arg_min())
     return {"known_factor": (error.median() * trust).exp(), "label": nearest}
 
 
@@ -377,7 +378,7 @@ class SpeedModel:
     measured: pl.DataFrame
     """Networks that were measured: accelerator_id, load, known_factor (how much faster than the
     roofline), label (one of the measurements), basis (what an estimate from it is called), SHAPE.
-    """
+    Of several rows of the same network the first counts: runs of a file precede the sheet."""
     runs: str = ""
     """How many runs of a file corrected it, of how many."""
 
