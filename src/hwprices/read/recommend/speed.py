@@ -427,21 +427,21 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     works = pl.concat([works, few.with_columns(users=pl.lit(FEW_USERS - 1.0))])
     works = works.with_columns(load=LOAD)
     key = ["accelerator_id", "load", *NETWORK]
-    known = (
-        works.join(model.measured.rename({"label": "known"}), key, maintain_order="left_right")
-        .filter(same_network(col.parameters_right))
+    of_network = (
+        works.join(model.measured, key, maintain_order="left_right", suffix="_measured")
+        .filter(same_network(col.parameters_measured))
         .unique(["number", "load"], keep="first", maintain_order=True)
-        .select("number", "load", "known_factor", "known", known_basis="basis_right")
+        .select("number", "load", "known_factor", "label_measured", "basis_measured")
     )
-    width = pl.when(family="cpu").then(pl.lit("cpu")).when(col.known.is_null())
+    width = pl.when(family="cpu").then(pl.lit("cpu")).when(col.known_factor.is_null())
     works = (
         works.join(model.factors, ["family", "load"], "left", maintain_order="left")
-        .join(known, ["number", "load"], "left", maintain_order="left")
+        .join(of_network, ["number", "load"], "left", maintain_order="left")
         .with_columns(
             factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0),
             range=width.then(pl.lit("modeled")).otherwise(pl.lit("measured")),
-            basis=pl.coalesce("basis", "known_basis", pl.lit("modeled")),
-            measurement=pl.coalesce("label", "known"),
+            basis=pl.coalesce("basis", "basis_measured", pl.lit("modeled")),
+            measurement=pl.coalesce("label", "label_measured"),
         )
         .join(model.ranges, "range", "left", maintain_order="left")
     )
