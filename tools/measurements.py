@@ -33,7 +33,7 @@ class Work:
     """A model to serve, and the requests.
 
     ``users``: together; None: as many as fit. ``kv_bytes``: of a number in the cache; None: one
-    where the device computes in 8 or 4 bits.
+    where the device computes in FP8 or FP4.
     """
 
     model: ModelShape

@@ -15,9 +15,9 @@ from hwprices.read.recommend.cpu_speeds import FORMATS, LARGEST_MODEL, with_cpu_
 from hwprices.read.recommend.machines import SHEET_COLUMNS, first_of
 from hwprices.read.recommend.question import STORAGE_FORMATS, Job
 from hwprices.read.recommend.speed import (
+    CACHE_BYTES,
     COMPUTE_FORMAT,
     COMPUTE_FORMATS,
-    KV_BYTES,
     PEAK,
     RANGE,
     estimated,
@@ -135,7 +135,7 @@ def _serve(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
         output_tokens=lit(job.output_tokens),
         family=pl.when(IS_CPU).then(lit("cpu")).otherwise("family"),
         device_share=pl.when(IS_CPU).then(1.0).otherwise(col.accelerator_count.clip(None, 1)),
-        kv_bytes=KV_BYTES,
+        kv_bytes=CACHE_BYTES,
         peak=pl.coalesce("peak", PEAK),
     )
     widest = with_divisions(machines).filter(col.division == col.division.max().over("number"))

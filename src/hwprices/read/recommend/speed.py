@@ -148,6 +148,7 @@ SAME_NETWORK = 0.05
 RANGE = ("p05", "p25", "p75", "p95")
 """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
 
+# Expressions on the columns of ``with_device`` and ``fastest``:
 
 BITS = col.precision.replace_strict(BITS_PER_WEIGHT, return_dtype=pl.Float64)
 """Of a weight in the format ``precision``, with its scales."""
@@ -167,8 +168,8 @@ PEAK = pl.coalesce(
 )
 """Rate in ``compute_format``: where none is published, by FLOPS_PER_BYTE."""
 
-KV_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
-"""Of a number in the cache: one where the device computes in 8 or 4 bits."""
+CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
+"""Of a number in the cache: one where the device computes in FP8 or FP4."""
 
 LOAD = pl.when(col.users < FEW_USERS).then(pl.lit("few")).otherwise(pl.lit("full"))
 """Whether so few users are served that memory bandwidth decides."""
@@ -288,7 +289,8 @@ def fastest(works: pl.DataFrame, constants: dict[str, float]) -> pl.DataFrame:
     """Find the division of each machine that generates the most tokens/s within its two limits.
 
     Each copy has the largest batch that gives each user the speed, which never rises with the
-    batch. Of rows with the same ``number`` the fastest is kept; one that serves nothing is dropped.
+    batch. Of rows with the same ``number`` the fastest is kept, of equally fast ones the first; one
+    that serves nothing is dropped.
 
     Args:
         works: a row for a machine and its work. Of the machine: number, family, devices,
@@ -349,7 +351,7 @@ def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
             max_first_token=math.inf,
         )
         .drop_nulls("compute_format")
-        .with_columns(peak=PEAK, kv_bytes=pl.coalesce("kv_bytes", KV_BYTES))
+        .with_columns(peak=PEAK, kv_bytes=pl.coalesce("kv_bytes", CACHE_BYTES))
     )
 
 
