@@ -33,7 +33,7 @@ class Work:
     """A model to serve, and the requests.
 
     ``users``: together; None: as many as fit. ``kv_bytes``: of a number in the cache; None: one
-    where the device computes in 8 or 4 bits.
+    where the device computes in FP8 or FP4.
     """
 
     model: ModelShape
@@ -60,8 +60,8 @@ class Measurement:
 def measurements(families: dict[str, str]) -> list[Measurement]:
     """List published speeds: the sheets of serving speeds, and of benchmarks the systems.
 
-    Of MLPerf's Offline and llama.cpp's generation the median system
-    of the newest round counts, for each accelerator, benchmark and number of accelerators.
+    Of MLPerf's Offline and llama.cpp's generation the median system of the newest round counts, for
+    each accelerator, benchmark and number of accelerators.
     ``families``: of the accelerators, by id.
     """
     frames = [sheets.load(name) for name in ("serving_speeds", "spare_cores_speeds")]

@@ -262,7 +262,7 @@ TENANCY = {"shared": "0.65", "dedicated": "0.70", "host": "0.78"}
 
 
 def cut(day, factors, column="tenancy"):
-    """Return the prices of a machine in three regions on a day, each tenancy's times a factor."""
+    """Return the prices of a machine in three regions on a day, by the values of a column."""
     rows = [
         {"region": region, column: name, "os": "windows", "hourly": Decimal(factors[name])}
         for region in ("us-east-1", "us-west-2", "eu-west-1")

@@ -26,14 +26,15 @@ from hwprices.read.find.offers import sheet_notes
 from hwprices.read.history.intervals import shortages
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media
-from hwprices.read.recommend.question import Job, Limits, Question, Serving, make_job
+from hwprices.read.recommend.question import ABOUT, Job, Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
 
 
 def _with_question(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a question to a command, which gets those that are given as ``asked``."""
-    options = [one for kind in (Question, Serving, Limits) for one in fields(kind) if one.metadata]
+    every = [one for kind in (Question, Serving, Limits) for one in fields(kind)]
+    options = [one for one in every if one.name in ABOUT]
 
     @wraps(command)
     def run(**values: Any) -> None:
@@ -43,7 +44,7 @@ def _with_question(command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command)
     added = []
     for one in options:
-        about = one.metadata
+        about = ABOUT[one.name]
         kind: Any = list[str] if about["repeated"] else next(iter(get_args(one.type)), one.type)
         shown = typer.Option(
             *(about["flags"] or "").split(), help=about["help"], rich_help_panel=about["panel"]

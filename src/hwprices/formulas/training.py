@@ -51,7 +51,6 @@ CHECKPOINT_HOURS_PER_DAY = 0.25
 """Hours of a day that saving checkpoints and restarts take on several machines. Llama 3 was at work
 in more than 90 % of the time, https://arxiv.org/abs/2407.21783, section 3.3.4"""
 
-
 col = pl.col
 
 

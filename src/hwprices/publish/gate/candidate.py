@@ -39,7 +39,7 @@ class PriceFile:
     fixed: str | None = None
 
     def is_older(self, old: "PriceFile") -> bool:
-        """Return whether a row was seen before those of another file."""
+        """Return whether its first row was seen before the last row of another file."""
         return bool(self.seen and old.seen and self.seen[0] < old.seen[1] - limits.CLOCK)
 
     @cached_property
@@ -92,7 +92,7 @@ class Candidate:
     def only(self, regions: Collection[str], repeated: Collection[str | None] = ()) -> "Candidate":
         """Return the same with the prices of some regions only.
 
-        Of those whose fixed prices are ``repeated`` it has the ones that change by the hour.
+        Regions in ``repeated`` keep only the prices that change by the hour.
         """
         own = pl.col("region").is_in(list(regions))
         rows = [frames.empty(TABLES[PRICES]).lazy()]
@@ -110,9 +110,10 @@ def batches(
 ) -> Iterator[tuple[Candidate, Candidate, Candidate]]:
     """Cut two releases of a provider into pieces of whole regions, of some BATCH_ROWS each.
 
-    No check joins prices of different regions, so each can be made piece by piece. Each has the
-    prices of both that may differ, and all of ``new``: a region that repeats the other's rows, or
-    its fixed prices, is left out, or they are, unless it is ``suspect``.
+    No check joins prices of different regions, so each can be made piece by piece. Yields the
+    prices of both that may differ, and all prices of ``new`` in the same regions. A region with the
+    old rows is left out; of one with the old fixed prices only those that change by the hour are
+    compared. A ``suspect`` region is compared in full.
     """
     if not new.price_files:
         yield new, old, new

@@ -31,7 +31,7 @@ SOURCE = ("price_id", "basis", "raw_sha256", "sku_price_id", "sku_id", "term_mon
 
 FAILED, LEFT_OUT, FOUND = range(3)
 
-LARGE, MISSING = "the pages are too large", "the page is missing"  # each, or all that are named
+LARGE, MISSING = "the pages are too large", "the page is missing"  # one page, or all of a provider
 
 
 def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:

@@ -15,9 +15,9 @@ from hwprices.read.recommend.cpu_speeds import FORMATS, LARGEST_MODEL, with_cpu_
 from hwprices.read.recommend.machines import SHEET_COLUMNS, first_of
 from hwprices.read.recommend.question import STORAGE_FORMATS, Job
 from hwprices.read.recommend.speed import (
+    CACHE_BYTES,
     COMPUTE_FORMAT,
     COMPUTE_FORMATS,
-    KV_BYTES,
     PEAK,
     RANGE,
     estimated,
@@ -80,12 +80,12 @@ def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
     )
     runs = machines.filter(col.obstacle.is_null())
     kinds = runs.select(KIND).unique(maintain_order=True).with_row_index("number")
-    known = kinds.with_columns(lit(None, dtype).alias(name) for name, dtype in SCHEMA.items())
+    estimates = kinds.with_columns(lit(None, dtype).alias(name) for name, dtype in SCHEMA.items())
     described = with_device(kinds).with_columns(**shape_columns(job.model))
-    for found in (_train if job.is_training else _serve)(described, job):
-        columns = [col(n).cast(dtype) for n, dtype in SCHEMA.items() if n in found.columns]
-        known = known.update(found.select("number", *columns), "number")
-    return machines.join(known, KIND, "left", nulls_equal=True, maintain_order="left")
+    for part in (_train if job.is_training else _serve)(described, job):
+        columns = [col(n).cast(dtype) for n, dtype in SCHEMA.items() if n in part.columns]
+        estimates = estimates.update(part.select("number", *columns), "number")
+    return machines.join(estimates, KIND, "left", nulls_equal=True, maintain_order="left")
 
 
 def usual_precision(job: Job) -> pl.Expr:
@@ -126,7 +126,7 @@ def _serve(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
         "precision_unsupported": lacks,
     }
     machines = machines.with_columns(reason=first_of(undescribed | unsupported))
-    is_described = ~col.reason.is_in([*undescribed]).fill_null(value=False)
+    is_described = ~col.reason.is_in([*undescribed])
     left_out = machines.filter(col.reason.is_not_null()).with_columns(
         precision=pl.when(is_described).then("precision"), compute_format=lit(None, pl.String)
     )
@@ -135,7 +135,7 @@ def _serve(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
         output_tokens=lit(job.output_tokens),
         family=pl.when(IS_CPU).then(lit("cpu")).otherwise("family"),
         device_share=pl.when(IS_CPU).then(1.0).otherwise(col.accelerator_count.clip(None, 1)),
-        kv_bytes=KV_BYTES,
+        kv_bytes=CACHE_BYTES,
         peak=pl.coalesce("peak", PEAK),
     )
     widest = with_divisions(machines).filter(col.division == col.division.max().over("number"))
@@ -264,13 +264,12 @@ def _train(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
         )
     )
     hours = training.job_hours(name, tokens, context)  # type: ignore[arg-type]
-    while True:
-        fits = fits.with_columns(hours=hours)
-        grows = (col.hours > col.limit) & (col.nodes <= job.max_nodes) & col.clusters
-        if not fits.select(grows.any()).item():
-            break
-        more = pl.max_horizontal(col.nodes + 1, (col.nodes * col.hours / col.limit).ceil())
+    fits = fits.with_columns(hours=hours)
+    grows = (col.hours > col.limit) & (col.nodes <= job.max_nodes) & col.clusters
+    more = pl.max_horizontal(col.nodes + 1, (col.nodes * col.hours / col.limit).ceil())
+    while fits.select(grows.any()).item():  # each time by a machine at least, up to max_nodes
         fits = fits.with_columns(nodes=pl.when(grows).then(more).otherwise("nodes"))
+        fits = fits.with_columns(hours=hours)
     is_large = (col.nodes > job.max_nodes) | (col.nodes * col.devices > col.slice)
     reasons = {
         "no_network": (col.nodes > 1) & ~col.clusters,

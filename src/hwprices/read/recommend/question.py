@@ -48,26 +48,22 @@ OPTIONS: Final = {
 ABOUT = pl.read_csv(Path(__file__).with_name("options.csv")).rows_by_key(
     "name", named=True, unique=True
 )
-"""Options by name: panel and flags of the command line, whether they are repeated there, allowed
-values, whether a value must be positive, the workloads that take the option, and its help."""
-
-
-def flag(name: str, default: Any = None) -> Any:
-    """Make a field that is an option of the command line too."""
-    return field(default=default, metadata=ABOUT[name])
+"""Fields of a question that are options of the command line too, by name: panel and flags there,
+whether they are repeated, allowed values, whether a value must be positive, the workloads that take
+the option, and its help."""
 
 
 @dataclass(frozen=True)
 class Limits:
     """What an answer must keep to. None: no limit. Options are described in options.csv."""
 
-    budget: float | None = flag("budget")
+    budget: float | None = None
     budget_per_month: float | None = None
     """USD for 730 hours of a machine to rent, or for a job that takes less."""
     budget_to_buy: float | None = None
     """USD that a machine may cost to buy."""
-    where: str | None = flag("where")
-    machines: str = flag("machines", "accelerators")
+    where: str | None = None
+    machines: str = "accelerators"
     words: str = ""
     """Accelerators, clouds and places as ``find`` reads them: "h100 aws europe". Regions for
     governments and community hosts are ranked only where words or region name them."""
@@ -77,8 +73,8 @@ class Limits:
     """Regions, or directions such as us-east."""
     country: str | None = None
     """Countries by code or English name."""
-    objective: str = flag("objective", "cost")
-    option: str = flag("option", "on_demand")
+    objective: str = "cost"
+    option: str = "on_demand"
     usd_per: Mapping[str, Decimal | str | float] = field(default_factory=lambda: ECB_RATES)
     """Exchange rates of prices to rent, such as {"EUR": "1.08"}; those of machines to buy are in
     Ownership."""
@@ -116,12 +112,12 @@ class Limits:
 class Serving:
     """How a model is served. None: the default."""
 
-    input_tokens: float | None = flag("input_tokens")
-    output_tokens: float | None = flag("output_tokens")
-    concurrency: float | None = flag("concurrency")
-    requests_per_second: float | None = flag("requests_per_second")
-    min_tokens_per_second: float | None = flag("min_tokens_per_second")
-    max_seconds_to_first_token: float | None = flag("max_seconds_to_first_token")
+    input_tokens: float | None = None
+    output_tokens: float | None = None
+    concurrency: float | None = None
+    requests_per_second: float | None = None
+    min_tokens_per_second: float | None = None
+    max_seconds_to_first_token: float | None = None
 
 
 @dataclass(frozen=True)
@@ -130,14 +126,14 @@ class Question:
 
     model_parameters: float | str
     """A name (llama-3.1-70b, sdxl, whisper), or a number: 70e9, "70B"."""
-    workload: str = flag("workload", "inference")
-    precision: str | None = flag("precision")
-    context: int | None = flag("context")
-    tokens: float | None = flag("tokens")
-    days: float | None = flag("days")
-    max_nodes: int | None = flag("max_nodes")
-    speeds: str | None = flag("speeds")
-    active_parameters: str | float | None = flag("active_parameters")
+    workload: str = "inference"
+    precision: str | None = None
+    context: int | None = None
+    tokens: float | None = None
+    days: float | None = None
+    max_nodes: int | None = None
+    speeds: str | None = None
+    active_parameters: str | float | None = None
     serving: Serving = field(default_factory=Serving)
     limits: Limits = field(default_factory=Limits)
 

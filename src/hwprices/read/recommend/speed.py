@@ -148,6 +148,7 @@ SAME_NETWORK = 0.05
 RANGE = ("p05", "p25", "p75", "p95")
 """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
 
+# Expressions on the columns of ``with_device`` and ``fastest``:
 
 BITS = col.precision.replace_strict(BITS_PER_WEIGHT, return_dtype=pl.Float64)
 """Of a weight in the format ``precision``, with its scales."""
@@ -167,8 +168,8 @@ PEAK = pl.coalesce(
 )
 """Rate in ``compute_format``: where none is published, by FLOPS_PER_BYTE."""
 
-KV_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
-"""Of a number in the cache: one where the device computes in 8 or 4 bits."""
+CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
+"""Of a number in the cache: one where the device computes in FP8 or FP4."""
 
 LOAD = pl.when(col.users < FEW_USERS).then(pl.lit("few")).otherwise(pl.lit("full"))
 """Whether so few users are served that memory bandwidth decides."""
@@ -288,7 +289,8 @@ def fastest(works: pl.DataFrame, constants: dict[str, float]) -> pl.DataFrame:
     """Find the division of each machine that generates the most tokens/s within its two limits.
 
     Each copy has the largest batch that gives each user the speed, which never rises with the
-    batch. Of rows with the same ``number`` the fastest is kept; one that serves nothing is dropped.
+    batch. Of rows with the same ``number`` the fastest is kept, of equally fast ones the first; one
+    that serves nothing is dropped.
 
     Args:
         works: a row for a machine and its work. Of the machine: number, family, devices,
@@ -349,7 +351,7 @@ def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
             max_first_token=math.inf,
         )
         .drop_nulls("compute_format")
-        .with_columns(peak=PEAK, kv_bytes=pl.coalesce("kv_bytes", KV_BYTES))
+        .with_columns(peak=PEAK, kv_bytes=pl.coalesce("kv_bytes", CACHE_BYTES))
     )
 
 
@@ -357,10 +359,11 @@ def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
     """Return the factor that errors of a network (ln measured / estimate) correct an estimate by.
 
     The label is that of the measurement nearest to the median. Of an even number two are equally
-    near, and rounding decides between them.
+    near, and the one listed first is taken.
     """
     trust = pl.len() / (pl.len() + SHRINK_LOCAL)
-    nearest = label.get((error - error.median()).abs().arg_min())
+    distance = (error - error.median()).abs().round(9)  # floats of equal distances differ
+    nearest = label.get(distance.arg_min())
     return {"known_factor": (error.median() * trust).exp(), "label": nearest}
 
 
@@ -377,7 +380,7 @@ class SpeedModel:
     measured: pl.DataFrame
     """Networks that were measured: accelerator_id, load, known_factor (how much faster than the
     roofline), label (one of the measurements), basis (what an estimate from it is called), SHAPE.
-    """
+    Of several rows of the same network the first counts: runs of a file precede the sheet."""
     runs: str = ""
     """How many runs of a file corrected it, of how many."""
 
@@ -426,21 +429,21 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     works = pl.concat([works, few.with_columns(users=pl.lit(FEW_USERS - 1.0))])
     works = works.with_columns(load=LOAD)
     key = ["accelerator_id", "load", *NETWORK]
-    known = (
-        works.join(model.measured.rename({"label": "known"}), key, maintain_order="left_right")
-        .filter(same_network(col.parameters_right))
+    of_network = (
+        works.join(model.measured, key, maintain_order="left_right", suffix="_measured")
+        .filter(same_network(col.parameters_measured))
         .unique(["number", "load"], keep="first", maintain_order=True)
-        .select("number", "load", "known_factor", "known", known_basis="basis_right")
+        .select("number", "load", "known_factor", "label_measured", "basis_measured")
     )
-    width = pl.when(family="cpu").then(pl.lit("cpu")).when(col.known.is_null())
+    width = pl.when(family="cpu").then(pl.lit("cpu")).when(col.known_factor.is_null())
     works = (
         works.join(model.factors, ["family", "load"], "left", maintain_order="left")
-        .join(known, ["number", "load"], "left", maintain_order="left")
+        .join(of_network, ["number", "load"], "left", maintain_order="left")
         .with_columns(
             factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0),
             range=width.then(pl.lit("modeled")).otherwise(pl.lit("measured")),
-            basis=pl.coalesce("basis", "known_basis", pl.lit("modeled")),
-            measurement=pl.coalesce("label", "known"),
+            basis=pl.coalesce("basis", "basis_measured", pl.lit("modeled")),
+            measurement=pl.coalesce("label", "label_measured"),
         )
         .join(model.ranges, "range", "left", maintain_order="left")
     )
