@@ -2,11 +2,11 @@
 
 The items have the shares of the real list: two operating systems, spot and low priority, dev/test,
 two reservations and savings plans for most sizes, a few Cloud Services rows, some meters that are
-not primary. Prices are made up. Measured are the whole provider, reading and checking the landed
-pages included, beside a bare decode of the same pages with msgspec; and its reader of items beside
-polars' JSON reader, which is not in use, behind a regular expression that puts money in quotes
-(``parse_with_polars`` below). The clock starts when the accelerators' sheet has been read: in a
-refresh AWS comes before and reads it.
+not primary. Prices are made up. Two things are measured: the whole provider, which also reads and
+checks the landed pages, against a bare decode of the same pages with msgspec; and its reader of
+items against polars' JSON reader behind a regular expression that puts money in quotes
+(``parse_with_polars``), which is not in use. The clock starts when the accelerators' sheet has been
+read: in a refresh AWS comes before and reads it.
 """
 
 import functools

@@ -18,7 +18,7 @@ from hwprices.rows.prices import price_id
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 from hwprices.settings import load
-from hwprices.stage import corrections, refusals, validate
+from hwprices.stage import corrections, validate
 
 MUST_HAVE = {"regions", "instance_types", "prices"}
 
@@ -131,9 +131,7 @@ def test_rows_pass_validation(provider: Provider, parts: list[Part]) -> None:
         if table == "instance_types":
             frame = corrections.apply(frame, provider.name, corrections.load(provider.name))
         refused = validate.split(frame, TABLES[table], {}).refused
-        share = refusals.refused_share(frame.height, refused.height)
-        reasons = refused.select("reason", "message").head(5).to_dicts()
-        assert share <= refusals.MAX_REFUSED_SHARE, reasons
+        assert refused.is_empty(), refused.select("reason", "message").head(5).to_dicts()
 
 
 def test_every_row_names_the_provider_and_a_landed_page(provider, parts, pages) -> None:

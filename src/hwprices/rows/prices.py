@@ -75,8 +75,8 @@ def price_rows(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl
     made = frame.with_columns(
         _value(value, dtypes[name]).alias(name) for name, value in values.items()
     )
-    known = {*given_columns, *values, "effective_hourly"}
-    if missing := [n for n in dtypes if n not in known and n != "price_id"]:
+    known = {*given_columns, *values, "effective_hourly", "price_id"}
+    if missing := [n for n in dtypes if n not in known]:
         raise ValueError(f"price rows of {provider} lack the columns {missing}")
     typed = made.with_columns(effective_hourly()).select(
         pl.col(name).cast(dtype) for name, dtype in dtypes.items() if name != "price_id"

@@ -339,10 +339,8 @@ def committed(what: str, price: str, years: int = 1, **more: Any) -> dict[str, A
 
 def test_g12_each_part_at_its_own_commitment_and_the_rest_marked(tmp_path: Path) -> None:
     skus = [
-        *(
-            *core_and_ram("A2", "0.03", "0.004"),
-            sku("Nvidia Tesla A100 80GB GPU running in Iowa", "3.9"),
-        ),
+        *core_and_ram("A2", "0.03", "0.004"),
+        sku("Nvidia Tesla A100 80GB GPU running in Iowa", "3.9"),
         *(
             committed("A2 Cpu", "0.02", group="CPU"),
             committed("A2 Ram", "0.003", group="RAM"),
@@ -394,10 +392,8 @@ def test_g12_each_part_at_its_own_commitment_and_the_rest_marked(tmp_path: Path)
 
 def test_g12_a_commitment_needs_the_main_part(tmp_path: Path) -> None:
     skus = [
-        *(
-            *core_and_ram("A2", "0.03", "0.004"),
-            sku("Nvidia Tesla A100 GPU running in Iowa", "2.9"),
-        ),
+        *core_and_ram("A2", "0.03", "0.004"),
+        sku("Nvidia Tesla A100 GPU running in Iowa", "2.9"),
         *(committed("A2 Cpu", "0.02", group="CPU"), committed("A2 Ram", "0.003", group="RAM")),
     ]
     tables = normalise_skus(

@@ -61,7 +61,7 @@ def test_g8_whole_dollars_nanos_free_tier_and_no_time(tmp_path: Path) -> None:
         "units": "9",
         "nanos": 796550569,
     }
-    core, ram = (*core_and_ram("N2", "0.031611", "2"),)
+    core, ram = core_and_ram("N2", "0.031611", "2")
     money = ram["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]["unitPrice"]
     del money["nanos"]  # left out when 0
     tiers = core["pricingInfo"][0]["pricingExpression"]["tieredRates"]

@@ -28,7 +28,7 @@ class Read(Tables):
     """The tables of landed answers."""
 
     @property
-    def told(self) -> list[tuple[str, str | None]]:
+    def refusals(self) -> list[tuple[str, str | None]]:
         """Reason and word of the quarantine rows, each as often as it was refused."""
         rows = self.refused.select("reason", "word", "occurrences").rows()
         return [(reason, word) for reason, word, times in rows for _ in range(times)]
@@ -101,7 +101,7 @@ def test_a_gpu_type_listed_twice_at_two_prices_has_none(read) -> None:
     assert (ONE_H100, "secure", "on_demand") not in made.prices
     assert made.prices[ONE_H100, "community", "on_demand"] == Decimal("2.69")
     assert made.prices["1x NVIDIA H200", "secure", "on_demand"] == Decimal("3.29")
-    assert made.told == [("duplicate_key", None)] * 2
+    assert made.refusals == [("duplicate_key", None)] * 2
 
 
 @pytest.mark.parametrize("twin", [{}, {"securePrice": 0, "secureSpotPrice": 0}])
@@ -173,7 +173,7 @@ def test_a_price_below_zero_is_in_quarantine(read) -> None:
 @cases("runpod/refused", change=yaml.safe_load)
 def test_a_member_of_another_type_takes_its_line_and_no_other(read, change, refused) -> None:
     made = read(change, {"id": "NVIDIA H200"})
-    assert made.told == [(refused, None)]
+    assert made.refusals == [(refused, None)]
     assert made.prices["1x NVIDIA H200", "secure", "on_demand"] == Decimal("3.29")
     assert made.pages.unreadable == []
 
@@ -190,7 +190,7 @@ def test_o5_without_its_price_a_cloud_has_none_and_no_spot_price(read, name) -> 
     """Known wrong number O5: the repeated on-demand price became a spot price."""
     made = read({name: ...}, {"id": "NVIDIA H200"})
     cloud = "secure" if "secure" in name else "community"
-    assert made.told == [("unknown_column", name)]
+    assert made.refusals == [("unknown_column", name)]
     clouds = {(machine, of) for machine, of, _ in made.prices}
     both = {("1x NVIDIA H200", "secure"), ("1x NVIDIA H200", "community")}
     other = (ONE_H100, "community" if cloud == "secure" else "secure")
@@ -201,8 +201,8 @@ def test_o5_without_its_price_a_cloud_has_none_and_no_spot_price(read, name) -> 
 def test_without_a_spot_price_a_cloud_keeps_its_price_on_demand(read) -> None:
     made = read({"secureSpotPrice": ...})
     assert made.prices == read({}).prices
-    assert made.told == [("unknown_column", "secureSpotPrice")]
-    assert read({"secureSpotPrice": ..., "communitySpotPrice": ...}).told == []
+    assert made.refusals == [("unknown_column", "secureSpotPrice")]
+    assert read({"secureSpotPrice": ..., "communitySpotPrice": ...}).refusals == []
 
 
 CASE_12 = {
@@ -266,5 +266,5 @@ def test_stock_of_another_form_is_in_quarantine(tmp_path, secure, reason) -> Non
     answer["data"]["gpuTypes"][0]["secure"] = secure
     unit = json_unit("runpod", "stock", answer)
     made = Read("runpod", landed_units("runpod", tmp_path, [unit]))
-    assert [code for code, _ in made.told] == [reason]
+    assert [code for code, _ in made.refusals] == [reason]
     assert made["stock"]["region"].unique().to_list() == ["community"]

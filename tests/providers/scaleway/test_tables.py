@@ -96,9 +96,8 @@ def test_a_machine_with_an_impossible_figure_is_in_quarantine(read, figures) -> 
 
 
 def test_the_network_is_in_bits_and_block_storage_in_bytes(read, sample: Tables) -> None:
-    h100 = sample.one(
-        "instance_types", instance_type="H100-1-80G"
-    )  # 10 Gbit/s, 2,097,152,000 bytes in a second
+    # 10 Gbit/s, and 2,097,152,000 bytes in a second
+    h100 = sample.one("instance_types", instance_type="H100-1-80G")
     assert (h100["network_gbps_max"], h100["block_storage_gbps_max"]) == (10.0, 16.777216)
     assert h100["block_storage_gbps_baseline"] is None
     for figure in (0, "2097152000", None):

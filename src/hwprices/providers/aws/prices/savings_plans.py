@@ -207,10 +207,10 @@ def _all_rates(terms: list[_Term], counts: Counter[str]) -> tuple[pl.DataFrame, 
             rates = _RATES.decode(term.rates)
             term.rates = msgspec.Raw(b"[]")
             names.append(count_names(msgspec.json.encode(rates)))
-            own = [rate for rate in rates if rate.discounted_service_code == EC2]
+            ec2_rates = [rate for rate in rates if rate.discounted_service_code == EC2]
             others = (r.discounted_service_code for r in rates if r.discounted_service_code != EC2)
             counts.update(f"out_of_scope:savings_plan_service={service}" for service in others)
-            plans.append(_frame(own, term))
+            plans.append(_frame(ec2_rates, term))
     return pl.concat(plans, rechunk=True), names
 
 

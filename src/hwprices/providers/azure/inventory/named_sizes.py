@@ -23,8 +23,9 @@ OLDEST_NAMED = 3
 STATED = ["instance_type", "vcpus", "memory_gib"]
 
 GIB_PER_VCPU = {"D": 4, "DC": 4, "F": 4, "E": 8, "L": 8}
-"""Memory of x86 sizes: all 553 of these families in the bundled table have it (D, DC, E and F from
-v5; E and L up to LARGEST_OF_RATIO vCPUs). The naming rules say that l has less and m more."""
+"""Memory per vCPU of x86 sizes. It is that of all 553 sizes of these families in the bundled table
+(D, DC, E and F from v5; E and L up to LARGEST_OF_RATIO vCPUs). The naming rules say that l has less
+and m more."""
 
 OF_FEATURE = {"l": 2, "m": 8}
 OLDEST_OF_RATIO = 5

@@ -281,8 +281,8 @@ def connect(
 
 
 NOT_CONFIGURED = "default credentials were not found"
-"""The beginning of google-auth's message where nothing names credentials. Its message about named
-credentials that cannot be read is another one."""
+"""How google-auth's message begins if no credentials are configured. The message differs if they
+are configured and cannot be read."""
 
 
 def has_credentials(url: str, key: SecretStr | None) -> bool:
