@@ -94,12 +94,14 @@ def published(
     folder = tmp_path_factory.mktemp("published")
     azure = vendors.serve("azure", StubServer().start())
     refresh = refreshing(server_alone, azure, folder)
-    with locks.hold(Store(folder / "root"), "azure", "earlier", print):
-        process = refresh.start("azure", *REGIONS)
-        assert processes.wait_until(lambda: "waiting for" in refresh.screen.read_text())
-        assert azure.requests == []
-    yield refresh.finish(process, "azure"), folder / "root"
-    azure.stop()
+    try:
+        with locks.hold(Store(folder / "root"), "azure", "earlier", print):
+            process = refresh.start("azure", *REGIONS)
+            assert processes.wait_until(lambda: "waiting for" in refresh.screen.read_text())
+            assert azure.requests == []
+        yield refresh.finish(process, "azure"), folder / "root"
+    finally:
+        azure.stop()  # without it a refresh that goes on ends at once
 
 
 @pytest.fixture

@@ -133,7 +133,10 @@ def content_digest(frame: pl.DataFrame) -> str:
 
 
 def fixed_checksum(prices: pl.DataFrame) -> str:
-    """Add up hashes of the prices that do not change by the hour, in a sixth of a digest's time."""
+    """Add up hashes of the prices that do not change by the hour.
+
+    It takes a third of the processor time of ``content_digest`` (1.3 million prices of Azure).
+    """
     slices = prices.drop(OBSERVATION, strict=False).iter_slices(DIGESTED_ROWS)
     total = sum(rows.filter(~is_moving()).hash_rows().sum() for rows in slices)
     return f"{total % 2**64:016x}"
