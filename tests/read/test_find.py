@@ -859,6 +859,16 @@ def test_a_way_of_payment_is_understood(data: Dataset) -> None:
     assert (asked.terms, asked.payments) == ({36}, {"all_upfront"})
 
 
+@pytest.mark.parametrize(
+    ("apart", "together"), [("h100 1 year", "h100 1y"), ("A100 80 GB", "a100 80gb")]
+)
+def test_a_number_belongs_to_the_unit_behind_it(apart: str, together: str) -> None:
+    """Scaleway's family H100-1 took the number of "h100 1 year", and "year" was not understood."""
+    sample = hwprices.open("sample")
+    assert sample.find(apart).equals(sample.find(together))
+    assert sample.find(apart).height
+
+
 def test_the_machine_s_own_part_of_an_accelerator_counts() -> None:
     """A sixth of a card of 24 GB answered "gpu 24gb"."""
     found = hwprices.open("sample").find("gpu 24gb")

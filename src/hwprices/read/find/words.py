@@ -279,6 +279,9 @@ def _first_meaning(
         phrase = " ".join(words[:count])
         if phrase.lower() in SKIPPED:
             return 1, None
+        ahead = [word.lower() for word in words[: count + 1]]
+        if 1 < count < len(words) and _amount(" ".join(ahead[-2:]), search):
+            continue  # H100-1 is a family of machines, and no part of "h100 1 year"
         meanings = meanings_of(phrase, names, search)
         kinds = {meaning.kind for meaning in meanings}
         if len(kinds) > 1:
