@@ -847,9 +847,10 @@ def test_a_direction_is_none_of_one_cloud_only() -> None:
     assert by_region([linode, aws], "us-east-1") == [aws]
 
 
-def test_a_limit_of_memory_is_none_of_the_price(data: Dataset) -> None:
+@pytest.mark.parametrize("limit", ["80gb", "5 usd per gpu", "$5/GPU", "5 a card"])
+def test_a_limit_of_something_else_is_none_of_a_machine_s_price(data: Dataset, limit: str) -> None:
     with pytest.raises(HwpricesError, match="'under' is not understood"):
-        data.find("h100 under 80gb")
+        data.find(f"h100 under {limit}")
 
 
 def test_a_way_of_payment_is_understood(data: Dataset) -> None:

@@ -121,11 +121,13 @@ _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 
 _LIMIT = re.compile(
     r"(?:\b(?:under|below|less than|at most|up to|max)|<=?)\s*"
-    r"\$?\s*(\d+(?:\.\d+)?)(?![\d.])\s*(?:\$|usd\b|dollars?\b)?"
+    r"\$?\s*(\d+(?:\.\d+)?)(?![\d.])"
+    r"(?!\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*(?:gpu|accelerator|card|v?cpu|core))"
+    r"\s*(?:\$|usd\b|dollars?\b)?"
     r"(?:\s*(?:/|per|an?)\s*h(?:ou)?r?\b)?(?!\s*(?:gi?b|v?cpus?|cores?|gpus?|y(?:ea)?rs?|months?)\b)",
     re.IGNORECASE,
 )
-"""A limit of the price for an hour: "under 30$/h", "below 3 usd", "< 3"."""
+"""A limit of the price of a machine for an hour: "under 30$/h", "below 3 usd", "< 3"."""
 
 PATTERNS = {
     "separator": option_values.SEPARATOR,
