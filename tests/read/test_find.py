@@ -870,6 +870,18 @@ def test_a_number_belongs_to_the_unit_behind_it(apart: str, together: str) -> No
     assert sample.find(apart).height
 
 
+def test_a_part_of_a_card_is_not_found_by_the_number_of_its_parts() -> None:
+    """The K80's name is "Tesla K80 (one GPU of two)": it was among the answers to "two a100"."""
+    found = hwprices.open("sample").find("two a100")
+    assert found.equals(hwprices.open("sample").find("2xa100"))
+    assert set(found["accelerator_count"]) == {2}
+
+
+def test_at_least_so_many_accelerators_is_not_read_as_exactly(data: Dataset) -> None:
+    with pytest.raises(HwpricesError, match="'least' is not understood"):
+        data.find("at least 4 h100")
+
+
 def test_the_machine_s_own_part_of_an_accelerator_counts() -> None:
     """A sixth of a card of 24 GB answered "gpu 24gb"."""
     found = hwprices.open("sample").find("gpu 24gb")

@@ -1,11 +1,14 @@
 /** Reads a question as `hwprices find` does: with the words and patterns that the release ships. */
 
 import type { Table } from "./payload";
+import { PERIODS } from "./prices";
 
 /** What src/hwprices/read/report/grammar.py makes of the vocabulary of read.find. */
 export interface Grammar {
   max_words: number;
   patterns: Record<"separator" | "number" | "counted" | "counted_behind" | "term" | "vcpus" | "memory" | "payment" | "limit", string>;
+  /** Patterns of what is read as something else, and what is written in its place. */
+  rewritten: [string, string][];
   skipped: string[];
   /** Words that mean every accelerator of a kind, or a machine with none. */
   kinds: Record<string, string>;
@@ -75,6 +78,8 @@ const ANY_KIND = "gpu";
 const NO_ACCELERATOR = "none";
 const TIMES = ["x", "×", "*"];
 const MONTHS = 12;
+const GIB_PER_TIB = 1024;
+const HOURS: Record<string, number> = { h: 1, m: PERIODS.month.hours, y: PERIODS.year.hours };
 const NEAR = 0.65; // how alike a suggestion is, as in words.py
 const MOST_NEAR = 5;
 
@@ -106,8 +111,9 @@ export class Reader {
   private understand(question: string): Reading {
     const meanings: Meaning[] = [];
     let unknown: Reading["unknown"] = null;
-    const rest = question.replace(this.patterns.limit, (text, amount: string) => {
-      meanings.push({ kind: "price", words: text.trim(), asks: { maxPrice: Number(amount) } });
+    const rewritten = this.grammar.rewritten.reduce((text, [pattern, written]) => text.replace(new RegExp(pattern, "gi"), written), question);
+    const rest = rewritten.replace(this.patterns.limit, (text, amount: string, unit = "h") => {
+      meanings.push({ kind: "price", words: text.trim(), asks: { maxPrice: Number(amount) / HOURS[unit[0].toLowerCase()]! } });
       return " ";
     });
     let words = rest.split(this.patterns.separator).filter(Boolean);
@@ -182,7 +188,10 @@ export class Reader {
     const vcpus = this.patterns.vcpus.exec(text);
     if (vcpus) return make("amount", { vcpus: Number(vcpus[1]) });
     const memory = this.patterns.memory.exec(text);
-    if (memory) return make("amount", ofAccelerator ? { gpuMemory: Number(memory[1]) } : { memory: Number(memory[1]) });
+    if (memory) {
+      const gib = Number(memory[1]) * (memory[2] === "t" ? GIB_PER_TIB : 1);
+      return make("amount", memory[3] === "vram" || (!memory[3] && ofAccelerator) ? { gpuMemory: gib } : { memory: gib });
+    }
     return null;
   }
 

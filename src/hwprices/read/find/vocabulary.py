@@ -14,6 +14,9 @@ from hwprices.release.release import Tables
 if TYPE_CHECKING:
     from hwprices.release.release import Release
 
+PART_OF = r" \(one .*\)"
+"""In the name of a GPU that shares a card, "(one GPU of two)": nobody asks for it by that."""
+
 
 class ReleaseWords:
     """What the words of a question may mean in one release.
@@ -64,6 +67,7 @@ class ReleaseWords:
         sold = pl.LazyFrame({"accelerator_id": ids}, schema={"accelerator_id": pl.String})
         sheet = self._dataset.scan("accelerators").select("accelerator_id", "vendor", "name")
         names = sold.join(sheet, on="accelerator_id", how="left").collect()
+        names = names.with_columns(pl.col("name").str.replace(PART_OF, ""))
         return {
             key: f"{maker or ''} {name or ''}"
             for key, maker, name in names.sort("accelerator_id").iter_rows()

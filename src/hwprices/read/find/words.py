@@ -9,10 +9,11 @@ error that says what to write.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from shlex import quote
 
 from hwprices.errors import HwpricesError
+from hwprices.read.currency import LAST_PLACE
 from hwprices.read.find import machines as machine_names
 from hwprices.read.find import option_values
 from hwprices.read.find import places as place_names
@@ -30,12 +31,13 @@ from hwprices.schemas.vocabulary import (
     SOFTWARE,
     TENANCIES,
 )
+from hwprices.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
 _SKIPPED = """a against all an and any are at available by can change changed cheap cheapest cloud
 clouds come comes compare cost costs current currently did do does find for from get give has have
-history hour hourly how i in instance instances is kind kinds least list lowest machine machines me
+history hour hourly how i in instance instances is kind kinds list lowest machine machines me
 much need now of offer offers on only option options or per please price prices pricing region
 regions rent running sell sells show the there to today type types versus vs want way ways what
 where which with you"""
@@ -56,6 +58,7 @@ OTHER_NAMES = {
     "reservation": ("option", "reserved"),
     "ondemand": ("option", "on_demand"),
     "preemptible": ("option", "spot"),
+    "interruptible": ("option", "spot"),
     "cud": ("option", "committed_use"),
     "suse": ("os", "sles"),
     "redhat": ("os", "rhel"),
@@ -109,25 +112,50 @@ EVERY = {
 }
 """Words that ask for every software, license or tenancy."""
 
+NUMBERS = {"one": "1", "two": "2", "four": "4", "eight": "8"}
+
 # a number of four digits before other words is a model: 4090, 6000
 _NUMBER = re.compile(r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]", re.IGNORECASE)
 _TIMES = ("x", "×", "*")
 _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
 _VCPUS = re.compile(r"(\d+)[ -]?(?:v?cpus?|cores?)")
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?gi?b")
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?([gt])i?b(v?ram)?")
 _COUNTED_BEHIND = re.compile(r"([a-z].*?)\s*[x×*]\s*(\d{1,3})")
 _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
+
+_GIB_TEXT = r"(\d+(?:\.\d+)?\s*[gt]i?b)"
+_OF_ACCELERATOR = r"(?:vram|(?:gpu|accelerator|video) memory)"
+_BEFORE_DEVICE = r"\b(?=\s+(?:nvidia\b|[gt]pus?\b|[a-z]+\d))"
+
+REWRITTEN = {
+    r"(?:\b(?:at least|min|minimum|more than|over)|>=?)\s*"
+    r"(?=\d+(?:\.\d+)?\s*(?:[gt]i?b|v?cpus?|cores?)\b)": "",
+    rf"\b{_GIB_TEXT}\s+(?:of\s+)?{_OF_ACCELERATOR}\b": r"\1vram",
+    rf"\b{_OF_ACCELERATOR}\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1vram",
+    rf"\b{_GIB_TEXT}\s+(?:of\s+)?ram\b": r"\1ram",
+    rf"\bram\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1ram",
+    rf"\b{_GIB_TEXT}\s+(?:of\s+)?memory\b": r"\1",
+    rf"\bmemory\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1",
+    **{rf"\b{word}{_BEFORE_DEVICE}": number for word, number in NUMBERS.items()},
+}
+"""What is written in its place before words are read, in this order: an amount is a least amount
+anyway, "80 gb of vram" becomes 80gbvram, "two a100" 2 a100. The page of a report does the same."""
 
 _LIMIT = re.compile(
     r"(?:\b(?:under|below|less than|at most|up to|max)|<=?)\s*"
     r"\$?\s*(\d+(?:\.\d+)?)(?![\d.])"
     r"(?!\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*(?:gpu|accelerator|card|v?cpu|core))"
     r"\s*(?:\$|usd\b|dollars?\b)?"
-    r"(?:\s*(?:/|per|an?)\s*h(?:ou)?r?\b)?(?!\s*(?:gi?b|v?cpus?|cores?|gpus?|y(?:ea)?rs?|months?)\b)",
+    r"(?:\s*(?:/|per|an?)\s*(h|hr|hour|mo|month|y|yr|year)\b)?"
+    r"(?!\s*(?:/|[gt]i?b\b|(?:v?cpus?|cores?|gpus?|y(?:ea)?rs?|months?)\b))",
     re.IGNORECASE,
 )
-"""A limit of the price of a machine for an hour: "under 30$/h", "below 3 usd", "< 3"."""
+"""A limit of the price of a machine for an hour, or a month or year of it: "under 30$/h", "below 3
+usd", "< 500 a month"."""
+
+_HOURS = {"h": 1, "m": HOURS_PER_MONTH, "y": HOURS_PER_YEAR}
+"""By the first letter of the unit of a limit."""
 
 PATTERNS = {
     "separator": option_values.SEPARATOR,
@@ -142,7 +170,15 @@ PATTERNS = {
 }
 """Patterns by name, for the page of a report, which reads questions with the same."""
 
+CPU_NAMES = frozenset(
+    ["ampere", "axion", "cobalt", "epyc", "genoa", "graviton", "milan", "rome", "turin", "xeon"]
+)
+
+SHORT, SHORT_ALIKE, ALIKE = 5, 0.75, 0.65
+"""How alike a suggestion is at least, from 0 to 1. Of SHORT letters, two in three are by chance."""
+
 MONTHS = 12
+GIB_PER_TIB = 1024
 MAX_JOINED = 14  # letters of a word that joins several: "rtxpro6000bse"
 MIN_CITY = 3  # letters: shorter words of a region's name are not cities
 
@@ -205,8 +241,12 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         HwpricesError: a word means nothing, or two kinds of things.
     """
     search = NOTHING_ASKED
+    for pattern, written in REWRITTEN.items():
+        text = re.sub(pattern, written, text, flags=re.IGNORECASE)
     for limit in _LIMIT.finditer(text):
-        search = _merge(search, Meaning("price", {"max_price": Decimal(limit[1])}))
+        hourly = Decimal(limit[1]) / _HOURS[(limit[2] or "h")[0].lower()]
+        hourly = hourly.quantize(LAST_PLACE, ROUND_FLOOR)
+        search = _merge(search, Meaning("price", {"max_price": hourly}))
     text = _LIMIT.sub(" ", text)
     stripped = (word.strip(_ENDS) for word in option_values.SEPARATOR.split(text))
     words = [word for word in stripped if word]
@@ -369,8 +409,10 @@ def _amount(text: str, search: Search) -> Meaning | None:
         return Meaning("vcpus", {"vcpus": Bounds(least=float(vcpus[1]))})
     memory = _MEMORY.fullmatch(text)
     if memory:
-        field_name = "accelerator_gib" if asks_for_accelerators(search) else "memory_gib"
-        return Meaning("memory", {field_name: Bounds(least=float(memory[1]))})
+        of_accelerator = memory[3] == "vram" or (not memory[3] and asks_for_accelerators(search))
+        field_name = "accelerator_gib" if of_accelerator else "memory_gib"
+        gib = float(memory[1]) * (GIB_PER_TIB if memory[2] == "t" else 1)
+        return Meaning("memory", {field_name: Bounds(least=gib)})
     return None
 
 
@@ -583,7 +625,10 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
         **{name: name for name in (*PURCHASE_OPTIONS, *OPERATING_SYSTEMS)},
         **{name: name for name in (*CONTINENTS, *CODES)},
     }
-    matches = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings, 0.65))
+    if text in CPU_NAMES:
+        return 'CPUs are in the table cpu_families: hwprices query "from cpu_families".'
+    least = SHORT_ALIKE if len(text) <= SHORT else ALIKE
+    matches = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings, least))
     if matches:
         return f"Did you mean {', '.join(matches)}?"
     return "Name an accelerator, machine type, place, purchase option: 8xH100 europe spot."

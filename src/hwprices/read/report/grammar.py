@@ -35,6 +35,9 @@ def grammar(dataset: Release) -> dict[str, Any]:
     return {
         "max_words": words.MAX_WORDS,
         "patterns": {name: pattern.pattern for name, pattern in words.PATTERNS.items()},
+        "rewritten": [
+            (pattern, written.replace("\\", "$")) for pattern, written in words.REWRITTEN.items()
+        ],
         "skipped": sorted(words.SKIPPED | {"shared"}),
         "kinds": words.KINDS,
         "codes": _codes(),
