@@ -89,18 +89,23 @@ class SoldAs:
 
     @classmethod
     def of(cls, dataset: Tables) -> "SoldAs":
-        """List the machine types with accelerators, and AWS's families: p5.48xlarge, p5.
+        """List the machine types with accelerators, AWS's families, and vendors' names of devices.
 
-        G4 is the families that begin so (g4dn, g4ad), because none has that name alone.
+        G4 is the families that begin so (g4dn, g4ad), because none has that name alone. A vendor's
+        name is often that of the driver: NVIDIA H100 80GB HBM3.
         """
+        called: dict[str, list[str]] = {}
         exact: dict[str, list[str]] = {}
         short: dict[str, list[str]] = {}
         machines: dict[str, list[str]] = {}
         offered: set[str] = set()
-        for provider, instance_type, accelerator_id, is_offered in _machines(dataset).iter_rows():
+        for row in _machines(dataset).iter_rows():
+            provider, instance_type, accelerator_id, vendor_name, is_offered = row
             family = re.match(r"(([a-z]+\d+)[a-z]*)\.", instance_type)
             families = family.groups() if provider == "aws" and family else ()
             names = [squeeze(instance_type), *families]
+            if vendor_name:
+                _add(called, squeeze(vendor_name), accelerator_id)
             for name in names[:2]:
                 _add(exact, name, accelerator_id)
             for name in names[2:]:
@@ -110,7 +115,7 @@ class SoldAs:
             if is_offered:
                 offered.update(names)
         without_offers = {name: types for name, types in machines.items() if name not in offered}
-        return cls(short | exact, without_offers)
+        return cls(called | short | exact, without_offers)
 
     def unanswered(self, name: str, device_id: str) -> list[str]:
         """Report that the machines behind a device have no price; nothing if they have."""
@@ -126,23 +131,24 @@ class SoldAs:
 
 
 def _machines(dataset: Tables) -> pl.DataFrame:
-    """List provider, instance_type and accelerator_id, and whether the release has an offer."""
+    """List provider, instance_type, accelerator_id, vendor_name and is_offered."""
     key = ["provider", "instance_type"]
-    offers = dataset.scan("offers").select(*key, "accelerator_id").unique()
+    offers = dataset.scan("offers").select(*key, "accelerator_id", vendor_name=None).unique()
     described = (
         dataset.scan("instance_types")
-        .select(*key, pl.col("accelerators").list.eval(pl.element().struct.field("accelerator_id")))
+        .select(*key, "accelerators")
         .explode("accelerators", empty_as_null=True)
-        .rename({"accelerators": "accelerator_id"})
+        .unnest("accelerators")
+        .select(*key, "accelerator_id", "vendor_name")
     )
     offered = offers.select(key).unique().with_columns(is_offered=pl.lit(True))
     return (
-        pl.concat([offers, described])
+        pl.concat([offers, described], how="vertical_relaxed")
         .drop_nulls("accelerator_id")
         .unique()
         .join(offered, on=key, how="left")
         .with_columns(pl.col("is_offered").fill_null(False))
-        .sort(*key, "accelerator_id")
+        .sort(*key, "accelerator_id", "vendor_name")
         .collect()
     )
 
