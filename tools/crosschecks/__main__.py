@@ -128,7 +128,7 @@ def _why_not_verified(
 
 TEXT = """# Checks against others
 
-hwprices compares its figures with figures that others collected. The CSV files in
+hwprices compares its figures with those that others collected. The CSV files in
 [docs/crosschecks](crosschecks/summary.csv) have every line, and a test fails when a difference has
 no explanation. Codes such as G13 are [known wrong numbers](known-wrong-numbers.md).
 
@@ -139,70 +139,60 @@ folder with the other collectors' lists of AWS, Azure and Google Cloud; without 
 
 {summary}
 
+All figures are equal of {equal}.
+
 - **AWS, Google Cloud**: Linux prices of July 2026: on-demand in us-east-1 and us-central1
   (Karpenter, Apache-2.0; Cloudspecs, MIT) and all purchase options in four regions (composed).
   Cloudspecs is independent. The sample's AWS prices come from Karpenter's list, except `.metal`
   (A13), and its Google Cloud rates were solved from the composed prices: agreement with these two
-  shows that the prices are read correctly.
+  shows only that the prices are read correctly.
 - **Azure**: Linux on-demand prices of 20 August 2026 in francecentral and westeurope, compared with
-  a public list of June 2026. A size also has a Windows meter and often a Cloud Services meter,
-  which includes Windows; the sample has the price of the Linux meter.
+  a public list of June 2026.
 - **Specs**: vCPUs, memory, instruction set and number of accelerators, each counted as one figure.
-- **Other clouds**: every row of `tests/recordings/others`, with its price, vCPUs, memory and number
-  of GPUs. A row is equal if all figures are equal to the last digit, per GPU where the price is of
-  one. The rows come from [gpu-index](https://github.com/getcomputable/gpu-index) (Apache-2.0),
+- **Other clouds**: every row of `tests/recordings/others`, equal if price, vCPUs, memory and number
+  of GPUs are equal to the last digit. The rows come from
+  [gpu-index](https://github.com/getcomputable/gpu-index) (Apache-2.0),
   [gpurentalprices.com](https://gpurentalprices.com) (CC BY 4.0) and
   [Cloudspecs](https://github.com/TUM-DIS/cloudspecs) (MIT). Oracle's prices are independent: the
   other source composed them itself. For the others, agreement shows that the same source, or the
   vendor's answers of the same day, were read correctly.
-- **SageMaker** is not in the table: the sample's hosting prices are those of another collector of
-  20 May 2026 (flexera-public/policy_templates, MIT). Figures are multiples of EC2's prices. 1.15 to
-  1.40, median 1.20, in us-east-1 (208 of 218 types) and us-gov-west-1 (all 81); the ten of `ml.r8g`
-  in us-east-1 are 2.40, twice that collector's own figures of us-east-2: only AWS's list can tell
-  which is right. The 193 of eu-west-1 are 1.07 to 1.20 times those of us-east-1; no EC2 prices of
-  eu-west-1 are at hand. The sample has no SageMaker prices of us-gov-west-1.
+- **SageMaker** (not in the table): the sample's hosting prices are those of another collector of
+  20 May 2026 (flexera-public/policy_templates, MIT). They are 1.15 to 1.40 times EC2's in us-east-1
+  (208 of 218 types) and us-gov-west-1 (all 81, not in the sample), median 1.20. The ten of `ml.r8g`
+  in us-east-1 are 2.40, twice that collector's figures of us-east-2: only AWS's list can tell which
+  is right. The 193 of eu-west-1 are 1.07 to 1.20 times those of us-east-1; no EC2 prices of
+  eu-west-1 are at hand.
 - **Vertex AI**: the sample has the A3 of a bill, at 1.15 times Compute Engine's rates. The 720
   figures of that collector add the management fee (0.15): its A2 costs 1.30 times in three regions.
 
 ## Why figures differ
 
 For Google Cloud, the other figure follows from the sample's rates once its mistake is repeated.
-Every line is in [differences.csv](crosschecks/differences.csv).
+Causes of more than three figures; every line is in [differences.csv](crosschecks/differences.csv).
 
 {causes}
 
 [one-sided.csv](crosschecks/one-sided.csv) counts the {one_sided:,} figures that only one side has,
-by reason: types that the region does not list, `-tier1` networking, custom machines.
-
-## Clouds that are not collected
-
-The other collectors have {cloud_rows} rows of {clouds} more clouds.
-[not-collected.csv](crosschecks/not-collected.csv) names them and says why each is not collected.
+by reason, [not-collected.csv](crosschecks/not-collected.csv) the {cloud_rows} rows of {clouds} more
+clouds that only the others collect, with the reason.
 
 ## The accelerator sheet
 
-A figure agrees if it is within 3 % of the other source. A device is *verified* if at least three
-figures agree with a source other than the one that the row was read from, and its confidence is not
-low.
-
-| | |
-| --- | --- |
-| devices | {devices} |
-| of high / medium / low confidence | {confidence} |
-| verified | {verified} |
-| devices with a second source | {second} |
-| figures compared | {compared} |
-| within 3 % | {agreeing} |
-| different, with a reason | {different} |
-
-[accelerators.csv](crosschecks/accelerators.csv) has the differences and the reason for each choice.
-[not-verified.csv](crosschecks/not-verified.csv) lists the other devices:
+A figure agrees if it is within 3 % of the other source: {agreeing} of {compared} do, of {second}
+devices with a second source, and the other {different} have a reason. A device is *verified* if at
+least three figures agree with a source other than the one that the row was read from, and its
+confidence is not low: {verified} of {devices} devices ({confidence} of high / medium / low
+confidence). [accelerators.csv](crosschecks/accelerators.csv) has the differences and the reason for
+each choice, [not-verified.csv](crosschecks/not-verified.csv) the other devices:
 
 {not_verified}
 
 Exceptions: `data/specs/ratio_exceptions.csv` (rates that do not double when the width halves) and
 `data/specs/sparse_figures.csv` (sparse rates that makers print).
 """
+
+FEW_FIGURES = 3
+"""A cause of at most this many figures is in differences.csv only."""
 
 
 def page(data: Mapping[str, Rows]) -> str:
@@ -213,6 +203,7 @@ def page(data: Mapping[str, Rows]) -> str:
     different = len(data["accelerators"])
     return TEXT.format(
         summary=_table("source | compared | equal | different", _cells(data["summary"])),
+        equal=_equal(data["summary"]),
         causes=_table("source | why they differ | figures", _causes(data["differences"])),
         one_sided=sum(int(row["figures"]) for row in data["one-sided"]),
         clouds=len(data["not-collected"]),
@@ -232,15 +223,24 @@ def page(data: Mapping[str, Rows]) -> str:
 
 
 def _cells(rows: Rows) -> Iterator[tuple[str, ...]]:
+    """Write the rows of sources with a difference."""
     for row in rows:
-        yield tuple(f"{int(cell):,}" if cell.isdigit() else cell for cell in row.values())
+        if row["different"] != "0":
+            yield tuple(f"{int(cell):,}" if cell.isdigit() else cell for cell in row.values())
+
+
+def _equal(rows: Rows) -> str:
+    """List the sources without a difference, with their figures."""
+    equal = [row for row in rows if row["different"] == "0"]
+    return "; ".join(f"{row['source']} ({int(row['compared']):,})" for row in equal)
 
 
 def _causes(differences: Rows) -> Iterator[tuple[object, ...]]:
-    """Count the differences by source and reason."""
+    """Count the differences by source and reason; a few are in the CSV file only."""
     counts = Counter((row["source"], row["why"], bool(row["sample"])) for row in differences)
     for (source, why, has_figure), count in counts.items():
-        yield source, why if has_figure else f"no price in the sample: {why}", count
+        if count > FEW_FIGURES:
+            yield source, why if has_figure else f"no price in the sample: {why}", count
 
 
 def _table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
