@@ -19,9 +19,6 @@ LARGEST_MODEL = 15e9
 """Parameters at work for a token. Phi-4 with 14.7 billion is the largest model that was measured on
 most of the machines; one user of a larger one gets 5 tokens/s from the fastest of them at best."""
 
-FORMATS = ("int4", "int8", "bf16", "fp16")
-"""Stored formats that programs for CPUs run: llama.cpp's and vLLM's."""
-
 CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-data, CC BY-SA 4.0"
 """Where the sheet cpu_speeds is from, and its license."""
 

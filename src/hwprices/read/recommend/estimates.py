@@ -11,13 +11,15 @@ import polars as pl
 
 from hwprices.formulas import language_model, training
 from hwprices.formulas.language_model import shape_columns
-from hwprices.read.recommend.cpu_speeds import FORMATS, LARGEST_MODEL, with_cpu_rates
+from hwprices.read.recommend.cpu_speeds import LARGEST_MODEL, with_cpu_rates
 from hwprices.read.recommend.machines import SHEET_COLUMNS, first_of
-from hwprices.read.recommend.question import STORAGE_FORMATS, Job
+from hwprices.read.recommend.question import Job
 from hwprices.read.recommend.speed import (
     CACHE_BYTES,
     COMPUTE_FORMAT,
-    COMPUTE_FORMATS,
+    COMPUTED,
+    FAMILIES,
+    FORMATS,
     PEAK,
     RANGE,
     estimated,
@@ -37,9 +39,6 @@ KIND = [
 """Columns that make a kind of machine."""
 
 IS_CPU = col.cpu_id.is_not_null()  # a machine to rent without accelerators
-
-SMALL_FAMILIES = ("apple", "arm", "jetson", "rdna", "other", "neuron", "gaudi", "pascal")
-"""Families for which hardly any training was published."""
 
 TPU_SLICE = {
     "google-tpu-v4": 4096,
@@ -110,11 +109,11 @@ def _serve(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
     )
     has_rates = col.bytes_per_second.is_not_null()
     is_not_computed = has_rates & col.compute_format.is_null()
-    lacks = pl.when(IS_CPU).then(~col.precision.is_in(FORMATS)).otherwise(is_not_computed)
+    of_cpus = [name for name, row in FORMATS.items() if row["on_cpus"]]  # of llama.cpp and vLLM
+    lacks = pl.when(IS_CPU).then(~col.precision.is_in(of_cpus)).otherwise(is_not_computed)
     is_unknown = pl.any_horizontal(
         (col.precision == stored) & (col(f"{computed}_support") == "unknown")
-        for stored, formats in COMPUTE_FORMATS.items()
-        for computed in formats
+        for stored, computed in COMPUTED
     )
     undescribed = {
         "too_large_for_cpus": IS_CPU & (col.active_parameters > LARGEST_MODEL),
@@ -221,7 +220,7 @@ def _with_memory(
 def _train(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
     """Estimate a training: as few machines as hold it, more where the deadline asks."""
     precision, name = job.precision or "bf16", job.question.workload
-    unpacked = precision in STORAGE_FORMATS
+    unpacked = not FORMATS[precision]["trained"]
     computed = "fp16" if unpacked else precision  # bf16 is not replaced by fp16
     support, narrow = col(f"{computed}_support"), computed == "fp8"
     reasons = {
@@ -252,7 +251,7 @@ def _train(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
             flops_per_second=rate,
             network_bytes_per_second=pl.when(col.network_gbps > 0).then(col.network_gbps * 1e9 / 8),
             is_tpu=col.kind == "tpu",
-            is_small=col.family.is_in(SMALL_FAMILIES),
+            is_small=col.family.is_in(FAMILIES.filter("few_trainings")["family"].to_list()),
             basis=basis,
             range=pl.format("training {}", basis),
             slice=col.accelerator_id.replace_strict(TPU_SLICE, default=math.inf),

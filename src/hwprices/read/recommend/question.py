@@ -16,21 +16,14 @@ from hwprices.read.currency import ECB_RATES, Rates, read_rates
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.recommend.inferencex import NOT_RUN, with_speeds
 from hwprices.read.recommend.model_shape import look_alike, model_shape
-from hwprices.read.recommend.speed import SpeedModel
+from hwprices.read.recommend.speed import FORMATS, SpeedModel
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
 
-STORAGE_FORMATS = ("int4", "int8", "fp4")
-"""Formats in which a whole model is not trained."""
-
-PRECISION_NAMES = {
-    **{"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float8": "fp8"},
-    **dict.fromkeys(("8bit", "q8", "q80"), "int8"),
-    **dict.fromkeys(("nvfp4", "mxfp4"), "fp4"),
-    **dict.fromkeys(("4bit", "nf4", "q4", "q40", "q4km", "awq", "gptq"), "int4"),
+OTHER_NAMES = {
+    other: name for name, row in FORMATS.items() for other in (row["names"] or name).split(";")
 }
-"""Other names of formats, without case and signs: q4_k_m has 4.85 bits, q8_0 8.5, int4 here 4.5."""
 
 _BLOCKS = ("capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration")
 
@@ -200,7 +193,8 @@ class Question:
                 "lengths, tokens, users, speeds, days and machines are above 0 and finite",
                 "Correct the value.",
             )
-        if self.stored in STORAGE_FORMATS and self.workload in ("pretrain", "full_finetune"):
+        trained = self.stored is None or FORMATS[self.stored]["trained"]
+        if not trained and self.workload in ("pretrain", "full_finetune"):
             raise HwpricesError(
                 f"{self.workload} in {self.stored} is not computed here",
                 "Choose bf16, fp16, fp8 or fp32, or workload lora.",
@@ -212,7 +206,7 @@ class Question:
         if self.precision is None:
             return None
         squeezed = re.sub(r"[^a-z0-9]+", "", self.precision.lower())
-        precision = PRECISION_NAMES.get(squeezed, squeezed)
+        precision = OTHER_NAMES.get(squeezed, squeezed)
         _choose("precision", precision)
         return precision
 
