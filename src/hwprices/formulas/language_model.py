@@ -113,7 +113,7 @@ class Memory(NamedTuple):
 
 
 def expert_parameters() -> pl.Expr:
-    """Count the parameters in experts, as all = shared + experts, active = shared + share of them."""
+    """Count the parameters in experts, as all = shared + experts, active = shared + used ones."""
     missed = 1 - col.active_expert_share
     unused = col.parameters - col.active_parameters
     return pl.when(missed > 0).then(unused / missed).otherwise(0.0)

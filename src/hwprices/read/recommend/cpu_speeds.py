@@ -62,13 +62,15 @@ def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.Dat
     """Add the rates that each machine reaches, with a measurement of them.
 
     Its own measurements count, else those of its cloud, else all of its CPU. Of several models the
-    nearest in size counts. The rates are null where one of them was not measured.
+    nearest in size counts. Machines with accelerators (no cpu_id) keep their bytes_per_second.
 
     Args:
-        machines: number, cpu_provider, cpu_machine, cpu_id, vcpus, active_parameters.
+        machines: number, cpu_provider, cpu_machine, cpu_id, vcpus, active_parameters and
+            bytes_per_second.
         of_others: leave out what was measured on the machine's own type.
 
-    Adds bytes_per_second, peak, label, and basis: measured where the machine's own count.
+    Adds bytes_per_second, peak, label, and basis: measured where the machine's own count. They are
+    null where one of the rates was not measured.
     """
     rank = {
         "is_other_type": col.own_type != col.cpu_machine,
@@ -99,13 +101,16 @@ def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.Dat
     )
     # the time of a token is that of reading and computing together: take computing out of it
     computing = (col.token_flops / col.prompt) / (col.token_bytes / col.single_user)
+    of_type = pl.when(~col.is_other_type).then(pl.lit("measured"))
     return (
         machines.join(rates.drop_nulls(), "number", "left", maintain_order="left")
         .join(labels, "number", "left", maintain_order="left")
         .with_columns(
-            bytes_per_second=col.single_user / (1 - computing).clip(LEAST_READING),
+            bytes_per_second=pl.coalesce(
+                "bytes_per_second", col.single_user / (1 - computing).clip(LEAST_READING)
+            ),
             peak=col.prompt,
-            basis=pl.when("is_other_type").then(pl.lit("modeled")).otherwise(pl.lit("measured")),
+            basis=of_type.when("is_other_type").then(pl.lit("modeled")),
         )
     )
 

@@ -8,15 +8,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import polars as pl
-
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import ModelShape
 from hwprices.read.currency import ECB_RATES, Rates, read_rates
 from hwprices.read.find.suggestions import did_you_mean
+from hwprices.read.recommend import table
 from hwprices.read.recommend.inferencex import NOT_RUN, with_speeds
 from hwprices.read.recommend.model_shape import look_alike, model_shape
-from hwprices.read.recommend.speed import FORMATS, SpeedModel
+from hwprices.read.recommend.speed import FORMATS, SpeedModel, speed_model
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -38,12 +37,22 @@ OPTIONS: Final = {
 """Name of an option: columns of offers, without the ending _usd_per_hour. The cheapest counts."""
 
 
-ABOUT = pl.read_csv(Path(__file__).with_name("options.csv")).rows_by_key(
-    "name", named=True, unique=True
-)
+ABOUT = table("options").rows_by_key("name", named=True, unique=True)
 """Fields of a question that are options of the command line too, by name: panel and flags there,
 whether they are repeated, allowed values, whether a value must be positive, the workloads that take
 the option, and its help."""
+
+WORKLOADS = table("workloads").rows_by_key("workload", named=True, unique=True)
+"""Defaults. The lengths of a request are near the means of Azure's conversations, 1,155 and 211:
+https://github.com/Azure/AzurePublicDataset/blob/master/AzureLLMInferenceDataset2023.md. 20 tokens/s
+for each user are four times reading speed (Brysbaert 2019,
+https://doi.org/10.1016/j.jml.2019.104047). 2 s to the first token: MLPerf Inference's limit for
+Llama 2 70B under Server,
+https://github.com/mlcommons/inference_policies/blob/master/inference_rules.adoc. Llama 3.1 405B was
+trained on 2,048 machines; serving one model from several is slow, so it must be requested."""
+
+TOKENS_PER_PARAMETER = 20
+"""Compute-optimal pre-training. Hoffmann et al., Chinchilla, https://arxiv.org/abs/2203.15556"""
 
 
 @dataclass(frozen=True)
@@ -206,7 +215,7 @@ class Question:
         if self.precision is None:
             return None
         squeezed = re.sub(r"[^a-z0-9]+", "", self.precision.lower())
-        precision = OTHER_NAMES.get(squeezed, squeezed)
+        precision: str = OTHER_NAMES.get(squeezed, squeezed)
         _choose("precision", precision)
         return precision
 
@@ -217,34 +226,6 @@ def _choose(name: str, value: str | None) -> None:
     if value is not None and value not in allowed:
         what = "place" if name == "where" else name
         raise HwpricesError(f"unknown {what} {value!r}", f"Choose one of {', '.join(allowed)}.")
-
-
-MAX_NODES = {"pretrain": 2048, "full_finetune": 32, "lora": 4, "inference": 1, "batch": 1}
-"""Most machines that share one model by default. Llama 3.1 405B was trained on 2,048 machines of 8.
-Serving one model from several machines is possible and slow, so it must be requested."""
-
-INPUT_TOKENS, OUTPUT_TOKENS = 1024.0, 256.0
-"""Of a request, for every model: near the means of 1,155 and 211 tokens of Azure's conversations,
-https://github.com/Azure/AzurePublicDataset/blob/master/AzureLLMInferenceDataset2023.md"""
-
-TOKENS_PER_SECOND = 20.0
-"""Default for each user: what buyers of a chat service ask for, four times reading speed (240
-words a minute, Brysbaert 2019, https://doi.org/10.1016/j.jml.2019.104047)."""
-
-SECONDS_TO_FIRST_TOKEN = 2.0
-"""Default: MLPerf Inference's limit for Llama 2 70B under Server,
-https://github.com/mlcommons/inference_policies/blob/master/inference_rules.adoc"""
-
-FINE_TUNING_TOKENS = 1e8  # by default: about 100,000 examples of 1,000 tokens
-
-BATCH_TOKENS = 1e9  # by default: four million answers of OUTPUT_TOKENS
-
-TOKENS_PER_PARAMETER = 20
-"""Compute-optimal pre-training. Hoffmann et al., Chinchilla, https://arxiv.org/abs/2203.15556"""
-
-BATCH_DAYS, TRAINING_DAYS = 1.0, 30.0  # deadlines by default
-
-TRAINING_CONTEXT = 4096  # tokens of a sequence by default
 
 
 @dataclass(frozen=True)
@@ -263,7 +244,7 @@ class Job:
     tokens: float | None  # to train on or to generate; None for a service
     days: float | None
     max_nodes: int
-    speed_model: SpeedModel | None = None  # None: that of the sheets
+    speed_model: SpeedModel
 
     @property
     def is_training(self) -> bool:
@@ -295,14 +276,20 @@ def make_job(question: Question) -> Job:
     """
     question.check()
     model = model_shape(question.model_parameters, question.active_parameters)
-    serving, name, training = question.serving, question.workload, question.is_training
-    output_tokens = serving.output_tokens or OUTPUT_TOKENS
-    input_tokens = serving.input_tokens or INPUT_TOKENS
+    serving, training, usual = question.serving, question.is_training, WORKLOADS[question.workload]
+    output_tokens = serving.output_tokens or usual["output_tokens"]
+    input_tokens = serving.input_tokens or usual["input_tokens"]
+    limit = model.context_limit or math.inf
     context = question.context or int(input_tokens + output_tokens)
-    if training and question.context is None:
-        context = min(TRAINING_CONTEXT, model.context_limit or TRAINING_CONTEXT)
-    elif question.context and not training:
-        output_tokens = serving.output_tokens or min(OUTPUT_TOKENS, max(1.0, context / 2))
+    if training:
+        context = question.context or int(min(usual["context"], limit))
+    elif model.embeds:  # the answer is one vector, which takes the time of a token
+        if serving.output_tokens:
+            raise HwpricesError(f"{model.name} makes embeddings, not text", "Leave the output out.")
+        context = int(question.context or input_tokens)
+        input_tokens, output_tokens = float(question.context or input_tokens), 1.0
+    elif question.context:
+        output_tokens = serving.output_tokens or min(output_tokens, max(1.0, context / 2))
         input_tokens = max(1.0, context - output_tokens)
         if context <= (serving.output_tokens or 0):
             raise HwpricesError(
@@ -310,25 +297,16 @@ def make_job(question: Question) -> Job:
                 " prompt",
                 "Give a longer context, or leave it out.",
             )
-    if model.embeds and not training:  # the answer is one vector, which takes the time of a token
-        if serving.output_tokens:
-            raise HwpricesError(f"{model.name} makes embeddings, not text", "Leave the output out.")
-        input_tokens, output_tokens = float(question.context or input_tokens), 1.0
-        context = int(input_tokens)
-    limit = model.context_limit
-    if limit is not None and context > limit:
+    if context > limit:
         raise HwpricesError(
             f"{model.name} reads at most {limit:,} tokens, not {context:,}",
             "Give shorter requests, or a model with a longer context.",
         )
     users = serving.concurrency
-    if name == "inference" and question.limits.objective == "speed" and not users:
-        users = 1.0 if serving.requests_per_second is None else None
-    served = name == "inference" and users != 1 and not model.embeds
-    tokens = {"inference": None, "batch": BATCH_TOKENS}.get(name, FINE_TUNING_TOKENS)
-    if name == "pretrain":
-        tokens = TOKENS_PER_PARAMETER * model.active_parameters
-    days = BATCH_DAYS if name == "batch" else TRAINING_DAYS
+    if question.workload == "inference" and question.limits.objective == "speed":
+        users = users or (1.0 if serving.requests_per_second is None else None)
+    served = usual if users != 1 and not model.embeds else {}
+    chinchilla = TOKENS_PER_PARAMETER * model.active_parameters
     return Job(
         question=question,
         model=model,
@@ -337,13 +315,14 @@ def make_job(question: Question) -> Job:
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         users=users,
-        min_per_user=serving.min_tokens_per_second or (TOKENS_PER_SECOND if served else 0.0),
+        min_per_user=serving.min_tokens_per_second or served.get("min_tokens_per_second") or 0.0,
         max_first_token=serving.max_seconds_to_first_token
-        or (SECONDS_TO_FIRST_TOKEN if served else None),
-        tokens=question.tokens or tokens,
-        days=None if name == "inference" else question.days or days,
-        max_nodes=question.max_nodes or MAX_NODES[name],
-        speed_model=with_speeds(question.speeds) if question.speeds else None,
+        or served.get("max_seconds_to_first_token"),
+        tokens=question.tokens
+        or (chinchilla if question.workload == "pretrain" else usual["tokens"]),
+        days=question.days or usual["days"],
+        max_nodes=question.max_nodes or usual["max_nodes"],
+        speed_model=with_speeds(question.speeds) if question.speeds else speed_model(),
     )
 
 
@@ -357,7 +336,7 @@ def assumptions(job: Job) -> str:
     twin = look_alike(model) if model.ffn else None
     hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
     kind = "dense model" if model.ffn else "mixture of experts"
-    runs = job.speed_model.runs if job.speed_model else ""
+    runs = job.speed_model.runs
     parts = {
         f"{job.input_tokens:,.10g} tokens in{output}": serving,
         f"{wanted or 0:,.10g} tokens/s of {counted}, which costs are divided by": wanted,
