@@ -50,16 +50,16 @@ MOST_COPIES = 100_000  # machines side by side; no service rents more
 SPEED_RANGE = [f"tokens_per_second_{end}" for end in ("p05", "low", "high", "p95")]
 """Ends of the range of tokens_per_second, in the order of speed.RANGE."""
 
+TEXTS = ("reason", "precision", "compute_format", "basis", "measurement", "serve_command")
+COUNTS = ("nodes", "nodes_needed", "accelerators_per_copy")
+FIGURES = ("memory_needed_gib", "memory_usable_gib", "concurrency", "prompt_share")
+SPEEDS = ("seconds_to_first_token", "tokens_per_second", "tokens_per_second_per_user")
+
 SCHEMA = pl.Schema(
     {
-        **dict.fromkeys(
-            ("reason", "precision", "compute_format", "basis", "measurement"), pl.String
-        ),
-        **dict.fromkeys(("nodes", "nodes_needed", "accelerators_per_copy"), pl.Int64),
-        **dict.fromkeys(("memory_needed_gib", "memory_usable_gib", "concurrency"), pl.Float64),
-        **dict.fromkeys(("prompt_share", "seconds_to_first_token"), pl.Float64),
-        **dict.fromkeys(("tokens_per_second", "tokens_per_second_per_user"), pl.Float64),
-        **dict.fromkeys(SPEED_RANGE, pl.Float64),
+        **dict.fromkeys((*TEXTS, "sglang_command"), pl.String),
+        **dict.fromkeys(COUNTS, pl.Int64),
+        **dict.fromkeys((*FIGURES, *SPEEDS, *SPEED_RANGE), pl.Float64),
     }
 )
 """Columns that ``with_estimates`` adds; null where the job does not run.
