@@ -259,7 +259,9 @@ def _figure(job: Job | None, limits: Limits) -> pl.Expr:
         "throughput": -rate,
         "hourly": col.usd_per_hour,
     }
-    return figures[limits.objective].cast(pl.Float64)
+    return (
+        figures[limits.objective].cast(pl.Float64).round_sig_figs(12)
+    )  # of ties the cheaper is first
 
 
 def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
