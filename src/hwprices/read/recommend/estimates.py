@@ -79,7 +79,7 @@ def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
     described = with_device(kinds).with_columns(**shape_columns(job.model))
     parts = [
         part.select("number", *(col(n).cast(t) for n, t in SCHEMA.items() if n in part.columns))
-        for part in (_train if job.is_training else _serve)(described, job)
+        for part in (_train if job.question.is_training else _serve)(described, job)
     ]
     estimates = pl.concat([*parts, SCHEMA.to_frame()], how="diagonal")
     kinds = kinds.join(estimates, "number", "left")

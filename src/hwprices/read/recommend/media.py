@@ -27,7 +27,7 @@ def benchmark(question: Question) -> dict[str, str] | None:
     if medium is None:
         return None
     question.limits.check()
-    given = question.changed()
+    given = [*question.changed()]
     given += ["machines"] if question.limits.machines != Limits().machines else []
     if given:
         raise HwpricesError(

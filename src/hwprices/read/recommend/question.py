@@ -100,14 +100,14 @@ class Limits:
         """Raise HwpricesError for a limit that is out of range."""
         for name in ("objective", "machines", "option", "where"):
             _choose(name, getattr(self, name))
-        if self.where == "local" and self.machines == "cpus":
-            raise HwpricesError(
-                "no machine to buy without an accelerator was measured",
-                "Ask for machines to rent, or for those with accelerators.",
-            )
+        _refuse(
+            self.where == "local" and self.machines == "cpus",
+            "no machine to buy without an accelerator was measured",
+            "Ask for machines to rent, or for those with accelerators.",
+        )
         budgets = (self.budget, self.budget_per_month, self.budget_to_buy)
-        if any(budget is not None and not budget > 0 for budget in budgets):
-            raise HwpricesError("a budget is above 0 USD", "Correct it, or leave it out.")
+        wrong = any(budget is not None and not budget > 0 for budget in budgets)
+        _refuse(wrong, "a budget is above 0 USD", "Correct it, or leave it out.")
 
 
 @dataclass(frozen=True)
@@ -152,10 +152,8 @@ class Question:
             HwpricesError: there is no such field, or it is given twice.
         """
         if values and isinstance(values[0], Question):
-            if values[1:] or named:
-                raise HwpricesError(
-                    "options are given beside a Question", "Put them into the Question."
-                )
+            beside = "Put them into the Question."
+            _refuse(values[1:] or named, "options are given beside a Question", beside)
             return values[0]
         parts: dict[str, Any] = {"serving": Serving, "limits": Limits}
         names = {kind: {one.name for one in fields(kind)} for kind in (cls, *parts.values())}
@@ -167,17 +165,17 @@ class Question:
             own = {name: named.pop(name) for name in [*named] if name in names[kind]}
             whole = named.get(part) or kind()
             for name, value in own.items():
-                if (given := getattr(whole, name)) not in (getattr(kind(), name), value):
-                    text = f"{name} is {value}, and {given} in {part}"
-                    raise HwpricesError(text, "Give one of them.")
+                given = getattr(whole, name)
+                twice = given not in (getattr(kind(), name), value)
+                _refuse(twice, f"{name} is {value}, and {given} in {part}", "Give one of them.")
             named[part] = replace(whole, **own)
         return cls(*values, **named)
 
-    def changed(self) -> list[str]:
-        """List the fields of the question and its serving that are not the default."""
-        usual = vars(Question(self.model_parameters)) | vars(Serving())
-        given = vars(self) | vars(self.serving)
-        return [n for n in given if n not in ("serving", "limits") and given[n] != usual[n]]
+    def changed(self) -> dict[str, Any]:
+        """Return the fields of the question and its serving that are not the default."""
+        usual = vars(Question(self.model_parameters, limits=self.limits)) | vars(Serving())
+        given = vars(self) | vars(self.serving) | {"serving": usual["serving"]}
+        return {name: value for name, value in given.items() if value != usual[name]}
 
     def check(self) -> None:
         """Raise HwpricesError for a value that is out of range or of another workload."""
@@ -186,46 +184,48 @@ class Question:
         changed = self.changed()
         takers = {name: ABOUT.get(name, {}).get("workloads") for name in changed}
         wrong = [name for name, of in takers.items() if of and self.workload not in of.split(";")]
-        if wrong:
-            raise HwpricesError(
-                f"{', '.join(wrong).replace('_', ' ')}: not for the workload {self.workload}",
-                "Leave it out, or choose another workload.",
-            )
+        _refuse(
+            wrong,
+            f"{', '.join(wrong).replace('_', ' ')}: not for the workload {self.workload}",
+            "Leave it out, or choose another workload.",
+        )
         for one, other in (("concurrency", "requests_per_second"), ("context", "input_tokens")):
-            if {one, other} <= {*changed}:
-                text = f"{one} and {other.replace('_', ' ')} say the same thing"
-                raise HwpricesError(text, "Give one of them.")
-        given = vars(self) | vars(self.serving)
-        quantities = [given[name] for name in changed if ABOUT.get(name, {}).get("positive")]
-        if not all(0 < value < math.inf for value in quantities):
-            raise HwpricesError(
-                "lengths, tokens, users, speeds, days and machines are above 0 and finite",
-                "Correct the value.",
-            )
-        trained = self.stored is None or FORMATS[self.stored]["trained"]
-        if not trained and self.workload in ("pretrain", "full_finetune"):
-            raise HwpricesError(
-                f"{self.workload} in {self.stored} is not computed here",
-                "Choose bf16, fp16, fp8 or fp32, or workload lora.",
-            )
+            twice = f"{one} and {other.replace('_', ' ')} say the same thing"
+            _refuse({one, other} <= {*changed}, twice, "Give one of them.")
+        quantities = [n for name, n in changed.items() if ABOUT.get(name, {}).get("positive")]
+        _refuse(
+            not all(0 < quantity < math.inf for quantity in quantities),
+            "lengths, tokens, users, speeds, days and machines are above 0 and finite",
+            "Correct the value.",
+        )
+        _refuse(
+            self.stored
+            and not FORMATS[self.stored]["trained"]
+            and self.workload in ("pretrain", "full_finetune"),
+            f"{self.workload} in {self.stored} is not computed here",
+            "Choose bf16, fp16, fp8 or fp32, or workload lora.",
+        )
 
     @property
     def stored(self) -> str | None:
         """The format of the weights by its name here; HwpricesError if there is no such format."""
-        if self.precision is None:
-            return None
-        squeezed = re.sub(r"[^a-z0-9]+", "", self.precision.lower())
-        precision: str = OTHER_NAMES.get(squeezed, squeezed)
+        squeezed = re.sub(r"[^a-z0-9]+", "", (self.precision or "").lower())
+        precision = OTHER_NAMES.get(squeezed, squeezed) if self.precision is not None else None
         _choose("precision", precision)
         return precision
+
+
+def _refuse(wrong: object, text: str, advice: str) -> None:
+    """Raise HwpricesError for what is wrong."""
+    if wrong:
+        raise HwpricesError(text, advice)
 
 
 def _choose(name: str, value: str | None) -> None:
     """Raise HwpricesError for a value that the option does not allow."""
     allowed = ABOUT[name]["allowed"].split(";")
-    if value is not None and value not in allowed:
-        what = "place" if name == "where" else name
-        raise HwpricesError(f"unknown {what} {value!r}", f"Choose one of {', '.join(allowed)}.")
+    text = f"unknown {'place' if name == 'where' else name} {value!r}"
+    _refuse(value not in (None, *allowed), text, f"Choose one of {', '.join(allowed)}.")
 
 
 @dataclass(frozen=True)
@@ -245,11 +245,6 @@ class Job:
     days: float | None
     max_nodes: int
     speed_model: SpeedModel
-
-    @property
-    def is_training(self) -> bool:
-        """Whether the model is trained; if not, it generates."""
-        return self.question.is_training
 
     @property
     def has_end(self) -> bool:
@@ -284,24 +279,24 @@ def make_job(question: Question) -> Job:
     if training:
         context = question.context or int(min(usual["context"], limit))
     elif model.embeds:  # the answer is one vector, which takes the time of a token
-        if serving.output_tokens:
-            raise HwpricesError(f"{model.name} makes embeddings, not text", "Leave the output out.")
-        context = int(question.context or input_tokens)
+        advice = "Leave the output out."
+        _refuse(serving.output_tokens, f"{model.name} makes embeddings, not text", advice)
         input_tokens, output_tokens = float(question.context or input_tokens), 1.0
+        context = int(input_tokens)
     elif question.context:
         output_tokens = serving.output_tokens or min(output_tokens, max(1.0, context / 2))
         input_tokens = max(1.0, context - output_tokens)
-        if context <= (serving.output_tokens or 0):
-            raise HwpricesError(
-                f"{output_tokens:,.10g} tokens of output do not fit a context of {context:,} with a"
-                " prompt",
-                "Give a longer context, or leave it out.",
-            )
-    if context > limit:
-        raise HwpricesError(
-            f"{model.name} reads at most {limit:,} tokens, not {context:,}",
-            "Give shorter requests, or a model with a longer context.",
+        _refuse(
+            context <= (serving.output_tokens or 0),
+            f"{output_tokens:,.10g} tokens of output do not fit a context of {context:,} with a"
+            " prompt",
+            "Give a longer context, or leave it out.",
         )
+    _refuse(
+        context > limit,
+        f"{model.name} reads at most {limit:,} tokens, not {context:,}",
+        "Give shorter requests, or a model with a longer context.",
+    )
     users = serving.concurrency
     if question.workload == "inference" and question.limits.objective == "speed":
         users = users or (1.0 if serving.requests_per_second is None else None)
@@ -328,7 +323,11 @@ def make_job(question: Question) -> Job:
 
 def assumptions(job: Job) -> str:
     """Describe in one line what the answer assumes beyond the question."""
-    model, serving, wanted = job.model, not job.is_training, job.requested_tokens_per_second
+    model, serving, wanted = (
+        job.model,
+        not job.question.is_training,
+        job.requested_tokens_per_second,
+    )
     output, counted = (
         ("", "input") if model.embeds else (f" and {job.output_tokens:,.10g} out", "output")
     )
@@ -347,7 +346,7 @@ def assumptions(job: Job) -> str:
         f"embeddings: never measured; modeled on prompts, in {job.precision}, with the range of"
         " 90 %": serving and model.embeds,
         f"{short(job.tokens or 0)} tokens in {job.days or 0:g} days": job.has_end,
-        f"sequences of {job.context:,}, {job.precision}, adam": job.is_training,
+        f"sequences of {job.context:,}, {job.precision}, adam": job.question.is_training,
         f"{job.question.limits.option.replace('_', ' ')} prices": True,
         f"a {kind} with the proportions of Llama 3{hint}": model.basis == "estimate",
     }

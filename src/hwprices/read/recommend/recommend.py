@@ -183,7 +183,7 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         per_hour = col.samples_per_second * 3600 / 1000
         usd, grams = formulas.divide(col.usd_per_hour, per_hour), col.grams / per_hour
         figures = {"usd_per_thousand_samples": usd, "gco2e_per_thousand_samples": grams}
-    elif job.is_training:
+    elif job.question.is_training:
         return frame.with_columns(**work)
     else:
         of_each = 1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens
@@ -255,7 +255,7 @@ def _figure(job: Job | None, limits: Limits) -> pl.Expr:
     figures = {
         "cost": pl.when(col.where == "local").then("purchase_price_usd").otherwise("work_usd"),
         "carbon": col.work_grams,
-        "speed": -per_user if job and not job.is_training else -rate,
+        "speed": -per_user if job and not job.question.is_training else -rate,
         "throughput": -rate,
         "hourly": col.usd_per_hour,
     }
