@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from hwprices.read.recommend import constants
 from hwprices.read.recommend.cpu_speeds import with_cpu_rates
 from hwprices.read.recommend.speed import (
     BUSY,
@@ -21,7 +22,6 @@ from hwprices.read.recommend.speed import (
     NETWORK,
     PARTS,
     RANGE,
-    SHRINK_LOCAL,
     correction,
     largest_batch,
     measured_works,
@@ -180,7 +180,7 @@ def errors(points: Points, fitted: Fit, kept: np.ndarray) -> tuple[np.ndarray, n
     for number, alike in enumerate(points.alike):
         used = alike[kept[alike]]
         if len(used):
-            share = len(used) / (len(used) + SHRINK_LOCAL)
+            share = len(used) / (len(used) + constants.SHRINK_LOCAL)
             corrected[number] -= np.median(residuals[used]) * share
             measured[number] = True
     return corrected, measured

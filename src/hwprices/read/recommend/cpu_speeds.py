@@ -10,21 +10,14 @@ from functools import cache
 import polars as pl
 
 from hwprices.formulas import language_model
+from hwprices.read.recommend import constants
 from hwprices.read.recommend.speed import BITS, shapes
 from hwprices.specs import packaged_sheet
 
 col = pl.col
 
-LARGEST_MODEL = 15e9
-"""Parameters at work for a token. Phi-4 with 14.7 billion is the largest model that was measured on
-most of the machines; one user of a larger one gets 5 tokens/s from the fastest of them at best."""
-
 CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-data, CC BY-SA 4.0"
 """Where the sheet cpu_speeds is from, and its license."""
-
-LEAST_READING = 0.2
-"""Share of the time of a token, at least, that reading weights takes. Prompts are read by other
-kernels, so that computing alone may seem to take longer than a token does."""
 
 OF_ALL = "q4_k_m"  # the format in which every machine was measured
 
@@ -107,7 +100,7 @@ def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.Dat
         .join(labels, "number", "left", maintain_order="left")
         .with_columns(
             bytes_per_second=pl.coalesce(
-                "bytes_per_second", col.single_user / (1 - computing).clip(LEAST_READING)
+                "bytes_per_second", col.single_user / (1 - computing).clip(constants.LEAST_READING)
             ),
             peak=col.prompt,
             basis=of_type.when("is_other_type").then(pl.lit("modeled")),

@@ -11,7 +11,8 @@ import polars as pl
 
 from hwprices.formulas import language_model, training
 from hwprices.formulas.language_model import shape_columns
-from hwprices.read.recommend.cpu_speeds import LARGEST_MODEL, with_cpu_rates
+from hwprices.read.recommend import constants
+from hwprices.read.recommend.cpu_speeds import with_cpu_rates
 from hwprices.read.recommend.machines import SHEET_COLUMNS, first_of
 from hwprices.read.recommend.question import Job
 from hwprices.read.recommend.speed import (
@@ -44,8 +45,6 @@ TPU_SLICE = {
     **{"google-tpu-v6e": 256, "google-tpu-v7x": 9216},
 }
 """Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
-
-MOST_COPIES = 100_000  # machines side by side; no service rents more
 
 SPEED_RANGE = [f"tokens_per_second_{end}" for end in ("p05", "low", "high", "p95")]
 """Ends of the range of tokens_per_second, in the order of speed.RANGE."""
@@ -120,7 +119,7 @@ def _serve(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
         for stored, computed in COMPUTED
     )
     undescribed = {
-        "too_large_for_cpus": IS_CPU & (col.active_parameters > LARGEST_MODEL),
+        "too_large_for_cpus": IS_CPU & (col.active_parameters > constants.LARGEST_CPU_MODEL),
         "cpu_not_measured": IS_CPU & ~has_rates & ~lacks,
         "bandwidth_unknown": ~IS_CPU & ~has_rates,
     }
@@ -171,7 +170,7 @@ def _machines_needed(speeds: pl.DataFrame, job: Job) -> pl.DataFrame:
     rate = col.tokens_per_second * job.counted_tokens / job.output_tokens
     for_users = ((job.users or 0) / col.users_served).ceil()
     copies = pl.max_horizontal(1, for_users, (wanted / (rate * col.p25)).ceil())
-    too_many = pl.when(copies > MOST_COPIES)
+    too_many = pl.when(copies > constants.MOST_COPIES)
     speeds = speeds.with_columns(copies=copies, reason=too_many.then(lit("too_many_copies")))
     served = pl.min_horizontal(col.users_served * col.copies, lit(job.users, pl.Float64))
     return _with_range(

@@ -13,7 +13,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import SHAPE
-from hwprices.read.recommend import table
+from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.speed import (
     SpeedModel,
     correction,
@@ -33,11 +33,6 @@ ACCELERATORS, MODELS, SOFTWARE = (
     for kind in ("hardware", "model", "framework")
 )
 """Names in the rows: accelerators and models of the sheets, and programs."""
-
-MEAN_LENGTH = 0.9
-"""Lengths are drawn between 0.8 of the nominal one and all of it (--random-range-ratio 0.8)."""
-
-LARGEST_SYSTEM = 8  # accelerators: larger systems are several machines
 
 CASE = ["accelerator_id", "accelerators", "model_id", "precision", "input_tokens"]
 CASE += ["output_tokens", "users"]
@@ -64,7 +59,7 @@ def serving_speeds(rows: list[dict[str, object]], today: date) -> pl.DataFrame:
         frame.filter(
             *(col(name).is_in(list(names)) for name, names in known.items()),
             ~col.disagg & ~col.is_multinode,
-            col.num_decode_gpu <= LARGEST_SYSTEM,
+            col.num_decode_gpu <= constants.LARGEST_SYSTEM,
             col.rate > 0,
             spec_method="none",
             benchmark_type="single_turn",
@@ -74,8 +69,8 @@ def serving_speeds(rows: list[dict[str, object]], today: date) -> pl.DataFrame:
             accelerators=col.num_decode_gpu,
             model_id=col.model.replace_strict(MODELS, return_dtype=pl.String),
             precision="precision",
-            input_tokens=(col.isl * MEAN_LENGTH).round().cast(pl.Int64),
-            output_tokens=(col.osl * MEAN_LENGTH).round().cast(pl.Int64),
+            input_tokens=(col.isl * constants.MEAN_LENGTH).round().cast(pl.Int64),
+            output_tokens=(col.osl * constants.MEAN_LENGTH).round().cast(pl.Int64),
             users="conc",
             tokens_per_second=(col.rate * col.num_decode_gpu).round(1),
             source=lit("inferencex"),

@@ -11,8 +11,9 @@ from hwprices.read.find.search import EVERY_WAY, USUAL, Search, machine_types, o
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
+from hwprices.read.recommend import constants
 from hwprices.read.recommend.question import OPTIONS, Limits
-from hwprices.read.recommend.speed import USABLE, USABLE_UNIFIED, WIDTH
+from hwprices.read.recommend.speed import WIDTH
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Release, Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
@@ -78,7 +79,7 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     # an eighth of a device counts as one device with an eighth of its memory
     devices, gib = pl.max_horizontal(col.accelerator_count, 1.0), col.machine_memory_gib
-    usable = pl.when(col.unified_memory).then(USABLE_UNIFIED).otherwise(USABLE)
+    usable = pl.when(col.unified_memory).then(constants.USABLE_UNIFIED).otherwise(constants.USABLE)
     obstacles = {
         "accelerators_unclear": col.accelerator_id.is_null(),
         "not_for_models": col.kind.is_in(NOT_FOR_MODELS)

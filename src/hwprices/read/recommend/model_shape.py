@@ -10,6 +10,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import ModelShape
+from hwprices.read.recommend import constants
 from hwprices.specs import packaged_sheet
 
 ASPECT, KV_HEADS, HEAD_WIDTH, FFN_RATIO, VOCABULARY = 112, 8, 128, 3.5, 128_256
@@ -42,10 +43,6 @@ Llama-2-70b-chat-hf, Qwen3-30B-A3B-Instruct-2507. The network is the same."""
 
 EMBEDDING = r"bge|gte|\be5\b|embed|minilm|mpnet|rerank|colbert|sentence"
 """In a name that is not in the sheet: a model that makes embeddings, whose like are suggested."""
-
-SAME_SIZE = 0.02
-"""A number of parameters this near to that of a mixture of experts is taken for a dense model, and
-the answer says so: 671B is DeepSeek-R1's."""
 
 
 def published_models() -> pl.DataFrame:
@@ -107,7 +104,7 @@ def of_repository(name: str) -> str:
 def look_alike(shape: ModelShape) -> str | None:
     """Return the name of a mixture of experts of the size of an estimated shape, if any."""
     size = pl.col("parameters_b") * 1e9
-    is_near = (shape.parameters / size - 1).abs() < SAME_SIZE
+    is_near = (shape.parameters / size - 1).abs() < constants.SAME_SIZE
     found = published_models().filter(is_near, pl.col("experts") > 0)["model_id"]
     return found.first() if shape.basis == "estimate" else None  # type: ignore[return-value]
 

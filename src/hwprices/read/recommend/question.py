@@ -12,7 +12,7 @@ from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import ModelShape
 from hwprices.read.currency import ECB_RATES, Rates, read_rates
 from hwprices.read.find.suggestions import did_you_mean
-from hwprices.read.recommend import table
+from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.inferencex import NOT_RUN, with_speeds
 from hwprices.read.recommend.model_shape import look_alike, model_shape
 from hwprices.read.recommend.speed import FORMATS, SpeedModel, speed_model
@@ -50,9 +50,6 @@ https://doi.org/10.1016/j.jml.2019.104047). 2 s to the first token: MLPerf Infer
 Llama 2 70B under Server,
 https://github.com/mlcommons/inference_policies/blob/master/inference_rules.adoc. Llama 3.1 405B was
 trained on 2,048 machines; serving one model from several is slow, so it must be requested."""
-
-TOKENS_PER_PARAMETER = 20
-"""Compute-optimal pre-training. Hoffmann et al., Chinchilla, https://arxiv.org/abs/2203.15556"""
 
 
 @dataclass(frozen=True)
@@ -301,7 +298,7 @@ def make_job(question: Question) -> Job:
     if question.workload == "inference" and question.limits.objective == "speed":
         users = users or (1.0 if serving.requests_per_second is None else None)
     served = usual if users != 1 and not model.embeds else {}
-    chinchilla = TOKENS_PER_PARAMETER * model.active_parameters
+    chinchilla = constants.TOKENS_PER_PARAMETER * model.active_parameters
     return Job(
         question=question,
         model=model,

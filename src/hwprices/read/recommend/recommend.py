@@ -17,8 +17,8 @@ from hwprices.read.currency import rates_used
 from hwprices.read.overlays import rules
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
-from hwprices.read.recommend import machines, media, table
-from hwprices.read.recommend.estimates import MOST_COPIES, with_estimates
+from hwprices.read.recommend import constants, machines, media, table
+from hwprices.read.recommend.estimates import with_estimates
 from hwprices.read.recommend.price_ids import PLACE, with_price_ids
 from hwprices.read.recommend.question import Job, Limits, Question, assumptions, make_job
 from hwprices.read.recommend.serve_command import with_serve_command
@@ -307,7 +307,7 @@ def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.
     words = {
         "option": limits.option.replace("_", " "),
         "period": "in total" if job and job.has_end else "an hour",
-        "most_copies": f"{MOST_COPIES:,}",
+        "most_copies": f"{constants.MOST_COPIES:,.0f}",
         "old_price_years": str(OLD_PRICE_YEARS),
         **{budget: f"{getattr(limits, budget) or 0:,.10g}" for budget in BUDGETS},
     }

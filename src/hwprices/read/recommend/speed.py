@@ -16,7 +16,7 @@ import polars as pl
 
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import BITS_PER_WEIGHT, SHAPE
-from hwprices.read.recommend import table
+from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.specs import packaged_sheet
 from hwprices.units import NUMBER_FORMATS
@@ -42,19 +42,6 @@ WIDTH = {name: row["bits"] for name, row in FORMATS.items() if row["bits"]}
 """Bits. Where a maker prints the rate of a narrower format alone, the rate of 16 bits is that rate
 in proportion to the bits: FP4 500 and FP16 125 on GB10."""
 
-PCIE_BYTES_PER_SECOND = 25e9
-"""One direction of PCIe 4.0 × 16, of which programs reach about 80 %, between cards without a link
-of their own: https://pcisig.com/faq"""
-
-USABLE = 0.9
-"""Share of a device's memory that a job may fill; the driver and fragmentation take the rest. It is
-vLLM's default gpu_memory_utilization: https://docs.vllm.ai/en/latest/configuration/engine_args/"""
-
-USABLE_UNIFIED = 0.75
-"""Share of a memory that the CPU and its system use too. Metal's recommended working set is about
-three quarters of the memory of large Macs:
-https://developer.apple.com/documentation/metal/mtldevice/recommendedmaxworkingsetsize"""
-
 RATES = ("compute", "compute_experts", "bytes", "bytes_experts")
 
 PARTS = (*RATES, "layer", "all_reduce", "token")
@@ -62,26 +49,7 @@ PARTS = (*RATES, "layer", "all_reduce", "token")
 of mixtures of experts; seconds of a layer, of an all-reduce, and of handling one generated token.
 Of machines without accelerators they are 1 and 0: measured rates are what programs reach."""
 
-MAX_SEQUENCES = 1024
-"""Most sequences together on one copy of the model: vLLM's default max_num_seqs on large devices,
-https://docs.vllm.ai/en/latest/configuration/engine_args/"""
-
-FEW_USERS = 8
-"""Below so many users a machine is measured by programs for one user, above it by filled ones."""
-
-FLOPS_PER_BYTE = 22.2
-"""Operations that a device without a published rate does in the time it reads a byte: the median
-of llama.cpp's prompts in benchmarks.csv."""
-
-SHRINK_LOCAL = 1.0
-"""n measurements of a network on an accelerator are believed n / (n + this). Chosen by the error on
-sources left out."""
-
 NETWORK = ["layers", "heads", "kv_elements", "active_expert_share"]
-
-SAME_NETWORK = 0.05
-"""Models with the same NETWORK whose parameters differ by less run equally fast: Llama 2 70B and
-Llama 3.3 70B differ in their vocabulary."""
 
 RANGE = ("p05", "p25", "p75", "p95")
 """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
@@ -99,14 +67,14 @@ COMPUTE_FORMAT = pl.coalesce(
 
 PEAK = pl.coalesce(
     *(pl.when(compute_format=name).then(f"rate_{name}") for name in WIDTH),
-    FLOPS_PER_BYTE * col.bytes_per_second,
+    constants.FLOPS_PER_BYTE * col.bytes_per_second,
 )
 """Rate in ``compute_format``: where none is published, by FLOPS_PER_BYTE."""
 
 CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
 """Of a number in the cache: one where the device computes in FP8 or FP4."""
 
-LOAD = pl.when(col.users < FEW_USERS).then(pl.lit("few")).otherwise(pl.lit("full"))
+LOAD = pl.when(col.users < constants.FEW_USERS).then(pl.lit("few")).otherwise(pl.lit("full"))
 """Whether so few users are served that memory bandwidth decides."""
 
 BUSY = pl.min_horizontal("copies", "users")
@@ -126,7 +94,7 @@ def with_device(machines: pl.DataFrame) -> pl.DataFrame:
     family = pl.when(col.kind.is_in(["tpu", "neuron"])).then("kind").otherwise(architecture)
     # an SoC's memory is not that of a card
     is_jetson = (col.kind == "soc") & family.is_in(["ampere", "blackwell"])
-    link = (col.interconnect_gbs / 2 * 1e9).fill_null(PCIE_BYTES_PER_SECOND)
+    link = (col.interconnect_gbs / 2 * 1e9).fill_null(constants.PCIE_BYTES_PER_SECOND)
     frame = machines.with_columns(
         family=pl.when(is_jetson).then(pl.lit("jetson")).otherwise(family),
         bytes_per_second=col.memory_bandwidth_gbs * 1e9,
@@ -184,7 +152,7 @@ def largest_batch() -> pl.Expr:
     free = (col.usable_bytes - col.space_bytes) * col.division * col.stages - col.weight_bytes
     fitting = (free // col.sequence_bytes).clip(0)
     wanted = (col.users / col.copies).ceil()
-    return pl.min_horizontal(fitting, MAX_SEQUENCES * col.stages, wanted)
+    return pl.min_horizontal(fitting, constants.MAX_SEQUENCES * col.stages, wanted)
 
 
 def with_seconds(works: pl.LazyFrame, constants: Mapping[str, float]) -> pl.LazyFrame:
@@ -300,7 +268,7 @@ def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
     measured.
     """
     accelerators = packaged_sheet("accelerators").drop_nulls(["memory_gb", "memory_bandwidth_gbs"])
-    usable = pl.when(kind="soc").then(USABLE_UNIFIED).otherwise(USABLE)
+    usable = pl.when(kind="soc").then(constants.USABLE_UNIFIED).otherwise(constants.USABLE)
     return (
         speeds.rename({"tokens_per_second": "measured"})
         .join(with_device(accelerators), "accelerator_id", maintain_order="left")
@@ -327,7 +295,7 @@ def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
     The label is that of the measurement nearest to the median. Of an even number two are equally
     near, and the one listed first is taken.
     """
-    trust = pl.len() / (pl.len() + SHRINK_LOCAL)
+    trust = pl.len() / (pl.len() + constants.SHRINK_LOCAL)
     distance = (error - error.median()).abs().round(9)  # floats of equal distances differ
     nearest = label.get(distance.arg_min())
     return {"known_factor": (error.median() * trust).exp(), "label": nearest}
@@ -372,7 +340,8 @@ def speed_model() -> SpeedModel:
 
 def same_network(parameters: pl.Expr) -> pl.Expr:
     """Return whether a model of that size with the same columns NETWORK runs equally fast."""
-    return (parameters / col.parameters - 1).abs() < SAME_NETWORK
+    difference = (parameters / col.parameters - 1).abs()
+    return difference < pl.lit(constants.SAME_NETWORK)
 
 
 def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
@@ -389,7 +358,7 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     Adds basis, measurement (one of the measurements behind) and RANGE.
     """
     few = works.filter(col.users.is_null(), col.family != "cpu")
-    works = pl.concat([works, few.with_columns(users=pl.lit(FEW_USERS - 1.0))])
+    works = pl.concat([works, few.with_columns(users=pl.lit(constants.FEW_USERS - 1.0))])
     works = works.with_columns(load=LOAD)
     key = ["accelerator_id", "load", *NETWORK]
     of_network = (
