@@ -155,7 +155,7 @@ def largest_batch() -> pl.Expr:
     return pl.min_horizontal(fitting, constants.MAX_SEQUENCES * col.stages, wanted)
 
 
-def with_seconds(works: pl.LazyFrame, constants: Mapping[str, float]) -> pl.LazyFrame:
+def with_seconds(works: pl.LazyFrame, fitted: Mapping[str, float]) -> pl.LazyFrame:
     """Add what ``seconds`` needs, of one copy: to ``with_divisions`` and ``fastest``'s columns.
 
     Adds prompt_seconds and token_seconds, of each sequence; step_seconds, of a token of all of them
@@ -163,7 +163,7 @@ def with_seconds(works: pl.LazyFrame, constants: Mapping[str, float]) -> pl.Lazy
     links between devices has no constant.
     """
     is_cpu, has_experts = col.family == "cpu", col.active_expert_share < 1
-    of = {n: pl.when(is_cpu).then(float(n in RATES)).otherwise(constants[n]) for n in PARTS}
+    of = {n: pl.when(is_cpu).then(float(n in RATES)).otherwise(fitted[n]) for n in PARTS}
     share = col.division * col.device_share
     compute, read = (
         pl.when(has_experts).then(of[f"{name}_experts"]).otherwise(of[name]) / rate / share
@@ -216,7 +216,7 @@ def with_speeds(works: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def fastest(works: pl.DataFrame, constants: Mapping[str, float]) -> pl.DataFrame:
+def fastest(works: pl.DataFrame, fitted: Mapping[str, float]) -> pl.DataFrame:
     """Find the division of each machine that generates the most tokens/s within its two limits.
 
     Each copy has the largest batch that gives each user the speed, which never rises with the
@@ -230,13 +230,13 @@ def fastest(works: pl.DataFrame, constants: Mapping[str, float]) -> pl.DataFrame
             link_bytes_per_second. Of the work: SHAPE, precision, kv_bytes (of a number in the
             cache), input_tokens, output_tokens, users (null: as many as fit), min_per_user
             (tokens/s) and max_first_token (seconds). factor multiplies the roofline's speed.
-        constants: by the names of PARTS.
+        fitted: constants by the names of PARTS.
 
     Adds division, batch, users_served and the columns of ``with_speeds``, of the machine.
     """
     frame = with_divisions(works).with_columns(most=largest_batch(), batch=0.0)
     most = int(frame["most"].max() or 0)  # type: ignore[arg-type]
-    lazy = with_seconds(frame.lazy(), constants)
+    lazy = with_seconds(frame.lazy(), fitted)
     for power in reversed(range(most.bit_length())):
         tried = col.batch + 2**power
         prompt, answer = seconds(tried)
@@ -323,11 +323,11 @@ class SpeedModel:
 def speed_model() -> SpeedModel:
     """Read the sheets that tools/calibration.py writes."""
     sheet = packaged_sheet("speed_model")
-    constants = dict(sheet.filter(kind="constant").select("name", "value").iter_rows())
+    fitted = dict(sheet.filter(kind="constant").select("name", "value").iter_rows())
     factors = sheet.filter(kind="factor")
     measured = packaged_sheet("measured_speeds")
     return SpeedModel(
-        constants={name: constants[name] for name in PARTS},
+        constants={name: fitted[name] for name in PARTS},
         factors=factors.select("load", family="name", factor="value"),
         ranges=sheet.filter(kind="range")
         .pivot("load", index="name", values="value")
