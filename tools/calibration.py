@@ -14,23 +14,23 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from hwprices.read.recommend import constants
 from hwprices.read.recommend.cpu_speeds import with_cpu_rates
 from hwprices.read.recommend.speed import (
     BUSY,
-    CPU_CONSTANTS,
     LOAD,
     NETWORK,
     PARTS,
     RANGE,
-    SHRINK_LOCAL,
     correction,
     largest_batch,
     measured_works,
-    parts,
     same_network,
+    seconds,
     shapes,
     with_device,
     with_divisions,
+    with_seconds,
     with_speeds,
 )
 from hwprices.specs import sheets
@@ -69,10 +69,8 @@ class Points:
         works = measured_works(pl.DataFrame(rows, infer_schema_length=None))
         divided = with_divisions(works).with_columns(batch=largest_batch())
         divided = divided.filter(pl.col("batch") >= 1)
-        prompt, answer = parts(pl.col("batch"))
-        features = divided.select((prompt[name] + answer[name]).alias(name) for name in prompt)
         answered = BUSY * pl.col("batch") * pl.col("output_tokens")
-        self._features = features.to_numpy()
+        self._features = features(divided)
         self._answered = divided.select(answered).to_series().to_numpy()
         self.rows = works.join(divided, "number", "semi", maintain_order="left").with_columns(
             cell=pl.format("{}/{}", "family", "load"), point=pl.int_range(pl.len())
@@ -112,6 +110,21 @@ class Points:
         best = np.zeros(len(self.rows))
         np.maximum.at(best, self._index, speeds)
         return np.asarray(self.measured - np.log(best))
+
+
+def features(works: pl.DataFrame) -> np.ndarray:
+    """Compute the seconds of a batch by what they are for: a column for each of PARTS, and links.
+
+    Seconds are linear in the constants; what is left where all of them are zero is of the links.
+    """
+    zero = dict.fromkeys(PARTS, 0.0)
+    prompt, answer = seconds(pl.col("batch"))
+    columns = [
+        with_seconds(works.lazy(), constants).select(seconds=prompt + answer).collect().to_numpy()
+        for constants in (*(zero | {name: 1.0} for name in PARTS), zero)
+    ]
+    links = columns.pop()
+    return np.hstack([*(column - links for column in columns), links])
 
 
 def _digest(text: str) -> int:
@@ -167,7 +180,7 @@ def errors(points: Points, fitted: Fit, kept: np.ndarray) -> tuple[np.ndarray, n
     for number, alike in enumerate(points.alike):
         used = alike[kept[alike]]
         if len(used):
-            share = len(used) / (len(used) + SHRINK_LOCAL)
+            share = len(used) / (len(used) + constants.SHRINK_LOCAL)
             corrected[number] -= np.median(residuals[used]) * share
             measured[number] = True
     return corrected, measured
@@ -255,6 +268,7 @@ def cpu_errors() -> dict[str, list[float]]:
     sheet = sheets.load("cpu_speeds").filter(col.kind != "prompt").with_row_index("number")
     works = sheet.join(shapes(sheet["model_id"]), "model_id", maintain_order="left").with_columns(
         **{name: pl.lit(1.0) for name in ("division", "stages", "device_share", "factor")},
+        bytes_per_second=pl.lit(None, pl.Float64),
         cpu_provider="provider",
         cpu_machine="instance_type",
         measured="tokens_per_second",
@@ -264,9 +278,10 @@ def cpu_errors() -> dict[str, list[float]]:
         link_bytes_per_second=math.inf,
         load=LOAD,
     )
-    known = with_cpu_rates(works, of_others=True).drop_nulls("peak")
+    known = with_cpu_rates(works, of_others=True).drop_nulls("peak").lazy()
+    timed = with_seconds(known, dict.fromkeys(PARTS, 1.0))  # which those of CPUs replace
     errors = (col.measured / col.tokens_per_second).log()
-    found = with_speeds(known, CPU_CONSTANTS).select("load", error=errors)
+    found = with_speeds(timed).select("load", error=errors).collect()
     return {name: found.filter(load=name)["error"].to_list() for name in ("few", "full")}
 
 

@@ -21,7 +21,8 @@ def with_rates(cpu_id: str, machine: str, vcpus: int) -> dict[str, Any]:
     row = {"number": 0, "cpu_provider": "aws", "cpu_machine": machine, "cpu_id": cpu_id}
     frame = pl.DataFrame([row | {"vcpus": vcpus}])
     llama = shape_columns(model_shape("llama-2-7b"))
-    return with_cpu_rates(frame.with_columns(**llama)).row(0, named=True)
+    works = frame.with_columns(**llama, bytes_per_second=pl.lit(None, pl.Float64))
+    return with_cpu_rates(works).row(0, named=True)
 
 
 def test_every_cpu_and_model_of_the_sheet_is_known() -> None:

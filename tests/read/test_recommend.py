@@ -17,6 +17,7 @@ from rich.console import Console
 from tests.helpers.cases import cases
 from tests.helpers.small_release import Release, with_private_hosts
 
+import hwprices
 from hwprices.cli.recommend import Beside, render_recommendation
 from hwprices.errors import HwpricesError
 from hwprices.read.overlays import rules
@@ -87,6 +88,19 @@ def test_the_speed_of_one_user_is_asked_where_nothing_is_said_of_users(
     assert set(fit["concurrency"]) == {users}
     named = Serving(**{**serving, "concurrency": users})
     assert fit.equals(ranked(release, "7B", objective="speed", serving=named)[0])
+
+
+@pytest.mark.parametrize("workload", ["batch", "pretrain"])
+def test_of_equally_fast_machines_the_cheaper_is_first(workload: str) -> None:
+    """A copy of the model is as fast on a machine of one GPU as on one of eight."""
+    sample = hwprices.open("sample")
+    frame = recommend("7B", workload, objective="speed", dataset=sample, where="cloud")
+    ranked = frame.drop_nulls("rank").sort("rank")
+    each = pl.col("tokens_per_second_per_user") / pl.col("tokens_per_second")
+    speed = pl.col("tokens_per_second_low") * (each if workload == "batch" else 1)
+    rows = ranked.select(-speed.round_sig_figs(9), pl.col("basis") != "measured", "usd").rows()
+    assert rows == sorted(rows)
+    assert len({row[:2] for row in rows}) < len(rows)
 
 
 def test_inference_is_ranked_by_the_work_and_not_by_the_hour(release: Release) -> None:

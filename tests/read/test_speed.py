@@ -9,12 +9,12 @@ from tests.helpers.cases import cases
 from tests.helpers.small_release import Release
 
 import hwprices
+from hwprices.read.recommend import constants
 from hwprices.read.recommend.estimates import usual_precision
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.question import Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.recommend.speed import (
-    FEW_USERS,
     estimated,
     fastest,
     measured_works,
@@ -99,7 +99,7 @@ def test_more_users_get_more_tokens_in_total_and_fewer_each() -> None:
 def test_a_machine_is_filled_as_far_as_each_user_gets_the_speed() -> None:
     answer = served("llama-3.1-8b", min_per_user=50.0)
     users = answer["users_served"]
-    assert users > FEW_USERS
+    assert users > constants.FEW_USERS
     assert answer["tokens_per_second_per_user"] >= 50
     more = served("llama-3.1-8b", users=users + 1)
     assert more["tokens_per_second_per_user"] < 50
@@ -108,7 +108,7 @@ def test_a_machine_is_filled_as_far_as_each_user_gets_the_speed() -> None:
 def test_a_slow_card_serves_a_few_users() -> None:
     """One L4 reads 8 GB 37 times a second, which is enough for several users of 20 tokens/s."""
     answer = served("llama-3.1-8b", accelerator_id="nvidia-l4", min_per_user=20.0)
-    assert 1 < answer["users_served"] < FEW_USERS
+    assert 1 < answer["users_served"] < constants.FEW_USERS
 
 
 @pytest.mark.parametrize("accelerator", ["nvidia-b200", "nvidia-h100-sxm5-80gb", "amd-mi300x"])

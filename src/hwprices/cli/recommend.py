@@ -26,6 +26,7 @@ from hwprices.read.find.offers import sheet_notes
 from hwprices.read.history.intervals import shortages
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media
+from hwprices.read.recommend import table as table_of
 from hwprices.read.recommend.question import ABOUT, Job, Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import PRIVATE_HOST, REASONS, other_currencies
 from hwprices.read.recommend.serve_command import PLACEHOLDER
@@ -206,34 +207,12 @@ def _beside(dataset: Dataset, question: Question) -> Beside | None:
     return Beside(alone, job)
 
 
-FIGURES = {
-    "usd_per_million_tokens": "$/1M\ntokens",
-    "tokens_per_second_low": "tok/s",
-    "usd_per_million_input_tokens": "input",
-    "usd_per_million_output_tokens": "output",
-    "usd_per_thousand_samples": "USD/1000",
-    "usd": "USD\nin total",
-    "hours": "hours",
-    "samples_per_second": "samples/s",
-    "concurrency": "users",
-    "tokens_per_second_per_user": "tok/s\nper user",
-    "seconds_to_first_token": "TTFT s",
-    "gco2e_per_million_tokens": "gCO2e/M",
-    "gco2e_per_thousand_samples": "gCO2e/1000",
-    "operational_gco2e": "gCO2e",
-    "spot_usd_per_hour": "spot/h",
-}
-"""Columns that are shown when any machine has them, and their headings, in this order."""
+HEADINGS = table_of("headings")
+"""Columns that are shown when any machine has them, and their headings, in this order. Some are
+left out of a training, of a service, or of machines to buy, so that a row fits a line."""
 
 AS_THEY_ARE = {"concurrency": number, "spot_usd_per_hour": money}
 """Figures that are not rounded to three digits."""
-
-NOT_FOR_TRAINING = ("tokens_per_second_per_user",)
-
-NOT_FOR_SERVING = ("usd", "operational_gco2e", "spot_usd_per_hour")
-
-NOT_TO_BUY = ("usd_per_million_input_tokens", "usd_per_million_output_tokens")
-"""Figures left out so that a row fits a line."""
 
 OPERATIONAL = (
     "gCO2e: of the electricity, by the yearly average of the place's grid; making the hardware is"
@@ -281,7 +260,7 @@ def render_recommendation(
             "$/1M tokens: input and output together, for the users shown; half of all measurements"
             " are within the range, whose upper end ranks; tok/s: its cautious end, output"
         )
-    if any(recommended[name].count() for name in FIGURES if "gco2e" in name):
+    if any(recommended[name].count() for name in HEADINGS["column"] if "gco2e" in name):
         parts.append(OPERATIONAL)
     return Group(*parts, *notes)
 
@@ -454,10 +433,10 @@ def _ranking(
             yield from _why_none_fits(title, everything)
         return
     shown, to_buy = ranked.head(top), title == "To buy"
-    omitted = {*(NOT_FOR_TRAINING if ranked["hours"].count() else NOT_FOR_SERVING)}
-    omitted |= {*NOT_TO_BUY} if to_buy else set()
-    figures = [name for name in FIGURES if name not in omitted and shown[name].count()]
-    headings = [FIGURES[name] for name in figures]
+    of_job = pl.col("training" if ranked["hours"].count() else "service")
+    listed = HEADINGS.filter(of_job, pl.col("to_buy") | (not to_buy)).rows()
+    shown_headings = {name: heading for name, heading, *_ in listed if shown[name].count()}
+    figures, headings = [*shown_headings], [*shown_headings.values()]
     has_rent = bool(ranked["rent_usd_per_hour"].count())
     marks = "; ?: the vendor does not say whether it is free"
     if to_buy:

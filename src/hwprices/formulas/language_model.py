@@ -112,18 +112,19 @@ class Memory(NamedTuple):
     per_device: pl.Expr
 
 
+def expert_parameters() -> pl.Expr:
+    """Count the parameters in experts, as all = shared + experts, active = shared + used ones."""
+    missed = 1 - col.active_expert_share
+    unused = col.parameters - col.active_parameters
+    return pl.when(missed > 0).then(unused / missed).otherwise(0.0)
+
+
 def parameters_read(batch: pl.Expr) -> pl.Expr:
     """Count the parameters that a step with ``batch`` sequences reads.
 
-    All weights outside the experts, and the expected number of distinct experts: a sequence misses
-    each with probability 1 - share, independently. The parameters in experts follow from
-    active = shared + experts × share and all = shared + experts.
+    All but the experts that each of the sequences misses, with probability 1 - share.
     """
-    missed = 1 - col.active_expert_share
-    experts = (
-        pl.when(missed > 0).then((col.parameters - col.active_parameters) / missed).otherwise(0.0)
-    )
-    return col.parameters - experts + experts * (1 - missed**batch)
+    return col.parameters - expert_parameters() * (1 - col.active_expert_share) ** batch
 
 
 def adapter_parameters(rank: int = LORA_RANK) -> pl.Expr:

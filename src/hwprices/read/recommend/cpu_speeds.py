@@ -10,24 +10,14 @@ from functools import cache
 import polars as pl
 
 from hwprices.formulas import language_model
+from hwprices.read.recommend import constants
 from hwprices.read.recommend.speed import BITS, shapes
 from hwprices.specs import packaged_sheet
 
 col = pl.col
 
-LARGEST_MODEL = 15e9
-"""Parameters at work for a token. Phi-4 with 14.7 billion is the largest model that was measured on
-most of the machines; one user of a larger one gets 5 tokens/s from the fastest of them at best."""
-
-FORMATS = ("int4", "int8", "bf16", "fp16")
-"""Stored formats that programs for CPUs run: llama.cpp's and vLLM's."""
-
 CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-data, CC BY-SA 4.0"
 """Where the sheet cpu_speeds is from, and its license."""
-
-LEAST_READING = 0.2
-"""Share of the time of a token, at least, that reading weights takes. Prompts are read by other
-kernels, so that computing alone may seem to take longer than a token does."""
 
 OF_ALL = "q4_k_m"  # the format in which every machine was measured
 
@@ -65,13 +55,15 @@ def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.Dat
     """Add the rates that each machine reaches, with a measurement of them.
 
     Its own measurements count, else those of its cloud, else all of its CPU. Of several models the
-    nearest in size counts. The rates are null where one of them was not measured.
+    nearest in size counts. Machines with accelerators (no cpu_id) keep their bytes_per_second.
 
     Args:
-        machines: number, cpu_provider, cpu_machine, cpu_id, vcpus, active_parameters.
+        machines: number, cpu_provider, cpu_machine, cpu_id, vcpus, active_parameters and
+            bytes_per_second.
         of_others: leave out what was measured on the machine's own type.
 
-    Adds bytes_per_second, peak, label, and basis: measured where the machine's own count.
+    Adds bytes_per_second, peak, label, and basis: measured where the machine's own count. They are
+    null where one of the rates was not measured.
     """
     rank = {
         "is_other_type": col.own_type != col.cpu_machine,
@@ -102,13 +94,16 @@ def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.Dat
     )
     # the time of a token is that of reading and computing together: take computing out of it
     computing = (col.token_flops / col.prompt) / (col.token_bytes / col.single_user)
+    of_type = pl.when(~col.is_other_type).then(pl.lit("measured"))
     return (
         machines.join(rates.drop_nulls(), "number", "left", maintain_order="left")
         .join(labels, "number", "left", maintain_order="left")
         .with_columns(
-            bytes_per_second=col.single_user / (1 - computing).clip(LEAST_READING),
+            bytes_per_second=pl.coalesce(
+                "bytes_per_second", col.single_user / (1 - computing).clip(constants.LEAST_READING)
+            ),
             peak=col.prompt,
-            basis=pl.when("is_other_type").then(pl.lit("modeled")).otherwise(pl.lit("measured")),
+            basis=of_type.when("is_other_type").then(pl.lit("modeled")),
         )
     )
 

@@ -11,17 +11,19 @@ import polars as pl
 
 from hwprices.formulas import language_model, training
 from hwprices.formulas.language_model import shape_columns
-from hwprices.read.recommend.cpu_speeds import FORMATS, LARGEST_MODEL, with_cpu_rates
+from hwprices.read.recommend import constants
+from hwprices.read.recommend.cpu_speeds import with_cpu_rates
 from hwprices.read.recommend.machines import SHEET_COLUMNS, first_of
-from hwprices.read.recommend.question import STORAGE_FORMATS, Job
+from hwprices.read.recommend.question import Job
 from hwprices.read.recommend.speed import (
     CACHE_BYTES,
     COMPUTE_FORMAT,
-    COMPUTE_FORMATS,
+    COMPUTED,
+    FAMILIES,
+    FORMATS,
     PEAK,
     RANGE,
     estimated,
-    speed_model,
     with_device,
     with_divisions,
 )
@@ -38,31 +40,25 @@ KIND = [
 
 IS_CPU = col.cpu_id.is_not_null()  # a machine to rent without accelerators
 
-SMALL_FAMILIES = ("apple", "arm", "jetson", "rdna", "other", "neuron", "gaudi", "pascal")
-"""Families for which hardly any training was published."""
-
 TPU_SLICE = {
-    "google-tpu-v4": 4096,
-    "google-tpu-v5e": 256,
-    "google-tpu-v5p": 8960,
-    "google-tpu-v6e": 256,
-    "google-tpu-v7x": 9216,
+    **{"google-tpu-v4": 4096, "google-tpu-v5e": 256, "google-tpu-v5p": 8960},
+    **{"google-tpu-v6e": 256, "google-tpu-v7x": 9216},
 }
 """Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
 
-MOST_COPIES = 100_000  # machines side by side; no service rents more
+SPEED_RANGE = [f"tokens_per_second_{end}" for end in ("p05", "low", "high", "p95")]
+"""Ends of the range of tokens_per_second, in the order of speed.RANGE."""
 
-RATES = [f"tokens_per_second_{end}" for end in ("p05", "low", "high", "p95")]
-"""Ends of the range of tokens_per_second, in the order of speed.Range."""
+TEXTS = ("reason", "precision", "compute_format", "basis", "measurement", "serve_command")
+COUNTS = ("nodes", "nodes_needed", "accelerators_per_copy")
+FIGURES = ("memory_needed_gib", "memory_usable_gib", "concurrency", "prompt_share")
+SPEEDS = ("seconds_to_first_token", "tokens_per_second", "tokens_per_second_per_user")
 
 SCHEMA = pl.Schema(
     {
-        **dict.fromkeys(("reason", "precision", "compute_format"), pl.String),
-        **dict.fromkeys(("basis", "measurement"), pl.String),
-        **dict.fromkeys(("nodes", "nodes_needed", "accelerators_per_copy"), pl.Int64),
-        **dict.fromkeys(("memory_needed_gib", "memory_usable_gib", "concurrency"), pl.Float64),
-        **dict.fromkeys(("prompt_share", "seconds_to_first_token"), pl.Float64),
-        **dict.fromkeys(("tokens_per_second", "tokens_per_second_per_user", *RATES), pl.Float64),
+        **dict.fromkeys((*TEXTS, "sglang_command"), pl.String),
+        **dict.fromkeys(COUNTS, pl.Int64),
+        **dict.fromkeys((*FIGURES, *SPEEDS, *SPEED_RANGE), pl.Float64),
     }
 )
 """Columns that ``with_estimates`` adds; null where the job does not run.
@@ -73,19 +69,21 @@ reason: code of why the machine is left out, of reasons.csv.
 
 def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Add the columns of SCHEMA to machines, with and without accelerators."""
+    of_cpus = {"cpu_provider": "provider", "cpu_machine": "machine", "vcpus": "vcpus"}
     machines = machines.with_columns(
-        cpu_provider=pl.when(IS_CPU).then("provider"),
-        cpu_machine=pl.when(IS_CPU).then("machine"),
-        vcpus=pl.when(IS_CPU).then("vcpus"),
+        pl.when(IS_CPU).then(name).alias(column) for column, name in of_cpus.items()
     )
-    runs = machines.filter(col.obstacle.is_null())
-    kinds = runs.select(KIND).unique(maintain_order=True).with_row_index("number")
-    estimates = kinds.with_columns(lit(None, dtype).alias(name) for name, dtype in SCHEMA.items())
+    kinds = machines.filter(col.obstacle.is_null()).select(KIND).unique(maintain_order=True)
+    kinds = kinds.with_row_index("number")
     described = with_device(kinds).with_columns(**shape_columns(job.model))
-    for part in (_train if job.is_training else _serve)(described, job):
-        columns = [col(n).cast(dtype) for n, dtype in SCHEMA.items() if n in part.columns]
-        estimates = estimates.update(part.select("number", *columns), "number")
-    return machines.join(estimates, KIND, "left", nulls_equal=True, maintain_order="left")
+    parts = [
+        part.select("number", *(col(n).cast(t) for n, t in SCHEMA.items() if n in part.columns))
+        for part in (_train if job.question.is_training else _serve)(described, job)
+    ]
+    estimates = pl.concat([*parts, SCHEMA.to_frame()], how="diagonal")
+    kinds = kinds.join(estimates, "number", "left")
+    kinds = kinds.with_columns(nodes=pl.when(col.reason.is_null()).then("nodes"))
+    return machines.join(kinds, KIND, "left", nulls_equal=True, maintain_order="left")
 
 
 def usual_precision(job: Job) -> pl.Expr:
@@ -100,59 +98,60 @@ def usual_precision(job: Job) -> pl.Expr:
     return pl.coalesce(lit(job.precision, pl.String), released, in_8_bits)
 
 
+def _split(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Split machines that are left out from the others."""
+    return frame.filter(col.reason.is_not_null()), frame.filter(col.reason.is_null())
+
+
 def _serve(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
     """Estimate as many machines as the users, the requests or the deadline need."""
-    on_cpus = with_cpu_rates(kinds.filter(IS_CPU).drop("bytes_per_second"))
     machines = (
-        pl.concat([kinds.filter(~IS_CPU), on_cpus], how="diagonal_relaxed")
+        with_cpu_rates(kinds)
         .with_columns(precision=usual_precision(job))
         .with_columns(compute_format=pl.when(~IS_CPU).then(COMPUTE_FORMAT))
     )
     has_rates = col.bytes_per_second.is_not_null()
+    of_cpus = [name for name, row in FORMATS.items() if row["on_cpus"]]  # of llama.cpp and vLLM
     is_not_computed = has_rates & col.compute_format.is_null()
-    lacks = pl.when(IS_CPU).then(~col.precision.is_in(FORMATS)).otherwise(is_not_computed)
+    lacks = pl.when(IS_CPU).then(~col.precision.is_in(of_cpus)).otherwise(is_not_computed)
     is_unknown = pl.any_horizontal(
         (col.precision == stored) & (col(f"{computed}_support") == "unknown")
-        for stored, formats in COMPUTE_FORMATS.items()
-        for computed in formats
+        for stored, computed in COMPUTED
     )
     undescribed = {
-        "too_large_for_cpus": IS_CPU & (col.active_parameters > LARGEST_MODEL),
+        "too_large_for_cpus": IS_CPU & (col.active_parameters > constants.LARGEST_CPU_MODEL),
         "cpu_not_measured": IS_CPU & ~has_rates & ~lacks,
         "bandwidth_unknown": ~IS_CPU & ~has_rates,
     }
-    unsupported = {
-        "precision_unknown": lacks & ~IS_CPU & is_unknown,
-        "precision_unsupported": lacks,
-    }
-    machines = machines.with_columns(reason=first_of(undescribed | unsupported))
-    is_described = ~col.reason.is_in([*undescribed])
-    left_out = machines.filter(col.reason.is_not_null()).with_columns(
-        precision=pl.when(is_described).then("precision"), compute_format=lit(None, pl.String)
+    reasons = {"precision_unknown": lacks & ~IS_CPU & is_unknown, "precision_unsupported": lacks}
+    is_described = ~pl.any_horizontal(undescribed.values())
+    left_out, machines = _split(
+        machines.with_columns(
+            *(pl.when(is_described).then(n).alias(n) for n in ("precision", "compute_format")),
+            reason=first_of(undescribed | reasons),
+        )
     )
-    machines = machines.filter(col.reason.is_null()).with_columns(
+    machines = machines.with_columns(
         input_tokens=lit(job.input_tokens),
         output_tokens=lit(job.output_tokens),
         family=pl.when(IS_CPU).then(lit("cpu")).otherwise("family"),
         device_share=pl.when(IS_CPU).then(1.0).otherwise(col.accelerator_count.clip(None, 1)),
         kv_bytes=CACHE_BYTES,
         peak=pl.coalesce("peak", PEAK),
-    )
-    widest = with_divisions(machines).filter(col.division == col.division.max().over("number"))
-    shared = col.weight_bytes + col.sequence_bytes
-    machines = _with_memory(widest, job, shared, col.space_bytes, col.division).drop("division")
-    fits = machines.filter(col.reason.is_null()).with_columns(
-        stages=col.nodes_needed,
         users=lit(job.users, pl.Float64),
         min_per_user=lit(job.min_per_user),
         max_first_token=lit(job.max_first_token or math.inf),
     )
-    model = job.speed_model or speed_model()
+    widest = with_divisions(machines).filter(col.division == col.division.max().over("number"))
+    shared = col.weight_bytes + col.sequence_bytes
+    machines = _with_memory(widest, job, shared, col.space_bytes, col.division).drop("division")
+    too_small, fits = _split(machines.with_columns(stages=col.nodes_needed))
+    model = job.speed_model
     if job.model.embeds:  # the speed of a generation says nothing
         model = replace(model, measured=model.measured.clear())
     speeds = estimated(fits, model)
     too_slow = fits.join(speeds, "number", "anti").with_columns(reason=lit("too_slow"))
-    return [left_out, machines, too_slow, _machines_needed(speeds, job)]
+    return [left_out, too_small, too_slow, _machines_needed(speeds, job)]
 
 
 def _machines_needed(speeds: pl.DataFrame, job: Job) -> pl.DataFrame:
@@ -170,24 +169,23 @@ def _machines_needed(speeds: pl.DataFrame, job: Job) -> pl.DataFrame:
         )
     rate = col.tokens_per_second * job.counted_tokens / job.output_tokens
     for_users = ((job.users or 0) / col.users_served).ceil()
-    speeds = speeds.with_columns(
-        copies=pl.max_horizontal(1, for_users, (wanted / (rate * col.p25)).ceil())
-    )
+    copies = pl.max_horizontal(1, for_users, (wanted / (rate * col.p25)).ceil())
+    too_many = pl.when(copies > constants.MOST_COPIES)
+    speeds = speeds.with_columns(copies=copies, reason=too_many.then(lit("too_many_copies")))
     served = pl.min_horizontal(col.users_served * col.copies, lit(job.users, pl.Float64))
-    fitting = speeds.filter(col.copies <= MOST_COPIES).with_columns(
-        nodes=col.copies * col.stages,
-        concurrency=served,
-        accelerators_per_copy=col.division,
-        tokens_per_second=rate * col.copies,
+    return _with_range(
+        speeds.with_columns(
+            nodes=pl.when(col.reason.is_null()).then(col.copies * col.stages),
+            concurrency=pl.when(col.reason.is_null()).then(served),
+            accelerators_per_copy=col.division,
+            tokens_per_second=rate * col.copies,
+        )
     )
-    too_many = speeds.filter(col.copies > MOST_COPIES)
-    too_many = too_many.select("number", reason=lit("too_many_copies"))
-    return pl.concat([_with_range(fitting), too_many], how="diagonal")
 
 
 def _with_range(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns RATES."""
-    ends = zip(RATES, RANGE, strict=True)
+    """Add the columns SPEED_RANGE."""
+    ends = zip(SPEED_RANGE, RANGE, strict=True)
     return estimates.with_columns(
         (col.tokens_per_second * col(end)).alias(name) for name, end in ends
     )
@@ -201,8 +199,7 @@ def _with_memory(
     ``shared``: bytes that are divided over the devices; ``each``: bytes that each needs beside.
     """
     free = (col.usable_bytes - each) * devices
-    fewest = pl.when(free > 0).then((shared / free).ceil())
-    machines = machines.with_columns(nodes_needed=fewest)
+    machines = machines.with_columns(nodes_needed=pl.when(free > 0).then((shared / free).ceil()))
     needed, is_joined = col.nodes_needed, col.nodes_needed > 1
     is_too_small = needed.is_null() | (is_joined & (job.max_nodes == 1))
     reasons = {
@@ -221,7 +218,7 @@ def _with_memory(
 def _train(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
     """Estimate a training: as few machines as hold it, more where the deadline asks."""
     precision, name = job.precision or "bf16", job.question.workload
-    unpacked = precision in STORAGE_FORMATS
+    unpacked = not FORMATS[precision]["trained"]
     computed = "fp16" if unpacked else precision  # bf16 is not replaced by fp16
     support, narrow = col(f"{computed}_support"), computed == "fp8"
     reasons = {
@@ -230,41 +227,39 @@ def _train(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
         "precision_unknown": support.ne_missing("supported"),
         "inference_only": col.inference_only,
     }
-    kinds = kinds.with_columns(reason=first_of(reasons))
-    precisions = {"precision": lit(precision), "compute_format": lit(computed)}
-    left_out = kinds.filter(col.reason.is_not_null()).with_columns(
-        precision=pl.when(~IS_CPU).then(lit(precision))
-    )
+    kinds = kinds.with_columns(reason=first_of(reasons), precision=lit(precision))
+    left_out, kinds = _split(kinds)
+    left_out = left_out.with_columns(precision=pl.when(~IS_CPU).then("precision"))
     tokens, context = lit(job.tokens, pl.Float64), lit(job.context, pl.Float64)
     memory = language_model.training_memory(name, precision, context)  # type: ignore[arg-type]
-    kinds = kinds.filter(col.reason.is_null()).with_columns(**precisions)
-    rate = col(f"rate_{computed}")
+    rate, small = col(f"rate_{computed}"), FAMILIES.filter("few_trainings")["family"]
     unrated = pl.when(rate.is_null()).then(lit("rate_unknown"))
     machines = _with_memory(kinds, job, *memory, col.devices)
-    machines = machines.with_columns(reason=pl.coalesce("reason", unrated))
+    too_small, fits = _split(
+        machines.with_columns(reason=pl.coalesce("reason", unrated), compute_format=lit(computed))
+    )
     measured = packaged_sheet("utilisations").filter(precision="fp8" if narrow else "bf16")
     basis = pl.when(col.measured_mfu.is_null()).then(lit("modeled")).otherwise(lit("measured"))
+    hours = training.job_hours(name, tokens, context)  # type: ignore[arg-type]
     fits = (
-        machines.filter(col.reason.is_null())
-        .join(measured.select("accelerator_id", measured_mfu="mfu"), "accelerator_id", "left")
+        fits.join(measured.select("accelerator_id", measured_mfu="mfu"), "accelerator_id", "left")
         .with_columns(
             nodes=col.nodes_needed,
             flops_per_second=rate,
             network_bytes_per_second=pl.when(col.network_gbps > 0).then(col.network_gbps * 1e9 / 8),
             is_tpu=col.kind == "tpu",
-            is_small=col.family.is_in(SMALL_FAMILIES),
+            is_small=col.family.is_in(small.to_list()),
             basis=basis,
             range=pl.format("training {}", basis),
             slice=col.accelerator_id.replace_strict(TPU_SLICE, default=math.inf),
         )
-        .join(speed_model().ranges, "range", "left")
+        .join(job.speed_model.ranges, "range", "left")
         .with_columns(
             limit=lit((job.days or math.inf) * 24) * col.p25,
             mfu=training.utilisation(narrow=narrow, unpacked=unpacked),
         )
+        .with_columns(hours=hours)
     )
-    hours = training.job_hours(name, tokens, context)  # type: ignore[arg-type]
-    fits = fits.with_columns(hours=hours)
     grows = (col.hours > col.limit) & (col.nodes <= job.max_nodes) & col.clusters
     more = pl.max_horizontal(col.nodes + 1, (col.nodes * col.hours / col.limit).ceil())
     while fits.select(grows.any()).item():  # each time by a machine at least, up to max_nodes
@@ -281,5 +276,4 @@ def _train(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
         reason=first_of(reasons),
         tokens_per_second=tokens / (col.hours * 3600),
     )
-    impossible = fits.filter(col.reason.is_not_null()).select("number", "nodes_needed", "reason")
-    return [left_out, machines, impossible, _with_range(fits.filter(col.reason.is_null()))]
+    return [left_out, too_small, _with_range(fits)]

@@ -13,6 +13,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import SHAPE
+from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.speed import (
     SpeedModel,
     correction,
@@ -26,26 +27,12 @@ SOURCE = "https://inferencex.semianalysis.com/api/v1/benchmarks?model=…"
 NOT_RUN = "not yet run live"
 """Basis of speeds from a file: the program was tested with rows that others published."""
 
-ACCELERATORS = {
-    **{"h100": "nvidia-h100-sxm5-80gb", "h200": "nvidia-h200-sxm"},
-    **{name: f"nvidia-{name}" for name in ("b200", "b300", "gb200", "gb300")},
-    **{name: f"amd-{name}" for name in ("mi300x", "mi325x", "mi355x")},
-}
-"""Hardware as the rows name it: accelerator."""
-
-MODELS = {
-    **{"dsr1": "deepseek-r1", "dsv4": "deepseek-v4-pro", "gptoss120b": "gpt-oss-120b"},
-    **{"llama70b": "llama-3.3-70b", "kimik2.5": "kimi-k2.5", "minimaxm3": "minimax-m3"},
-    **{"qwen3.5": "qwen3.5-397b-a17b", "glm5": "glm-5"},
-}
-"""Model as the rows name it: model of the sheet models."""
-
-SOFTWARE = {"trt": "TensorRT-LLM", "vllm": "vLLM", "sglang": "SGLang", "atom": "ATOM"}
-
-MEAN_LENGTH = 0.9
-"""Lengths are drawn between 0.8 of the nominal one and all of it (--random-range-ratio 0.8)."""
-
-LARGEST_SYSTEM = 8  # accelerators: larger systems are several machines
+_names = table("inferencex")
+ACCELERATORS, MODELS, SOFTWARE = (
+    dict(_names.filter(kind=kind).select("name", "known_as").iter_rows())
+    for kind in ("hardware", "model", "framework")
+)
+"""Names in the rows: accelerators and models of the sheets, and programs."""
 
 CASE = ["accelerator_id", "accelerators", "model_id", "precision", "input_tokens"]
 CASE += ["output_tokens", "users"]
@@ -72,7 +59,7 @@ def serving_speeds(rows: list[dict[str, object]], today: date) -> pl.DataFrame:
         frame.filter(
             *(col(name).is_in(list(names)) for name, names in known.items()),
             ~col.disagg & ~col.is_multinode,
-            col.num_decode_gpu <= LARGEST_SYSTEM,
+            col.num_decode_gpu <= constants.LARGEST_SYSTEM,
             col.rate > 0,
             spec_method="none",
             benchmark_type="single_turn",
@@ -82,8 +69,8 @@ def serving_speeds(rows: list[dict[str, object]], today: date) -> pl.DataFrame:
             accelerators=col.num_decode_gpu,
             model_id=col.model.replace_strict(MODELS, return_dtype=pl.String),
             precision="precision",
-            input_tokens=(col.isl * MEAN_LENGTH).round().cast(pl.Int64),
-            output_tokens=(col.osl * MEAN_LENGTH).round().cast(pl.Int64),
+            input_tokens=(col.isl * constants.MEAN_LENGTH).round().cast(pl.Int64),
+            output_tokens=(col.osl * constants.MEAN_LENGTH).round().cast(pl.Int64),
             users="conc",
             tokens_per_second=(col.rate * col.num_decode_gpu).round(1),
             source=lit("inferencex"),

@@ -7,16 +7,19 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.currency import offers_in_usd
 from hwprices.read.find import absence, request
-from hwprices.read.find.search import USUAL, Search, machine_types, pairs
+from hwprices.read.find.search import EVERY_WAY, USUAL, Search, machine_types, of_prices
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
+from hwprices.read.recommend import constants
 from hwprices.read.recommend.question import OPTIONS, Limits
-from hwprices.read.recommend.speed import USABLE, USABLE_UNIFIED, WIDTH
+from hwprices.read.recommend.speed import WIDTH
 from hwprices.release.real_prices import is_private_host
 from hwprices.release.release import Release, Tables
 from hwprices.specs.machine_cpus import KEY, machine_cpus
 from hwprices.units import NUMBER_FORMATS
+
+col = pl.col
 
 SHEET_COLUMNS = [
     *("kind", "product_line", "architecture", "interconnect_gbs", "memory_bandwidth_gbs"),
@@ -25,26 +28,21 @@ SHEET_COLUMNS = [
 ]
 """Columns of the accelerator sheet that are joined to each machine."""
 
-COLUMNS = [
+RENTED = [
     *("where", "provider", "region", "machine", "private_host", "government"),
-    *("availability_unknown", "accelerator_id", "accelerator_count", "cpu_id", "vcpus"),
-    *("devices", "usable_bytes", "machine_memory_gib", "clusters", "network_gbps"),
-    *("inference_only", "purchase_option", "usd_per_hour", "spot_usd_per_hour"),
-    *("best_1y_usd_per_hour", "best_3y_usd_per_hour", "best_1y_option", "best_3y_option"),
-    *("offer", "purchase_price_usd", "purchase_price_date"),
-    *("energy_usd_per_hour", "energy_kwh_per_hour", "operational_gco2e_per_hour"),
-    *("obstacle", "no_price", "currency", "on_demand_reason", *SHEET_COLUMNS),
+    *("availability_unknown", "accelerator_id", "accelerator_kind", "accelerator_count", "cpu_id"),
+    *("vcpus", "machine_memory_gib", "rdma", "network_gbps", "purchase_option", "usd_per_hour"),
+    *("spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour", "best_1y_option"),
+    *("best_3y_option", "offer", "energy_kwh_per_hour", "operational_gco2e_per_hour"),
+    *("unified_memory", "obstacle", "no_price", "currency", "on_demand_reason"),
 ]
+ONLY_TO_BUY = ["purchase_price_usd", "purchase_price_date", "energy_usd_per_hour"]
 """Columns of ``candidates``.
 
 - where: cloud or local; provider: of a local machine its vendor; cpu_id: without accelerators.
-- devices: that the job can be divided over; usable_bytes: of one of them.
-- clusters: whether a fast network joins several machines.
 - offer: of a machine to rent, the number of its row in the table offers.
 - obstacle: code of what rules the machine out for every job; no_price: of why it has no price.
 """
-
-ONLY_TO_BUY = ("purchase_price_usd", "purchase_price_date", "energy_usd_per_hour")
 
 SINGLE_HOST_TPU, SERVING_TPU = r"^ct5l-|-(1|8)t$", r"^ct5l-"
 """TPU machines that cannot be joined to a slice (those for serving, and of one and eight chips),
@@ -62,41 +60,66 @@ https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/
 
 
 def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.DataFrame:
-    """List every offer in the requested places, and every machine to buy. Columns: COLUMNS.
+    """List every offer in the requested places, and every machine to buy.
 
     Those to rent are listed also where only those to buy are requested: what renting costs decides
-    when owning pays.
+    when owning pays. Columns: RENTED, ONLY_TO_BUY, SHEET_COLUMNS, devices (that the job can be
+    divided over), usable_bytes (of one of them), inference_only, and clusters: whether a fast
+    network joins several machines.
 
     Raises:
         HwpricesError: the release has no such place.
     """
     asked = search(dataset, limits)
-    both = [_rented(dataset, limits, asked)]
+    frame = _rented(dataset, limits, asked)
     if limits.where != "cloud" and limits.machines != "cpus":
-        both.append(_to_buy(dataset, ownership))
-    frame = pl.concat(both, how="diagonal_relaxed").collect()
-    if asked and (asked.accelerators or asked.unknown_accelerators):
-        frame = frame.filter(pl.col("accelerator_id").is_in(sorted(asked.accelerators)))
-    missing = [pl.lit(None).alias(name) for name in COLUMNS if name not in frame.columns]
-    flags = ("private_host", "government", "availability_unknown", "clusters")
-    frame = frame.with_columns(missing)
-    return frame.with_columns(pl.col(flags).cast(pl.Boolean).fill_null(False)).select(COLUMNS)
+        frame = pl.concat([frame, _to_buy(dataset, ownership)], how="diagonal_relaxed")
+    if asked.accelerators or asked.unknown_accelerators:
+        frame = frame.filter(col.accelerator_id.is_in(sorted(asked.accelerators)))
+    is_cpu = (col.accelerator_kind == "none").fill_null(False)
+    # an eighth of a device counts as one device with an eighth of its memory
+    devices, gib = pl.max_horizontal(col.accelerator_count, 1.0), col.machine_memory_gib
+    usable = pl.when(col.unified_memory).then(constants.USABLE_UNIFIED).otherwise(constants.USABLE)
+    obstacles = {
+        "accelerators_unclear": col.accelerator_id.is_null(),
+        "not_for_models": col.kind.is_in(NOT_FOR_MODELS)
+        | col.accelerator_id.is_in(NO_LLM_SOFTWARE),
+        "memory_unknown": gib.is_null(),
+    }
+    is_slice = (col.kind == "tpu") & ~col.machine.str.contains(SINGLE_HOST_TPU)
+    sheet = dataset.scan("accelerators").select("accelerator_id", *SHEET_COLUMNS)
+    is_inference = (col.kind == "inference") | (col.product_line == "Inferentia")
+    flags = {
+        **{name: col(name) for name in ("private_host", "government", "availability_unknown")},
+        "clusters": (col.rdma != "none") | is_slice,
+        "inference_only": is_inference | col.machine.str.contains(SERVING_TPU),
+    }
+    return (
+        frame.join(sheet, "accelerator_id", "left", maintain_order="left")
+        .with_columns(
+            **{name: flag.fill_null(False) for name, flag in flags.items()},
+            devices=devices,
+            usable_bytes=gib * 2**30 * usable / devices,
+            obstacle=pl.coalesce("obstacle", pl.when(~is_cpu).then(first_of(obstacles))),
+        )
+        .collect()
+    )
 
 
-def search(dataset: Tables, limits: Limits) -> Search | None:
-    """Look up the requested accelerators, clouds and places; None where none is.
+def search(dataset: Tables, limits: Limits) -> Search:
+    """Look up the requested accelerators, clouds and places; USUAL where none is.
 
     Raises:
         HwpricesError: the release has no such thing, or the words ask for something else.
     """
     options = {name: getattr(limits, name) for name in ("provider", "region", "country")}
     if not (limits.words or any(options.values())):
-        return None
+        return USUAL
     # the tables alone do not have the providers' display names
     words = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
     asked = request.request(words, limits.words, **options)
-    named = {n: getattr(asked, n) for n in ("accelerators", "unknown_accelerators")}
-    if asked != replace(USUAL, **named, providers=asked.providers, regions=asked.regions):
+    named = ("accelerators", "unknown_accelerators", "providers", "regions")
+    if asked != replace(USUAL, **{name: getattr(asked, name) for name in named}):
         raise HwpricesError(
             f"{limits.words!r} asks for more than accelerators, clouds and places",
             "Write h100 aws europe; prices with --option, machines without GPUs with --machines.",
@@ -104,23 +127,17 @@ def search(dataset: Tables, limits: Limits) -> Search | None:
     return asked
 
 
-def _in_place(asked: Search | None) -> list[pl.Expr]:
-    """Return the conditions of the requested clouds and regions."""
-    providers, regions = (asked.providers, asked.regions) if asked else ((), None)
-    of_cloud = [pl.col("provider").is_in(sorted(providers))] if providers else []
-    return of_cloud + ([pairs("region", regions)] if regions is not None else [])
-
-
 def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
     """Explain why nothing is for rent in the requested places.
 
     None where no place is requested, and where a machine is sold there.
     """
-    if (asked := search(dataset, limits)) is None:
+    if (asked := search(dataset, limits)) is USUAL:
         return None
-    types = dataset.scan("instance_types").filter(*_in_place(replace(asked, regions=None)))
+    of_clouds = of_prices(replace(EVERY_WAY, providers=asked.providers))
+    types = dataset.scan("instance_types").filter(*of_clouds)
     if limits.machines == "accelerators":
-        types = types.filter(pl.col("accelerators").list.len() > 0)
+        types = types.filter(col.accelerators.list.len() > 0)
     machines = types.select("provider", "instance_type").collect()
     if machines.is_empty():
         names = ", ".join(sorted(asked.providers)) or "this release"
@@ -130,30 +147,25 @@ def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
     return absence.why_not_sold(dataset, machines, places, covered)
 
 
-def _rented(dataset: Tables, limits: Limits, asked: Search | None) -> pl.LazyFrame:
+def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
     """List offers, with accelerators or without any as the limits say."""
-    col = pl.col
     has_accelerators = (col.accelerator_count > 0).fill_null(False)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
-    offers = dataset.scan("offers").with_row_index("offer").filter(*_in_place(asked))
+    places = of_prices(replace(EVERY_WAY, providers=asked.providers, regions=asked.regions))
+    offers = dataset.scan("offers").with_row_index("offer").filter(*places)
     overlays = rules.given(limits.overlays)
     priced = (
         offers_in_usd(offers, limits.rates)
         if overlays is None
         else apply.apply_to_offers(offers, overlays, limits.rates)
     )
-    # an eighth of a device counts as one device with an eighth of its memory
-    devices = pl.max_horizontal(col.accelerator_count, 1.0)
     of_devices = pl.coalesce("accelerator_memory_gib", "type_gib")
-    gib = pl.when(is_cpu).then("memory_gib").otherwise(of_devices)
-    usable = pl.when(is_cpu).then(USABLE_UNIFIED).otherwise(USABLE)
     of_cpus = {
         "burstable": col.burstable.fill_null(False) | col.instance_type.str.contains(FLEX),
         "cpu_unknown": col.cpu_id.is_null(),
         "memory_unknown": col.memory_gib.is_null(),
     }
-    is_slice = (col.kind == "tpu") & ~col.instance_type.str.contains(SINGLE_HOST_TPU)
     types = dataset.scan("instance_types")
     named = types.select(*KEY, "family", "series", "cpu_models").collect()
     sheet, families = (dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
@@ -164,43 +176,38 @@ def _rented(dataset: Tables, limits: Limits, asked: Search | None) -> pl.LazyFra
         .join(types.select(*KEY, "burstable"), KEY, "left")
         .join(machine_cpus(named, sheet, families, "cpu_id").lazy(), KEY, "left")
         .join(kinds, ["provider", "region"], "left")
-        .join(_sheet(dataset), "accelerator_id", "left")
         .with_columns(
-            *_prices(limits),
+            **_prices(limits),
             where=pl.lit("cloud"),
             machine=col.instance_type,
             private_host=is_private_host(),
             government=col.region_kind == "gov",
             availability_unknown=col.flags.list.contains("availability_unknown"),
             cpu_id=pl.when(is_cpu).then("cpu_id"),
-            devices=devices,
-            usable_bytes=gib * 2**30 * usable / devices,
-            machine_memory_gib=gib,
-            clusters=(col.rdma != "none") | is_slice,
+            machine_memory_gib=pl.when(is_cpu).then("memory_gib").otherwise(of_devices),
             network_gbps=col.network_gbps_max,
-            inference_only=_inference_only() | col.instance_type.str.contains(SERVING_TPU),
-            obstacle=pl.when(is_cpu).then(first_of(of_cpus)).otherwise(first_of(_obstacles(gib))),
+            unified_memory=is_cpu,
+            obstacle=pl.when(is_cpu).then(first_of(of_cpus)),
         )
-        .select(name for name in COLUMNS if name not in ONLY_TO_BUY)
+        .select(*RENTED, *(pl.lit(None).alias(name) for name in ONLY_TO_BUY))
     )
 
 
-def _prices(limits: Limits) -> list[pl.Expr]:
+def _prices(limits: Limits) -> dict[str, pl.Expr]:
     """Return what an offer costs under the option, and the code of why it has no price."""
     options = OPTIONS[limits.option]
-    prices = {option: pl.col(f"{option}_usd_per_hour") for option in OPTIONS["any"]}
+    prices = {option: col(f"{option}_usd_per_hour") for option in OPTIONS["any"]}
     cheapest = pl.min_horizontal(prices[option] for option in options)
-    others = [price.is_not_null() for option, price in prices.items() if option not in options]
-    foreign = (pl.col.currency != "USD") & ~pl.col.currency.is_in(list(limits.rates))
+    others = [prices[option].is_not_null() for option in OPTIONS["any"] if option not in options]
     reasons = {
-        "other_currency": foreign,
-        "other_option": pl.any_horizontal(*others, pl.lit(value=False)),
+        "other_currency": (col.currency != "USD") & ~col.currency.is_in(list(limits.rates)),
+        "other_option": pl.any_horizontal(*others, pl.lit(False)),
     }
-    return [
-        first_of({o: prices[o] == cheapest for o in options}).alias("purchase_option"),
-        cheapest.alias("usd_per_hour"),
-        first_of(reasons, "no_on_demand_price").alias("no_price"),
-    ]
+    return {
+        "purchase_option": first_of({o: prices[o] == cheapest for o in options}),
+        "usd_per_hour": cheapest,
+        "no_price": first_of(reasons, "no_on_demand_price"),
+    }
 
 
 def first_of(conditions: dict[str, pl.Expr], otherwise: str | None = None) -> pl.Expr:
@@ -209,58 +216,29 @@ def first_of(conditions: dict[str, pl.Expr], otherwise: str | None = None) -> pl
     return pl.coalesce(*codes, pl.lit(otherwise))
 
 
-def _obstacles(gib: pl.Expr) -> dict[str, pl.Expr]:
-    """Return what rules out accelerators for every job."""
-    kind, name = pl.col.kind, pl.col.accelerator_id
-    return {
-        "accelerators_unclear": name.is_null(),
-        "not_for_models": kind.is_in(NOT_FOR_MODELS) | name.is_in(NO_LLM_SOFTWARE),
-        "memory_unknown": gib.is_null(),
-    }
-
-
 def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
     """List machines to buy; their price is what owning them costs for an hour of use."""
-    col, gib = pl.col, pl.col.accelerator_memory_gb  # makers write GB and mean 2^30 bytes
-    devices = pl.max_horizontal(col.accelerator_count, 1.0)
-    usable = pl.when(col.unified_memory).then(USABLE_UNIFIED).otherwise(USABLE)
     obstacles = {
         "no_accelerator": (col.accelerator_count < 1) | has_cpus_alone(),
         "needs_host": ~col.complete,
         "old_price": has_old_price(),
-        **_obstacles(gib),
     }
     no_price = {"no_price": col.price.is_null(), "other_currency": col.purchase_price_usd.is_null()}
     return (
         owned(dataset, ownership)
         .lazy()
-        .drop("kind")  # the kind of machine; the sheet has the kind of accelerator
-        .join(_sheet(dataset), "accelerator_id", "left")
+        .with_columns(purchase_price_date="price_date")
         .select(
-            *("accelerator_id", "accelerator_count", "network_gbps", "purchase_price_usd"),
-            *("energy_usd_per_hour", "energy_kwh_per_hour", "operational_gco2e_per_hour"),
-            *SHEET_COLUMNS,
+            *("accelerator_id", "accelerator_count", "network_gbps", "unified_memory"),
+            *("energy_kwh_per_hour", "operational_gco2e_per_hour", *ONLY_TO_BUY),
             where=pl.lit("local"),
             provider=col.vendor,
             machine=col.device_id,
             purchase_option=pl.lit("tco"),
             usd_per_hour=col.tco_usd_per_hour,
-            purchase_price_date=col.price_date,
-            devices=devices,
-            usable_bytes=gib * 2**30 * usable / devices,
-            machine_memory_gib=gib,
-            inference_only=_inference_only(),
+            machine_memory_gib=col.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
             obstacle=first_of(obstacles),
             no_price=first_of(no_price, "power_unknown"),
             currency=col.price_currency,
         )
     )
-
-
-def _sheet(dataset: Tables) -> pl.LazyFrame:
-    return dataset.scan("accelerators").select("accelerator_id", *SHEET_COLUMNS)
-
-
-def _inference_only() -> pl.Expr:
-    is_inference = (pl.col.kind == "inference") | (pl.col.product_line == "Inferentia")
-    return is_inference.fill_null(False)

@@ -27,7 +27,7 @@ def benchmark(question: Question) -> dict[str, str] | None:
     if medium is None:
         return None
     question.limits.check()
-    given = question.changed()
+    given = [*question.changed()]
     given += ["machines"] if question.limits.machines != Limits().machines else []
     if given:
         raise HwpricesError(
@@ -55,14 +55,15 @@ def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def with_rates(machines: pl.DataFrame, dataset: Tables, name: str) -> pl.DataFrame:
     """Add samples/s and the columns of SCHEMA; of other numbers of accelerators their share."""
-    col, lit = pl.col, pl.lit
     rates = measured(dataset.scan("benchmarks").collect(), name)
-    untuned = col.measurement.str.contains(REFERENCE, literal=True)
-    known = {"measurement", "reason", "basis", "nodes"}
-    return machines.join(rates, on="accelerator_id", how="left").with_columns(
-        *(lit(None, dtype).alias(name) for name, dtype in SCHEMA.items() if name not in known),
-        samples_per_second=col.per_accelerator * col.accelerator_count,
-        reason=pl.when(col.per_accelerator.is_null()).then(lit("not_measured")),
-        basis=pl.when(untuned).then(lit("reference")).otherwise(lit("measured")),
-        nodes=lit(1, dtype=pl.Int64),
+    untuned = pl.col("measurement").str.contains(REFERENCE, literal=True)
+    return (
+        machines.join(rates, "accelerator_id", "left")
+        .with_columns(
+            reason=pl.when(pl.col("per_accelerator").is_null()).then(pl.lit("not_measured")),
+            basis=pl.when(untuned).then(pl.lit("reference")).otherwise(pl.lit("measured")),
+            samples_per_second=pl.col("per_accelerator") * pl.col("accelerator_count"),
+            nodes=pl.lit(1, dtype=pl.Int64),
+        )
+        .pipe(lambda frame: pl.concat([frame, SCHEMA.to_frame()], how="diagonal"))
     )

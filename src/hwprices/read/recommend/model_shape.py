@@ -1,7 +1,7 @@
 """Describe a language model: its number of parameters, layers and widths."""
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -10,18 +10,13 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import ModelShape
+from hwprices.read.recommend import constants
 from hwprices.specs import packaged_sheet
 
-ASPECT = 112
-"""hidden size / layers of an estimated shape: Llama 3.1 has 128, 102 and 130
-(https://arxiv.org/abs/2407.21783), GPT-3 128, Llama 2 13B 128."""
-
-KV_HEADS, HEAD_WIDTH = 8, 128
-"""Grouped-query attention of an estimated shape, as in Llama 3 (https://arxiv.org/abs/2407.21783)."""
-
-FFN_RATIO = 3.5  # feed-forward width / hidden size of Llama 3, https://arxiv.org/abs/2407.21783
-
-VOCABULARY = 128_256  # tokens of Llama 3, https://arxiv.org/abs/2407.21783
+ASPECT, KV_HEADS, HEAD_WIDTH, FFN_RATIO, VOCABULARY = 112, 8, 128, 3.5, 128_256
+"""Of an estimated shape, as of Llama 3 (https://arxiv.org/abs/2407.21783): hidden size / layers
+(128, 102 and 130; GPT-3 128, Llama 2 13B 128), grouped-query attention, feed-forward width / hidden
+size, and tokens."""
 
 SMALLEST, LARGEST = 1e7, 1e14
 """Parameters. Below 10 million no language model needs a choice of machine; the largest
@@ -36,16 +31,18 @@ UNITS = {"": 1.0, "m": 1e6, "b": 1e9, "t": 1e12}
 
 NAMES_LISTED = 12  # of the names in an error: more do not fit a line that one reads
 
+COLUMNS = {
+    **{"hidden": "hidden_size", "kv_elements": "kv_elements_per_layer", "ffn": "ffn_size"},
+    **{"vocab": "vocab_size", "window": "window_tokens"},
+}
+"""Fields of ModelShape: columns of the sheet, where they have other names."""
+
 TUNED = r"([-_ ](instruct|chat|it|hf))+([-_ ](v[0-9.]+|[0-9]{4}))?$"
 """What repositories add to the name of a model that was tuned: Mistral-7B-Instruct-v0.3,
 Llama-2-70b-chat-hf, Qwen3-30B-A3B-Instruct-2507. The network is the same."""
 
 EMBEDDING = r"bge|gte|\be5\b|embed|minilm|mpnet|rerank|colbert|sentence"
 """In a name that is not in the sheet: a model that makes embeddings, whose like are suggested."""
-
-SAME_SIZE = 0.02
-"""A number of parameters this near to that of a mixture of experts is taken for a dense model, and
-the answer says so: 671B is DeepSeek-R1's."""
 
 
 def published_models() -> pl.DataFrame:
@@ -64,28 +61,26 @@ def model_shape(model: float | str, active: float | str | None = None) -> ModelS
 
     The name may be that of a repository: meta-llama/Llama-3.1-70B-Instruct. From a number the shape
     is an estimate. ``active``: parameters that compute one token, of a mixture of experts given by
-    its number.
+    its number; it has the layers of a dense model of those.
 
     Raises:
         HwpricesError: neither a published model nor a number of parameters from 10^7 to 10^14, or
             ``active`` is more than those, or given beside a name.
     """
-    if isinstance(model, str):
-        for wanted in (squeeze(model), squeeze(of_repository(model))):
-            for row in published_models().iter_rows(named=True):
-                if wanted in (squeeze(row["model_id"]), squeeze(row["name"])):
-                    if active is not None:
-                        raise HwpricesError(
-                            f"the active parameters of {row['name']} are known",
-                            "Leave them out, or give the number of all parameters.",
-                        )
-                    return _published(row)
+    names = (squeeze(model), squeeze(of_repository(model))) if isinstance(model, str) else ()
+    for wanted in names:
+        for row in published_models().iter_rows(named=True):
+            if wanted not in (squeeze(row["model_id"]), squeeze(row["name"])):
+                continue
+            if active is None:
+                return _published(row)
+            raise HwpricesError(
+                f"the active parameters of {row['name']} are known",
+                "Leave them out, or give the number of all parameters.",
+            )
     parameters = _parse_parameters(model)
-    return _estimated(parameters) if active is None else _with_experts(parameters, active)
-
-
-def _with_experts(parameters: float, active: float | str) -> ModelShape:
-    """Make a mixture of experts with the layers of a dense model of its active parameters."""
+    if active is None:
+        return _estimated(parameters)
     working = _parse_parameters(active)
     if working > parameters:
         raise HwpricesError(
@@ -108,13 +103,10 @@ def of_repository(name: str) -> str:
 
 def look_alike(shape: ModelShape) -> str | None:
     """Return the name of a mixture of experts of the size of an estimated shape, if any."""
-    if shape.basis != "estimate":
-        return None
-    for row in published_models().iter_rows(named=True):
-        size = row["parameters_b"] * 1e9
-        if row["experts"] and abs(shape.parameters / size - 1) < SAME_SIZE:
-            return str(row["model_id"])
-    return None
+    size = pl.col("parameters_b") * 1e9
+    is_near = (shape.parameters / size - 1).abs() < constants.SAME_SIZE
+    found = published_models().filter(is_near, pl.col("experts") > 0)["model_id"]
+    return found.first() if shape.basis == "estimate" else None  # type: ignore[return-value]
 
 
 def _parse_parameters(model: float | str) -> float:
@@ -142,28 +134,18 @@ def _parse_parameters(model: float | str) -> float:
 
 def _published(row: dict[str, Any]) -> ModelShape:
     """Turn a row of models.csv into a shape."""
-    share = row["active_experts"] / row["experts"] if row["experts"] else 1.0
-    return ModelShape(
-        name=str(row["name"]),
-        parameters=float(row["parameters_b"]) * 1e9,
-        active_parameters=float(row["active_parameters_b"]) * 1e9,
-        layers=int(row["layers"]),
-        hidden=int(row["hidden_size"]),
-        kv_elements=int(row["kv_elements_per_layer"]),
-        attention_width=int(row["attention_width"]),
-        ffn=None if row["ffn_size"] is None else int(row["ffn_size"]),
-        vocab=int(row["vocab_size"]),
-        basis="sheet",
-        heads=int(row["heads"]),
-        kv_heads=int(row["kv_heads"]),
-        active_expert_share=share,
-        context_limit=row["context_limit"],
-        window=row["window_tokens"],
-        full_attention_layers=row["full_attention_layers"],
-        license=row["license"],
-        embeds=row["kind"] == "embedding",
-        released_format=RELEASED_IN_4_BITS.get(row["release_precision"]),
-    )
+    listed: dict[str, Any] = {
+        one.name: row.get(COLUMNS.get(one.name, one.name)) for one in fields(ModelShape)
+    }
+    computed: dict[str, Any] = {
+        "parameters": row["parameters_b"] * 1e9,
+        "active_parameters": row["active_parameters_b"] * 1e9,
+        "basis": "sheet",
+        "active_expert_share": row["active_experts"] / row["experts"] if row["experts"] else 1.0,
+        "embeds": row["kind"] == "embedding",
+        "released_format": RELEASED_IN_4_BITS.get(row["release_precision"]),
+    }
+    return ModelShape(**listed | computed)
 
 
 def _estimated(parameters: float) -> ModelShape:

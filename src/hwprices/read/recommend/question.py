@@ -8,29 +8,21 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import polars as pl
-
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import ModelShape
 from hwprices.read.currency import ECB_RATES, Rates, read_rates
 from hwprices.read.find.suggestions import did_you_mean
+from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.inferencex import NOT_RUN, with_speeds
 from hwprices.read.recommend.model_shape import look_alike, model_shape
-from hwprices.read.recommend.speed import SpeedModel
+from hwprices.read.recommend.speed import FORMATS, SpeedModel, speed_model
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
 
-STORAGE_FORMATS = ("int4", "int8", "fp4")
-"""Formats in which a whole model is not trained."""
-
-PRECISION_NAMES = {
-    **{"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float8": "fp8"},
-    **dict.fromkeys(("8bit", "q8", "q80"), "int8"),
-    **dict.fromkeys(("nvfp4", "mxfp4"), "fp4"),
-    **dict.fromkeys(("4bit", "nf4", "q4", "q40", "q4km", "awq", "gptq"), "int4"),
+OTHER_NAMES = {
+    other: name for name, row in FORMATS.items() for other in (row["names"] or name).split(";")
 }
-"""Other names of formats, without case and signs: q4_k_m has 4.85 bits, q8_0 8.5, int4 here 4.5."""
 
 _BLOCKS = ("capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration")
 
@@ -45,12 +37,19 @@ OPTIONS: Final = {
 """Name of an option: columns of offers, without the ending _usd_per_hour. The cheapest counts."""
 
 
-ABOUT = pl.read_csv(Path(__file__).with_name("options.csv")).rows_by_key(
-    "name", named=True, unique=True
-)
+ABOUT = table("options").rows_by_key("name", named=True, unique=True)
 """Fields of a question that are options of the command line too, by name: panel and flags there,
 whether they are repeated, allowed values, whether a value must be positive, the workloads that take
 the option, and its help."""
+
+WORKLOADS = table("workloads").rows_by_key("workload", named=True, unique=True)
+"""Defaults. The lengths of a request are near the means of Azure's conversations, 1,155 and 211:
+https://github.com/Azure/AzurePublicDataset/blob/master/AzureLLMInferenceDataset2023.md. 20 tokens/s
+for each user are four times reading speed (Brysbaert 2019,
+https://doi.org/10.1016/j.jml.2019.104047). 2 s to the first token: MLPerf Inference's limit for
+Llama 2 70B under Server,
+https://github.com/mlcommons/inference_policies/blob/master/inference_rules.adoc. Llama 3.1 405B was
+trained on 2,048 machines; serving one model from several is slow, so it must be requested."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +97,14 @@ class Limits:
         """Raise HwpricesError for a limit that is out of range."""
         for name in ("objective", "machines", "option", "where"):
             _choose(name, getattr(self, name))
-        if self.where == "local" and self.machines == "cpus":
-            raise HwpricesError(
-                "no machine to buy without an accelerator was measured",
-                "Ask for machines to rent, or for those with accelerators.",
-            )
+        _refuse(
+            self.where == "local" and self.machines == "cpus",
+            "no machine to buy without an accelerator was measured",
+            "Ask for machines to rent, or for those with accelerators.",
+        )
         budgets = (self.budget, self.budget_per_month, self.budget_to_buy)
-        if any(budget is not None and not budget > 0 for budget in budgets):
-            raise HwpricesError("a budget is above 0 USD", "Correct it, or leave it out.")
+        wrong = any(budget is not None and not budget > 0 for budget in budgets)
+        _refuse(wrong, "a budget is above 0 USD", "Correct it, or leave it out.")
 
 
 @dataclass(frozen=True)
@@ -150,10 +149,8 @@ class Question:
             HwpricesError: there is no such field, or it is given twice.
         """
         if values and isinstance(values[0], Question):
-            if values[1:] or named:
-                raise HwpricesError(
-                    "options are given beside a Question", "Put them into the Question."
-                )
+            beside = "Put them into the Question."
+            _refuse(values[1:] or named, "options are given beside a Question", beside)
             return values[0]
         parts: dict[str, Any] = {"serving": Serving, "limits": Limits}
         names = {kind: {one.name for one in fields(kind)} for kind in (cls, *parts.values())}
@@ -165,17 +162,17 @@ class Question:
             own = {name: named.pop(name) for name in [*named] if name in names[kind]}
             whole = named.get(part) or kind()
             for name, value in own.items():
-                if (given := getattr(whole, name)) not in (getattr(kind(), name), value):
-                    text = f"{name} is {value}, and {given} in {part}"
-                    raise HwpricesError(text, "Give one of them.")
+                given = getattr(whole, name)
+                twice = given not in (getattr(kind(), name), value)
+                _refuse(twice, f"{name} is {value}, and {given} in {part}", "Give one of them.")
             named[part] = replace(whole, **own)
         return cls(*values, **named)
 
-    def changed(self) -> list[str]:
-        """List the fields of the question and its serving that are not the default."""
-        usual = vars(Question(self.model_parameters)) | vars(Serving())
-        given = vars(self) | vars(self.serving)
-        return [n for n in given if n not in ("serving", "limits") and given[n] != usual[n]]
+    def changed(self) -> dict[str, Any]:
+        """Return the fields of the question and its serving that are not the default."""
+        usual = vars(Question(self.model_parameters, limits=self.limits)) | vars(Serving())
+        given = vars(self) | vars(self.serving) | {"serving": usual["serving"]}
+        return {name: value for name, value in given.items() if value != usual[name]}
 
     def check(self) -> None:
         """Raise HwpricesError for a value that is out of range or of another workload."""
@@ -184,73 +181,48 @@ class Question:
         changed = self.changed()
         takers = {name: ABOUT.get(name, {}).get("workloads") for name in changed}
         wrong = [name for name, of in takers.items() if of and self.workload not in of.split(";")]
-        if wrong:
-            raise HwpricesError(
-                f"{', '.join(wrong).replace('_', ' ')}: not for the workload {self.workload}",
-                "Leave it out, or choose another workload.",
-            )
+        _refuse(
+            wrong,
+            f"{', '.join(wrong).replace('_', ' ')}: not for the workload {self.workload}",
+            "Leave it out, or choose another workload.",
+        )
         for one, other in (("concurrency", "requests_per_second"), ("context", "input_tokens")):
-            if {one, other} <= {*changed}:
-                text = f"{one} and {other.replace('_', ' ')} say the same thing"
-                raise HwpricesError(text, "Give one of them.")
-        given = vars(self) | vars(self.serving)
-        quantities = [given[name] for name in changed if ABOUT.get(name, {}).get("positive")]
-        if not all(0 < value < math.inf for value in quantities):
-            raise HwpricesError(
-                "lengths, tokens, users, speeds, days and machines are above 0 and finite",
-                "Correct the value.",
-            )
-        if self.stored in STORAGE_FORMATS and self.workload in ("pretrain", "full_finetune"):
-            raise HwpricesError(
-                f"{self.workload} in {self.stored} is not computed here",
-                "Choose bf16, fp16, fp8 or fp32, or workload lora.",
-            )
+            twice = f"{one} and {other.replace('_', ' ')} say the same thing"
+            _refuse({one, other} <= {*changed}, twice, "Give one of them.")
+        quantities = [n for name, n in changed.items() if ABOUT.get(name, {}).get("positive")]
+        _refuse(
+            not all(0 < quantity < math.inf for quantity in quantities),
+            "lengths, tokens, users, speeds, days and machines are above 0 and finite",
+            "Correct the value.",
+        )
+        _refuse(
+            self.stored
+            and not FORMATS[self.stored]["trained"]
+            and self.workload in ("pretrain", "full_finetune"),
+            f"{self.workload} in {self.stored} is not computed here",
+            "Choose bf16, fp16, fp8 or fp32, or workload lora.",
+        )
 
     @property
     def stored(self) -> str | None:
         """The format of the weights by its name here; HwpricesError if there is no such format."""
-        if self.precision is None:
-            return None
-        squeezed = re.sub(r"[^a-z0-9]+", "", self.precision.lower())
-        precision = PRECISION_NAMES.get(squeezed, squeezed)
+        squeezed = re.sub(r"[^a-z0-9]+", "", (self.precision or "").lower())
+        precision = OTHER_NAMES.get(squeezed, squeezed) if self.precision is not None else None
         _choose("precision", precision)
         return precision
+
+
+def _refuse(wrong: object, text: str, advice: str) -> None:
+    """Raise HwpricesError for what is wrong."""
+    if wrong:
+        raise HwpricesError(text, advice)
 
 
 def _choose(name: str, value: str | None) -> None:
     """Raise HwpricesError for a value that the option does not allow."""
     allowed = ABOUT[name]["allowed"].split(";")
-    if value is not None and value not in allowed:
-        what = "place" if name == "where" else name
-        raise HwpricesError(f"unknown {what} {value!r}", f"Choose one of {', '.join(allowed)}.")
-
-
-MAX_NODES = {"pretrain": 2048, "full_finetune": 32, "lora": 4, "inference": 1, "batch": 1}
-"""Most machines that share one model by default. Llama 3.1 405B was trained on 2,048 machines of 8.
-Serving one model from several machines is possible and slow, so it must be requested."""
-
-INPUT_TOKENS, OUTPUT_TOKENS = 1024.0, 256.0
-"""Of a request, for every model: near the means of 1,155 and 211 tokens of Azure's conversations,
-https://github.com/Azure/AzurePublicDataset/blob/master/AzureLLMInferenceDataset2023.md"""
-
-TOKENS_PER_SECOND = 20.0
-"""Default for each user: what buyers of a chat service ask for, four times reading speed (240
-words a minute, Brysbaert 2019, https://doi.org/10.1016/j.jml.2019.104047)."""
-
-SECONDS_TO_FIRST_TOKEN = 2.0
-"""Default: MLPerf Inference's limit for Llama 2 70B under Server,
-https://github.com/mlcommons/inference_policies/blob/master/inference_rules.adoc"""
-
-FINE_TUNING_TOKENS = 1e8  # by default: about 100,000 examples of 1,000 tokens
-
-BATCH_TOKENS = 1e9  # by default: four million answers of OUTPUT_TOKENS
-
-TOKENS_PER_PARAMETER = 20
-"""Compute-optimal pre-training. Hoffmann et al., Chinchilla, https://arxiv.org/abs/2203.15556"""
-
-BATCH_DAYS, TRAINING_DAYS = 1.0, 30.0  # deadlines by default
-
-TRAINING_CONTEXT = 4096  # tokens of a sequence by default
+    text = f"unknown {'place' if name == 'where' else name} {value!r}"
+    _refuse(value not in (None, *allowed), text, f"Choose one of {', '.join(allowed)}.")
 
 
 @dataclass(frozen=True)
@@ -269,12 +241,7 @@ class Job:
     tokens: float | None  # to train on or to generate; None for a service
     days: float | None
     max_nodes: int
-    speed_model: SpeedModel | None = None  # None: that of the sheets
-
-    @property
-    def is_training(self) -> bool:
-        """Whether the model is trained; if not, it generates."""
-        return self.question.is_training
+    speed_model: SpeedModel
 
     @property
     def has_end(self) -> bool:
@@ -301,40 +268,37 @@ def make_job(question: Question) -> Job:
     """
     question.check()
     model = model_shape(question.model_parameters, question.active_parameters)
-    serving, name, training = question.serving, question.workload, question.is_training
-    output_tokens = serving.output_tokens or OUTPUT_TOKENS
-    input_tokens = serving.input_tokens or INPUT_TOKENS
+    serving, training, usual = question.serving, question.is_training, WORKLOADS[question.workload]
+    output_tokens = serving.output_tokens or usual["output_tokens"]
+    input_tokens = serving.input_tokens or usual["input_tokens"]
+    limit = model.context_limit or math.inf
     context = question.context or int(input_tokens + output_tokens)
-    if training and question.context is None:
-        context = min(TRAINING_CONTEXT, model.context_limit or TRAINING_CONTEXT)
-    elif question.context and not training:
-        output_tokens = serving.output_tokens or min(OUTPUT_TOKENS, max(1.0, context / 2))
-        input_tokens = max(1.0, context - output_tokens)
-        if context <= (serving.output_tokens or 0):
-            raise HwpricesError(
-                f"{output_tokens:,.10g} tokens of output do not fit a context of {context:,} with a"
-                " prompt",
-                "Give a longer context, or leave it out.",
-            )
-    if model.embeds and not training:  # the answer is one vector, which takes the time of a token
-        if serving.output_tokens:
-            raise HwpricesError(f"{model.name} makes embeddings, not text", "Leave the output out.")
+    if training:
+        context = question.context or int(min(usual["context"], limit))
+    elif model.embeds:  # the answer is one vector, which takes the time of a token
+        advice = "Leave the output out."
+        _refuse(serving.output_tokens, f"{model.name} makes embeddings, not text", advice)
         input_tokens, output_tokens = float(question.context or input_tokens), 1.0
         context = int(input_tokens)
-    limit = model.context_limit
-    if limit is not None and context > limit:
-        raise HwpricesError(
-            f"{model.name} reads at most {limit:,} tokens, not {context:,}",
-            "Give shorter requests, or a model with a longer context.",
+    elif question.context:
+        output_tokens = serving.output_tokens or min(output_tokens, max(1.0, context / 2))
+        input_tokens = max(1.0, context - output_tokens)
+        _refuse(
+            context <= (serving.output_tokens or 0),
+            f"{output_tokens:,.10g} tokens of output do not fit a context of {context:,} with a"
+            " prompt",
+            "Give a longer context, or leave it out.",
         )
+    _refuse(
+        context > limit,
+        f"{model.name} reads at most {limit:,} tokens, not {context:,}",
+        "Give shorter requests, or a model with a longer context.",
+    )
     users = serving.concurrency
-    if name == "inference" and question.limits.objective == "speed" and not users:
-        users = 1.0 if serving.requests_per_second is None else None
-    served = name == "inference" and users != 1 and not model.embeds
-    tokens = {"inference": None, "batch": BATCH_TOKENS}.get(name, FINE_TUNING_TOKENS)
-    if name == "pretrain":
-        tokens = TOKENS_PER_PARAMETER * model.active_parameters
-    days = BATCH_DAYS if name == "batch" else TRAINING_DAYS
+    if question.workload == "inference" and question.limits.objective == "speed":
+        users = users or (1.0 if serving.requests_per_second is None else None)
+    served = usual if users != 1 and not model.embeds else {}
+    chinchilla = constants.TOKENS_PER_PARAMETER * model.active_parameters
     return Job(
         question=question,
         model=model,
@@ -343,19 +307,24 @@ def make_job(question: Question) -> Job:
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         users=users,
-        min_per_user=serving.min_tokens_per_second or (TOKENS_PER_SECOND if served else 0.0),
+        min_per_user=serving.min_tokens_per_second or served.get("min_tokens_per_second") or 0.0,
         max_first_token=serving.max_seconds_to_first_token
-        or (SECONDS_TO_FIRST_TOKEN if served else None),
-        tokens=question.tokens or tokens,
-        days=None if name == "inference" else question.days or days,
-        max_nodes=question.max_nodes or MAX_NODES[name],
-        speed_model=with_speeds(question.speeds) if question.speeds else None,
+        or served.get("max_seconds_to_first_token"),
+        tokens=question.tokens
+        or (chinchilla if question.workload == "pretrain" else usual["tokens"]),
+        days=question.days or usual["days"],
+        max_nodes=question.max_nodes or usual["max_nodes"],
+        speed_model=with_speeds(question.speeds) if question.speeds else speed_model(),
     )
 
 
 def assumptions(job: Job) -> str:
     """Describe in one line what the answer assumes beyond the question."""
-    model, serving, wanted = job.model, not job.is_training, job.requested_tokens_per_second
+    model, serving, wanted = (
+        job.model,
+        not job.question.is_training,
+        job.requested_tokens_per_second,
+    )
     output, counted = (
         ("", "input") if model.embeds else (f" and {job.output_tokens:,.10g} out", "output")
     )
@@ -363,7 +332,7 @@ def assumptions(job: Job) -> str:
     twin = look_alike(model) if model.ffn else None
     hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
     kind = "dense model" if model.ffn else "mixture of experts"
-    runs = job.speed_model.runs if job.speed_model else ""
+    runs = job.speed_model.runs
     parts = {
         f"{job.input_tokens:,.10g} tokens in{output}": serving,
         f"{wanted or 0:,.10g} tokens/s of {counted}, which costs are divided by": wanted,
@@ -374,7 +343,7 @@ def assumptions(job: Job) -> str:
         f"embeddings: never measured; modeled on prompts, in {job.precision}, with the range of"
         " 90 %": serving and model.embeds,
         f"{short(job.tokens or 0)} tokens in {job.days or 0:g} days": job.has_end,
-        f"sequences of {job.context:,}, {job.precision}, adam": job.is_training,
+        f"sequences of {job.context:,}, {job.precision}, adam": job.question.is_training,
         f"{job.question.limits.option.replace('_', ' ')} prices": True,
         f"a {kind} with the proportions of Llama 3{hint}": model.basis == "estimate",
     }

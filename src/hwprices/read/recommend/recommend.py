@@ -7,19 +7,18 @@ machine that lacks it is left out, with that reason.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from hwprices import formulas
-from hwprices.formulas import training
+from hwprices.formulas.training import SETUP_HOURS
 from hwprices.read.currency import rates_used
 from hwprices.read.overlays import rules
 from hwprices.read.overlays.unmatched import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
-from hwprices.read.recommend import machines, media
-from hwprices.read.recommend.estimates import MOST_COPIES, with_estimates
+from hwprices.read.recommend import constants, machines, media, table
+from hwprices.read.recommend.estimates import with_estimates
 from hwprices.read.recommend.price_ids import PLACE, with_price_ids
 from hwprices.read.recommend.question import Job, Limits, Question, assumptions, make_job
 from hwprices.read.recommend.serve_command import with_serve_command
@@ -27,14 +26,30 @@ from hwprices.release.real_prices import PRIVATE_HOSTS
 from hwprices.release.release import Tables
 from hwprices.units import HOURS_PER_MONTH, WideMoney
 
-HOURLY_PRICES = [
-    *("usd_per_hour", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour")
-]
+col, lit = pl.col, pl.lit
 
-COLUMNS = pl.read_csv(Path(__file__).with_name("columns.csv"))
+HOURLY = ["usd_per_hour", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"]
+
+COLUMNS = table("columns")
 """Columns of an answer with their descriptions; of_job: null where the job does not run."""
 
 OUTPUT = COLUMNS["column"].to_list()
+
+REASONS = table("reasons")
+"""Why a machine is left out: excluded_reason, its sentence with names of figures, whether the job
+runs on it all the same (runs), so that its figures are kept, and what to ask for instead (hint).
+over_month is a case of over_budget."""
+
+PRIVATE_HOST, OTHER_SIZE = "private_host", "other_size"
+
+BUDGETS = {
+    "budget": "usd",
+    "budget_per_month": "usd_per_month",
+    "budget_to_buy": "purchase_price_usd",
+}
+"""Limit: the figure that it is for."""
+
+MEMORY = ("memory_needed_gib", "memory_usable_gib", "machine_memory_gib")
 
 
 def recommend(
@@ -76,18 +91,18 @@ def recommend(
     if (overlays := rules.given(limits.overlays)) is not None:
         limits = replace(limits, overlays=overlays)
         warn_unmatched(dataset, overlays)
-    medium = media.benchmark(question)
-    job = None if medium else make_job(question)
-    frame = machines.candidates(dataset, limits, ownership)
-    if job is None:
-        assert medium is not None
+    job = None
+    if medium := media.benchmark(question):
+        frame = machines.candidates(dataset, limits, ownership)
         frame = media.with_rates(frame, dataset, medium["benchmark"])
         option = limits.option.replace("_", " ")
         assumed = f"{medium['sample']} is a sample, {medium['setting']}; {option} prices"
     else:
-        frame, assumed = with_estimates(frame, job), assumptions(job)
-    frame = with_serve_command(_with_costs(frame, job), job)
-    return with_price_ids(_ranked(frame, limits, job, assumed), dataset).select(OUTPUT)
+        job = make_job(question)
+        frame = with_estimates(machines.candidates(dataset, limits, ownership), job)
+        frame, assumed = with_serve_command(frame, job), assumptions(job)
+    ranked = _ranked(_with_costs(frame, job), limits, job, assumed)
+    return with_price_ids(ranked, dataset).select(OUTPUT)
 
 
 def with_serving(
@@ -143,17 +158,15 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
     work_usd and work_grams are what a piece of the work costs and emits, work_per_hour how much of
     it a machine does in an hour: the job, a million tokens, or a thousand samples (without a job).
     """
-    col, lit = pl.col, pl.lit
-    nodes, month = col.nodes.cast(WideMoney), lit(float(HOURS_PER_MONTH))
     rates = (col.tokens_per_second_low, col.tokens_per_second_high)
-    tokens = lit(job.tokens if job else None, dtype=pl.Float64)
-    hours = [tokens / rate / formulas.SECONDS_PER_HOUR for rate in rates]
-    has_end = bool(job and job.has_end)
-    paid, paid_low = (one + training.SETUP_HOURS if has_end else lit(1.0) for one in hours)
+    hours = [lit(job and job.tokens, pl.Float64) / rate / 3600 for rate in rates]
+    has_end, month = bool(job and job.has_end), lit(float(HOURS_PER_MONTH))
+    paid, paid_low = (one + SETUP_HOURS if has_end else lit(1.0) for one in hours)
     in_month = pl.min_horizontal(month, paid) if has_end else month
     frame = frame.with_columns(
-        *(col(price).cast(WideMoney) * nodes for price in HOURLY_PRICES),
-        purchase_price_usd=col.purchase_price_usd.cast(WideMoney) * nodes.fill_null(1),
+        *(col(price).cast(WideMoney) * col.nodes.cast(WideMoney) for price in HOURLY),
+        purchase_price_usd=col.purchase_price_usd.cast(WideMoney)
+        * col.nodes.cast(WideMoney).fill_null(1),
         total_accelerators=col.nodes * col.accelerator_count,
         hours=hours[0],
         grams=col.operational_gco2e_per_hour * col.nodes,
@@ -165,41 +178,39 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         energy_kwh=col.energy_kwh_per_hour * col.nodes * paid,
         operational_gco2e=col.grams * paid,
     )
+    work = {"work_usd": col.usd, "work_grams": col.operational_gco2e, "work_per_hour": 1 / paid}
     if job is None:
-        per_hour = col.samples_per_second * formulas.SECONDS_PER_HOUR / 1000
+        per_hour = col.samples_per_second * 3600 / 1000
         usd, grams = formulas.divide(col.usd_per_hour, per_hour), col.grams / per_hour
-        frame = frame.with_columns(usd_per_thousand_samples=usd, gco2e_per_thousand_samples=grams)
-    elif not job.is_training:
-        wanted = job.requested_tokens_per_second
+        figures = {"usd_per_thousand_samples": usd, "gco2e_per_thousand_samples": grams}
+    elif job.question.is_training:
+        return frame.with_columns(**work)
+    else:
         of_each = 1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens
-        share = 1.0 if job.model.embeds else 1 - 1 / of_each
-        blended, blended_high = (  # tokens/s of input and output that costs are divided by
-            (rate if wanted is None else pl.min_horizontal(rate, lit(wanted))) * of_each
-            for rate in rates
+        share = 1.0 if job.model.embeds else 1 - 1 / of_each  # of input
+        wanted = lit(job.requested_tokens_per_second, pl.Float64)
+        # tokens/s of input and output that costs are divided by
+        blended, high = (pl.min_horizontal(rate, wanted) * of_each for rate in rates)
+        per_hour, read = blended * 3600 / 1e6, col.prompt_share.cast(WideMoney)
+        usd, usd_low = (
+            formulas.usd_per_million_tokens(col.usd_per_hour, n) for n in (blended, high)
         )
-        usd = formulas.usd_per_million_tokens(col.usd_per_hour, blended)
         grams = formulas.per_million_tokens(col.grams, blended)
-        per_hour = blended * formulas.SECONDS_PER_HOUR / 1e6
-        read = col.prompt_share.cast(WideMoney)
         output_share = lit(1 - share if share < 1 else None, pl.Float64)
-        frame = frame.with_columns(
-            usd_per_million_tokens=usd,
-            usd_per_million_tokens_low=formulas.usd_per_million_tokens(
-                col.usd_per_hour, blended_high
-            ),
-            usd_per_million_input_tokens=formulas.divide(usd * read, lit(share)),
-            usd_per_million_output_tokens=formulas.divide(usd * (1 - read), output_share),
-            gco2e_per_million_tokens=grams,
-        )
-    if has_end:
-        usd, grams, per_hour = col.usd, col.operational_gco2e, 1 / paid
-    return frame.with_columns(work_usd=usd, work_grams=grams, work_per_hour=per_hour)
+        figures = {
+            "usd_per_million_tokens": usd,
+            "usd_per_million_tokens_low": usd_low,
+            "usd_per_million_input_tokens": formulas.divide(usd * read, lit(share)),
+            "usd_per_million_output_tokens": formulas.divide(usd * (1 - read), output_share),
+            "gco2e_per_million_tokens": grams,
+        }
+    of_unit = {"work_usd": usd, "work_grams": grams, "work_per_hour": per_hour}
+    return frame.with_columns(**figures, **(work if has_end else of_unit))
 
 
 def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) -> pl.DataFrame:
     """Rank the machines that the job fits on, say why the others are left out, and sort all."""
-    col, lit = pl.col, pl.lit
-    missing = [name for name in OUTPUT if name not in frame.columns and name != "excluded_reason"]
+    missing = {*OUTPUT, "private_host"} - {*frame.columns, "excluded_reason"}
     frame = frame.with_columns(
         *(lit(None).alias(name) for name in missing), excluded_reason=_reason(limits)
     )
@@ -209,47 +220,48 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     # of the sizes of one accelerator in one cloud, the first is the best
     size = ["where", "provider", "private_host", pl.coalesce("accelerator_id", "cpu_id")]
     is_other = fits & (col.where == "cloud") & (fits.cum_sum().over(size) > 1)
+    other_size = pl.when(is_other).then(lit(OTHER_SIZE)).otherwise("excluded_reason")
     frame = (
         frame.sort(keys, nulls_last=True)
         .with_columns(apart=apart)
         .unique(["where", "provider", "machine", "apart"], keep="first", maintain_order=True)
-        .with_columns(
-            excluded_reason=pl.when(is_other).then(lit(OTHER_SIZE)).otherwise("excluded_reason")
-        )
+        .with_columns(excluded_reason=other_size)
     )
     frame = _with_sentences(_with_payback(frame), limits, job).with_columns(
         rank=pl.when(fits).then(fits.cum_sum().over("where")).cast(pl.Int32)
     )
     converted = frame.filter(col.usd_per_hour.is_not_null(), where="cloud")["currency"]
-    notes = [*rates_used(converted.drop_nulls(), limits.rates), other_currencies(frame)]
-    if limits.where is not None:
-        frame = frame.filter(where=limits.where)
+    notes = [assumed, *rates_used(converted.drop_nulls(), limits.rates), other_currencies(frame)]
     runs = col.usd.is_not_null() & (fits | col.runs)
-    order = ("where", "rank", "provider", "machine")
     return (
-        frame.with_columns(
+        frame.filter(col.where == (lit(limits.where) if limits.where else col.where))
+        .with_columns(
             *(pl.when(runs).then(n).alias(n) for n in COLUMNS.filter("of_job")["column"]),
-            assumed=lit("; ".join(filter(None, [assumed, *notes]))),
+            assumed=lit("; ".join(filter(None, notes))),
         )
-        .sort(~fits, ~fits & col.obstacle.is_not_null(), *order, nulls_last=True)
+        .sort(
+            *(~fits, ~fits & col.obstacle.is_not_null()),
+            *("where", "rank", "provider", "machine"),
+            nulls_last=True,
+        )
         .select(*OUTPUT, "offer")
     )
 
 
 def _figure(job: Job | None, limits: Limits) -> pl.Expr:
     """Return the figure to rank by, smallest first."""
-    col = pl.col
-    rate = col.samples_per_second if job is None else col.tokens_per_second_low
-    is_service = job is not None and not job.is_training
+    rate = col.tokens_per_second_low if job else col.samples_per_second
     per_user = col.tokens_per_second_per_user * (rate / col.tokens_per_second)
     figures = {
         "cost": pl.when(col.where == "local").then("purchase_price_usd").otherwise("work_usd"),
         "carbon": col.work_grams,
-        "speed": -per_user if is_service else -rate,
+        "speed": -per_user if job and not job.question.is_training else -rate,
         "throughput": -rate,
         "hourly": col.usd_per_hour,
     }
-    return figures[limits.objective].cast(pl.Float64)
+    return (
+        figures[limits.objective].cast(pl.Float64).round_sig_figs(12)
+    )  # of ties the cheaper is first
 
 
 def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
@@ -257,7 +269,6 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
 
     The rent is that of the work which the machine to buy does in an hour.
     """
-    col = pl.col
     rented = frame.filter(col.excluded_reason.is_null(), where="cloud")
     cheapest = pl.lit(rented["work_usd"].cast(pl.Float64).min(), dtype=pl.Float64)
     rent = pl.when(col.where == "local").then(cheapest * col.work_per_hour)
@@ -268,60 +279,43 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-REASONS = pl.read_csv(Path(__file__).with_name("reasons.csv"))
-"""Why a machine is left out: excluded_reason, its sentence with names of figures, whether the job
-runs on it all the same (runs), so that its figures are kept, and what to ask for instead (hint).
-over_month is a case of over_budget."""
-
-PRIVATE_HOST, OTHER_SIZE = "private_host", "other_size"
-
-BUDGETS = ("budget", "budget_per_month", "budget_to_buy")
-
-MEMORY = ("memory_needed_gib", "memory_usable_gib", "machine_memory_gib")
-
-PRICED = ("usd", "usd_per_month", "purchase_price_usd")
-
-
-def _over(limits: Limits, figure: str, budget: str) -> pl.Expr:
-    return pl.col(figure) > pl.lit(getattr(limits, budget), pl.Float64)
+def _over(limits: Limits, budget: str) -> pl.Expr:
+    return col(BUDGETS[budget]) > lit(getattr(limits, budget), pl.Float64)
 
 
 def _reason(limits: Limits) -> pl.Expr:
     """Return the code of why a machine is left out; null if it is ranked."""
-    col, lit = pl.col, pl.lit
     hosts_named = any(limits.names(region) for _, region in PRIVATE_HOSTS)
     gov_named = limits.region is not None or limits.names("gov")
     conditions = {
-        "over_budget": _over(limits, "usd", "budget")
-        | _over(limits, "usd_per_month", "budget_per_month"),
-        "too_dear_to_buy": _over(limits, "purchase_price_usd", "budget_to_buy"),
+        "over_budget": _over(limits, "budget") | _over(limits, "budget_per_month"),
+        "too_dear_to_buy": _over(limits, "budget_to_buy"),
         PRIVATE_HOST: col.private_host & lit(not hosts_named),
         "government": col.government & lit(not gov_named),
     }
     no_price = pl.when(col.usd_per_hour.is_null()).then("no_price")
-    codes = (pl.when(holds).then(lit(code)) for code, holds in conditions.items())
-    return pl.coalesce("obstacle", "reason", no_price, *codes)
+    return pl.coalesce("obstacle", "reason", no_price, machines.first_of(conditions))
 
 
 def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.DataFrame:
     """Add excluded, the sentence of excluded_reason, and the other columns of REASONS."""
-    col, code = pl.col, pl.col.excluded_reason
-    only_month = (code == "over_budget") & ~_over(limits, "usd", "budget").fill_null(False)
-    frame = frame.with_columns(
-        case=pl.when(only_month).then(pl.lit("over_month")).otherwise(code)
-    ).join(REASONS.rename({"excluded_reason": "case"}), "case", "left", maintain_order="left")
+    code = col.excluded_reason
+    only_month = (code == "over_budget") & ~_over(limits, "budget").fill_null(False)
+    case = pl.when(only_month).then(lit("over_month")).otherwise(code)
+    reasons = REASONS.rename({"excluded_reason": "case"})
+    frame = frame.with_columns(case=case).join(reasons, "case", "left", maintain_order="left")
     words = {
         "option": limits.option.replace("_", " "),
         "period": "in total" if job and job.has_end else "an hour",
-        "most_copies": f"{MOST_COPIES:,}",
+        "most_copies": f"{constants.MOST_COPIES:,.0f}",
         "old_price_years": str(OLD_PRICE_YEARS),
-        **{b: f"{getattr(limits, b) or 0:,.10g}" for b in BUDGETS},
+        **{budget: f"{getattr(limits, budget) or 0:,.10g}" for budget in BUDGETS},
     }
     figures = {
-        **{name: pl.lit(word) for name, word in words.items()},
+        **{name: lit(word) for name, word in words.items()},
         "device": pl.coalesce("accelerator_id", "cpu_id"),
         "precision": col.precision.fill_null("its format"),
-        **{n: col(n).cast(pl.Float64).map_elements(_amount, pl.String) for n in PRICED},
+        **{n: col(n).cast(pl.Float64).map_elements(_amount, pl.String) for n in BUDGETS.values()},
         **{name: col(name).round(1) for name in MEMORY},
         **{name: col(name) for name in ("currency", "on_demand_reason", "nodes_needed")},
     }

@@ -35,16 +35,16 @@ ENGINES = {
 row, the copies of the model, the context, and the users of a copy."""
 
 
-def with_serve_command(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
-    """Add the columns of ENGINES: null in a training, of media, and where an engine does not run.
+def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
+    """Add the columns of ENGINES: null in a training, and where an engine does not run.
 
     MODEL in them is to be replaced by the weights: their repository is not known, or they must have
     been quantized before. A machine with more accelerators than a copy of the model needs runs
     several copies.
     """
     col, lit = pl.col, pl.lit
-    if job is None or job.is_training:
-        return frame.with_columns(lit(None, pl.String).alias(name) for name in ENGINES)
+    if job.question.is_training:
+        return frame
     copies = (col.accelerator_count // col.accelerators_per_copy).clip(1)
     users = (col.concurrency / (col.nodes / col.nodes_needed) / copies).ceil().clip(1)
     is_released = lit(job.model.released_format is not None)

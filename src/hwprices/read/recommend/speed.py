@@ -1,15 +1,14 @@
-"""Estimate how fast machines serve a language model.
+"""Estimate how fast machines serve a language model: one roofline for every machine.
 
-One roofline for every machine: the seconds in which a batch is answered are a sum of seven parts,
-each with a fitted constant (Pope et al., https://arxiv.org/abs/2211.05102). A factor by family and
-load corrects it, and where the same network was measured on the same accelerator, what was measured
-does. tools/calibration.py fits all of it on published measurements and writes the sheets
-speed_model and measured_speeds; docs/method.md shows how far the result is from measurements that
-it was not fitted on.
+The seconds in which a batch is answered are a sum of seven parts, each with a fitted constant (Pope
+et al., https://arxiv.org/abs/2211.05102). A factor by family and load corrects it, and where the
+same network was measured on the same accelerator, what was measured does. tools/calibration.py fits
+all of it and writes the sheets speed_model and measured_speeds; docs/method.md shows how far the
+result is from measurements that it was not fitted on.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,133 +16,40 @@ import polars as pl
 
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import BITS_PER_WEIGHT, SHAPE
+from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.specs import packaged_sheet
 from hwprices.units import NUMBER_FORMATS
 
 col = pl.col
 
-FAMILIES = {
-    **dict.fromkeys(("Blackwell", "Blackwell Ultra"), "blackwell"),
-    **{"Hopper": "hopper", "Ada Lovelace": "ada", "Ampere": "ampere"},
-    **dict.fromkeys(("Turing", "Volta"), "turing"),
-    **dict.fromkeys(("Pascal", "Maxwell", "Kepler"), "pascal"),
-    **dict.fromkeys(("CDNA", "CDNA 2", "CDNA 3", "CDNA 4", "Vega 20"), "cdna"),
-    **dict.fromkeys(("RDNA 3", "RDNA 3.5", "RDNA 4"), "rdna"),
-    **dict.fromkeys(("M1", "M2", "M3", "M4"), "apple"),
-    **dict.fromkeys(("Xe-HPG", "Xe2"), "arc"),
-    **dict.fromkeys(("Cortex-A72", "Cortex-A76"), "arm"),
-    **dict.fromkeys(("Gaudi", "Gaudi 2", "Gaudi 3"), "gaudi"),
-}
-"""Architecture: family of devices that run the same kernels. Others are family ``other``."""
+FAMILIES = table("families")
+"""Devices that run the same kernels: the architectures of a family (others are ``other``), and
+whether hardly any training on it was published. flops_per_byte: dense operations in 16 bits for
+each byte of the memory's bandwidth, of the device of the sheet that has the fewest. A device with
+matrix units and no published rate is taken for that: RTX PRO 4500 Server, MI308X, Flex 170."""
 
-PCIE_BYTES_PER_SECOND = 25e9
-"""One direction of PCIe 4.0 × 16, of which programs reach about 80 %, between cards without a link
-of their own: https://pcisig.com/faq"""
+FORMATS = table("formats").rows_by_key("format", named=True, unique=True)
+"""Formats of weights: bits (of those that devices compute), other names without case and signs,
+whether whole models are trained in it, and the formats to compute in, the first that the device
+supports. Weights of 8 and 4 bits run on devices with 16-bit arithmetic alone, which decompress them
+as they are read: https://docs.vllm.ai/en/latest/features/quantization/"""
 
-SIXTEEN_BITS = ("bf16", "fp16")
+COMPUTED = [(name, one) for name, row in FORMATS.items() for one in row["computed"].split(";")]
+"""Stored format and one to compute in, the preferred first."""
 
-COMPUTE_FORMATS = {
-    "fp32": ("fp32",),
-    "bf16": SIXTEEN_BITS,
-    "fp16": ("fp16", "bf16"),
-    "fp8": ("fp8", *SIXTEEN_BITS),
-    "int8": ("int8", *SIXTEEN_BITS),
-    "fp4": ("fp4", *SIXTEEN_BITS),
-    "int4": SIXTEEN_BITS,
-    **dict.fromkeys(("q8_0", "q4_k_m", "q4_0", "mxfp4"), SIXTEEN_BITS),  # llama.cpp's
-}
-"""Stored format: formats to compute in, the first that the device supports. Weights of 8 and 4 bits
-run on devices with 16-bit arithmetic alone, which decompress them as they are read: vLLM's table of
-quantization kernels, https://docs.vllm.ai/en/latest/features/quantization/"""
-
-NARROWER = {"bf16": ("fp16", "fp8", "int8", "fp4"), "fp16": ("bf16", "fp8", "int8", "fp4")}
-WIDTH = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "fp4": 4}
+WIDTH = {name: row["bits"] for name, row in FORMATS.items() if row["bits"]}
 """Bits. Where a maker prints the rate of a narrower format alone, the rate of 16 bits is that rate
 in proportion to the bits: FP4 500 and FP16 125 on GB10."""
 
-LEAST_FLOPS_PER_BYTE = {"arc": 216, "blackwell": 117, "cdna": 26, "jetson": 164}
-"""Family with matrix units: dense operations in 16 bits for each byte of the memory's bandwidth, of
-the device of the sheet that has the fewest. One without any published rate is taken for that: RTX
-PRO 4500 Server, MI308X, Flex 170, Jetson Orin NX."""
+RATES = ("compute", "compute_experts", "bytes", "bytes_experts")
 
-
-def with_device(machines: pl.DataFrame) -> pl.DataFrame:
-    """Add what the roofline needs of an accelerator to rows with the columns of its sheet.
-
-    Adds family, bytes_per_second (of its memory), link_bytes_per_second (in one direction, from one
-    device to the others) and rate_FORMAT: the dense peak in operations per second, from a narrower
-    format where it is not published.
-    """
-    architecture = col.architecture.replace_strict(FAMILIES, default="other").fill_null("other")
-    family = pl.when(col.kind.is_in(["tpu", "neuron"])).then("kind").otherwise(architecture)
-    # an SoC's memory is not that of a card
-    is_jetson = (col.kind == "soc") & family.is_in(["ampere", "blackwell"])
-    bandwidth, link = col.memory_bandwidth_gbs * 1e9, col.interconnect_gbs / 2 * 1e9
-    frame = machines.with_columns(
-        family=pl.when(is_jetson).then(pl.lit("jetson")).otherwise(family),
-        bytes_per_second=bandwidth,
-        link_bytes_per_second=link.fill_null(PCIE_BYTES_PER_SECOND),
-    )
-    published = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
-    has_none = pl.all_horizontal(rate.is_null() for rate in published.values())
-    flops_per_byte = col.family.replace_strict(LEAST_FLOPS_PER_BYTE, default=None)
-    in_16_bits = pl.when(has_none).then(flops_per_byte * col.bytes_per_second)
-    rates = {
-        name: pl.coalesce(
-            rate,
-            pl.when(pl.lit(WIDTH[name] <= 16), col(f"{name}_support") == "supported").then(
-                in_16_bits * 16 / WIDTH[name]
-            ),
-        )
-        for name, rate in published.items()
-    }
-    return frame.with_columns(
-        pl.coalesce(
-            rates[other] * WIDTH[other] / WIDTH[name] for other in (name, *NARROWER.get(name, ()))
-        ).alias(f"rate_{name}")
-        for name in WIDTH
-    )
-
-
-USABLE = 0.9
-"""Share of a device's memory that a job may fill; the driver and fragmentation take the rest. It is
-vLLM's default gpu_memory_utilization: https://docs.vllm.ai/en/latest/configuration/engine_args/"""
-
-USABLE_UNIFIED = 0.75
-"""Share of a memory that the CPU and its system use too. Metal's recommended working set is about
-three quarters of the memory of large Macs:
-https://developer.apple.com/documentation/metal/mtldevice/recommendedmaxworkingsetsize"""
-
-CPU_CONSTANTS = {
-    **dict.fromkeys(("compute", "compute_experts", "bytes", "bytes_experts"), 1.0),
-    **dict.fromkeys(("layer", "all_reduce", "token"), 0.0),
-}
-"""Constants of machines without accelerators: measured rates are what programs reach."""
-
-PARTS = (*CPU_CONSTANTS,)
+PARTS = (*RATES, "layer", "all_reduce", "token")
 """Constants: seconds for a second at the peak rate and at the peak bandwidth, of dense models and
 of mixtures of experts; seconds of a layer, of an all-reduce, and of handling one generated token.
-"""
+Of machines without accelerators they are 1 and 0: measured rates are what programs reach."""
 
-MAX_SEQUENCES = 1024
-"""Most sequences together on one copy of the model: vLLM's default max_num_seqs on large devices,
-https://docs.vllm.ai/en/latest/configuration/engine_args/"""
-
-FEW_USERS = 8
-"""Below so many users a machine is measured by programs for one user, above it by filled ones."""
-
-FLOPS_PER_BYTE = 22.2
-"""Operations that a device without a published rate does in the time it reads a byte: the median
-of llama.cpp's prompts in benchmarks.csv."""
-
-SHRINK_LOCAL = 1.0
-"""n measurements of a network on an accelerator are believed n / (n + this). Chosen by the error on
-sources left out."""
-
-SAME_NETWORK = 0.05
-"""Models with the same layers and heads whose parameters differ by less run equally fast: Llama 2
-70B and Llama 3.3 70B differ in their vocabulary."""
+NETWORK = ["layers", "heads", "kv_elements", "active_expert_share"]
 
 RANGE = ("p05", "p25", "p75", "p95")
 """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
@@ -154,28 +60,63 @@ BITS = col.precision.replace_strict(BITS_PER_WEIGHT, return_dtype=pl.Float64)
 """Of a weight in the format ``precision``, with its scales."""
 
 COMPUTE_FORMAT = pl.coalesce(
-    pl.when(col.precision == stored, col(f"{computed}_support") == "supported").then(
-        pl.lit(computed)
-    )
-    for stored, formats in COMPUTE_FORMATS.items()
-    for computed in formats
+    pl.when(col.precision == stored, col(f"{one}_support") == "supported").then(pl.lit(one))
+    for stored, one in COMPUTED
 )
 """In which weights stored in ``precision`` are computed; null if in none."""
 
 PEAK = pl.coalesce(
     *(pl.when(compute_format=name).then(f"rate_{name}") for name in WIDTH),
-    FLOPS_PER_BYTE * col.bytes_per_second,
+    constants.FLOPS_PER_BYTE * col.bytes_per_second,
 )
 """Rate in ``compute_format``: where none is published, by FLOPS_PER_BYTE."""
 
 CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
 """Of a number in the cache: one where the device computes in FP8 or FP4."""
 
-LOAD = pl.when(col.users < FEW_USERS).then(pl.lit("few")).otherwise(pl.lit("full"))
+LOAD = pl.when(col.users < constants.FEW_USERS).then(pl.lit("few")).otherwise(pl.lit("full"))
 """Whether so few users are served that memory bandwidth decides."""
 
 BUSY = pl.min_horizontal("copies", "users")
 """Copies of the model that have a user."""
+
+
+def with_device(machines: pl.DataFrame) -> pl.DataFrame:
+    """Add what the roofline needs of an accelerator to rows with the columns of its sheet.
+
+    Adds family, bytes_per_second (of its memory), link_bytes_per_second (in one direction, from one
+    device to the others) and rate_FORMAT: the dense peak in operations per second, from a narrower
+    format where it is not published.
+    """
+    listed = FAMILIES.drop_nulls("architectures").select("family", "architectures").iter_rows()
+    families = {name: family for family, names in listed for name in names.split(";")}
+    architecture = col.architecture.replace_strict(families, default="other").fill_null("other")
+    family = pl.when(col.kind.is_in(["tpu", "neuron"])).then("kind").otherwise(architecture)
+    # an SoC's memory is not that of a card
+    is_jetson = (col.kind == "soc") & family.is_in(["ampere", "blackwell"])
+    link = (col.interconnect_gbs / 2 * 1e9).fill_null(constants.PCIE_BYTES_PER_SECOND)
+    frame = machines.with_columns(
+        family=pl.when(is_jetson).then(pl.lit("jetson")).otherwise(family),
+        bytes_per_second=col.memory_bandwidth_gbs * 1e9,
+        link_bytes_per_second=link,
+    )
+    published = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
+    has_none = pl.all_horizontal(rate.is_null() for rate in published.values())
+    least = dict(FAMILIES.select("family", "flops_per_byte").iter_rows())
+    flops_per_byte = col.family.replace_strict(least, return_dtype=pl.Float64)
+    bits_per_second = {name: rate * WIDTH[name] for name, rate in published.items()}
+    narrow = [name for name, bits in WIDTH.items() if bits <= WIDTH["bf16"]]
+    for name in narrow:
+        is_assumed = has_none & (col(f"{name}_support") == "supported")
+        assumed = pl.when(is_assumed).then(flops_per_byte * col.bytes_per_second * WIDTH["bf16"])
+        bits_per_second[name] = pl.coalesce(bits_per_second[name], assumed)
+    sources = {name: narrow if bits == WIDTH["bf16"] else [] for name, bits in WIDTH.items()}
+    return frame.with_columns(
+        pl.coalesce(bits_per_second[one] / WIDTH[name] for one in (name, *others)).alias(
+            f"rate_{name}"
+        )
+        for name, others in sources.items()
+    )
 
 
 def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
@@ -211,71 +152,61 @@ def largest_batch() -> pl.Expr:
     free = (col.usable_bytes - col.space_bytes) * col.division * col.stages - col.weight_bytes
     fitting = (free // col.sequence_bytes).clip(0)
     wanted = (col.users / col.copies).ceil()
-    return pl.min_horizontal(fitting, MAX_SEQUENCES * col.stages, wanted)
+    return pl.min_horizontal(fitting, constants.MAX_SEQUENCES * col.stages, wanted)
 
 
-def parts(batch: pl.Expr) -> tuple[dict[str, pl.Expr], dict[str, pl.Expr]]:
-    """Return what the constants multiply: for reading the prompts of a batch, and for its answers.
+def with_seconds(works: pl.LazyFrame, fitted: Mapping[str, float]) -> pl.LazyFrame:
+    """Add what ``seconds`` needs, of one copy: to ``with_divisions`` and ``fastest``'s columns.
 
-    The last item of each, links, is the time of the links between devices, which has no constant.
-    Of several stages each works on its share of the sequences at a time. Columns: those of
-    ``with_divisions`` and ``fastest`` but the limits and factor.
+    Adds prompt_seconds and token_seconds, of each sequence; step_seconds, of a token of all of them
+    together if it read all experts; and expert_seconds, of reading all experts. The time of the
+    links between devices has no constant.
     """
+    is_cpu, has_experts = col.family == "cpu", col.active_expert_share < 1
+    of = {n: pl.when(is_cpu).then(float(n in RATES)).otherwise(fitted[n]) for n in PARTS}
     share = col.division * col.device_share
-    group = (batch / col.stages).clip(1)
+    compute, read = (
+        pl.when(has_experts).then(of[f"{name}_experts"]).otherwise(of[name]) / rate / share
+        for name, rate in (("compute", col.peak), ("bytes", col.bytes_per_second))
+    )
     context = col.input_tokens + col.output_tokens / 2  # half way through, near the mean
-    reads = language_model.parameters_read(group) * BITS / 8
-    reads += language_model.kv_cache_bytes(context, group, col.kv_bytes, col.division)
+    cache = language_model.kv_cache_bytes(context, 1, col.kv_bytes, col.division)
     # two all-reduces a layer of 16-bit states: Megatron-LM, https://arxiv.org/abs/1909.08053
     reduces = pl.when(col.division > 1).then(2 * col.layers).otherwise(0)
     bytes_sent = reduces * 2 * (col.division - 1) / col.division * col.hidden * 2
     sent = bytes_sent / col.link_bytes_per_second
-    has_experts, has_prompt = col.active_expert_share < 1, col.input_tokens > 1
-
-    def listed(
-        flops: pl.Expr, read: pl.Expr, steps: pl.Expr, tokens: pl.Expr
-    ) -> dict[str, pl.Expr]:
-        compute, memory = flops / col.peak / share, read / col.bytes_per_second / share
-        return {
-            "compute": compute * ~has_experts,
-            "compute_experts": compute * has_experts,
-            "bytes": memory * ~has_experts,
-            "bytes_experts": memory * has_experts,
-            "layer": steps * col.layers,
-            "all_reduce": steps * reduces,
-            "token": steps * group,
-            "links": sent * tokens,
-        }
-
-    nothing, steps = pl.lit(0.0), col.output_tokens
-    read = group * language_model.prompt_flops(col.input_tokens) * has_prompt
-    written = group * language_model.token_flops(context) * steps
-    prompt = listed(read, nothing, nothing, group * col.input_tokens * has_prompt)
-    return prompt, listed(written, reads * steps, steps, group * steps)
+    prompt = compute * language_model.prompt_flops(col.input_tokens) + sent * col.input_tokens
+    return works.with_columns(
+        prompt_seconds=prompt * (col.input_tokens > 1),
+        token_seconds=compute * language_model.token_flops(context)
+        + read * cache
+        + of["token"]
+        + sent,
+        step_seconds=read * col.parameters * BITS / 8
+        + of["layer"] * col.layers
+        + of["all_reduce"] * reduces,
+        expert_seconds=read * language_model.expert_parameters() * BITS / 8,
+    )
 
 
-def seconds(batch: pl.Expr, constants: dict[str, float]) -> list[pl.Expr]:
-    """Compute how long one copy takes for the prompts and for the answers of a batch."""
-    is_cpu = col.family == "cpu"
-    both = []
-    for listed in parts(batch):
-        total = listed["links"]
-        for name, constant in constants.items():
-            own = pl.when(is_cpu).then(CPU_CONSTANTS[name]).otherwise(constant)
-            total = total + own * listed[name]
-        both.append(total)
-    return both
+def seconds(batch: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Compute how long one copy takes for the prompts and for the answers of a batch.
+
+    Of several stages each works on its share of the sequences at a time.
+    """
+    group = (batch / col.stages).clip(1)
+    unread = col.expert_seconds * (1 - col.active_expert_share) ** group
+    step = col.step_seconds + group * col.token_seconds - unread
+    return group * col.prompt_seconds, col.output_tokens * step
 
 
-def with_speeds(works: pl.DataFrame, constants: dict[str, float]) -> pl.DataFrame:
+def with_speeds(works: pl.LazyFrame) -> pl.LazyFrame:
     """Add how fast one copy serves ``batch`` sequences; the first token is of one alone.
 
     Adds tokens_per_second (of all), tokens_per_second_per_user, seconds_to_first_token and
     prompt_share: of the time, for reading prompts.
     """
-    (prompt, answer), (read, written) = (
-        seconds(batch, constants) for batch in (col.batch, pl.lit(1.0))
-    )
+    (prompt, answer), (read, written) = (seconds(batch) for batch in (col.batch, pl.lit(1.0)))
     per_user = col.output_tokens / (prompt + answer) * col.factor
     return works.with_columns(
         tokens_per_second=col.batch * per_user,
@@ -285,7 +216,7 @@ def with_speeds(works: pl.DataFrame, constants: dict[str, float]) -> pl.DataFram
     )
 
 
-def fastest(works: pl.DataFrame, constants: dict[str, float]) -> pl.DataFrame:
+def fastest(works: pl.DataFrame, fitted: Mapping[str, float]) -> pl.DataFrame:
     """Find the division of each machine that generates the most tokens/s within its two limits.
 
     Each copy has the largest batch that gives each user the speed, which never rises with the
@@ -299,23 +230,26 @@ def fastest(works: pl.DataFrame, constants: dict[str, float]) -> pl.DataFrame:
             link_bytes_per_second. Of the work: SHAPE, precision, kv_bytes (of a number in the
             cache), input_tokens, output_tokens, users (null: as many as fit), min_per_user
             (tokens/s) and max_first_token (seconds). factor multiplies the roofline's speed.
-        constants: by the names of PARTS.
+        fitted: constants by the names of PARTS.
 
     Adds division, batch, users_served and the columns of ``with_speeds``, of the machine.
     """
     frame = with_divisions(works).with_columns(most=largest_batch(), batch=0.0)
     most = int(frame["most"].max() or 0)  # type: ignore[arg-type]
+    lazy = with_seconds(frame.lazy(), fitted)
     for power in reversed(range(most.bit_length())):
         tried = col.batch + 2**power
-        per_user = col.output_tokens / pl.sum_horizontal(seconds(tried, constants)) * col.factor
+        prompt, answer = seconds(tried)
+        per_user = col.output_tokens / (prompt + answer) * col.factor
         fits = (tried <= col.most) & (per_user >= col.min_per_user)
-        frame = frame.with_columns(batch=pl.when(fits).then(tried).otherwise("batch"))
+        lazy = lazy.with_columns(batch=pl.when(fits).then(tried).otherwise("batch"))
     return (
-        with_speeds(frame.filter(col.batch > 0), constants)
+        with_speeds(lazy.filter(col.batch > 0))
         .with_columns(users_served=col.batch * BUSY, tokens_per_second=col.tokens_per_second * BUSY)
         .filter(col.seconds_to_first_token <= col.max_first_token)
         .sort("tokens_per_second", descending=True, maintain_order=True)
         .unique("number", keep="first", maintain_order=True)
+        .collect()
     )
 
 
@@ -334,7 +268,7 @@ def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
     measured.
     """
     accelerators = packaged_sheet("accelerators").drop_nulls(["memory_gb", "memory_bandwidth_gbs"])
-    usable = pl.when(kind="soc").then(USABLE_UNIFIED).otherwise(USABLE)
+    usable = pl.when(kind="soc").then(constants.USABLE_UNIFIED).otherwise(constants.USABLE)
     return (
         speeds.rename({"tokens_per_second": "measured"})
         .join(with_device(accelerators), "accelerator_id", maintain_order="left")
@@ -361,7 +295,7 @@ def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
     The label is that of the measurement nearest to the median. Of an even number two are equally
     near, and the one listed first is taken.
     """
-    trust = pl.len() / (pl.len() + SHRINK_LOCAL)
+    trust = pl.len() / (pl.len() + constants.SHRINK_LOCAL)
     distance = (error - error.median()).abs().round(9)  # floats of equal distances differ
     nearest = label.get(distance.arg_min())
     return {"known_factor": (error.median() * trust).exp(), "label": nearest}
@@ -389,11 +323,11 @@ class SpeedModel:
 def speed_model() -> SpeedModel:
     """Read the sheets that tools/calibration.py writes."""
     sheet = packaged_sheet("speed_model")
-    constants = dict(sheet.filter(kind="constant").select("name", "value").iter_rows())
+    fitted = dict(sheet.filter(kind="constant").select("name", "value").iter_rows())
     factors = sheet.filter(kind="factor")
     measured = packaged_sheet("measured_speeds")
     return SpeedModel(
-        constants={name: constants[name] for name in PARTS},
+        constants={name: fitted[name] for name in PARTS},
         factors=factors.select("load", family="name", factor="value"),
         ranges=sheet.filter(kind="range")
         .pivot("load", index="name", values="value")
@@ -404,12 +338,10 @@ def speed_model() -> SpeedModel:
     )
 
 
-NETWORK = ["layers", "heads", "kv_elements", "active_expert_share"]
-
-
 def same_network(parameters: pl.Expr) -> pl.Expr:
     """Return whether a model of that size with the same columns NETWORK runs equally fast."""
-    return (parameters / col.parameters - 1).abs() < SAME_NETWORK
+    difference = (parameters / col.parameters - 1).abs()
+    return difference < pl.lit(constants.SAME_NETWORK)
 
 
 def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
@@ -426,7 +358,7 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     Adds basis, measurement (one of the measurements behind) and RANGE.
     """
     few = works.filter(col.users.is_null(), col.family != "cpu")
-    works = pl.concat([works, few.with_columns(users=pl.lit(FEW_USERS - 1.0))])
+    works = pl.concat([works, few.with_columns(users=pl.lit(constants.FEW_USERS - 1.0))])
     works = works.with_columns(load=LOAD)
     key = ["accelerator_id", "load", *NETWORK]
     of_network = (
