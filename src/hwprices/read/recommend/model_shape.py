@@ -78,6 +78,8 @@ def model_shape(model: float | str, active: float | str | None = None) -> ModelS
                 f"the active parameters of {row['name']} are known",
                 "Leave them out, or give the number of all parameters.",
             )
+    if sized := _with_size(str(model)):
+        return model_shape(sized, active)
     parameters = _parse_parameters(model)
     if active is None:
         return _estimated(parameters)
@@ -93,6 +95,14 @@ def model_shape(model: float | str, active: float | str | None = None) -> ModelS
         ffn=None,
         active_expert_share=working / parameters,
     )
+
+
+def _with_size(name: str) -> str | None:
+    """Return the one model whose id is the name and a size: mistral-large of mistral-large-123b."""
+    start = re.sub(r"[^a-z0-9.]+", "-", of_repository(name).replace("+", " plus"))
+    sizes = pl.col("model_id").str.extract(rf"^{re.escape(start)}((?:-a?[\d.]+b)+)$")
+    found = published_models().filter(sizes.is_not_null())["model_id"]
+    return str(found.item()) if len(found) == 1 else None
 
 
 def of_repository(name: str) -> str:
