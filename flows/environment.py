@@ -5,6 +5,7 @@ files and unit files write it.
 """
 
 import contextlib
+import ctypes
 import io
 import os
 import signal
@@ -26,6 +27,11 @@ four, and freed pages are kept for 5 s, where polars keeps them for half a secon
 processor time (docs/performance.md). polars appends the variable to its own options, and the last
 one of a name counts. https://jemalloc.net/jemalloc.3.html#tuning and
 https://github.com/pola-rs/polars/pull/21829"""
+
+M_ARENA_MAX = -8
+"""Option of glibc's malloc: in how many arenas it keeps memory. By default it has eight for each
+core, by thread, and keeps what is free in each: half a gigabyte after the prices of AWS were staged
+(docs/performance.md). https://man7.org/linux/man-pages/man3/mallopt.3.html"""
 
 RUNS_KEPT_DAYS = 30
 """How long Prefect's records of a run are kept, in days; by default they stay for good. It is the
@@ -154,6 +160,9 @@ def _set(variables: dict[str, str]) -> None:
             del os.environ[name]
     for name, value in variables.items():
         os.environ.setdefault(name, value)
+    if "MALLOC_ARENA_MAX" not in os.environ:
+        with contextlib.suppress(AttributeError):  # another C library than glibc
+            ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
