@@ -112,6 +112,8 @@ EVERY = {
 }
 """Words that ask for every software, license or tenancy."""
 
+SQL_SERVER = {"standard": "std", "enterprise": "ent", "web": "web"}
+
 NUMBERS = {"one": "1", "two": "2", "four": "4", "eight": "8"}
 
 # a number of four digits before other words is a model: 4090, 6000
@@ -138,9 +140,14 @@ REWRITTEN = {
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?memory\b": r"\1",
     rf"\bmemory\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1",
     **{rf"\b{word}{_BEFORE_DEVICE}": number for word, number in NUMBERS.items()},
+    r"\b([a-z]+\d+[a-z]*)\s+(\d{1,3})\s*[x×](?!\S)": r"\2x \1",
+    r"\b(v5e|v6e)[ -](\d{1,3})\b(?!\s*[a-z]?gi?b)": r"\2x \1",
+    **{rf"\bsql server {name}\b": f"sql_{code}" for name, code in SQL_SERVER.items()},
 }
 """What is written in its place before words are read, in this order: an amount is a least amount
-anyway, "80 gb of vram" becomes 80gbvram, "two a100" 2 a100. The page of a report does the same."""
+anyway, "80 gb of vram" becomes 80gbvram, "two a100" 2 a100, "l40s 2 x" 2x l40s. The number behind a
+TPU v5e or v6e counts chips, that behind older ones cores:
+https://cloud.google.com/tpu/docs/v6e. The page of a report does the same."""
 
 _LIMIT = re.compile(
     r"(?:\b(?:under|below|less than|at most|up to|max)|<=?)\s*"
@@ -176,6 +183,8 @@ CPU_NAMES = frozenset(
 
 SHORT, SHORT_ALIKE, ALIKE = 5, 0.75, 0.65
 """How alike a suggestion is at least, from 0 to 1. Of SHORT letters, two in three are by chance."""
+
+MOST_BEGUN = 5  # suggestions that begin with the word
 
 MONTHS = 12
 GIB_PER_TIB = 1024
@@ -622,13 +631,15 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
         **{part: part for part in short_names(names.accelerators)},
         **{key: key for key in names.accelerators},
         **provider_spellings(names),
-        **{name: name for name in (*PURCHASE_OPTIONS, *OPERATING_SYSTEMS)},
+        **{name: name for name in (*PURCHASE_OPTIONS, *OPERATING_SYSTEMS, *SOFTWARE)},
         **{name: name for name in (*CONTINENTS, *CODES)},
     }
     if text in CPU_NAMES:
         return 'CPUs are in the table cpu_families: hwprices query "from cpu_families".'
     least = SHORT_ALIKE if len(text) <= SHORT else ALIKE
-    matches = dict.fromkeys(spellings[spelling] for spelling in near(text, spellings, least))
+    begun = [spelling for spelling in spellings if spelling.startswith(text)]
+    alike = near(text, spellings, least) or begun[:MOST_BEGUN] * (len(text) >= MIN_CITY)
+    matches = dict.fromkeys(spellings[spelling] for spelling in alike)
     if matches:
         return f"Did you mean {', '.join(matches)}?"
     return "Name an accelerator, machine type, place, purchase option: 8xH100 europe spot."
