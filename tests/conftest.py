@@ -1,6 +1,7 @@
 """Share what all tests use: paths, servers on loopback, and the rules for the ``shared`` marker."""
 
 import atexit
+import gc
 import os
 import shutil
 import sys
@@ -60,6 +61,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("shared"):
             item.add_marker(skip)
+
+
+def pytest_collection_finish() -> None:
+    """Take what is imported out of garbage collection, which looked through it: 5 % of the CPU."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
