@@ -152,7 +152,7 @@ def folder(dataset: hwprices.Dataset, tmp_path_factory: pytest.TempPathFactory) 
 def no_answers() -> Iterator[None]:
     """Write reports without what their page answers about models, which takes 5 s of CPU."""
     frame = pl.DataFrame(schema={"model_id": pl.String, **dict.fromkeys(index.COLUMNS, pl.String)})
-    with mock.patch.object(index, "answers", lambda _: ([], frame)):
+    with mock.patch.object(index, "answers", return_value=([], frame)):
         yield
 
 
