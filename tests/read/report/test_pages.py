@@ -211,7 +211,6 @@ def in_euro(offers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-@pytest.mark.usefixtures("no_answers")
 def test_an_accelerators_price_in_another_currency_keeps_it(
     dataset: hwprices.Dataset, tmp_path: Path
 ) -> None:
