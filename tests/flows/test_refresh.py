@@ -20,7 +20,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
 import polars as pl
 import pytest
 
@@ -82,13 +81,9 @@ def start_another(server: Server, intruders: list[str]) -> None:
     deadline = time.monotonic() + 300
     while not server.filter("flow_runs", flow_runs=at_work) and time.monotonic() < deadline:
         time.sleep(0.5)
-    url = f"{server.api}/deployments/{deployment['id']}/create_flow_run"
-    options = {"json": {"parameters": {"source": "sample"}}, "timeout": 30}
-    started = httpx.post(url, **options)
-    while started.status_code == 503 and time.monotonic() < deadline:  # its SQLite file was locked
-        time.sleep(1)
-        started = httpx.post(url, **options)
-    intruders.append(started.raise_for_status().json()["id"])
+    body = {"parameters": {"source": "sample"}}
+    run = server.post(f"deployments/{deployment['id']}/create_flow_run", body)
+    intruders.append(run["id"])
 
 
 def run_deployment(server: Server, project: Path, root: Path) -> subprocess.CompletedProcess[str]:

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import polars as pl
 import pytest
 from tests.helpers import make
 from tests.helpers.offer_rows import machine, price, prices, region, rows
+from tests.helpers.sample_release import made_once
 from tests.helpers.small_release import PRICES, REGIONS, TYPES
 
 import hwprices
 from hwprices.publish import release
-from hwprices.read.report import report
+from hwprices.read.report import index, report
 from hwprices.storage.store import Store
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
@@ -108,16 +110,18 @@ def world(provider: str, p5: str) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> hwprices.Dataset:
     """The second release of three providers: real prices of accelerators, and some made-up."""
-    store = Store(tmp_path_factory.mktemp("report-dataset"))
+    return hwprices.open(made_once(tmp_path_factory, "report-dataset", publish))
+
+
+def publish(root: Path) -> None:
+    store = Store(root)
     store.put(f"raw/aws/prices/us-east-1/{PRICE_PAGE}.csv.gz", PRICE_LIST)
     for number, p5 in enumerate(("60.00", "55.04"), start=1):
         for provider in PROVIDERS:
             tables = world(provider, p5)
             make.stage_frames(store, f"r{number}", tables, provider=provider, origin="sample")
         release.publish(store, now=lambda day=number: datetime(2026, 8, day, tzinfo=UTC))
-    opened = hwprices.open(store.root)
-    make_hostile(opened)
-    return opened
+    make_hostile(hwprices.open(root))
 
 
 def make_hostile(dataset: hwprices.Dataset) -> None:
@@ -141,9 +145,15 @@ def make_hostile(dataset: hwprices.Dataset) -> None:
 @pytest.fixture(scope="session")
 def folder(dataset: hwprices.Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of that release."""
-    target = tmp_path_factory.mktemp("report")
-    report.write(dataset, target)
-    return target
+    return made_once(tmp_path_factory, "report", lambda folder: report.write(dataset, folder))
+
+
+@pytest.fixture
+def no_answers() -> Iterator[None]:
+    """Write reports without what their page answers about models, which takes 5 s of CPU."""
+    frame = pl.DataFrame(schema={"model_id": pl.String, **dict.fromkeys(index.COLUMNS, pl.String)})
+    with mock.patch.object(index, "answers", return_value=([], frame)):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 from tests.helpers.cases import cases
 from tests.read.report.conftest import HOSTILE, MORE_TYPES
 from typer.testing import CliRunner
@@ -176,6 +177,7 @@ def test_a_source_that_is_no_web_address_is_no_link(folder: Path) -> None:
     assert not [link for link in page.links if link.startswith("javascript")]
 
 
+@pytest.mark.usefixtures("no_answers")
 def test_the_command_writes_a_folder(dataset: hwprices.Dataset, tmp_path: Path) -> None:
     target = tmp_path / "new" / "report"
     result = CliRunner().invoke(app, ["report", "--root", dataset.store.root, "--out", str(target)])
@@ -184,6 +186,7 @@ def test_the_command_writes_a_folder(dataset: hwprices.Dataset, tmp_path: Path) 
     assert (target / "index.html").is_file()
 
 
+@pytest.mark.usefixtures("no_answers")
 def test_a_report_inside_its_release_is_no_fault_of_the_release(
     dataset: hwprices.Dataset, tmp_path: Path
 ) -> None:

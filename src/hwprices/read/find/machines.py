@@ -28,6 +28,11 @@ class NamedMachine:
         """The name as ``normal`` spells it: each word of a question asks for those of all types."""
         return normal(self.instance_type)
 
+    @cached_property
+    def squeezed_name(self) -> str:
+        """The same without separators."""
+        return self.normal_name.replace("_", "")
+
 
 def machines(dataset: Tables) -> list[NamedMachine]:
     """List the machine types of the release: those with a specification, and those with a price."""
@@ -72,7 +77,9 @@ def find_machines(choices: list[NamedMachine], name: str) -> list[NamedMachine]:
         matches = [
             machine
             for machine in choices
-            if target and target in _spellings(machine, shared, spell is squeezed)
+            if target
+            and target in (machine.squeezed_name if spell is squeezed else machine.normal_name)
+            and target in _spellings(machine, shared, spell is squeezed)
         ]
         if matches:
             return matches
@@ -93,7 +100,8 @@ def of_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine]:
     return [
         machine
         for machine in candidates
-        if any(text.startswith(start) for text in _spellings(machine, shared, squeeze=False))
+        if start in machine.normal_name
+        and any(text.startswith(start) for text in _spellings(machine, shared, squeeze=False))
     ]
 
 

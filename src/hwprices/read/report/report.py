@@ -61,10 +61,10 @@ def write_into_release(dataset: Release) -> int:
 def pages(dataset: Release, machines: Machines = "all") -> Iterator[ReportPage]:
     """Make the files of a report one by one: thousands of pages need not be in memory at once."""
     offers = dataset.scan("offers").collect()
-    yield ReportPage("index.html", index(dataset, offers, machines))
     yield ReportPage("page.css", bundled("page.css").text)
     yield ReportPage("og.png", image())
     yield ReportPage("LICENSES.txt", bundled("LICENSES.txt").text)
+    yield ReportPage("index.html", index(dataset, offers, machines))  # takes seconds
     single = ReportPages(dataset, offers)
     yield from single.accelerators()
     yield from single.machines(machines)
