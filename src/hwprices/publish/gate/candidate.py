@@ -12,7 +12,7 @@ from hwprices.publish.batches import packed
 from hwprices.publish.gate import limits
 from hwprices.release.real_prices import is_moving
 from hwprices.rows import frames
-from hwprices.rows.parquet import changed_groups, type_group
+from hwprices.rows.parquet import TYPE_GROUPS, changed_groups, type_group
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.manifests import Origin
 
@@ -21,6 +21,9 @@ PRICES = "prices"
 BATCH_ROWS = 500_000
 """Price rows of both releases that are compared at once: some 100 MB while they are joined. A
 region that has more is a batch of its own."""
+
+MOST_GROUPS = TYPE_GROUPS // 4
+"""Of more groups of machine types all prices are read: it is faster than to select them."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Candidate:
         """
         groups = changed or {}
         own = pl.col("region").is_in(list(regions))
-        rows = [frames.empty(TABLES[PRICES]).lazy()]
+        rows: list[pl.LazyFrame] = []
         for file in self.price_files:
             if file.regions <= set(regions):
                 if file.region not in groups:
@@ -110,7 +113,7 @@ class Candidate:
                 rows += [file.rows.filter(is_moving()), file.rows.filter(may_differ, ~is_moving())]
             elif file.regions & set(regions):
                 rows.append(file.rows.filter(own))
-        prices = pl.concat(rows[1:] or rows)
+        prices = pl.concat(rows or [frames.empty(TABLES[PRICES]).lazy()])
         return replace(self, tables={**self.tables, PRICES: prices}, price_files=())
 
 
@@ -136,7 +139,9 @@ def batches(
         if file.content is not None and file.content == before.content:
             unchanged.add(file.region)
         elif file.region is not None and file.fixed and before.fixed:
-            changed[file.region] = changed_groups(file.fixed, before.fixed)
+            groups = changed_groups(file.fixed, before.fixed)
+            if len(groups) <= MOST_GROUPS:
+                changed[file.region] = groups
     counts: Counter[str] = Counter()
     for file in (*new.price_files, *old.price_files):
         if file.region not in unchanged:
