@@ -109,7 +109,9 @@ class Candidate:
                 if file.region not in groups:
                     rows.append(file.rows)
                     continue
-                may_differ = type_group().is_in(groups[file.region])  # apart: twice as fast as an or
+                may_differ = type_group().is_in(
+                    groups[file.region]
+                )  # apart: twice as fast as an or
                 rows += [file.rows.filter(is_moving()), file.rows.filter(may_differ, ~is_moving())]
             elif file.regions & set(regions):
                 rows.append(file.rows.filter(own))
@@ -124,8 +126,8 @@ def batches(
 
     No check joins prices of different regions, so each can be made piece by piece. Yields the
     prices of both that may differ, and all prices of ``new`` in the same regions. A region with the
-    old rows is left out; of one with checksums only the prices that change by the hour are compared,
-    and machine types whose other prices differ. A ``suspect`` region is compared in full.
+    old rows is left out. Of one with checksums, the prices that change by the hour are compared,
+    and the machine types whose other prices differ. A ``suspect`` region is compared in full.
     """
     if not new.price_files:
         yield new, old, new
