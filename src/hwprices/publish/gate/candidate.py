@@ -109,10 +109,9 @@ class Candidate:
                 if file.region not in groups:
                     rows.append(file.rows)
                     continue
-                may_differ = type_group().is_in(
-                    groups[file.region]
-                )  # apart: twice as fast as an or
-                rows += [file.rows.filter(is_moving()), file.rows.filter(may_differ, ~is_moving())]
+                may_differ = type_group().is_in(groups[file.region])
+                parts = (file.rows.filter(is_moving()), file.rows.filter(may_differ, ~is_moving()))
+                rows += [part.collect().lazy() for part in parts]  # an or takes twice as long
             elif file.regions & set(regions):
                 rows.append(file.rows.filter(own))
         prices = pl.concat(rows or [frames.empty(TABLES[PRICES]).lazy()])
