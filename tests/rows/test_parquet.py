@@ -59,15 +59,16 @@ def test_any_other_change_changes_the_digest():
 
 def test_the_checksum_of_fixed_prices_leaves_out_the_market():
     frame = make.prices({}, {"purchase_option": "spot"}, {"purchase_option": "reserved"})
-    fixed = parquet.fixed_checksum(frame)
+    fixed = parquet.fixed_checksums(frame)
     is_spot = pl.col("purchase_option") == "spot"
     hourly = pl.col("hourly") * 2
     later = (pl.col("observed_at") + timedelta(days=1)).alias("observed_at")
     market = frame.with_columns(pl.when(is_spot).then(hourly).otherwise("hourly"), later)
-    assert parquet.fixed_checksum(market) == fixed
-    assert parquet.fixed_checksum(frame.filter(~is_spot)) == fixed
-    assert parquet.fixed_checksum(frame.with_columns(hourly)) != fixed
-    assert parquet.fixed_checksum(frame.filter(is_spot)) != fixed
+    assert parquet.fixed_checksums(market) == fixed
+    assert parquet.fixed_checksums(frame.filter(~is_spot)) == fixed
+    for other in (frame.with_columns(hourly), frame.filter(is_spot)):
+        own = frame.select(parquet.type_group()).to_series().unique().to_list()
+        assert parquet.changed_groups(parquet.fixed_checksums(other), fixed) == own
 
 
 def test_files_hold_descriptions_and_units(tmp_path):

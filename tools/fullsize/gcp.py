@@ -64,9 +64,11 @@ def handlers(size: Size, url: str) -> dict[str, Handler]:
         **{f"{locations}/{zone}/acceleratorTypes": _slices(zone) for zone in zones},
     }
     return {
-        f"/v1/{COMPUTE_ENGINE}/skus": partial(_sku_page, size, lines),
-        f"/v1/{CLOUD_TPU}/skus": partial(_sku_page, size, tpu_lines),
-        f"/v1/{VERTEX_AI}/skus": partial(_sku_page, size, vertex_lines),
+        f"/v1/{COMPUTE_ENGINE}/skus": partial(_sku_page, size, lines, 0),
+        f"/v1/{CLOUD_TPU}/skus": partial(_sku_page, size, tpu_lines, len(lines)),
+        f"/v1/{VERTEX_AI}/skus": partial(
+            _sku_page, size, vertex_lines, len(lines) + len(tpu_lines)
+        ),
         f"{compute}/aggregated/machineTypes": partial(_machine_type_page, listed),
         **{path: partial(_fixed, body) for path, body in plain.items()},
     }
@@ -119,11 +121,11 @@ def _vertex_lines(region: str) -> Iterator[Line]:
             yield f"Vertex AI: Online/Batch Prediction {line[0]}", *line[1:]
 
 
-def _sku_page(size: Size, lines: Sequence[Line], request: Request) -> Answer:
-    """Answer a page of SKUs."""
+def _sku_page(size: Size, lines: Sequence[Line], start: int, request: Request) -> Answer:
+    """Answer a page of the SKUs of a service, whose ids are numbers from ``start`` on."""
     first = int(request.query.get("pageToken") or 0)
     following = first + int(request.query.get("pageSize") or PAGE)
-    page = [_sku(size, n, lines[n]) for n in range(first, min(following, len(lines)))]
+    page = [_sku(size, start + n, lines[n]) for n in range(first, min(following, len(lines)))]
     token = str(following) if following < len(lines) else ""
     return of_json({"skus": page, "nextPageToken": token}, compresses=True)
 

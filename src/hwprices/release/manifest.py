@@ -60,9 +60,9 @@ class TableFile:
     ``sha256`` is of the file, ``content_sha256`` of its rows without when and where they were seen.
     Of what a release arranges anew both are of the file. ``provider`` is None in a file that holds
     the rows of all providers. ``types``: the first and the last machine type of its rows, in the
-    order of their characters; None in a table without any. ``fixed``: of staged prices, a checksum
-    of the rows that do not change by the hour, without when and where they were seen; another
-    version of polars may make another.
+    order of their characters; None in a table without any. ``fixed``: of staged prices, checksums
+    of the rows that do not change by the hour, without when and where they were seen, one for each
+    group of machine types; another version of polars may make others.
     """
 
     table: TableName

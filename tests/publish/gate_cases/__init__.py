@@ -390,6 +390,23 @@ def summed_up(after: Tables, before: Tables) -> Tables:
     return {**after, "prices": prices.with_columns(money).drop("ratio")}
 
 
+def beside_licenses(*changes: Change) -> Change:
+    """Change prices without a license, and those with one by the same amounts."""
+    on = [name for name in PRICE_KEY if name not in ("os", "software", "license_model")]
+
+    def change(tables: Tables, day: int) -> Tables:
+        before, after = tables["prices"], together(*changes)(tables, day)["prices"]
+        plain = before.filter(where(os="linux", software="none", license_model="included"))
+        changed = plain.join(after.select("price_id", *MONEY), on="price_id", suffix="_after")
+        less = changed.select(*on, *(pl.col(c) - pl.col(f"{c}_after") for c in MONEY))
+        both = before.join(less, on=on, how="left", nulls_equal=True, suffix="_less",
+                           maintain_order="left")  # fmt: skip
+        money = ((pl.col(c) - pl.col(f"{c}_less").fill_null(0)).cast(Money) for c in MONEY)
+        return {**tables, "prices": both.with_columns(*money).select(before.columns)}
+
+    return change
+
+
 def of_machines(*changes: Change) -> Change:
     """Change the prices of machines; those with a license are the machine's and the license's."""
     plain = [name for name in PRICE_KEY if name not in ("os", "software", "license_model")]

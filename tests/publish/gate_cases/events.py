@@ -8,6 +8,7 @@ from tests.publish.gate_cases import (
     EVERY,
     Change,
     Tables,
+    beside_licenses,
     drop,
     edit,
     launch,
@@ -87,7 +88,7 @@ EVENTS = read_cases(
     "events",
     {
         # cuts
-        "p5-cut-aws": together(
+        "p5-cut-aws": beside_licenses(
             scale("0.56", where(instance_type="p5.*")),
             scale("0.67", where(instance_type=["p4d.*", "p4de.*"])),
             scale("0.75", where(instance_type="p5en.*")),

@@ -4,8 +4,10 @@ Prices are floats here: they are compared, and never published.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import xor
 
 import polars as pl
 
@@ -53,6 +55,11 @@ def is_among(name: str, values: pl.Series) -> pl.Expr:
     return pl.col(name).is_in(pl.Series([values]))
 
 
+def hashed(names: Iterable[str]) -> pl.Expr:
+    """Hash several columns; in half the time of a struct's hash."""
+    return reduce(xor, (pl.col(name).hash(seed) for seed, name in enumerate(names)))
+
+
 def times(move: pl.Expr = MOVE) -> pl.Expr:
     """Write a factor, given as a logarithm: ×0.56."""
     return pl.format("×{}", move.exp().round_sig_figs(3))
@@ -80,6 +87,8 @@ def with_total(
     rows: pl.DataFrame, totals: pl.DataFrame, by: Sequence[str], name: str = "total"
 ) -> pl.DataFrame:
     """Add what the column total of ``totals`` adds up to in the group of each row."""
+    if "instance_type" in by:  # often few
+        totals = totals.filter(is_among("instance_type", rows["instance_type"]))
     sums = totals.lazy().group_by(by).agg(pl.col("total").sum().cast(pl.Int64).alias(name))
     joined = rows.lazy().join(sums, on=by, how="left", maintain_order="left", nulls_equal=True)
     return joined.collect()

@@ -100,11 +100,11 @@ def _order(rows: pl.DataFrame, new: Candidate, is_first: bool) -> Iterator[pl.Da
     for some, (name, lower, upper, on) in zip(involved, rules, strict=True):
         if some.is_empty():
             continue
-        key = pl.struct(on).hash().alias("key")
-        types = compare.is_among("instance_type", some["instance_type"])
-        prices = machines.filter(types, lower | upper).with_columns(key)
+        key = compare.hashed(on).alias("key")
+        keys = some.select(key)["key"].unique()
         prices = (
-            prices.filter(compare.is_among("key", some.select(key)["key"]))
+            machines.filter(lower | upper, key.is_in(keys.implode()))
+            .with_columns(key)
             .join(published, on="price_id", how="left", maintain_order="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
@@ -136,7 +136,7 @@ def _copied(rows: pl.DataFrame, new: Candidate) -> Iterator[pl.DataFrame]:
     moved = rows.filter("is_old", MOVE.abs() > limits.MOVED)
     if moved.is_empty():
         return
-    key, own = pl.struct(*PLACE, "price").hash(), pl.concat_str(*SYSTEM, *PURCHASE, separator=" ")
+    key, own = compare.hashed((*PLACE, "price")), pl.concat_str(*SYSTEM, *PURCHASE, separator=" ")
     equal = moved.with_columns(key=key, own=own)
     others = (
         new.priced.filter(compare.is_among("effective_hourly", moved["effective_hourly"]))
