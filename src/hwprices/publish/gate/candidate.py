@@ -19,8 +19,8 @@ from hwprices.storage.manifests import Origin
 PRICES = "prices"
 
 BATCH_ROWS = 500_000
-"""Price rows of both releases that are compared at once: some 100 MB while they are joined. A
-region that has more is a batch of its own."""
+"""Price rows of both releases that are compared at a time, half of them in each of two batches: a
+tenth of a gigabyte for each 100,000 of a first release. A region that has more is alone."""
 
 MOST_GROUPS = TYPE_GROUPS // 4
 """Of more groups of machine types all prices are read: it is faster than to select them."""
@@ -120,16 +120,17 @@ class Candidate:
 
 def batches(
     new: Candidate, old: Candidate, suspect: Collection[str] = ()
-) -> Iterator[tuple[Candidate, Candidate, Candidate]]:
-    """Cut two releases of a provider into pieces of whole regions, of some BATCH_ROWS each.
+) -> Iterator[tuple[int, Candidate, Candidate, Candidate]]:
+    """Cut two releases of a provider into pieces of whole regions, of half of BATCH_ROWS each.
 
     No check joins prices of different regions, so each can be made piece by piece. Yields the
-    prices of both that may differ, and all prices of ``new`` in the same regions. A region with the
-    old rows is left out. Of one with checksums, the prices that change by the hour are compared,
-    and the machine types whose other prices differ. A ``suspect`` region is compared in full.
+    number of rows, the prices of both that may differ, and all prices of ``new`` in the same
+    regions. A region with the old rows is left out. Of one with checksums, the prices that change
+    by the hour are compared, and the machine types whose other prices differ. A ``suspect`` region
+    is compared in full.
     """
     if not new.price_files:
-        yield new, old, new
+        yield 0, new, old, new
         return
     by_region = {file.region: file for file in old.price_files if file.regions.isdisjoint(suspect)}
     unchanged, changed = set(), dict[str | None, Sequence[int]]()
@@ -147,5 +148,6 @@ def batches(
     for file in (*new.price_files, *old.price_files):
         if file.region not in unchanged:
             counts.update(dict.fromkeys(file.regions, file.count // len(file.regions or [""]) + 1))
-    for regions in packed(counts, BATCH_ROWS) if counts else [[]]:
-        yield new.only(regions, changed), old.only(regions, changed), new.only(regions)
+    for regions in packed(counts, BATCH_ROWS // 2) if counts else [[]]:
+        parts = new.only(regions, changed), old.only(regions, changed), new.only(regions)
+        yield sum(counts[region] for region in regions), *parts

@@ -9,7 +9,7 @@ import polars as pl
 
 from hwprices.publish.batches import in_parallel
 from hwprices.publish.gate import limits
-from hwprices.publish.gate.candidate import PRICES, Candidate, batches
+from hwprices.publish.gate.candidate import BATCH_ROWS, PRICES, Candidate, batches
 from hwprices.publish.gate.compare import PRICE, PURCHASE, hashed
 from hwprices.release.real_prices import is_moving
 from hwprices.schemas.keys import PRICE_KEY
@@ -120,8 +120,8 @@ class Releases:
         returns for the rows of a region and the tables of which they are.
         """
 
-        def work(pieces: tuple[Candidate, ...]) -> tuple[pl.DataFrame, pl.DataFrame]:
-            new, old, all_new = pieces
+        def work(piece: tuple[int, Candidate, Candidate, Candidate]) -> tuple[pl.DataFrame, ...]:
+            _, new, old, all_new = piece
             rows = self._differences(new, old)
             refused = judge(rows, all_new, self)
             if self.is_first:  # every row is new: a tenth of a GB for each 100,000
@@ -129,7 +129,8 @@ class Releases:
             return rows, refused
 
         pieces = batches(self.new, self.old, self.suspects["region"].to_list())
-        rows, refused = zip(*in_parallel(work, pieces), strict=True)
+        results = in_parallel(work, pieces, lambda piece: piece[0], BATCH_ROWS)
+        rows, refused = zip(*results, strict=True)
         return pl.concat(rows), pl.concat(refused)
 
     def _differences(self, new: Candidate, old: Candidate) -> pl.DataFrame:
