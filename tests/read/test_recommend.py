@@ -663,6 +663,7 @@ def test_a_context_changes_no_length_that_is_asked(
         ("q8", "int8"),
         ("8-bit", "int8"),
         ("NVFP4", "fp4"),
+        ("mxfp4", "fp4"),  # a format of llama.cpp by that name too
     ],
 )
 def test_a_precision_is_known_by_its_other_names(asked: str, expected: str) -> None:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
 
 OTHER_NAMES = {
-    other: name for name, row in FORMATS.items() for other in (row["names"] or name).split(";")
+    other: name
+    for name, row in FORMATS.items()
+    if row["names"]
+    for other in row["names"].split(";")
 }
 
 _BLOCKS = ("capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration")
