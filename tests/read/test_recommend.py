@@ -673,7 +673,11 @@ def test_a_precision_is_known_by_its_other_names(asked: str, expected: str) -> N
 
 @pytest.mark.parametrize(
     ("model", "said"),
-    [("mistral large", "mistral large is Mistral Large 2 123B; "), ("llama-3.1-8b", ""), ("7B", "")],
+    [
+        ("mistral large", "mistral large is Mistral Large 2 123B; "),
+        ("llama-3.1-8b", ""),
+        ("7B", ""),
+    ],
 )
 def test_the_size_of_a_model_that_was_left_out_is_said(model: str, said: str) -> None:
     assert assumptions(make_job(Question(model))).startswith(f"{said}1,024 tokens in")
