@@ -75,7 +75,7 @@ def test_embeddings_are_known_and_no_sheet_has_their_speed() -> None:
     assert not [text for text in texts if re.search(EMBEDDING, text)]
 
 
-@pytest.mark.parametrize("value", ["banana", "", "-7B", "7.0.1B", "nan", "."])
+@pytest.mark.parametrize("value", ["banana", "gemma", "", "-7B", "7.0.1B", "nan", "."])
 def test_any_other_value_is_refused_in_one_line(value: float | str) -> None:
     with pytest.raises(
         HwpricesError, match="neither a model that is known nor a number of parameters"

@@ -663,11 +663,24 @@ def test_a_context_changes_no_length_that_is_asked(
         ("q8", "int8"),
         ("8-bit", "int8"),
         ("NVFP4", "fp4"),
+        ("mxfp4", "fp4"),  # a format of llama.cpp by that name too
     ],
 )
 def test_a_precision_is_known_by_its_other_names(asked: str, expected: str) -> None:
     assert make_job(Question("7B", precision=asked)).precision == expected
     assert make_job(Question("7B", "lora", precision=asked)).precision == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("mistral large", "mistral large is Mistral Large 2 123B; "),
+        ("llama-3.1-8b", ""),
+        ("7B", ""),
+    ],
+)
+def test_the_size_of_a_model_that_was_left_out_is_said(model: str, said: str) -> None:
+    assert assumptions(make_job(Question(model))).startswith(f"{said}1,024 tokens in")
 
 
 def test_the_defaults_are_the_documented_ones() -> None:

@@ -23,7 +23,7 @@ BATCH_ROWS = 500_000
 tenth of a gigabyte for each 100,000 of a first release. A region that has more is alone."""
 
 MOST_GROUPS = TYPE_GROUPS // 4
-"""Of more groups of machine types all prices are read: it is faster than to select them."""
+"""Where more groups of machine types changed, all prices are read: selecting them is slower."""
 
 
 @dataclass(frozen=True)

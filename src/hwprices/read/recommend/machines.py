@@ -37,7 +37,7 @@ RENTED = [
     *("unified_memory", "obstacle", "no_price", "currency", "on_demand_reason"),
 ]
 ONLY_TO_BUY = ["purchase_price_usd", "purchase_price_date", "energy_usd_per_hour"]
-"""Columns of ``candidates``.
+"""Columns of ``candidates``: of machines to rent, and of those to buy alone.
 
 - where: cloud or local; provider: of a local machine its vendor; cpu_id: without accelerators.
 - offer: of a machine to rent, the number of its row in the table offers.

@@ -78,7 +78,7 @@ def model_shape(model: float | str, active: float | str | None = None) -> ModelS
                 f"the active parameters of {row['name']} are known",
                 "Leave them out, or give the number of all parameters.",
             )
-    if sized := _with_size(str(model)):
+    if sized := with_size(str(model)):
         return model_shape(sized, active)
     parameters = _parse_parameters(model)
     if active is None:
@@ -97,12 +97,16 @@ def model_shape(model: float | str, active: float | str | None = None) -> ModelS
     )
 
 
-def _with_size(name: str) -> str | None:
-    """Return the one model whose id is the name and a size: mistral-large of mistral-large-123b."""
+def with_size(name: str) -> str | None:
+    """Return the one model whose id is the name and a size: mistral-large of mistral-large-123b.
+
+    None if other ids begin with the name too: gemma may mean gemma-2b or gemma-3-27b.
+    """
     start = re.sub(r"[^a-z0-9.]+", "-", of_repository(name).replace("+", " plus"))
-    sizes = pl.col("model_id").str.extract(rf"^{re.escape(start)}((?:-a?[\d.]+b)+)$")
-    found = published_models().filter(sizes.is_not_null())["model_id"]
-    return str(found.item()) if len(found) == 1 else None
+    begins = pl.col("model_id").str.starts_with(f"{start}-")
+    ids = published_models().filter(begins)["model_id"].to_list()
+    is_sized = len(ids) == 1 and re.fullmatch(r"(-a?[\d.]+b)+", ids[0].removeprefix(start))
+    return str(ids[0]) if is_sized else None
 
 
 def of_repository(name: str) -> str:

@@ -210,7 +210,7 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
 
 def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) -> pl.DataFrame:
     """Rank the machines that the job fits on, say why the others are left out, and sort all."""
-    missing = {*OUTPUT, "private_host"} - {*frame.columns, "excluded_reason"}
+    missing = {*OUTPUT} - {*frame.columns, "excluded_reason"}
     frame = frame.with_columns(
         *(lit(None).alias(name) for name in missing), excluded_reason=_reason(limits)
     )
@@ -259,9 +259,8 @@ def _figure(job: Job | None, limits: Limits) -> pl.Expr:
         "throughput": -rate,
         "hourly": col.usd_per_hour,
     }
-    return (
-        figures[limits.objective].cast(pl.Float64).round_sig_figs(12)
-    )  # of ties the cheaper is first
+    # floats of equal figures differ in their last digits; of equal ones the cheaper is first
+    return figures[limits.objective].cast(pl.Float64).round_sig_figs(12)
 
 
 def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:

@@ -27,13 +27,15 @@ FAMILIES = table("families")
 """Devices that run the same kernels: the architectures of a family (others are ``other``), and
 whether hardly any training on it was published. flops_per_byte: dense operations in 16 bits for
 each byte of the memory's bandwidth, of the device of the sheet that has the fewest. A device with
-matrix units and no published rate is taken for that: RTX PRO 4500 Server, MI308X, Flex 170."""
+matrix units and no published rate is taken for that: RTX PRO 4500 Server, MI308X, Flex 170, Jetson
+Orin NX."""
 
 FORMATS = table("formats").rows_by_key("format", named=True, unique=True)
 """Formats of weights: bits (of those that devices compute), other names without case and signs,
-whether whole models are trained in it, and the formats to compute in, the first that the device
-supports. Weights of 8 and 4 bits run on devices with 16-bit arithmetic alone, which decompress them
-as they are read: https://docs.vllm.ai/en/latest/features/quantization/"""
+whether whole models are trained in it, whether llama.cpp or vLLM runs it on CPUs, and the formats
+to compute in, the first that the device supports. Weights of 8 and 4 bits run on devices with
+16-bit arithmetic alone, which decompress them as they are read:
+https://docs.vllm.ai/en/latest/features/quantization/"""
 
 COMPUTED = [(name, one) for name, row in FORMATS.items() for one in row["computed"].split(";")]
 """Stored format and one to compute in, the preferred first."""
