@@ -128,6 +128,7 @@ _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 
 _GIB_TEXT = r"(\d+(?:\.\d+)?\s*[gt]i?b)"
 _OF_ACCELERATOR = r"(?:vram|(?:gpu|accelerator|video) memory)"
+_UNIT = r"(?:[gt]i?b|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
 _BEFORE_DEVICE = r"\b(?=\s+(?:nvidia\b|[gt]pus?\b|[a-z]+\d))"
 
 REWRITTEN = {
@@ -141,7 +142,7 @@ REWRITTEN = {
     rf"\bmemory\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1",
     **{rf"\b{word}{_BEFORE_DEVICE}": number for word, number in NUMBERS.items()},
     r"\b([a-z]+\d+[a-z]*)\s+(\d{1,3})\s*[x×](?!\S)": r"\2x \1",
-    r"\b(v5e|v6e)[ -](\d{1,3})\b(?!\s*[a-z]?gi?b)": r"\2x \1",
+    rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
     **{rf"\bsql server {name}\b": f"sql_{code}" for name, code in SQL_SERVER.items()},
 }
 """What is written in its place before words are read, in this order: an amount is a least amount
