@@ -129,7 +129,7 @@ _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 _GIB_TEXT = r"(\d+(?:\.\d+)?\s*[gt]i?b)"
 _OF_ACCELERATOR = r"(?:vram|(?:gpu|accelerator|video) memory)"
 _UNIT = r"(?:[gt]i?b|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
-_BEFORE_DEVICE = r"\b(?=\s+(?:nvidia\b|[gt]pus?\b|[a-z]+\d))"
+_DEVICE = r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)"
 
 REWRITTEN = {
     r"(?:\b(?:at least|min|minimum|more than|over)|>=?)\s*"
@@ -140,8 +140,8 @@ REWRITTEN = {
     rf"\bram\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1ram",
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?memory\b": r"\1",
     rf"\bmemory\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1",
-    **{rf"\b{word}{_BEFORE_DEVICE}": number for word, number in NUMBERS.items()},
-    r"\b([a-z]+\d+[a-z]*)\s+(\d{1,3})\s*[x×](?!\S)": r"\2x \1",
+    **{rf"\b{word}\b(?={_DEVICE})": number for word, number in NUMBERS.items()},
+    rf"(^|\s)([a-z]+\d+[a-z]*)\s+(\d{{1,3}})\s*[x×](?!\S|{_DEVICE})": r"\1\3x \2",
     rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
     **{rf"\bsql server {name}\b": f"sql_{code}" for name, code in SQL_SERVER.items()},
 }
