@@ -185,7 +185,7 @@ CPU_NAMES = frozenset(
 SHORT, SHORT_ALIKE, ALIKE = 5, 0.75, 0.65
 """How alike a suggestion is at least, from 0 to 1. Of SHORT letters, two in three are by chance."""
 
-MOST_BEGUN = 5  # suggestions that begin with the word
+MIN_BEGUN, MOST_BEGUN = 3, 5  # letters of a word, and suggestions that begin with it
 
 MONTHS = 12
 GIB_PER_TIB = 1024
@@ -638,8 +638,9 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
     if text in CPU_NAMES:
         return 'CPUs are in the table cpu_families: hwprices query "from cpu_families".'
     least = SHORT_ALIKE if len(text) <= SHORT else ALIKE
-    begun = [spelling for spelling in spellings if spelling.startswith(text)]
-    alike = near(text, spellings, least) or begun[:MOST_BEGUN] * (len(text) >= MIN_CITY)
+    alike = near(text, spellings, least)
+    if not alike and len(text) >= MIN_BEGUN:
+        alike = [spelling for spelling in spellings if spelling.startswith(text)][:MOST_BEGUN]
     matches = dict.fromkeys(spellings[spelling] for spelling in alike)
     if matches:
         return f"Did you mean {', '.join(matches)}?"
