@@ -24,19 +24,18 @@ STARTUP_LIMIT = 300
 ALLOCATOR = f"narenas:{os.cpu_count() or 1},dirty_decay_ms:5000,muzzy_decay_ms:0"
 """Options of jemalloc, which manages polars' memory on Linux: one pool for each core in place of
 four, and freed pages are kept for 5 s, where polars keeps them for half a second. That saves
-processor time (docs/performance.md). polars appends the variable to its own options, and the last
+processor time. polars appends the variable to its own options, and the last
 one of a name counts. https://jemalloc.net/jemalloc.3.html#tuning and
 https://github.com/pola-rs/polars/pull/21829"""
 
 M_ARENA_MAX = -8
 """Option of glibc's malloc: in how many arenas it keeps memory. By default it has eight for each
-core, by thread, and keeps what is free in each: half a gigabyte after the prices of AWS were staged
-(docs/performance.md). https://man7.org/linux/man-pages/man3/mallopt.3.html"""
+core, by thread, and keeps what is free in each: half a gigabyte after the prices of AWS were
+staged. https://man7.org/linux/man-pages/man3/mallopt.3.html"""
 
 RUNS_KEPT_DAYS = 30
 """How long Prefect's records of a run are kept, in days; by default they stay for good. It is the
-month that the gate looks back on, and that people ask about: docs/operations.md has the growth
-of the database in that time."""
+month that the gate looks back on, and that people ask about."""
 
 DEFAULTS = {
     "_RJEM_MALLOC_CONF": ALLOCATOR,
@@ -47,7 +46,7 @@ DEFAULTS = {
     "PREFECT_SERVER_LOGS_STREAM_PUBLISHING_ENABLED": "true",
     # By default the server records each state of a task in a transaction of its own. SQLite lets
     # one write at a time: after the 240 units of Azure the next provider had to wait for 14 s. With
-    # 50 states at once, and those of a second at the latest, it is 1 to 3 s (docs/performance.md).
+    # 50 states at once, and those of a second at the latest, it is 1 to 3 s.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "50",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     # By default old events are deleted, and flow runs with their tasks, logs and artifacts are not.
@@ -66,7 +65,7 @@ QUIET = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "C
 """For a command that shows its own progress; a worker's log stays as Prefect has it."""
 
 STARTUP_SECONDS, FIRST_STARTUP_SECONDS = 10, 20
-"""Measured on a machine with 2 cores: 6 and 12 s until the first flow runs (docs/performance.md).
+"""Measured on a machine with 2 cores: 6 and 12 s until the first flow runs.
 Slower machines take longer."""
 
 

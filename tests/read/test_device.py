@@ -13,6 +13,7 @@ from tests.helpers.offer_rows import price, prices
 from tests.helpers.small_release import Release, with_private_hosts
 from tools import devices
 
+import hwprices
 from hwprices.cli.device import render_device
 from hwprices.errors import HwpricesError
 from hwprices.formulas import TOKEN_MODELS
@@ -379,6 +380,17 @@ def test_an_id_means_its_device_whatever_else_is_called_so() -> None:
     board = lookup.NamedDevice("local_hardware", "nvidia-hgx-h100", "HGX H100", "NVIDIA")
     sold_as = lookup.SoldAs({"nvidiahgxh100": ["nvidia-h100-sxm5-80gb"]})
     assert lookup.find([board], "nvidia-hgx-h100", sold_as) == ("local_hardware", "nvidia-hgx-h100")
+
+
+def test_the_name_of_a_vendor_counts_where_no_device_has_its_words() -> None:
+    """Some vendors sell an H100 SXM as "H100" and as "NVIDIA H100 80GB HBM3"."""
+    sample = hwprices.open("sample")
+    devices, sold_as = lookup.candidates(sample), lookup.SoldAs.of(sample)
+    driver_name = lookup.find(devices, "NVIDIA H100 80GB HBM3", sold_as)
+    assert driver_name == ("accelerators", "nvidia-h100-sxm5-80gb")
+    for name, count in (("H100", 3), ("A100 80GB", 2), ("RTX PRO 6000", 3)):
+        with pytest.raises(HwpricesError, match=f"matches {count} devices"):
+            lookup.find(devices, name, sold_as)
 
 
 def test_a_year_costs_the_cheapest_way_to_have_one(release: Release) -> None:

@@ -861,7 +861,15 @@ def test_a_way_of_payment_is_understood(data: Dataset) -> None:
 
 
 @pytest.mark.parametrize(
-    ("apart", "together"), [("h100 1 year", "h100 1y"), ("A100 80 GB", "a100 80gb")]
+    ("apart", "together"),
+    [
+        ("h100 1 year", "h100 1y"),
+        ("A100 80 GB", "a100 80gb"),
+        ("tpu v5e 3 years", "tpu v5e 3y"),
+        ("v5e-8 3 years", "8x v5e 3y"),
+        ("us-central1 8 x h100", "8xh100 us-central1"),
+        ("europe-west4 8 x nvidia h100", "8xh100 europe-west4"),
+    ],
 )
 def test_a_number_belongs_to_the_unit_behind_it(apart: str, together: str) -> None:
     """Scaleway's family H100-1 took the number of "h100 1 year", and "year" was not understood."""

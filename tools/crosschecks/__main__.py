@@ -139,7 +139,7 @@ folder with the other collectors' lists of AWS, Azure and Google Cloud; without 
 
 {summary}
 
-All figures are equal of {equal}.
+All figures are equal for {equal}.
 
 - **AWS, Google Cloud**: Linux prices of July 2026: on-demand in us-east-1 and us-central1
   (Karpenter, Apache-2.0; Cloudspecs, MIT) and all purchase options in four regions (composed).
@@ -147,7 +147,8 @@ All figures are equal of {equal}.
   (A13), and its Google Cloud rates were solved from the composed prices: agreement with these two
   shows only that the prices are read correctly.
 - **Azure**: Linux on-demand prices of 20 August 2026 in francecentral and westeurope, compared with
-  a public list of June 2026.
+  a public list of June 2026. A size also has a Windows meter and often one of Cloud Services, which
+  includes Windows; the sample has the price of the Linux meter.
 - **Specs**: vCPUs, memory, instruction set and number of accelerators, each counted as one figure.
 - **Other clouds**: every row of `tests/recordings/others`, equal if price, vCPUs, memory and number
   of GPUs are equal to the last digit. The rows come from

@@ -30,7 +30,7 @@ from hwprices.storage.store import Store
 
 ROOM_BYTES = 20_000_000_000
 """Free space that a first live run of all providers should find: four times the 5 GB that it is
-estimated to leave. docs/operations.md, "Size of a live run", adds them up."""
+estimated to leave. Three full-size clouds leave 2.4 GB (docs/performance.md, "Refresh")."""
 
 SCRATCH_BYTES = 5_000_000_000
 """The same of the folder for temporary files. `hwprices export` makes a DuckDB file there, of three
@@ -38,7 +38,7 @@ full-size clouds 1.5 GB; and pages lie there while they are received."""
 
 LEAST_BYTES = 1_000_000_000
 """Less than this fails the check: the pages and staged tables of three full-size clouds alone take
-1.1 GB (docs/performance.md, "A whole refresh")."""
+1.27 GB (docs/performance.md, "Refresh")."""
 
 ROOT_TITLE = "Where releases go"  # The subject without which no run can begin
 

@@ -114,7 +114,7 @@ def focus_sql() -> str:
 
 STORAGE_VERSION = "v1.3.0"
 """Of the file: DuckDB 1.3 (May 2025) and newer can read it. That of 1.0 takes a third more time to
-write (docs/performance.md). https://duckdb.org/docs/stable/internals/storage"""
+write. https://duckdb.org/docs/stable/internals/storage"""
 
 MEMORY_LIMIT = "1GB"
 """Most memory that writing takes; larger tables go through temporary files beside the target."""

@@ -144,7 +144,7 @@ Progress = Callable[[str], None]
 
 BESIDE_ROWS = 1_200_000
 """Rows of the longest part that is checked while the next one is read. AWS's largest region has a
-million, and staging takes 2.6 GB so (docs/performance.md)."""
+million, and staging takes 2.6 GB so."""
 
 
 @dataclass(frozen=True)

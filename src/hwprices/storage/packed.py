@@ -16,7 +16,7 @@ from hwprices.storage.layout import SUFFIXES, Packing
 
 LEVEL = 1
 """zstd's fastest usual level. Files of prices become as small as at level 3, and smaller than with
-zlib at level 6, in a tenth of its time (docs/performance.md)."""
+zlib at level 6, in a tenth of its time."""
 
 PIECE = 1 << 20
 """Content is handed to zstd in pieces of this length, however it arrives. What zstd writes may

@@ -87,6 +87,9 @@ class SoldAs:
     without_offers: dict[str, list[str]] = field(default_factory=dict)
     """Squeezed name: the machine types called so, where the release has no offer of any of them."""
 
+    vendor_names: dict[str, list[str]] = field(default_factory=dict)
+    """Squeezed name that a vendor gives a device: ids. Many leave out the form: NVIDIA H100."""
+
     @classmethod
     def of(cls, dataset: Tables) -> "SoldAs":
         """List the machine types with accelerators, AWS's families, and vendors' names of devices.
@@ -115,7 +118,7 @@ class SoldAs:
             if is_offered:
                 offered.update(names)
         without_offers = {name: types for name, types in machines.items() if name not in offered}
-        return cls(called | short | exact, without_offers)
+        return cls(short | exact, without_offers, called)
 
     def unanswered(self, name: str, device_id: str) -> list[str]:
         """Report that the machines behind a device have no price; nothing if they have."""
@@ -179,7 +182,7 @@ def find(
     An id as it is written comes first, alone or after its table (cpus/apple-m4), then a name (with
     or without the maker's); a machine type or family of a cloud means its accelerator, and where it
     is a device's name too, both are offered. Otherwise it is the only one of a table with all the
-    words of the name.
+    words of the name, or, if no device has them, the one that a vendor calls so.
 
     ``names``: what else a name may mean in the release.
 
@@ -202,11 +205,9 @@ def find(
                 in_clouds = [f"{device_id} (in machines called so)" for device_id in sold]
                 raise _ambiguous(name, [f"{candidate.device_id} (the device)", *in_clouds])
             return candidate.table, candidate.device_id
-    if len(sold) == 1:
-        return "accelerators", sold[0]
-    name_words = words(name)
     if sold:
-        raise _ambiguous(name, sold)
+        return _only_accelerator(name, sold)
+    name_words = words(name)
     for table in TABLES:
         matches = [d.device_id for d in devices if d.table == table and name_words <= d.words]
         if len(matches) == 1:
@@ -219,9 +220,18 @@ def find(
                 and device.name.lower().startswith(name.lower())
             ]
             raise _ambiguous(name, [*matches, *others])
+    called = sold_as.vendor_names.get(squeezed, []) if sold_as else []
+    if called:
+        return _only_accelerator(name, called)
     if names is not None:
         _reject_clouds_and_machines(name, names)
     raise HwpricesError(f"unknown device {name!r}", _suggestions(devices, squeezed))
+
+
+def _only_accelerator(name: str, ids: list[str]) -> tuple[str, str]:
+    if len(ids) > 1:
+        raise _ambiguous(name, ids)
+    return "accelerators", ids[0]
 
 
 def _reject_clouds_and_machines(name: str, names: ReleaseWords) -> None:

@@ -128,7 +128,8 @@ _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 
 _GIB_TEXT = r"(\d+(?:\.\d+)?\s*[gt]i?b)"
 _OF_ACCELERATOR = r"(?:vram|(?:gpu|accelerator|video) memory)"
-_BEFORE_DEVICE = r"\b(?=\s+(?:nvidia\b|[gt]pus?\b|[a-z]+\d))"
+_UNIT = r"(?:[gt]i?b|v?cpus?|cores?|y(?:(?:ea)?rs?)?|m(?:onths?)?)"
+_DEVICE = r"\s+(?:(?:nvidia|amd|rtx|[gt]pus?)\b|[a-z]+\d)"
 
 REWRITTEN = {
     r"(?:\b(?:at least|min|minimum|more than|over)|>=?)\s*"
@@ -139,9 +140,9 @@ REWRITTEN = {
     rf"\bram\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1ram",
     rf"\b{_GIB_TEXT}\s+(?:of\s+)?memory\b": r"\1",
     rf"\bmemory\s+(?:of\s+)?{_GIB_TEXT}\b": r"\1",
-    **{rf"\b{word}{_BEFORE_DEVICE}": number for word, number in NUMBERS.items()},
-    r"\b([a-z]+\d+[a-z]*)\s+(\d{1,3})\s*[x×](?!\S)": r"\2x \1",
-    r"\b(v5e|v6e)[ -](\d{1,3})\b(?!\s*[a-z]?gi?b)": r"\2x \1",
+    **{rf"\b{word}\b(?={_DEVICE})": number for word, number in NUMBERS.items()},
+    rf"(^|\s)([a-z]+\d+[a-z]*)\s+(\d{{1,3}})\s*[x×](?!\S|{_DEVICE})": r"\1\3x \2",
+    rf"\b(v5e|v6e)[ -](\d{{1,3}})\b(?!\s*{_UNIT}\b)": r"\2x \1",
     **{rf"\bsql server {name}\b": f"sql_{code}" for name, code in SQL_SERVER.items()},
 }
 """What is written in its place before words are read, in this order: an amount is a least amount
@@ -184,7 +185,7 @@ CPU_NAMES = frozenset(
 SHORT, SHORT_ALIKE, ALIKE = 5, 0.75, 0.65
 """How alike a suggestion is at least, from 0 to 1. Of SHORT letters, two in three are by chance."""
 
-MOST_BEGUN = 5  # suggestions that begin with the word
+MIN_BEGUN, MOST_BEGUN = 3, 5  # letters of a word, and suggestions that begin with it
 
 MONTHS = 12
 GIB_PER_TIB = 1024
@@ -637,8 +638,9 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
     if text in CPU_NAMES:
         return 'CPUs are in the table cpu_families: hwprices query "from cpu_families".'
     least = SHORT_ALIKE if len(text) <= SHORT else ALIKE
-    begun = [spelling for spelling in spellings if spelling.startswith(text)]
-    alike = near(text, spellings, least) or begun[:MOST_BEGUN] * (len(text) >= MIN_CITY)
+    alike = near(text, spellings, least)
+    if not alike and len(text) >= MIN_BEGUN:
+        alike = [spelling for spelling in spellings if spelling.startswith(text)][:MOST_BEGUN]
     matches = dict.fromkeys(spellings[spelling] for spelling in alike)
     if matches:
         return f"Did you mean {', '.join(matches)}?"

@@ -64,7 +64,8 @@ def pages(dataset: Release, machines: Machines = "all") -> Iterator[ReportPage]:
     yield ReportPage("page.css", bundled("page.css").text)
     yield ReportPage("og.png", image())
     yield ReportPage("LICENSES.txt", bundled("LICENSES.txt").text)
-    yield ReportPage("index.html", index(dataset, offers, machines))  # takes seconds
+    # It takes seconds: a disk that is full is noticed at the small files before it.
+    yield ReportPage("index.html", index(dataset, offers, machines))
     single = ReportPages(dataset, offers)
     yield from single.accelerators()
     yield from single.machines(machines)

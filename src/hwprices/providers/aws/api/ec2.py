@@ -506,7 +506,7 @@ def _boto3_client(context: Context, region: str) -> Any:
     session = _session()
     session.register_component("data_loader", _loader())
     # Pages are landed as they came, and nobody reads the times that botocore parses: that would be
-    # two fifths of parsing a page of spot quotes (docs/performance.md). They stay texts.
+    # two fifths of parsing a page of spot quotes. They stay texts.
     session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=str)
     try:
         make = functools.partial(

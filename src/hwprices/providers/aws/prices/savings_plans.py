@@ -159,6 +159,8 @@ def savings_plan_rows(
 def read_savings_plans(path: Path) -> SavingsPlans:
     """Read a packed file. Its rates are decoded plan by plan; memory holds the file and one plan.
 
+    Of a name that comes twice in one object the last one counts: msgspec does not see the first.
+
     Raises:
         ValueError: it is not a JSON object, ends early, is nested too deep, or is longer than
             MOST_BYTES.
