@@ -15,7 +15,9 @@ OUTPUTS := data/raw data/staged data/releases data/latest.json data/gate-history
            docs/cli.md docs/data-dictionary.md docs/providers.md docs/answers.md docs/devices.md
 
 # Files go to the workers in their order: the slow ones of tests/flows begin early, not last.
-PYTEST_PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
+# Tests wait for servers and processes a quarter of the time: three workers for two cores.
+CORES := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+PYTEST_PARALLEL := -n $(shell expr $(CORES) \* 3 / 2) --dist loadfile --no-loadscope-reorder
 
 # Modules of tools/ that write a page of docs/. With --check they compare it instead.
 GENERATORS := questions calibration crosschecks
