@@ -47,7 +47,7 @@ def refuse_repeated_names(content: bytes, decoded: object = None) -> bool:
 
     msgspec keeps the last of two such members. If ``decoded`` has as many names as ``content``,
     none was dropped, and Python's strict decoder is not needed. Counting takes 1 ms for a megabyte,
-    that decoder 14 ms.
+    that decoder 14 ms: 120 s more for the savings plans of a full refresh.
 
     Args:
         content: the JSON.

@@ -8,6 +8,7 @@ import pytest
 from tests.helpers.aws_pages import LandedPages, line, price_list, quotes, savings_plans
 
 from hwprices.providers import UnreadablePageError
+from hwprices.providers.aws.prices import savings_plans as reader
 from hwprices.providers.aws.prices.savings_plans import read_page, savings_plan_rows
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
@@ -171,6 +172,43 @@ def test_a_savings_plan_file_cut_short_is_an_error(tmp_path):
         page = landed.of("savings_plans")[0]
         with pytest.raises(UnreadablePageError, match=page.key):
             savings_plan_rows(read_page(landed, page), page, "us-east-1", None)
+
+
+@pytest.mark.parametrize("style", [{}, {"indent": 2, "separators": (",", " : ")}])
+def test_a_usual_file_is_not_parsed_twice_to_find_names_that_are_repeated(
+    tmp_path, monkeypatch, style
+) -> None:
+    """Their number tells: a second parser takes ten times as long. AWS writes the second style."""
+    monkeypatch.setattr(reader, "refuse_repeated_names", None)
+    usual = savings_plans(
+        "us-east-1",
+        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]),
+        ("Q", "ComputeSavingsPlans", "3yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.06")]),
+    )
+    written = json.dumps(json.loads(usual), **style).encode()
+    assert plan_prices(tmp_path, written)[0].height == 2
+
+
+@pytest.mark.parametrize(
+    ("once", "twice"),
+    [
+        (b'"rates":', b'"rates": [], "rates":'),
+        (b'"products":', b'"products": [], "products":'),
+        (b'"rateCode":', b'"rateCode": "X", "rate\\u0043ode":'),
+        (b'"purchaseTerm":', b'"purchaseTerm": "3yr", "purchaseTerm" :'),
+    ],
+)
+def test_a_name_that_comes_twice_makes_the_file_unreadable(tmp_path, once, twice):
+    body = savings_plans(
+        "us-east-1",
+        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]),
+    )
+    assert once in body
+    landed = LandedPages(tmp_path)
+    pages = landed.add("savings_plans", "us-east-1", body.replace(once, twice), suffix="json")
+    page = pages.pages().of("savings_plans")[0]
+    with pytest.raises(UnreadablePageError, match="comes twice"):
+        savings_plan_rows(read_page(pages.pages(), page), page, "us-east-1", None)
 
 
 def test_of_a_plan_that_is_listed_with_two_terms_no_rate_is_known(tmp_path):

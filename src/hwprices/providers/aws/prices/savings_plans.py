@@ -15,6 +15,7 @@ import msgspec
 import polars as pl
 
 from hwprices.landing.pages import Page
+from hwprices.landing.strict_json import count_names, refuse_repeated_names
 from hwprices.providers import Pages
 from hwprices.providers.aws.inventory.regions import currency_of
 from hwprices.providers.aws.kinds import EC2
@@ -69,35 +70,48 @@ MOST_BYTES = 2 << 30
 """Longest file that is read: it is held in memory. The largest that was seen has hundreds of MB."""
 
 
-class _Amount(msgspec.Struct, gc=False):
+class _Amount(msgspec.Struct, gc=False, omit_defaults=True):
     price: str | None = None
     currency: str | None = None
 
 
-class _Rate(msgspec.Struct, gc=False, rename="camel"):
+class _Rate(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
+    """One rate. Members of type ``Any`` are not read: they are declared to be counted."""
+
     discounted_sku: str | None = None
     discounted_usage_type: str | None = None
     discounted_service_code: str | None = None
     rate_code: str | None = None
     discounted_rate: _Amount | None = None
+    discounted_operation: Any = None
+    discounted_region_code: Any = None
+    discounted_instance_type: Any = None
     unit: str | None = None
 
 
-class _Term(msgspec.Struct, rename="camel"):
+class _Term(msgspec.Struct, omit_defaults=True, rename="camel"):
     """The rates of one plan, not yet decoded."""
 
     sku: str | None = None
     effective_date: str | None = None
+    description: Any = None
+    lease_contract_length: Any = None
     rates: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-class _Terms(msgspec.Struct, rename="camel"):
+class _Terms(msgspec.Struct, omit_defaults=True, rename="camel"):
     savings_plan: list[_Term] = []
 
 
-class _File(msgspec.Struct, rename="camel"):
+class _File(msgspec.Struct, omit_defaults=True, rename="camel"):
     products: list[dict[str, Any]] = []
     terms: _Terms = msgspec.field(default_factory=_Terms)
+    format_version: Any = None
+    disclaimer: Any = None
+    publication_date: Any = None
+    version: Any = None
+    offer_code: Any = None
+    region_code: Any = None
 
 
 _NO_AMOUNT = _Amount()
@@ -159,11 +173,9 @@ def savings_plan_rows(
 def read_savings_plans(path: Path) -> SavingsPlans:
     """Read a packed file. Its rates are decoded plan by plan; memory holds the file and one plan.
 
-    Of a name that comes twice in one object the last one counts: msgspec does not see the first.
-
     Raises:
-        ValueError: it is not a JSON object, ends early, is nested too deep, or is longer than
-            MOST_BYTES.
+        ValueError: it is not a JSON object, ends early, is nested too deep, is longer than
+            MOST_BYTES, or has a name twice in one object.
     """
     with open_packed(path, packing_of(path.name)) as file:
         content = read_all(file, MOST_BYTES)
@@ -172,7 +184,10 @@ def read_savings_plans(path: Path) -> SavingsPlans:
     counts: Counter[str] = Counter()
     try:
         decoded = _FILE.decode(content)
-        rates = _all_rates(decoded.terms.savings_plan, counts)
+        rates, names = _all_rates(decoded.terms.savings_plan, counts)
+        names.append(count_names(msgspec.json.encode(decoded)))
+        if None in names or sum(filter(None, names)) != count_names(content):
+            refuse_repeated_names(content)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ValueError(f"{path.name} is not a file of savings plans ({error})") from None
     except RecursionError:
@@ -180,17 +195,23 @@ def read_savings_plans(path: Path) -> SavingsPlans:
     return SavingsPlans(_plans(decoded.products), rates, counts)
 
 
-def _all_rates(terms: list[_Term], counts: Counter[str]) -> pl.DataFrame:
-    """Decode the rates of every plan, and return those of EC2."""
+def _all_rates(terms: list[_Term], counts: Counter[str]) -> tuple[pl.DataFrame, list[int | None]]:
+    """Decode the rates of every plan; return those of EC2, and the number of names in each plan's.
+
+    The rates are taken out of ``terms``.
+    """
     plans = [pl.DataFrame(schema=RATE_COLUMNS)]
+    names: list[int | None] = []
     for term in terms:
         if isinstance(term.rates, msgspec.Raw):
             rates = _RATES.decode(term.rates)
+            term.rates = msgspec.Raw(b"[]")
+            names.append(count_names(msgspec.json.encode(rates)))
             ec2_rates = [rate for rate in rates if rate.discounted_service_code == EC2]
             others = (r.discounted_service_code for r in rates if r.discounted_service_code != EC2)
             counts.update(f"out_of_scope:savings_plan_service={service}" for service in others)
             plans.append(_frame(ec2_rates, term))
-    return pl.concat(plans, rechunk=True)
+    return pl.concat(plans, rechunk=True), names
 
 
 def _frame(rates: list[_Rate], term: _Term) -> pl.DataFrame:
