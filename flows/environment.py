@@ -72,6 +72,7 @@ Slower machines take longer."""
 def set_defaults() -> None:
     """Set the defaults that every process needs."""
     _set({**DEFAULTS, **CONSOLE})
+    _use_one_arena()
 
 
 def check_prefect_settings() -> None:
@@ -116,6 +117,7 @@ def _reason_and_place(error: OSError | ValueError) -> tuple[str, str]:
 def set_command_defaults(root: str) -> None:
     """Set the defaults of a command that shows its own progress, and Prefect's folder."""
     _set({**DEFAULTS, **QUIET})
+    _use_one_arena()
     set_home(root)
 
 
@@ -159,6 +161,10 @@ def _set(variables: dict[str, str]) -> None:
             del os.environ[name]
     for name, value in variables.items():
         os.environ.setdefault(name, value)
+
+
+def _use_one_arena() -> None:
+    """Let malloc keep freed memory in one place, unless MALLOC_ARENA_MAX says otherwise."""
     if "MALLOC_ARENA_MAX" not in os.environ:
         with contextlib.suppress(AttributeError):  # another C library than glibc
             ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)

@@ -178,9 +178,8 @@ PATTERNS = {
 }
 """Patterns by name, for the page of a report, which reads questions with the same."""
 
-CPU_NAMES = frozenset(
-    ["ampere", "axion", "cobalt", "epyc", "genoa", "graviton", "milan", "rome", "turin", "xeon"]
-)
+CPU_NAMES = frozenset(["axion", "cobalt", "epyc", "genoa", "graviton", "xeon"])
+"""Names that mean nothing but CPUs: Milan and Turin are places of clouds, Ampere is a GPU too."""
 
 SHORT, SHORT_ALIKE, ALIKE = 5, 0.75, 0.65
 """How alike a suggestion is at least, from 0 to 1. Of SHORT letters, two in three are by chance."""

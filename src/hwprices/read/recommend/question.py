@@ -211,8 +211,10 @@ class Question:
     @property
     def stored(self) -> str | None:
         """The format of the weights by its name here; HwpricesError if there is no such format."""
-        squeezed = re.sub(r"[^a-z0-9]+", "", (self.precision or "").lower())
-        precision = OTHER_NAMES.get(squeezed, squeezed) if self.precision is not None else None
+        if self.precision is None:
+            return None
+        squeezed = re.sub(r"[^a-z0-9]+", "", self.precision.lower())
+        precision = str(OTHER_NAMES.get(squeezed, squeezed))
         _choose("precision", precision)
         return precision
 
