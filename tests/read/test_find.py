@@ -951,3 +951,39 @@ def test_in_stock_leaves_out_what_is_sold_out_or_not_stated() -> None:
         for asked in (False, True)
     ]
     assert names == [{name for *_, name in sold}, {"L4-1-24G"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "has", "lacks"),
+    [
+        ("epyc genoa", "Standard_D16as_v6", "Standard_D16as_v7"),  # Zen 4, Zen 5
+        ("graviton", "g5g.xlarge", "Standard_D2ps_v6"),
+        ("graviton4", "c8g.large", "c7g.large"),
+        ("xeon 6", "Standard_D2s_v7", "c3-standard-4"),  # Granite Rapids, Sapphire Rapids
+        ("96 vcpu amd", "Standard_D96als_v6", "dl1.24xlarge"),
+        ("amd gpu", "Standard_ND96isr_MI300X_v5", "Standard_D96als_v6"),
+        ("intel cpu", "c3-standard-4", "dl1.24xlarge"),
+        ("intel gpu", "dl1.24xlarge", "c3-standard-4"),
+        ("bare metal", "a1.metal", "c8g.large"),
+        ("nd h100 v5", "Standard_ND96isr_H100_v5", "Standard_NC40ads_H100_v5"),
+    ],
+)
+def test_cpus_bare_metal_and_series_are_understood(
+    sample_root: Path, text: str, has: str, lacks: str
+) -> None:
+    machines = {*hwprices.open(sample_root).find(text)["instance_type"]}
+    assert has in machines
+    assert lacks not in machines
+
+
+def test_what_is_left_out_is_a_cloud_or_a_place(sample_root: Path) -> None:
+    sample = hwprices.open(sample_root)
+    assert sample.find("h100 except aws, azure").filter(provider="aws").is_empty()
+    places = sample.find("h100 europe not france")
+    assert {*places["continent"]} == {"europe"}
+    assert "FR" not in {*places["country"]}
+    assert not places["country"].has_nulls()  # "europe" may be France
+    assert not sample.find("h100 not china")["continent"].has_nulls()
+    for text in ("h100 not spot", "h100 not", "aws except aws"):
+        with pytest.raises(HwpricesError):
+            sample.find(text)

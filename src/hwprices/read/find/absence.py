@@ -208,6 +208,8 @@ WIDENED = {
     "max_price": "price limit",
     **{column: f"condition on the {noun}" for column, noun in FIGURES.items()},
     "arch": "architecture",
+    "bare_metal": "bare metal",
+    "cpu_machines": "CPU",
     "providers": "cloud",
     "os": "operating system",
     "software": "software",

@@ -14,6 +14,7 @@ from hwprices.read.find.suggestions import MAX_SUGGESTIONS
 from hwprices.release.release import Tables, names_of
 
 _SEPARATOR = re.compile(r"[^a-z0-9]+")
+_SERIES = re.compile(r"([a-z]{1,2})(_.*v\d)")
 
 
 @dataclass(frozen=True)
@@ -93,15 +94,22 @@ def _spellings(machine: NamedMachine, shared: dict[str, str], squeeze: bool) -> 
 
 
 def of_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine]:
-    """Find the machine types whose name begins with that word: "p5" has p5.48xlarge, not p5en."""
+    """Find the machine types whose name begins with that word: "p5" has p5.48xlarge, not p5en.
+
+    "nd h100 v5" has Standard_ND96isr_H100_v5: Azure writes sizes and features behind the letters.
+    """
     candidates = list(choices)
     shared = prefixes(candidates)
-    start = normal(word) + "_"
+    start, series = normal(word) + "_", _SERIES.fullmatch(normal(word))
+    pattern = re.compile(rf"{series[1]}\d+[a-z]*{series[2]}" if series else "(?!)")
     return [
         machine
         for machine in candidates
-        if start in machine.normal_name
-        and any(text.startswith(start) for text in _spellings(machine, shared, squeeze=False))
+        if (series or start in machine.normal_name)
+        and any(
+            text.startswith(start) or pattern.fullmatch(text)
+            for text in _spellings(machine, shared, squeeze=False)
+        )
     ]
 
 

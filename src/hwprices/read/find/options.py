@@ -60,6 +60,10 @@ class PastOptions(TypedDict, total=False):
         Amount, OptionFacts("GiB of main memory: 64, 64GB, 64-128.", "memory_gib", "memory")
     ]
     arch: Annotated[str | None, OptionFacts("x86_64 or arm64.")]
+    cpu: Annotated[
+        Names, OptionFacts("A CPU or its maker: amd, graviton4, 'sapphire rapids', 'zen 4'.")
+    ]
+    bare_metal: Annotated[bool | None, OptionFacts("Only machines without a hypervisor.")]
     type: Annotated[Names, OptionFacts("A machine type or family: g6.xlarge, p5, d4s_v5.")]
     provider: Annotated[Names, OptionFacts("A cloud: aws, google.")]
     region: Annotated[

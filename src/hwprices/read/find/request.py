@@ -52,6 +52,8 @@ def combine(asked: Search, options: Search, given: Collection[str], names: Relea
         **singles,
         **_combined_accelerators(asked, options, names),
         machines=_both(asked.machines, options.machines, "machine type", unset=None),
+        cpu_machines=_both(asked.cpu_machines, options.cpu_machines, "CPU", unset=None),
+        bare_metal=asked.bare_metal or options.bare_metal,
         regions=_both(asked.regions, options.regions, "place", unset=None),
         providers=_both(asked.providers, options.providers, "provider"),
         purchase_options=_combined_options(asked.purchase_options, options.purchase_options),
@@ -183,6 +185,7 @@ def _figures(options: Options) -> dict[str, Any]:
         "arch": _code("arch", options.get("arch"), ARCHITECTURES),
         "max_price": None if limit is None else _price("max_price", limit),
         "in_stock": options.get("in_stock"),
+        "bare_metal": options.get("bare_metal"),
         "usd_per": currency.read_rates(options.get("usd_per") or {}),
     }
     return {name: value for name, value in fields.items() if value is not None}
@@ -306,6 +309,10 @@ def _machines_by_name(names: ReleaseWords, options: Options) -> dict[str, Any]:
     if type_names := options.get("type"):
         machine_pairs = [pair for part in split(type_names) for pair in _machines(names, part)]
         named["machines"] = frozenset(machine_pairs)
+    if cpus := options.get("cpu"):
+        named["cpu_machines"] = frozenset(
+            pair for part in split(cpus) for pair in _with_cpu(names, part)
+        )
     if clouds := options.get("provider"):
         named["providers"] = providers(names, clouds)
     return named
@@ -322,6 +329,14 @@ def _accelerators(names: ReleaseWords, text: str) -> list[str]:
             did_you_mean(text, spellings) or f"There are: {', '.join(names.accelerators)}.",
         )
     return ids
+
+
+def _with_cpu(names: ReleaseWords, text: str) -> frozenset[tuple[str, str]]:
+    machines = words.with_cpu(text, names)
+    if not machines:
+        listed = 'hwprices query "select cpu_id, name, microarchitecture from cpus" lists them.'
+        raise HwpricesError(f"no machine of this release is known to have a CPU {text!r}", listed)
+    return machines
 
 
 def _machines(names: ReleaseWords, text: str) -> list[tuple[str, str]]:

@@ -79,7 +79,8 @@ class Search:
     ``accelerators`` are ids; ``unknown_accelerators`` are machines that count as well: theirs has
     no id, but a name of the vendor's that fits. ``accelerator_kinds`` are kinds of which any will
     do, NO_ACCELERATOR among them. ``accelerator_gib`` is the memory of one accelerator.
-    ``machines`` are pairs of provider and instance type, ``regions`` pairs of provider and region.
+    ``machines`` are pairs of provider and instance type, and ``cpu_machines`` those with a CPU;
+    ``regions`` are pairs of provider and region.
     ``purchase_options`` may have ``commitment``; ``payments`` are those of commitments.
     ``max_price`` is USD for an hour of the machine. ``in_stock``: machines that the table stock has
     as available; most vendors do not state it.
@@ -93,6 +94,8 @@ class Search:
     vcpus: Bounds | None = None
     memory_gib: Bounds | None = None
     arch: str | None = None
+    bare_metal: bool = False
+    cpu_machines: frozenset[tuple[str, str]] | None = None
     machines: frozenset[tuple[str, str]] | None = None
     providers: frozenset[str] = frozenset()
     regions: frozenset[tuple[str, str]] | None = None
@@ -305,6 +308,10 @@ def of_machines(search: Search) -> list[pl.Expr]:
             conditions.append(wanted.holds(pl.col(column)))
     if search.arch is not None:
         conditions.append(pl.col("arch") == search.arch)
+    if search.bare_metal:
+        conditions.append(pl.col("bare_metal"))
+    if search.cpu_machines is not None:
+        conditions.append(pairs("instance_type", search.cpu_machines))
     return conditions
 
 

@@ -10,6 +10,7 @@ from hwprices.read.find import machines as machine_names
 from hwprices.read.find import places as place_names
 from hwprices.read.find.search import pairs
 from hwprices.release.release import Tables
+from hwprices.specs.machine_cpus import machine_cpus
 
 if TYPE_CHECKING:
     from hwprices.release.release import Release
@@ -86,6 +87,20 @@ class ReleaseWords:
             pl.col("accelerator_id").is_null(), pl.col("vendor_name").is_not_null()
         ).select("provider", "instance_type", "vendor_name")
         return {(provider, name): device for provider, name, device in unknown.iter_rows()}
+
+    @cached_property
+    def cpus(self) -> Mapping[tuple[str, str], str]:
+        """Machine: maker, id and microarchitecture of its CPU, those that its vendor promises."""
+        key = ["provider", "instance_type"]
+        columns = [*key, "family", "series", "cpu_vendor", "cpu_models"]
+        types = self._dataset.scan("instance_types").select(columns).collect()
+        sheet, families = (self._dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
+        for column in ("cpu_id", "microarchitecture"):
+            types = types.join(machine_cpus(types, sheet, families, column), key, "left")
+        only = pl.when(pl.col("cpu_models").list.len() == 1).then(pl.col("cpu_models").list.first())
+        texts = [pl.col("cpu_vendor"), "cpu_id", only, "microarchitecture"]
+        rows = types.select(*key, pl.concat_str(texts, separator=" ", ignore_nulls=True))
+        return {(provider, name): text for provider, name, text in rows.iter_rows()}
 
     def kinds_of(
         self, accelerators: frozenset[str], machines: frozenset[tuple[str, str]]

@@ -109,8 +109,9 @@ EVERY = {
     "any software": ("software", ANY),
     "any license": ("license_model", None),
     "any tenancy": ("tenancy", None),
+    "bare metal": ("bare_metal", True),
 }
-"""Words that ask for every software, license or tenancy."""
+"""Words that ask for every software, license or tenancy, or for a machine as it is."""
 
 SQL_SERVER = {"standard": "std", "enterprise": "ent", "web": "web"}
 
@@ -124,6 +125,7 @@ _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
 _VCPUS = re.compile(r"(\d+)[ -]?(?:v?cpus?|cores?)")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)[ -]?([gt])i?b(v?ram)?")
 _COUNTED_BEHIND = re.compile(r"([a-z].*?)\s*[x×*]\s*(\d{1,3})")
+_ABOUT_CPUS = re.compile(r"\d*[ -]?(?:v?cpus?|cores?)")
 _PAYMENT = re.compile(r"(all|partial|no)[ _-]?upfront")
 
 _GIB_TEXT = r"(\d+(?:\.\d+)?\s*[gt]i?b)"
@@ -178,8 +180,14 @@ PATTERNS = {
 }
 """Patterns by name, for the page of a report, which reads questions with the same."""
 
-CPU_NAMES = frozenset(["axion", "cobalt", "epyc", "genoa", "graviton", "xeon"])
-"""Names that mean nothing but CPUs: Milan and Turin are places of clouds, Ampere is a GPU too."""
+CPU_NAMES = {"genoa": "zen 4", "xeon 6": "granite rapids"}
+"""Names of CPUs: the microarchitecture. Milan, Rome and Turin are places of clouds."""
+
+MAKERS = ("amd", "intel")
+"""Of accelerators and CPUs: of CPUs, where vCPUs or machines without accelerators are requested."""
+
+WITHOUT = ("not", "except", "excluding", "without", "outside")
+"""Words before a cloud or a place that is left out."""
 
 SHORT, SHORT_ALIKE, ALIKE = 5, 0.75, 0.65
 """How alike a suggestion is at least, from 0 to 1. Of SHORT letters, two in three are by chance."""
@@ -188,6 +196,7 @@ MIN_BEGUN, MOST_BEGUN = 3, 5  # letters of a word, and suggestions that begin wi
 
 MONTHS = 12
 GIB_PER_TIB = 1024
+MIN_BEGUN_CPU = 5  # letters of "xeon6", "graviton"
 MAX_JOINED = 14  # letters of a word that joins several: "rtxpro6000bse"
 MIN_CITY = 3  # letters: shorter words of a region's name are not cities
 
@@ -259,15 +268,51 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     text = _LIMIT.sub(" ", text)
     stripped = (word.strip(_ENDS) for word in option_values.SEPARATOR.split(text))
     words = [word for word in stripped if word]
+    about_cpus = options.vcpus or any(_ABOUT_CPUS.fullmatch(word.lower()) for word in words)
+    left_out = NOTHING_ASKED
     while words:
+        is_left_out = len(words) > 1 and words[0].lower() in WITHOUT
+        words = words[is_left_out:]
         number = _NUMBER.fullmatch(words[0])
         context = search if asks_for_accelerators(search) else options
         first = _counted_ahead(number, words, names, context) if number else None
         used, meaning = first or _first_meaning(words, names, context)
-        words = words[used:]
-        if meaning is not None:
+        phrase, words = " ".join(words[:used]), words[used:]
+        if is_left_out:
+            left_out = _merge(left_out, _place_or_cloud(phrase, meaning))
+        elif about_cpus and phrase.lower() in MAKERS:
+            search = _merge(search, _cpu(phrase.lower(), names))
+        elif meaning is not None:
             search = _merge(search, meaning)
+    search = _less(search, left_out, names)
     return _with_kinds(search, names) if search.accelerator_kinds else search
+
+
+def _place_or_cloud(phrase: str, meaning: Meaning | None) -> Meaning:
+    if meaning is None or meaning.kind not in ("provider", "place"):
+        raise HwpricesError(
+            f"{phrase!r} is neither a cloud nor a place",
+            "Only those can be left out: h100 not china, h100 except aws.",
+        )
+    return meaning
+
+
+def _less(search: Search, left_out: Search, names: ReleaseWords) -> Search:
+    """Leave out clouds and places, and places that may be among those: "europe" without country."""
+    if left_out.providers:
+        providers = (search.providers or frozenset(names.providers)) - left_out.providers
+        search = replace(search, providers=providers)
+    if left_out.regions is not None:
+        places = {(place.provider, place.region): place for place in names.places}
+        continents = {places[key].continent for key in left_out.regions} | {""}
+        outside = {
+            key for key, at in places.items() if at.country or at.continent not in continents
+        }
+        regions = frozenset(outside if search.regions is None else search.regions & outside)
+        search = replace(search, regions=regions - left_out.regions)
+    if left_out != NOTHING_ASKED and not (search.providers or search.regions):
+        raise HwpricesError("all that is asked for is left out too", "Leave less out.")
+    return search
 
 
 def asks_for_accelerators(search: Search) -> bool:
@@ -368,8 +413,25 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
     behind = _COUNTED_BEHIND.fullmatch(text)  # h100x8
     if behind and (counted_behind := _counted(float(behind[2]), behind[1], names)):
         return counted_behind
-    begun = _named_accelerator(text, names, start=True)
-    return [begun] if begun else []
+    if begun := _named_accelerator(text, names, start=True):
+        return [begun]
+    return [_cpu(text, names)] if with_cpu(text, names) else []
+
+
+def _cpu(text: str, names: ReleaseWords) -> Meaning:
+    return Meaning("cpu", {"cpu_machines": with_cpu(text, names)})
+
+
+def with_cpu(text: str, names: ReleaseWords) -> frozenset[tuple[str, str]]:
+    """Find the machines with a CPU of that name, maker or microarchitecture.
+
+    "graviton" is every Graviton: of a long word the beginning is enough.
+    """
+    asked = _asked_words(CPU_NAMES.get(text, text.replace("genoa", CPU_NAMES["genoa"])))
+    start = len(asked) == 1 and len(asked[0]) >= MIN_BEGUN_CPU
+    return frozenset(
+        machine for machine, cpu in names.cpus.items() if _has_words(cpu, asked, start=start)
+    )
 
 
 def _named_accelerator(text: str, names: ReleaseWords, start: bool = False) -> Meaning | None:
@@ -634,8 +696,6 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
         **{name: name for name in (*PURCHASE_OPTIONS, *OPERATING_SYSTEMS, *SOFTWARE)},
         **{name: name for name in (*CONTINENTS, *CODES)},
     }
-    if text in CPU_NAMES:
-        return 'CPUs are in the table cpu_families: hwprices query "from cpu_families".'
     least = SHORT_ALIKE if len(text) <= SHORT else ALIKE
     alike = near(text, spellings, least)
     if not alike and len(text) >= MIN_BEGUN:
