@@ -206,7 +206,7 @@ def test_kinds_that_need_an_account_are_skipped_without_one(settings, provider, 
 )
 def test_google_is_skipped_where_no_credentials_are_configured(
     settings, monkeypatch, tmp_path, variables, is_skipped
-):
+) -> None:
     """Wrong credentials are configured: its units are planned, and fail."""
     monkeypatch.delenv("HWPRICES_GCP_API_KEY")
     monkeypatch.setenv("NO_GCE_CHECK", "true")

@@ -106,9 +106,7 @@ def test_importing_providers_does_not_import_an_sdk() -> None:
     assert done.stdout == ""
 
 
-def test_the_sample_fills_the_tables_that_readers_need(
-    provider: Provider, parts: list[Part]
-) -> None:
+def test_the_sample_fills_the_tables_that_readers_need(provider, parts) -> None:
     filled = {table for table in table_names(parts) if rows(parts, table).height}
     if not provider.about.price_kinds:  # a market
         assert filled == {"market_quantiles"}

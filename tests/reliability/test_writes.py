@@ -163,9 +163,7 @@ WRITES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "fault"), WRITES)
-def test_a_write_that_fails_leaves_what_is_in_force(
-    world: World, kind: str, fault: Callable[..., object]
-) -> None:
+def test_a_write_that_fails_leaves_what_is_in_force(world, kind, fault) -> None:
     """The next run heals. With HWPRICES_NIGHTLY=1 each write meets both faults, else one."""
     root, before = world.root, height(world.root)
     with (

@@ -133,9 +133,7 @@ def test_the_disks_that_google_listed_in_2020_are_read(tmp_path: Path) -> None:
         ({}, [(0, "0.1"), (0, "0.2")], "tier_not_a_number"),
     ],
 )
-def test_a_disk_that_is_not_understood_is_quarantined(
-    members: dict[str, Any], tiers: list[tuple[float, str]], reason: str, tmp_path: Path
-) -> None:
+def test_a_disk_that_is_not_understood_is_quarantined(members, tiers, reason, tmp_path) -> None:
     core = sku("N2 Instance Core running in Iowa", "0.03")
     tables = disks(tmp_path, core, disk("Extreme PD in Iowa", *tiers, **members))
     assert [

@@ -89,9 +89,7 @@ def test_of_two_skus_of_one_license_the_more_expensive_counts(tmp_path, is_turne
 
 
 @pytest.mark.parametrize("is_turned", [False, True])
-def test_bands_that_overlap_at_different_prices_are_refused(
-    tmp_path: Path, *, is_turned: bool
-) -> None:
+def test_bands_that_overlap_at_different_prices_are_refused(tmp_path, is_turned) -> None:
     """Which of the two a machine with 4 vCPUs pays is not stated; other bands keep theirs."""
     skus = [
         fee("Red Hat Enterprise Linux 9 on VM with up to 8 VCPU", "0.0144"),

@@ -78,9 +78,7 @@ def test_prices_are_those_of_a_bill(sample: Tables) -> None:
     ],
     ids=["absent", "unreadable", "unknown"],
 )
-def test_other_prices_do_not_depend_on_it(
-    tmp_path: Path, page: bytes | None, reasons: list[str]
-) -> None:
+def test_other_prices_do_not_depend_on_it(tmp_path, page, reasons) -> None:
     tables = read(tmp_path, page)
     row = tables.prices("n2-standard-2")[("on_demand", 0)]
     assert (row["hourly"], row["price_reason"]) == (Decimal("0.097118"), None)

@@ -143,7 +143,7 @@ def test_a_region_has_its_name_on_the_page(sample) -> None:
 
 @cases("price_sheets/prices", hourly=optional, reason=optional)
 def test_a_price_is_the_pages_or_null_with_the_reason(
-    sample, provider: str, machine: str, option: str, region: str, hourly, reason
+    sample, provider, machine, option, region, hourly, reason
 ) -> None:
     row = price(sample(provider), machine, option, region)
     assert row["hourly"] == (hourly and Decimal(hourly))

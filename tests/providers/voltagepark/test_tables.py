@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.helpers.cases import cases
-from tests.helpers.stub_server import Reply, StubServer
+from tests.helpers.stub_server import Reply
 from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 from hwprices import settings
@@ -90,21 +90,14 @@ def test_stock_is_by_location(read: Callable[..., Tables], sample: Tables) -> No
 
 
 @cases("voltagepark/refused", preset=yaml.safe_load, location=yaml.safe_load)
-def test_what_is_not_understood_is_refused(
-    read: Callable[..., Tables], preset: dict[str, Any], location: dict[str, Any], reason: str
-) -> None:
+def test_what_is_not_understood_is_refused(read, preset, location, reason) -> None:
     tables = read(preset, location)
     assert tables.refused["reason"].to_list() == [reason]
     assert tables["prices"].height >= 1
 
 
 @pytest.mark.parametrize("has_next", [True, None])
-def test_a_part_of_the_locations_fails_the_unit(
-    stub: Callable[[], StubServer],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    has_next: bool | None,
-) -> None:
+def test_a_part_of_the_locations_fails_the_unit(stub, tmp_path, monkeypatch, has_next) -> None:
     page = Reply.json({"results": [LOCATION], "has_next": has_next})
     server = stub().on("/bare-metal/locations", page)
     monkeypatch.setenv("HWPRICES_VOLTAGEPARK_URL", server.url)

@@ -46,9 +46,7 @@ def read(tmp_path: Path) -> Callable[..., Tables]:
 
 
 @cases("vultr/prices")
-def test_prices_are_by_region_and_option(
-    sample: Tables, region: str, machine: str, option: str, hourly: str
-) -> None:
+def test_prices_are_by_region_and_option(sample, region, machine, option, hourly) -> None:
     row = sample.one("prices", region=region, instance_type=machine, purchase_option=option)
     assert (row["hourly"], row["currency"]) == (Decimal(hourly), "USD")
 
@@ -60,7 +58,7 @@ def test_a_plan_without_a_place_has_no_price(sample: Tables) -> None:
 
 @cases("vultr/gpus", accelerator=optional, count=yaml.safe_load, memory=yaml.safe_load)
 def test_a_gpu_is_what_the_plan_or_its_rule_says(
-    sample: Tables, machine: str, accelerator: str | None, count: int | None, memory: int | None
+    sample, machine, accelerator, count, memory
 ) -> None:
     (device,) = sample.one("instance_types", instance_type=machine)["accelerators"]
     assert (device["accelerator_id"], device["count"], device["memory_gib"]) == (
@@ -108,9 +106,7 @@ def test_a_machine_has_its_figures(read: Callable[..., Tables]) -> None:
 
 
 @cases("vultr/refused", change=yaml.safe_load)
-def test_what_is_not_understood_is_refused(
-    read: Callable[..., Tables], change: dict[str, Any], reason: str
-) -> None:
+def test_what_is_not_understood_is_refused(read, change, reason) -> None:
     tables = read(PLAN | change, PLAN | {"id": "vc2-1c-1gb"})
     assert tables.refused.select("table", "reason").rows() == [("prices", reason)]
     assert tables["prices"]["instance_type"].to_list() == ["vc2-1c-1gb"]
