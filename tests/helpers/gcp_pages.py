@@ -80,6 +80,21 @@ def core_and_ram(series: str, core: str, ram: str) -> list[dict[str, Any]]:
     ]
 
 
+def spot_core_and_ram(series: str, core: str, ram: str) -> list[dict[str, Any]]:
+    """Make the two spot SKUs of a series in Iowa."""
+    words = f"Spot Preemptible {series} Instance"
+    return [
+        sku(f"{words} Core running in Iowa", core, usage="Preemptible"),
+        sku(f"{words} Ram running in Iowa", ram, usage="Preemptible"),
+    ]
+
+
+def fee(text: str, price: str, **members: Any) -> dict[str, Any]:
+    """Make the SKU of a license."""
+    what = {"family": "License", "group": "Google", "regions": ["global"]}
+    return sku(f"Licensing Fee for {text}", price, **what | members)
+
+
 def n2_skus() -> list[dict[str, Any]]:
     """Make core and memory of N2 on demand in us-central1."""
     return [
@@ -161,6 +176,16 @@ class Tables:
         assert isinstance(hourly, Decimal)
         return hourly
 
+    def amounts(self, instance_type: str, **where: str) -> dict[tuple[str, int], Decimal | None]:
+        """Return hourly prices by (purchase option, months)."""
+        return {key: row["hourly"] for key, row in self.prices(instance_type, **where).items()}
+
+    def lines(
+        self, instance_type: str, option: str = "on_demand", term: int = 0, **where: str
+    ) -> dict[str, dict[str, Any]]:
+        """Return the rows of price_components of one price of a type by component."""
+        return self.components(self.prices(instance_type, **where)[(option, term)]["price_id"])
+
     def components(self, price_id: str) -> dict[str, dict[str, Any]]:
         """Return the rows of price_components of one price by component."""
         rows = self.table("price_components").filter(price_id=price_id)
@@ -170,15 +195,16 @@ class Tables:
 def normalise_skus(
     root: Path,
     skus: list[dict[str, Any]],
-    zones: Mapping[str, list[dict[str, Any]]],
+    zones: Mapping[str, list[dict[str, Any]]] | list[dict[str, Any]],
     more_pages: Iterable[list[dict[str, Any]]] = (),
     sheets: Sheets | None = None,
 ) -> Tables:
     """Land SKUs and machine types below ``root``, and normalise them.
 
-    ``zones`` has the machine types of each zone, ``more_pages`` further pages of SKUs. ``sheets``
-    are Google's rules, None those of the checkout.
+    ``zones`` has the machine types of each zone, or those of us-central1-a alone; ``more_pages``
+    further pages of SKUs. ``sheets`` are Google's rules, None those of the checkout.
     """
+    zones = {"us-central1-a": zones} if isinstance(zones, list) else zones
     types = {"items": {f"zones/{zone}": {"machineTypes": listed} for zone, listed in zones.items()}}
     bodies = {
         kinds.SKUS: [{"skus": page} for page in (skus, *more_pages)],

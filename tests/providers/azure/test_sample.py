@@ -12,6 +12,7 @@ import pytest
 from tests.helpers.azure_pages import SAMPLE, frame, item_rows, refused, sample_parts, sample_prices
 from tests.helpers.cases import cases
 from tests.helpers.landed import landed_contents
+from tests.helpers.nightly import only_at_night
 
 from hwprices.landing import bundled
 from hwprices.landing.pages import Landing, Run
@@ -102,11 +103,6 @@ def test_a_priced_name_without_vcpus_is_a_dedicated_host_or_one_of_two_sizes() -
     assert without.filter(tenancy="host")["instance_type"].n_unique() == 65
 
 
-def test_no_on_demand_price_is_a_placeholder() -> None:
-    on_demand = sample_prices().filter(purchase_option="on_demand")["effective_hourly"]
-    assert not {Decimal(0), Decimal("0.01"), Decimal(700)} & set(on_demand)
-
-
 def test_every_size_has_the_speed_of_its_disks() -> None:
     types = frame(sample_parts()["instance_types"]).filter(spec_source="bundled")
     baseline = ["block_storage_gbps_baseline", "block_storage_iops_baseline"]
@@ -168,6 +164,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.shared
+@only_at_night("builds the sample once more")
 def test_the_sample_is_what_its_script_writes(shared: Path, tmp_path: Path) -> None:
     script = [sys.executable, "-m", "tools.sample.azure", str(shared)]
     targets = ["--into", str(tmp_path / "sample"), "--bundled", str(tmp_path / "bundled")]

@@ -69,7 +69,7 @@ def test_local_disks_of_h4d_have_the_discount_of_h4d(tmp_path: Path) -> None:
     listed = machine_type(
         "h4d-highmem-192-lssd", 192, 1488 * 1024, description="1488GB RAM, 10 local SSD"
     )
-    tables = normalise_skus(tmp_path, skus, {"us-central1-a": [listed]})
+    tables = normalise_skus(tmp_path, skus, [listed])
     rows = tables.flexible("h4d-highmem-192-lssd")
     assert abs(rows[12]["hourly"] - Decimal("7.821995746")) < NANO
     assert abs(rows[36]["hourly"] - Decimal("5.842936581")) < NANO
@@ -124,7 +124,7 @@ def test_a_gpu_attached_to_n1_pays_the_full_price(tmp_path: Path) -> None:
         sku("Nvidia Tesla T4 GPU running in Iowa", "0.35"),
     ]
     with_gpu = machine_type("n1-standard-4", 4, 15360, ("nvidia-tesla-t4", 1))
-    row = normalise_skus(tmp_path, skus, {"us-central1-a": [with_gpu]}).flexible("n1-standard-4")
+    row = normalise_skus(tmp_path, skus, [with_gpu]).flexible("n1-standard-4")
     cores_and_memory = 4 * Decimal("0.031611") + 15 * Decimal("0.004237")
     assert row[12]["hourly"] == cores_and_memory * Decimal("0.72") + Decimal("0.35")
     assert row[36]["hourly"] == cores_and_memory * Decimal("0.54") + Decimal("0.35")

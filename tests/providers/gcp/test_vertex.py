@@ -6,20 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.cases import cases
-from tests.helpers.gcp_pages import (
-    Tables,
-    n2_skus,
-    n2_zones,
-    normalise_pages,
-    sku,
-)
+from tests.helpers.gcp_pages import Tables, n2_skus, n2_zones, normalise_pages, sku
 
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.prices.classify import classify_vertex
-from hwprices.providers.gcp.prices.grammar import (
-    Descriptions,
-    PricedComponent,
-)
+from hwprices.providers.gcp.prices.grammar import Descriptions, PricedComponent
 
 PREDICTION = "Vertex AI: Online/Batch Prediction"
 

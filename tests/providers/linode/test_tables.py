@@ -100,13 +100,6 @@ def test_zero_is_no_price(read: Callable[..., Tables]) -> None:
     assert rows == [("us-east", None, "listed_at_zero"), ("us-sea", Decimal("2.5"), None)]
 
 
-@cases("linode/twins", other=yaml.safe_load, prices=str.split, reasons=str.split)
-def test_a_plan_that_is_listed_twice_has_one_price_or_none(read, other, prices, reasons) -> None:
-    tables = read([TYPE, TYPE | other])
-    assert tables["prices"]["hourly"].to_list() == [Decimal(price) for price in prices]
-    assert tables.refused["reason"].to_list() == reasons
-
-
 def test_a_video_card_is_no_gpu(read: Callable[..., Tables]) -> None:
     plan = TYPE | {"label": "Accelerated 24GB NETINT Quadra T1U X1", "accelerated_devices": 1}
     row = read([plan]).one("instance_types", instance_type="g6-standard-2")

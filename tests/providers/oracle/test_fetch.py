@@ -51,13 +51,3 @@ def test_dollars_are_asked_for_by_an_honest_name(oracle: StubServer) -> None:
     request = next(r for r in oracle.requests if r.path == PRODUCTS)
     assert request.query == {"currencyCode": "USD"}
     assert request.headers["User-Agent"] == "hwprices"
-
-
-def test_a_list_that_cannot_be_had_keeps_its_last_good_page(oracle: StubServer) -> None:
-    first = run_live()
-    oracle.on(SHAPES, Reply(b'{"items": []}'))
-    second = run_live()
-    by_kind = {result.unit.kind: result for result in second.results}
-    assert by_kind["shapes"].status == "carried"
-    assert "no list of items" in by_kind["shapes"].reason
-    assert by_kind["shapes"].pages[0].sha256 == first.of("shapes")[0].sha256

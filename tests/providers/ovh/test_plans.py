@@ -202,25 +202,6 @@ def test_o8_a_new_word_is_named_and_changes_no_known_row(other, reason, word) ->
     assert tables.rows["regions"]["region"].to_list() == ["standard"]
 
 
-@pytest.mark.parametrize("unit", ["Hour", "hours", "HOURS", "none"])
-def test_an_hour_is_an_hour_in_any_spelling(unit) -> None:
-    pricing = {"price": "5000000", "interval": "1", "intervalUnit": unit}
-    assert prices(plan("b3-8.consumption", technical=B3_8, pricings=[pricing])) == KNOWN
-
-
-def test_a_twin_changes_nothing_and_a_twin_at_0_is_in_quarantine() -> None:
-    assert prices(changed(), changed()) == KNOWN
-    free = plan("b3-8.consumption", 0, technical=B3_8)
-    assert prices(changed(), free) == prices(free, changed()) == KNOWN
-    assert read(changed(), free).words == [("zero_price", None)]
-
-
-def test_a_dearer_twin_leaves_no_price() -> None:
-    tables = read(changed(), plan("b3-8.consumption", 15 * 10**6, technical=B3_8), plan())
-    assert tables.rows["prices"]["instance_type"].to_list() == ["h100-380"]
-    assert tables.words == [("duplicate_key", None)] * 2
-
-
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [(5, "unreadable_line"), ({"pricings": [{"price": "5 euros"}]}, "unreadable_line")],

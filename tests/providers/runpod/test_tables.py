@@ -11,8 +11,6 @@ import yaml
 from tests.helpers.cases import cases, number
 from tests.helpers.vendor_tables import Body, Tables, json_unit, landed_units, sample_pages
 
-from hwprices.landing.pages import Unit
-
 H100: dict[str, Any] = {
     "id": "NVIDIA H100 80GB HBM3",
     "displayName": "H100 SXM",
@@ -95,20 +93,6 @@ def test_zero_is_not_a_price(sample: Read) -> None:
     assert sample.counts["out_of_scope:not_in_cloud=secure"] > 0
 
 
-def test_a_gpu_type_listed_twice_at_two_prices_has_none(read) -> None:
-    """Which of the two holds is not known; the other cloud and the other types stay."""
-    made = read({}, {"securePrice": 9.87, "secureSpotPrice": 9.87}, {"id": "NVIDIA H200"})
-    assert (ONE_H100, "secure", "on_demand") not in made.prices
-    assert made.prices[ONE_H100, "community", "on_demand"] == Decimal("2.69")
-    assert made.prices["1x NVIDIA H200", "secure", "on_demand"] == Decimal("3.29")
-    assert made.refusals == [("duplicate_key", None)] * 2
-
-
-@pytest.mark.parametrize("twin", [{}, {"securePrice": 0, "secureSpotPrice": 0}])
-def test_a_twin_or_a_twin_at_0_changes_nothing(read, twin) -> None:
-    assert read({}, twin).prices == read({}).prices
-
-
 def test_a_cloud_that_is_said_to_be_without_the_type_has_no_price(read) -> None:
     made = read({"secureCloud": True, "communityCloud": False, "communitySpotPrice": 0.5})
     assert {cloud for _, cloud, _ in made.prices} == {"secure"}
@@ -178,13 +162,6 @@ def test_a_member_of_another_type_takes_its_line_and_no_other(read, change, refu
     assert made.pages.unreadable == []
 
 
-def test_numbers_as_text_are_numbers(read) -> None:
-    prices = {name: str(H100[name]) for name in H100 if name.endswith("Price")}
-    made = read({"memoryInGb": "80"} | prices)
-    assert made.prices == read({}).prices
-    assert made["instance_types"]["accelerator_memory_gib"].to_list() == [80]
-
-
 @pytest.mark.parametrize("name", ["securePrice", "communityPrice"])
 def test_o5_without_its_price_a_cloud_has_none_and_no_spot_price(read, name) -> None:
     """Known wrong number O5: the repeated on-demand price became a spot price."""
@@ -236,13 +213,6 @@ def test_o3_a_slice_is_a_fraction_of_a_gpu(read, name, listed, count, memory, to
     assert (machine["accelerator_count"], machine["accelerator_memory_gib"]) == (count, total)
     assert device["vendor_name"] == name
     assert (device["accelerator_id"] is None) == ("R100" in name)
-
-
-@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"data": {"gpuTypes": 5}}', b"{", b"[" * 9999])
-def test_an_answer_of_another_shape_fails_its_unit(tmp_path, body) -> None:
-    made = Read("runpod", landed_units("runpod", tmp_path, [(Unit("runpod", "gpu_types"), body)]))
-    assert made["prices"].is_empty()
-    assert len(made.pages.unreadable) == 1
 
 
 def test_a_newer_answer_replaces_a_type(tmp_path) -> None:

@@ -96,8 +96,3 @@ def test_a_page_without_machine_types_fails_the_zone(server, content, words, fet
     result = fetch("scaleway", "servers", "fr-par-2")
     assert result.status == "failed"
     assert words in result.reason
-
-
-def test_a_zone_that_fails_leaves_the_others(server, fetch) -> None:
-    assert fetch("scaleway", "servers", "nl-ams-9").status == "failed"
-    assert fetch("scaleway", "servers", "fr-par-2").status == "ok"

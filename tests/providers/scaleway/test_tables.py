@@ -63,11 +63,6 @@ def test_stock_is_the_vendors_word(sample: Tables) -> None:
     assert sample.one("prices", instance_type="L4-8-24G")["hourly"] == Decimal("6.3")
 
 
-def test_both_pages_are_read(sample: Tables) -> None:
-    assert sample["prices"].height == 21
-    assert sample.one("prices", instance_type="RENDER-S")["hourly"] == Decimal("1.221")
-
-
 @pytest.mark.parametrize(("gpus", "hourly"), [(2, "18.96"), (4, "34.08"), (8, "60.00")])
 def test_a_price_need_not_follow_the_number_of_gpus(sample: Tables, gpus: int, hourly: str) -> None:
     name = f"B300-SXM-{gpus}-288G"
@@ -171,14 +166,6 @@ def test_a_figure_that_cannot_be_read_takes_its_machine_and_no_other(read, chang
     assert made["prices"]["instance_type"].to_list() == ["A", "B"]
     assert made.refused.select("reason", "word").rows() == [("unreadable_line", None)]
     assert made.pages.unreadable == []
-
-
-def test_numbers_as_text_are_numbers(read) -> None:
-    made = read(A={"hourly_price": "2.8665", "ncpus": "24", "ram": "257698037760", "gpu": "1"})
-    assert made.one("prices", instance_type="A")["hourly"] == Decimal("2.8665")
-    machine = made.one("instance_types", instance_type="A")
-    assert (machine["vcpus"], machine["memory_gib"], machine["accelerator_count"]) == (24, 240, 1)
-    assert made.refused.is_empty()
 
 
 @pytest.mark.parametrize("name", ["hourly_price", "ncpus", "ram", "gpu", "arch"])

@@ -11,10 +11,6 @@ from tests.helpers.cases import cases
 from tests.helpers.stub_server import Reply
 from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
-from hwprices import settings
-from hwprices.collect.collector import Collector
-from hwprices.landing.pages import Unit
-
 PRESET: dict[str, Any] = {
     "id": "928dc7be-5236-49a7-9d7d-c01ba6d783f5",
     "resources": {
@@ -97,11 +93,9 @@ def test_what_is_not_understood_is_refused(read, preset, location, reason) -> No
 
 
 @pytest.mark.parametrize("has_next", [True, None])
-def test_a_part_of_the_locations_fails_the_unit(stub, tmp_path, monkeypatch, has_next) -> None:
+def test_a_part_of_the_locations_fails_the_unit(live, fetch, has_next) -> None:
     page = Reply.json({"results": [LOCATION], "has_next": has_next})
-    server = stub().on("/bare-metal/locations", page)
-    monkeypatch.setenv("HWPRICES_VOLTAGEPARK_URL", server.url)
-    with Collector("voltagepark", settings.load(root=str(tmp_path), source="live")) as collector:
-        result = collector.fetch(Unit("voltagepark", "locations"))
+    live(voltagepark_url="").on("/bare-metal/locations", page)
+    result = fetch("voltagepark", "locations")
     assert (result.status, len(result.pages)) == ("failed", 0)
     assert "is not all of the locations" in result.reason

@@ -35,15 +35,6 @@ def test_bands_and_savings_are_read_by_system(tmp_path):
     ).rows() == [("linux", ">20%", 20, 100, 61), ("windows", "<5%", 0, 5, 40)]
 
 
-@pytest.mark.parametrize(
-    ("label", "limits"),
-    [("<5%", (0, 5)), ("5-10%", (5, 10)), ("15-20%", (15, 20)), (">20%", (20, 100))],
-)
-def test_bands_are_read_from_their_labels(label, limits):
-    band = read_band(label)
-    assert (band.label, band.percent_from, band.percent_to) == (label, *limits)
-
-
 def test_a_band_written_in_another_way_is_an_error():
     with pytest.raises(ValueError, match="band 'often' is not understood"):
         read_band("often")
