@@ -45,11 +45,8 @@ def test_a_complete_body_is_kept_packed_and_described(http, stub, tmp_path, repl
     assert page.file.sha256 == hashlib.sha256(packed).hexdigest()
     assert (page.file.stored_bytes, page.file.content_bytes) == (len(packed), len(BODY))
     assert page.read() == BODY
-    assert (page.status, page.params, page.content_type) == (
-        200,
-        {"region": "us-east-1"},
-        "application/json",
-    )
+    found = (page.status, page.params, page.content_type)
+    assert found == (200, {"region": "us-east-1"}, "application/json")
 
 
 FAULTS = {  # those that tests/providers/test_faults.py does not try

@@ -114,12 +114,8 @@ def test_a_failed_unit_keeps_its_last_good_pages(tmp_path):
     failed = UnitResult(UNIT, "failed", reason="dead")
     fresh = UnitResult(Unit("aws", "prices", "eu-west-1"), "failed", reason="dead")
     carried, still_failed = carry_over([failed, fresh], old)
-    assert (carried.status, carried.pages, carried.carried_from, carried.reason) == (
-        "carried",
-        old.results[0].pages,
-        "r1",
-        "dead",
-    )
+    found = (carried.status, carried.pages, carried.carried_from, carried.reason)
+    assert found == ("carried", old.results[0].pages, "r1", "dead")
     assert still_failed == fresh
     again = carry_over([failed], make_run(carried, run_id="r2"))[0]
     assert again.carried_from == "r1"

@@ -26,19 +26,11 @@ PLANS = savings_plans(
 
 def test_without_credentials(refresh):
     staged, results, table = refresh("us-east-1", PRICES, PLANS)
-    assert {r.unit.kind: r.status for r in results} == {
-        "prices": "ok",
-        "savings_plans": "ok",
-        "spot_advisor": "ok",
-    }
+    found = {r.unit.kind: r.status for r in results}
+    assert found == {"prices": "ok", "savings_plans": "ok", "spot_advisor": "ok"}
     prices = table("prices")
-    assert sorted(prices["purchase_option"]) == [
-        "on_demand",
-        "on_demand",
-        "on_demand",
-        "reserved",
-        "savings_plan",
-    ]
+    found = sorted(prices["purchase_option"])
+    assert found == ["on_demand", "on_demand", "on_demand", "reserved", "savings_plan"]
     assert staged.accounted == {"merged:upfront": 1}
     assert staged.rows("component_prices") == 1
     types = {r["instance_type"]: r for r in table("instance_types").to_dicts()}

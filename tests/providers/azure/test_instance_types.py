@@ -144,14 +144,10 @@ def test_the_api_goes_before_the_bundled_sizes(tmp_path) -> None:
     landed = Landed(tmp_path).skus(*bundled, region="global", params={"bundled": "2026-08-31"})
     parts = landed.skus(sku("Standard_D2s_v3")).parts()
     types = frame(parts["instance_types"]).sort("instance_type")
-    assert types.select("instance_type", "spec_source", "memory_gib").rows()[::2] == [
-        ("Standard_D2s_v3", "api", 8.0),
-        ("Standard_D8s_v3", "bundled", 8.0),
-    ]
-    assert sorted(frame(parts["availability"]).select("region", "instance_type").rows()) == [
-        ("eastus", "Standard_D2s_v3"),
-        ("westus", "Standard_D8s_v3"),
-    ]
+    found = types.select("instance_type", "spec_source", "memory_gib").rows()[::2]
+    assert found == [("Standard_D2s_v3", "api", 8.0), ("Standard_D8s_v3", "bundled", 8.0)]
+    found = sorted(frame(parts["availability"]).select("region", "instance_type").rows())
+    assert found == [("eastus", "Standard_D2s_v3"), ("westus", "Standard_D8s_v3")]
 
 
 def test_every_recorded_sku_is_read(tmp_path) -> None:

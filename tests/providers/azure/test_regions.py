@@ -19,10 +19,8 @@ def test_recorded_locations(tmp_path: Path) -> None:
         .parts()
     )
     regions = frame(parts["regions"])
-    assert (regions.height, dict(parts["regions"].counts)) == (
-        55,
-        {"out_of_scope:logical_or_test_location": 43},
-    )
+    found = (regions.height, dict(parts["regions"].counts))
+    assert found == (55, {"out_of_scope:logical_or_test_location": 43})
     west = regions.filter(region="westeurope").row(0, named=True)
     assert (west["display_name"], west["country"]) == ("West Europe", "NL")
     assert (west["continent"], west["latitude"]) == ("europe", 52.3667)

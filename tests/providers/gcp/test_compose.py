@@ -22,10 +22,8 @@ def test_g1_h100_on_demand_is_not_the_schedulers_price(sample) -> None:
     assert parts["local_ssd"]["unit"] == "gib_month"
     assert abs(parts["local_ssd"]["quantity"] - Decimal(6000) / 730) < Decimal("1e-9")
     scheduled = sample.lines("a3-highgpu-8g", "dws_defined_duration")["gpu"]
-    assert (scheduled["unit_price"], scheduled["sku_id"]) == (
-        Decimal("4.200761"),
-        "341A-49A5-0C07",
-    )
+    found = (scheduled["unit_price"], scheduled["sku_id"])
+    assert found == (Decimal("4.200761"), "341A-49A5-0C07")
 
 
 def test_g2_b200_six_prices_of_one_slice(sample) -> None:

@@ -53,11 +53,8 @@ def test_local_disks_of_c3_stay_at_the_full_price(sample: Tables) -> None:
     assert abs(row["hourly"] - (Decimal("0.201608") * Decimal("0.72") + disks)) < NANO
     assert row["flags"] == ["uncommitted_parts"]
     parts = sample.components(row["price_id"])
-    assert {name: line["purchase_option"] for name, line in parts.items()} == {
-        "core": "committed_use",
-        "ram": "committed_use",
-        "local_ssd": "on_demand",
-    }
+    found = {name: line["purchase_option"] for name, line in parts.items()}
+    assert found == {"core": "committed_use", "ram": "committed_use", "local_ssd": "on_demand"}
 
 
 def test_local_disks_of_h4d_have_the_discount_of_h4d(tmp_path: Path) -> None:
@@ -188,12 +185,8 @@ def test_lines_never_go_to_an_offer_without_a_price(project: Path) -> None:
     machines = _machines("n2-standard-2", "n2-standard-4")
     both = add_flexible(MachinePrices(prices, components), machines, Sheets.load())
     assert both.prices["offer"].is_unique().all()
-    assert both.prices.sort("offer").select("hourly", "term_months").rows() == [
-        (Decimal(2), 0),
-        (None, 0),
-        (Decimal("1.44"), 12),
-        (Decimal("1.08"), 36),
-    ]
+    found = both.prices.sort("offer").select("hourly", "term_months").rows()
+    assert found == [(Decimal(2), 0), (None, 0), (Decimal("1.44"), 12), (Decimal("1.08"), 36)]
     assert both.components.select(OFFER_KEY).n_unique() == 3
 
 

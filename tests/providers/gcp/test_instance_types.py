@@ -55,10 +55,8 @@ def test_a_workstation_gpu_is_the_same_gpu(tmp_path: Path) -> None:
         tmp_path, skus, [machine_type("g2-standard-4", 4, 16384, ("nvidia-l4-vws", 1))]
     )
     assert tables.hourly("g2-standard-4") == Decimal("0.704")
-    assert (
-        tables.table("instance_types")["accelerators"].to_list()[0][0]["accelerator_id"]
-        == "nvidia-l4"
-    )
+    found = tables.table("instance_types")["accelerators"].to_list()[0][0]["accelerator_id"]
+    assert found == "nvidia-l4"
 
 
 def test_g11_a_type_of_an_unknown_series_is_listed_without_a_price(tmp_path: Path) -> None:

@@ -42,11 +42,8 @@ def test_prices_are_those_of_a_bill(sample: Tables) -> None:
     row = sample.prices("a3-highgpu-1g")[("serverless", 0)]
     assert (row["hourly"], row["price_reason"]) == (Decimal("12.625919"), None)
     parts = sample.components(row["price_id"])
-    assert {name: part["sku_id"] for name, part in parts.items()} == {
-        "gpu": "AE9C-DB60-DF46",
-        "core": "A002-4323-D900",
-        "ram": "2424-9F04-82A8",
-    }
+    found = {name: part["sku_id"] for name, part in parts.items()}
+    assert found == {"gpu": "AE9C-DB60-DF46", "core": "A002-4323-D900", "ram": "2424-9F04-82A8"}
     eight = sample.prices("a3-highgpu-8g")
     assert eight[("serverless", 0)]["hourly"] == 8 * row["hourly"]
     assert round(eight[("on_demand", 0)]["hourly"], 4) == Decimal("88.4900")

@@ -56,11 +56,8 @@ def test_a_region_may_have_a_price_of_its_own(sample, region, machine, hourly) -
 def test_a_machine_has_its_figures(sample: Tables) -> None:
     row = sample.one("instance_types", instance_type="g1-gpu-rtx6000-2")
     (device,) = row["accelerators"]
-    assert (device["accelerator_id"], device["count"], device["memory_gib"]) == (
-        "nvidia-quadro-rtx-6000",
-        2,
-        24,
-    )
+    found = (device["accelerator_id"], device["count"], device["memory_gib"])
+    assert found == ("nvidia-quadro-rtx-6000", 2, 24)
     figures = ("vcpus", "memory_gib", "local_disk_gib", "network_gbps_max")
     assert [row[name] for name in figures] == [16, 64, 1280, 10]
 

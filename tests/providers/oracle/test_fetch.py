@@ -33,16 +33,12 @@ def run_live() -> Run:
 
 def test_a_live_run_needs_no_account(oracle: StubServer, tmp_path: Path) -> None:
     run = run_live()
-    assert {result.unit.name: result.status for result in run.results} == {
-        "oracle/products/global": "ok",
-        "oracle/shapes/global": "ok",
-    }
+    found = {result.unit.name: result.status for result in run.results}
+    assert found == {"oracle/products/global": "ok", "oracle/shapes/global": "ok"}
     pages = Pages(run, Landing(tmp_path / "raw"))
     (prices,) = [p.frame for p in get("oracle").normalise(pages) if p.table == "prices"]
-    assert dict(prices.lazy().select("instance_type", "hourly").collect().iter_rows()) == {
-        "BM.GPU.H100.8": 80,
-        "BM.Standard.E4.128": Decimal("6.272"),
-    }
+    found = dict(prices.lazy().select("instance_type", "hourly").collect().iter_rows())
+    assert found == {"BM.GPU.H100.8": 80, "BM.Standard.E4.128": Decimal("6.272")}
 
 
 def test_dollars_are_asked_for_by_an_honest_name(oracle: StubServer) -> None:

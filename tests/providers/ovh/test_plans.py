@@ -44,21 +44,16 @@ def test_a_month_is_not_an_hour() -> None:
 def test_other_kinds_of_zones_have_prices_of_their_own() -> None:
     codes = {"b3-8.consumption": 5, "b3-8.consumption.3AZ": 9, "b3-8.consumption.LZ.EU": 6}
     plans = [plan(code, price * 10**6, technical=B3_8) for code, price in codes.items()]
-    assert {row[1]: row[4] for row in prices(*plans)} == {
-        "standard": Decimal("0.05"),
-        "3az": Decimal("0.09"),
-        "lz-eu": Decimal("0.06"),
-    }
+    found = {row[1]: row[4] for row in prices(*plans)}
+    assert found == {"standard": Decimal("0.05"), "3az": Decimal("0.09"), "lz-eu": Decimal("0.06")}
     regions = read(*plans).rows["regions"].select("region", "kind").rows()
     assert regions == [("3az", "region"), ("lz-eu", "local_zone"), ("standard", "region")]
 
 
 def test_win_is_the_same_machine_with_windows() -> None:
     windows = plan("win-h100-380.consumption", 400000000)
-    assert {(row[0], row[2], row[4]) for row in prices(plan(), windows)} == {
-        ("h100-380", "linux", Decimal("2.8")),
-        ("h100-380", "windows", Decimal("4")),
-    }
+    found = {(row[0], row[2], row[4]) for row in prices(plan(), windows)}
+    assert found == {("h100-380", "linux", Decimal("2.8")), ("h100-380", "windows", Decimal("4"))}
 
 
 def test_plans_of_one_flavor_that_describe_two_machines_are_refused() -> None:
@@ -134,11 +129,8 @@ def test_a_vcore_is_a_thread(cpu, vcpus, cores, metal) -> None:
     (machine,) = (
         read(plan("x-8.consumption", technical=technical)).rows["instance_types"].to_dicts()
     )
-    assert (machine["vcpus"], machine["physical_cores"], machine["bare_metal"]) == (
-        vcpus,
-        cores,
-        metal,
-    )
+    found = (machine["vcpus"], machine["physical_cores"], machine["bare_metal"])
+    assert found == (vcpus, cores, metal)
 
 
 @pytest.mark.parametrize(
@@ -160,11 +152,8 @@ def test_disks_have_a_size_where_they_have_a_unit() -> None:
     assert row["network_gbps_baseline"] == 0.5
     machine["storage"] = {"disks": [{"capacity": 50}]}
     row = read(plan(technical=machine)).rows["instance_types"].to_dicts()[0]
-    assert (row["local_disk_gib"], row["local_disk_count"], row["local_disk_kind"]) == (
-        None,
-        1,
-        None,
-    )
+    found = (row["local_disk_gib"], row["local_disk_count"], row["local_disk_kind"])
+    assert found == (None, 1, None)
 
 
 def changed(code: str = "b3-8.consumption", **more):
@@ -232,10 +221,8 @@ def test_o9_specifications_of_the_a10_are_the_catalogs(project: Path, tmp_path: 
     machines = pl.read_parquet(tmp_path / staged.directory / file.key)
     machines = machines.filter(pl.col("instance_type").str.starts_with("a10-"))
     columns = ("instance_type", "vcpus", "physical_cores", "memory_gib")
-    assert machines.select(columns).sort("instance_type").rows() == [
-        ("a10-45", 30, 15, 45),
-        ("a10-90", 60, 30, 90),
-    ]
+    found = machines.select(columns).sort("instance_type").rows()
+    assert found == [("a10-45", 30, 15, 45), ("a10-90", 60, 30, 90)]
 
 
 @pytest.mark.parametrize("name", ["blobs", "technical", "cpu", "memory"])

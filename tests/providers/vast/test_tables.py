@@ -37,11 +37,8 @@ def test_a_price_is_that_of_one_gpu(sample, device, gpus, verification, offers, 
     row = sample.one(
         "market_quantiles", accelerator_id=device, gpus=gpus, verification=verification
     )
-    assert (row["offers"], row["min_usd"], row["day"]) == (
-        offers,
-        Decimal(least),
-        date(2026, 8, 22),
-    )
+    found = (row["offers"], row["min_usd"], row["day"])
+    assert found == (offers, Decimal(least), date(2026, 8, 22))
     assert row["median_usd"] is None  # fewer than eight offers
 
 

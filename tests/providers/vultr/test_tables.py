@@ -61,11 +61,8 @@ def test_a_gpu_is_what_the_plan_or_its_rule_says(
     sample, machine, accelerator, count, memory
 ) -> None:
     (device,) = sample.one("instance_types", instance_type=machine)["accelerators"]
-    assert (device["accelerator_id"], device["count"], device["memory_gib"]) == (
-        accelerator,
-        count,
-        memory,
-    )
+    found = (device["accelerator_id"], device["count"], device["memory_gib"])
+    assert found == (accelerator, count, memory)
 
 
 def test_a_share_of_a_gpu_has_its_share_of_the_memory(read: Callable[..., Tables]) -> None:
@@ -98,10 +95,8 @@ def test_a_machine_has_its_figures(read: Callable[..., Tables]) -> None:
     network_only = PLAN | {"id": "vx1-g-2c-8g", "storage_type": "block_storage"}
     del metal["vcpu_count"]
     rows = read(metal, network_only)["instance_types"].sort("instance_type").to_dicts()
-    assert [(row["vcpus"], row["memory_gib"], row["arch"]) for row in rows] == [
-        (8, 4, "x86_64"),
-        (2, 4, "x86_64"),
-    ]
+    found = [(row["vcpus"], row["memory_gib"], row["arch"]) for row in rows]
+    assert found == [(8, 4, "x86_64"), (2, 4, "x86_64")]
     assert [round(row["local_disk_gib"]) for row in rows] == [1788, 0]
 
 

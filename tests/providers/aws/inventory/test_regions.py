@@ -78,10 +78,7 @@ def test_a20_wavelength_zones_meet_their_prices_and_have_a_country(tmp_path):
 
 
 def test_a18_the_sovereign_cloud_is_a_partition_of_its_own():
-    assert [currency_of(code) for code in ("eusc-de-east-1", "cn-north-1", "us-gov-west-1")] == [
-        "EUR",
-        "CNY",
-        "USD",
-    ]
+    found = [currency_of(code) for code in ("eusc-de-east-1", "cn-north-1", "us-gov-west-1")]
+    assert found == ["EUR", "CNY", "USD"]
     assert currency_of("us-east-1-wl1-atl1") == "USD"
     assert currency_of("xx-moon-9") is None
