@@ -155,14 +155,6 @@ def test_a_wrong_index_is_one_clear_line(stub, tmp_path, path, reply, words):
 
 
 BODY = price_list([line()] * 50)
-PATH = "/offers/v1.0/aws/AmazonEC2/20260720/us-east-1/index.csv"
-
-
-def fetch_prices(stub, tmp_path, script, **settings):
-    server = bulk_server(stub(), {"us-east-1": BODY}, {}).on(PATH, script)
-    one = context(tmp_path, **at(server), **settings)
-    unit = next(u for u in get("aws").plan(one, ["us-east-1"]) if u.kind == "prices")
-    return one, get("aws").fetch(one, unit), server
 
 
 @pytest.fixture
@@ -171,21 +163,6 @@ def fetch(tmp_path):
     return lambda kind, region="us-east-1", params=None, **settings: get("aws").fetch(
         context(tmp_path, **settings), Unit("aws", kind, region, params or {})
     )
-
-
-def csv(body: bytes = BODY, **more) -> Reply:
-    return Reply(body, content_type="text/csv", **more)
-
-
-def test_a_price_list_is_landed_as_it_came(stub, tmp_path):
-    zipped = Reply.gzipped(BODY, content_type="text/csv")
-    for name, reply in (("plain", csv()), ("gzip", zipped)):
-        one, (page,), _ = fetch_prices(stub, tmp_path / name, reply)
-        assert one.landing.read(page) == BODY
-        assert page.key.startswith("aws/prices/us-east-1/")
-        assert page.key.endswith(".csv.gz" if name == "gzip" else ".csv.zst")
-        if name == "gzip":
-            assert (tmp_path / name / "raw" / page.key).read_bytes() == zipped.body
 
 
 def test_with_an_account_the_ec2_api_is_asked_too(stub, tmp_path, account):

@@ -60,15 +60,6 @@ def test_every_item_is_a_price_or_refused_or_out_of_scope() -> None:
     assert Counter(refused(part)) == {"no_size_name": 4}
 
 
-def test_windows_costs_no_less_than_linux() -> None:
-    on_demand = sample_prices().filter(
-        tenancy="shared", license_model="included", purchase_option="on_demand", software="none"
-    )
-    wide = on_demand.pivot("os", index=["region", "instance_type"], values="hourly")
-    assert wide.drop_nulls(["linux", "windows"]).height > 1000
-    assert wide.filter(pl.col("windows") < pl.col("linux")).is_empty()
-
-
 def test_spot_prices_above_on_demand_are_flagged() -> None:
     machine = ["region", "instance_type", "os", "software"]
     shared = sample_prices().filter(tenancy="shared", license_model="included")

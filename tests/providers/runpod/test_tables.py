@@ -228,6 +228,21 @@ def stated(word: str | None, *counts: int) -> dict[str, Any]:
     return {"data": {"gpuTypes": [row]}}
 
 
+@pytest.mark.parametrize(("word", "available"), [("Low", True), ("Very high", None)])
+def test_stock_is_runpods_word_for_the_counts_it_lists(tmp_path, word, available) -> None:
+    """The words are those RunPod documents, and one that it does not."""
+    unit = json_unit("runpod", "stock", stated(word, 1))
+    made = Read("runpod", landed_units("runpod", tmp_path, [unit]))
+    rows = made["stock"].select("instance_type", "region", "state", "available").rows()
+    two = ONE_H100.replace("1x", "2x")
+    assert sorted(rows) == [
+        (ONE_H100, "community", "none", False),
+        (ONE_H100, "secure", word, available),
+        (two, "community", "none", False),
+        (two, "secure", "none", False),
+    ]
+
+
 @cases("runpod/refused_stock", secure=yaml.safe_load)
 def test_stock_of_another_form_is_in_quarantine(tmp_path, secure, reason) -> None:
     answer = stated(None)
