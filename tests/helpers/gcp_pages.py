@@ -16,6 +16,7 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.normalise import normalise
 from hwprices.providers.gcp.sheets import Sheets
+from tests.helpers.vendor_tables import sample_pages
 
 RETRIEVED_AT = datetime(2026, 7, 30, tzinfo=UTC)
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
@@ -232,10 +233,7 @@ def normalise_pages(
 
 def normalise_sample(project: Path) -> Tables:
     """Normalise the bundled sample."""
-    landing = Landing(project / "data" / "sample")
-    run = landing.latest_run("gcp")
-    assert run is not None
-    return Tables(list(providers.get("gcp").normalise(Pages(run, landing))))
+    return Tables(list(providers.get("gcp").normalise(sample_pages("gcp", project))))
 
 
 def recording(name: str) -> bytes:

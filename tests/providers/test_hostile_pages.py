@@ -15,13 +15,13 @@ from tests.helpers.aws_pages import (
 )
 from tests.helpers.azure_pages import RETAIL, Landed, answer, item
 from tests.helpers.azure_pages import context as azure_context
-from tests.helpers.gcp_pages import RETRIEVED_AT as NOW
-from tests.helpers.gcp_pages import URL, machine_type, n2_skus
+from tests.helpers.gcp_pages import machine_type, n2_skus
 from tests.helpers.stub_server import Reply
+from tests.helpers.vendor_tables import landed_units
 from tests.providers.aws.test_fetch import at, context
 
 from hwprices.landing.download import FetchError
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Unit
 from hwprices.providers import Pages, UnreadablePageError, get
 
 REGION_INDEX = "/offers/v1.0/aws/AmazonEC2/current/region_index.json"
@@ -129,13 +129,7 @@ def test_a_next_link_that_is_no_url_fails_the_unit(stub, tmp_path, link) -> None
 def gcp_pages(folder: Path, skus: bytes, types: bytes | None = None) -> Pages:
     zones = {"zones/us-central1-a": {"machineTypes": [machine_type("n2-standard-2", 2, 8192)]}}
     bodies = {"skus": skus, "machine_types": types or json.dumps({"items": zones}).encode()}
-    landing = Landing(folder)
-    results = []
-    for kind, body in bodies.items():
-        unit = Unit("gcp", kind)
-        page = landing.land_bytes(unit, body, url=URL, retrieved_at=NOW)
-        results.append(UnitResult(unit, "ok", (page,)))
-    return Pages(Run("r", "gcp", "live", NOW, "1", tuple(results)), landing)
+    return landed_units("gcp", folder, [(Unit("gcp", kind), body) for kind, body in bodies.items()])
 
 
 @pytest.mark.parametrize("figure", [0, -1, 10**30, "NaN", None])

@@ -7,21 +7,18 @@ import polars as pl
 import pytest
 from tests.helpers.landed import landed_contents
 from tests.helpers.nightly import only_at_night
+from tests.helpers.vendor_tables import sample_pages
 from tools.sample.aws import main as build_sample
 
-from hwprices.landing.pages import Landing
-from hwprices.providers import Pages, get
+from hwprices.providers import get
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import corrections, validate
 
 
 @pytest.fixture(scope="module")
 def tables(project) -> dict[str, pl.DataFrame]:
-    landing = Landing(project / "data/sample")
-    run = landing.latest_run("aws")
-    assert run is not None
     good: dict[str, list[pl.DataFrame]] = {}
-    for part in get("aws").normalise(Pages(run, landing)):
+    for part in get("aws").normalise(sample_pages("aws", project)):
         frame = part.frame.lazy().collect()
         if part.table == "instance_types":
             frame = corrections.apply(frame, "aws", corrections.load("aws"))

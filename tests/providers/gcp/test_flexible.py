@@ -10,11 +10,13 @@ from tests.helpers.gcp_pages import (
     N2_RATES,
     Tables,
     core_and_ram,
+    fee,
     machine_type,
     n2_skus,
     n2_zones,
     normalise_skus,
     sku,
+    spot_core_and_ram,
 )
 
 from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
@@ -129,18 +131,8 @@ def test_a_gpu_attached_to_n1_pays_the_full_price(tmp_path: Path) -> None:
 
 
 def test_a_license_is_added_and_spot_has_no_commitment(tmp_path: Path) -> None:
-    skus = [
-        *n2_skus(),
-        sku("Spot Preemptible N2 Instance Core running in Americas", "0.01", usage="Preemptible"),
-        sku("Spot Preemptible N2 Instance Ram running in Americas", "0.001", usage="Preemptible"),
-        sku(
-            "Licensing Fee for Windows Server 2025 Datacenter Edition on VM",
-            "0.046",
-            group="Google",
-            family="License",
-            regions=["global"],
-        ),
-    ]
+    windows = fee("Windows Server 2025 Datacenter Edition on VM", "0.046")
+    skus = [*n2_skus(), *spot_core_and_ram("N2", "0.01", "0.001"), windows]
     tables = normalise_skus(tmp_path, skus, n2_zones())
     linux = 2 * Decimal(N2_RATES["core"]) + 8 * Decimal(N2_RATES["ram"])
     assert tables.flexible("n2-standard-2")[12]["hourly"] == linux * Decimal("0.72")

@@ -17,15 +17,8 @@ from hwprices.providers.gcp.prices.grammar import (
 )
 
 PLACES = [
-    "Americas",
-    "Iowa",
-    "Northern Virginia",
-    "Sao Paulo",
-    "Salt Lake City",
-    "Tel Aviv",
-    "Zürich",
-    "EMEA",
-    "APAC",
+    *("Americas", "Iowa", "Northern Virginia", "Sao Paulo", "Salt Lake City", "Tel Aviv", "Zürich"),
+    *("EMEA", "APAC"),
 ]
 USAGE = {"on_demand": "OnDemand", "spot": "Preemptible"}
 
@@ -208,12 +201,8 @@ words = st.sampled_from(
 )
 starts = st.sampled_from(
     [
-        "",
-        "N2 Instance Core running in",
-        "Commitment v1: N2 Cpu in",
-        "Nvidia L4 GPU attached to",
-        "Reserved",
-        "SSD backed Local Storage",
+        *("", "N2 Instance Core running in", "Commitment v1: N2 Cpu in"),
+        *("Nvidia L4 GPU attached to", "Reserved", "SSD backed Local Storage"),
     ]
 )
 

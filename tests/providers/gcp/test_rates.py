@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.gcp_pages import machine_type, n2_skus, n2_zones, normalise_skus, sku
+from tests.helpers.gcp_pages import fee, machine_type, n2_skus, n2_zones, normalise_skus, sku
 
 
 def shuffled(skus: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -64,13 +64,8 @@ def test_g9_two_skus_of_one_name_are_the_more_expensive(tmp_path: Path) -> None:
         sku("N2 Instance Core running in Iowa", price, sku_id=price) for price in ("0.03", "0.04")
     )
     ram = sku("N2 Instance Ram running in Iowa", "0.004")
-    fee = sku(
-        "Licensing Fee for Windows Server 2025 Datacenter Edition on VM",
-        "0.046",
-        family="License",
-        group="Google",
-    )
-    for i, order in enumerate(shuffled([first, second, ram, fee])):
+    windows = fee("Windows Server 2025 Datacenter Edition on VM", "0.046")
+    for i, order in enumerate(shuffled([first, second, ram, windows])):
         tables = normalise_skus(tmp_path / str(i), order, n2_zones())
         row = tables.prices("n2-standard-2")[("on_demand", 0)]
         assert (row["hourly"], row["flags"]) == (Decimal("0.112"), ["higher_of_two_skus"])

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from tests.helpers.cases import cases
 from tests.helpers.ovh_pages import B3_8, plan, read
+from tests.helpers.vendor_tables import sample_pages
 
-from hwprices.landing.pages import Landing
 from hwprices.providers import get
 from hwprices.stage.stage import stage
 from hwprices.storage.store import Store
@@ -212,11 +212,8 @@ def test_a_machine_that_cannot_be_read_keeps_its_price() -> None:
 
 def test_o9_specifications_of_the_a10_are_the_catalogs(project: Path, tmp_path: Path) -> None:
     """Known wrong number O9: the list that the sample is made of has other figures."""
-    landing = Landing(project / "data/sample")
-    run = landing.latest_run("ovh")
-    assert run is not None
-    store = Store(tmp_path)
-    staged = stage(get("ovh"), run, landing, store, keep=1)
+    pages = sample_pages("ovh", project)
+    staged = stage(get("ovh"), pages.run, pages.landing, Store(tmp_path), keep=1)
     (file,) = staged.of("instance_types")
     machines = pl.read_parquet(tmp_path / staged.directory / file.key)
     machines = machines.filter(pl.col("instance_type").str.starts_with("a10-"))
