@@ -351,6 +351,10 @@ def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(stub, account, fet
     ec2(server, error("UnauthorizedOperation", 403))
     with pytest.raises(SkippedError, match="UnauthorizedOperation"):
         fetch("capacity_blocks")
+    for broken, words in ((error("InternalError", 500), "InternalError"), (text(b"<"), "no EC2")):
+        ec2(server, lambda r, bad=broken: sold if action_of(r) == "DescribeInstanceTypes" else bad)
+        with pytest.raises(FetchError, match=words):
+            fetch("capacity_blocks", attempts=1)
 
 
 @pytest.mark.parametrize(("second", "is_known"), [("1", True), ("2", False)])

@@ -136,10 +136,22 @@ def read_alone(tmp_path, body: bytes) -> None:
 WHOLE = one_plan()
 
 
-@pytest.mark.parametrize("cut", [WHOLE[:-1], WHOLE[: len(WHOLE) // 2], b"[]", b"<html>"])
-def test_a_savings_plan_file_cut_short_is_an_error(tmp_path, cut):
+DEEP = b"[" * 100_000 + b"]" * 100_000
+OTHER_SHAPES = {
+    "cut": WHOLE[:-1],
+    "half": WHOLE[: len(WHOLE) // 2],
+    "list": b"[]",
+    "html": b"<html>",
+    "product": b'{"products": [5], "terms": {}}',
+    "300 digits": WHOLE.replace(b'"0.07"', b"1e300"),
+    "deep": b'{"products": ' + DEEP + b"}",
+}
+
+
+@pytest.mark.parametrize("body", OTHER_SHAPES)
+def test_a_file_of_another_shape_is_an_error(tmp_path, body):
     with pytest.raises(UnreadablePageError, match="aws/savings_plans/us-east-1/"):
-        read_alone(tmp_path, cut)
+        read_alone(tmp_path, OTHER_SHAPES[body])
 
 
 @pytest.mark.parametrize("style", [{}, {"indent": 2, "separators": (",", " : ")}])
