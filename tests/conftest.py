@@ -44,11 +44,6 @@ if "PYTHONDONTWRITEBYTECODE" in os.environ:
     keep_bytecode()
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker of tests that take more than a few seconds each."""
-    config.addinivalue_line("markers", "slow: left out of `make test-fast`")
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip tests marked ``shared`` where ../shared is absent, unless it is required.
 

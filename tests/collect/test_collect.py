@@ -16,6 +16,7 @@ from hwprices.providers import SkippedError
 from hwprices.settings import load
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
+DAY = timedelta(days=1)
 EAST, WEST = Unit("aws", "prices", "us-east-1"), Unit("aws", "prices", "us-west-2")
 
 
@@ -26,9 +27,8 @@ def settings(tmp_path):
 
 def ok(settings, unit, content=b"x"):
     landing = Landing(f"{settings.root}/raw")
-    return UnitResult(
-        unit, "ok", (landing.land_bytes(unit, content, url="https://x.example", retrieved_at=T0),)
-    )
+    page = landing.land_bytes(unit, content, url="https://x.example", retrieved_at=T0)
+    return UnitResult(unit, "ok", (page,))
 
 
 def record_run(settings, provider, *arguments, **options):
@@ -39,42 +39,25 @@ def status(run):
     return {r.unit.region: (r.status, bool(r.pages)) for r in run.results}
 
 
-def test_a_failed_region_keeps_its_last_pages(settings):
+@pytest.mark.parametrize(
+    ("west", "expected"),
+    [
+        (UnitResult(WEST, "failed", reason="timed out"), ("carried", True)),
+        (UnitResult(WEST, "skipped", reason="not enabled"), ("skipped", False)),
+        (UnitResult(WEST, "skipped", reason="silent", cause=NO_ANSWER), ("carried", True)),
+    ],
+)
+def test_a_region_that_fails_or_does_not_answer_keeps_its_last_pages(settings, west, expected):
     record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = record_run(
-        settings,
-        "aws",
-        T0 + timedelta(days=1),
-        [ok(settings, EAST, b"new"), UnitResult(WEST, "failed", reason="timed out")],
-    )
-    assert status(run) == {"us-east-1": ("ok", True), "us-west-2": ("carried", True)}
-    assert run.results[1].pages[0].retrieved_at == T0
-    assert run.results[1].reason == "timed out"
-
-
-def test_a_region_that_was_skipped_is_not_carried(settings):
-    record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = record_run(
-        settings,
-        "aws",
-        T0 + timedelta(days=1),
-        [ok(settings, EAST), UnitResult(WEST, "skipped", reason="not enabled")],
-    )
-    assert status(run)["us-west-2"] == ("skipped", False)
-
-
-def test_a_region_that_does_not_answer_any_more_keeps_its_last_pages(settings):
-    record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    silent = UnitResult(WEST, "skipped", reason="did not answer", cause=NO_ANSWER)
-    run = record_run(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST), silent])
-    assert status(run)["us-west-2"] == ("carried", True)
+    run = record_run(settings, "aws", T0 + DAY, [ok(settings, EAST, b"new"), west])
+    assert status(run) == {"us-east-1": ("ok", True), "us-west-2": expected}
+    assert run.results[1].reason == west.reason
+    assert [page.retrieved_at for page in run.results[1].pages] == [T0] * expected[1]
 
 
 def test_a_run_for_some_regions_leaves_the_others_as_they_were(settings):
     record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = record_run(
-        settings, "aws", T0 + timedelta(hours=1), [ok(settings, EAST, b"new")], narrowed=True
-    )
+    run = record_run(settings, "aws", T0 + DAY, [ok(settings, EAST, b"new")], narrowed=True)
     assert status(run) == {"us-east-1": ("ok", True), "us-west-2": ("ok", True)}
     assert run.results[1].carried_from == run_id(T0)
     assert [result.requested for result in run.results] == [True, False]
@@ -82,27 +65,19 @@ def test_a_run_for_some_regions_leaves_the_others_as_they_were(settings):
 
 def test_some_kinds_alone_are_not_recorded_before_a_full_run(settings):
     """Hourly spot prices may be collected first: a release of them alone would look complete."""
-    spot = Unit("aws", "spot", "us-east-1")
+    spot, alone = Unit("aws", "spot", "us-east-1"), {"narrowed": True, "kinds": ["spot"]}
     with pytest.raises(HwpricesError, match="no live run to add spot to"):
-        record_run(settings, "aws", T0, [ok(settings, spot)], narrowed=True, kinds=["spot"])
+        record_run(settings, "aws", T0, [ok(settings, spot)], **alone)
     assert Landing(f"{settings.root}/raw").runs("aws") == []
     record_run(settings, "aws", T0, [ok(settings, EAST)])
-    run = record_run(
-        settings,
-        "aws",
-        T0 + timedelta(hours=1),
-        [ok(settings, spot)],
-        narrowed=True,
-        kinds=["spot"],
-    )
+    run = record_run(settings, "aws", T0 + DAY, [ok(settings, spot)], **alone)
     assert {r.unit.kind for r in run.results} == {"spot", "prices"}
 
 
 def test_a_full_run_drops_units_that_are_no_longer_planned(settings):
     record_run(settings, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    assert status(record_run(settings, "aws", T0 + timedelta(days=1), [ok(settings, EAST)])) == {
-        "us-east-1": ("ok", True)
-    }
+    run = record_run(settings, "aws", T0 + DAY, [ok(settings, EAST)])
+    assert status(run) == {"us-east-1": ("ok", True)}
 
 
 def test_a_run_recorded_last_is_the_one_that_the_next_adds_to(settings):
@@ -119,22 +94,17 @@ def test_a_run_recorded_last_is_the_one_that_the_next_adds_to(settings):
 
 
 def test_a_run_in_which_all_units_failed_is_not_recorded(settings):
+    failed = [UnitResult(unit, "failed", reason="timed out") for unit in (EAST, WEST)]
     with pytest.raises(HwpricesError, match=r"none of 2 units.*aws/prices/us-east-1: timed out"):
-        record_run(
-            settings, "aws", T0, [UnitResult(u, "failed", reason="timed out") for u in (EAST, WEST)]
-        )
+        record_run(settings, "aws", T0, failed)
     assert Landing(f"{settings.root}/raw").runs("aws") == []
 
 
 def test_a_failed_live_unit_never_gets_pages_of_the_sample(settings):
     sample = settings.model_copy(update={"source": "sample"})
     record_run(sample, "aws", T0, [ok(settings, EAST), ok(settings, WEST)])
-    run = record_run(
-        settings,
-        "aws",
-        T0 + timedelta(days=1),
-        [ok(settings, EAST), UnitResult(WEST, "failed", reason="timed out")],
-    )
+    failed = UnitResult(WEST, "failed", reason="timed out")
+    run = record_run(settings, "aws", T0 + DAY, [ok(settings, EAST), failed])
     assert status(run)["us-west-2"] == ("failed", False)
 
 
@@ -206,7 +176,7 @@ def test_kinds_that_need_an_account_are_skipped_without_one(settings, provider, 
 )
 def test_google_is_skipped_where_no_credentials_are_configured(
     settings, monkeypatch, tmp_path, variables, is_skipped
-):
+) -> None:
     """Wrong credentials are configured: its units are planned, and fail."""
     monkeypatch.delenv("HWPRICES_GCP_API_KEY")
     monkeypatch.setenv("NO_GCE_CHECK", "true")

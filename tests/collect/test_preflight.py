@@ -52,9 +52,7 @@ def checks_of(title: str, root: Path, provider: str) -> dict[str, Check]:
     return {check.what: check for check in subjects[title].checks}
 
 
-def test_each_right_of_the_account_is_asked_for_without_making_the_call(
-    aws: StubServer, tmp_path: Path
-) -> None:
+def test_each_right_of_the_account_is_asked_for_without_making_the_call(aws, tmp_path) -> None:
     def answer(request: Request) -> Reply:
         if b"DescribeSpotPriceHistory" in request.body:
             return ec2_error("UnauthorizedOperation", 403)
@@ -83,9 +81,7 @@ def test_no_secret_is_shown(aws: StubServer, tmp_path: Path) -> None:
     assert "AKIAIOSFODNN7EXAMPLE" not in result.output
 
 
-def test_a_dead_endpoint_is_a_failure_and_names_itself(
-    aws: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dead_endpoint_is_a_failure_and_names_itself(aws, tmp_path, monkeypatch) -> None:
     aws.on("/*", ec2_error("DryRunOperation", 412))
     monkeypatch.setenv("HWPRICES_AWS_SPOT_ADVISOR_URL", "http://127.0.0.1:9/advice.json")
     checks = checks_of("AWS", tmp_path, "aws")
@@ -93,9 +89,7 @@ def test_a_dead_endpoint_is_a_failure_and_names_itself(
     assert checks[aws.url].outcome == "ok"
 
 
-def test_without_an_account_what_is_missing_is_no_failure(
-    server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_an_account_what_is_missing_is_no_failure(server, tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
     monkeypatch.setenv("HWPRICES_AZURE_RETAIL_URL", server.url)
     monkeypatch.setenv("HWPRICES_AZURE_ARM_URL", server.url)
@@ -115,13 +109,7 @@ def test_without_an_account_what_is_missing_is_no_failure(
     ],
 )
 def test_an_endpoint_that_is_asked_with_an_account_only_is_not_checked_without(
-    provider: str,
-    title: str,
-    account: str,
-    needless: list[str],
-    server: StubServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    provider, title, account, needless, server, tmp_path, monkeypatch
 ) -> None:
     """Behind a strict firewall it does not answer, and no run would ask it."""
     monkeypatch.setenv("HWPRICES_AZURE_RETAIL_URL", server.url)
@@ -141,7 +129,7 @@ def test_an_endpoint_that_is_asked_with_an_account_only_is_not_checked_without(
 
 @pytest.mark.parametrize(("key", "outcome"), [("good", "ok"), ("bad", "failed")])
 def test_googles_catalog_is_read_with_what_there_is(
-    key: str, outcome: str, server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    key, outcome, server, tmp_path, monkeypatch
 ) -> None:
     for name in ("BILLING", "COMPUTE", "TPU"):
         monkeypatch.setenv(f"HWPRICES_GCP_{name}_URL", server.url)
@@ -155,9 +143,7 @@ def test_googles_catalog_is_read_with_what_there_is(
 
 
 @pytest.mark.parametrize("name", providers.names())
-def test_every_provider_says_what_is_had(
-    name: str, server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_provider_says_what_is_had(name, server, tmp_path, monkeypatch) -> None:
     """As somebody without an account sees it: each endpoint answers, and something is had."""
     provider = providers.get(name)
     endpoints = own_endpoints(provider.settings(load(root=str(tmp_path))))
@@ -182,9 +168,7 @@ def test_every_provider_says_what_is_had(
         assert all(check.remedy for check in absent)
 
 
-def test_the_last_line_says_whether_a_run_can_begin(
-    server: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_line_says_whether_a_run_can_begin(server, tmp_path, monkeypatch) -> None:
     server.on("/*", Reply.json({}))
     arguments = ["preflight", "--provider", "scaleway", "--root", str(tmp_path)]
     for url, exit_code, line in (
@@ -242,9 +226,7 @@ def test_little_space_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("root", ["folder", "s3"])
-def test_the_folder_for_temporary_files_is_looked_at(
-    root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folder_for_temporary_files_is_looked_at(root, tmp_path, monkeypatch) -> None:
     """Pages and exports are made there, also where the root is an object store."""
     monkeypatch.setattr(preflight, "SCRATCH_BYTES", 10**18)
     with s3(monkeypatch, "preflight"):
@@ -262,9 +244,7 @@ def test_a_server_that_redirects_to_no_url_is_one_check(aws: StubServer, tmp_pat
     assert checks_of("AWS", tmp_path, "aws")[aws.url].outcome == "failed"
 
 
-def test_a_proxy_that_cannot_be_used_is_one_check(
-    aws: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_that_cannot_be_used_is_one_check(aws, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "ftp://proxy.example")
     (check,) = checks_of("AWS", tmp_path, "aws").values()
     assert (check.outcome, check.remedy) == ("failed", "Write http://host:port, or unset it.")

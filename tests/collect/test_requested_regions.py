@@ -31,9 +31,7 @@ def test_a_region_of_one_of_the_providers_will_do(sample: Settings) -> None:
     assert check_requested(sample, ["aws", "azure"], ["eastus"]) == []
 
 
-def test_providers_with_one_price_everywhere_have_no_regions_to_misspell(
-    sample: Settings, live: Settings
-) -> None:
+def test_providers_with_one_price_everywhere_have_no_regions_to_misspell(sample, live) -> None:
     assert check_requested(sample, ["oracle", "lambda"], ["eastsu"]) == []
     assert check_requested(live, ["lambda"], ["eastsu"]) == []
 

@@ -23,13 +23,8 @@ MIN_TELLING = 3
 """Characters from which a new text says which word it is: "5yr" does, a "5" does not."""
 
 NAMES = (
-    "new_family",
-    "new_accelerator",
-    "new_region",
-    "new_place_in_page",
-    "new_term",
-    "new_currency",
-    "new_arch",
+    *("new_family", "new_accelerator", "new_region", "new_place_in_page", "new_term"),
+    *("new_currency", "new_arch"),
 )
 """Mutations whose new word is a name, a place, a length or a currency: what they state may also be
 published under it. Every other new word is one of a closed list, and its price is refused."""

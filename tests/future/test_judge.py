@@ -68,9 +68,7 @@ def test_a_price_that_is_gone_is_told(base: Outcome, future: Future) -> None:
     ("name", "factor", "word"),
     [("z9-16", FACTOR, OK), ("z9-16", 1, INVENTED), ("x", FACTOR, INVENTED)],
 )
-def test_a_new_machine_has_the_price_of_its_line(
-    base: Outcome, future: Future, name: str, factor: int, word: str
-) -> None:
+def test_a_new_machine_has_the_price_of_its_line(base, future, name, factor, word) -> None:
     known = next(row for row in base.prices.values() if row["instance_type"] == "b3-16")
     amounts = {column: known[column] * factor for column in ("hourly", "effective_hourly")}
     new = known | amounts | {"instance_type": name}
@@ -83,9 +81,7 @@ def test_a_provider_that_is_stopped_is_told(base: Outcome, future: Future) -> No
     assert judge(base, future, got, None).word == LOST
 
 
-def test_a_provider_without_words_gets_the_changes_of_any_page(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_provider_without_words_gets_the_changes_of_any_page(monkeypatch) -> None:
     monkeypatch.setattr(table, "VENDORS", {})
     assert table.vendor_of("scaleway") == Vendor(prices="*")
     assert get("scaleway").name in table.tried()

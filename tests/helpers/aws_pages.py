@@ -131,9 +131,25 @@ def element(name: str, value: Any) -> str:
     return f"<{name}>{str(value).lower() if isinstance(value, bool) else value}</{name}>"
 
 
+LISTS = {
+    "regions": ("DescribeRegions", "regionInfo"),
+    "zones": ("DescribeAvailabilityZones", "availabilityZoneInfo"),
+    "instance_types": ("DescribeInstanceTypes", "instanceTypeSet"),
+    "offerings": ("DescribeInstanceTypeOfferings", "instanceTypeOfferingSet"),
+    "capacity_blocks": ("DescribeCapacityBlockOfferings", "capacityBlockOfferingSet"),
+}
+"""The action of each kind of unit, and the element that its response lists."""
+
+
+def listed(kind: str, *items: dict[str, Any]) -> bytes:
+    """Write the response that lists these items."""
+    action, name = LISTS[kind]
+    return xml(action, element(name, list(items)))
+
+
 def described(*infos: dict[str, Any]) -> bytes:
     """Write a DescribeInstanceTypes response."""
-    return xml("DescribeInstanceTypes", element("instanceTypeSet", list(infos)))
+    return listed("instance_types", *infos)
 
 
 def quotes(*rows: tuple[str, str, str, str, str]) -> bytes:
@@ -166,6 +182,10 @@ class LandedPages:
         )
         self.results.append(UnitResult(unit, "ok", pages))
         return self
+
+    def add_list(self, kind: str, region: str, *items: dict[str, Any]) -> "LandedPages":
+        """Land EC2's list of these items."""
+        return self.add(kind, region, listed(kind, *items), suffix="xml")
 
     def skip(self, kind: str, region: str, cause: str = "") -> "LandedPages":
         """Record a skipped unit, with the cause that fetching gave it."""
@@ -292,6 +312,14 @@ def savings_plans(region: str, *plans: tuple[str, str, str, str, list[tuple[str,
             "terms": {"savingsPlan": terms},
         }
     ).encode()
+
+
+ONE_YEAR = ("P", "ComputeSavingsPlans", "1yr", "No Upfront")
+
+
+def one_plan(*rates: tuple[str, str]) -> bytes:
+    """Write the savings-plan file of one plan, without rates that of the SKU of ``line``."""
+    return savings_plans("us-east-1", (*ONE_YEAR, list(rates) or [("6C86BEPQVG73ZGGR", "0.07")]))
 
 
 @contextmanager

@@ -19,11 +19,13 @@ from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages, Part, get
 from hwprices.providers.azure import Settings
 from tests.helpers.stub_server import Reply, Request, StubServer
+from tests.helpers.vendor_tables import sample_pages
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 SKUS = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Compute/skus"
 LOCATIONS = f"/subscriptions/{SUBSCRIPTION}/locations"
-SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
+PROJECT = Path(__file__).resolve().parents[2]
+SAMPLE = PROJECT / "data" / "sample"
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings" / "azure"
 
 
@@ -250,10 +252,7 @@ def one_row(rows: pl.DataFrame, **values: Any) -> dict[str, Any]:
 @cache
 def sample_parts() -> dict[str, Part]:
     """Normalise the bundled sample into its tables."""
-    landing = Landing(SAMPLE)
-    run = landing.latest_run("azure")
-    assert run is not None
-    return tables(Pages(run, landing))
+    return tables(sample_pages("azure", PROJECT))
 
 
 @cache

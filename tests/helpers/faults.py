@@ -5,31 +5,22 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from tests.helpers.stub_server import Handler, Reply, Request, StubServer
+
+HTML = "text/html"
 
 STALL_SECONDS = 30
 """Longer than any read timeout of a test. The server's stop ends it."""
 
 
-def too_many(_request: Request, _reply: Reply) -> Reply:
-    """Answer 429 and ask for a second's pause."""
-    return Reply(b"{}", status=429, headers={"Retry-After": "1"})
+Fault = Callable[[Request, Reply], Reply]
 
 
-def unavailable(_request: Request, _reply: Reply) -> Reply:
-    """Answer 503, as a proxy does."""
-    return Reply(b"busy", status=503, content_type="text/plain")
-
-
-def reset(_request: Request, reply: Reply) -> Reply:
-    """Break the connection in the middle of the body."""
-    return replace(reply, cut=len(reply.body) // 2, reset=True)
-
-
-def cut(_request: Request, reply: Reply) -> Reply:
+def cut(_request: Request, reply: Reply, **more: Any) -> Reply:
     """Send half of the length announced."""
-    return replace(reply, cut=len(reply.body) // 2)
+    return replace(reply, cut=len(reply.body) // 2, **more)
 
 
 def cut_gzip(request: Request, reply: Reply) -> Reply:
@@ -44,42 +35,24 @@ def cut_gzip(request: Request, reply: Reply) -> Reply:
     return replace(reply, body=packed[: len(packed) // 2], headers=headers)
 
 
-def stall(_request: Request, reply: Reply) -> Reply:
-    """Send half of the body, then nothing."""
-    return replace(reply, cut=len(reply.body) // 2, stall=STALL_SECONDS)
+def instead(body: bytes, status: int = 200, **more: Any) -> Fault:
+    """Answer something else."""
+    return lambda _request, _reply: Reply(body, status, **more)
 
 
-def html(_request: Request, _reply: Reply) -> Reply:
-    """Answer 200 with a web page."""
-    return Reply(b"<html><body>Please sign in</body></html>", content_type="text/html")
-
-
-def other_json(_request: Request, _reply: Reply) -> Reply:
-    """Answer 200 with JSON of another shape."""
-    return Reply(b'{"message": "try later"}')
-
-
-def slow_drip(_request: Request, reply: Reply) -> Reply:
-    """Send the whole body, slowly."""
-    return replace(reply, drip=10, pause=0.02)
-
-
-def endless_drip(_request: Request, reply: Reply) -> Reply:
-    """Send blanks without end, a few a second."""
-    return Reply(endless=b" ", pause=0.05, content_type=reply.content_type)
-
-
-KINDS: dict[str, Callable[[Request, Reply], Reply]] = {
-    "429 with Retry-After": too_many,
-    "503": unavailable,
-    "connection reset": reset,
+KINDS: dict[str, Fault] = {
+    "429 with Retry-After": instead(b"{}", 429, headers={"Retry-After": "1"}),
+    "503": instead(b"busy", 503, content_type="text/plain"),
+    "connection reset": lambda request, reply: cut(request, reply, reset=True),
     "body cut": cut,
     "gzip body cut": cut_gzip,
-    "stall": stall,
-    "HTML instead of JSON": html,
-    "JSON of another shape": other_json,
-    "slow drip": slow_drip,
-    "endless drip": endless_drip,
+    "stall": lambda request, reply: cut(request, reply, stall=STALL_SECONDS),
+    "HTML instead of JSON": instead(b"<html><body>Please sign in</body></html>", content_type=HTML),
+    "JSON of another shape": instead(b'{"message": "try later"}'),
+    "slow drip": lambda _, reply: replace(reply, drip=10, pause=0.02),
+    "endless drip": lambda _, reply: Reply(
+        endless=b" ", pause=0.05, content_type=reply.content_type
+    ),
 }
 
 

@@ -16,6 +16,7 @@ from hwprices.providers import Pages, Part
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.normalise import normalise
 from hwprices.providers.gcp.sheets import Sheets
+from tests.helpers.vendor_tables import sample_pages
 
 RETRIEVED_AT = datetime(2026, 7, 30, tzinfo=UTC)
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
@@ -78,6 +79,21 @@ def core_and_ram(series: str, core: str, ram: str) -> list[dict[str, Any]]:
         sku(f"{series} Instance Core running in Iowa", core),
         sku(f"{series} Instance Ram running in Iowa", ram),
     ]
+
+
+def spot_core_and_ram(series: str, core: str, ram: str) -> list[dict[str, Any]]:
+    """Make the two spot SKUs of a series in Iowa."""
+    words = f"Spot Preemptible {series} Instance"
+    return [
+        sku(f"{words} Core running in Iowa", core, usage="Preemptible"),
+        sku(f"{words} Ram running in Iowa", ram, usage="Preemptible"),
+    ]
+
+
+def fee(text: str, price: str, **members: Any) -> dict[str, Any]:
+    """Make the SKU of a license."""
+    what = {"family": "License", "group": "Google", "regions": ["global"]}
+    return sku(f"Licensing Fee for {text}", price, **what | members)
 
 
 def n2_skus() -> list[dict[str, Any]]:
@@ -161,6 +177,16 @@ class Tables:
         assert isinstance(hourly, Decimal)
         return hourly
 
+    def amounts(self, instance_type: str, **where: str) -> dict[tuple[str, int], Decimal | None]:
+        """Return hourly prices by (purchase option, months)."""
+        return {key: row["hourly"] for key, row in self.prices(instance_type, **where).items()}
+
+    def lines(
+        self, instance_type: str, option: str = "on_demand", term: int = 0, **where: str
+    ) -> dict[str, dict[str, Any]]:
+        """Return the rows of price_components of one price of a type by component."""
+        return self.components(self.prices(instance_type, **where)[(option, term)]["price_id"])
+
     def components(self, price_id: str) -> dict[str, dict[str, Any]]:
         """Return the rows of price_components of one price by component."""
         rows = self.table("price_components").filter(price_id=price_id)
@@ -170,15 +196,16 @@ class Tables:
 def normalise_skus(
     root: Path,
     skus: list[dict[str, Any]],
-    zones: Mapping[str, list[dict[str, Any]]],
+    zones: Mapping[str, list[dict[str, Any]]] | list[dict[str, Any]],
     more_pages: Iterable[list[dict[str, Any]]] = (),
     sheets: Sheets | None = None,
 ) -> Tables:
     """Land SKUs and machine types below ``root``, and normalise them.
 
-    ``zones`` has the machine types of each zone, ``more_pages`` further pages of SKUs. ``sheets``
-    are Google's rules, None those of the checkout.
+    ``zones`` has the machine types of each zone, or those of us-central1-a alone; ``more_pages``
+    further pages of SKUs. ``sheets`` are Google's rules, None those of the checkout.
     """
+    zones = {"us-central1-a": zones} if isinstance(zones, list) else zones
     types = {"items": {f"zones/{zone}": {"machineTypes": listed} for zone, listed in zones.items()}}
     bodies = {
         kinds.SKUS: [{"skus": page} for page in (skus, *more_pages)],
@@ -206,10 +233,7 @@ def normalise_pages(
 
 def normalise_sample(project: Path) -> Tables:
     """Normalise the bundled sample."""
-    landing = Landing(project / "data" / "sample")
-    run = landing.latest_run("gcp")
-    assert run is not None
-    return Tables(list(providers.get("gcp").normalise(Pages(run, landing))))
+    return Tables(list(providers.get("gcp").normalise(sample_pages("gcp", project))))
 
 
 def recording(name: str) -> bytes:

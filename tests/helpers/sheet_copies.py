@@ -8,13 +8,8 @@ import polars as pl
 from tests.conftest import PROJECT
 
 SHEETS = (
-    "accelerators",
-    "second_sources",
-    "sparse_figures",
-    "ratio_exceptions",
-    "interconnect_links",
-    "benchmarks",
-    "local_hardware",
+    *("accelerators", "second_sources", "sparse_figures", "ratio_exceptions", "interconnect_links"),
+    *("benchmarks", "local_hardware"),
 )
 
 Edit = Callable[[pl.DataFrame], pl.DataFrame]

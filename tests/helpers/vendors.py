@@ -118,15 +118,15 @@ def _answer_ec2(request: Request) -> Reply:
 
 
 def _regions(_region: str) -> bytes:
-    items = [{"regionName": code, "optInStatus": "opt-in-not-required"} for code in AWS_REGIONS]
-    return aws_pages.xml("DescribeRegions", aws_pages.element("regionInfo", items))
+    status = {"optInStatus": "opt-in-not-required"}
+    return aws_pages.listed("regions", *({"regionName": code, **status} for code in AWS_REGIONS))
 
 
 def _zones(region: str) -> bytes:
     zone = {"zoneName": f"{region}a", "zoneId": f"{region}-az1", "zoneState": "available"}
-    zones = [{**zone, "regionName": region, "zoneType": "availability-zone"}]
-    inner = aws_pages.element("availabilityZoneInfo", zones)
-    return aws_pages.xml("DescribeAvailabilityZones", inner)
+    return aws_pages.listed(
+        "zones", {**zone, "regionName": region, "zoneType": "availability-zone"}
+    )
 
 
 def _instance_types(_region: str) -> bytes:
@@ -146,16 +146,9 @@ def _instance_types(_region: str) -> bytes:
 
 
 def _offerings(region: str) -> bytes:
-    items = [
-        {
-            "instanceType": f"m{n}.large",
-            "locationType": "availability-zone",
-            "location": f"{region}a",
-        }
-        for n in range(5, 25)
-    ]
-    inner = aws_pages.element("instanceTypeOfferingSet", items)
-    return aws_pages.xml("DescribeInstanceTypeOfferings", inner)
+    where = {"locationType": "availability-zone", "location": f"{region}a"}
+    types = ({"instanceType": f"m{n}.large", **where} for n in range(5, 25))
+    return aws_pages.listed("offerings", *types)
 
 
 def _spot(region: str) -> bytes:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hwprices.landing import retry
 from hwprices.settings import load
 
+AGAIN = retry.TryAgain()
+
 
 class BusyError(Exception):
     """An error that another try may not meet."""
@@ -17,12 +19,10 @@ class BusyError(Exception):
 class Caller:
     """Calls a function that fails so many times, and records the pauses between the tries."""
 
-    def __init__(self, failures, *, decision=None, attempts=4, max_retry_after=120):
-        self.failures = failures
-        self.decision = decision or retry.TryAgain()
-        self.settings = load(attempts=attempts, max_retry_after=max_retry_after)
-        self.tries = 0
-        self.pauses = []
+    def __init__(self, failures, *, decision=AGAIN, attempts=4):
+        self.failures, self.decision = failures, decision
+        self.settings = load(attempts=attempts, max_retry_after=120)
+        self.tries, self.pauses = 0, []
 
     def function(self):
         self.tries += 1
@@ -30,55 +30,40 @@ class Caller:
             raise BusyError(f"try {self.tries}")
         return "answer"
 
-    def call(self, decide=None):
+    def call(self):
         return retry.call(
             self.function,
             settings=self.settings,
             sleep=self.pauses.append,
-            decide=decide or (lambda error: self.decision),
+            decide=lambda error: self.decision,
         )
 
 
-def test_the_first_success_is_returned():
-    caller = Caller(failures=2)
-    assert caller.call() == "answer"
-    assert (caller.tries, len(caller.pauses)) == (3, 2)
+@pytest.mark.parametrize(
+    ("failures", "attempts", "decision", "tries"),
+    [
+        (2, 4, AGAIN, 3),
+        (9, 4, AGAIN, 4),
+        (9, 1, AGAIN, 1),
+        (9, 4, None, 1),  # an error that will not pass
+        (9, 4, retry.TryAgain(at_most=2), 2),
+    ],
+)
+def test_the_first_answer_or_the_last_error_is_given(failures, attempts, decision, tries):
+    caller = Caller(failures, decision=decision, attempts=attempts)
+    if failures < tries:
+        assert caller.call() == "answer"
+    else:
+        with pytest.raises(BusyError, match=f"^try {tries}$"):
+            caller.call()
+    assert (caller.tries, len(caller.pauses)) == (tries, tries - 1)
 
 
-def test_the_error_of_the_last_try_is_raised_unchanged():
-    caller = Caller(failures=9)
-    with pytest.raises(BusyError, match="try 4"):
-        caller.call()
-    assert (caller.tries, len(caller.pauses)) == (4, 3)
-
-
-def test_one_attempt_means_no_second_try():
-    caller = Caller(failures=9, attempts=1)
-    with pytest.raises(BusyError, match="try 1"):
-        caller.call()
-    assert caller.pauses == []
-
-
-def test_an_error_that_will_not_pass_is_not_tried_again():
-    caller = Caller(failures=9)
-    with pytest.raises(BusyError, match="try 1"):
-        caller.call(decide=lambda error: None)
-    assert (caller.tries, caller.pauses) == (1, [])
-
-
-def test_a_decision_may_allow_fewer_tries_than_the_setting():
-    caller = Caller(failures=9, decision=retry.TryAgain(at_most=2))
-    with pytest.raises(BusyError, match="try 2"):
-        caller.call()
-
-
-def test_the_pause_is_the_one_the_server_names_up_to_the_setting():
-    caller = Caller(failures=1, decision=retry.TryAgain(retry_after=7))
+@pytest.mark.parametrize(("named", "pause"), [(7, 7), (9999, 120)])
+def test_the_pause_is_the_one_the_server_names_up_to_the_setting(named, pause):
+    caller = Caller(failures=1, decision=retry.TryAgain(retry_after=named))
     caller.call()
-    assert caller.pauses == [7]
-    caller = Caller(failures=1, decision=retry.TryAgain(retry_after=9999))
-    caller.call()
-    assert caller.pauses == [120]
+    assert caller.pauses == [pause]
 
 
 def test_without_a_named_pause_it_grows():

@@ -5,6 +5,7 @@ import gzip
 import itertools
 import json
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from tests.helpers.landed import landed_pages
@@ -12,7 +13,9 @@ from tests.helpers.stub_server import Reply
 
 from hwprices import providers
 from hwprices.errors import FetchError
+from hwprices.landing import sdk_bodies
 from hwprices.landing.download import Http
+from hwprices.landing.limits import Limits
 from hwprices.landing.pages import Landing, Unit
 from hwprices.providers import Context
 from hwprices.providers.aws.api import ec2
@@ -155,3 +158,11 @@ def test_google_tokens_without_end_stop_at_the_bytes_of_a_unit(fetch):
     line, server = fetch("gcp", page, max_unit_bytes=MEGABYTE)
     assert "gcp/skus/global has more than 1048576 bytes" in line
     assert len(server.requests) == 4
+
+
+def test_a_body_that_was_read_already_is_left_as_it_is():
+    session = SimpleNamespace(hooks={"response": []})
+    sdk_bodies.bound_requests(session, Limits(load()), "a unit")
+    response = SimpleNamespace(_content=b"read")
+    session.hooks["response"][0](response)
+    assert response._content == b"read"

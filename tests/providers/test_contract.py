@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.helpers.vendor_tables import sample_pages
 
 from hwprices import providers
 from hwprices.collect.collector import Collector
@@ -44,10 +45,7 @@ def provider(request: pytest.FixtureRequest) -> Provider:
 @pytest.fixture(scope="module")
 def pages(provider: Provider, project: Path) -> Pages:
     """Return the provider's bundled sample."""
-    landing = Landing(project / "data/sample")
-    run = landing.latest_run(provider.name)
-    assert run is not None, f"data/sample has no run of {provider.name}"
-    return Pages(run, landing)
+    return sample_pages(provider.name, project)
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +104,7 @@ def test_importing_providers_does_not_import_an_sdk() -> None:
     assert done.stdout == ""
 
 
-def test_the_sample_fills_the_tables_that_readers_need(
-    provider: Provider, parts: list[Part]
-) -> None:
+def test_the_sample_fills_the_tables_that_readers_need(provider, parts) -> None:
     filled = {table for table in table_names(parts) if rows(parts, table).height}
     if not provider.about.price_kinds:  # a market
         assert filled == {"market_quantiles"}

@@ -11,22 +11,18 @@ from tests.helpers.aws_pages import (
     line,
     price_list,
     quotes,
-    savings_plans,
     without_account,
 )
-from tests.helpers.azure_pages import RETAIL, Landed, answer, item, sku, tables
+from tests.helpers.azure_pages import RETAIL, Landed, answer, item
 from tests.helpers.azure_pages import context as azure_context
-from tests.helpers.gcp_pages import RETRIEVED_AT as NOW
-from tests.helpers.gcp_pages import URL, machine_type, n2_skus
+from tests.helpers.gcp_pages import machine_type, n2_skus
 from tests.helpers.stub_server import Reply
+from tests.helpers.vendor_tables import landed_units
 from tests.providers.aws.test_fetch import at, context
-from tests.providers.fuzz.pages import DEEP
 
 from hwprices.landing.download import FetchError
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Unit
 from hwprices.providers import Pages, UnreadablePageError, get
-from hwprices.stage.stage import stage
-from hwprices.storage.store import Store
 
 REGION_INDEX = "/offers/v1.0/aws/AmazonEC2/current/region_index.json"
 CHINA_PLANS = "/savingsPlan/v1.0/cn/AWSComputeSavingsPlan/current/region_index.json"
@@ -87,17 +83,6 @@ def test_a_wrong_link_in_the_index_fails_one_region(stub, tmp_path, link) -> Non
     assert max(map(len, units)) < 100
 
 
-TWICE = b'{"regions": {"us-east-1": {"currentVersionUrl": "/a"}, "us-east-1": {}}}'
-
-
-@pytest.mark.parametrize("body", [b'{"regions": []}', b'{"regions": 5}', b"[]", DEEP, b"{", TWICE])
-def test_an_index_of_another_shape_is_named(stub, tmp_path, body) -> None:
-    server = bulk_server(stub(), {"us-east-1": b""})
-    server.on(REGION_INDEX, Reply(body))
-    with pytest.raises(FetchError, match=r"region_index\.json"):
-        get("aws").plan(context(tmp_path, **at(server)), ["us-east-1"])
-
-
 def aws_pages(folder: Path, kind: str, body: bytes, suffix: str) -> Pages:
     """One good price list of us-east-1, and a hostile page of eu-west-1."""
     landed = LandedPages(folder).add("prices", "us-east-1", price_list([line()]))
@@ -106,41 +91,6 @@ def aws_pages(folder: Path, kind: str, body: bytes, suffix: str) -> Pages:
 
 
 GOOD_LIST = price_list([line("0.0961", SKU="A"), line("0.0962", SKU="B")])
-PLANS = savings_plans("eu-west-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("A", "1")]))
-HOSTILE_AWS = {
-    "spot advisor empty": ("spot_advisor", b"{}", "json"),
-    "spot advisor digits": ("spot_advisor", b'{"ranges": ' + b"9" * 10_000 + b"}", "json"),
-    "plans of another shape": ("savings_plans", b'{"products": [5], "terms": {}}', "json"),
-    "price of 300 digits": ("savings_plans", PLANS.replace(b'"1", "cur', b'1e300, "cur'), "json"),
-    "plans deep": ("savings_plans", b'{"products": ' + DEEP + b"}", "json"),
-    "types without a name": (
-        "instance_types",
-        b"<r><instanceTypeSet><item><a>b</a></item></instanceTypeSet></r>",
-        "xml",
-    ),
-    "quotes nested deep": (
-        "spot",
-        b"<r><spotPriceHistorySet>"
-        + b"<a>" * 5000
-        + b"</a>" * 5000
-        + b"</spotPriceHistorySet></r>",
-        "xml",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE_AWS)
-def test_a_hostile_page_of_aws_fails_its_own_unit(tmp_path: Path, name: str) -> None:
-    kind, body, suffix = HOSTILE_AWS[name]
-    run_pages = aws_pages(tmp_path, kind, body, suffix)
-    store = Store(str(tmp_path / "root"))
-    staged = stage(get("aws"), run_pages.run, run_pages.landing, store, keep=2)
-    assert staged.rows("prices") == 1
-    (trouble,) = staged.troubles
-    hostile = run_pages.run.results[-1]
-    assert (trouble.unit, trouble.status) == (hostile.unit.name, "failed")
-    assert hostile.pages[0].key in trouble.reason
-    assert staged.units == {"failed": 1, "ok": 1}
 
 
 @pytest.mark.parametrize(
@@ -155,29 +105,6 @@ def test_a_hostile_cell_of_a_price_list_changes_no_other_price(tmp_path: Path, c
     assert "0.0960000000" in prices
     assert prices <= {"0.0960000000", "0.0961000000"}
     assert len(pages.unreadable) <= 1
-
-
-RETAIL_PAGES: dict[str, Any] = {
-    "deep items": b'{"Items": ' + DEEP + b', "Count": 0}',
-    "price of 10,000 digits": json.dumps(answer([item("9" * 10_000)])).encode(),
-    "NaN": b'{"Items": [{"retailPrice": NaN}], "Count": 1}',
-    "name a number": json.dumps(answer([item(1, armSkuName=5)])).encode(),
-    "items an object": b'{"Items": {}, "Count": 0}',
-    "price a list": json.dumps(answer([item([1])])).encode(),  # type: ignore[arg-type]
-    "tier an object": json.dumps(answer([item(1, tierMinimumUnits={"a": 1})])).encode(),
-}
-
-
-@pytest.mark.parametrize("name", RETAIL_PAGES)
-def test_a_hostile_page_of_azure_prices_costs_no_other_price(tmp_path: Path, name: str) -> None:
-    landed = Landed(tmp_path).retail([item(0.1)]).skus(sku("Standard_D2s_v3"))
-    landed.add("retail_consumption_usd", "westeurope", RETAIL_PAGES[name])
-    pages = landed.pages()
-    parts = tables(pages)
-    prices = parts["prices"].frame.lazy().collect()
-    assert set(prices["region"]) == {"eastus"}
-    refused = parts["prices"].refused
-    assert len(pages.unreadable) + (0 if refused is None else refused.height) == 1
 
 
 @pytest.mark.parametrize("body", [b'{"value": 5}', b"{}", b'{"value": [5]}'])
@@ -202,13 +129,7 @@ def test_a_next_link_that_is_no_url_fails_the_unit(stub, tmp_path, link) -> None
 def gcp_pages(folder: Path, skus: bytes, types: bytes | None = None) -> Pages:
     zones = {"zones/us-central1-a": {"machineTypes": [machine_type("n2-standard-2", 2, 8192)]}}
     bodies = {"skus": skus, "machine_types": types or json.dumps({"items": zones}).encode()}
-    landing = Landing(folder)
-    results = []
-    for kind, body in bodies.items():
-        unit = Unit("gcp", kind)
-        page = landing.land_bytes(unit, body, url=URL, retrieved_at=NOW)
-        results.append(UnitResult(unit, "ok", (page,)))
-    return Pages(Run("r", "gcp", "live", NOW, "1", tuple(results)), landing)
+    return landed_units("gcp", folder, [(Unit("gcp", kind), body) for kind, body in bodies.items()])
 
 
 @pytest.mark.parametrize("figure", [0, -1, 10**30, "NaN", None])

@@ -135,24 +135,3 @@ def test_a_savings_plan_nested_100000_deep_fails_in_no_time(tmp_path: Path) -> N
         pages = landed.add("savings_plans", "us-east-1", body, suffix="json").pages()
         staged, _ = staged_tables(pages, tmp_path)
         assert "nested too deep" in staged.troubles[0].reason
-
-
-ENTITIES = b"""<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa">
-<!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">%s]>
-<r><spotPriceHistorySet><item><instanceType>%s</instanceType></item></spotPriceHistorySet></r>"""
-
-
-@pytest.mark.parametrize(
-    ("declaration", "use"),
-    [
-        (b'<!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">', b"&c;"),
-        (b'<!ENTITY c SYSTEM "file:///etc/passwd">', b"&c;"),
-        (b'<!ENTITY % p SYSTEM "http://127.0.0.1:1/x.dtd"> %p;', b"m5.large"),
-    ],
-)
-def test_xml_that_declares_entities_fails_the_page(tmp_path, declaration, use) -> None:
-    landed = LandedPages(tmp_path).add("prices", "us-east-1", price_list([line()]))
-    pages = landed.add("spot", "us-east-1", ENTITIES % (declaration, use), suffix="xml").pages()
-    staged, tables = staged_tables(pages, tmp_path)
-    assert tables["prices"].height == 1
-    assert "EntitiesForbidden" in staged.troubles[0].reason

@@ -88,14 +88,7 @@ def run(name: str, server: StubServer, folder: Path) -> Tables:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("provider", "kind"), PAIRS)
-def test_a_tenth_of_requests_fails(
-    stub: Callable[[], StubServer],
-    tmp_path: Path,
-    healthy: Callable[[str], Tables],
-    provider: str,
-    kind: str,
-    seed: int,
-) -> None:
+def test_a_tenth_of_requests_fails(stub, tmp_path, healthy, provider, kind, seed) -> None:
     expected = healthy(provider)
     server = vendors.serve(provider, stub())
     faults = Faults(server, kind, share=SHARE, seed=seed)

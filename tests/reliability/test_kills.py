@@ -156,9 +156,7 @@ def files_beside(root: Path, manifest: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_a_run_killed_anywhere_leaves_a_whole_release_and_heals(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_killed_anywhere_leaves_a_whole_release_and_heals(world, monkeypatch) -> None:
     began = time.monotonic()
     assert world.run() == 0
     duration = time.monotonic() - began

@@ -177,9 +177,7 @@ def stored(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_no_credential_is_written_logged_printed_or_raised(
-    places: Places, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_credential_is_written_logged_printed_or_raised(places, caplog, capfd) -> None:
     caplog.set_level(logging.INFO)
     texts: dict[str, str] = {}
     failed: list[UnitResult] = []
@@ -240,9 +238,7 @@ def test_no_credential_is_in_what_is_raised(places: Places, provider: str) -> No
         f"http://user:{CANARY}@prices.example/x?sig={CANARY}",
     ],
 )
-def test_a_password_in_an_endpoint_is_refused_without_being_shown(
-    monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
+def test_a_password_in_an_endpoint_is_refused_without_being_shown(monkeypatch, url) -> None:
     monkeypatch.setenv("HWPRICES_AWS_PRICE_LIST_URL", url)
     with pytest.raises(HwpricesError, match="HWPRICES_AWS_PRICE_LIST_URL") as error:
         Collector("aws", load())
@@ -267,9 +263,7 @@ def test_the_value_of_each_secret_name_is_left_out(name: str) -> None:
         assert redact(f'{{"{spelling}": "{CANARY}"}}') == f'{{"{spelling}": "(secret)"}}'
 
 
-def test_a_secret_in_an_endpoints_url_is_in_no_error_about_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_secret_in_an_endpoints_url_is_in_no_error_about_it(monkeypatch) -> None:
     url = f"https://mirror.example/x?sig={CANARY}"
 
     def refuse(*_: object, **__: object) -> None:
@@ -297,9 +291,7 @@ def test_a_secret_in_an_endpoints_url_is_in_no_error_about_it(
     assert not any(leaks(str(error.value)) for error in (regions, setting, gcp))
 
 
-def test_values_of_secret_variables_are_replaced_wherever_they_stand(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_values_of_secret_variables_are_replaced_wherever_they_stand(monkeypatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", f"{CANARY}-value")
     assert redact(f"you sent <{CANARY}-value> to me") == "you sent <(secret)> to me"
     ordinary = "HTTP 403: the caller does not have permission on project example"

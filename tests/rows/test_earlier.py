@@ -13,10 +13,8 @@ def at(hour):
 
 
 def test_times_of_pages_that_were_fetched_in_the_same_order():
-    assert earlier.times_now([at(1), at(3), at(1)], [at(5), at(6), at(5)]) == {
-        at(1): at(5),
-        at(3): at(6),
-    }
+    found = earlier.times_now([at(1), at(3), at(1)], [at(5), at(6), at(5)])
+    assert found == {at(1): at(5), at(3): at(6)}
 
 
 def test_pages_that_were_fetched_in_another_order_give_no_times():

@@ -18,19 +18,8 @@ from hwprices.schemas.price import PRICE_KEY, Prices
 def test_price_id_is_stable():
     """Readers keep these ids over releases: a change breaks every history of a price."""
     parts = [
-        "aws",
-        "us-east-1",
-        "\x00",
-        "m5.large",
-        "linux",
-        "none",
-        "included",
-        "shared",
-        "on_demand",
-        "\x00",
-        "0",
-        "none",
-        "USD",
+        *("aws", "us-east-1", "\x00", "m5.large", "linux", "none", "included", "shared"),
+        *("on_demand", "\x00", "0", "none", "USD"),
     ]
     by_hand = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]
     assert make.prices({})["price_id"][0] == by_hand == "4317bee3313865c706b66ed0"
@@ -46,14 +35,9 @@ def test_price_id_depends_on_every_key_column_and_nothing_else():
 
 
 def effective(hourly, upfront, months):
-    frame = pl.DataFrame(
-        {"hourly": [hourly], "upfront": [upfront], "term_months": [months]},
-        schema={
-            "hourly": pl.Decimal(20, 10),
-            "upfront": pl.Decimal(20, 10),
-            "term_months": pl.Int32,
-        },
-    )
+    money = pl.Decimal(20, 10)
+    schema = {"hourly": money, "upfront": money, "term_months": pl.Int32}
+    frame = pl.DataFrame([(hourly, upfront, months)], schema=schema, orient="row")
     return frame.select(effective_hourly()).item()
 
 

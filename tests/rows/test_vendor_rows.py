@@ -81,11 +81,8 @@ def test_an_item_that_fails_is_quarantined_whole_and_by_itself(failure) -> None:
             rows.add(Prices, PAGE, price("1", instance_type=code))
     assert rows.prices()["instance_type"].to_list() == ["b"]
     (refused,) = rows.refused(Prices).to_dicts()
-    assert (refused["reason"], refused["word"], refused["region"]) == (
-        "unreadable_line",
-        None,
-        "eu-1",
-    )
+    found = (refused["reason"], refused["word"], refused["region"])
+    assert found == ("unreadable_line", None, "eu-1")
     assert refused["message"].startswith("a: ")
     assert json.loads(refused["row"]) == {"code": "a", "deep": {"price": "1.5"}}
     assert (refused["source_url"], refused["raw_sha256"]) == (PAGE.url, PAGE.sha256)
@@ -110,10 +107,8 @@ def test_rows_that_differ_by_their_page_only_are_one() -> None:
         rows.add(Availability, each, {"region": "r", "instance_type": "m", "offered": True})
     rows.add(Availability, LATER, {"region": "r", "instance_type": "m", "offered": False})
     table = rows.table(Availability)
-    assert table.select("offered", "raw_sha256").rows() == [
-        (True, PAGE.sha256),
-        (False, LATER.sha256),
-    ]
+    found = table.select("offered", "raw_sha256").rows()
+    assert found == [(True, PAGE.sha256), (False, LATER.sha256)]
 
 
 def test_a_machine_that_cannot_be_is_refused_before_it_reaches_a_column() -> None:

@@ -14,9 +14,7 @@ def test_the_fit_is_up_to_date(built: calibration.Calibration) -> None:
     assert calibration.written(built, ["--check"]) == 0
 
 
-def test_ranges_contain_half_and_nine_in_ten_of_what_was_left_out(
-    built: calibration.Calibration,
-) -> None:
+def test_ranges_contain_half_and_nine_in_ten_of_what_was_left_out(built) -> None:
     """Whatever is left out of the fit: a source, an accelerator, half of all measurements."""
     for scheme, tested in built.schemes.items():
         found = calibration.coverage(built.points, [*built.schemes.values()], tested, None)

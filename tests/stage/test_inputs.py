@@ -14,14 +14,9 @@ from hwprices.stage import inputs, stage
 from hwprices.storage.store import Store
 
 NOT_READING = {
-    "hwprices.landing.download",
-    "hwprices.landing.json_bodies",
-    "hwprices.landing.limits",
-    "hwprices.landing.retry",
-    "hwprices.landing.secrets",
-    "hwprices.release",
-    "hwprices.settings",
-    "hwprices.storage",
+    *("hwprices.landing.download", "hwprices.landing.json_bodies", "hwprices.landing.limits"),
+    *("hwprices.landing.retry", "hwprices.landing.secrets", "hwprices.release"),
+    *("hwprices.settings", "hwprices.storage"),
 }
 """What the readers import and what touches no row: it fetches, configures and stores."""
 

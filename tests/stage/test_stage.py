@@ -36,12 +36,14 @@ class Vendor:
 
 
 def part(*changes, region="us-east-1", **more) -> Part:
-    return Part(
-        "prices",
-        make.prices(*({"provider": "vendor", "region": region, **c} for c in changes)),
-        region,
-        **more,
-    )
+    rows = ({"provider": "vendor", "region": region, **change} for change in changes)
+    return Part("prices", make.prices(*rows), region, **more)
+
+
+def refused_rows(rows: Part, reason: str, message: str, **more):
+    """Make quarantine rows of prices, as a provider does."""
+    more |= {"table": "prices", "reason": reason, "message": message}
+    return quarantine.refused(rows.frame.lazy(), **more).collect()
 
 
 def run(tmp_path, parts, run_id="r1", results=()) -> stage.Staged:
@@ -54,20 +56,14 @@ def names(count):
 
 
 def test_every_region_has_a_file_and_counts_are_added(tmp_path):
-    staged = run(
-        tmp_path,
-        [
-            part(*names(3), counts={"out_of_scope:storage": 7}),
-            part(*names(2), region="eu-west-1", counts={"out_of_scope:storage": 1}),
-        ],
-    )
-    assert [f.key for f in staged.files] == [
-        "prices/vendor/eu-west-1.parquet",
-        "prices/vendor/us-east-1.parquet",
-    ]
+    east = part(*names(3), counts={"out_of_scope:storage": 7})
+    west = part(*names(2), region="eu-west-1", counts={"out_of_scope:storage": 1})
+    staged = run(tmp_path, [east, west])
+    keys = [f"prices/vendor/{region}.parquet" for region in ("eu-west-1", "us-east-1")]
+    assert [file.key for file in staged.files] == keys
     assert (staged.rows("prices"), staged.accounted) == (5, {"out_of_scope:storage": 8})
     assert stage.latest(Store(tmp_path), "vendor") == staged
-    assert pl.read_parquet(tmp_path / staged.directory / staged.files[0].key).height == 2
+    assert pl.read_parquet(tmp_path / staged.directory / keys[0]).height == 2
 
 
 @pytest.mark.parametrize(
@@ -127,13 +123,8 @@ def test_a_second_part_of_a_region_does_not_replace_the_first(tmp_path):
 
 
 def test_refused_rows_are_kept_and_counted(tmp_path):
-    refused_by_vendor = quarantine.refused(
-        part({"os": "linux"}).frame.lazy(),
-        table="prices",
-        reason="unknown_grammar",
-        message="unknown grammar",
-    ).collect()
-    staged = run(tmp_path, [part(*names(3), {"os": "dos"}, refused=refused_by_vendor)])
+    refused = refused_rows(part({"os": "linux"}), "unknown_grammar", "unknown grammar")
+    staged = run(tmp_path, [part(*names(3), {"os": "dos"}, refused=refused)])
     assert staged.quarantined == {"check:os:isin": 1, "unknown_grammar": 1}
     assert staged.rows("quarantine") == 2
 
@@ -195,17 +186,10 @@ def test_a_provider_that_is_reworded_is_held_and_says_so(tmp_path):
 
 def test_prices_that_a_new_word_took_are_gone_though_their_rows_are_there(tmp_path):
     run(tmp_path, [part(*names(100))])
-    refused = quarantine.refused(
-        part({}).frame.lazy(),
-        table="prices",
-        reason="unknown_grammar",
-        message="unknown grammar",
-        word=pl.lit("N4 Instance Core"),
-    ).collect()
-    without = [
-        {**n, "hourly": None, "effective_hourly": None, "price_reason": "core_sku_missing"}
-        for n in names(99)
-    ]
+    word = pl.lit("N4 Instance Core")
+    refused = refused_rows(part({}), "unknown_grammar", "unknown grammar", word=word)
+    unknown = {"hourly": None, "effective_hourly": None, "price_reason": "core_sku_missing"}
+    without = [name | unknown for name in names(99)]
     with pytest.raises(HwpricesError, match="99 of 100 rows for prices are gone"):
         run(tmp_path, [part(*without, names(100)[-1], refused=refused)], "r2")
 
@@ -266,21 +250,14 @@ def test_a_group_that_keeps_its_rows_does_not(tmp_path, kept, lost):
 
 
 def test_a_refused_sku_is_counted_once_and_its_dependants_are_not(tmp_path):
-    refused = quarantine.refused(
-        part(*names(40)).frame.lazy(),
-        table="prices",
-        reason="refused_sku",
-        message="of a refused SKU",
-        dependants=pl.lit(500),
-    ).collect()
+    dependants = pl.lit(500)
+    refused = refused_rows(part(*names(40)), "refused_sku", "refused", dependants=dependants)
     staged = run(tmp_path, [part(*names(120), refused=refused)])
     assert staged.quarantined == {"refused_sku": 40}
 
 
 def test_a_reason_that_is_not_declared_is_kept_and_said(tmp_path):
-    refused = quarantine.refused(
-        part({}).frame.lazy(), table="prices", reason="no_such_reason", message="uneven pair"
-    ).collect()
+    refused = refused_rows(part({}), "no_such_reason", "uneven pair")
     with pytest.warns(HwpricesWarning, match="1 rows break a rule.*no_such_reason"):
         staged = run(tmp_path, [part(*names(2), refused=refused)])
     assert staged.quarantined == {"program_mistake": 1}
@@ -290,15 +267,11 @@ def test_a_reason_that_is_not_declared_is_kept_and_said(tmp_path):
 
 
 def test_a_run_without_one_price_fails(tmp_path):
-    failed = UnitResult(
-        Unit("vendor", "skus"), "failed", reason="no credentials for https://billing.example"
-    )
-    with pytest.raises(
-        HwpricesError, match=r"not one price is known.*vendor/skus/global failed: no credentials"
-    ):
-        run(
-            tmp_path, [part({"hourly": None, "price_reason": "core_sku_missing"})], results=[failed]
-        )
+    unit, why = Unit("vendor", "skus"), "no credentials for https://billing.example"
+    unpriced = part({"hourly": None, "price_reason": "core_sku_missing"})
+    words = r"not one price is known.*vendor/skus/global failed: no credentials"
+    with pytest.raises(HwpricesError, match=words):
+        run(tmp_path, [unpriced], results=[UnitResult(unit, "failed", reason=why)])
     assert stage.latest(Store(tmp_path), "vendor") is None
 
 
@@ -313,11 +286,9 @@ def test_quantiles_are_the_prices_of_a_market(tmp_path):
 def test_old_runs_are_deleted_and_the_newest_kept(tmp_path):
     for i in range(4):
         run(tmp_path, [part({"hourly": Decimal(i + 1)})], f"r{i}")
-    assert sorted(
-        p.name
-        for p in (tmp_path / "staged/vendor").iterdir()
-        if p.is_dir() and any(p.rglob("*.parquet"))
-    ) == ["r2", "r3"]
+    tables = (tmp_path / "staged/vendor").rglob("*.parquet")
+    kept = {path.relative_to(tmp_path / "staged/vendor").parts[0] for path in tables}
+    assert kept == {"r2", "r3"}
 
 
 def test_units_that_were_not_fetched_are_listed(tmp_path):

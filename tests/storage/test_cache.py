@@ -85,7 +85,7 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
     ],
 )
 def test_there_is_none_unless_a_variable_names_a_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: dict[str, str], gib: float | None
+    monkeypatch, tmp_path, variables, gib
 ) -> None:
     for variable in ("HWPRICES_CACHE", "HWPRICES_CACHE_GIB"):
         monkeypatch.delenv(variable, raising=False)
@@ -96,9 +96,7 @@ def test_there_is_none_unless_a_variable_names_a_folder(
 
 
 @pytest.mark.parametrize("size", ["0", "-1", "nan", "inf", "1 GB"])
-def test_a_size_that_is_not_a_positive_number_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: str
-) -> None:
+def test_a_size_that_is_not_a_positive_number_is_refused(monkeypatch, tmp_path, size) -> None:
     monkeypatch.setenv("HWPRICES_CACHE", str(tmp_path))
     monkeypatch.setenv("HWPRICES_CACHE_GIB", size)
     with pytest.raises(HwpricesError, match="HWPRICES_CACHE_GIB"):

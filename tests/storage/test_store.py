@@ -58,12 +58,8 @@ def test_bytes_and_files_come_back(store, tmp_path):
 
 def test_what_is_in_the_place_of_a_file_is_named(store):
     store.put("a/b", b"bytes")
-    assert [store.obstacle(key) for key in ("a", "a/b", "a/c", "a/b/c")] == [
-        "a directory",
-        None,
-        None,
-        None,
-    ]
+    found = [store.obstacle(key) for key in ("a", "a/b", "a/c", "a/b/c")]
+    assert found == ["a directory", None, None, None]
     assert Store("s3://bucket/data").obstacle("a") is None
 
 

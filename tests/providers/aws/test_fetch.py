@@ -10,14 +10,13 @@ from tests.helpers.aws_pages import (
     LandedPages,
     bulk_server,
     described,
-    element,
     line,
+    listed,
     moto_server,
     price_list,
     quotes,
     savings_plans,
     without_account,
-    xml,
 )
 from tests.helpers.stub_server import Reply, Request, StubServer
 
@@ -82,20 +81,12 @@ def test_without_an_account_the_indexes_are_followed(stub, tmp_path):
     china = bulk_server(stub(), {"cn-north-1": b"", "cn-northwest-1": b""}, partition="cn")
     planned = get("aws").plan(context(tmp_path, **at(server, china)), None)
     assert units(planned) == [
-        *(
-            "prices/us-east-1",
-            "prices/us-west-2-lax-1",
-            "savings_plans/us-east-1",
-            "prices/cn-north-1",
-            "prices/cn-northwest-1",
-            "spot_advisor/global",
-        )
+        *("prices/us-east-1", "prices/us-west-2-lax-1", "savings_plans/us-east-1"),
+        *("prices/cn-north-1", "prices/cn-northwest-1", "spot_advisor/global"),
     ]
     assert planned[0].params["url"].endswith("/us-east-1/index.csv")
-    assert all(
-        "all" not in request.path and not request.path.endswith("current/index.csv")
-        for request in server.requests
-    )
+    paths = [request.path for request in server.requests]
+    assert not any("all" in path or path.endswith("current/index.csv") for path in paths)
 
 
 def test_lists_of_what_is_billed_beside_machines_are_planned(stub, tmp_path):
@@ -122,12 +113,10 @@ def test_regions_narrow_the_plan_and_china_is_asked_only_for_china(stub, tmp_pat
     server = bulk_server(stub(), {"us-east-1": b"", "eu-west-1": b""}, {})
     china = bulk_server(stub(), {"cn-north-1": b""}, partition="cn")
     one = context(tmp_path, **at(server, china))
-    assert units(get("aws").plan(one, ["eu-west-1"])) == ["prices/eu-west-1", "spot_advisor/global"]
-    assert china.requests == []
-    assert units(get("aws").plan(one, ["cn-north-1"])) == [
-        "prices/cn-north-1",
-        "spot_advisor/global",
-    ]
+    for region, asked in (("eu-west-1", False), ("cn-north-1", True)):
+        planned = units(get("aws").plan(one, [region]))
+        assert planned == [f"prices/{region}", "spot_advisor/global"]
+        assert bool(china.requests) is asked
     with pytest.raises(Exception, match=r"aws has no region eu-west-9. Did you mean eu-west-1\?"):
         get("aws").plan(one, ["eu-west-9", "eu-west-1"])
 
@@ -137,26 +126,26 @@ def test_china_out_of_reach_fails_its_own_units_only(stub, tmp_path):
     one = context(tmp_path, **at(server, stub()), attempts=1)
     planned = get("aws").plan(one, None)
     assert units(planned) == [
-        "prices/us-east-1",
-        "prices/cn-north-1",
-        "prices/cn-northwest-1",
+        *("prices/us-east-1", "prices/cn-north-1", "prices/cn-northwest-1"),
         "spot_advisor/global",
     ]
     with pytest.raises(FetchError, match="404"):
         get("aws").fetch(one, planned[1])
 
 
+INDEX = "/offers/v1.0/aws/index.json"
+REGION_INDEX = "/offers/v1.0/aws/AmazonEC2/current/region_index.json"
+
+
 @pytest.mark.parametrize(
     ("path", "reply", "words"),
     [
-        (
-            "/offers/v1.0/aws/index.json",
-            Reply(b"<html>", content_type="text/html"),
-            "HTML came instead of JSON",
-        ),
-        ("/offers/v1.0/aws/index.json", Reply(b"{"), "not JSON"),
-        ("/offers/v1.0/aws/index.json", Reply.json({"offers": {}}), "has no offers.AmazonEC2"),
-        ("/offers/v1.0/aws/AmazonEC2/current/region_index.json", Reply(status=404), "HTTP 404"),
+        (INDEX, Reply(b"<html>", content_type="text/html"), "HTML came instead of JSON"),
+        (INDEX, Reply(b"{"), "not JSON"),
+        (INDEX, Reply.json({"offers": {}}), "has no offers.AmazonEC2"),
+        (REGION_INDEX, Reply(status=404), "HTTP 404"),
+        (REGION_INDEX, Reply.json({"regions": 5}), "region_index.json"),
+        (REGION_INDEX, Reply(b'{"regions": {"a": {}, "a": {}}}'), "comes twice"),
     ],
 )
 def test_a_wrong_index_is_one_clear_line(stub, tmp_path, path, reply, words):
@@ -166,74 +155,32 @@ def test_a_wrong_index_is_one_clear_line(stub, tmp_path, path, reply, words):
 
 
 BODY = price_list([line()] * 50)
-PATH = "/offers/v1.0/aws/AmazonEC2/20260720/us-east-1/index.csv"
 
 
-def fetch_prices(stub, tmp_path, script, **settings):
-    server = bulk_server(stub(), {"us-east-1": BODY}, {}).on(PATH, script)
-    one = context(tmp_path, **at(server), **settings)
-    unit = next(u for u in get("aws").plan(one, ["us-east-1"]) if u.kind == "prices")
-    return one, get("aws").fetch(one, unit), server
-
-
-def csv(body: bytes = BODY, **more) -> Reply:
-    return Reply(body, content_type="text/csv", **more)
-
-
-def test_a_price_list_is_landed_as_it_came(stub, tmp_path):
-    zipped = Reply.gzipped(BODY, content_type="text/csv")
-    for name, reply in (("plain", csv()), ("gzip", zipped)):
-        one, (page,), _ = fetch_prices(stub, tmp_path / name, reply)
-        assert one.landing.read(page) == BODY
-        assert page.key.startswith("aws/prices/us-east-1/")
-        assert page.key.endswith(".csv.gz" if name == "gzip" else ".csv.zst")
-        if name == "gzip":
-            assert (tmp_path / name / "raw" / page.key).read_bytes() == zipped.body
-
-
-@pytest.fixture(scope="module")
-def moto():
-    with moto_server() as url:
-        yield url
-
-
-def test_with_an_account_the_ec2_api_is_asked_too(stub, tmp_path, moto, account):
-    account(moto)
-    server = bulk_server(stub(), {"us-east-1": BODY}, {})
-    one = context(tmp_path, **at(server), read_timeout=30)
-    planned = get("aws").plan(one, ["us-east-1"])
-    assert units(planned) == [
-        *(
-            "prices/us-east-1",
-            "regions/global",
-            "zones/us-east-1",
-            "instance_types/us-east-1",
-            "offerings/us-east-1",
-        ),
-        *("spot/us-east-1", "capacity_blocks/us-east-1", "spot_advisor/global"),
-    ]
-    (page,) = get("aws").fetch(one, next(u for u in planned if u.kind == "zones"))
-    assert (page.url, page.params["Action"], page.params["region"], page.retrieved_at) == (
-        f"{moto}",
-        "DescribeAvailabilityZones",
-        "us-east-1",
-        NOW,
+@pytest.fixture
+def fetch(tmp_path):
+    """Fetch a unit of EC2."""
+    return lambda kind, region="us-east-1", params=None, **settings: get("aws").fetch(
+        context(tmp_path, **settings), Unit("aws", kind, region, params or {})
     )
-    assert b"use1-az" in one.landing.read(page)
 
 
-def test_no_credential_is_landed_logged_or_told(stub, tmp_path, moto, account, caplog):
-    account(moto)
-    caplog.set_level("INFO")  # botocore's own DEBUG log is not ours
-    one = context(tmp_path, **at(bulk_server(stub(), {"us-east-1": BODY}, {})), read_timeout=30)
-    pages = [
-        p
-        for u in get("aws").plan(one, ["us-east-1"])
-        if u.kind in ("zones", "regions", "prices")
-        for p in get("aws").fetch(one, u)
+def test_with_an_account_the_ec2_api_is_asked_too(stub, tmp_path, account):
+    with moto_server() as moto:
+        account(moto)
+        server = bulk_server(stub(), {"us-east-1": BODY}, {})
+        one = context(tmp_path, **at(server), read_timeout=30)
+        planned = get("aws").plan(one, ["us-east-1"])
+        (page,) = get("aws").fetch(one, next(u for u in planned if u.kind == "zones"))
+    assert units(planned) == [
+        *("prices/us-east-1", "regions/global", "zones/us-east-1", "instance_types/us-east-1"),
+        *("offerings/us-east-1", "spot/us-east-1", "capacity_blocks/us-east-1"),
+        "spot_advisor/global",
     ]
-    texts = [str(p) for p in pages] + [one.landing.read(p).decode() for p in pages] + [caplog.text]
-    assert not any(SECRET in text or "AKIASAMPLE" in text or "Signature" in text for text in texts)
+    assert (page.url, page.retrieved_at) == (moto, NOW)
+    params = {"Action": "DescribeAvailabilityZones", "region": "us-east-1"}
+    assert page.params.items() >= params.items()
+    assert b"use1-az" in one.landing.read(page)
 
 
 def test_over_plain_http_the_server_sees_no_credential(stub, tmp_path, account, monkeypatch):
@@ -273,10 +220,10 @@ def test_spot_pages_are_followed_to_the_last(stub, tmp_path, account):
     assert "NextToken=more" in requests[1]
 
 
-def test_a_page_that_leads_to_itself_is_an_error(stub, tmp_path, account):
+def test_a_page_that_leads_to_itself_is_an_error(stub, account, fetch):
     account(ec2(stub(), text(FIRST_QUOTE)).url)
     with pytest.raises(FetchError, match="same page"):
-        get("aws").fetch(context(tmp_path), Unit("aws", "spot", "us-east-1"))
+        fetch("spot")
 
 
 def error(code: str, status: int) -> Reply:
@@ -308,118 +255,106 @@ def test_a10_a_region_that_is_not_enabled_is_skipped(stub, tmp_path, account, co
     assert b"only.in-eu-west-1" in one.landing.read(page)
 
 
-def test_a10_a_region_known_to_be_closed_is_not_even_asked(stub, tmp_path, account):
+def test_a10_a_region_known_to_be_closed_is_not_even_asked(stub, account, fetch):
     server = ec2(stub(), error("AuthFailure", 401))
     account(server.url)
     with pytest.raises(SkippedError, match="not enabled"):
-        get("aws").fetch(
-            context(tmp_path), Unit("aws", "spot", "af-south-1", {"opt_in": "not-opted-in"})
-        )
+        fetch("spot", "af-south-1", {"opt_in": "not-opted-in"})
     assert server.requests == []
 
 
-def test_a10_a_dead_region_is_skipped_within_seconds(stub, tmp_path, account):
-    account(ec2(stub(), Reply(b"late", stall=30, cut=0)).url)
+def test_a10_a_dead_region_is_skipped_within_seconds(stub, account, fetch):
+    late = ec2(stub(), Reply(b"late", stall=30, cut=0)).url
     began = time.monotonic()
-    with pytest.raises(SkippedError, match="did not answer"):
-        get("aws").fetch(
-            context(tmp_path, read_timeout=0.3), Unit("aws", "instance_types", "eu-west-1")
-        )
-    account("http://127.0.0.1:9")  # discard: nobody listens
-    with pytest.raises(SkippedError, match="did not answer") as refused:
-        get("aws").fetch(
-            context(tmp_path, read_timeout=0.3), Unit("aws", "instance_types", "eu-west-1")
-        )
-    assert refused.value.cause == NO_ANSWER
+    for endpoint in (late, "http://127.0.0.1:9"):  # discard: nobody listens
+        account(endpoint)
+        with pytest.raises(SkippedError, match="did not answer") as refused:
+            fetch("instance_types", "eu-west-1", read_timeout=0.3)
+        assert refused.value.cause == NO_ANSWER
     assert time.monotonic() - began < 10
 
 
-def test_a_region_that_stops_answering_midway_fails(stub, tmp_path, account):
+def test_a_region_that_stops_answering_midway_fails(stub, account, fetch):
     account(ec2(stub(), [text(FIRST_QUOTE), Reply(b"x", stall=30, cut=0)]).url)
     with pytest.raises(FetchError, match="broke off"):
-        get("aws").fetch(context(tmp_path), Unit("aws", "spot", "us-east-1"))
+        fetch("spot", read_timeout=0.3)
 
 
-def test_an_answer_cut_short_is_tried_again_and_then_an_error(stub, tmp_path, account):
+def test_an_answer_cut_short_is_tried_again_and_then_an_error(stub, account, fetch):
     complete = described({"instanceType": "m5.large"})
     cut, good = (text(complete[:-20]), text(complete))
     account(ec2(stub(), [cut, good]).url)
-    one = context(tmp_path)
-    assert len(get("aws").fetch(one, Unit("aws", "instance_types", "us-east-1"))) == 1
+    assert len(fetch("instance_types")) == 1
     account(ec2(stub(), cut).url)
     with pytest.raises(FetchError, match="no EC2 answer"):
-        get("aws").fetch(one, Unit("aws", "instance_types", "us-east-1"))
+        fetch("instance_types")
 
 
-def test_throttling_is_waited_out(stub, tmp_path, account):
+def test_throttling_is_waited_out(stub, account, fetch):
     good = text(described({"instanceType": "m5.large"}))
-    server = ec2(
-        stub(), [error("RequestLimitExceeded", 503), error("RequestLimitExceeded", 503), good]
-    )
+    server = ec2(stub(), [*[error("RequestLimitExceeded", 503)] * 2, good])
     account(server.url)
-    assert len(get("aws").fetch(context(tmp_path), Unit("aws", "instance_types", "us-east-1"))) == 1
+    assert len(fetch("instance_types")) == 1
     assert len(server.requests) == 3
 
 
-def test_other_refusals_fail_the_unit_with_the_code_alone(stub, tmp_path, account):
-    account(ec2(stub(), error("RequestExpired", 400)).url)
-    with pytest.raises(FetchError, match="RequestExpired") as refused:
-        get("aws").fetch(context(tmp_path), Unit("aws", "zones", "us-east-1"))
+@pytest.mark.parametrize(
+    ("code", "status", "kind"), [("RequestExpired", 400, "zones"), ("AuthFailure", 401, "regions")]
+)
+def test_other_refusals_fail_the_unit_with_the_code_alone(stub, account, fetch, code, status, kind):
+    account(ec2(stub(), error(code, status)).url)
+    with pytest.raises(FetchError, match=code) as refused:
+        fetch(kind)
     assert SECRET not in str(refused.value)
-    account(ec2(stub(), error("AuthFailure", 401)).url)
-    with pytest.raises(FetchError, match="AuthFailure"):
-        get("aws").fetch(context(tmp_path), Unit("aws", "regions"))
 
 
 def test_wrong_credentials_do_not_stop_the_price_lists(stub, tmp_path, account):
     account(ec2(stub(), error("AuthFailure", 401)).url)
-    server = bulk_server(
-        stub(), {"us-east-1": BODY, "us-gov-west-1": BODY, "us-west-2-lax-1": BODY}, {}
-    )
+    regions = ("us-east-1", "us-gov-west-1", "us-west-2-lax-1")
+    server = bulk_server(stub(), dict.fromkeys(regions, BODY), {})
     planned = units(get("aws").plan(context(tmp_path, **at(server), attempts=1), None))
-    assert "regions/global" in planned
-    assert "spot/us-east-1" in planned
-    assert not any(name in planned for name in ("spot/us-gov-west-1", "spot/us-west-2-lax-1"))
+    assert {"regions/global", *(f"prices/{region}" for region in regions)} <= set(planned)
+    assert [unit for unit in planned if unit.startswith("spot/")] == ["spot/us-east-1"]
 
 
-def test_plain_http_to_another_machine_is_refused(tmp_path, account):
+def test_plain_http_to_another_machine_is_refused(account, fetch):
     account("http://ec2.example.com")
     with pytest.raises(FetchError, match="not https"):
-        get("aws").fetch(context(tmp_path), Unit("aws", "zones", "us-east-1"))
+        fetch("zones")
 
 
 def test_without_credentials_the_metadata_service_is_not_waited_for(stub, tmp_path, monkeypatch):
     monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
-    monkeypatch.setenv(
-        "AWS_EC2_METADATA_SERVICE_ENDPOINT", stub().on("/*", Reply(b"late", stall=30, cut=0)).url
-    )
+    late = stub().on("/*", Reply(b"late", stall=30, cut=0)).url
+    monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", late)
+    bulk = bulk_server(stub(), {"us-east-1": BODY}, {})
     began = time.monotonic()
-    planned = get("aws").plan(
-        context(tmp_path, **at(bulk_server(stub(), {"us-east-1": BODY}, {}))), ["us-east-1"]
-    )
+    planned = get("aws").plan(context(tmp_path, **at(bulk)), ["us-east-1"])
     assert units(planned) == ["prices/us-east-1", "spot_advisor/global"]
     assert time.monotonic() - began < 10
 
 
-def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(stub, tmp_path, account):
-    offers = xml("DescribeCapacityBlockOfferings", "<capacityBlockOfferingSet/>")
+def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(stub, account, fetch):
+    types = ({"instanceType": name} for name in ("p5.48xlarge", "p4d.24xlarge"))
+    sold, none = text(described(*types)), text(listed("capacity_blocks"))
 
     def answer(request: Request) -> Reply:
         if action_of(request) == "DescribeInstanceTypes":
-            return text(
-                described({"instanceType": "p5.48xlarge"}, {"instanceType": "p4d.24xlarge"})
-            )
-        return error("InvalidParameterValue", 400) if b"p4d" in request.body else text(offers)
+            return sold
+        return error("InvalidParameterValue", 400) if b"p4d" in request.body else none
 
     server = ec2(stub(), answer)
     account(server.url)
-    one = context(tmp_path)
-    (page,) = get("aws").fetch(one, Unit("aws", "capacity_blocks", "us-east-1"))
+    (page,) = fetch("capacity_blocks")
     assert page.params["InstanceType"] == "p5.48xlarge"
     assert "Filter.1.Value.1=capacity-block" in server.requests[0].body.decode()
     ec2(server, error("UnauthorizedOperation", 403))
     with pytest.raises(SkippedError, match="UnauthorizedOperation"):
-        get("aws").fetch(one, Unit("aws", "capacity_blocks", "us-east-1"))
+        fetch("capacity_blocks")
+    for broken, words in ((error("InternalError", 500), "InternalError"), (text(b"<"), "no EC2")):
+        ec2(server, lambda r, bad=broken: sold if action_of(r) == "DescribeInstanceTypes" else bad)
+        with pytest.raises(FetchError, match=words):
+            fetch("capacity_blocks", attempts=1)
 
 
 @pytest.mark.parametrize(("second", "is_known"), [("1", True), ("2", False)])
@@ -439,16 +374,8 @@ def test_savings_plans_that_the_index_lists_twice(stub, tmp_path, second, is_kno
 
 def offered(**columns: str | int) -> bytes:
     """Answer DescribeCapacityBlockOfferings with one offering."""
-    offering = {
-        "capacityBlockOfferingId": "cb-1",
-        "startDate": "2026-08-01T11:30:00Z",
-        "endDate": "2026-08-02T11:30:00Z",
-        "capacityBlockDurationHours": 24,
-        "currencyCode": "USD",
-        "tenancy": "default",
-        **columns,
-    }
-    return xml("DescribeCapacityBlockOfferings", element("capacityBlockOfferingSet", [offering]))
+    hours = {"startDate": "2026-08-01T11:30:00Z", "capacityBlockDurationHours": 24}
+    return listed("capacity_blocks", {**hours, "currencyCode": "USD", **columns})
 
 
 def blocks(request: Request) -> Reply:
@@ -466,7 +393,7 @@ def blocks(request: Request) -> Reply:
     elif "UltraserverType=u-trn" in asked:
         return error("InvalidParameterValue", 400)
     elif "UltraserverType=" in asked:
-        body = xml("DescribeCapacityBlockOfferings", "<capacityBlockOfferingSet/>")
+        body = listed("capacity_blocks")
     else:
         machine = {"availabilityZone": "us-east-1a", "instanceType": "p5.48xlarge"}
         body = offered(**machine, instanceCount=1, upfrontFee="755.136")
@@ -481,11 +408,9 @@ def test_a22_ultraservers_are_asked_for_and_priced_as_a_whole(stub, tmp_path, ac
     unit = Unit("aws", "capacity_blocks", "us-east-1")
     pages = get("aws").fetch(one, unit)
     assert [dict(page.params).get("UltraserverType") for page in pages] == [None, "u-p6e-gb200x72"]
-    asked = {part for r in server.requests for part in r.body.decode().split("&")}
-    assert {part for part in asked if part.startswith("UltraserverType=")} >= {
-        f"UltraserverType={name}"
-        for name in ("u-p6e-gb200x36", "u-p6e-gb300x72", "u-trn2x64", "u-trn3x144")
-    }
+    asked = "&".join(request.body.decode() for request in server.requests)
+    for name in ("u-p6e-gb200x36", "u-p6e-gb300x72", "u-trn2x64", "u-trn3x144"):
+        assert f"UltraserverType={name}&" in f"{asked}&"
     landed = LandedPages(tmp_path)
     landed.landing = one.landing
     landed.results.append(UnitResult(unit, "ok", tuple(pages)))
@@ -495,12 +420,8 @@ def test_a22_ultraservers_are_asked_for_and_priced_as_a_whole(stub, tmp_path, ac
         ("u-p6e-gb200x72", "us-east-1-dfw-2a", "us-east-1-dfw-2", Decimal("761.904")),
     ]
     (rack,) = landed.table("instance_types").to_dicts()
-    (device,) = rack["accelerators"]
-    assert (rack["instance_type"], rack["accelerator_count"], device["accelerator_id"]) == (
-        "u-p6e-gb200x72",
-        72.0,
-        "nvidia-gb200",
-    )
+    assert (rack["instance_type"], rack["accelerator_count"]) == ("u-p6e-gb200x72", 72.0)
+    assert rack["accelerators"][0]["accelerator_id"] == "nvidia-gb200"
 
 
 @pytest.mark.parametrize(
@@ -526,10 +447,8 @@ def test_the_policy_allows_what_is_asked_and_no_more(project):
     from hwprices.providers.aws.api import ec2 as module
 
     policy = json.loads((project / "docs/aws-iam-policy.json").read_text())
-    operations = {operation.name for operation in module.OPERATIONS.values()} | {
-        "describe_capacity_block_offerings"
-    }
-    assert {action for s in policy["Statement"] for action in s["Action"]} == {
-        "ec2:" + "".join(p.title() for p in name.split("_")) for name in operations
-    }
+    operations = {operation.name for operation in module.OPERATIONS.values()}
+    operations.add("describe_capacity_block_offerings")
+    actions = {"ec2:" + name.title().replace("_", "") for name in operations}
+    assert {action for s in policy["Statement"] for action in s["Action"]} == actions
     assert all(s["Effect"] == "Allow" and s["Resource"] == "*" for s in policy["Statement"])

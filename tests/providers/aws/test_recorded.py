@@ -53,11 +53,8 @@ def test_a_reserved_term_of_an_old_price_list_is_read(recorded, tmp_path):
 
 
 def test_recorded_savings_plans_name_skus_of_the_price_list(recorded, tmp_path):
-    pages = (
-        LandedPages(tmp_path)
-        .add("prices", "eu-west-1", recorded("price_list_eu-west-1.csv"))
-        .add("savings_plans", "eu-west-1", recorded("savings_plans_eu-west-1.json"), suffix="json")
-    )
+    pages = LandedPages(tmp_path).add("prices", "eu-west-1", recorded("price_list_eu-west-1.csv"))
+    pages.add("savings_plans", "eu-west-1", recorded("savings_plans_eu-west-1.json"), suffix="json")
     plans = pages.table("prices").filter(purchase_option="savings_plan")
     assert sorted(plans.select("commitment_plan", "payment_option", "hourly").iter_rows()) == [
         ("compute", "all_upfront", Decimal("0.098")),

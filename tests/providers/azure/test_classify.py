@@ -2,7 +2,6 @@
 
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -10,64 +9,42 @@ from tests.helpers.azure_pages import Landed, frame, item, one_row, refused
 from tests.helpers.cases import cases, optional
 
 
-def three_items_of_one_key() -> list[dict[str, Any]]:
-    return [
-        item(0.123, isPrimaryMeterRegion=False, meterId="b", skuId="P/b"),
-        item(0.096, isPrimaryMeterRegion=True, meterId="a", skuId="P/a"),
-        item(9.9, isPrimaryMeterRegion=False, meterId="c", skuId="P/c", unitOfMeasure="1/Month"),
-    ]
-
-
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]])
-def test_z3_the_primary_meter_is_chosen_in_any_order(tmp_path: Path, order: list[int]) -> None:
-    part = Landed(tmp_path).retail([three_items_of_one_key()[i] for i in order]).parts()["prices"]
+def test_z3_the_primary_meter_is_chosen_in_any_order(tmp_path, order: list[int]) -> None:
+    items = [
+        item(0.123, isPrimaryMeterRegion=False, meterId="b"),
+        item(0.096, isPrimaryMeterRegion=True, meterId="a"),
+        item(9.9, isPrimaryMeterRegion=False, meterId="c", unitOfMeasure="1/Month"),
+    ]
+    part = Landed(tmp_path).retail([items[i] for i in order]).parts()["prices"]
     assert one_row(frame(part))["effective_hourly"] == Decimal("0.096")
     assert part.counts == {"out_of_scope:not_primary_meter": 1}
-    assert part.refused is not None
     assert part.refused.select("reason", "word").rows() == [("unknown_unit", "1/Month")]
 
 
-def test_z4_the_only_item_is_chosen_though_not_primary(tmp_path: Path) -> None:
-    assert one_row(Landed(tmp_path).retail([item(0.096, isPrimaryMeterRegion=False)]).prices())[
-        "effective_hourly"
-    ] == Decimal("0.096")
+def test_z4_the_only_item_is_chosen_though_not_primary(tmp_path) -> None:
+    prices = Landed(tmp_path).retail([item(0.096, isPrimaryMeterRegion=False)]).prices()
+    assert one_row(prices)["effective_hourly"] == Decimal("0.096")
 
 
-def test_z5_placeholders_are_refused(tmp_path: Path) -> None:
-    gpu = {
-        "armSkuName": "Standard_ND96isr_H200_v5",
-        "skuName": "ND96isrH200v5",
-        "productName": "Virtual Machines NDsrH200v5 Series",
-    }
+def test_z5_placeholders_are_refused(tmp_path) -> None:
+    gpu = {"armSkuName": "Standard_ND96isr_H200_v5", "skuName": "ND96isrH200v5"}
     spot = {**gpu, "skuName": "ND96isrH200v5 Spot", "meterName": "ND96isrH200v5 Spot"}
-    part = (
-        Landed(tmp_path)
-        .retail(
-            [
-                item(0.01, **gpu),
-                item(0.002, meterId="s", **spot),
-                item(0.0, armSkuName="Standard_D4s_v3"),
-                item(-1.0, armSkuName="Standard_D8s_v3"),
-            ]
-        )
-        .parts()["prices"]
-    )
-    assert frame(part).is_empty()
-    assert refused(part) == [
-        "placeholder",
-        "placeholder",
-        "price_not_positive",
-        "price_not_positive",
+    items = [
+        item(0.01, **gpu),
+        item(0.002, meterId="s", **spot),
+        item(0.0, armSkuName="Standard_D4s_v3"),
+        item(-1.0, armSkuName="Standard_D8s_v3"),
     ]
+    part = Landed(tmp_path).retail(items).parts()["prices"]
+    assert frame(part).is_empty()
+    assert refused(part) == ["placeholder"] * 2 + ["price_not_positive"] * 2
 
 
-def test_z5_a_small_machine_may_cost_0_002_on_spot(tmp_path: Path) -> None:
-    part = (
-        Landed(tmp_path)
-        .retail([item(0.0104), item(0.002, meterId="s", skuName="D2s v3 Spot")])
-        .parts()["prices"]
-    )
-    assert one_row(frame(part), purchase_option="spot")["effective_hourly"] == Decimal("0.002")
+def test_z5_a_small_machine_may_cost_0_002_on_spot(tmp_path) -> None:
+    items = [item(0.0104), item(0.002, meterId="s", skuName="D2s v3 Spot")]
+    prices = Landed(tmp_path).retail(items).prices()
+    assert one_row(prices, purchase_option="spot")["effective_hourly"] == Decimal("0.002")
 
 
 @cases("azure/operating_systems")
@@ -87,21 +64,14 @@ def test_an_item_that_is_not_understood_is_refused(tmp_path, members, reason) ->
 @cases("azure/out_of_scope", members=yaml.safe_load)
 def test_an_item_out_of_scope_is_counted(tmp_path, members, reason) -> None:
     part = Landed(tmp_path).retail([item(0.096, **members)]).parts()["prices"]
-    assert (frame(part).height, refused(part), dict(part.counts)) == (
-        0,
-        [],
-        {f"out_of_scope:{reason}": 1},
-    )
+    found = (frame(part).height, refused(part), dict(part.counts))
+    assert found == (0, [], {f"out_of_scope:{reason}": 1})
 
 
-def test_two_prices_of_one_key_are_both_refused(tmp_path: Path) -> None:
-    part = (
-        Landed(tmp_path)
-        .retail([item(0.096, meterId="a"), item(0.1, meterId="b")])
-        .parts()["prices"]
-    )
+def test_two_prices_of_one_key_are_both_refused(tmp_path) -> None:
+    items = [item(0.096, meterId="a"), item(0.1, meterId="b")]
+    part = Landed(tmp_path).retail(items).parts()["prices"]
     assert (frame(part).height, refused(part)) == (0, ["duplicate_key", "duplicate_key"])
-    assert part.refused is not None
     assert "0.0960000000, 0.1000000000" in part.refused["message"][0]
 
 
@@ -133,26 +103,8 @@ def test_z10_a_word_that_is_not_known_is_named_and_leaves_known_prices(
     assert part.refused.select("reason", "word").rows() == [(reason, word)]
 
 
-@pytest.mark.parametrize("unit", ["1 Hour", "1 Hours", "1 hour"])
-def test_z10_an_hour_in_another_spelling_is_an_hour(tmp_path: Path, unit: str) -> None:
-    row = one_row(Landed(tmp_path).retail([item(0.096, unitOfMeasure=unit)]).prices())
-    assert row["effective_hourly"] == Decimal("0.096")
-
-
-def test_z10_a_renamed_member_is_named(tmp_path: Path) -> None:
-    renamed = item(0.1, meterId="new", armSkuName="Standard_D4s_v3")
-    renamed["priceOfUnit"] = renamed.pop("retailPrice")
-    part = Landed(tmp_path).retail([item(0.096), renamed]).parts()["prices"]
-    assert frame(part).height == 1
-    assert part.refused is not None
-    assert part.refused.select("reason", "word").rows() == [("unknown_column", "priceOfUnit")]
-
-
-def test_two_equal_items_give_one_row(tmp_path: Path) -> None:
-    part = (
-        Landed(tmp_path)
-        .retail([item(0.096, meterId="b"), item(0.096, meterId="a")])
-        .parts()["prices"]
-    )
+def test_two_equal_items_give_one_row(tmp_path) -> None:
+    items = [item(0.096, meterId="b"), item(0.096, meterId="a")]
+    part = Landed(tmp_path).retail(items).parts()["prices"]
     assert one_row(frame(part))["sku_price_id"] == "a"
     assert (refused(part), part.counts) == ([], {"out_of_scope:same_price_again": 1})

@@ -42,16 +42,11 @@ def machine(size: str, windows: bool = True) -> list[dict[str, Any]]:
 def land(
     folder: Path, items: list[dict[str, Any]], fees: list[dict[str, Any]], *skus: dict[str, Any]
 ) -> Landed:
-    by_type = {
-        kind: [i for i in items if i["type"] == kind] for kind in ("Consumption", "Reservation")
-    }
-    return (
-        Landed(folder)
-        .retail(by_type["Consumption"])
-        .retail(by_type["Reservation"], "retail_reservation_usd")
-        .retail(fees, "licenses_usd", "global")
-        .skus(*skus)
-    )
+    landed = Landed(folder).skus(*skus).retail(fees, "licenses_usd", "global")
+    for kind in ("Consumption", "Reservation"):
+        listed = [listed for listed in items if listed["type"] == kind]
+        landed.retail(listed, f"retail_{kind.lower()}_usd")
+    return landed
 
 
 SIZES = {

@@ -78,37 +78,25 @@ def test_a_link_that_the_sdk_does_not_follow_is_noticed(stub, tmp_path) -> None:
     assert [page.count for page in listed] == [1, 1]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"{}",
-        b"[]",
-        b'{"value": null}',
-        b'{"value": {"name": "x"}}',
-        b'{"value": [{"name": "\xff"}]}',
-        b'{"value": [{"name": 1e999}]}',
-        b'{"value": [{"name": "x", "capabilities": "none"}]}',
-        b'{"value": ["x"]}',
-        b'{"value": [], "nextLink": 3}',
-        b'{"value": ' + b"[" * 100_000,
-        b'{"value": [{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}]}",
-    ],
-    ids=[
-        "object",
-        "list",
-        "null",
-        "no list",
-        "no UTF-8",
-        "no double",
-        "text",
-        "texts",
-        "link",
-        "deep",
-        "deep inside",
-    ],
-)
+DEEP = b"[" * 100_000
+NO_LISTS = {
+    "object": b"{}",
+    "list": b"[]",
+    "null": b'{"value": null}',
+    "no list": b'{"value": {"name": "x"}}',
+    "no UTF-8": b'{"value": [{"name": "\xff"}]}',
+    "no double": b'{"value": [{"name": 1e999}]}',
+    "text": b'{"value": [{"name": "x", "capabilities": "none"}]}',
+    "texts": b'{"value": ["x"]}',
+    "link": b'{"value": [], "nextLink": 3}',
+    "deep": b'{"value": ' + DEEP,
+    "deep inside": b'{"value": [{"x": ' + DEEP + b"]" * 100_000 + b"}]}",
+}
+
+
+@pytest.mark.parametrize("body", NO_LISTS)
 def test_an_answer_that_is_no_list_is_not_landed(stub, tmp_path, body) -> None:
-    server = stub().on(SKUS, Reply(body, content_type="application/json"))
+    server = stub().on(SKUS, Reply(NO_LISTS[body], content_type="application/json"))
     with pytest.raises(FetchError, match="answered no list"):
         fetch(tmp_path, server)
     assert len(server.requests) == 1
@@ -161,28 +149,21 @@ def test_429_and_503_are_tried_again_after_the_pause_the_server_asks_for(stub, t
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize(
-    ("reply", "message"),
-    [
-        (
-            Reply.json(
-                {"error": {"code": "AuthorizationFailed", "message": "no rights"}}, status=403
-            ),
-            "AuthorizationFailed",
-        ),
-        (
-            Reply.json(
-                {"error": {"code": "InvalidAuthenticationToken", "message": "x"}}, status=401
-            ),
-            "InvalidAuthenticationToken",
-        ),
-        (Reply(b"<html>", content_type="text/html"), "failed"),
-        (Reply(b'{"value": [', content_type="application/json"), "failed"),
-        (Reply.json({"value": [sku("Standard_D2s_v3")]}, cut=60), "failed"),
-        (Reply.json({}, status=302, headers={"Location": "https://example.org/"}), "failed"),
-    ],
-    ids=["403", "401", "html", "half json", "cut", "redirect"],
-)
+def refusal(status: int, code: str) -> Reply:
+    return Reply.json({"error": {"code": code, "message": "no rights"}}, status=status)
+
+
+FAILURES = {
+    "403": (refusal(403, "AuthorizationFailed"), "AuthorizationFailed"),
+    "401": (refusal(401, "InvalidAuthenticationToken"), "InvalidAuthenticationToken"),
+    "html": (Reply(b"<html>", content_type="text/html"), "failed"),
+    "half json": (Reply(b'{"value": [', content_type="application/json"), "failed"),
+    "cut": (Reply.json({"value": [sku("Standard_D2s_v3")]}, cut=60), "failed"),
+    "redirect": (Reply(status=302, headers={"Location": "https://example.org/"}), "failed"),
+}
+
+
+@pytest.mark.parametrize(("reply", "message"), FAILURES.values(), ids=FAILURES)
 def test_a_failure_is_one_line_without_the_subscription(
     stub, tmp_path, caplog, reply, message
 ) -> None:
@@ -197,20 +178,11 @@ def test_a_failure_is_one_line_without_the_subscription(
 
 def test_pages_in_a_loop_or_on_another_host_are_refused(stub, tmp_path) -> None:
     server, other = stub(), stub()
-    server.on(
-        SKUS,
-        lambda _: Reply.json(
-            {"value": [sku("Standard_D2s_v3")], "nextLink": f"{server.url}{SKUS}?page=2"}
-        ),
-    )
-    with pytest.raises(FetchError, match="circle"):
-        fetch(tmp_path, server)
-    server.on(
-        SKUS,
-        Reply.json({"value": [sku("Standard_D2s_v3")], "nextLink": f"{other.url}{SKUS}?page=2"}),
-    )
-    with pytest.raises(FetchError, match="another host"):
-        fetch(tmp_path, server)
+    for host, words in ((server, "circle"), (other, "another host")):
+        page = {"value": [sku("Standard_D2s_v3")], "nextLink": f"{host.url}{SKUS}?page=2"}
+        server.on(SKUS, Reply.json(page))
+        with pytest.raises(FetchError, match=words):
+            fetch(tmp_path, server)
     assert other.requests == []
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.helpers.azure_pages import NOW, RETAIL, RetailServer, answer, context, item
 from tests.helpers.landed import landed_pages
-from tests.helpers.stub_server import Reply, Request, StubServer
+from tests.helpers.stub_server import Reply, StubServer
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
@@ -28,13 +28,7 @@ UNIT = Unit(
 
 def many(count: int, **more: Any) -> list[dict[str, Any]]:
     return [
-        item(
-            round(0.05 + i / 100, 2),
-            meterId=f"m{i}",
-            skuId=f"P/{i:04}",
-            armSkuName=f"Standard_D{i}s_v3",
-            **more,
-        )
+        item(round(0.05 + i / 100, 2), meterId=f"m{i}", armSkuName=f"Standard_D{i}s_v3", **more)
         for i in range(count)
     ]
 
@@ -50,17 +44,10 @@ def landed(folder: Path) -> list[Path]:
 
 def remember(folder: Path, server: StubServer, pages: list[Page]) -> None:
     """Make the pages those of the last live run."""
+    results = (UnitResult(UNIT, "ok", tuple(pages)),)
     with context(folder, server) as ready:
-        ready.landing.write_run(
-            Run(
-                "20261031T000000.000000Z",
-                "azure",
-                "live",
-                NOW,
-                "test",
-                (UnitResult(UNIT, "ok", tuple(pages)),),
-            )
-        )
+        run = Run("20261031T000000.000000Z", "azure", "live", NOW, "test", results)
+        ready.landing.write_run(run)
 
 
 def test_one_page_needs_one_request(stub: Callable[[], StubServer], tmp_path: Path) -> None:
@@ -123,22 +110,12 @@ def test_with_an_earlier_run_one_download_is_enough(stub, tmp_path) -> None:
 
 
 def test_parameters_go_with_the_first_page_only(stub, tmp_path) -> None:
-    server = stub()
-    items = many(2)
-
-    def reply(request: Request) -> Reply:
-        return Reply.json(
-            answer(items[1:])
-            if request.query.get("$skip")
-            else answer(items[:1], f"{server.url}{RETAIL}?$skip=1")
-        )
-
-    server.on(RETAIL, reply)
+    server, items = stub(), many(2)
+    first = answer(items[:1], f"{server.url}{RETAIL}?$skip=1")
+    server.on(RETAIL, lambda r: Reply.json(answer(items[1:]) if "$skip" in r.query else first))
     fetch(tmp_path, server)
-    assert [sorted(r.query) for r in server.requests[:2]] == [
-        ["$filter", "api-version", "currencyCode"],
-        ["$skip"],
-    ]
+    sent = [sorted(r.query) for r in server.requests[:2]]
+    assert sent == [["$filter", "api-version", "currencyCode"], ["$skip"]]
 
 
 def test_z6_items_that_slip_between_pages_are_noticed(stub, tmp_path) -> None:
@@ -227,17 +204,10 @@ def test_a_new_month_changes_dates_and_loses_nothing(stub, tmp_path) -> None:
     assert vendor.downloads == 1
 
 
-def test_z6_links_in_a_loop_are_refused(stub: Callable[[], StubServer], tmp_path: Path) -> None:
-    server = stub()
-    server.on(
-        RETAIL,
-        lambda r: Reply.json(
-            answer(
-                many(4)[:2] if r.query.get("$skip") else many(4)[2:],
-                f"{server.url}{RETAIL}?$skip=2",
-            )
-        ),
-    )
+def test_z6_links_in_a_loop_are_refused(stub, tmp_path) -> None:
+    server, halves = stub(), (many(4)[2:], many(4)[:2])
+    link = f"{server.url}{RETAIL}?$skip=2"
+    server.on(RETAIL, lambda r: Reply.json(answer(halves["$skip" in r.query], link)))
     with pytest.raises(FetchError, match="circle"):
         fetch(tmp_path, server)
     assert landed(tmp_path) == []
@@ -261,31 +231,26 @@ def test_z6_an_item_that_is_in_the_list_twice_is_accepted_the_second_time(stub, 
     assert vendor.downloads == 2
 
 
+DAMAGED = json.dumps(answer([item(0.1, remark="x")])).encode().replace(b'"x"', b'"\xff"')
+"""The damaged member is one that nobody reads."""
+
+
 @pytest.mark.parametrize(
-    "body",
+    "reply",
     [
-        answer(many(2), Count=3),
-        {"Error": {"Code": "x"}},
-        {"Items": None},
-        [],
-        {"Items": ["x"], "Count": 1},
-        answer([item(0.1, tierMinimumUnits=[0])]),
-        answer([item(0.1, meterId=3)]),
+        Reply.json(answer(many(2), Count=3)),
+        Reply.json({"Error": {"Code": "x"}}),
+        Reply.json({"Items": None}),
+        Reply.json([]),
+        Reply.json({"Items": ["x"], "Count": 1}),
+        Reply.json(answer([item(0.1, tierMinimumUnits=[0])])),
+        Reply.json(answer([item(0.1, meterId=3)])),
+        Reply(DAMAGED, content_type="application/json"),
     ],
 )
-def test_a_body_of_another_shape_is_refused(stub, tmp_path, body) -> None:
-    server = stub().on(RETAIL, Reply.json(body))
+def test_a_body_of_another_shape_is_refused(stub, tmp_path, reply) -> None:
     with pytest.raises(FetchError, match="could not be read completely"):
-        fetch(tmp_path, server)
-    assert landed(tmp_path) == []
-
-
-def test_a_page_that_is_no_utf8_is_refused(stub: Callable[[], StubServer], tmp_path: Path) -> None:
-    """The damaged member is one that nobody reads."""
-    body = json.dumps(answer([item(0.1, remark="x")])).encode().replace(b'"x"', b'"\xff"')
-    server = stub().on(RETAIL, Reply(body, content_type="application/json"))
-    with pytest.raises(FetchError, match="could not be read completely"):
-        fetch(tmp_path, server)
+        fetch(tmp_path, stub().on(RETAIL, reply))
     assert landed(tmp_path) == []
 
 
@@ -319,28 +284,15 @@ def test_a_region_without_prices_is_skipped(stub: Callable[[], StubServer], tmp_
         fetch(tmp_path, server)
 
 
-def test_regions_with_prices_need_no_account(stub, tmp_path) -> None:
+def test_regions_with_a_common_size_need_no_account(stub, tmp_path) -> None:
     server = stub()
-    RetailServer(
-        server,
-        [
-            item(0.1, armRegionName=r, meterId=r)
-            for r in ("eastus", "WestUS3", "usgovvirginia", "chilecentral")
-        ],
-    )
-    with context(tmp_path, server) as ready:
-        assert retail.read_regions(ready.http, ready.settings.azure_retail_url) == [
-            "chilecentral",
-            "eastus",
-            "usgovvirginia",
-            "westus3",
-        ]
-
-
-@pytest.mark.parametrize("size", ["Standard_D2s_v6", "Standard_B2s_v2"])
-def test_a_region_that_sells_one_newer_common_size_is_found(stub, tmp_path, size) -> None:
-    server = stub()
-    RetailServer(server, [item(0.1, armRegionName="newregion", armSkuName=size)])
+    sizes = {
+        "eastus": "Standard_D2s_v3",
+        "WestUS3": "Standard_D2s_v3",
+        "usgovvirginia": "Standard_D2s_v6",
+        "chilecentral": "Standard_B2s_v2",
+    }
+    RetailServer(server, [item(0.1, armRegionName=r, armSkuName=s) for r, s in sizes.items()])
     with context(tmp_path, server) as ready:
         regions = retail.read_regions(ready.http, ready.settings.azure_retail_url)
-    assert regions == ["newregion"]
+    assert regions == ["chilecentral", "eastus", "usgovvirginia", "westus3"]

@@ -33,13 +33,8 @@ def test_the_parts_of_a_size_name_are_read_back(
     name += (f"_v{version}" if version is not None else "") + ("_Promo" if promo else "")
     size = parse_size(name)
     assert size is not None
-    assert (size.tier, size.family, size.vcpus, size.constrained, size.features) == (
-        tier,
-        family,
-        vcpus,
-        constrained,
-        features,
-    )
+    found = (size.tier, size.family, size.vcpus, size.constrained, size.features)
+    assert found == (tier, family, vcpus, constrained, features)
     assert (size.middle, size.version, size.promo) == (middle, version, promo)
     assert size.series.startswith(family + features)
 

@@ -170,9 +170,8 @@ def csv_mutations(body: bytes) -> st.SearchStrategy[bytes]:
         b"",
         b",",
     )
-    edits = st.lists(
-        st.tuples(line, st.integers(0, 40), st.sampled_from(words)), min_size=1, max_size=3
-    )
+    edit = st.tuples(line, st.integers(0, 40), st.sampled_from(words))
+    edits = st.lists(edit, min_size=1, max_size=3)
     return st.one_of(
         edits.map(lambda places: _edit_cells(lines, places)),
         line.map(lambda at: b"\n".join(lines[:at])),

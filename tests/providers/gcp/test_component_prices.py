@@ -24,7 +24,7 @@ def test_each_component_has_its_unit_and_its_accelerator(tmp_path: Path) -> None
         sku("SSD backed Local Storage in Iowa", "0.073", unit="GiBy.mo"),
     ]
     types = [machine_type("n2-standard-2", 2, 8192)]
-    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    tables = normalise_skus(tmp_path, skus, types)
     columns = ("component", "unit", "accelerator_id", "hourly")
     rows = tables.table("component_prices").select(columns).rows()
     eighth = "nvidia-rtx-pro-6000-server"
@@ -44,7 +44,7 @@ def test_a_commitment_of_a_component_is_for_resources(tmp_path: Path) -> None:
         sku("Commitment v1: Nvidia L4 GPU in Iowa for 1 Year", "0.35", usage="Commit1Yr"),
     ]
     types = [machine_type("n2-standard-2", 2, 8192)]
-    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    tables = normalise_skus(tmp_path, skus, types)
     columns = ("purchase_option", "term_months", "commitment_plan", "hourly")
     rows = tables.table("component_prices").select(columns).rows()
     assert sorted(rows) == [
@@ -133,9 +133,7 @@ def test_the_disks_that_google_listed_in_2020_are_read(tmp_path: Path) -> None:
         ({}, [(0, "0.1"), (0, "0.2")], "tier_not_a_number"),
     ],
 )
-def test_a_disk_that_is_not_understood_is_quarantined(
-    members: dict[str, Any], tiers: list[tuple[float, str]], reason: str, tmp_path: Path
-) -> None:
+def test_a_disk_that_is_not_understood_is_quarantined(members, tiers, reason, tmp_path) -> None:
     core = sku("N2 Instance Core running in Iowa", "0.03")
     tables = disks(tmp_path, core, disk("Extreme PD in Iowa", *tiers, **members))
     assert [

@@ -10,11 +10,13 @@ from tests.helpers.gcp_pages import (
     N2_RATES,
     Tables,
     core_and_ram,
+    fee,
     machine_type,
     n2_skus,
     n2_zones,
     normalise_skus,
     sku,
+    spot_core_and_ram,
 )
 
 from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
@@ -53,11 +55,8 @@ def test_local_disks_of_c3_stay_at_the_full_price(sample: Tables) -> None:
     assert abs(row["hourly"] - (Decimal("0.201608") * Decimal("0.72") + disks)) < NANO
     assert row["flags"] == ["uncommitted_parts"]
     parts = sample.components(row["price_id"])
-    assert {name: line["purchase_option"] for name, line in parts.items()} == {
-        "core": "committed_use",
-        "ram": "committed_use",
-        "local_ssd": "on_demand",
-    }
+    found = {name: line["purchase_option"] for name, line in parts.items()}
+    assert found == {"core": "committed_use", "ram": "committed_use", "local_ssd": "on_demand"}
 
 
 def test_local_disks_of_h4d_have_the_discount_of_h4d(tmp_path: Path) -> None:
@@ -69,7 +68,7 @@ def test_local_disks_of_h4d_have_the_discount_of_h4d(tmp_path: Path) -> None:
     listed = machine_type(
         "h4d-highmem-192-lssd", 192, 1488 * 1024, description="1488GB RAM, 10 local SSD"
     )
-    tables = normalise_skus(tmp_path, skus, {"us-central1-a": [listed]})
+    tables = normalise_skus(tmp_path, skus, [listed])
     rows = tables.flexible("h4d-highmem-192-lssd")
     assert abs(rows[12]["hourly"] - Decimal("7.821995746")) < NANO
     assert abs(rows[36]["hourly"] - Decimal("5.842936581")) < NANO
@@ -124,7 +123,7 @@ def test_a_gpu_attached_to_n1_pays_the_full_price(tmp_path: Path) -> None:
         sku("Nvidia Tesla T4 GPU running in Iowa", "0.35"),
     ]
     with_gpu = machine_type("n1-standard-4", 4, 15360, ("nvidia-tesla-t4", 1))
-    row = normalise_skus(tmp_path, skus, {"us-central1-a": [with_gpu]}).flexible("n1-standard-4")
+    row = normalise_skus(tmp_path, skus, [with_gpu]).flexible("n1-standard-4")
     cores_and_memory = 4 * Decimal("0.031611") + 15 * Decimal("0.004237")
     assert row[12]["hourly"] == cores_and_memory * Decimal("0.72") + Decimal("0.35")
     assert row[36]["hourly"] == cores_and_memory * Decimal("0.54") + Decimal("0.35")
@@ -132,18 +131,8 @@ def test_a_gpu_attached_to_n1_pays_the_full_price(tmp_path: Path) -> None:
 
 
 def test_a_license_is_added_and_spot_has_no_commitment(tmp_path: Path) -> None:
-    skus = [
-        *n2_skus(),
-        sku("Spot Preemptible N2 Instance Core running in Americas", "0.01", usage="Preemptible"),
-        sku("Spot Preemptible N2 Instance Ram running in Americas", "0.001", usage="Preemptible"),
-        sku(
-            "Licensing Fee for Windows Server 2025 Datacenter Edition on VM",
-            "0.046",
-            group="Google",
-            family="License",
-            regions=["global"],
-        ),
-    ]
+    windows = fee("Windows Server 2025 Datacenter Edition on VM", "0.046")
+    skus = [*n2_skus(), *spot_core_and_ram("N2", "0.01", "0.001"), windows]
     tables = normalise_skus(tmp_path, skus, n2_zones())
     linux = 2 * Decimal(N2_RATES["core"]) + 8 * Decimal(N2_RATES["ram"])
     assert tables.flexible("n2-standard-2")[12]["hourly"] == linux * Decimal("0.72")
@@ -188,12 +177,8 @@ def test_lines_never_go_to_an_offer_without_a_price(project: Path) -> None:
     machines = _machines("n2-standard-2", "n2-standard-4")
     both = add_flexible(MachinePrices(prices, components), machines, Sheets.load())
     assert both.prices["offer"].is_unique().all()
-    assert both.prices.sort("offer").select("hourly", "term_months").rows() == [
-        (Decimal(2), 0),
-        (None, 0),
-        (Decimal("1.44"), 12),
-        (Decimal("1.08"), 36),
-    ]
+    found = both.prices.sort("offer").select("hourly", "term_months").rows()
+    assert found == [(Decimal(2), 0), (None, 0), (Decimal("1.44"), 12), (Decimal("1.08"), 36)]
     assert both.components.select(OFFER_KEY).n_unique() == 3
 
 

@@ -5,14 +5,7 @@ from pathlib import Path
 
 import polars as pl
 from tests.helpers.cases import cases
-from tests.helpers.gcp_pages import (
-    Tables,
-    core_and_ram,
-    machine_type,
-    n2_skus,
-    normalise_skus,
-    sku,
-)
+from tests.helpers.gcp_pages import Tables, core_and_ram, machine_type, n2_skus, normalise_skus, sku
 
 from hwprices.providers.gcp.inventory.instance_types import nominal_gib
 
@@ -51,32 +44,23 @@ def test_g4_the_apis_own_count_of_disks_is_read(tmp_path: Path) -> None:
         90112,
         bundledLocalSsds={"defaultInterface": "NVME", "partitionCount": 4},
     )
-    tables = normalise_skus(tmp_path, c3, {"us-central1-a": [type_]})
+    tables = normalise_skus(tmp_path, c3, [type_])
     exact = 22 * Decimal("0.03465") + 88 * Decimal("0.003938") + 1500 * Decimal("0.08") / 730
     assert abs(tables.hourly("c3-standard-22-lssd") - exact) < Decimal("1e-9")
 
 
 def test_a_workstation_gpu_is_the_same_gpu(tmp_path: Path) -> None:
-    skus = [
-        *core_and_ram("G2", "0.024", "0.003"),
-        sku("Nvidia L4 GPU running in Iowa", "0.56"),
-    ]
+    skus = [*core_and_ram("G2", "0.024", "0.003"), sku("Nvidia L4 GPU running in Iowa", "0.56")]
     tables = normalise_skus(
-        tmp_path,
-        skus,
-        {"us-central1-a": [machine_type("g2-standard-4", 4, 16384, ("nvidia-l4-vws", 1))]},
+        tmp_path, skus, [machine_type("g2-standard-4", 4, 16384, ("nvidia-l4-vws", 1))]
     )
     assert tables.hourly("g2-standard-4") == Decimal("0.704")
-    assert (
-        tables.table("instance_types")["accelerators"].to_list()[0][0]["accelerator_id"]
-        == "nvidia-l4"
-    )
+    found = tables.table("instance_types")["accelerators"].to_list()[0][0]["accelerator_id"]
+    assert found == "nvidia-l4"
 
 
 def test_g11_a_type_of_an_unknown_series_is_listed_without_a_price(tmp_path: Path) -> None:
-    tables = normalise_skus(
-        tmp_path, n2_skus(), {"us-central1-a": [machine_type("n9-standard-2", 2, 8192)]}
-    )
+    tables = normalise_skus(tmp_path, n2_skus(), [machine_type("n9-standard-2", 2, 8192)])
     assert tables.prices("n9-standard-2")[("on_demand", 0)]["price_reason"] == "unknown_series"
     assert tables.table("instance_types").row(0, named=True)["series"] == "n9"
 

@@ -21,6 +21,7 @@ from tests.helpers.gcp_pages import (
     normalise_pages,
     normalise_skus,
     sku,
+    spot_core_and_ram,
 )
 
 from hwprices.providers import UnreadablePageError
@@ -69,28 +70,19 @@ def test_g19_without_them_it_has_no_price(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["M4NMegamem28", "M4N Megamem 28", "M4N-MEGAMEM-28", "m4n-megamem-28", "M4N Megamem"]
 )
-def test_g19_a_type_that_a_refused_sku_names_has_no_price(tmp_path: Path, name: str) -> None:
+def test_g19_a_type_that_a_refused_sku_names_has_no_price(tmp_path, name) -> None:
     """Nor by another option; other sizes keep theirs."""
-    sizes = [
-        *M4N,
-        sku("Spot Preemptible M4N Instance Core running in Iowa", "0.01", usage="Preemptible"),
-        sku("Spot Preemptible M4N Instance Ram running in Iowa", "0.001", usage="Preemptible"),
-        sku(f"{name} Instance Core running in Iowa", "0.09"),
+    skus = [*M4N, *spot_core_and_ram("M4N", "0.01", "0.001")]
+    skus.append(sku(f"{name} Instance Core running in Iowa", "0.09"))
+    types = [
+        machine_type("m4n-megamem-28", 28, 380928),
+        machine_type("m4n-hypermem-64", 64, 1015808),
     ]
-    zones = {
-        "us-central1-a": [
-            machine_type("m4n-megamem-28", 28, 380928),
-            machine_type("m4n-hypermem-64", 64, 1015808),
-        ]
-    }
-    tables = normalise_skus(tmp_path, sizes, zones)
-    assert {
-        key: (row["hourly"], row["price_reason"])
-        for key, row in tables.prices("m4n-megamem-28").items()
-    } == {
-        ("on_demand", 0): (None, "named_by_refused_sku"),
-        ("spot", 0): (None, "named_by_refused_sku"),
-    }
+    tables = normalise_skus(tmp_path, skus, types)
+    rows = tables.prices("m4n-megamem-28")
+    found = {key: (row["hourly"], row["price_reason"]) for key, row in rows.items()}
+    refused = (None, "named_by_refused_sku")
+    assert found == {("on_demand", 0): refused, ("spot", 0): refused}
     assert tables.hourly("m4n-hypermem-64") == 64 * Decimal("0.0351") + 992 * Decimal("0.0051")
     assert len(tables.refused) == 1
 
@@ -102,7 +94,7 @@ def test_g19_the_longest_name_counts(tmp_path: Path) -> None:
     ]
     names = ["c4-standard-8-turbo", "c4-standard-8", "c4-standard-88", "c4-standard-4"]
     types = [machine_type(name, 8, 32768) for name in names]
-    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    tables = normalise_skus(tmp_path, skus, types)
     unpriced = [name for name in names if on_demand(tables, name)["hourly"] is None]
     assert unpriced == ["c4-standard-8-turbo"]
 
@@ -120,7 +112,7 @@ def test_g20_unknown_local_disks_leave_no_price(tmp_path, name, members) -> None
     ]
     plain = machine_type("c4d-standard-4", 4, 16384)
     types = [machine_type(name, 8, 32768, **members), plain]
-    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types})
+    tables = normalise_skus(tmp_path, skus, types)
     reasons = {key: row["price_reason"] for key, row in tables.prices(name).items()}
     assert reasons == dict.fromkeys([("on_demand", 0), ("committed_use", 12)], "unknown_local_ssd")
     assert tables.flexible(name) == {}
@@ -132,7 +124,7 @@ def test_g20_unknown_local_disks_leave_no_price(tmp_path, name, members) -> None
 
 def test_g20_nolssd_has_no_disks(tmp_path: Path) -> None:
     types = [machine_type("a3-ultragpu-8g-nolssd", 224, 3022848, ("nvidia-h200-141gb", 8))]
-    tables = normalise_skus(tmp_path, n2_skus(), {"us-central1-a": types})
+    tables = normalise_skus(tmp_path, n2_skus(), types)
     assert tables.instance_type("a3-ultragpu-8g-nolssd")["local_disk_count"] == 0
 
 
@@ -149,7 +141,7 @@ def test_g20_accelerators_without_a_price(tmp_path, name, gpu) -> None:
         sku("Micro Instance with burstable CPU running in Iowa", "0.0076", group="F1Micro"),
     ]
     types = [machine_type(name, 4, 16384, gpu)]
-    row = on_demand(normalise_skus(tmp_path, skus, {"us-central1-a": types}), name)
+    row = on_demand(normalise_skus(tmp_path, skus, types), name)
     assert (row["hourly"], row["price_reason"]) == (None, "unknown_accelerators")
 
 
@@ -157,26 +149,18 @@ def test_g20_accelerators_without_a_price(tmp_path, name, gpu) -> None:
 
 
 @pytest.mark.parametrize(("name", "chips"), [("tpu7x-standard-4t", 4), ("tpu7x-standard-1t", 1)])
-def test_g21_tpu7x(tmp_path: Path, name: str, chips: int) -> None:
+def test_g21_tpu7x(tmp_path, name, chips) -> None:
     """SKU 0F71-4391-B6CA: 12.00 a chip; its commitment and spot prices are of the same form."""
+    spot = "TPU7x attached to Spot Preemptible VMs running in Americas"
+    year = "Commitment v1: TPU7x running in Americas for 1 Year"
     skus = [
         sku("TPU7x running in Americas", "12", group="TPU"),
-        sku(
-            "TPU7x attached to Spot Preemptible VMs running in Americas",
-            "5",
-            group="TPU",
-            usage="Preemptible",
-        ),
-        sku(
-            "Commitment v1: TPU7x running in Americas for 1 Year",
-            "9",
-            group="TPU",
-            usage="Commit1Yr",
-        ),
+        sku(spot, "5", group="TPU", usage="Preemptible"),
+        sku(year, "9", group="TPU", usage="Commit1Yr"),
     ]
     types = [machine_type(name, 56 * chips, 245760 * chips, ("tpu7x", chips))]
     tables = normalise_skus(tmp_path, skus, {"us-central1-c": types})
-    assert {key: row["hourly"] for key, row in tables.prices(name).items()} == {
+    assert tables.amounts(name) == {
         ("on_demand", 0): 12 * chips,
         ("spot", 0): 5 * chips,
         ("committed_use", 12): 9 * chips,
@@ -228,7 +212,7 @@ def test_g23_z4d_has_no_price_and_unknown_disks(tmp_path: Path) -> None:
     ]
     disks = {"bundledLocalSsds": {"defaultInterface": "NVME", "partitionCount": 1}}
     types = [machine_type("z4d-highmem-8-highlssd", 8, 64512, **disks)]
-    tables = normalise_skus(tmp_path, skus, {"us-central1-a": types + n2_zones()["us-central1-a"]})
+    tables = normalise_skus(tmp_path, skus, types + n2_zones()["us-central1-a"])
     row = on_demand(tables, "z4d-highmem-8-highlssd")
     assert (row["hourly"], row["price_reason"]) == (None, "unknown_local_ssd,unknown_series")
     spec = tables.instance_type("z4d-highmem-8-highlssd")
@@ -276,20 +260,15 @@ def test_g24_local_ssd_that_is_billed_is_never_free(tmp_path: Path) -> None:
 # -- G25: five years
 
 
-def test_g25_five_years_are_neither_one_nor_three(tmp_path: Path) -> None:
+def test_g25_five_years_are_neither_one_nor_three(tmp_path) -> None:
+    form = "Commitment v1: N2 {} in Iowa for {} Years"
     skus = [
-        sku(
-            f"Commitment v1: N2 {part} in Iowa for {years} Years",
-            price,
-            usage=f"Commit{years}Yr",
-            group=group,
-        )
+        sku(form.format(part, years), price, usage=f"Commit{years}Yr", group=part.upper())
         for years, price in ((1, "0.03"), (2, "0.025"), (3, "0.02"), (5, "0.01"))
-        for part, group in (("Cpu", "CPU"), ("Ram", "RAM"))
+        for part in ("Cpu", "Ram")
     ]
     tables = normalise_skus(tmp_path, skus, n2_zones())
-    hourly = {key: row["hourly"] for key, row in tables.prices("n2-standard-2").items()}
-    assert hourly == {
+    assert tables.amounts("n2-standard-2") == {
         ("on_demand", 0): None,
         ("committed_use", 12): Decimal("0.3"),
         ("committed_use", 36): Decimal("0.2"),
@@ -390,10 +369,7 @@ def test_a_machine_type_that_cannot_be_read_costs_itself_only(tmp_path, change, 
 
 
 def test_a_gpu_that_one_zone_leaves_out_is_that_of_the_others(tmp_path: Path) -> None:
-    skus = [
-        *core_and_ram("G2", "0.024", "0.003"),
-        sku("Nvidia L4 GPU running in Iowa", "0.56"),
-    ]
+    skus = [*core_and_ram("G2", "0.024", "0.003"), sku("Nvidia L4 GPU running in Iowa", "0.56")]
     zones = {
         "us-central1-a": [machine_type("g2-standard-4", 4, 16384)],
         "us-central1-b": [machine_type("g2-standard-4", 4, 16384, ("nvidia-l4", 1))],

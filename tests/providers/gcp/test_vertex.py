@@ -6,20 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.cases import cases
-from tests.helpers.gcp_pages import (
-    Tables,
-    n2_skus,
-    n2_zones,
-    normalise_pages,
-    sku,
-)
+from tests.helpers.gcp_pages import Tables, n2_skus, n2_zones, normalise_pages, sku
 
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.prices.classify import classify_vertex
-from hwprices.providers.gcp.prices.grammar import (
-    Descriptions,
-    PricedComponent,
-)
+from hwprices.providers.gcp.prices.grammar import Descriptions, PricedComponent
 
 PREDICTION = "Vertex AI: Online/Batch Prediction"
 
@@ -51,11 +42,8 @@ def test_prices_are_those_of_a_bill(sample: Tables) -> None:
     row = sample.prices("a3-highgpu-1g")[("serverless", 0)]
     assert (row["hourly"], row["price_reason"]) == (Decimal("12.625919"), None)
     parts = sample.components(row["price_id"])
-    assert {name: part["sku_id"] for name, part in parts.items()} == {
-        "gpu": "AE9C-DB60-DF46",
-        "core": "A002-4323-D900",
-        "ram": "2424-9F04-82A8",
-    }
+    found = {name: part["sku_id"] for name, part in parts.items()}
+    assert found == {"gpu": "AE9C-DB60-DF46", "core": "A002-4323-D900", "ram": "2424-9F04-82A8"}
     eight = sample.prices("a3-highgpu-8g")
     assert eight[("serverless", 0)]["hourly"] == 8 * row["hourly"]
     assert round(eight[("on_demand", 0)]["hourly"], 4) == Decimal("88.4900")
@@ -78,9 +66,7 @@ def test_prices_are_those_of_a_bill(sample: Tables) -> None:
     ],
     ids=["absent", "unreadable", "unknown"],
 )
-def test_other_prices_do_not_depend_on_it(
-    tmp_path: Path, page: bytes | None, reasons: list[str]
-) -> None:
+def test_other_prices_do_not_depend_on_it(tmp_path, page, reasons) -> None:
     tables = read(tmp_path, page)
     row = tables.prices("n2-standard-2")[("on_demand", 0)]
     assert (row["hourly"], row["price_reason"]) == (Decimal("0.097118"), None)

@@ -89,15 +89,6 @@ def test_what_is_not_understood_is_in_quarantine_by_itself(changes, reason, word
     assert tables.reason("BM.GPU.H100.8") == "slice_sku_missing"
 
 
-@pytest.mark.parametrize("name", ["partNumber", "displayName", "metricName", "serviceCategory"])
-def test_a_renamed_member_is_named_and_takes_no_other_line(name) -> None:
-    renamed = product()
-    renamed[f"{name}New"] = renamed.pop(name)
-    tables = read([renamed, ocpus(), memory(), 5], [H100_SHAPE, E4_SHAPE])
-    assert sorted(tables.words, key=str) == [("unknown_column", name), ("unreadable_line", None)]
-    assert tables.hourly("BM.Standard.E4.128") == Decimal("6.272")
-
-
 def test_a_new_way_to_buy_does_not_take_the_known_one() -> None:
     prices = [{"model": "PAY_AS_YOU_GO", "value": 10}, {"model": "FLEX_COMMIT", "value": 3}]
     tables = read([product(prices=prices)])
@@ -113,17 +104,6 @@ def test_o2_a_unit_is_the_same_in_the_plural_and_in_any_case(ocpu, gigabyte, gpu
     assert tables.refused == []
     assert tables.hourly("BM.Standard.E4.128") == Decimal("6.272")
     assert tables.hourly("BM.GPU.H100.8") == 80
-
-
-def test_numbers_as_text_are_numbers() -> None:
-    tiers = [
-        tier | {"value": str(tier["value"]), "rangeMin": str(tier["rangeMin"])}
-        for tier in A1_FREE_TIER
-    ]
-    host = shape("BM.Standard.A1.160", (A1_OCPU, "160", "ocpu"))
-    tables = read([a1(tiers[::-1])], [host])
-    assert tables.hourly("BM.Standard.A1.160") == Decimal("1.6")
-    assert tables.refused == []
 
 
 def test_of_several_currencies_the_dollars_are_taken() -> None:

@@ -102,11 +102,6 @@ def test_o12_a_word_that_is_not_known_is_named(change, reason, word) -> None:
     assert [(problem.reason, problem.word) for problem in read.problems] == [(reason, word)]
 
 
-@pytest.mark.parametrize("unit", ["machines", "Machine"])
-def test_o12_a_unit_in_another_spelling_is_the_unit(unit: str) -> None:
-    assert sheet({"unit": unit}).lines[0].unit == "machine"
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b"\xff\xfe", b"a,b\n1,2\n", (",".join(COLUMNS) + '\n"a\nb"\n').encode(), b'"' * 200_000],

@@ -114,15 +114,6 @@ def test_a_landed_line_that_is_not_understood_is_in_quarantine(tmp_path) -> None
     assert "not one of on_demand, spot" in made.refused["message"].item()
 
 
-@pytest.mark.parametrize("body", [b"", b"\xff", b"a,b\n1,2\n", b'"' * 200_000, b"\x00" * 99])
-def test_a_page_of_another_shape_fails_its_unit(tmp_path, body) -> None:
-    landing, unit = Landing(tmp_path), Unit("coreweave", SHEET)
-    page = landing.land_bytes(unit, body, url=GOOD["source_url"], retrieved_at=STARTED)
-    made = Tables("coreweave", run_of(landing, UnitResult(unit, "ok", (page,))))
-    assert sum(frame.height for frame in made.rows.values()) == 0
-    assert [page.key for page in made.pages.unreadable] == [page.key]
-
-
 @pytest.mark.parametrize("name", price_sheets.names())
 def test_the_sample_holds_the_sheet_as_it_is(name: str, project: Path, tmp_path: Path) -> None:
     """Else run ``python -m tools.sample.price_sheets``."""
@@ -143,7 +134,7 @@ def test_a_region_has_its_name_on_the_page(sample) -> None:
 
 @cases("price_sheets/prices", hourly=optional, reason=optional)
 def test_a_price_is_the_pages_or_null_with_the_reason(
-    sample, provider: str, machine: str, option: str, region: str, hourly, reason
+    sample, provider, machine, option, region, hourly, reason
 ) -> None:
     row = price(sample(provider), machine, option, region)
     assert row["hourly"] == (hourly and Decimal(hourly))

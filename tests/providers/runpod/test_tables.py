@@ -11,8 +11,6 @@ import yaml
 from tests.helpers.cases import cases, number
 from tests.helpers.vendor_tables import Body, Tables, json_unit, landed_units, sample_pages
 
-from hwprices.landing.pages import Unit
-
 H100: dict[str, Any] = {
     "id": "NVIDIA H100 80GB HBM3",
     "displayName": "H100 SXM",
@@ -67,10 +65,8 @@ ONE_H100 = "1x NVIDIA H100 80GB HBM3"
 def test_secure_and_community_are_platforms_with_prices_of_their_own(sample: Read) -> None:
     assert sample.prices[ONE_H100, "secure", "on_demand"] == Decimal("3.29")
     assert sample.prices[ONE_H100, "community", "on_demand"] == Decimal("2.69")
-    assert sample["regions"].select("region", "kind").rows() == [
-        ("secure", "platform"),
-        ("community", "platform"),
-    ]
+    found = sample["regions"].select("region", "kind").rows()
+    assert found == [("secure", "platform"), ("community", "platform")]
 
 
 def test_community_is_not_spot(sample: Read) -> None:
@@ -93,20 +89,6 @@ def test_zero_is_not_a_price(sample: Read) -> None:
     clouds = {cloud for name, cloud, _ in sample.prices if name == "1x NVIDIA A100-SXM4-40GB"}
     assert clouds == {"community"}
     assert sample.counts["out_of_scope:not_in_cloud=secure"] > 0
-
-
-def test_a_gpu_type_listed_twice_at_two_prices_has_none(read) -> None:
-    """Which of the two holds is not known; the other cloud and the other types stay."""
-    made = read({}, {"securePrice": 9.87, "secureSpotPrice": 9.87}, {"id": "NVIDIA H200"})
-    assert (ONE_H100, "secure", "on_demand") not in made.prices
-    assert made.prices[ONE_H100, "community", "on_demand"] == Decimal("2.69")
-    assert made.prices["1x NVIDIA H200", "secure", "on_demand"] == Decimal("3.29")
-    assert made.refusals == [("duplicate_key", None)] * 2
-
-
-@pytest.mark.parametrize("twin", [{}, {"securePrice": 0, "secureSpotPrice": 0}])
-def test_a_twin_or_a_twin_at_0_changes_nothing(read, twin) -> None:
-    assert read({}, twin).prices == read({}).prices
 
 
 def test_a_cloud_that_is_said_to_be_without_the_type_has_no_price(read) -> None:
@@ -178,13 +160,6 @@ def test_a_member_of_another_type_takes_its_line_and_no_other(read, change, refu
     assert made.pages.unreadable == []
 
 
-def test_numbers_as_text_are_numbers(read) -> None:
-    prices = {name: str(H100[name]) for name in H100 if name.endswith("Price")}
-    made = read({"memoryInGb": "80"} | prices)
-    assert made.prices == read({}).prices
-    assert made["instance_types"]["accelerator_memory_gib"].to_list() == [80]
-
-
 @pytest.mark.parametrize("name", ["securePrice", "communityPrice"])
 def test_o5_without_its_price_a_cloud_has_none_and_no_spot_price(read, name) -> None:
     """Known wrong number O5: the repeated on-demand price became a spot price."""
@@ -238,13 +213,6 @@ def test_o3_a_slice_is_a_fraction_of_a_gpu(read, name, listed, count, memory, to
     assert (device["accelerator_id"] is None) == ("R100" in name)
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"data": {"gpuTypes": 5}}', b"{", b"[" * 9999])
-def test_an_answer_of_another_shape_fails_its_unit(tmp_path, body) -> None:
-    made = Read("runpod", landed_units("runpod", tmp_path, [(Unit("runpod", "gpu_types"), body)]))
-    assert made["prices"].is_empty()
-    assert len(made.pages.unreadable) == 1
-
-
 def test_a_newer_answer_replaces_a_type(tmp_path) -> None:
     answers = [answer_of(H100), answer_of({**H100, "securePrice": 3.5})]
     made = Read("runpod", landed_units("runpod", tmp_path, answers))
@@ -258,6 +226,21 @@ def stated(word: str | None, *counts: int) -> dict[str, Any]:
     secure = {"stockStatus": word, "availableGpuCounts": list(counts)}
     row = {"id": H100["id"], "maxGpuCount": 2, "secure": secure, "community": none}
     return {"data": {"gpuTypes": [row]}}
+
+
+@pytest.mark.parametrize(("word", "available"), [("Low", True), ("Very high", None)])
+def test_stock_is_runpods_word_for_the_counts_it_lists(tmp_path, word, available) -> None:
+    """The words are those RunPod documents, and one that it does not."""
+    unit = json_unit("runpod", "stock", stated(word, 1))
+    made = Read("runpod", landed_units("runpod", tmp_path, [unit]))
+    rows = made["stock"].select("instance_type", "region", "state", "available").rows()
+    two = ONE_H100.replace("1x", "2x")
+    assert sorted(rows) == [
+        (ONE_H100, "community", "none", False),
+        (ONE_H100, "secure", word, available),
+        (two, "community", "none", False),
+        (two, "secure", "none", False),
+    ]
 
 
 @cases("runpod/refused_stock", secure=yaml.safe_load)

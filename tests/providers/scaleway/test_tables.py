@@ -55,17 +55,9 @@ def test_stock_is_the_vendors_word(sample: Tables) -> None:
     words = rows.group_by("state", "available").len().sort("state").rows()
     assert words == [("available", True, 14), ("scarce", True, 5), ("shortage", False, 10)]
     (sold_out,) = rows.filter(instance_type="L4-8-24G").to_dicts()
-    assert (sold_out["state"], sold_out["region"], sold_out["gpus"]) == (
-        "shortage",
-        "fr-par-2",
-        None,
-    )
+    found = (sold_out["state"], sold_out["region"], sold_out["gpus"])
+    assert found == ("shortage", "fr-par-2", None)
     assert sample.one("prices", instance_type="L4-8-24G")["hourly"] == Decimal("6.3")
-
-
-def test_both_pages_are_read(sample: Tables) -> None:
-    assert sample["prices"].height == 21
-    assert sample.one("prices", instance_type="RENDER-S")["hourly"] == Decimal("1.221")
 
 
 @pytest.mark.parametrize(("gpus", "hourly"), [(2, "18.96"), (4, "34.08"), (8, "60.00")])
@@ -107,20 +99,14 @@ def test_the_network_is_in_bits_and_block_storage_in_bytes(read, sample: Tables)
 
 def test_a_machine_without_gpus_has_none(sample: Tables) -> None:
     machine = sample.one("instance_types", instance_type="BASIC2-A2C-4G")
-    assert (machine["arch"], machine["accelerators"], machine["accelerator_count"]) == (
-        "arm64",
-        [],
-        0,
-    )
+    found = (machine["arch"], machine["accelerators"], machine["accelerator_count"])
+    assert found == ("arm64", [], 0)
 
 
 def test_a_zone_is_a_region_with_its_country(sample: Tables) -> None:
     (region,) = sample["regions"].to_dicts()
-    assert (region["region"], region["country"], region["display_name"]) == (
-        "fr-par-2",
-        "FR",
-        "Paris 2",
-    )
+    found = (region["region"], region["country"], region["display_name"])
+    assert found == ("fr-par-2", "FR", "Paris 2")
 
 
 def test_a_slice_is_a_fraction_of_a_gpu(read) -> None:
@@ -171,14 +157,6 @@ def test_a_figure_that_cannot_be_read_takes_its_machine_and_no_other(read, chang
     assert made["prices"]["instance_type"].to_list() == ["A", "B"]
     assert made.refused.select("reason", "word").rows() == [("unreadable_line", None)]
     assert made.pages.unreadable == []
-
-
-def test_numbers_as_text_are_numbers(read) -> None:
-    made = read(A={"hourly_price": "2.8665", "ncpus": "24", "ram": "257698037760", "gpu": "1"})
-    assert made.one("prices", instance_type="A")["hourly"] == Decimal("2.8665")
-    machine = made.one("instance_types", instance_type="A")
-    assert (machine["vcpus"], machine["memory_gib"], machine["accelerator_count"]) == (24, 240, 1)
-    assert made.refused.is_empty()
 
 
 @pytest.mark.parametrize("name", ["hourly_price", "ncpus", "ram", "gpu", "arch"])

@@ -33,17 +33,12 @@ def read(tmp_path: Path) -> Callable[..., Tables]:
 
 
 @cases("vast/prices", gpus=int, offers=int)
-def test_a_price_is_that_of_one_gpu(
-    sample: Tables, device: str, gpus: int, verification: str, offers: int, least: str
-) -> None:
+def test_a_price_is_that_of_one_gpu(sample, device, gpus, verification, offers, least) -> None:
     row = sample.one(
         "market_quantiles", accelerator_id=device, gpus=gpus, verification=verification
     )
-    assert (row["offers"], row["min_usd"], row["day"]) == (
-        offers,
-        Decimal(least),
-        date(2026, 8, 22),
-    )
+    found = (row["offers"], row["min_usd"], row["day"])
+    assert found == (offers, Decimal(least), date(2026, 8, 22))
     assert row["median_usd"] is None  # fewer than eight offers
 
 
@@ -59,9 +54,7 @@ def test_the_market_makes_no_other_table(sample: Tables) -> None:
         (64, ["1", None, None, None, None, None], False),
     ],
 )
-def test_quantiles_are_of_offers(
-    read: Callable[..., Tables], count: int, expected: list[str | None], *, is_complete: bool
-) -> None:
+def test_quantiles_are_of_offers(read, count, expected, is_complete) -> None:
     offers = [OFFER | {"id": n, "dph_base": n} for n in range(count, 0, -1)]
     row = read(offers).one("market_quantiles")
     assert [None if row[n] is None else str(row[n].normalize()) for n in QUANTILES] == [
@@ -79,9 +72,7 @@ def test_memory_tells_two_gpus_of_one_name_apart(read: Callable[..., Tables]) ->
 
 
 @cases("vast/refused", change=yaml.safe_load)
-def test_what_is_not_understood_is_refused(
-    read: Callable[..., Tables], change: dict[str, Any], reason: str
-) -> None:
+def test_what_is_not_understood_is_refused(read, change, reason) -> None:
     tables = read([OFFER | change, OFFER, OFFER | {"is_bid": True}])
     assert tables.refused.select("table", "reason").rows() == [("market_quantiles", reason)]
     assert tables.one("market_quantiles")["offers"] == 1

@@ -42,9 +42,7 @@ def test_prices_are_of_the_machine(sample: Tables, machine: str, option: str, ho
 
 
 @cases("verda/gpus", accelerator=optional, arch=optional)
-def test_a_gpu_is_what_its_name_says(
-    sample: Tables, machine: str, accelerator: str | None, arch: str | None
-) -> None:
+def test_a_gpu_is_what_its_name_says(sample, machine, accelerator, arch) -> None:
     row = sample.one("instance_types", instance_type=machine)
     (device,) = row["accelerators"]
     assert (device["accelerator_id"], row["arch"]) == (accelerator, arch)
@@ -78,9 +76,7 @@ def test_zero_is_no_price(read: Callable[..., Tables]) -> None:
 
 
 @cases("verda/refused", change=yaml.safe_load)
-def test_what_is_not_understood_is_refused(
-    read: Callable[..., Tables], change: dict[str, Any], table: str, reason: str
-) -> None:
+def test_what_is_not_understood_is_refused(read, change, table, reason) -> None:
     tables = read(TYPE | change, TYPE | {"instance_type": "4A6000.40V"})
     assert tables.refused.select("table", "reason").rows() == [(table, reason)]
     assert "4A6000.40V" in set(tables["prices"]["instance_type"])

@@ -8,12 +8,8 @@ from typing import Any
 import pytest
 import yaml
 from tests.helpers.cases import cases
-from tests.helpers.stub_server import Reply, StubServer
+from tests.helpers.stub_server import Reply
 from tests.helpers.vendor_tables import Tables, json_unit, read_units
-
-from hwprices import settings
-from hwprices.collect.collector import Collector
-from hwprices.landing.pages import Unit
 
 PRESET: dict[str, Any] = {
     "id": "928dc7be-5236-49a7-9d7d-c01ba6d783f5",
@@ -61,10 +57,8 @@ def test_a_price_has_all_its_parts(sample: Tables, machine: str, hourly: str) ->
 
 def test_machine_and_disk_of_a_preset_have_rates(sample: Tables) -> None:
     parts = sample["price_components"].filter(instance_type="4x h100-sxm5-80gb").sort("component")
-    assert parts.select("component", "unit_price").rows() == [
-        ("instance", Decimal("7.56")),
-        ("local_ssd", Decimal("0.40")),
-    ]
+    found = parts.select("component", "unit_price").rows()
+    assert found == [("instance", Decimal("7.56")), ("local_ssd", Decimal("0.40"))]
 
 
 def test_a_machine_has_its_figures(sample: Tables) -> None:
@@ -90,25 +84,16 @@ def test_stock_is_by_location(read: Callable[..., Tables], sample: Tables) -> No
 
 
 @cases("voltagepark/refused", preset=yaml.safe_load, location=yaml.safe_load)
-def test_what_is_not_understood_is_refused(
-    read: Callable[..., Tables], preset: dict[str, Any], location: dict[str, Any], reason: str
-) -> None:
+def test_what_is_not_understood_is_refused(read, preset, location, reason) -> None:
     tables = read(preset, location)
     assert tables.refused["reason"].to_list() == [reason]
     assert tables["prices"].height >= 1
 
 
 @pytest.mark.parametrize("has_next", [True, None])
-def test_a_part_of_the_locations_fails_the_unit(
-    stub: Callable[[], StubServer],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    has_next: bool | None,
-) -> None:
+def test_a_part_of_the_locations_fails_the_unit(live, fetch, has_next) -> None:
     page = Reply.json({"results": [LOCATION], "has_next": has_next})
-    server = stub().on("/bare-metal/locations", page)
-    monkeypatch.setenv("HWPRICES_VOLTAGEPARK_URL", server.url)
-    with Collector("voltagepark", settings.load(root=str(tmp_path), source="live")) as collector:
-        result = collector.fetch(Unit("voltagepark", "locations"))
+    live(voltagepark_url="").on("/bare-metal/locations", page)
+    result = fetch("voltagepark", "locations")
     assert (result.status, len(result.pages)) == ("failed", 0)
     assert "is not all of the locations" in result.reason

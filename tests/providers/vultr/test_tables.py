@@ -46,9 +46,7 @@ def read(tmp_path: Path) -> Callable[..., Tables]:
 
 
 @cases("vultr/prices")
-def test_prices_are_by_region_and_option(
-    sample: Tables, region: str, machine: str, option: str, hourly: str
-) -> None:
+def test_prices_are_by_region_and_option(sample, region, machine, option, hourly) -> None:
     row = sample.one("prices", region=region, instance_type=machine, purchase_option=option)
     assert (row["hourly"], row["currency"]) == (Decimal(hourly), "USD")
 
@@ -60,14 +58,11 @@ def test_a_plan_without_a_place_has_no_price(sample: Tables) -> None:
 
 @cases("vultr/gpus", accelerator=optional, count=yaml.safe_load, memory=yaml.safe_load)
 def test_a_gpu_is_what_the_plan_or_its_rule_says(
-    sample: Tables, machine: str, accelerator: str | None, count: int | None, memory: int | None
+    sample, machine, accelerator, count, memory
 ) -> None:
     (device,) = sample.one("instance_types", instance_type=machine)["accelerators"]
-    assert (device["accelerator_id"], device["count"], device["memory_gib"]) == (
-        accelerator,
-        count,
-        memory,
-    )
+    found = (device["accelerator_id"], device["count"], device["memory_gib"])
+    assert found == (accelerator, count, memory)
 
 
 def test_a_share_of_a_gpu_has_its_share_of_the_memory(read: Callable[..., Tables]) -> None:
@@ -100,17 +95,13 @@ def test_a_machine_has_its_figures(read: Callable[..., Tables]) -> None:
     network_only = PLAN | {"id": "vx1-g-2c-8g", "storage_type": "block_storage"}
     del metal["vcpu_count"]
     rows = read(metal, network_only)["instance_types"].sort("instance_type").to_dicts()
-    assert [(row["vcpus"], row["memory_gib"], row["arch"]) for row in rows] == [
-        (8, 4, "x86_64"),
-        (2, 4, "x86_64"),
-    ]
+    found = [(row["vcpus"], row["memory_gib"], row["arch"]) for row in rows]
+    assert found == [(8, 4, "x86_64"), (2, 4, "x86_64")]
     assert [round(row["local_disk_gib"]) for row in rows] == [1788, 0]
 
 
 @cases("vultr/refused", change=yaml.safe_load)
-def test_what_is_not_understood_is_refused(
-    read: Callable[..., Tables], change: dict[str, Any], reason: str
-) -> None:
+def test_what_is_not_understood_is_refused(read, change, reason) -> None:
     tables = read(PLAN | change, PLAN | {"id": "vc2-1c-1gb"})
     assert tables.refused.select("table", "reason").rows() == [("prices", reason)]
     assert tables["prices"]["instance_type"].to_list() == ["vc2-1c-1gb"]

@@ -35,24 +35,14 @@ def gpus(*devices: dict) -> dict:
 
 
 def gpu(name: str, count: int, mib: int, **more) -> dict:
-    return {
-        "count": count,
-        "manufacturer": "NVIDIA",
-        "memoryInfo": {"sizeInMiB": mib},
-        "name": name,
-        **more,
-    }
+    return {"count": count, "memoryInfo": {"sizeInMiB": mib}, "name": name, **more}
 
 
 @pytest.fixture
 def read_row(tmp_path):
     def of(entry: dict, **options) -> dict:
-        return (
-            LandedPages(tmp_path)
-            .add("instance_types", "us-east-1", described(entry), suffix="xml")
-            .table("instance_types", **options)
-            .to_dicts()[0]
-        )
+        landed = LandedPages(tmp_path).add_list("instance_types", "us-east-1", entry)
+        return landed.table("instance_types", **options).to_dicts()[0]
 
     return of
 
@@ -63,18 +53,11 @@ def accelerator(row: dict) -> tuple:
     return device["accelerator_id"], device["count"], device["memory_gib"]
 
 
-def test_a5_p5en_answered_nvidia_has_h200(read_row):
-    for name in ("p5e.48xlarge", "p5en.48xlarge"):
-        assert accelerator(read_row(info(name, **gpus(gpu("NVIDIA", 8, 144384))))) == (
-            "nvidia-h200-sxm",
-            8.0,
-            141.0,
-        )
-        assert accelerator(read_row(info(name, **gpus(gpu("H200", 8, 144384))))) == (
-            "nvidia-h200-sxm",
-            8.0,
-            141.0,
-        )
+@pytest.mark.parametrize("name", ["p5e.48xlarge", "p5en.48xlarge"])
+@pytest.mark.parametrize("answered", ["NVIDIA", "H200"])
+def test_a5_p5en_answered_nvidia_has_h200(read_row, name, answered):
+    row = read_row(info(name, **gpus(gpu(answered, 8, 144384))))
+    assert accelerator(row) == ("nvidia-h200-sxm", 8.0, 141.0)
 
 
 @cases("aws/l4_sizes", count=int, mib=int)
@@ -148,46 +131,27 @@ def test_an_accelerator_nobody_knows_stays_with_its_vendors_name(read_row):
     ]
 
 
-def test_a6_network_cards_are_summed(read_row):
-    cards = [
-        {
-            "networkCardIndex": i,
-            "networkPerformance": "100 Gigabit",
-            "peakBandwidthInGbps": 100.0,
-            "baselineBandwidthInGbps": 100.0,
-        }
-        for i in range(32)
-    ]
-    for network in (
-        {"networkPerformance": "3200 Gigabit", "networkCards": cards},
-        {"networkCards": cards},
-    ):
-        row = read_row(info("p5.48xlarge", networkInfo={**network, "efaSupported": True}))
-        assert (row["network_gbps_max"], row["network_gbps_baseline"], row["rdma"]) == (
-            3200.0,
-            3200.0,
-            "efa",
-        )
+@pytest.mark.parametrize("stated", [{"networkPerformance": "3200 Gigabit"}, {}])
+def test_a6_network_cards_are_summed(read_row, stated):
+    cards = [{"peakBandwidthInGbps": 100.0, "baselineBandwidthInGbps": 100.0}] * 32
+    network = {**stated, "networkCards": cards, "efaSupported": True}
+    row = read_row(info("p5.48xlarge", networkInfo=network))
+    assert (row["network_gbps_max"], row["network_gbps_baseline"]) == (3200.0, 3200.0)
+    assert row["rdma"] == "efa"
 
 
 def test_cards_are_not_summed_beyond_what_the_machine_has(read_row):
     """c6in.32xlarge: two cards of 200 Gbit/s, 200 together."""
     cards = [{"peakBandwidthInGbps": 200.0, "baselineBandwidthInGbps": 200.0}] * 2
-    row = read_row(
-        info(
-            "c6in.32xlarge",
-            networkInfo={"networkPerformance": "200 Gigabit", "networkCards": cards},
-        )
-    )
+    network = {"networkPerformance": "200 Gigabit", "networkCards": cards}
+    row = read_row(info("c6in.32xlarge", networkInfo=network))
     assert (row["network_gbps_max"], row["network_gbps_baseline"]) == (200.0, 200.0)
 
 
 @cases("aws/architectures", listed=yaml.safe_load, arch=optional)
 def test_a7_i386_is_not_the_architecture(read_row, listed, arch):
-    assert (
-        read_row(info("c1.medium", processorInfo={"supportedArchitectures": listed}))["arch"]
-        == arch
-    )
+    row = read_row(info("c1.medium", processorInfo={"supportedArchitectures": listed}))
+    assert row["arch"] == arch
 
 
 @pytest.mark.parametrize(
@@ -200,18 +164,8 @@ def test_a_disk_without_its_figure_is_unknown_and_not_zero(read_row, disk, count
 
 
 def test_disks_metal_and_confidential_computing(read_row):
-    disks = {
-        "instanceStorageSupported": True,
-        "instanceStorageInfo": {
-            "disks": [{"count": 8, "sizeInGB": 3800, "type": "ssd"}],
-            "nvmeSupport": "required",
-        },
-    }
-    processor = {
-        "supportedArchitectures": ["x86_64"],
-        "supportedFeatures": ["amd-sev-snp"],
-        "manufacturer": "AMD",
-    }
+    disks = [{"count": 8, "sizeInGB": 3800, "type": "ssd"}]
+    processor = {"supportedArchitectures": ["x86_64"], "supportedFeatures": ["amd-sev-snp"]}
     row = read_row(
         info(
             "m6a.metal",
@@ -219,41 +173,27 @@ def test_disks_metal_and_confidential_computing(read_row):
             hypervisor="",
             nitroEnclavesSupport="supported",
             processorInfo=processor,
-            **disks,
+            instanceStorageSupported=True,
+            instanceStorageInfo={"disks": disks, "nvmeSupport": "required"},
         )
     )
-    assert (row["local_disk_count"], row["local_disk_kind"], round(row["local_disk_gib"], 1)) == (
-        8,
-        "nvme_ssd",
-        28312.2,
-    )
-    assert (row["hypervisor"], row["bare_metal"], row["confidential_computing"]) == (
-        "none",
-        True,
-        ["sev_snp", "nitro_enclaves"],
-    )
+    assert (row["local_disk_count"], row["local_disk_kind"]) == (8, "nvme_ssd")
+    assert round(row["local_disk_gib"], 1) == 28312.2
+    assert (row["hypervisor"], row["bare_metal"]) == ("none", True)
+    assert row["confidential_computing"] == ["sev_snp", "nitro_enclaves"]
 
 
 def test_regions_that_differ_do_not_make_two_types(tmp_path):
     landed = LandedPages(tmp_path)
-    landed.add(
-        "instance_types",
-        "ap-south-1",
-        described(info("m5.large", memoryInfo={"sizeInMiB": 1024})),
-        suffix="xml",
-    )
-    landed.add("instance_types", "us-east-1", described(info("m5.large")), suffix="xml")
-    landed.add(
-        "prices",
-        "us-east-1",
-        price_list([line(vCPU="3"), line(SKU="B", vCPU="4", Tenancy="Dedicated")]),
-    )
-    types = landed.table("instance_types")
-    assert types.height == 1
-    assert types["memory_gib"].item() == 32.0
-    assert types["spec_source"].item() == "api"
-    assert types["cpu_models"].to_list() == [["Intel Xeon Platinum 8175 (Skylake)"]]
-    assert types["os_support"].to_list() == [["linux"]]
+    smaller = info("m5.large", memoryInfo={"sizeInMiB": 1024})
+    landed.add_list("instance_types", "ap-south-1", smaller)
+    landed.add_list("instance_types", "us-east-1", info("m5.large"))
+    lines = [line(vCPU="3"), line(SKU="B", vCPU="4", Tenancy="Dedicated")]
+    landed.add("prices", "us-east-1", price_list(lines))
+    columns = ("memory_gib", "spec_source", "cpu_models", "os_support")
+    assert landed.table("instance_types").select(columns).rows() == [
+        (32.0, "api", ["Intel Xeon Platinum 8175 (Skylake)"], ["linux"])
+    ]
 
 
 @pytest.mark.parametrize("region", ["ap-south-1", "us-east-1"])
@@ -279,8 +219,8 @@ IMPOSSIBLE = {
 @pytest.mark.parametrize("name", IMPOSSIBLE)
 def test_a_type_with_an_impossible_figure_is_in_quarantine(tmp_path, name):
     landed = LandedPages(tmp_path)
-    page = described(info("m5.large"), info("m5.xlarge", **IMPOSSIBLE[name]))
-    landed.add("instance_types", "us-east-1", page, suffix="xml")
+    types = info("m5.large"), info("m5.xlarge", **IMPOSSIBLE[name])
+    landed.add_list("instance_types", "us-east-1", *types)
     assert landed.table("instance_types")["instance_type"].to_list() == ["m5.large"]
     refused = landed.refused().select("table", "reason", "message").rows()
     message = "m5.xlarge has a figure that no machine has"
@@ -296,45 +236,23 @@ def test_an_impossible_figure_in_a_price_list_costs_no_other_type(tmp_path):
 
 
 def test_without_credentials_the_price_list_tells(tmp_path):
-    p3 = line(
-        "12.24",
-        **{
-            "Instance Type": "p3.8xlarge",
-            "vCPU": "32",
-            "Memory": "244 GiB",
-            "GPU": "4",
-            "Physical Processor": "Intel Xeon E5-2686 v4 (Broadwell)",
-        },
-    )
-    g6f = line("0.2", SKU="F", **{"Instance Type": "g6f.large", "Memory": "8 GiB"})
-    arm = line(
-        "0.1",
-        SKU="R",
-        **{"Instance Type": "m6g.large", "Physical Processor": "AWS Graviton2 Processor"},
-    )
-    types = {
-        r["instance_type"]: r
-        for r in LandedPages(tmp_path)
-        .add("prices", "us-east-1", price_list([p3, g6f, arm]))
-        .table("instance_types")
-        .to_dicts()
-    }
-    assert types["p3.8xlarge"]["accelerators"] == [
-        {
-            "accelerator_id": "nvidia-v100-sxm2-16gb",
-            "vendor_name": None,
-            "count": 4.0,
-            "memory_gib": 16.0,
-        }
+    def listed(name: str, cpu: str, **more: str) -> dict[str, str]:
+        return line(SKU=name, **{"Instance Type": name, "Physical Processor": cpu, **more})
+
+    broadwell = "Intel Xeon E5-2686 v4 (Broadwell)"
+    lines = [
+        listed("p3.8xlarge", broadwell, vCPU="32", Memory="244 GiB", GPU="4"),
+        listed("g6f.large", broadwell, Memory="8 GiB"),
+        listed("m6g.large", "AWS Graviton2 Processor"),
     ]
-    assert (
-        types["p3.8xlarge"]["spec_source"],
-        types["p3.8xlarge"]["arch"],
-        types["p3.8xlarge"]["cpu_vendor"],
-    ) == ("price_list", "x86_64", "Intel")
-    assert types["g6f.large"]["accelerator_count"] == 0.125
-    assert types["m6g.large"]["arch"] == "arm64"
-    assert types["m6g.large"]["accelerator_kind"] == "none"
+    landed = LandedPages(tmp_path).add("prices", "us-east-1", price_list(lines))
+    types = {row["instance_type"]: row for row in landed.table("instance_types").to_dicts()}
+    p3, g6f, m6g = (types[made["SKU"]] for made in lines)
+    assert accelerator(p3) == ("nvidia-v100-sxm2-16gb", 4.0, 16.0)
+    assert p3["accelerators"][0]["vendor_name"] is None
+    assert (p3["spec_source"], p3["arch"], p3["cpu_vendor"]) == ("price_list", "x86_64", "Intel")
+    assert g6f["accelerator_count"] == 0.125
+    assert (m6g["arch"], m6g["accelerator_kind"]) == ("arm64", "none")
 
 
 def test_a_stale_correction_is_an_error_that_names_it(read_row):
@@ -343,11 +261,9 @@ def test_a_stale_correction_is_an_error_that_names_it(read_row):
 
 
 def test_corrections_of_plain_columns_and_broken_files(tmp_path, read_row):
-    frame = (
-        LandedPages(tmp_path / "w")
-        .add("instance_types", "us-east-1", described(info("m5.large")), suffix="xml")
-        .table("instance_types")
-    )
+    landed = LandedPages(tmp_path / "w")
+    landed.add_list("instance_types", "us-east-1", info("m5.large"))
+    frame = landed.table("instance_types")
     file = tmp_path / "corrections.yaml"
     entry = (
         "- {id: a, provider: aws, match: {instance_type: m5.*}, column: vcpus, expect: 8, value: 2,"

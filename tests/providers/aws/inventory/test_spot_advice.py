@@ -9,39 +9,19 @@ from hwprices.providers.aws.prices.spot import read_band
 
 
 def test_bands_and_savings_are_read_by_system(tmp_path):
-    body = {
-        "ranges": [
-            {"index": 0, "label": "<5%", "max": 5},
-            {"index": 4, "label": ">20%", "max": 100},
-        ],
-        "spot_advisor": {
-            "us-east-1": {
-                "Linux": {"m5.large": {"s": 61, "r": 4}},
-                "Windows": {"m5.large": {"s": 40, "r": 0}},
-                "SUSE": {name: {"s": 40, "r": 0} for name in ("m5.large", "m5.xlarge")},
-            }
-        },
+    systems = {
+        "Linux": {"m5.large": {"s": 61, "r": 4}},
+        "Windows": {"m5.large": {"s": 40, "r": 1}},
+        "SUSE": {name: {"s": 40, "r": 0} for name in ("m5.large", "m5.xlarge")},
     }
-    landed = LandedPages(tmp_path).add(
-        "spot_advisor", "global", json.dumps(body).encode(), suffix="json"
-    )
+    bands = {0: "<5%", 1: "5-10%", 4: ">20%"}
+    ranges = [{"index": index, "label": label, "max": 1} for index, label in bands.items()]
+    body = json.dumps({"ranges": ranges, "spot_advisor": {"us-east-1": systems}}).encode()
+    landed = LandedPages(tmp_path).add("spot_advisor", "global", body, suffix="json")
     assert landed.counts() == {"out_of_scope:spot_advice_system=SUSE": 2}
-    assert landed.table("spot_advice").select(
-        "os",
-        "interruption_band",
-        "interruption_percent_from",
-        "interruption_percent_to",
-        "saving_percent",
-    ).rows() == [("linux", ">20%", 20, 100, 61), ("windows", "<5%", 0, 5, 40)]
-
-
-@pytest.mark.parametrize(
-    ("label", "limits"),
-    [("<5%", (0, 5)), ("5-10%", (5, 10)), ("15-20%", (15, 20)), (">20%", (20, 100))],
-)
-def test_bands_are_read_from_their_labels(label, limits):
-    band = read_band(label)
-    assert (band.label, band.percent_from, band.percent_to) == (label, *limits)
+    limits = ("interruption_percent_from", "interruption_percent_to", "saving_percent")
+    advice = landed.table("spot_advice").select("os", "interruption_band", *limits)
+    assert advice.rows() == [("linux", ">20%", 20, 100, 61), ("windows", "5-10%", 5, 10, 40)]
 
 
 def test_a_band_written_in_another_way_is_an_error():

@@ -5,7 +5,15 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.aws_pages import LandedPages, line, price_list, quotes, savings_plans
+from tests.helpers.aws_pages import (
+    ONE_YEAR,
+    LandedPages,
+    line,
+    one_plan,
+    price_list,
+    quotes,
+    savings_plans,
+)
 
 from hwprices.providers import UnreadablePageError
 from hwprices.providers.aws.prices import savings_plans as reader
@@ -21,76 +29,58 @@ BYOL = {
 }
 
 
+SKU = "6C86BEPQVG73ZGGR"
+
+
 def plan_prices(tmp_path, body: bytes, *lines) -> tuple[pl.DataFrame, LandedPages]:
-    landed = (
-        LandedPages(tmp_path)
-        .add("prices", "us-east-1", price_list(list(lines) or [line()]))
-        .add("savings_plans", "us-east-1", body, suffix="json")
-    )
+    landed = LandedPages(tmp_path).add("prices", "us-east-1", price_list(list(lines) or [line()]))
+    landed.add("savings_plans", "us-east-1", body, suffix="json")
     return landed.table("prices").filter(purchase_option="savings_plan"), landed
 
 
 def test_a3_compute_and_instance_plans_are_two(tmp_path):
-    sku = "6C86BEPQVG73ZGGR"
     body = savings_plans(
         "us-east-1",
-        ("EC2", "EC2InstanceSavingsPlans", "1yr", "No Upfront", [(sku, "0.0600000")]),
-        ("COMPUTE", "ComputeSavingsPlans", "1yr", "No Upfront", [(sku, "0.0700000")]),
-        ("ALL", "ComputeSavingsPlans", "3yr", "All Upfront", [(sku, "0.0440000")]),
+        ("EC2", "EC2InstanceSavingsPlans", "1yr", "No Upfront", [(SKU, "0.0600000")]),
+        ("COMPUTE", "ComputeSavingsPlans", "1yr", "No Upfront", [(SKU, "0.0700000")]),
+        ("ALL", "ComputeSavingsPlans", "3yr", "All Upfront", [(SKU, "0.0440000")]),
     )
     prices, landed = plan_prices(tmp_path, body)
-    by_plan = {
-        (r["commitment_plan"], r["term_months"], r["payment_option"]): r for r in prices.to_dicts()
-    }
-    assert by_plan["ec2_instance", 12, "no_upfront"]["hourly"] == Decimal("0.06")
-    assert by_plan["compute", 12, "no_upfront"]["hourly"] == Decimal("0.07")
-    all_upfront = by_plan["compute", 36, "all_upfront"]
-    assert (all_upfront["hourly"], all_upfront["upfront"], all_upfront["effective_hourly"]) == (
-        Decimal("0.044"),
-        None,
-        Decimal("0.044"),
-    )
-    assert (all_upfront["sku_id"], all_upfront["sku_price_id"]) == (sku, f"ALL.{sku}")
+    columns = ("commitment_plan", "term_months", "payment_option", "hourly", "upfront")
+    assert sorted(prices.select(*columns, "sku_id", "sku_price_id").rows()) == [
+        ("compute", 12, "no_upfront", Decimal("0.07"), None, SKU, f"COMPUTE.{SKU}"),
+        ("compute", 36, "all_upfront", Decimal("0.044"), None, SKU, f"ALL.{SKU}"),
+        ("ec2_instance", 12, "no_upfront", Decimal("0.06"), None, SKU, f"EC2.{SKU}"),
+    ]
+    assert prices["effective_hourly"].equals(prices["hourly"])
     assert landed.refused().is_empty()
 
 
 def test_a2_a_windows_plan_shows_the_windows_price(tmp_path):
-    body = savings_plans(
-        "us-east-1",
-        (
-            "P",
-            "ComputeSavingsPlans",
-            "1yr",
-            "No Upfront",
-            [("LI", "0.16"), ("BYOL", "0.07"), ("LIN", "0.07")],
-        ),
-    )
-    prices, _ = plan_prices(
-        tmp_path,
-        body,
+    lines = (
         line(SKU="LIN"),
         line("0.188", SKU="LI", **WINDOWS),
         line("0.096", SKU="BYOL", **BYOL),
     )
-    assert {(r["os"], r["license_model"]): r["hourly"] for r in prices.to_dicts()} == {
-        ("linux", "included"): Decimal("0.07"),
-        ("windows", "included"): Decimal("0.16"),
-        ("windows", "byol"): Decimal("0.07"),
-    }
+    body = one_plan(("LI", "0.16"), ("BYOL", "0.07"), ("LIN", "0.07"))
+    prices, _ = plan_prices(tmp_path, body, *lines)
+    assert sorted(prices.select("os", "license_model", "hourly").rows()) == [
+        ("linux", "included", Decimal("0.07")),
+        ("windows", "byol", Decimal("0.07")),
+        ("windows", "included", Decimal("0.16")),
+    ]
 
 
 @pytest.mark.parametrize("usage", ["BoxUsage:any", "EBSOptimized:any"])
 def test_a_sku_that_the_price_list_describes_in_two_ways_is_ambiguous(tmp_path, usage):
     """Which of the two systems the rate is for is not known, whatever the usage is called."""
-    sku = "6C86BEPQVG73ZGGR"
-    rates = [(sku, "0.07"), ("OTHER", "0.08")]
-    body = savings_plans("us-east-1", ("P", "ComputeSavingsPlans", "1yr", "No Upfront", rates))
+    body = one_plan((SKU, "0.07"), ("OTHER", "0.08"))
     body = body.replace(b"BoxUsage:any", usage.encode(), 1)
     others = [line(SKU="OTHER"), line(SKU="OTHER")]  # alike: known
     prices, landed = plan_prices(tmp_path, body, line(), line(**WINDOWS), *others)
     assert prices["sku_id"].to_list() == ["OTHER"]
     assert landed.refused().filter(reason="ambiguous_sku")["message"].to_list() == [
-        f"the price list describes SKU {sku} in two ways"
+        f"the price list describes SKU {SKU} in two ways"
     ]
 
 
@@ -107,31 +97,17 @@ def test_a_plan_of_an_unknown_term_or_payment_is_refused(tmp_path, term, payment
 
 
 def test_every_rate_is_accounted_for(tmp_path):
-    body = json.loads(
-        savings_plans(
-            "us-east-1",
-            (
-                "P",
-                "ComputeSavingsPlans",
-                "1yr",
-                "No Upfront",
-                [("6C86BEPQVG73ZGGR", "0.07"), ("GONE", "0.1"), ("IDLE", "0.1")],
-            ),
-        )
-    )
+    body = json.loads(one_plan((SKU, "0.07"), ("GONE", "0.1"), ("IDLE", "0.1")))
     rates = body["terms"]["savingsPlan"][0]["rates"]
     rates[2]["discountedUsageType"] = "UnusedBox:m5.large"
     rates += [
         {**rates[0], "discountedServiceCode": "AWSLambda"},
         {**rates[0], "discountedRate": {"price": "free"}, "rateCode": "P.X"},
     ]
-    body["products"].append(
-        {"sku": "ML", "productFamily": "MachineLearningSavingsPlans", "attributes": {}}
-    )
-    body["terms"]["savingsPlan"] += [
-        {"sku": "ML", "rates": [dict(rates[0])]},
-        {"sku": "LOST", "rates": [dict(rates[0])]},
-    ]
+    learning = {"sku": "ML", "productFamily": "MachineLearningSavingsPlans", "attributes": {}}
+    body["products"].append(learning)
+    others = [{"sku": sku, "rates": [dict(rates[0])]} for sku in ("ML", "LOST")]
+    body["terms"]["savingsPlan"] += others
     prices, landed = plan_prices(tmp_path, json.dumps(body).encode())
     assert prices.height == 1
     assert sorted(landed.refused()["reason"]) == ["unknown_plan", "unknown_sku", "unreadable_price"]
@@ -143,35 +119,39 @@ def test_every_rate_is_accounted_for(tmp_path):
 
 
 def test_terms_before_products_read_the_same(tmp_path):
-    body = json.loads(
-        savings_plans(
-            "us-east-1",
-            ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]),
-        )
-    )
-    turned = json.dumps(
-        {
-            "version": 12,
-            "empty": [],
-            "none": {},
-            "terms": body["terms"],
-            "products": body["products"],
-        },
-        indent=3,
-    ).encode()
-    assert plan_prices(tmp_path, turned)[0]["hourly"].to_list() == [Decimal("0.07")]
+    body = json.loads(one_plan())
+    turned = {"version": 12, "empty": [], "none": {}}
+    turned |= {"terms": body["terms"], "products": body["products"]}
+    prices, _ = plan_prices(tmp_path, json.dumps(turned, indent=3).encode())
+    assert prices["hourly"].to_list() == [Decimal("0.07")]
 
 
-def test_a_savings_plan_file_cut_short_is_an_error(tmp_path):
-    body = savings_plans(
-        "us-east-1",
-        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]),
-    )
-    for cut in (body[:-1], body[: len(body) // 2], b"[]", b"<html>"):
-        landed = LandedPages(tmp_path).add("savings_plans", "us-east-1", cut, suffix="json").pages()
-        page = landed.of("savings_plans")[0]
-        with pytest.raises(UnreadablePageError, match=page.key):
-            savings_plan_rows(read_page(landed, page), page, "us-east-1", None)
+def read_alone(tmp_path, body: bytes) -> None:
+    """Read a file without a price list."""
+    landed = LandedPages(tmp_path).add("savings_plans", "us-east-1", body, suffix="json").pages()
+    (page,) = landed.of("savings_plans")
+    savings_plan_rows(read_page(landed, page), page, "us-east-1", None)
+
+
+WHOLE = one_plan()
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+OTHER_SHAPES = {
+    "cut": WHOLE[:-1],
+    "half": WHOLE[: len(WHOLE) // 2],
+    "list": b"[]",
+    "html": b"<html>",
+    "product": b'{"products": [5], "terms": {}}',
+    "300 digits": WHOLE.replace(b'"0.07"', b"1e300"),
+    "deep": b'{"products": ' + DEEP + b"}",
+}
+
+
+@pytest.mark.parametrize("body", OTHER_SHAPES)
+def test_a_file_of_another_shape_is_an_error(tmp_path, body):
+    with pytest.raises(UnreadablePageError, match="aws/savings_plans/us-east-1/"):
+        read_alone(tmp_path, OTHER_SHAPES[body])
 
 
 @pytest.mark.parametrize("style", [{}, {"indent": 2, "separators": (",", " : ")}])
@@ -180,11 +160,8 @@ def test_a_usual_file_is_not_parsed_twice_to_find_names_that_are_repeated(
 ) -> None:
     """Their number tells: a second parser takes ten times as long. AWS writes the second style."""
     monkeypatch.setattr(reader, "refuse_repeated_names", None)
-    usual = savings_plans(
-        "us-east-1",
-        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]),
-        ("Q", "ComputeSavingsPlans", "3yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.06")]),
-    )
+    other = ("Q", "ComputeSavingsPlans", "3yr", "No Upfront", [(SKU, "0.06")])
+    usual = savings_plans("us-east-1", (*ONE_YEAR, [(SKU, "0.07")]), other)
     written = json.dumps(json.loads(usual), **style).encode()
     assert plan_prices(tmp_path, written)[0].height == 2
 
@@ -199,26 +176,18 @@ def test_a_usual_file_is_not_parsed_twice_to_find_names_that_are_repeated(
     ],
 )
 def test_a_name_that_comes_twice_makes_the_file_unreadable(tmp_path, once, twice):
-    body = savings_plans(
-        "us-east-1",
-        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("6C86BEPQVG73ZGGR", "0.07")]),
-    )
-    assert once in body
-    landed = LandedPages(tmp_path)
-    pages = landed.add("savings_plans", "us-east-1", body.replace(once, twice), suffix="json")
-    page = pages.pages().of("savings_plans")[0]
+    assert once in WHOLE
     with pytest.raises(UnreadablePageError, match="comes twice"):
-        savings_plan_rows(read_page(pages.pages(), page), page, "us-east-1", None)
+        read_alone(tmp_path, WHOLE.replace(once, twice))
 
 
 def test_of_a_plan_that_is_listed_with_two_terms_no_rate_is_known(tmp_path):
     """The other plans of the file stay."""
-    sku = "6C86BEPQVG73ZGGR"
     body = savings_plans(
         "us-east-1",
-        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [(sku, "0.07")]),
-        ("P", "ComputeSavingsPlans", "3yr", "No Upfront", [(sku, "0.06")]),
-        ("Q", "ComputeSavingsPlans", "3yr", "All Upfront", [(sku, "0.05")]),
+        (*ONE_YEAR, [(SKU, "0.07")]),
+        ("P", "ComputeSavingsPlans", "3yr", "No Upfront", [(SKU, "0.06")]),
+        ("Q", "ComputeSavingsPlans", "3yr", "All Upfront", [(SKU, "0.05")]),
     )
     prices, landed = plan_prices(tmp_path, body)
     assert prices["hourly"].to_list() == [Decimal("0.05")]
@@ -246,13 +215,7 @@ def test_a_plan_that_is_listed_twice_is_published_once(tmp_path):
 
 
 def test_plans_without_a_price_list_are_counted(tmp_path):
-    body = savings_plans(
-        "us-east-1",
-        ("P", "ComputeSavingsPlans", "1yr", "No Upfront", [("A", "0.07"), ("B", "0.08")]),
-    )
-    landed = (
-        LandedPages(tmp_path)
-        .add("savings_plans", "us-east-1", body, suffix="json")
-        .add("spot", "us-east-1", quotes(), suffix="xml")
-    )
+    body = one_plan(("A", "0.07"), ("B", "0.08"))
+    landed = LandedPages(tmp_path).add("savings_plans", "us-east-1", body, suffix="json")
+    landed.add("spot", "us-east-1", quotes(), suffix="xml")
     assert landed.counts() == {"out_of_scope:savings_plan_without_price_list": 2}

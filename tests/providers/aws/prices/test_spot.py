@@ -15,38 +15,29 @@ WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
 
 
 def spot(tmp_path, *rows, lines=()) -> tuple[pl.DataFrame, LandedPages]:
-    landed = (
-        LandedPages(tmp_path)
-        .add("prices", "us-east-1", price_list(list(lines) or [line()]))
-        .add("spot", "us-east-1", quotes(*rows), suffix="xml")
-    )
+    landed = LandedPages(tmp_path).add("prices", "us-east-1", price_list(list(lines) or [line()]))
+    landed.add("spot", "us-east-1", quotes(*rows), suffix="xml")
     return landed.table("prices").filter(purchase_option="spot"), landed
 
 
 def test_spot_is_by_zone_with_the_time_of_the_quote(tmp_path):
+    at = "2021-02-08T23:58:38.000Z"
     prices, landed = spot(
         tmp_path,
-        ("us-east-1a", "m5.large", "Linux/UNIX", "0.042300", "2021-02-08T23:58:38.000Z"),
-        (
-            "us-east-1a",
-            "m5.large",
-            "Linux/UNIX (Amazon VPC)",
-            "0.041000",
-            "2021-02-08T20:00:00+00:00",
-        ),
-        ("us-east-1b", "m5.large", "Windows", "0.130000", "2021-02-08T23:00:00.000Z"),
-        ("us-west-2-lax-1a", "m5.large", "SUSE Linux", "0.099000", "2021-02-08T23:00:00.000Z"),
-        ("us-east-1a", "m5.large", "BeOS", "0.130000", "2021-02-08T23:00:00.000Z"),
-        ("us-east-1c", "m5.large", "Linux/UNIX", "", "2021-02-08T23:00:00.000Z"),
+        ("us-east-1a", "m5.large", "Linux/UNIX", "0.042300", at),
+        ("us-east-1a", "m5.large", "Linux/UNIX (Amazon VPC)", "0.041", "2021-02-08T20:00:00+00:00"),
+        ("us-east-1b", "m5.large", "Windows", "0.130000", at),
+        ("us-west-2-lax-1a", "m5.large", "SUSE Linux", "0.099000", at),
+        ("us-east-1a", "m5.large", "BeOS", "0.130000", at),
+        ("us-east-1c", "m5.large", "Linux/UNIX", "", at),
     )
-    rows = {(r["zone"], r["os"]): r for r in prices.to_dicts()}
-    assert rows["us-east-1a", "linux"]["hourly"] == Decimal("0.0423")
-    assert rows["us-east-1a", "linux"]["effective_from"] == datetime(
-        2021, 2, 8, 23, 58, 38, tzinfo=UTC
-    )
-    assert rows["us-east-1a", "linux"]["region"] == "us-east-1"
-    assert rows["us-west-2-lax-1a", "sles"]["region"] == "us-west-2-lax-1"
-    assert len(rows) == 3
+    columns = ("zone", "region", "os", "hourly", "effective_from")
+    when = datetime(2021, 2, 8, 23, 58, 38, tzinfo=UTC)
+    assert sorted(prices.select(columns).rows()) == [
+        ("us-east-1a", "us-east-1", "linux", Decimal("0.0423"), when),
+        ("us-east-1b", "us-east-1", "windows", Decimal("0.13"), when),
+        ("us-west-2-lax-1a", "us-west-2-lax-1", "sles", Decimal("0.099"), when),
+    ]
     assert landed.counts() == {"out_of_scope:superseded_spot_quote": 1}
     assert sorted(landed.refused()["reason"]) == ["unknown_platform", "unreadable_price"]
 
@@ -94,23 +85,17 @@ def test_a8_spot_that_equals_on_demand_is_flagged(tmp_path):
         line("0.0960000000", SKU="M"),
         line("0.1880000000", SKU="W", **WINDOWS),
     ]
-    prices, _ = spot(
-        tmp_path,
-        ("us-east-1a", "a1.large", "Linux/UNIX", "0.051000", "2026-07-01T00:00:00.000Z"),
-        ("us-east-1a", "m5.large", "Linux/UNIX", "0.040000", "2026-07-01T00:00:00.000Z"),
-        ("us-east-1b", "m5.large", "Linux/UNIX", "0.120000", "2026-07-01T00:00:00.000Z"),
-        ("us-east-1b", "m5.large", "Windows", "0.120000", "2026-07-01T00:00:00.000Z"),
-        ("us-east-1c", "m5.large", "Linux/UNIX", "0.000010", "2026-07-01T00:00:00.000Z"),
-        lines=lines,
-    )
-    flags = {(r["instance_type"], r["zone"], r["os"]): r["flags"] for r in prices.to_dicts()}
-    assert flags == {
-        ("a1.large", "us-east-1a", "linux"): ["spot_equals_on_demand"],
-        ("m5.large", "us-east-1a", "linux"): [],
-        ("m5.large", "us-east-1b", "linux"): ["spot_above_on_demand"],
-        ("m5.large", "us-east-1b", "windows"): [],
-        ("m5.large", "us-east-1c", "linux"): ["placeholder"],
+    expected = {
+        ("a1.large", "us-east-1a", "Linux/UNIX", "0.051"): ["spot_equals_on_demand"],
+        ("m5.large", "us-east-1a", "Linux/UNIX", "0.040"): [],
+        ("m5.large", "us-east-1b", "Linux/UNIX", "0.120"): ["spot_above_on_demand"],
+        ("m5.large", "us-east-1b", "Windows", "0.120"): [],
+        ("m5.large", "us-east-1c", "Linux/UNIX", "0.00001"): ["placeholder"],
     }
+    rows = [(zone, name, os, price, "2026-07-01T00:00:00Z") for name, zone, os, price in expected]
+    prices, _ = spot(tmp_path, *rows, lines=lines)
+    found = prices.sort("instance_type", "zone", "os").select("flags").to_series().to_list()
+    assert found == list(expected.values())
 
 
 @pytest.mark.parametrize(
