@@ -55,13 +55,13 @@ ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9.]+)*$"
 URL_PATTERN = r"^https://\S+$"
 
 
-def has_hidden_character(name: str, dtype: pl.DataType) -> pl.Expr | None:
+def has_hidden_character(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Make the expression that tells whether a row of a column has a hidden character.
 
-    Of a list, every text is looked at; of Accelerators, the vendor's names. None for a column
-    without text.
+    Of a list, every text is looked at; of Accelerators, the vendor's names. A column without text
+    has none.
     """
-    column, element = pl.col(name), pl.element()
+    element = pl.element()
     if dtype == pl.String:
         return column.str.contains(HIDDEN_CHARACTERS)
     if dtype == pl.List(pl.String):
@@ -69,7 +69,7 @@ def has_hidden_character(name: str, dtype: pl.DataType) -> pl.Expr | None:
     if dtype == Accelerators:
         names = element.struct.field("vendor_name")
         return column.list.eval(names.str.contains(HIDDEN_CHARACTERS)).list.any()
-    return None
+    return pl.lit(False)
 
 
 def column(

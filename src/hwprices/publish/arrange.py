@@ -70,8 +70,11 @@ def arrange(
 
     def write(batch: _Batch) -> Arranged:
         order = pl.col(TYPE).cast(pl.Enum(batch.types)).to_physical()
-        own = rows.filter(pl.col(TYPE).is_in(batch.types.implode())).collect()
-        own = own.sort(order, maintain_order=True)
+        # the bounds spare it the row groups of other types, a tenth of a refresh
+        bounds = (pl.lit(batch.types.min()), pl.lit(batch.types.max()))
+        is_in = pl.col(TYPE).is_between(*bounds), pl.col(TYPE).is_in(batch.types.implode())
+        # in one chunk: sorting the chunks of many files takes twice as long
+        own = rows.filter(is_in).collect().rechunk().sort(order, maintain_order=True)
         key = layout.arranged_file(table, f"{batch.number:03}")
         file = parquet.write_arranged(store, directory, key, table, own)
         return Arranged(file, _types(own, batch.number) if table == "prices" else _NO_TYPES)

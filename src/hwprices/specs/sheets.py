@@ -174,10 +174,7 @@ def _check_characters(file: str, frame: pl.DataFrame) -> None:
     from hwprices.schemas.columns import has_hidden_character
 
     for name, dtype in frame.schema.items():
-        is_hidden = has_hidden_character(name, dtype)
-        if is_hidden is None:
-            continue
-        hidden = frame.select(is_hidden).to_series().arg_true()
+        hidden = frame.select(has_hidden_character(pl.col(name), dtype)).to_series().arg_true()
         if hidden.len():
             raise HwpricesError(
                 f"{file} line {hidden[0] + FIRST_LINE}, column {name}: a control or format"

@@ -149,6 +149,8 @@ def fit_in(
         observed: the intervals of these types that releases observed.
         units: ``first_observed`` of all types; None where these are all.
     """
+    if backfilled.is_empty():
+        return backfilled
     firsts = observed.group_by("price_id").agg(_first=pl.col("valid_from").min())
     units = first_observed(observed.lazy()) if units is None else units
     joined = (
