@@ -35,6 +35,19 @@ def linux_on_demand(tables, region: str) -> dict[str, Decimal]:
     return dict(rows.select("instance_type", "effective_hourly").iter_rows())
 
 
+@pytest.mark.shared
+def test_us_east_1_on_demand_agrees_with_the_collected_figures(tables, shared):
+    truth = json.loads(
+        (shared / "truth/aws_ondemand_us-east-1_2026-07.json").read_text(), parse_float=Decimal
+    )["us-east-1"]
+    prices = linux_on_demand(tables, "us-east-1")
+    assert len(truth) == 1367
+    assert set(prices) == set(truth)
+    assert {
+        name: (prices[name], price) for name, price in truth.items() if prices[name] != price
+    } == {}
+
+
 def test_x2iedn_agrees_with_the_collected_figures(tables, project):
     recording = project / "tests/recordings/aws/x2iedn.32xlarge_us-east-1_2026-07.json"
     figures = json.loads(recording.read_text())["pricing"]
@@ -64,6 +77,8 @@ def test_known_machines_of_the_sample(tables):
     assert (p5["network_gbps_max"], p5["rdma"], p5["local_disk_count"]) == (3200.0, "efa", 8)
     assert (m5["block_storage_gbps_baseline"], m5["block_storage_gbps_max"]) == (0.65, 4.75)
     assert (m5["block_storage_iops_baseline"], m5["block_storage_iops_max"]) == (3600, 18750)
+    assert set(tables["prices"].filter(region="cn-north-1")["currency"]) == {"CNY"}
+    assert {r["region"]: r["kind"] for r in tables["regions"].to_dicts()}["us-gov-west-1"] == "gov"
 
 
 TWICE_ITS_TWIN = {"m8gb.metal-24xl", "r8gb.metal-24xl"}
