@@ -2,7 +2,7 @@
 
 Each question has the tool and its words (``ask``; JSON where a tool takes more),
 which result answers (``result``: names and values), the figure in it, what is right, its unit, and
-the vendor's own statement of it: see ``vendor``.
+where the vendor states it: ``<folder below data/sample> | <needle>``, ``sku <id>``, or an address.
 """
 
 import csv
@@ -186,34 +186,3 @@ def _has_unit(question: Question, found: dict[str, Any]) -> bool:
     if question.unit == "TFLOPS":
         return str(found[question.figure]).endswith(question.unit)
     return question.figure.endswith(NAMED_UNITS.get(question.unit, ""))
-
-
-def table(scores: Sequence[Score]) -> str:
-    """Write the scores as a table of Markdown."""
-    lines = [
-        "| source | questions | right figure | right unit | citation holds"
-        f" | {MAX_TOKENS:,} tokens |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name, own in _by_origin(scores).items():
-        cited = [one.cited for one in own if one.cited is not None]
-        counts = (len(own), *(sum(getattr(s, n) for s in own) for n in ("figure", "unit")))
-        cells = [name, *counts, f"{sum(cited)} of {len(cited)}", sum(s.short for s in own)]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(lines) + "\n"
-
-
-ORIGINS = {
-    "questions.md": "[questions](questions.md)",
-    "answers.md": "answers.md",
-    "pages": "the pages of ten clouds",
-    "agent": "agents, word for word",
-}
-
-
-def _by_origin(scores: Sequence[Score]) -> dict[str, list[Score]]:
-    groups: dict[str, list[Score]] = {}
-    for one in scores:
-        known_wrong = "[known wrong numbers](known-wrong-numbers.md)"
-        groups.setdefault(ORIGINS.get(one.question.origin, known_wrong), []).append(one)
-    return {**groups, "total": list(scores)}

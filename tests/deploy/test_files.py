@@ -13,6 +13,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from tests.helpers.nightly import only_at_night
 from tests.helpers.stub_server import Reply
 
 from hwprices import providers
@@ -137,9 +138,7 @@ def test_every_set_up_passes_prefects_login_and_no_file_holds_one(folder, compos
     }
 
 
-def test_the_accounts_are_the_operators_and_the_stores_key_is_not_among_them(
-    compose, folder
-) -> None:
+def test_the_accounts_are_the_operators_and_the_stores_key_is_not_among_them(compose, folder):
     """A name without a value is taken from deploy/.env, or not set at all."""
     environment = compose["services"]["worker"]["environment"]
     accounts = {name for name, value in environment.items() if value is None}
@@ -244,6 +243,7 @@ def test_the_example_root_is_a_root(compose: dict[str, Any]) -> None:
     assert load_as(Settings, root=root).root == "s3://hwprices/dataset"
 
 
+@only_at_night("cfn-lint takes 7 s of CPU")
 def test_cloudformation_takes_the_template(folder: Path) -> None:
     template = folder / "ecs/worker.yaml"
     command = [str(Path(sys.executable).parent / "cfn-lint"), str(template)]

@@ -9,9 +9,6 @@ SHOWN_BLOCK = re.compile(r"^`(\S+)`:\n\n```\w+\n(.*?)\n```$", re.M | re.S)
 SOURCES = "tools/sample/sources/"
 """Recorded answers, which the page names by a pattern."""
 
-MOST_WORDS = 1_200
-"""Words of the page with its code: it is read in one sitting."""
-
 
 def shown_files(project: Path) -> dict[str, str]:
     """Return the code blocks of the page by the file they show."""
@@ -27,11 +24,3 @@ def test_every_file_is_named(project: Path) -> None:
     text = (project / "docs/a-provider.md").read_text()
     files = [name for name in toy_provider.files() if not name.startswith(SOURCES)]
     assert [name for name in files if f"`{name}`" not in text] == []
-
-
-def test_what_reads_the_vendor_is_shown(project: Path) -> None:
-    assert [Path(name).name for name in shown_files(project)] == ["fetch.py", "normalise.py"]
-
-
-def test_the_page_is_short(project: Path) -> None:
-    assert len((project / "docs/a-provider.md").read_text().split()) <= MOST_WORDS

@@ -2,9 +2,7 @@
 
 import functools
 import http.server
-import importlib.util
 import re
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,20 +41,6 @@ def test_the_examples_over_a_folder_run(data, tmp_path, monkeypatch) -> None:
     assert len(names["tables"]) > 10  # type: ignore[arg-type]
     assert names["why"].arithmetic == "55.04 USD/h, as the vendor states it"  # type: ignore[attr-defined]
     assert names["best"]["where"].sort().to_list() == ["cloud", "local"]  # type: ignore[index]
-
-
-@pytest.mark.skipif(
-    importlib.util.find_spec("pyspark") is None or shutil.which("java") is None,
-    reason="Spark is not here",
-)
-def test_the_example_over_spark_runs(data: Path) -> None:
-    (release,) = (data / "releases").glob("*/")
-    (example,) = blocks("python over spark")
-    names = run(example, release=release)
-    try:
-        assert [row["region"] for row in names["p5"].collect()] == ["us-east-1"] * 2  # type: ignore[attr-defined]
-    finally:
-        names["spark"].stop()  # type: ignore[attr-defined]
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ import pytest
 
 from hwprices import providers
 
-PROSE_WIDTH = 100
-
 PRIVATE_PATH = re.compile(r"/(?:home|root|Users)/[a-z]+/|/wor" + r"k/")
 """A path that exists on one machine only."""
 
@@ -61,13 +59,6 @@ def test_make_targets_in_the_text_exist(name: str, project: Path) -> None:
     targets = set(re.findall(r"(?:^|`)make ([a-z-]+)", (project / name).read_text(), re.M))
     missing = [t for t in sorted(targets) if not re.search(rf"^{t}:", makefile, re.M)]
     assert missing == []
-
-
-def test_prose_of_the_readme_fits_the_width(project: Path) -> None:
-    """Tables and addresses may be longer."""
-    lines = (project / "README.md").read_text().splitlines()
-    long = [line for line in lines if len(line) > PROSE_WIDTH and not line.startswith("|")]
-    assert long == []
 
 
 def test_no_file_names_a_path_of_one_machine(project: Path) -> None:

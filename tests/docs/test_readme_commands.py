@@ -1,6 +1,6 @@
 """Run every command that the documents print, as printed, on one release made from the sample.
 
-What cannot run here is in NOT_RUN with the reason, or with the test that runs it.
+What cannot run here is in tests/cases/docs/not_run.csv with the reason, or the test that runs it.
 """
 
 import re
@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow.dataset as ds
 import pytest
 from click.testing import Result
+from tests.helpers.cases import rows as case_rows
 from tests.helpers.sample_release import COLLECTED_AT
 from tools import cli_reference, docs_site
 from typer.testing import CliRunner
@@ -31,24 +32,7 @@ pytestmark = pytest.mark.slow
 PROJECT = Path(__file__).parents[2]
 PROGRAM = ".venv/bin/hwprices"
 
-NOT_RUN = {
-    "hwprices admin backfill": "asks the vendor: tests/publish/test_backfill.py has one",
-    "recheck citations.txt": "needs citations: tests/read/test_recheck.py has some",
-    "hwprices admin deploy": "needs a Prefect server: tests/flows/test_automations.py has one",
-    "hwprices show diff": "needs two releases: tests/publish/test_history_year.py has twelve",
-    "hwprices admin preflight": "asks the vendors",
-    "hwprices admin refresh": "starts the pipeline: tests/flows runs it",
-    "hwprices admin reproduce": "takes half a minute: tests/publish/test_reproduce.py runs it",
-    "hwprices export report": "writes thousands of pages: tests/read/report writes some",
-    "hwprices admin serve": "runs until Ctrl-C: tests/flows starts its parts",
-    "hwprices bill": "needs a bill: tests/read/bill has some",
-    "hwprices mcp": "answers until it is stopped: tests/agents asks it",
-    "hwprices admin mcp": "the same",
-    "hwprices admin worker": "runs until Ctrl-C: tests/flows/test_worker.py has one",
-    "hwprices admin sheets": "tests/providers checks the sheets",
-    "--root s3://": "needs a bucket: tests/publish has one",
-    "--root /tmp/prices": "tests/providers/test_new_provider.py does it in a copy of the tree",
-}
+NOT_RUN = [row["part"] for row in case_rows("docs/not_run")]
 """Parts of commands that are not run here, and why. Other programs than ours are not run either."""
 
 CLI = "docs/cli.md"
@@ -148,11 +132,6 @@ def run(text: str) -> Result:
     return CliRunner().invoke(app, arguments, prog_name="hwprices")
 
 
-def test_every_reason_is_for_a_command_that_is_printed() -> None:
-    texts = [printed.text for printed in printed_commands()]
-    assert [part for part in NOT_RUN if not any(part in text for text in texts)] == []
-
-
 @pytest.mark.parametrize("printed", runnable(), ids=lambda p: f"{p.document}:{p.text[:60]}")
 def test_the_command_runs_as_printed(printed: Printed, checkout: Path) -> None:
     if "prune" in printed.text:
@@ -180,15 +159,6 @@ def test_the_python_example_runs(checkout: Path) -> None:
     assert isinstance(names["data"], hwprices.Dataset)
 
 
-def test_a_run_of_a_deployment_names_the_server_and_the_source() -> None:
-    """Without the address Prefect asks a new, empty server; without the source it goes live."""
-    texts = [printed.text for printed in printed_commands() if printed.document == "README.md"]
-    address = texts.index("export PREFECT_API_URL=http://127.0.0.1:4200/api")
-    [command] = [text for text in texts if "deployment run" in text]
-    assert "--param source=sample" in command
-    assert texts.index(command) == address + 1
-
-
 @pytest.fixture(scope="module")
 def folder(root: str) -> Path:
     """The folder of the release."""
@@ -213,8 +183,3 @@ def test_every_table_is_read_by_pandas_pyarrow_polars_and_duckdb(table: str, fol
         query = f"select count(*) from read_parquet('{pattern}')"
         counted = connection.sql(query).fetchall()
     assert counted == [(rows,)]
-
-
-def test_prices_of_one_provider_are_read_with_a_filter(folder: Path) -> None:
-    prices = pd.read_parquet(folder / "prices", filters=[("provider", "==", "gcp")])
-    assert set(prices["provider"]) == {"gcp"}

@@ -21,15 +21,8 @@ METHOD = Path(__file__).parents[2] / "docs" / "method.md"
 EXAMPLES = METHOD.with_suffix("") / "examples.csv"
 
 MACHINES = [
-    "p5.48xlarge",
-    "p5en.48xlarge",
-    "a3-highgpu-8g",
-    "Standard_ND96isr_H100_v5",
-    "g6.xlarge",
-    "trn2.48xlarge",
-    "ct6e-standard-4t",
-    "m5zn.xlarge",
-    "m7g.xlarge",
+    *("p5.48xlarge", "p5en.48xlarge", "a3-highgpu-8g", "Standard_ND96isr_H100_v5", "g6.xlarge"),
+    *("trn2.48xlarge", "ct6e-standard-4t", "m5zn.xlarge", "m7g.xlarge"),
 ]
 
 OPERATORS: dict[type, Callable[[float, float], float]] = {
@@ -40,14 +33,8 @@ OPERATORS: dict[type, Callable[[float, float], float]] = {
 }
 
 INPUTS = {
-    "power_basis",
-    "cpu_min_watts_per_vcpu",
-    "cpu_max_watts_per_vcpu",
-    "flags",
-    "on_demand_price_id",
-    "spot_price_id",
-    "observed_at",
-    "serverless_usd_per_hour",
+    *("power_basis", "cpu_min_watts_per_vcpu", "cpu_max_watts_per_vcpu", "flags", "observed_at"),
+    *("on_demand_price_id", "spot_price_id", "serverless_usd_per_hour"),
 }
 """Columns of offers after the first derived one that are not derived themselves."""
 

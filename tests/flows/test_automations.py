@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from hwprices.errors import HwpricesError
 from hwprices.flows import deployments
 from tests.helpers.prefect_server import NIGHTLY_ON_A_SERVER, PREFECT, Server
 from tests.helpers.processes import family, wait_until
-from tests.helpers.stub_server import Reply, StubServer
+from tests.helpers.stub_server import Reply
 
 pytestmark = NIGHTLY_ON_A_SERVER
 
@@ -76,9 +76,7 @@ def short(server: Server, automation: dict[str, Any]) -> Iterator[str]:
         httpx.delete(f"{server.api}/automations/{made['id']}", timeout=30)
 
 
-def test_a_day_without_a_refresh_is_noticed(
-    prefect_server: Server, automations: dict[str, dict[str, Any]]
-) -> None:
+def test_a_day_without_a_refresh_is_noticed(prefect_server, automations) -> None:
     assert automations[NO_REFRESH]["trigger"]["within"] == 26 * 3600
     with short(prefect_server, automations[NO_REFRESH]) as automation_id:
         assert fires(prefect_server, automation_id)
@@ -95,11 +93,7 @@ def test_a_day_without_a_refresh_is_noticed(
     ],
 )
 def test_a_run_that_did_not_end_well_is_noticed(
-    state: str,
-    kind: str,
-    automation: str,
-    prefect_server: Server,
-    automations: dict[str, dict[str, Any]],
+    state, kind, automation, prefect_server, automations
 ) -> None:
     """A run of the flow refresh that ends so, as the server sees it."""
     automation_id = automations[automation]["id"]
@@ -142,9 +136,7 @@ def test_a_collection_that_failed_by_itself_is_told_of_once_a_day(
     assert firings(prefect_server, own) == 1
 
 
-def test_a_run_whose_worker_was_killed_is_marked_as_crashed(
-    prefect_server: Server, automations: dict[str, dict[str, Any]], tmp_path: Path
-) -> None:
+def test_a_run_whose_worker_was_killed_is_marked_as_crashed(prefect_server, automations, tmp_path):
     """The same automation with ten seconds, and a worker that is killed before its run begins.
 
     Another run waits for its place in the concurrency limit of the deployment, and stays so.
@@ -205,9 +197,7 @@ def state_names(server: Server, runs: list[dict[str, Any]]) -> list[Any]:
     return [run["state_name"] for run in server.filter("flow_runs", flow_runs=ids)]
 
 
-def test_a_run_that_was_killed_is_marked_as_crashed(
-    prefect_server: Server, automations: dict[str, dict[str, Any]]
-) -> None:
+def test_a_run_that_was_killed_is_marked_as_crashed(prefect_server, automations) -> None:
     """The same automation with ten seconds, and runs that gave one sign of life each.
 
     One of them ends, and stays as it ended; the other would be shown as running for good.
@@ -287,10 +277,7 @@ def test_deploy_makes_what_the_jobs_of_a_cluster_need(
 
 @pytest.mark.usefixtures("automations")
 def test_alerts_reach_a_webhook_and_its_address_stays_a_secret(
-    prefect_server: Server,
-    prefect_home: Path,
-    stub: Callable[[], StubServer],
-    monkeypatch: pytest.MonkeyPatch,
+    prefect_server, prefect_home, stub, monkeypatch
 ) -> None:
     """The last test of this file: it changes the actions of the automations."""
     secret = "T0A1ertsS3cr3t"

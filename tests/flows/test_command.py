@@ -112,12 +112,7 @@ def test_what_is_incomplete_or_skipped_is_a_line_each() -> None:
 
 
 @pytest.mark.parametrize(
-    "form",
-    [
-        ["flows/refresh.py"],
-        ["-m", "hwprices.flows.refresh"],
-        ["-m", "hwprices", "refresh"],
-    ],
+    "form", [["flows/refresh.py"], ["-m", "hwprices.flows.refresh"], ["-m", "hwprices", "refresh"]]
 )
 def test_every_form_of_the_command_has_the_same_help(project: Path, form: list[str]) -> None:
     done = subprocess.run(

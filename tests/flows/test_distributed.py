@@ -270,9 +270,7 @@ def test_a_worker_killed_in_the_middle_of_a_unit_costs_nothing(site: Site, expec
     site.cluster.start()
 
 
-def test_a_scheduler_that_restarts_fails_the_run_and_not_the_next(
-    site: Site, expected: str
-) -> None:
+def test_a_scheduler_that_restarts_fails_the_run_and_not_the_next(site, expected) -> None:
     """What was in force stays; the run ends by itself and says so; the next one is whole."""
     root = "s3://hwprices/scheduler"
     process = site.command(root)

@@ -27,10 +27,7 @@ def logged(name: str, message: str, error: Exception | None, *, with_error: bool
 
 
 @pytest.mark.parametrize("error", [HwpricesError("no answer"), FetchError("no answer")])
-def test_the_line_of_an_error_of_ours_is_not_followed_by_what_prefect_says_of_it(
-    error: Exception,
-) -> None:
-    """ "Unexpected exception" was the last line of each run that said why it failed."""
+def test_the_line_of_an_error_of_ours_is_not_followed_by_what_prefect_says_of_it(error) -> None:
     assert logged("prefect.flow_runs", ENGINE, error, with_error=True) is None
     record = logged("prefect.flow_runs", "another line", error, with_error=True)
     assert record.exc_info is None
@@ -115,7 +112,6 @@ def test_the_headline_is_short_and_names_each_provider_once() -> None:
 
 
 def test_a_provider_that_was_not_asked_is_said_to_be_held_back(project: Path) -> None:
-    """It was said to be as before, above the check that stopped what another run had collected."""
     from hwprices.flows import reports
 
     entries = {

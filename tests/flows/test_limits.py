@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain, repeat
-from pathlib import Path
 
 import pytest
 
@@ -63,12 +62,7 @@ def serve() -> Iterator[Callable[[Parts], str]]:
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_headers_without_end_fail_their_unit(
-    serve: Callable[[Parts], str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    answer: str,
-) -> None:
+def test_headers_without_end_fail_their_unit(serve, tmp_path, monkeypatch, answer) -> None:
     url = serve(ANSWERS[answer])
     variables = {
         "AWS_ACCESS_KEY_ID": "AKIASAMPLE",

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -21,7 +21,7 @@ from hwprices.flows import environment, prefect_server, reports
 from hwprices.flows.refresh import ProvidersFailedError
 from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment, migrated_home
-from tests.helpers.stub_server import Reply, StubServer
+from tests.helpers.stub_server import Reply
 
 SMALL = ["--provider", "lambda", "--provider", "scaleway"]
 """Providers whose sample is a page each."""
@@ -58,9 +58,7 @@ def test_none_is_needed_where_a_variable_names_one(settings: dict[str, str], var
         ("home/profiles.toml", "active = 'mine'\n"),
     ],
 )
-def test_prefects_own_files_are_left_to_prefect(
-    settings: dict[str, str], file: str, text: str
-) -> None:
+def test_prefects_own_files_are_left_to_prefect(settings, file, text) -> None:
     Path(file).write_text(text)
     assert not prefect_server.is_needed()
 
@@ -96,9 +94,7 @@ RUN = {"state": {"type": "COMPLETED", "name": "Completed"}}
 
 
 @pytest.mark.flow
-def test_a_commands_server_deletes_the_runs_of_long_ago(
-    settings: dict[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_commands_server_deletes_the_runs_of_long_ago(settings, tmp_path, tmp_path_factory):
     """Prefect lets only servers that run for long do it. Its database begins with three runs."""
     migrated_home(tmp_path_factory, tmp_path / "home")
     environment.set_command_defaults(str(tmp_path))
@@ -173,9 +169,7 @@ def test_a_server_that_is_not_there_is_an_error_of_one_line(tmp_path: Path) -> N
 
 
 @pytest.mark.flow
-def test_the_password_of_a_server_that_refuses_is_not_shown(
-    tmp_path: Path, stub: Callable[[], StubServer]
-) -> None:
+def test_the_password_of_a_server_that_refuses_is_not_shown(tmp_path, stub) -> None:
     server = stub().on("/api/*", Reply.json({"detail": "Unauthorized"}, status=401))
     url = server.url.replace("://", "://me:c4n4ry4711@")
     process = refresh(tmp_path / "data", PREFECT_API_URL=f"{url}/api")

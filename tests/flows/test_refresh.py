@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,7 +34,6 @@ from tests.helpers.flows_environment import clean_environment, migrated_home
 from tests.helpers.landed import landed_pages
 from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import Server
-from tests.helpers.stub_server import StubServer
 
 # A test may first have to start Prefect's server and make the release: 2 to 10 minutes, by load.
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -55,9 +54,7 @@ class Release:
 
 
 @pytest.fixture(scope="module")
-def release(
-    prefect_server: Server, tmp_path_factory: pytest.TempPathFactory, project: Path
-) -> Release:
+def release(prefect_server, tmp_path_factory, project) -> Release:
     """Run the main job once with the README's command for a deployment.
 
     The whole sample is in ``sample_root``: here it takes a minute. While this one runs, a second
@@ -101,13 +98,7 @@ def run(
     *command: str | Path, cwd: Path, environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command,
-        env=environment,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
+        command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=500, check=False
     )
 
 
@@ -150,9 +141,7 @@ def script(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Release:
     return Release(root, done.stdout + done.stderr, [])
 
 
-def test_no_credential_gets_to_the_screen_or_into_prefects_database(
-    release: Release, script: Release, prefect_home: Path
-) -> None:
+def test_no_credential_gets_to_the_screen_or_into_prefects_database(release, script, prefect_home):
     """Prefect's home has its database, with parameters, states and artifacts, its results and logs.
 
     The worker and the script had credentials in their environment.
@@ -198,9 +187,7 @@ def test_duckdb_answers_a_worked_number(release: Release) -> None:
     assert float(usd) == pytest.approx(88.49, abs=1e-5)
 
 
-def test_a_deployment_and_the_script_publish_the_same_prices(
-    release: Release, script: Release
-) -> None:
+def test_a_deployment_and_the_script_publish_the_same_prices(release, script) -> None:
     assert published_providers(script.root) == [SMALL]
     digests = prices_digests(script.root, SMALL)
     assert digests
@@ -267,7 +254,6 @@ def test_altered_pages_fail_their_provider_and_the_others_publish(
 
 
 def test_a_provider_held_back_is_seen(tmp_path: Path, prefect_server: Server) -> None:
-    """Such a run was green, with the headline "Nothing new": a provider could stand still."""
     world = make.world(provider=SMALL)
     make.stage_frames(Store(tmp_path), "20260801T040000.000000Z", world, provider=SMALL)
     publish(Store(tmp_path))
@@ -356,9 +342,7 @@ def log_lines(server: Server, run_id: str, last: str) -> list[str]:
     return lines
 
 
-def test_runs_and_tasks_have_names(
-    prefect_server: Server, release: Release, main_run: dict[str, Any]
-) -> None:
+def test_runs_and_tasks_have_names(prefect_server, release, main_run) -> None:
     assert main_run["name"] == f"refresh sample: {', '.join(PROVIDERS)}"
     names = [run["name"] for run in sub_runs(prefect_server, main_run)]
     collects = [f"collect {name}" for name in PROVIDERS]
@@ -369,9 +353,7 @@ def test_runs_and_tasks_have_names(
     )
 
 
-def test_the_page_of_the_run_says_what_came_of_it(
-    prefect_server: Server, release: Release, main_run: dict[str, Any]
-) -> None:
+def test_the_page_of_the_run_says_what_came_of_it(prefect_server, release, main_run) -> None:
     version = hwprices.open(release.root).version
     page = artifact(prefect_server, main_run, "refresh")
     assert page["description"] == f"new release {version}"
@@ -386,9 +368,7 @@ def test_the_page_of_the_run_says_what_came_of_it(
     assert notes["data"].startswith(f"# Release {version}\n")
 
 
-def test_the_log_has_lines_of_our_own_and_watch_shows_them(
-    prefect_server: Server, release: Release, main_run: dict[str, Any]
-) -> None:
+def test_the_log_has_lines_of_our_own_and_watch_shows_them(prefect_server, release, main_run):
     version = hwprices.open(release.root).version
     [gcp] = [run for run in sub_runs(prefect_server, main_run) if run["name"] == "collect gcp"]
     lines = log_lines(prefect_server, gcp["id"], "staged")
@@ -458,9 +438,7 @@ def test_on_a_cluster_the_server_limits_the_units_of_a_provider(
 
 
 @pytest.mark.usefixtures("in_process")
-def test_a_collection_that_takes_too_long_fails_and_is_in_the_status(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_collection_that_takes_too_long_fails_and_is_in_the_status(tmp_path, monkeypatch) -> None:
     from hwprices.flows import collect
 
     def dawdle(*_: object) -> None:
@@ -484,9 +462,7 @@ def test_a_job_on_kubernetes_ends_after_the_flows_own_limits(project: Path) -> N
 
 
 @pytest.mark.usefixtures("in_process")
-def test_without_an_account_its_kinds_are_skipped_and_the_status_stays(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_an_account_its_kinds_are_skipped_and_the_status_stays(stub, tmp_path, monkeypatch):
     """What the deployment collect-aws does every hour, with boto3 on a machine without AWS."""
     from hwprices.flows.collect import collect
 
@@ -507,9 +483,7 @@ def test_without_an_account_its_kinds_are_skipped_and_the_status_stays(
 
 
 @pytest.mark.usefixtures("in_process")
-def test_providers_are_chosen_once_for_all_flows(
-    prefect_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_providers_are_chosen_once_for_all_flows(prefect_server, tmp_path, monkeypatch) -> None:
     """The schedules of the others are skipped; who names one gets it."""
     from hwprices.flows import publish as publishing
     from hwprices.flows.collect import collect

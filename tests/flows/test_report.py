@@ -1,14 +1,9 @@
 """What the publish flow does when the pages of a release cannot be written."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
 
-
-def test_a_report_that_fails_is_a_warning_and_no_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_that_fails_is_a_warning_and_no_more(tmp_path, monkeypatch) -> None:
     from hwprices.flows import publish
 
     warnings: list[str] = []

@@ -61,9 +61,7 @@ def test_a_set_up_writes_where_its_worker_says(project: Path, name: str) -> None
 
 
 @pytest.mark.parametrize(("root", "has_root"), [("", True), ("s3://bucket/prices", False)])
-def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
-    root: str, has_root: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_serve_leaves_the_root_to_the_variable_where_it_is_set(root, has_root, monkeypatch) -> None:
     """Else scheduled runs would write into data/live whatever the variable says."""
     made: list[Any] = []
     if root:
@@ -84,9 +82,7 @@ def test_serve_leaves_the_root_to_the_variable_where_it_is_set(
     assert "pull" not in plan
 
 
-def test_schedules_of_providers_that_are_not_chosen_are_off(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_schedules_of_providers_that_are_not_chosen_are_off(monkeypatch) -> None:
     monkeypatch.setenv("HWPRICES_PROVIDERS", "aws, Azure")
     plan = deployments.plan(has_root=True)
     off = [d["name"] for d in plan["deployments"] if d["schedules"][0].get("active") is False]
@@ -110,9 +106,7 @@ def test_what_is_no_address_of_a_webhook_is_refused_and_not_shown(url: str) -> N
 
 
 @pytest.mark.parametrize("command", [["deploy", "ecs"], ["worker"]])
-def test_deploy_and_worker_need_a_server(
-    command: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deploy_and_worker_need_a_server(command, monkeypatch) -> None:
     monkeypatch.setattr(
         environment, "handle_ending", lambda _handler: None
     )  # these are pytest's own
@@ -135,10 +129,7 @@ def test_deploy_and_worker_need_a_server(
         (401, "work-pool create .* failed"),  # the login is for Prefect's own commands to make
     ],
 )
-def test_deploy_says_what_answers_in_place_of_a_server(
-    status: int, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An address without /api gave "Not Found" and the failure of a command of Prefect."""
+def test_deploy_says_what_answers_in_place_of_a_server(status, message, monkeypatch) -> None:
     server = StubServer().start()
     server.on("/*", Reply(b"", status=status))
     monkeypatch.setenv("PREFECT_API_URL", server.url)
@@ -150,17 +141,18 @@ def test_deploy_says_what_answers_in_place_of_a_server(
 
 
 def test_every_deployment_names_a_flow_and_its_parameters(project: Path) -> None:
-    """Prefect would notice a wrong name only when the schedule starts a run."""
+    """Prefect would notice a wrong name only when the schedule starts a run.
+
+    None writes where the sample is, and none runs twice at once.
+    """
     for deployment in planned_deployments(project):
         package, module, function = deployment["entrypoint"].rsplit(".", 2)
         assert package == "hwprices.flows"
         parameters = parameters_of(project / "flows" / f"{module}.py", function)
-        assert set(deployment.get("parameters", {})) <= parameters, deployment["name"]
-
-
-def test_scheduled_runs_do_not_write_where_the_sample_is(project: Path) -> None:
-    for deployment in planned_deployments(project):
+        assert set(deployment["parameters"]) <= parameters, deployment["name"]
         assert deployment["parameters"]["root"] == "data/live", deployment["name"]
+        alone = {"limit": 1, "collision_strategy": "CANCEL_NEW"}
+        assert deployment["concurrency_limit"] == alone, deployment["name"]
 
 
 def test_every_provider_that_is_asked_has_a_schedule_of_its_own(project: Path) -> None:
@@ -172,12 +164,6 @@ def test_every_provider_that_is_asked_has_a_schedule_of_its_own(project: Path) -
         "prefect.yaml and the providers differ"
     )
     assert all(planned[name]["provider"] == name.removeprefix("collect-") for name in expected)
-
-
-def test_no_deployment_runs_twice_at_once(project: Path) -> None:
-    alone = {"limit": 1, "collision_strategy": "CANCEL_NEW"}
-    for deployment in planned_deployments(project):
-        assert deployment["concurrency_limit"] == alone, deployment["name"]
 
 
 STUBBORN_FAMILY = """
@@ -192,9 +178,7 @@ time.sleep(300)
 
 
 @pytest.mark.usefixtures("own_signals")  # serve ignores signals while it ends
-def test_what_a_worker_started_ends_with_it(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_worker_started_ends_with_it(monkeypatch, capfd) -> None:
     monkeypatch.setattr(prefect_commands, "PREFECT", [sys.executable, "-c", STUBBORN_FAMILY])
     monkeypatch.setattr(prefect_commands, "STOP_SECONDS", 2)
     children: list[str] = []
@@ -223,9 +207,7 @@ time.sleep(300)
 
 
 @pytest.mark.usefixtures("own_signals")
-def test_a_worker_that_stays_after_its_flows_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_worker_that_stays_after_its_flows_is_not_waited_for(monkeypatch, capfd) -> None:
     """It took half a minute to end, and ``docker stop`` waits ten seconds."""
     monkeypatch.setattr(prefect_commands, "PREFECT", [sys.executable, "-c", WORKER_THAT_STAYS])
     monkeypatch.setattr(prefect_commands, "STOP_SECONDS", 120)
@@ -236,9 +218,7 @@ def test_a_worker_that_stays_after_its_flows_is_not_waited_for(
     assert process.poll() is not None
 
 
-def test_a_port_that_is_taken_is_said_at_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_port_that_is_taken_is_said_at_once(monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

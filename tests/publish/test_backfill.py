@@ -2,7 +2,7 @@
 
 import gzip
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from io import BytesIO
@@ -105,9 +105,7 @@ LISTS = st.lists(
 
 @settings(max_examples=40 if NIGHTLY else 15, deadline=None)
 @given(LISTS, st.data())
-def test_at_each_list_that_was_read_the_history_has_its_prices(
-    lists: list[Listed], data: st.DataObject
-) -> None:
+def test_at_each_list_that_was_read_the_history_has_its_prices(lists, data) -> None:
     months = data.draw(st.sets(st.integers(1, len(lists)), min_size=1))
 
     history = fold(rows(month, lists[month - 1]) for month in sorted(months))
@@ -131,9 +129,7 @@ def test_at_each_list_that_was_read_the_history_has_its_prices(
 
 @settings(max_examples=40 if NIGHTLY else 15, deadline=None)
 @given(LISTS, LISTS, st.integers(1, 6))
-def test_no_backfilled_interval_reaches_into_what_was_observed(
-    lists: list[Listed], observed_lists: list[Listed], first: int
-) -> None:
+def test_no_backfilled_interval_reaches_into_what_was_observed(lists, observed_lists, first):
     past = fold(rows(month, listed) for month, listed in enumerate(lists, 1))
     seen = fold(rows(first + n, listed) for n, listed in enumerate(observed_lists))
     observed = seen.with_columns(collection_unit=pl.lit(f"prices/{REGION}"))
@@ -199,19 +195,9 @@ class Aws:
             for month in (3, 2)
         ]
         self.server.on(f"{root}/current/index.json", Reply.json({"versions": listed}))
-        self.server.on(
-            "/offers/v1.0/aws/index.json",
-            Reply.json(
-                {
-                    "offers": {
-                        "AmazonEC2": {
-                            **self.offer,
-                            "savingsPlanVersionIndexUrl": f"{root}/current/index.json",
-                        }
-                    }
-                }
-            ),
-        )
+        offer = {**self.offer, "savingsPlanVersionIndexUrl": f"{root}/current/index.json"}
+        index = {"offers": {"AmazonEC2": offer}}
+        self.server.on("/offers/v1.0/aws/index.json", Reply.json(index))
         for month, cents in ((2, 12), (3, 10)):
             url = f"{root}/{month}/{REGION}/index.json"
             at = {"regions": [{"regionCode": REGION, "versionUrl": url}]}
@@ -236,15 +222,11 @@ class Aws:
                 quotes = [("m7.large", "0.05", noon), ("m8.large", "0.02", before)]
             else:
                 quotes.append(("m7.large", "0.05", noon))
-            return Reply(
-                aws_pages.quotes(
-                    *(
-                        (f"{REGION}a", name, "Linux/UNIX", price, f"{when:%Y-%m-%dT%H:%M:%SZ}")
-                        for name, price, when in quotes
-                    )
-                ),
-                content_type="text/xml",
+            lines = (
+                (f"{REGION}a", name, "Linux/UNIX", price, f"{when:%Y-%m-%dT%H:%M:%SZ}")
+                for name, price, when in quotes
             )
+            return Reply(aws_pages.quotes(*lines), content_type="text/xml")
 
         self.spot: list[tuple[datetime, datetime]] = []
         self.server.on("/", answer)
@@ -272,12 +254,7 @@ class Aws:
 
 
 @pytest.fixture
-def aws(
-    stub: Callable[[], StubServer],
-    tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Aws:
+def aws(stub, tmp_path, tmp_path_factory, monkeypatch) -> Aws:
     """AWS on loopback, with a copy of its first release."""
     server = stub()
     for name, value in vendors.environment("aws", server.url, tmp_path).items():
@@ -450,9 +427,7 @@ SERIES = ("prices", "savings_plans", "spot")
 
 @settings(max_examples=5, deadline=None)
 @given(st.permutations([(kind, month) for kind in SERIES for month in (1, 2, 4)]), LISTS)
-def test_any_order_of_all_kinds_gives_the_same_intervals(
-    order: list[tuple[str, int]], lists: list[Listed]
-) -> None:
+def test_any_order_of_all_kinds_gives_the_same_intervals(order, lists) -> None:
     """Lists of three kinds, folded after each one that is added, as interrupted backfills do."""
 
     def folded(steps: Sequence[Sequence[tuple[str, int]]]) -> pl.DataFrame:
@@ -509,9 +484,7 @@ class Google:
 
 
 @pytest.fixture
-def google(
-    stub: Callable[[], StubServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Google:
+def google(stub, tmp_path, monkeypatch) -> Google:
     server = stub()
     for name, value in vendors.environment("gcp", server.url, tmp_path).items():
         monkeypatch.setenv(name, value)

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 from tests.helpers import ledger_provider as ledger
 from tests.helpers import make
+from tests.helpers.cases import optional
+from tests.helpers.cases import rows as case_rows
 from typer.testing import CliRunner
 
 import hwprices
@@ -103,45 +105,9 @@ def changes(cloud: ledger.Ledger, day: int) -> list[tuple[object, ...]]:
     return sorted(told, key=str)
 
 
-EXPECTED = {
-    1: [
-        ("provider", "added", "aws", None, None, "collection"),
-        ("provider", "added", "ledgercloud", None, None, "collection"),
-    ],
-    2: [("price", "price_up", "us-1 a-2 USD", "1.0", "1.1", "same_reading")],
-    3: [("price", "price_down", "eu-1 b-4 USD", "4.0", "3.0", "same_reading")],
-    4: [
-        ("price", "price_up", "us-1 a-2 USD", "1.1", "1.21", "same_reading"),
-        ("unit", "not_collected", "prices/eu-1", None, None, "collection"),
-    ],
-    5: [("price", "price_up", "eu-1 b-4 USD", "3.0", "3.3", "same_reading")],
-    6: [
-        ("price", "restated", "eu-1 b-4 USD", "3.3", "6.6", "same_pages"),
-        ("price", "restated", "us-1 a-2 USD", "1.21", "2.42", "same_pages"),
-        ("price", "restated", "us-1 c-8 USD", "8.0", "16.0", "same_pages"),
-    ],
-    7: [
-        ("price", "price_up", "us-1 a-2 USD", "4.84", "6.0", "re_read"),
-        ("price", "restated", "eu-1 b-4 USD", "6.6", "13.2", "same_page"),
-        ("price", "restated", "us-1 a-2 USD", "2.42", "4.84", "re_read"),
-        ("price", "restated", "us-1 c-8 USD", "16.0", "32.0", "re_read"),
-    ],
-    8: [
-        ("instance_type", "removed", "c-8", None, None, "same_reading"),
-        ("price", "removed", "us-1 c-8 USD", "32.0", None, "same_reading"),
-    ],
-    10: [("price", "added", "eu-1 b-4 EUR", None, "12.4", "same_reading")],
-    11: [
-        ("instance_type", "returned", "c-8", None, None, "same_reading"),
-        ("price", "returned", "us-1 c-8 USD", None, "32.0", "same_reading"),
-    ],
-    12: [
-        ("price", "restated", "eu-1 b-4 EUR", "12.4", "15.5", "same_page"),
-        ("price", "restated", "eu-1 b-4 USD", "13.2", "16.5", "same_page"),
-        ("price", "unclear", "us-1 a-2 USD", "6.0", "8.0", "none"),
-        ("price", "unclear", "us-1 c-8 USD", "32.0", "40.0", "none"),
-    ],
-}
+EXPECTED: dict[int, list[tuple[object, ...]]] = {}
+for row in case_rows("publish/year", day=int, old=optional, new=optional):
+    EXPECTED.setdefault(row.pop("day"), []).append(tuple(row.values()))
 
 
 @pytest.mark.parametrize("day", EXPECTED)

@@ -49,6 +49,10 @@ def single_offer(*price_rows: dict[str, Any], **more: Any) -> dict[str, Any]:
     return join_prices(*price_rows, **more).tables["offers"].row(0, named=True)
 
 
+def values(row: dict[str, Any], columns: str) -> list[Any]:
+    return [row[name] for name in columns.split()]
+
+
 def m7i(amount: str | None, **more: Any) -> dict[str, Any]:
     return price("aws", "us-east-1", "m7i.xlarge", amount, **more)
 
@@ -66,6 +70,8 @@ def test_what_the_vendor_says_of_the_machine_is_carried_over() -> None:
 
 
 COMMITMENT = {"purchase_option": "reserved", "commitment_plan": "standard", "term_months": 12}
+PLAN = {"purchase_option": "savings_plan", "term_months": 12, "payment_option": "no_upfront"}
+ALL_UPFRONT = {"payment_option": "all_upfront", "hourly": 0, "upfront": Decimal("1138.8")}
 
 
 def test_every_option_has_its_column() -> None:
@@ -73,68 +79,38 @@ def test_every_option_has_its_column() -> None:
         m7i("0.20"),
         m7i("0.15", **COMMITMENT, payment_option="no_upfront"),
         m7i("0.14", **COMMITMENT, payment_option="partial_upfront", upfront=Decimal(600)),
-        m7i(
-            "0.13",
-            **COMMITMENT,
-            payment_option="all_upfront",
-            hourly=Decimal(0),
-            upfront=Decimal("1138.8"),
-        ),
+        m7i("0.13", **COMMITMENT, **ALL_UPFRONT),
         m7i("0.10", **COMMITMENT | {"term_months": 36}, payment_option="no_upfront"),
-        m7i(
-            "0.16",
-            purchase_option="savings_plan",
-            commitment_plan="compute",
-            term_months=12,
-            payment_option="no_upfront",
-        ),
-        m7i(
-            "0.145",
-            purchase_option="savings_plan",
-            commitment_plan="ec2_instance",
-            term_months=12,
-            payment_option="no_upfront",
-        ),
+        m7i("0.16", **PLAN, commitment_plan="compute"),
+        m7i("0.145", **PLAN, commitment_plan="ec2_instance"),
     )
-    assert row["on_demand_usd_per_hour"] == Decimal("0.2")
-    assert row["on_demand_usd_per_year"] == Decimal(1752)
-    assert row["reserved_1y_no_upfront_usd_per_hour"] == Decimal("0.15")
-    assert (
-        row["reserved_1y_partial_upfront_usd_per_hour"],
-        row["reserved_1y_partial_upfront_usd"],
-    ) == (Decimal("0.14"), Decimal(600))
-    assert (row["reserved_1y_all_upfront_usd_per_hour"], row["reserved_1y_all_upfront_usd"]) == (
-        Decimal("0.13"),
-        Decimal("1138.8"),
-    )
-    assert row["compute_savings_plan_1y_no_upfront_usd_per_hour"] == Decimal("0.16")
-    assert row["ec2_instance_savings_plan_1y_no_upfront_usd_per_hour"] == Decimal("0.145")
-    assert (row["best_1y_usd_per_hour"], row["best_1y_option"]) == (
-        Decimal("0.13"),
-        "reserved_1y_all_upfront",
-    )
-    assert row["best_1y_discount"] == pytest.approx(0.35)
-    assert (row["best_3y_option"], row["best_3y_discount"]) == (
-        "reserved_3y_no_upfront",
-        pytest.approx(0.5),
-    )
+    expected = {
+        "on_demand_usd_per_hour": Decimal("0.2"),
+        "on_demand_usd_per_year": Decimal(1752),
+        "reserved_1y_no_upfront_usd_per_hour": Decimal("0.15"),
+        "reserved_1y_partial_upfront_usd_per_hour": Decimal("0.14"),
+        "reserved_1y_partial_upfront_usd": Decimal(600),
+        "reserved_1y_all_upfront_usd_per_hour": Decimal("0.13"),
+        "reserved_1y_all_upfront_usd": Decimal("1138.8"),
+        "compute_savings_plan_1y_no_upfront_usd_per_hour": Decimal("0.16"),
+        "ec2_instance_savings_plan_1y_no_upfront_usd_per_hour": Decimal("0.145"),
+        "best_1y_usd_per_hour": Decimal("0.13"),
+        "best_1y_option": "reserved_1y_all_upfront",
+        "best_1y_discount": pytest.approx(0.35),
+        "best_3y_option": "reserved_3y_no_upfront",
+        "best_3y_discount": pytest.approx(0.5),
+    }
+    assert {name: row[name] for name in expected} == expected
 
 
 def test_every_purchase_has_a_column_or_is_convertible() -> None:
-    combinations = [
-        {
-            "purchase_option": option,
-            "commitment_plan": plan,
-            "term_months": term,
-            "payment_option": payment,
-        }
-        for option, plan, term, payment in product(
-            PURCHASE_OPTIONS, [*COMMITMENT_PLANS, None], TERMS_IN_MONTHS, PAYMENT_OPTIONS
-        )
-    ]
-    named = (
-        pl.DataFrame(combinations).with_columns(option=offers.option_name()).drop_nulls("option")
+    names = ("purchase_option", "commitment_plan", "term_months", "payment_option")
+    plans = [*COMMITMENT_PLANS, None]
+    every = product(PURCHASE_OPTIONS, plans, TERMS_IN_MONTHS, PAYMENT_OPTIONS)
+    combinations = pl.DataFrame([*every], schema=names, orient="row").with_columns(
+        option=offers.option_name()
     )
+    named = combinations.drop_nulls("option")
     # commitments that vendors sell have a term, and only reservations one of five years
     sold = named.filter(
         (pl.col("term_months") > 0)
@@ -142,18 +118,13 @@ def test_every_purchase_has_a_column_or_is_convertible() -> None:
     )
     sold = sold.filter((pl.col("term_months") < 60) | (pl.col("purchase_option") == "reserved"))
     assert set(sold["option"]) == set(offers.OPTIONS)
-    convertible = (
-        pl.DataFrame(combinations)
-        .filter(purchase_option="reserved", commitment_plan="convertible")
-        .select(offers.option_name().alias("option"))
-    )
+    convertible = combinations.filter(purchase_option="reserved", commitment_plan="convertible")
     assert convertible["option"].null_count() == convertible.height
 
 
 def test_monthly_payments_are_not_upfront() -> None:
-    assert single_offer(m7i("0.15", **COMMITMENT, payment_option="monthly"))[
-        "reserved_1y_no_upfront_usd_per_hour"
-    ] == Decimal("0.15")
+    row = single_offer(m7i("0.15", **COMMITMENT, payment_option="monthly"))
+    assert row["reserved_1y_no_upfront_usd_per_hour"] == Decimal("0.15")
 
 
 def test_spot_is_the_cheapest_zone_and_says_which() -> None:
@@ -164,11 +135,8 @@ def test_spot_is_the_cheapest_zone_and_says_which() -> None:
         m7i("0.07", zone="us-east-1c", **zonal),
         m7i("0.07", zone="us-east-1b", flags=["spot_equals_on_demand"], **zonal),
     )
-    assert (row["spot_usd_per_hour"], row["spot_zone"], row["spot_discount"]) == (
-        Decimal("0.07"),
-        "us-east-1b",
-        pytest.approx(0.65),
-    )
+    spot = values(row, "spot_usd_per_hour spot_zone spot_discount")
+    assert spot == [Decimal("0.07"), "us-east-1b", pytest.approx(0.65)]
     assert row["flags"] == ["spot_equals_on_demand"]
 
 
@@ -202,11 +170,8 @@ def test_dollars_are_shown_where_a_region_is_priced_in_both() -> None:
         price("azure", "westeurope", "D2", "0.05", currency="EUR", purchase_option="spot"),
         types=[machine("azure", "D2")],
     )
-    assert (both["currency"], both["on_demand_usd_per_hour"], both["spot_usd_per_hour"]) == (
-        "USD",
-        Decimal("0.11"),
-        None,
-    )
+    found = values(both, "currency on_demand_usd_per_hour spot_usd_per_hour")
+    assert found == ["USD", Decimal("0.11"), None]
 
 
 def test_a_missing_price_says_why() -> None:
@@ -217,12 +182,8 @@ def test_a_missing_price_says_why() -> None:
 
 def test_an_unknown_machine_keeps_its_price() -> None:
     row = single_offer(price("aws", "us-east-1", "k1.large", "0.3"))
-    assert (
-        row["on_demand_usd_per_hour"],
-        row["vcpus"],
-        row["estimated_watts"],
-        row["usd_per_accelerator_hour"],
-    ) == (Decimal("0.3"), None, None, None)
+    assert row["on_demand_usd_per_hour"] == Decimal("0.3")
+    assert values(row, "vcpus estimated_watts usd_per_accelerator_hour") == [None] * 3
 
 
 def test_mixed_accelerators_are_never_divided() -> None:
@@ -234,11 +195,8 @@ def test_mixed_accelerators_are_never_divided() -> None:
         ]
     }
     row = single_offer(price("aws", "us-east-1", "x", "4"), types=[mixed])
-    assert (
-        row["accelerator_id"],
-        row["usd_per_accelerator_hour"],
-        row["usd_per_gib_accelerator_memory_hour"],
-    ) == (None, None, None)
+    unknown = "accelerator_id usd_per_accelerator_hour usd_per_gib_accelerator_memory_hour"
+    assert values(row, unknown) == [None] * 3
     assert row["accelerator_count"] == 2
 
 
@@ -253,23 +211,14 @@ def test_fractions_of_a_device_count() -> None:
 
 
 def result(value: float, **more: Any) -> dict[str, Any]:
-    base = {
-        "accelerator_id": "nvidia-l4",
-        "suite": "mlperf_inference",
-        "model": "llama2-70b-99",
-        "scenario": "Offline",
-        "round": "v5.1",
-        "result": value,
-    }
-    rest = {
-        "system_count": 1,
-        "accelerator_count": 8,
-        "result_unit": "Tokens/s",
-        "derived": False,
-        "official": True,
+    return {
+        **SOURCED,
+        **{"accelerator_id": "nvidia-l4", "suite": "mlperf_inference", "round": "v5.1"},
+        **{"model": "llama2-70b-99", "scenario": "Offline", "result": value, "system_count": 1},
+        **{"accelerator_count": 8, "result_unit": "Tokens/s", "derived": False, "official": True},
         "system": f"somebody/{value}",
+        **more,
     }
-    return {**SOURCED, **base, **rest, **more}
 
 
 def test_tokens_need_the_same_number_of_the_same_accelerator() -> None:
@@ -297,6 +246,9 @@ def test_tokens_need_the_same_number_of_the_same_accelerator() -> None:
     ]
 
 
+MEDIAN = {"result": None, "per_accelerator": 50.0, "derived": True, "system_count": 3}
+
+
 def test_of_several_systems_the_middle_one_of_the_best_round() -> None:
     systems = [
         *(result(value) for value in (100.0, 300.0, 200.0)),
@@ -304,15 +256,7 @@ def test_of_several_systems_the_middle_one_of_the_best_round() -> None:
         result(8000.0, official=False),
         result(7000.0, scenario="Server"),
         result(6000.0, division="open"),
-        result(
-            50.0,
-            system="median",
-            accelerator_count=None,
-            result=None,
-            per_accelerator=50.0,
-            derived=True,
-            system_count=3,
-        ),
+        result(50.0, system="median", accelerator_count=None, **MEDIAN),
     ]
 
     def tokens(*more: dict[str, object]) -> list[float]:
@@ -338,25 +282,13 @@ def test_rows_in_another_order_make_the_same_tables() -> None:
 
 
 def test_regions_take_from_the_sheet_what_the_vendor_does_not_say() -> None:
-    sheet = rows(
-        "region_footprint",
-        {
-            **SOURCED,
-            "provider": "aws",
-            "region": "us-east-1",
-            "kind": "region",
-            "display_name": "sheet",
-            "country": "US",
-            "pue": 1.15,
-            "pue_year": 2024,
-        }
-        | {"pue_source": "https://example.org/"},
-    )
-    vendor = rows(
-        "regions",
-        region("aws", "us-east-1", display_name="vendor", pue=1.3, pue_year=2020),
-        region("aws", "us-west-9"),
-    )
+    listed = {
+        **{"provider": "aws", "region": "us-east-1", "kind": "region", "display_name": "sheet"},
+        **{"country": "US", "pue": 1.15, "pue_year": 2024, "pue_source": "https://example.org/"},
+    }
+    sheet = rows("region_footprint", {**SOURCED, **listed})
+    virginia = region("aws", "us-east-1", display_name="vendor", pue=1.3, pue_year=2020)
+    vendor = rows("regions", virginia, region("aws", "us-west-9"))
     table = join.build({"regions": vendor.lazy()}, {"region_footprint": sheet}).tables["regions"]
     virginia, unlisted = table.iter_rows(named=True)
     assert (virginia["display_name"], virginia["country"]) == ("vendor", "US")
@@ -416,30 +348,16 @@ def test_the_sheets_place_goes_before_the_vendors() -> None:
 
 
 def test_accelerators_without_a_sheet_are_reported() -> None:
-    nameless = machine("azure", "ND_GB200", device="?", count=4, gib=186) | {
-        "accelerators": [
-            {
-                "accelerator_id": None,
-                "vendor_name": "NVIDIA GB999",
-                "count": 4.0,
-                "memory_gib": 186.0,
-            }
-        ]
-    }
-    joined = join_prices(
-        types=[
-            nameless,
-            machine("aws", "x1", device="acme-9", count=1, gib=8),
-            machine("aws", "m7i.xlarge"),
-        ]
-    )
+    nameless = machine("azure", "ND_GB200", device="?", count=4, gib=186)
+    nameless["accelerators"] = [
+        {"accelerator_id": None, "vendor_name": "NVIDIA GB999", "count": 4.0, "memory_gib": 186.0}
+    ]
+    unknown = machine("aws", "x1", device="acme-9", count=1, gib=8)
+    joined = join_prices(types=[nameless, unknown, machine("aws", "m7i.xlarge")])
     assert [
         (u["provider"], u["vendor_name"], u["accelerator_id"], u["instance_types"])
         for u in joined.unmatched
-    ] == [
-        ("aws", "acme-9", "acme-9", ["x1"]),
-        ("azure", "NVIDIA GB999", None, ["ND_GB200"]),
-    ]
+    ] == [("aws", "acme-9", "acme-9", ["x1"]), ("azure", "NVIDIA GB999", None, ["ND_GB200"])]
 
 
 def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
@@ -448,13 +366,8 @@ def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
         machine("aws", name, device="nvidia-l4", count=1, gib=24)
         for name in ("listed", "priced", "unlisted", "unpriced")
     ]
-    offered = {
-        "provider": "aws",
-        "instance_type": "listed",
-        "offered": True,
-        "observed_at": SEEN,
-        "raw_sha256": SHA,
-    }
+    listed = {"provider": "aws", "instance_type": "listed", "offered": True}
+    offered = {**listed, "observed_at": SEEN, "raw_sha256": SHA}
     where = rows(
         "availability",
         offered | {"region": "r1", "zone": "r1a"},
@@ -471,17 +384,10 @@ def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
         "availability": where.lazy(),
         "prices": price_table,
     }
-    row = (
-        join.build(tables, {"accelerators": load("accelerators")})
-        .tables["accelerators"]
-        .filter(accelerator_id="nvidia-l4")
-        .row(0, named=True)
-    )
-    assert (row["regions"], row["region_count"], row["instance_type_count"]) == (
-        ["aws/r1", "aws/r3"],
-        2,
-        4,
-    )
+    sold = join.build(tables, {"accelerators": load("accelerators")}).tables["accelerators"]
+    row = sold.filter(accelerator_id="nvidia-l4").row(0, named=True)
+    found = values(row, "regions region_count instance_type_count")
+    assert found == [["aws/r1", "aws/r3"], 2, 4]
 
 
 def test_the_cheapest_device_is_neither_a_private_persons_nor_where_the_machine_is_not() -> None:
@@ -510,19 +416,10 @@ def test_accelerators_sold_as_parts_are_sold() -> None:
     sheet = load("accelerators")
     device = "nvidia-p100-pcie-12gb"
     part = {
-        "provider": "gcp",
-        "region": "us-central1",
-        "series": "n1",
-        "component": "gpu:nvidia-tesla-p100",
-        "purchase_option": "on_demand",
-        "term_months": 0,
-        "currency": "USD",
-        "unit": "gpu",
-        "hourly": Decimal("1.46"),
-        "accelerator_id": device,
-        "sku_id": "x",
-        "observed_at": SEEN,
-        "raw_sha256": SHA,
+        **{"provider": "gcp", "region": "us-central1", "series": "n1", "unit": "gpu"},
+        **{"component": "gpu:nvidia-tesla-p100", "purchase_option": "on_demand", "term_months": 0},
+        **{"currency": "USD", "hourly": Decimal("1.46"), "accelerator_id": device},
+        **{"sku_id": "x", "observed_at": SEEN, "raw_sha256": SHA},
     }
     a_slice = {"series": "any", "component": "slice:p100", "hourly": Decimal("1.27")}
     joined = join.build(
@@ -530,12 +427,7 @@ def test_accelerators_sold_as_parts_are_sold() -> None:
         {"accelerators": sheet},
     )
     row = joined.tables["accelerators"].filter(accelerator_id=device).row(0, named=True)
-    assert (
-        row["providers"],
-        row["region_count"],
-        row["instance_type_count"],
-        row["min_part_usd_per_hour"],
-    ) == (["gcp"], 1, 0, Decimal("1.46"))
-    assert joined.tables["accelerators"].filter(accelerator_id="nvidia-rtx-4090")[
-        "providers"
-    ].to_list() == [[]]
+    sold = values(row, "providers region_count instance_type_count min_part_usd_per_hour")
+    assert sold == [["gcp"], 1, 0, Decimal("1.46")]
+    others = joined.tables["accelerators"].filter(accelerator_id="nvidia-rtx-4090")
+    assert others["providers"].to_list() == [[]]

@@ -42,9 +42,7 @@ for _ in range(3):
 
 
 @pytest.fixture(params=["folder", "s3"])
-def root(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
+def root(request, tmp_path, monkeypatch) -> Iterator[str]:
     if request.param == "folder":
         yield str(tmp_path / "root")
         return
@@ -54,9 +52,7 @@ def root(
 
 
 @pytest.mark.timeout(120)
-def test_the_lease_of_a_run_that_was_killed_is_free_within_half_a_minute(
-    root: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lease_of_a_run_that_was_killed_is_free_within_half_a_minute(root, monkeypatch) -> None:
     """It took 4 min 40 s of silence. The test waits a fifth of the seconds that a run waits."""
     assert locks.BEAT_SECONDS + locks.FREE_SECONDS + locks.POLL_SECONDS < 30
     for name in ("FREE_SECONDS", "POLL_SECONDS"):
@@ -88,9 +84,7 @@ def test_a_lease_that_was_given_back_is_free_at_once(root: str) -> None:
 
 
 @pytest.mark.timeout(120)
-def test_a_run_that_works_keeps_its_lease_and_others_say_whom_they_wait_for(
-    root: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_works_keeps_its_lease_and_others_say_whom_they_wait_for(root, monkeypatch):
     for name, seconds in {"BEAT": 0.2, "FREE": 2, "POLL": 0.1, "SAY": 1}.items():
         monkeypatch.setattr(locks, f"{name}_SECONDS", seconds)
     entered, said = threading.Event(), []
@@ -116,9 +110,7 @@ def test_a_run_that_works_keeps_its_lease_and_others_say_whom_they_wait_for(
 
 
 @pytest.mark.timeout(120)
-def test_a_lease_that_another_took_over_is_said_and_not_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lease_that_another_took_over_is_said_and_not_taken_back(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(locks, "BEAT_SECONDS", 0.1)
     store, said = Store(tmp_path), []
     key = layout.lease("aws")

@@ -18,10 +18,9 @@ from tests.helpers import vendors
 from tests.helpers.azure_pages import RETAIL
 from tests.helpers.sample_release import made_once
 from tests.helpers.stub_server import StubServer
-from typer.testing import CliRunner
+from tests.helpers.terminal import run
 
 import hwprices
-from hwprices.cli import app
 from hwprices.providers import Pages, Part, Provider
 from hwprices.publish import release
 from hwprices.read.citation import Citation
@@ -62,17 +61,11 @@ class Vendor:
 
     def recheck(self, *options: str) -> Result:
         arguments = [str(self.cite()), "--live", "--root", str(self.root), *options]
-        return CliRunner().invoke(app, ["recheck", *arguments])
+        return run("recheck", *arguments)
 
 
 @pytest.fixture(params=list(TYPES))
-def vendor(
-    request: pytest.FixtureRequest,
-    stub: Callable[[], StubServer],
-    tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Vendor:
+def vendor(request, stub, tmp_path, tmp_path_factory, monkeypatch) -> Vendor:
     """A vendor with one release."""
     name = request.param
     folder = tmp_path / "empty"
@@ -156,9 +149,7 @@ def test_a_machine_that_is_no_longer_sold_is_gone(vendor: Vendor) -> None:
     assert answer(vendor.recheck("--json")) == ("GONE", "live", 1)
 
 
-def test_a_price_that_was_read_wrongly_is_restated(
-    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_price_that_was_read_wrongly_is_restated(vendor, monkeypatch) -> None:
     """The release read a tenth too much; the program that rechecks it does not."""
     right = Provider.normalise
 

@@ -12,11 +12,10 @@ import polars as pl
 import pytest
 from tests.helpers import make
 from tests.helpers.aws_pages import LandedPages, line, price_list, savings_plans
-from typer.testing import CliRunner
+from tests.helpers.terminal import run
 
 import hwprices
 from hwprices import providers
-from hwprices.cli import app
 from hwprices.publish import release
 from hwprices.release import notes
 from hwprices.rows import quarantine
@@ -151,13 +150,13 @@ def test_the_notes_list_five_words_and_count_the_others(seven):
 
 def test_the_command_lists_every_word(seven):
     command = ["coverage", "--unknown", "--root", seven.root]
-    done = CliRunner().invoke(app, [*command, "--json"])
+    done = run(*command, "--json")
     listed = json.loads(done.stdout)
     assert [row["word"] for row in listed] == [f"Unit {n}" for n in range(7)]
     assert set(listed[0]) == set(words(seven).columns)
-    drawn = CliRunner().invoke(app, command).stdout
+    drawn = run(*command).stdout
     assert all(f"Unit {n}" in drawn for n in range(7))
-    assert "Unit 2" not in CliRunner().invoke(app, [*command, "--limit", "2"]).stdout
-    assert "word" in CliRunner().invoke(app, [*command, "--csv"]).stdout.splitlines()[0]
-    other = CliRunner().invoke(app, [*command, "--columns"])
+    assert "Unit 2" not in run(*command, "--limit", "2").stdout
+    assert "word" in run(*command, "--csv").stdout.splitlines()[0]
+    other = run(*command, "--columns")
     assert other.exit_code == 2

@@ -7,14 +7,7 @@ from markdown_it import MarkdownIt
 
 from hwprices.publish.notes import as_markdown, changelog_entry
 from hwprices.release import notes as release_notes
-from hwprices.release.notes import (
-    Collected,
-    GateNote,
-    Move,
-    ProviderNote,
-    ReleaseNotes,
-    Sold,
-)
+from hwprices.release.notes import Collected, GateNote, Move, ProviderNote, ReleaseNotes, Sold
 
 HOSTILE = [
     "<script>alert(1)</script>",

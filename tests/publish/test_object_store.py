@@ -9,7 +9,6 @@ from tests.helpers.object_store import s3
 
 import hwprices
 from hwprices.errors import HwpricesError
-from hwprices.landing.pages import Landing, Unit
 from hwprices.publish import release
 from hwprices.storage.store import Store
 
@@ -56,17 +55,6 @@ def test_a_publisher_that_was_overtaken_leaves_the_pointer_alone(bucket):
     with pytest.raises(HwpricesError, match="another publisher moved"):
         release.publish(store, now=overtaken)
     assert store.get("latest.json") == b'{"version": "other"}'
-
-
-def test_an_altered_page_on_an_object_store_is_named(bucket):
-    landing = Landing(bucket)
-    page = landing.land_bytes(
-        Unit("aws", "prices"), b'{"price": 0.10}', url="https://x.example/p", retrieved_at=T0
-    )
-    assert landing.read(page) == b'{"price": 0.10}'
-    landing.store.put(page.key, b"altered")
-    with pytest.raises(HwpricesError, match="checksum"):
-        landing.read(page)
 
 
 def test_a_missing_bucket_is_one_line(bucket):

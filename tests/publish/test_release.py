@@ -187,10 +187,3 @@ def test_altered_missing_and_foreign_files_are_named(released, tmp_path):
     assert altered.startswith(f"{file} was altered")
     assert missing == f"{base / 'regions.parquet'} is missing"
     assert foreign == f"{base / 'stray.txt'} is not in the manifest"
-
-
-def test_the_error_for_an_unknown_version_lists_the_versions(released, tmp_path):
-    with pytest.raises(HwpricesError, match=r"no release 2020.*20260801T041700Z"):
-        hwprices.open(tmp_path, "2020")
-    with pytest.raises(HwpricesError, match="no release in"):
-        hwprices.open(tmp_path / "elsewhere")

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.helpers import ledger_provider as ledger
-from typer.testing import CliRunner
+from tests.helpers.terminal import run
 
-from hwprices.cli import app
 from hwprices.publish.reproduce import PageFault, Reproduction, TableDifference, reproduce
 from hwprices.release.versions import latest_version
 from hwprices.storage.store import Store
@@ -122,12 +121,12 @@ def test_a_release_whose_predecessor_is_gone_is_not_compared_in_full(cloud: ledg
 def test_the_command_prints_the_result_and_ends_with_its_status(cloud: ledger.Ledger) -> None:
     at = ["--root", str(cloud.root)]
 
-    equal = CliRunner().invoke(app, ["reproduce", *at])
+    equal = run("reproduce", *at)
     assert (equal.exit_code, equal.stdout.splitlines()[-1].split(", ")[1]) == (0, "equal")
 
     page = page_of(cloud, "eu-1")
     page.write_bytes(b"")
-    altered = CliRunner().invoke(app, ["reproduce", ledger.version(2), *at, "--json"])
+    altered = run("reproduce", ledger.version(2), *at, "--json")
     values = json.loads(altered.stdout)
     assert (altered.exit_code, values["exit_status"], len(values["pages"])) == (1, 1, 1)
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 import yaml
 from tests.helpers.cases import cases
 from tests.helpers.manifests import inputs
@@ -12,7 +11,6 @@ from hwprices.release.manifest import Trouble
 from hwprices.stage.stage import Staged
 
 RUN = "20261124T041700.000000Z"
-EARLIER = "20261120T041700.000000Z"
 DOWN = "https://prices.azure.com/api failed 4 times, last: HTTP 500. Try again later."
 
 
@@ -21,60 +19,26 @@ def price(region: str, reason: str = DOWN, run: str = RUN, *, requested: bool = 
     return Trouble(f"azure/retail/{region}", "carried" if run else "failed", reason, requested, run)
 
 
-SIZES = Trouble("azure/skus/eastus", "failed", "login refused. Log in.", holds_prices=False)
-EMPTY = "azure/retail/eastus has no items and had 14 before. Its last good pages stay in use."
-SMALL = "azure/retail/westus lost 7 of 14 items since the last run. Look at it."
-GOOGLE = "https://x failed 4 times, last: ServiceUnavailable 503 GET https://x: busy. Try."
-BOTO = "ec2 failed: ClientError An error occurred (403) when calling DescribeZones. Check."
-
-
-@pytest.mark.parametrize(
-    ("troubles", "price_units", "expected"),
-    [
-        ([], {"ok": 5}, ""),
-        (
-            [price("a"), price("b"), price("c")],
-            {"ok": 2, "carried": 3, "skipped": 4},
-            "3 of 5 price units failed (HTTP 500); prices of 2026-11-24 kept",
-        ),
-        (
-            [price("a"), price("b", run=EARLIER)],
-            {"carried": 2},
-            "2 of 2 price units failed (HTTP 500); prices of 2026-11-20 to 2026-11-24 kept",
-        ),
-        ([price("a", run="")], {"ok": 1, "failed": 1}, "1 of 2 price units failed (HTTP 500)"),
-        (
-            [price("eastus", EMPTY), price("westus", SMALL)],
-            {"ok": 4, "carried": 2},
-            "2 of 6 price units failed (retail/eastus has no items and had 14 before,"
-            " retail/westus lost 7 of 14 items since the last run); prices of 2026-11-24 kept",
-        ),
-        (
-            [price("a", GOOGLE), price("b", BOTO), price("c", GOOGLE)],
-            {"carried": 3},
-            "3 of 3 price units failed (HTTP 503, HTTP 403); prices of 2026-11-24 kept",
-        ),
-        ([SIZES], {"ok": 5}, "1 of 2 other units failed (login refused)"),
-        (
-            [price("a", requested=False)],
-            {"ok": 1, "not_requested": 1},
-            "1 price unit failed in an earlier run; prices of 2026-11-24 kept",
-        ),
-        ([Trouble("azure/retail/a", "skipped", "not sold")], {"ok": 1, "skipped": 1}, ""),
-    ],
-)
-def test_the_line_says_what_failed_why_and_what_is_kept(
-    troubles: list[Trouble], price_units: dict[str, int], expected: str
-) -> None:
-    others = {"ok": 1, "failed": 1} if SIZES in troubles else {"ok": 2}
-    units = {
-        status: others.get(status, 0) + price_units.get(status, 0)
-        for status in {*others, *price_units}
-    }
+def line_of(troubles: list[Trouble], units: dict[str, int], price_units: dict[str, int]) -> str:
     staged = Staged(
         "azure", RUN, "live", (), inputs=inputs(RUN), units=units, price_units=price_units
     )
-    assert status.shortfall_line(replace(staged, troubles=tuple(troubles))) == expected
+    return status.shortfall_line(replace(staged, troubles=tuple(troubles)))
+
+
+@cases("publish/price_shortfalls", troubles=yaml.safe_load, price_units=yaml.safe_load)
+def test_the_line_says_what_failed_why_and_what_is_kept(troubles, price_units, expected) -> None:
+    units = {**price_units, "ok": price_units.get("ok", 0) + 2}
+    assert line_of([price(**trouble) for trouble in troubles], units, price_units) == expected
+
+
+def test_units_without_prices_have_a_line_and_skipped_ones_none() -> None:
+    reason = "login refused. Log in."
+    sizes = Trouble("azure/skus/eastus", "failed", reason, holds_prices=False)
+    line = line_of([sizes], {"ok": 6, "failed": 1}, {"ok": 5})
+    assert line == "1 of 2 other units failed (login refused)"
+    skipped = Trouble("azure/retail/a", "skipped", "not sold")
+    assert line_of([skipped], {"ok": 3, "skipped": 1}, {"ok": 1, "skipped": 1}) == ""
 
 
 def test_many_reasons_are_counted() -> None:
@@ -88,8 +52,6 @@ def test_many_reasons_are_counted() -> None:
 
 
 @cases("publish/shortfalls", price_units=yaml.safe_load, expected=yaml.safe_load)
-def test_a_run_without_one_unit_of_prices_is_known(
-    price_units: dict[str, int], expected: bool
-) -> None:
+def test_a_run_without_one_unit_of_prices_is_known(price_units, expected) -> None:
     staged = Staged("azure", RUN, "live", (), inputs=inputs(RUN), price_units=price_units)
     assert status.has_no_prices(staged) == expected

@@ -167,7 +167,6 @@ def put_partial(store, run_id=SECOND, *, price_units, carried_from=FIRST):
 def test_a_run_with_a_unit_carried_over_is_partial_and_no_success(
     released, fetched, prices_fetched
 ):
-    """It was "unchanged", with its last success just now, while a vendor answered nothing."""
     put_partial(released, price_units={"ok": fetched, "carried": 1})
     publish(released, hours=24)
     now = entry(released)

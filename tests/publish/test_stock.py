@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from tests.helpers import make
-from typer.testing import CliRunner
+from tests.helpers.terminal import run
 
 import hwprices
 from hwprices import providers
-from hwprices.cli import app
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers.scaleway.fetch import SERVERS, STOCK
 from hwprices.publish import release
@@ -74,7 +73,7 @@ def test_a_changed_word_ends_an_interval_and_the_history_shows_it(tmp_path: Path
     assert [(one.exit_status, one.differences) for one in made] == [(0, ())] * 2
 
     def lines(*arguments: str) -> list[str]:
-        outcome = CliRunner().invoke(app, [*arguments, "--root", str(tmp_path)])
+        outcome = run(*arguments, root=tmp_path)
         return outcome.stdout.splitlines()
 
     assert lines("history", "H100-1-80G")[-1] == (
@@ -110,9 +109,7 @@ WORDS = st.dictionaries(
 
 @settings(max_examples=30, deadline=None)
 @given(before=WORDS, pages=st.lists(st.tuples(st.integers(0, 6), WORDS), max_size=7))
-def test_intervals_of_a_machine_never_overlap(
-    before: dict[str, str], pages: list[tuple[int, dict[str, str]]]
-) -> None:
+def test_intervals_of_a_machine_never_overlap(before, pages) -> None:
     """Also where a page is not newer than the one before, and after a release without intervals."""
     table = stated(before, DAYS[0]).collect()
     for hour, words in pages:

@@ -17,9 +17,8 @@ import polars as pl
 import pytest
 from click.testing import Result
 from rich.cells import cell_len
-from tests.helpers import make
+from tests.helpers import make, terminal
 from tests.helpers.market import tables
-from typer.testing import CliRunner
 
 from hwprices.cli import COMMANDS, app
 from hwprices.publish import release
@@ -88,8 +87,7 @@ def root(market: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(command: str, *options: str, root: Path) -> Result:
     """Call a command with the arguments of the lists above."""
-    arguments = [command, *ANSWERS[command], *options, "--root", str(root)]
-    return CliRunner().invoke(app, arguments, prog_name="hwprices")
+    return terminal.run(command, *ANSWERS[command], *options, root=root)
 
 
 def of_csv(text: str) -> list[dict[str, str]]:
@@ -158,9 +156,7 @@ LONG = re.compile(r"explain |vllm serve |sglang.launch_server |hwprices[ .]|rele
 
 
 @pytest.mark.parametrize("command", ANSWERS)
-def test_an_answer_fits_80_columns(
-    command: str, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_fits_80_columns(command, root, monkeypatch) -> None:
     text = on_a_screen(command, root, monkeypatch, NO_COLOR="1")
     assert re.findall(r"\x1b\[[\d;]*\b(?:3\d|9\d)m", text) == [], "NO_COLOR was not heeded"
     lines = [re.sub(r"\x1b\[[\d;]*m", "", line).rstrip() for line in text.splitlines()]

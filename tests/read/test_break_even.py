@@ -12,10 +12,9 @@ import polars as pl
 import pytest
 from tests.helpers.offer_rows import machine, price, prices, region, rows
 from tests.helpers.small_release import Release
-from typer.testing import CliRunner
+from tests.helpers.terminal import run
 
 import hwprices
-from hwprices.cli import app
 from hwprices.cli import tables as drawing
 from hwprices.read.find import break_even
 from hwprices.read.find import search as searching
@@ -169,24 +168,20 @@ def test_price_and_compare_say_from_when_a_commitment_pays(market: Path) -> None
     column = f"commitment_1y_{break_even.COLUMN}"
     assert both[column].to_list() == [None, pytest.approx(62.5 / 90.1)]
     assert both["commitment_1y_purchase_option"].to_list() == [None, "committed_use"]
-    screen = CliRunner().invoke(
-        app, ["price", "a3-highgpu-8g", "--root", str(market)], prog_name="hwprices"
-    )
+    screen = run("price", "a3-highgpu-8g", root=market)
     assert drawing.PAYS_FROM_CAPTION in " ".join(screen.stdout.split())
     [line] = [line for line in screen.stdout.splitlines() if line.startswith("1 year")]
     assert line.split() == [
         *("1", "year", "62.50", "45,625", "547,500", "31%", "69%", "committed", "use"),
         *("europe-west4", "1"),
     ]
-    compared = CliRunner().invoke(
-        app, ["compare", "p5.48xlarge", "a3-highgpu-8g", "--root", str(market)]
-    )
+    compared = run("compare", "p5.48xlarge", "a3-highgpu-8g", root=market)
     lines = {" ".join(text.split()) for text in compared.stdout.splitlines()}
     assert {"option - committed use", "≠ break-even - 69%"} <= lines
 
 
 def test_an_answer_without_a_commitment_has_no_such_column(market: Path) -> None:
-    screen = CliRunner().invoke(app, ["price", "m7g.large", "--root", str(market)])
+    screen = run("price", "m7g.large", root=market)
     assert drawing.PAYS_FROM not in screen.stdout
     rows_of = hwprices.open(market).price("m7g.large")
     assert rows_of.schema[break_even.COLUMN] == pl.Float64

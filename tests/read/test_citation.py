@@ -2,16 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
-from typer.testing import CliRunner
+from tests.helpers.cases import cases
+from tests.helpers.terminal import run
 
 import hwprices
-from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.read.citation import FORMATS, Citation, CitedPrice, read
 from hwprices.read.currency import ECB_RATES
@@ -29,8 +28,13 @@ def data() -> hwprices.Dataset:
     return hwprices.open("sample")
 
 
-def test_a_citation_has_everything_to_trace_the_price(data: hwprices.Dataset) -> None:
-    citation = data.cite(P5)
+@pytest.fixture(scope="module")
+def cited(data: hwprices.Dataset) -> dict[str, Citation]:
+    return {question: data.cite(question) for question in QUESTIONS}
+
+
+def test_a_citation_has_everything_to_trace_the_price(data, cited) -> None:
+    citation = cited[P5]
 
     assert citation.to_dict() == {
         "amount": "55.04",
@@ -68,8 +72,8 @@ def test_a_citation_has_everything_to_trace_the_price(data: hwprices.Dataset) ->
     }
 
 
-def test_a_composed_price_names_each_sku(data: hwprices.Dataset) -> None:
-    skus = [sku for sku, _ in data.cite(N2).sources]
+def test_a_composed_price_names_each_sku(cited: dict[str, Citation]) -> None:
+    skus = [sku for sku, _ in cited[N2].sources]
 
     assert skus == ["SAMPLE-N2-CORE-OD-US-CENTRAL1", "SAMPLE-N2-RAM-OD-US-CENTRAL1"]
 
@@ -88,10 +92,8 @@ def test_a_citation_does_not_change(data: hwprices.Dataset) -> None:
 
 @pytest.mark.parametrize("write", FORMATS.values(), ids=FORMATS)
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_every_format_is_read_back(
-    data: hwprices.Dataset, question: str, write: Callable[[Citation], str]
-) -> None:
-    citation = data.cite(question)
+def test_every_format_is_read_back(data, cited, question, write) -> None:
+    citation = cited[question]
     reference = CitedPrice(
         citation.price_id, data.version, citation.amount, citation.currency, intact=True
     )
@@ -99,8 +101,8 @@ def test_every_format_is_read_back(
     assert read(write(citation)) == [reference]
 
 
-def test_a_citation_is_found_in_a_wrapped_letter(data: hwprices.Dataset) -> None:
-    first, second = data.cite(P5), data.cite(N2)
+def test_a_citation_is_found_in_a_wrapped_letter(cited: dict[str, Citation]) -> None:
+    first, second = cited[P5], cited[N2]
     letter = f"> We pay {str(first).replace(' ', chr(10) + '> ')} today.\n\n{second.to_markdown()}."
 
     found = read(letter)
@@ -111,40 +113,25 @@ def test_a_citation_is_found_in_a_wrapped_letter(data: hwprices.Dataset) -> None
     ]
 
 
-ALTERATIONS = {
-    "amount in the sentence": ("55.04 USD", "45.04 USD"),
-    "amount in the reference": ("=55.04USD", "=45.04USD"),
-    "machine": ("p5.48xlarge", "p5.4xlarge"),
-    "region": ("aws us-east-1", "aws us-east-2"),
-    "purchase option": ("on_demand", "spot"),
-    "page": ("SHA-256 bd2720", "SHA-256 bd2721"),
-    "day of fetching": ("2026-07-20T", "2026-07-21T"),
-    "release at the front": ("hwprices 2026", "hwprices 2025"),
-    "price": ("0168", "0169"),
-    "check": (":47ae4428", ":47ae4429"),
-    "beginning cut off": ("hwprices 2026", "2026"),
-}
-
-
-@pytest.mark.parametrize(("then", "now"), ALTERATIONS.values(), ids=ALTERATIONS)
-def test_an_altered_line_is_recognized(data: hwprices.Dataset, then: str, now: str) -> None:
-    line = str(data.cite(P5))
+@cases("read/altered_citations")
+def test_an_altered_line_is_recognized(cited: dict[str, Citation], then: str, now: str) -> None:
+    line = str(cited[P5])
     assert then in line
 
     assert [one.intact for one in read(line.replace(then, now))] == [False]
 
 
 @pytest.mark.parametrize("name", sorted(Citation.__annotations__))
-def test_an_altered_field_of_json_is_recognized(data: hwprices.Dataset, name: str) -> None:
-    values = data.cite(P5).to_dict()
+def test_an_altered_field_of_json_is_recognized(cited: dict[str, Citation], name: str) -> None:
+    values = cited[P5].to_dict()
     others = {"amount": "45.04", "sources": [], "term_months": 12, "valid_to": "2026-01-01T00:00Z"}
     values[name] = others.get(name, "2026-01-02T03:04:05Z")
 
     assert [one.intact for one in read(json.dumps(values))] == [False]
 
 
-def test_the_reference_alone_has_a_check_of_its_own(data: hwprices.Dataset) -> None:
-    reference = data.cite(P5).recheck.split()[-1]
+def test_the_reference_alone_has_a_check_of_its_own(cited: dict[str, Citation]) -> None:
+    reference = cited[P5].recheck.split()[-1]
 
     assert [one.intact for one in read(reference)] == [True]
     assert [one.intact for one in read(reference.replace("55.04", "50.04"))] == [False]
@@ -156,8 +143,8 @@ def test_what_has_no_citation_is_refused(text: str) -> None:
         read(text)
 
 
-def test_a_line_without_its_reference_is_refused(data: hwprices.Dataset) -> None:
-    both = f"{data.cite(P5)} {data.cite(N2)}"
+def test_a_line_without_its_reference_is_refused(cited: dict[str, Citation]) -> None:
+    both = f"{cited[P5]} {cited[N2]}"
 
     with pytest.raises(HwpricesError):
         read(both.replace("=55.04USD", ""))
@@ -182,9 +169,7 @@ def test_every_price_of_an_answer_is_one_step_from_its_citation(data: hwprices.D
 
 
 @pytest.mark.parametrize("option", ["on_demand", "spot", "commit_3y", "block"])
-def test_every_recommended_machine_is_one_step_from_its_citation(
-    data: hwprices.Dataset, option: str
-) -> None:
+def test_every_recommended_machine_is_one_step_from_its_citation(data, option) -> None:
     ranked = data.recommend("7B", where="cloud", limits=Limits(option=option)).drop_nulls("rank")
     listed = data.prices.select("price_id", "effective_hourly", "currency").collect()
     rates = {"USD": 1, **ECB_RATES}
@@ -196,10 +181,7 @@ def test_every_recommended_machine_is_one_step_from_its_citation(
     assert paid == ranked["usd_per_hour"].to_list()
 
 
-def test_the_commitment_that_own_discounts_make_the_cheapest_is_cited(
-    data: hwprices.Dataset,
-) -> None:
-    """The cheapest of the list prices was cited; before, a rule with a plan was polars' error."""
+def test_the_commitment_that_own_discounts_make_the_cheapest_is_cited(data) -> None:
     own = rules.parse("- {match: {plan: flexible}, discount: 90%}", day=date(2026, 11, 1))
     limits = Limits(option="commit_1y", machines="cpus", provider="gcp", overlays=own)
     one_user = Serving(concurrency=1)
@@ -215,13 +197,13 @@ def test_the_commitment_that_own_discounts_make_the_cheapest_is_cited(
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_command_writes_every_format(data: hwprices.Dataset, name: str) -> None:
+def test_the_command_writes_every_format(cited: dict[str, Citation], name: str) -> None:
     words = [*P5.split(), "--root", "sample", "--format", name]
 
-    result = CliRunner().invoke(app, ["cite", *words])
+    result = run("cite", *words)
 
-    assert (result.exit_code, result.stdout) == (0, FORMATS[name](data.cite(P5)) + "\n")
+    assert (result.exit_code, result.stdout) == (0, FORMATS[name](cited[P5]) + "\n")
 
 
-def test_times_are_in_utc(data: hwprices.Dataset) -> None:
-    assert data.cite(P5).fetched_at == datetime(2026, 7, 20, 13, 44, 30, tzinfo=UTC)
+def test_times_are_in_utc(cited: dict[str, Citation]) -> None:
+    assert cited[P5].fetched_at == datetime(2026, 7, 20, 13, 44, 30, tzinfo=UTC)

@@ -8,22 +8,19 @@ import shlex
 import shutil
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
 import polars as pl
 import pytest
 import yaml
-from click.testing import Result
 from tests.helpers import make
 from tests.helpers.cases import cases
 from tests.helpers.offer_rows import machine, price, prices, rows
-from typer.testing import CliRunner
+from tests.helpers.terminal import run
 
 import hwprices
 from hwprices import cli
-from hwprices.cli import app
 from hwprices.cli.tco import tco
 from hwprices.publish import release
 from hwprices.read.ownership import DEFAULTS
@@ -34,14 +31,9 @@ PIPELINE_COMMANDS = ["refresh", "serve"]
 COMMANDS = [name for name in cli.COMMANDS if name not in PIPELINE_COMMANDS]
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset with one release of 20 prices."""
-    folder = tmp_path_factory.mktemp("dataset")
-    store = Store(folder)
-    make.stage_frames(store, "r1", make.world(20))
-    release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
-    return folder
+@pytest.fixture
+def root(twenty: Path) -> Path:
+    return twenty
 
 
 @pytest.fixture
@@ -49,12 +41,6 @@ def copy(root: Path, tmp_path: Path) -> Path:
     """A copy of the dataset that a test may damage."""
     shutil.copytree(root, tmp_path / "data")
     return tmp_path / "data"
-
-
-def run(*arguments: str, root: Path | None = None) -> Result:
-    """Call a command in this process."""
-    at_root = [] if root is None else ["--root", str(root)]
-    return CliRunner().invoke(app, [*arguments, *at_root], prog_name="hwprices")
 
 
 def test_releases_lists_versions_and_rows(root: Path) -> None:
@@ -151,16 +137,6 @@ def test_show_summarises_a_release(root: Path) -> None:
     assert "AWS" in result.stdout
 
 
-def test_show_suggests_commands_that_are_not_broken_into_lines(root: Path) -> None:
-    assert "recommend llama-3.3-70b" in run("show", root=root).stdout
-
-
-def test_verify_accepts_a_complete_release(root: Path) -> None:
-    result = run("verify", root=root)
-    assert result.exit_code == 0
-    assert "is whole" in result.stdout
-
-
 def test_verify_names_an_altered_file(copy: Path) -> None:
     altered = next((copy / "releases").rglob("prices/**/*.parquet"))
     altered.write_bytes(altered.read_bytes() + b"x")
@@ -173,7 +149,6 @@ def test_verify_names_an_altered_file(copy: Path) -> None:
 
 @pytest.mark.parametrize("command", [["find", "m0"], ["price", "m0.large"], ["show"]])
 def test_a_damaged_table_is_an_error_in_one_line(copy: Path, command: list[str]) -> None:
-    """polars said "No such file", or "must end with PAR1" without a name, below a traceback."""
     file = next((copy / "releases").rglob("prices/**/*.parquet"))
     file.write_bytes(file.read_bytes()[:500])
     result = run(*command, root=copy)
@@ -191,9 +166,7 @@ def test_a_damaged_table_is_an_error_in_one_line(copy: Path, command: list[str])
     [(["find", "m0"], {}), (["price", "m0.large"], {}), (["find", "m0"], {"os": 5})],
     ids=["find without columns", "price without columns", "find with a number for a text"],
 )
-def test_a_table_with_other_columns_is_an_error_in_one_line(
-    copy: Path, command: list[str], columns: dict[str, object]
-) -> None:
+def test_a_table_with_other_columns_is_an_error_in_one_line(copy, command, columns) -> None:
     for file in (copy / "releases").rglob("prices/**/*.parquet"):
         changed = pl.read_parquet(file).with_columns(**{n: pl.lit(v) for n, v in columns.items()})
         (changed if columns else pl.DataFrame()).write_parquet(file)
@@ -201,29 +174,6 @@ def test_a_table_with_other_columns_is_an_error_in_one_line(
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert result.stderr.startswith(f"error: {copy}")
     assert ".parquet was altered" in result.stderr
-
-
-@pytest.mark.parametrize(
-    "command",
-    [["find", "m0"], ["price", "m0.large"], ["show"], ["query", "from prices"], ["export"]],
-)
-def test_a_directory_in_the_place_of_a_file_is_an_error_in_one_line(
-    copy: Path, tmp_path: Path, command: list[str]
-) -> None:
-    """polars left out the rows of that file without a word, or read what lay in the directory."""
-    file = next((copy / "releases").rglob("prices/**/*.parquet"))
-    file.unlink()
-    file.mkdir()
-    error = f"{file} is a directory, not a file"
-    if command == ["export"]:
-        command = ["export", str(tmp_path / "prices.csv"), "--table", "prices"]
-    result = run(*command, root=copy)
-    assert (result.exit_code, result.stderr) == (
-        2,
-        f"error: {error}. hwprices admin verify names the files that are missing or altered.\n",
-    )
-    verified = run("verify", root=copy)
-    assert (verified.exit_code, verified.stderr.strip()) == (1, error)
 
 
 def test_a_fault_of_ours_is_not_called_damage(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,18 +189,12 @@ def test_a_fault_of_ours_is_not_called_damage(root: Path, monkeypatch: pytest.Mo
     assert isinstance(run("history", "m0.large", root=root).exception, FileNotFoundError)
 
 
-def test_query_prints_rows(root: Path) -> None:
-    sql = "select count(*) as prices from prices"
-    assert json.loads(run("query", sql, "--json", root=root).stdout) == [{"prices": 20}]
-    assert "20" in run("query", sql, root=root).stdout
-
-
 def test_csv_of_a_query_has_times_in_utc_and_none_of_its_own(root: Path) -> None:
-    """Times of the machine were written with the Z of UTC, and so were times without a zone."""
     zoned, naive = "timestamptz '2026-08-01 02:00:00+00' as a", "timestamp '2026-08-01' as b"
     query = ["query", f"select {zoned}, {naive}", "--csv", "--root", str(root)]
     result = hwprices_to(subprocess.PIPE, *query, TZ="America/New_York")
     assert result.stdout.decode() == "a,b\n2026-08-01T02:00:00Z,2026-08-01T00:00:00\n"
+    assert result.stderr == b"", "DuckDB complains at its end about objects that remain"
 
 
 ENDLESS = "with recursive r as (select 1 as a union all select a + 1 from r) select count(*) from r"
@@ -268,14 +212,7 @@ LARGE = "select len(list(range order by hash(range))) from range(100000000)"
         (["select 1"], ["--max-memory", "much"], "cannot limit memory to 'much'"),
     ],
 )
-def test_a_query_ends_at_its_limits(
-    root: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    query: list[str],
-    limit: list[str],
-    named: str,
-) -> None:
+def test_a_query_ends_at_its_limits(root, tmp_path, monkeypatch, query, limit, named) -> None:
     """And writes no temporary files: DuckDB does so in the working directory."""
     monkeypatch.chdir(tmp_path)
     result = run("query", *query, *limit, root=root)
@@ -308,40 +245,12 @@ def test_columns_of_one_name_are_refused_where_one_would_be_lost(root: Path) -> 
     assert run("query", "select 1 as a, 2 as a", root=root).stdout.split() == ["a", "a", "1", "2"]
 
 
-@pytest.mark.parametrize(
-    ("value", "in_json", "in_csv"),
-    [
-        ("'inf'::double", None, ""),
-        ("['nan'::double, 1.5]", [None, 1.5], "1.5"),
-        ("'a='::blob", "613d", "613d"),
-        ("{'x': ['a='::blob]}", {"x": ["613d"]}, '"{""x"": [""613d""]}"'),
-        ("map {1: 'nan'::double}", {"1": None}, '"{""1"": null}"'),
-        ("interval 1 day", "1 day, 0:00:00", '"1 day, 0:00:00"'),
-        (
-            "uuid '6897a331-e84f-4c61-ac2f-f09f7607ddd9'",
-            *["6897a331-e84f-4c61-ac2f-f09f7607ddd9"] * 2,
-        ),
-        ("time '10:00'", "10:00:00", "10:00:00"),
-        ("170141183460469231731687303715884105727", *[2**127 - 1] * 2),
-        ("1.50::decimal(9, 2)", "1.50", "1.50"),
-        ("[true, null]", [True, None], "true"),
-        ("null", None, ""),
-    ],
-)
-def test_json_and_csv_of_a_query_take_every_type(
-    root: Path, value: str, in_json: object, in_csv: object
-) -> None:
+@cases("read/query_types", in_json=yaml.safe_load)
+def test_json_and_csv_of_a_query_take_every_type(root, value, in_json, in_csv) -> None:
     query = f"select {value} as a, 'x' as b"
     text = run("query", query, "--json", root=root).stdout
     assert json.loads(text, parse_constant=pytest.fail) == [{"a": in_json, "b": "x"}]
     assert run("query", query, "--csv", root=root).stdout == f"a,b\n{in_csv},x\n"
-
-
-def test_the_error_of_a_wrong_query_lists_the_tables(root: Path) -> None:
-    result = run("query", "select nothing from nowhere", root=root)
-    assert result.exit_code == 2
-    assert "Tables: " in result.stderr
-    assert "price_components" in result.stderr or "prices" in result.stderr
 
 
 def test_device_prints_a_table_or_json(root: Path) -> None:
@@ -351,20 +260,6 @@ def test_device_prints_a_table_or_json(root: Path) -> None:
     rates = {rate["dtype"]: rate["rate"] for rate in answer["dense_rates"]}
     assert rates["bf16"] == 989.4
     assert "989.4" in run("device", "H100 SXM", root=root).stdout
-
-
-def test_an_unknown_device_is_an_error_in_one_line(root: Path) -> None:
-    result = run("device", "hopperh99", root=root)
-    assert result.exit_code == 2
-    assert len(result.stderr.strip().splitlines()) == 1
-
-
-def test_recommend_ranks_machines(root: Path) -> None:
-    arguments = ["recommend", "7B", "--workload", "lora", "--where", "local"]
-    machines = json.loads(run(*arguments, "--json", root=root).stdout)
-    first = machines[0]
-    assert (first["rank"], first["excluded_reason"], first["purchase_option"]) == (1, None, "tco")
-    assert {machine["where"] for machine in machines} == {"local"}
 
 
 def test_the_first_machines_are_as_many_to_rent_as_to_buy(market: Path) -> None:
@@ -394,33 +289,11 @@ def test_owning_is_assumed_the_same_in_commands_and_in_python() -> None:
     ]
 
 
-def test_electricity_and_lifetime_of_a_machine_to_buy_are_asked_for(market: Path) -> None:
-    """DGX H100: 269,000 / (3 × 8760 × 0.8) + 10.2 kW × 1.2 × 0.3 = 12.80 + 3.67 USD/h."""
-    owning = ["--lifetime-years", "3", "--utilisation", "0.8", "--usd-per-kwh", "0.3"]
-    machines = json.loads(run("tco", *owning, "--pue", "1.2", "--json", root=market).stdout)
-    (dgx,) = [machine for machine in machines if machine["device_id"] == "nvidia-dgx-h100"]
-    assert float(dgx["tco_usd_per_hour"]) == pytest.approx(16.467, abs=0.001)
-
-
 def test_price_of_several_types_points_to_compare(market: Path) -> None:
     refused = run("price", "g6.xlarge", "p5.48xlarge", "--os", "linux", root=market)
     assert refused.exit_code == 2
     assert "Write: hwprices compare g6.xlarge p5.48xlarge." in refused.stderr
     assert "No such option" in run("price", "g6.xlarge", "--oss", "linux", root=market).stderr
-
-
-def test_tco_compares_owning_with_renting(root: Path) -> None:
-    assert "machines have no answer: " in run("tco", root=root).stdout
-    low, high = (
-        {
-            row["device_id"]: row["tco_usd_per_hour"]
-            for row in json.loads(run("tco", *flags, "--json", root=root).stdout)
-        }
-        for flags in (["--usd-per-kwh", "0"], ["--usd-per-kwh", "1"])
-    )
-    costs = [(float(low[key]), float(high[key])) for key in low if low[key] is not None]
-    assert costs
-    assert all(cheap < expensive for cheap, expensive in costs)
 
 
 @cases("read/commands_without_dataset", command=yaml.safe_load)
@@ -433,7 +306,6 @@ def test_a_missing_dataset_is_an_error_in_one_line(command: list[str], tmp_path:
 
 @pytest.mark.parametrize("command", ["show", "verify"])
 def test_a_release_is_an_argument_or_an_option(command: str, root: Path) -> None:
-    """Other commands take --version, which these two refused and took for --json misspelled."""
     named = run(command, VERSION, root=root)
     assert named.exit_code == 0
     assert run(command, "--version", VERSION, root=root).stdout == named.stdout
@@ -445,7 +317,6 @@ def test_a_release_is_an_argument_or_an_option(command: str, root: Path) -> None
 
 
 def test_an_empty_query_is_an_error(root: Path) -> None:
-    """A variable of the shell that was not set gave no answer and no error."""
     for flags in ([], ["--unsafe"]):
         result = run("query", " ", *flags, root=root)
         assert result.exit_code == 2
@@ -453,7 +324,6 @@ def test_an_empty_query_is_an_error(root: Path) -> None:
 
 
 def test_a_pointer_to_a_release_that_is_gone_says_so(copy: Path) -> None:
-    """The line said that there was no release yet."""
     manifest = copy / "releases" / VERSION / "manifest.json"
     manifest.unlink()
     result = run("show", root=copy)
@@ -464,9 +334,7 @@ def test_a_pointer_to_a_release_that_is_gone_says_so(copy: Path) -> None:
     )
 
 
-def test_the_root_is_the_data_folder_of_a_parent(
-    copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_root_is_the_data_folder_of_a_parent(copy, monkeypatch) -> None:
     folder = copy.parent / "deep" / "er"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
@@ -508,9 +376,7 @@ def test_prune_does_not_ask_where_there_is_nothing_to_delete(copy: Path) -> None
     ],
     ids=["all", "admin"],
 )
-def test_help_lists_commands_with_a_complete_sentence(
-    group: tuple[str, ...], listed: set[str]
-) -> None:
+def test_help_lists_commands_with_a_complete_sentence(group, listed) -> None:
     help_text = run(*group, "--help").stdout.split("Options of commands:")[0]
     pages = help_text.split("Options:\n")[1].split("\n\n", 1)[1]
     described = {line.split()[0]: line for line in pages.splitlines() if line.startswith("  ")}
@@ -583,14 +449,6 @@ def test_find_imports_only_what_it_needs(root: Path) -> None:
     assert not imported & (UNNECESSARY | {"hwprices.publish", "hwprices.providers", "prefect"})
 
 
-def test_a_query_prints_its_answer_and_nothing_else(root: Path) -> None:
-    """Also not at its very end, where DuckDB complains about objects of its own that remain."""
-    query = ["query", "select 6 * 7 as answer", "--csv", "--root", str(root)]
-    command = [sys.executable, "-m", "hwprices", *query]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert (result.stdout, result.stderr) == ("answer\n42\n", "")
-
-
 def hwprices_to(
     stdout: int | IO[bytes], *arguments: str, **environment: str
 ) -> "subprocess.CompletedProcess[bytes]":
@@ -652,9 +510,7 @@ QUERY = ["query", "select '8 H100 ' || chr(8776) as machine"]
         ({"PYTHONIOENCODING": "utf-8"}, "8 H100 ≈"),
     ],
 )
-def test_a_locale_without_utf8_is_no_obstacle(
-    root: Path, environment: dict[str, str], written: str
-) -> None:
+def test_a_locale_without_utf8_is_no_obstacle(root, environment, written) -> None:
     """Unless the user names an encoding, a file or pipe gets UTF-8."""
     result = hwprices_to(subprocess.PIPE, *QUERY, "--root", str(root), **environment)
     assert written in result.stdout.decode()

@@ -21,20 +21,13 @@ EUR = {"EUR": Decimal("1.08")}
 
 def offers(*rows: dict[str, object]) -> pl.LazyFrame:
     """Make rows of offers with the columns that a conversion reads and fills in."""
+    on_demand = ("on_demand_hourly", "on_demand_usd_per_hour", "on_demand_usd_per_year")
+    figures = ("count", "memory_gib", "bf16_tflops", "fp8_tflops")
     schema = {
-        "instance_type": pl.String,
-        "currency": pl.String,
-        "on_demand_hourly": Money,
-        "on_demand_usd_per_hour": Money,
-        "on_demand_usd_per_year": Money,
-        "usd_per_vcpu_hour": Money,
-        "usd_per_accelerator_hour": Money,
+        **dict.fromkeys(("instance_type", "currency", "accelerator_kind"), pl.String),
+        **dict.fromkeys((*on_demand, "usd_per_vcpu_hour", "usd_per_accelerator_hour"), Money),
+        **dict.fromkeys((f"accelerator_{name}" for name in figures), pl.Float64),
         "vcpus": pl.Int32,
-        "accelerator_kind": pl.String,
-        "accelerator_count": pl.Float64,
-        "accelerator_memory_gib": pl.Float64,
-        "accelerator_bf16_tflops": pl.Float64,
-        "accelerator_fp8_tflops": pl.Float64,
     }
     return pl.LazyFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 

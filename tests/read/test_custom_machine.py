@@ -43,9 +43,7 @@ def attachable(tmp_path: Path) -> pl.DataFrame:
 
 @pytest.mark.shared
 @pytest.mark.parametrize("region", ["us-central1", "us-east4", "europe-west4", "asia-northeast1"])
-def test_a_custom_machine_of_the_sample(
-    components: pl.DataFrame, shared: Path, region: str
-) -> None:
+def test_a_custom_machine_of_the_sample(components, shared, region) -> None:
     """Three figures, of which two made the rates: the third is the check."""
     with gzip.open(shared / "truth" / "gcp_machine_prices_2026-07-30.csv.gz", "rt") as file:
         other_project = {
@@ -82,9 +80,7 @@ def test_n1_with_gpus_disks_and_extended_memory(attachable: pl.DataFrame) -> Non
     ) + 2 * Decimal("0.35") + 375 * Decimal("0.0001")
 
 
-def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(
-    attachable: pl.DataFrame,
-) -> None:
+def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(attachable) -> None:
     quote = quote_custom_machine(
         attachable,
         CustomMachine("n1", 2, 8, gpus={"nvidia-tesla-t4": 1}),
@@ -101,9 +97,7 @@ def test_a_commitment_covers_custom_cores_and_memory_and_nothing_else(
 
 
 @cases("read/custom_machines", request_=yaml.safe_load)
-def test_what_has_no_price_or_is_not_sold_is_named(
-    attachable: pl.DataFrame, request_: dict[str, object], words: str
-) -> None:
+def test_what_has_no_price_or_is_not_sold_is_named(attachable, request_, words) -> None:
     asked = {"series": "n1", "vcpus": 2, "memory_gib": 8, "region": "us-central1", **request_}
     bought = {name: asked.pop(name) for name in BOUGHT if name in asked}
     machine = CustomMachine(**asked)  # type: ignore[arg-type]
@@ -143,9 +137,7 @@ def test_sustained_use_leaves_disks_and_licenses_alone() -> None:
     st.decimals("0.01", "1", places=3),
     st.decimals("0.01", "1", places=3),
 )
-def test_using_more_never_costs_more_an_hour_and_never_less_in_all(
-    series: str, a: Decimal, b: Decimal
-) -> None:
+def test_using_more_never_costs_more_an_hour_and_never_less_in_all(series, a, b) -> None:
     less, more = sorted((a, b))
     each = [sustained_use(series, {"core": Decimal(1)}, share) for share in (less, more)]
     assert each[1] <= each[0] + Decimal("1e-20")

@@ -10,22 +10,18 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
 from tests.helpers import make
 from tests.helpers.cases import cases
-from typer.testing import CliRunner
+from tests.helpers.terminal import run
 
 import hwprices
-from hwprices.cli import COMMANDS, app
-from hwprices.publish import release
+from hwprices.cli import COMMANDS
 from hwprices.read import dataset as reading
 from hwprices.read.export.plain_json import to_json
 from hwprices.release.release import DAMAGED
@@ -43,15 +39,8 @@ print(*sorted(sys.modules), sep="\\n")
 """
 
 PIPELINE = {
-    "azure",
-    "boto3",
-    "google.cloud",
-    "httpx",
-    "pandera",
-    "polars_hash",
-    "prefect",
-    "pyarrow",
-    "pydantic_settings",
+    *("azure", "boto3", "google.cloud", "httpx", "pandera"),
+    *("polars_hash", "prefect", "pyarrow", "pydantic_settings"),
 }
 """What only ``hwprices[pipeline]`` installs."""
 
@@ -63,24 +52,15 @@ print(*sorted(sys.modules), sep="\\n")
 """
 
 NEEDED_LATER = {
-    "duckdb",
-    "hwprices.release.manifest",
-    "msgspec",
-    "numpy",
-    "pydantic",
-    "rich",
-    "typer",
-    "yaml",
+    *("duckdb", "hwprices.release.manifest", "msgspec", "numpy"),
+    *("pydantic", "rich", "typer", "yaml"),
 }
 """What takes long to import, and what no program needs that only imports the package."""
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> hwprices.Dataset:
-    folder = tmp_path_factory.mktemp("dataset")
-    make.stage_frames(Store(folder), "r1", make.world(20))
-    release.publish(Store(folder), now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
-    return hwprices.open(folder)
+def dataset(twenty: Path) -> hwprices.Dataset:
+    return hwprices.open(twenty)
 
 
 def test_a_table_is_an_attribute(dataset: hwprices.Dataset) -> None:
@@ -102,15 +82,7 @@ def test_repr_shows_version_and_rows(dataset: hwprices.Dataset) -> None:
     assert "prices 20" in repr(dataset)
 
 
-def test_duckdb_and_polars_read_the_same_rows(dataset: hwprices.Dataset) -> None:
-    rows = dataset.duckdb.sql("select count(*), sum(effective_hourly) from prices").fetchall()
-    prices = dataset.prices.collect()
-    assert rows == [(prices.height, prices["effective_hourly"].sum())]
-
-
-def test_a_dataset_whose_connection_was_used_can_be_copied_and_pickled(
-    dataset: hwprices.Dataset,
-) -> None:
+def test_a_dataset_whose_connection_was_used_can_be_copied_and_pickled(dataset) -> None:
     query = "select count(*) from prices"
     rows = dataset.duckdb.sql(query).fetchall()
     for copied in (copy.copy(dataset), copy.deepcopy(dataset), pickle.loads(pickle.dumps(dataset))):
@@ -148,15 +120,12 @@ def test_queries_share_a_connection(dataset: hwprices.Dataset) -> None:
 
 @pytest.mark.parametrize("empty", ["", " \n", ";", "-- a comment", "/* another */ ; "])
 def test_an_empty_query_is_an_error(dataset: hwprices.Dataset, empty: str) -> None:
-    """It gave a frame without columns, as of an answer without rows."""
     with pytest.raises(hwprices.HwpricesError, match=r"^the query is empty\. Write SQL: "):
         dataset.query(empty)
 
 
 @cases("read/wrong_queries")
-def test_a_wrong_query_is_an_error_of_one_line(
-    dataset: hwprices.Dataset, sql: str, words: str
-) -> None:
+def test_a_wrong_query_is_an_error_of_one_line(dataset, sql, words) -> None:
     with pytest.raises(hwprices.HwpricesError, match=words):
         dataset.query(sql)
 
@@ -173,10 +142,7 @@ def test_threads_may_ask_one_dataset(dataset: hwprices.Dataset) -> None:
         assert list(threads.map(ask, range(64))) == list(range(64))
 
 
-def test_a_dataset_stays_the_same_in_another_working_directory(
-    dataset: hwprices.Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Every file of it was missing after a chdir, or was that of another dataset."""
+def test_a_dataset_stays_the_same_in_another_working_directory(dataset, monkeypatch, tmp_path):
     root = Path(dataset.store.root)
     monkeypatch.chdir(root.parent)
     data = hwprices.open(root.name)
@@ -214,28 +180,11 @@ def test_sql_gives_times_in_utc_on_every_machine(dataset: hwprices.Dataset) -> N
     assert result.stdout.splitlines() == ["UTC 2026-08-01 00:00:00+00"] * 3
 
 
-def test_the_listed_files_exist(dataset: hwprices.Dataset) -> None:
-    files = dataset.files("prices")
-    assert files
-    assert all(Path(file).is_file() for file in files)
+PLACES = {"a directory": Path.mkdir, "a pipe or device": os.mkfifo}
 
 
-PLACES = {"a directory": Path.mkdir, "a pipe or device": getattr(os, "mkfifo", None)}
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        "a directory",
-        pytest.param(
-            "a pipe or device",
-            marks=pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes"),
-        ),
-    ],
-)
-def test_what_is_no_file_is_not_read_as_one(
-    dataset: hwprices.Dataset, tmp_path: Path, place: str
-) -> None:
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_no_file_is_not_read_as_one(dataset, tmp_path, place) -> None:
     """polars read a directory beside other files as no rows, and waited for a pipe for ever."""
     shutil.copytree(dataset.store.root, tmp_path / "data")
     data = hwprices.open(tmp_path / "data")
@@ -256,12 +205,6 @@ def test_what_is_no_file_is_not_read_as_one(
         assert (raised.value.message, raised.value.remedy) == (error, DAMAGED)
     assert data.prices.collect().height == 20
     assert data.verify() == [error]
-
-
-def test_the_package_answers_questions(dataset: hwprices.Dataset) -> None:
-    assert hwprices.device(dataset, "nvidia-l4")["device_id"].to_list() == ["nvidia-l4"]
-    machines = hwprices.recommend("7B", "lora", dataset=dataset)
-    assert machines["rank"].drop_nulls().len() > 0
 
 
 def test_a_wrong_root_is_not_a_dataset_without_releases(tmp_path: Path) -> None:
@@ -300,7 +243,6 @@ def test_the_package_imports_little_besides_polars() -> None:
 
 
 def test_a_type_checker_knows_every_table_and_no_other_name() -> None:
-    """``data.prcies`` passed mypy: names that it does not know were all lazy frames."""
     (declared,) = (
         node
         for node in ast.walk(ast.parse(Path(reading.__file__).read_text(encoding="utf-8")))
@@ -392,17 +334,10 @@ H100 = {"region": "us-east-1", "os": "linux", "purchase_option": "on_demand"}
         ),
     ],
 )
-def test_a_method_answers_as_its_command(
-    market: Path, command: str, ask: Callable[[hwprices.Dataset], Any]
-) -> None:
+def test_a_method_answers_as_its_command(market, command, ask) -> None:
     arguments = [*shlex.split(command), "--json", "--root", str(market)]
-    result = CliRunner().invoke(app, arguments)
+    result = run(*arguments)
     assert result.exit_code == 0, result.stderr
     answer = ask(hwprices.open(market))
     values = answer.to_dicts() if isinstance(answer, pl.DataFrame) else answer.to_dict()
     assert json.loads(result.stdout) == json.loads(to_json(values))
-
-
-def test_one_table_is_exported_by_its_name(dataset, tmp_path):
-    target = dataset.export(tmp_path / "regions.csv", "regions")
-    assert pl.read_csv(target).height == dataset.regions.collect().height

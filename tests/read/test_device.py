@@ -1,16 +1,15 @@
 """Answers about one device, and the names by which a device is found."""
 
-import io
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import polars as pl
 import pytest
-from rich.console import Console
 from tests.helpers.cases import cases
 from tests.helpers.offer_rows import price, prices
 from tests.helpers.small_release import Release, with_private_hosts
+from tests.helpers.terminal import drawn
 from tools import devices
 
 import hwprices
@@ -34,11 +33,9 @@ def answered(release: Release, name: str, ownership: Ownership | None = None) ->
     return device(release, name, ownership or Ownership()).row(0, named=True)
 
 
-def drawn(answer_frame: pl.DataFrame) -> list[str]:
+def lines_of(answer_frame: pl.DataFrame) -> list[str]:
     """The lines of an answer in a terminal."""
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_device(answer_frame))
-    return console.file.getvalue().splitlines()  # type: ignore[attr-defined,no-any-return]
+    return drawn(render_device(answer_frame)).splitlines()
 
 
 def test_the_declared_columns_are_those_that_answers_fill(release: Release) -> None:
@@ -53,9 +50,7 @@ def test_the_declared_columns_are_those_that_answers_fill(release: Release) -> N
 
 
 @cases("specs/asked_devices")
-def test_every_device_that_people_ask_about_has_an_answer(
-    release: Release, name: str, device_id: str
-) -> None:
+def test_every_device_that_people_ask_about_has_an_answer(release, name, device_id) -> None:
     frame = device(release, name)
     assert frame.schema == answer.SCHEMA
     row = frame.row(0, named=True)
@@ -127,7 +122,7 @@ def test_private_people_ask_less_and_are_not_the_cheapest(release: Release) -> N
     assert row["usd_per_million_tokens"] == []
     assert row["private_host_usd_per_hour"] is not None
     assert not [reason for reason in row["missing"] if reason.startswith("hourly cost")]
-    lines = drawn(device(alone, "nvidia-h100-sxm5-80gb"))
+    lines = lines_of(device(alone, "nvidia-h100-sxm5-80gb"))
     (line,) = [line for line in lines if "USD/h community hosts" in line]
     assert "runpod/community" in line
 
@@ -204,7 +199,7 @@ def test_a_cpu_is_priced_by_vcpu(release: Release) -> None:
         Decimal("0.0408"),
         "aws/us-east-1/m7g.xlarge",
     )
-    lines = drawn(device(release, "Graviton3"))
+    lines = lines_of(device(release, "Graviton3"))
     money = [line for line in lines if line.startswith(("USD/", "gCO2e/h"))]
     assert len(money) == 4
     assert [line for line in money if " per vCPU (" not in line] == []
@@ -230,7 +225,7 @@ def test_a_cpu_has_the_speeds_that_recommend_uses(release: Release) -> None:
     assert len(row["measured"]) == speeds.height
     assert not [reason for reason in row["missing"] if reason.startswith("measured")]
     assert [reason for reason in row["missing"] if "recommend NAME --machines cpus" in reason]
-    lines = drawn(frame)
+    lines = lines_of(frame)
     (line,) = [line for line in lines if "llama-2-7b SingleUser" in line]
     assert f"at most {rate:.4g} tokens/s on 64 vCPUs" in line
     assert [line for line in lines if "Spare Cores" in line and "CC BY-SA 4.0" in line]
@@ -304,16 +299,13 @@ def test_a_price_in_euro_alone_is_not_called_no_price(release: Release) -> None:
 
 
 @cases("read/unclear_devices")
-def test_an_unclear_name_gives_the_nearest_devices(
-    release: Release, name: str, message: str
-) -> None:
+def test_an_unclear_name_gives_the_nearest_devices(release, name, message) -> None:
     with pytest.raises(HwpricesError) as caught:
         device(release, name)
     assert message in str(caught.value)
 
 
 def test_a_device_whose_id_another_table_has_is_found_by_its_table(release: Release) -> None:
-    """apple-m4 is a GPU and a CPU; the second could not be had by its id."""
     sheet = sheets.load("cpus").filter(cpu_id="apple-m4")
     columns = release.tables["cpus"].columns
     both = pl.concat([release.tables["cpus"], sheet.select(columns)], how="vertical_relaxed")
@@ -329,7 +321,6 @@ def test_a_device_whose_id_another_table_has_is_found_by_its_table(release: Rele
 
 @cases("read/no_devices")
 def test_what_is_no_device_says_what_to_ask(release: Release, name: str, message: str) -> None:
-    """A cloud such as CoreWeave once got "Did you mean d-matrix-corsair?"."""
     with pytest.raises(HwpricesError) as caught:
         device(release, name)
     assert str(caught.value) == message
@@ -342,15 +333,13 @@ def test_spelling_does_not_matter(release: Release) -> None:
 
 
 def test_an_answer_is_drawn_as_a_table(release: Release) -> None:
-    text = "\n".join(drawn(device(release, "H100 SXM")))
+    text = "\n".join(lines_of(device(release, "H100 SXM")))
     assert "6.88 (aws/us-east-1/p5.48xlarge)" in text
     assert "bf16 989.4 TFLOPS" in text
 
 
 @cases("read/devices_of_machines")
-def test_a_machine_or_family_of_a_cloud_means_its_accelerator(
-    release: Release, name: str, device_id: str
-) -> None:
+def test_a_machine_or_family_of_a_cloud_means_its_accelerator(release, name, device_id) -> None:
     assert device(release, name)["device_id"].item() == device_id
 
 
@@ -432,9 +421,7 @@ def measured_release(release: Release) -> Release:
     return Release({**release.tables, "benchmarks": sheets.load("benchmarks")})
 
 
-def test_the_speed_beside_a_price_of_tokens_is_the_one_it_rests_on(
-    measured_release: Release,
-) -> None:
+def test_the_speed_beside_a_price_of_tokens_is_the_one_it_rests_on(measured_release) -> None:
     """H100: 3,023 tokens/s each of eight, and not 3,902 each of 32."""
     for name, model in (("H100 SXM", "llama2_70b"), ("DGX H100", "llama2-70b-99")):
         row = answered(measured_release, name)
@@ -446,7 +433,7 @@ def test_the_speed_beside_a_price_of_tokens_is_the_one_it_rests_on(
         ]
         assert (shown["per_accelerator"], shown["accelerators"]) == (3022.575, 8)
         assert shown["result"] == price["tokens_per_second"] == 24180.6
-    lines = drawn(device(measured_release, "H100 SXM"))
+    lines = lines_of(device(measured_release, "H100 SXM"))
     (first,) = [line for line in lines if line.startswith("measured")]
     assert "llama2-70b-99 Offline v4.1: 3,023 Tokens/s per accelerator (24,181 on 8)" in first
     (tokens,) = [line for line in lines if line.startswith("USD/M tokens")]
@@ -462,7 +449,7 @@ def test_a_price_of_tokens_says_the_lengths_it_is_for(measured_release: Release)
     }
     assert lengths["llama2-70b-99"] == (294, 294)
     assert lengths["llama3.1-405b"] == (9428, 684)
-    lines = drawn(device(measured_release, "DGX H100"))
+    lines = lines_of(device(measured_release, "DGX H100"))
     assert [line for line in lines if "llama3.1-405b: 10.21 at 9,428 tokens in, 684 out" in line]
     results = {(result["model"], result["scenario"]): result for result in row["measured"]}
     server = results["llama2-70b-99", "Server"]
@@ -476,7 +463,7 @@ def test_a_price_of_tokens_of_unknown_length_says_so(measured_release: Release) 
         .then(pl.lit(Decimal("0.4885")))
         .cast(Money)
     )
-    lines = drawn(device(Release({**measured_release.tables, "offers": offers}), "H100 SXM"))
+    lines = lines_of(device(Release({**measured_release.tables, "offers": offers}), "H100 SXM"))
     assert [line for line in lines if "gpt_oss_120b: 0.4885, lengths not known" in line]
 
 
@@ -506,7 +493,7 @@ def test_a_time_is_what_the_system_took(measured_release: Release) -> None:
     ]
     assert latency["per_accelerator"] == latency["result"] == pytest.approx(1732.58, abs=0.01)
     assert (latency["unit"], latency["accelerators"]) == ("ms", 2)
-    lines = "\n".join(drawn(device(measured_release, "L4")))
+    lines = "\n".join(lines_of(device(measured_release, "L4")))
     assert "3d-unet-99 SingleStream v4.1: 1,733 ms on 2 accelerators" in lines
     assert "accelerator-ms" not in lines
     h100 = answered(measured_release, "H100 SXM")["measured"]
@@ -525,12 +512,11 @@ def test_results_of_one_user_in_two_formats_stay_apart(measured_release: Release
         if (result["model"], result["scenario"]) == ("llama3-8b", "SingleUser")
     }
     assert rates == {"q4_k_m": 50.74, "fp16": 22.39}
-    lines = drawn(frame)
+    lines = lines_of(frame)
     assert [line for line in lines if "50.74 Tokens/s on 1 accelerator, q4_k_m" in line]
 
 
 def test_images_rest_on_the_system_that_recommend_takes(measured_release: Release) -> None:
-    """The best of the newest round stood for L4's images, and the middle one in recommend."""
     benchmarks = measured_release.tables["benchmarks"]
     for benchmark in measured.SAMPLE_MODELS:
         taken = media.measured(benchmarks, benchmark)
@@ -543,7 +529,6 @@ def test_images_rest_on_the_system_that_recommend_takes(measured_release: Releas
 
 
 def test_a_rate_is_read_as_everywhere_else(release: Release) -> None:
-    """-1 gave negative prices, and "eur" was passed over."""
     for rates in ({"EUR": "1.08"}, {"eur": Decimal("1.08")}, {"EUR": 1.08}):
         assert device(release, "nvidia-l4", rates=rates).equals(
             device(release, "nvidia-l4", rates={"EUR": Decimal("1.08")})

@@ -10,10 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.helpers import make
-from typer.testing import CliRunner
+from tests.helpers.terminal import run
 
 import hwprices
-from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit
 from hwprices.publish import release
@@ -120,9 +119,7 @@ def test_a_listed_price_is_traced_to_its_line(dataset: hwprices.Dataset) -> None
     assert Path(trace.page).name.startswith(explanation.price["raw_sha256"])
 
 
-def test_a_page_answers_for_all_its_skus_and_a_large_one_is_not_read(
-    dataset: hwprices.Dataset,
-) -> None:
+def test_a_page_answers_for_all_its_skus_and_a_large_one_is_not_read(dataset) -> None:
     (page,) = dataset.scan("price_components").collect()["raw_sha256"].unique()
     sources = [("CORE-1", page), ("RAM-1", page), ("NONE", page)]
     core, ram, none = landed.traces(dataset.store, "gcp", sources)
@@ -132,9 +129,7 @@ def test_a_page_answers_for_all_its_skus_and_a_large_one_is_not_read(
     assert {t.state for t in landed.traces(dataset.store, "gcp", sources, too_short)} == {"large"}
 
 
-def test_a_page_that_unpacks_to_too_much_is_not_parsed(
-    dataset: hwprices.Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_unpacks_to_too_much_is_not_parsed(dataset, monkeypatch) -> None:
     """The limit is of its unpacked bytes: a page of just so many is parsed, a longer one is not."""
     (sha256,) = dataset.scan("price_components").collect()["raw_sha256"].unique()
     source = [("CORE-1", sha256)]
@@ -146,9 +141,7 @@ def test_a_page_that_unpacks_to_too_much_is_not_parsed(
     assert (core.state, core.line) == ("large", "")
 
 
-def test_a_line_that_is_too_long_is_not_held_whole(
-    dataset: hwprices.Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_is_too_long_is_not_held_whole(dataset, monkeypatch) -> None:
     (sha256,) = dataset.prices.filter(provider="aws").collect()["raw_sha256"].unique()
     monkeypatch.setattr(landed, "MOST_LINE_CHARACTERS", 20)
     (trace,) = landed.traces(dataset.store, "aws", [("ABC", sha256)])
@@ -192,9 +185,7 @@ def test_an_altered_page_is_reported_and_not_quoted(dataset: hwprices.Dataset) -
         ("json.zst", packed.pack(b'{"skuId": "CORE-1", "description": "\\ud800"}')),
     ],
 )
-def test_a_page_that_is_not_what_its_name_says_is_reported(
-    dataset: hwprices.Dataset, suffix: str, content: bytes
-) -> None:
+def test_a_page_that_is_not_what_its_name_says_is_reported(dataset, suffix, content) -> None:
     sha256 = hashlib.sha256(content).hexdigest()
     dataset.store.put(f"{layout.raw('gcp')}/skus/global/{sha256}.{suffix}", content)
     (trace,) = landed.traces(dataset.store, "gcp", [("CORE-1", sha256)])
@@ -217,20 +208,18 @@ def test_a_price_that_does_not_exist_suggests_where_to_look(dataset: hwprices.Da
 
 
 def test_the_command_lists_several_prices_and_explains_one(dataset: hwprices.Dataset) -> None:
-    def run(*arguments: str) -> str:
-        command = ["explain", *arguments, "--root", dataset.store.root]
-        return CliRunner().invoke(app, command).stdout
+    def printed(*arguments: str) -> str:
+        return run("explain", *arguments, root=dataset.store.root).stdout
 
     price_id = explain.find_prices(dataset, "m5.large", purchase_option="reserved")["price_id"][0]
-    assert "3 prices" in run("m5.large")
-    assert price_id in run("m5.large")
-    assert "876 / 8760 h" in run(price_id)
+    assert "3 prices" in printed("m5.large")
+    assert price_id in printed("m5.large")
+    assert "876 / 8760 h" in printed(price_id)
     for flag in ("--purchase-option", "--option"):
-        assert "876 / 8760 h" in run("m5.large", flag, "reserved"), "the former flag works too"
+        assert "876 / 8760 h" in printed("m5.large", flag, "reserved"), "the former flag works too"
 
 
 def test_a_price_is_as_stale_as_find_says(dataset: hwprices.Dataset) -> None:
-    """The sample's price of 2026-07-30 was stale here by the clock, and not in ``find``."""
     found = dict(dataset.find("m5.large").select("price_id", "stale").iter_rows())
     assert found
     is_stale = {name: dataset.explain(name).to_dict()["stale"] for name in found}

@@ -70,9 +70,7 @@ def sold(data: hwprices.Dataset, words: str, **options: Any) -> pl.DataFrame:
     return data.find(words, **options).filter(here, pl.col("currency") == "USD")
 
 
-def test_every_price_is_exported_or_left_out_with_a_reason(
-    data: hwprices.Dataset, folder: Path, catalogs: dict[str, Catalog]
-) -> None:
+def test_every_price_is_exported_or_left_out_with_a_reason(data, folder, catalogs) -> None:
     prices = data.prices.select(pl.len()).collect().item()
     for name, catalog in catalogs.items():
         written = pl.read_csv(folder / name / LEFT_OUT)
@@ -104,13 +102,7 @@ def served(folder: Path, catalogs: dict[str, Catalog]) -> Iterator[str]:
         server.shutdown()
 
 
-def test_gpuhunt_answers_thirty_questions_as_find_does(
-    data: hwprices.Dataset,
-    folder: Path,
-    catalogs: dict[str, Catalog],
-    served: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_gpuhunt_answers_thirty_questions_as_find_does(data, folder, catalogs, served, monkeypatch):
     client = pytest.importorskip("gpuhunt", reason="gpuhunt is not installed")
     monkeypatch.setenv("GPUHUNT_CATALOG_URL", served)
     catalog = client.Catalog(auto_reload=False)
@@ -158,12 +150,7 @@ def test_gpuhunt_answers_thirty_questions_as_find_does(
     assert sorted(map(repr, client.Catalog(auto_reload=False).query())) == everything
 
 
-def test_the_example_for_gpuhunt_runs(
-    folder: Path,
-    catalogs: dict[str, Catalog],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_example_for_gpuhunt_runs(folder, catalogs, monkeypatch, capsys) -> None:
     pytest.importorskip("gpuhunt", reason="gpuhunt is not installed")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("GPUHUNT_CATALOG_DIR", "")
@@ -237,9 +224,7 @@ def price_of_node(file: Path, region: str, instance_type: str) -> str:
     return table[f"{region},{instance_type}".lower()]
 
 
-def test_opencost_prices_thirty_nodes_as_find_does(
-    data: hwprices.Dataset, folder: Path, catalogs: dict[str, Catalog]
-) -> None:
+def test_opencost_prices_thirty_nodes_as_find_does(data, folder, catalogs) -> None:
     file = folder / "opencost" / "pricing.csv"
     assert file.read_text().splitlines()[0] == (
         "EndTimestamp,InstanceID,Region,AssetClass,InstanceIDField,InstanceType,"
@@ -280,9 +265,7 @@ def adjusted(listed: Decimal, spec: dict[str, Any]) -> Decimal:
     return listed + Decimal(change)
 
 
-def test_nodeoverlays_fit_the_schema_of_karpenter(
-    folder: Path, catalogs: dict[str, Catalog]
-) -> None:
+def test_nodeoverlays_fit_the_schema_of_karpenter(folder, catalogs) -> None:
     schema = json.loads((FOLDER / "tools" / "nodeoverlay.schema.json").read_text())
     objects = [each for listed in node_overlays(folder / "karpenter").values() for each in listed]
     assert len({each["metadata"]["name"] for each in objects}) == len(objects) == 13
@@ -291,9 +274,7 @@ def test_nodeoverlays_fit_the_schema_of_karpenter(
         assert len({"price", "priceAdjustment"} & each["spec"].keys()) == 1
 
 
-def test_karpenter_prices_thirty_nodes_as_find_does_with_own_discounts(
-    data: hwprices.Dataset, folder: Path, catalogs: dict[str, Catalog]
-) -> None:
+def test_karpenter_prices_thirty_nodes_as_find_does_with_own_discounts(data, folder, catalogs):
     overlays = rules.load(folder / "rules.yaml")
     found = sold(
         data, "", option=["on_demand", "spot"], provider=list(karpenter.CLOUDS), overlays=overlays

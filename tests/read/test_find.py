@@ -10,16 +10,14 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
-from click.testing import Result
-from rich.console import Console, RenderableType
 from tests.helpers import make
 from tests.helpers.cases import cases, optional
+from tests.helpers.cases import rows as case_rows
 from tests.helpers.offer_rows import machine, price, prices, region, rows
 from tests.helpers.small_release import Release, build
-from typer.testing import CliRunner
+from tests.helpers.terminal import drawn, run
 
 import hwprices
-from hwprices.cli import app
 from hwprices.cli.compare import render_comparison
 from hwprices.cli.coverage import render_columns, render_coverage, render_quarantine
 from hwprices.cli.find import render_offers
@@ -37,15 +35,6 @@ from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.storage.store import Store
 
 P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
-
-
-@pytest.fixture(scope="module")
-def data(market: Path) -> Dataset:
-    return hwprices.open(market)
-
-
-def run(*arguments: str, root: Path) -> Result:
-    return CliRunner().invoke(app, [*arguments, "--root", str(root)], prog_name="hwprices")
 
 
 def found(data: Dataset, text: str = "", **options: object) -> list[tuple[str, str, str, str]]:
@@ -79,9 +68,7 @@ class CountingTables:
         ("europe", {"instance_types": 2, "accelerators": 1, "prices": 1, "regions": 1}),
     ],
 )
-def test_a_question_reads_the_names_that_its_words_may_be(
-    data: Dataset, text: str, tables: dict[str, int]
-) -> None:
+def test_a_question_reads_the_names_that_its_words_may_be(data, text, tables) -> None:
     counting = CountingTables(data)
     words.understand(text, words.ReleaseWords(counting), Search())
     assert counting.scans == tables
@@ -94,10 +81,7 @@ def test_words_and_options_give_the_same_offers(data: Dataset) -> None:
 
 
 @cases("read/words_against_options", options=yaml.safe_load)
-def test_words_and_options_that_have_nothing_in_common_are_an_error(
-    data: Dataset, text: str, options: dict[str, str]
-) -> None:
-    """Each gave the offers of both: a program's provider="aws" let other clouds through."""
+def test_words_and_options_that_have_nothing_in_common_are_an_error(data, text, options) -> None:
     with pytest.raises(HwpricesError, match="the words and the options ask for no "):
         data.find(text, **options)
 
@@ -105,17 +89,13 @@ def test_words_and_options_that_have_nothing_in_common_are_an_error(
 @pytest.mark.parametrize(
     ("text", "options"), [("windows", {"os": "linux"}), ("linux", {"os": "windows"})]
 )
-def test_words_and_options_name_one_operating_system(
-    data: Dataset, text: str, options: dict[str, str]
-) -> None:
+def test_words_and_options_name_one_operating_system(data, text, options) -> None:
     with pytest.raises(HwpricesError, match="more than one operating system"):
         data.find(text, **options)
 
 
 @cases("read/words_and_options", options=yaml.safe_load)
-def test_of_words_and_options_both_hold(
-    data: Dataset, text: str, options: dict[str, str], same: str
-) -> None:
+def test_of_words_and_options_both_hold(data, text, options, same) -> None:
     assert found(data, text, **options) == found(data, same) != []
 
 
@@ -129,7 +109,6 @@ def test_everything_can_be_asked_for(data: Dataset) -> None:
 
 
 def test_an_option_that_is_repeated_joins_its_names(market: Path) -> None:
-    """Of two --provider the last one alone counted."""
 
     def names(*options: str) -> set[tuple[str, str, str]]:
         rows = json.loads(run("find", "--json", *options, root=market).stdout)
@@ -154,7 +133,6 @@ def test_an_option_that_is_repeated_joins_its_names(market: Path) -> None:
 
 
 def test_the_name_of_an_accelerator_is_told_from_that_of_a_machine(data: Dataset) -> None:
-    """price H100 showed the one machine of that name as if it were all H100s."""
     names = words.ReleaseWords(data)
     own = words.machine_names.NamedMachine("digitalocean", "NVIDIA H100")
     names.__dict__["machines"] = [*names.machines, own]
@@ -261,14 +239,6 @@ def test_prices_are_exact_in_python_and_json_and_short_on_the_screen(market: Pat
     assert f"--root {market}" in screen
 
 
-def test_csv_has_every_row_and_no_formula(market: Path) -> None:
-    lines = run("find", "h100", "--csv", root=market).stdout.splitlines()
-    assert len(lines) == 6
-    assert lines[0].startswith("instance_type,region,purchase_option,")
-    refused = run("quarantine", "--csv", root=market).stdout
-    assert "'=2+5 is a unit" in refused
-
-
 def test_max_price_and_other_currencies(data: Dataset) -> None:
     """A price in euros is compared only at a rate that the reader gives."""
     answer = offers.answer(data, "4vcpu westeurope", provider="azure")
@@ -283,7 +253,7 @@ def test_max_price_and_other_currencies(data: Dataset) -> None:
 
 
 def test_other_currencies_are_sorted_by_their_own_price() -> None:
-    """OVH's cheapest machine came after its GPUs, and China's prices in no order."""
+    amounts = ["effective_hourly", "usd_per_hour", "usd_per_accelerator_hour"]
     rows = pl.DataFrame(
         [
             ("ovh", "a10-45", "EUR", "0.76", None, None, 1),
@@ -295,17 +265,9 @@ def test_other_currencies_are_sorted_by_their_own_price() -> None:
             ("aws", "g6.xlarge", "USD", "0.8048", "0.8048", "0.8048", 1),
             ("aws", "m7g.large", "USD", "0.0816", "0.0816", None, 0),
         ],
-        schema={
-            "provider": pl.String,
-            "instance_type": pl.String,
-            "currency": pl.String,
-            "effective_hourly": pl.String,
-            "usd_per_hour": pl.String,
-            "usd_per_accelerator_hour": pl.String,
-            "accelerator_count": pl.Float64,
-        },
+        schema=["provider", "instance_type", "currency", *amounts, "accelerator_count"],
         orient="row",
-    ).with_columns(pl.col("^.*hour.*$").cast(pl.Decimal(38, 10)))
+    ).with_columns(pl.col(amounts).cast(pl.Decimal(38, 10)))
     usd, euros = ["m7g.large", "g6.xlarge"], ["s1-2", "a10-45", "l40s-90", "l40s-180"]
     order = search.sort(rows, "price")["instance_type"].to_list()
     assert order == [*usd, "t4g.nano", "t3.nano", *euros]
@@ -315,28 +277,17 @@ def test_other_currencies_are_sorted_by_their_own_price() -> None:
     assert order[:4] == ["g6.xlarge", "a10-45", "l40s-180", "l40s-90"]
 
 
-@pytest.mark.parametrize(
-    ("text", "providers", "countries"),
-    [
-        ("h100 at azure", {"azure"}, set()),
-        ("h100 on aws", {"aws"}, set()),  # and not in AWS GovCloud's regions
-        ("h100 in france", set(), {"FR"}),
-        ("h100 in india", set(), {"IN"}),
-    ],
-)
-def test_words_of_a_sentence_are_no_countries(
-    text: str, providers: set[str], countries: set[str]
-) -> None:
+@cases("read/sentences", providers=str.split, countries=str.split)
+def test_words_of_a_sentence_are_no_countries(text, providers, countries) -> None:
     """ "in" was India, and "at" Austria: "h100 in europe" found machines of both."""
     names = ReleaseWords.of(hwprices.open("sample"))
     search = request.request(names, text)
     place = {(one.provider, one.region): one.country for one in names.places}
-    assert search.providers == providers
-    assert {place[region] for region in search.regions or ()} == countries
+    assert search.providers == set(providers)
+    assert {place[region] for region in search.regions or ()} == set(countries)
 
 
 def test_max_price_says_what_it_cannot_compare(data: Dataset) -> None:
-    """It denied that there are such prices."""
     left_out = (
         "1 price in EUR left out: the price limit is in USD and needs --usd-per EUR=… for them."
     )
@@ -357,18 +308,14 @@ def test_a_word_that_means_nothing_gets_suggestions(data: Dataset, text: str, me
 @pytest.mark.parametrize(
     ("text", "options"), [("h100 vast", {}), ("Vast.ai", {}), ("", {"provider": "vast"})]
 )
-def test_a_market_is_told_from_an_unknown_word(
-    data: Dataset, text: str, options: dict[str, str]
-) -> None:
+def test_a_market_is_told_from_an_unknown_word(data, text, options) -> None:
     names = ReleaseWords(data, markets={"vast": "Vast.ai"})
     with pytest.raises(HwpricesError, match=r"Vast\.ai is a market.*from market_quantiles"):
         request.request(names, text, **options)
 
 
 @cases("read/wrong_options", options=yaml.safe_load, message=optional)
-def test_a_wrong_option_is_an_error_that_helps(
-    data: Dataset, options: dict[str, object], message: str | None
-) -> None:
+def test_a_wrong_option_is_an_error_that_helps(data, options, message) -> None:
     if message is None:
         assert data.find(**options).height == 5
         return
@@ -377,9 +324,7 @@ def test_a_wrong_option_is_an_error_that_helps(
 
 
 @cases("read/not_sold")
-def test_not_sold_is_told_apart_from_not_in_this_release(
-    data: Dataset, text: str, message: str
-) -> None:
+def test_not_sold_is_told_apart_from_not_in_this_release(data, text, message) -> None:
     answer = offers.answer(data, text)
     assert answer.rows.is_empty()
     assert answer.notes[0] == message
@@ -405,17 +350,7 @@ def test_price_shows_all_systems_and_says_why_there_is_none(data: Dataset, marke
     assert "windows" not in usual
 
 
-MAC_HOSTS = {
-    "mac1": "1.083",
-    "mac2": "0.65",
-    "mac2-m2": "0.878",
-    "mac2-m2pro": "1.56",
-    "mac2-m1ultra": "5.00",
-    "mac-m4": "1.23",
-    "mac-m4pro": "1.97",
-    "mac-m4max": "6.25",
-    "mac-m3ultra": "12.5",
-}
+MAC_HOSTS = {row["family"]: row["amount"] for row in case_rows("read/mac_hosts")}
 """Dedicated hosts in us-east-1, July 2026: the only way to have their machines."""
 
 
@@ -443,9 +378,7 @@ def macs(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 @pytest.mark.parametrize(("family", "amount"), MAC_HOSTS.items())
-def test_a21_a_machine_that_is_sold_by_the_host_has_its_hosts_price(
-    macs: Dataset, family: str, amount: str
-) -> None:
+def test_a21_a_machine_that_is_sold_by_the_host_has_its_hosts_price(macs, family, amount) -> None:
     answer = one_machine.answer(macs, f"{family}.metal")
     assert answer.machine.instance_type == f"{family}.metal"
     assert answer.rows.select("instance_type", "tenancy", "effective_hourly").rows() == [
@@ -474,7 +407,6 @@ def test_price_is_in_usd_where_there_is_a_rate(market: Path) -> None:
 
 
 def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
-    """The sample's spot prices of 2021 stood beside those of 2026 without a word."""
 
     class Older(Dataset):
         def scan_types(self, table: str, types: Any, columns: Any = ()) -> pl.LazyFrame:
@@ -538,17 +470,16 @@ def test_block_storage_is_shown_beside_the_network(data: Dataset) -> None:
 
 
 def test_a_narrow_comparison_goes_on_below_and_cuts_no_figure(data: Dataset) -> None:
-    """At 60 columns 0.8048 was "0.80…" and g6.xlarge "g6.x…"."""
     names = ("g6.xlarge", "g2-standard-4", P5, A3)
     compared = render_comparison(data.compare(*names))
-    screen = drawn(compared, 60)
+    screen = drawn(compared, width=60)
     assert screen.splitlines()[0].split() == ["g6.xlarge", "g2-standard-4"]
     headings = [line.split() for line in screen.splitlines() if line.startswith("      ")]
     assert [name for line in headings for name in line if name in names] == list(names)
     assert len(headings) == sum("FP8 each, TFLOPS" in line for line in screen.splitlines())
     assert "0.8048" in screen
     assert "…" not in screen.replace("EUR=…", "")
-    wide = drawn(compared, 200).splitlines()
+    wide = drawn(compared, width=200).splitlines()
     assert wide[0].split() == list(names)
 
 
@@ -584,13 +515,6 @@ def test_a_placeholder_is_no_price_of_a_machine(data: Dataset) -> None:
     assert "31.46" not in screen
     assert answer.notes[0] in screen
     assert one_machine.answer(data, P5).notes == ()
-
-
-def drawn(renderable: RenderableType, width: int = 200) -> str:
-    """What a terminal of that width shows."""
-    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-    console.print(renderable)
-    return console.export_text()
 
 
 def test_compare_marks_differences_and_finds_equals(data: Dataset, market: Path) -> None:
@@ -739,7 +663,7 @@ def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> Non
     columns = pl.DataFrame(
         {"table": ["t"], "column": ["c"], "rows": [10_000], "filled": [int(share * 10_000)]}
     ).with_columns(share=pl.lit(share), providers=pl.lit(None, pl.List(pl.String)))
-    assert f" {words}" in drawn(render_columns(columns, None), 80)
+    assert f" {words}" in drawn(render_columns(columns, None), width=80)
 
 
 @pytest.mark.parametrize(
@@ -750,9 +674,7 @@ def test_a_share_with_gaps_is_never_none_or_all(share: float, words: str) -> Non
         (("Google Cloud",), None),
     ],
 )
-def test_recommend_says_why_nothing_is_rented_out_there(
-    market: Path, place: tuple[str, ...], reason: str | None
-) -> None:
+def test_recommend_says_why_nothing_is_rented_out_there(market, place, reason) -> None:
     question = ("recommend", "7B", *place)
     text = run(*question, root=market).stdout
     assert (reason or "To rent (") in text
@@ -769,9 +691,7 @@ def test_recommend_says_why_nothing_is_rented_out_there(
         (("--objective", "joy"), "unknown objective 'joy'"),
     ],
 )
-def test_recommend_refuses_what_does_not_apply_to_images(
-    market: Path, options: tuple[str, ...], message: str
-) -> None:
+def test_recommend_refuses_what_does_not_apply_to_images(market, options, message) -> None:
     result = run("recommend", "sdxl", *options, root=market)
     assert result.exit_code == 2
     assert f"error: {message}" in result.stderr
@@ -783,7 +703,7 @@ def test_quarantine_is_grouped_by_reason(data: Dataset) -> None:
     ]
 
 
-@pytest.mark.parametrize("width", [80, 100, 200])
+@pytest.mark.parametrize("width", [80, 200])
 def test_tables_fit_the_terminal(data: Dataset, width: int) -> None:
     shown = [
         render_offers(offers.answer(data, "h100"), None),
@@ -794,34 +714,23 @@ def test_tables_fit_the_terminal(data: Dataset, width: int) -> None:
         render_quarantine(data.refused(), None),
     ]
     for renderable in shown:
-        text = drawn(renderable, width)
+        text = drawn(renderable, width=width)
         assert max(map(len, text.splitlines())) <= width
         assert "…" not in text.replace("--usd-per", "")
 
 
 def test_a_price_is_never_cut(data: Dataset) -> None:
-    """EUR was cut off under the heading USD/h."""
-    text = drawn(render_offers(offers.answer(data, "4vcpu westeurope"), None), 40)
+    text = drawn(render_offers(offers.answer(data, "4vcpu westeurope"), None), width=40)
     assert "0.2000 EUR" in text
     assert "…" not in "".join(text.split()).replace("EUR=…", "")
 
 
-def test_a_pipe_has_no_colour_and_cuts_nothing(market: Path) -> None:
-    text = run("find", "h100", root=market).stdout
-    assert "\x1b" not in text
-    assert "Standard" not in text
-    assert "per GPU" in text
-    assert "hidden" not in text
-
-
-def test_completion_offers_names_of_the_dataset(
-    market: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_completion_offers_names_of_the_dataset(market, monkeypatch) -> None:
     monkeypatch.setenv("HWPRICES_ROOT", str(market))
     monkeypatch.setenv("_HWPRICES_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "hwprices find --region eu")
     monkeypatch.setenv("COMP_CWORD", "3")
-    result = CliRunner().invoke(app, [], prog_name="hwprices")
+    result = run()
     assert set(result.stdout.split()) == {"eu-central-1", "europe-west4"}
 
 
@@ -860,17 +769,7 @@ def test_a_way_of_payment_is_understood(data: Dataset) -> None:
     assert (asked.terms, asked.payments) == ({36}, {"all_upfront"})
 
 
-@pytest.mark.parametrize(
-    ("apart", "together"),
-    [
-        ("h100 1 year", "h100 1y"),
-        ("A100 80 GB", "a100 80gb"),
-        ("tpu v5e 3 years", "tpu v5e 3y"),
-        ("v5e-8 3 years", "8x v5e 3y"),
-        ("us-central1 8 x h100", "8xh100 us-central1"),
-        ("europe-west4 8 x nvidia h100", "8xh100 europe-west4"),
-    ],
-)
+@cases("read/units")
 def test_a_number_belongs_to_the_unit_behind_it(apart: str, together: str) -> None:
     """Scaleway's family H100-1 took the number of "h100 1 year", and "year" was not understood."""
     sample = hwprices.open("sample")
@@ -915,7 +814,6 @@ def test_prices_are_printed_for_a_time(market: Path, per: str, amount: str) -> N
 
 
 def test_a_name_of_several_devices_lists_them(market: Path) -> None:
-    """It was an error."""
     lines = run("device", "h100", root=market).stdout.splitlines()
     assert lines[0] == "3 devices"
     assert {"nvidia-h100-nvl-94gb", "nvidia-h100-sxm5-80gb"} <= set(" ".join(lines).split())

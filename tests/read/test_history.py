@@ -1,7 +1,6 @@
 """Histories as people ask for them: by name, by day, in a terminal."""
 
 import doctest
-import io
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -11,7 +10,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
-from rich.console import Console
 from tests.helpers import history_world as worlds
 from tests.helpers import make
 from tests.helpers.cases import cases
@@ -19,6 +17,7 @@ from tests.helpers.history_world import World
 from tests.helpers.offer_rows import machine, price, prices, region
 from tests.helpers.offer_rows import rows as table_rows
 from tests.helpers.small_release import Release
+from tests.helpers.terminal import drawn
 
 import hwprices
 from hwprices.cli import history
@@ -179,7 +178,6 @@ def test_options_are_those_of_find(market, options):
 
 @cases("read/history_words")
 def test_words_are_those_of_find(market, text):
-    """They were the name of a type or accelerator, and nothing else."""
     known = market.history(text)
     assert "p5.48xlarge" in known["instance_type"].to_list()
     offers = market.find(text, os=None if "linux" in text else "any", tenancy="any", license="any")
@@ -214,7 +212,6 @@ def asked(function, *args, **options):
 
 @cases("read/history_wrong_options", options=yaml.safe_load)
 def test_an_option_that_is_not_understood_is_the_error_of_find(market, options, message):
-    """It gave no rows without a word, which reads as: never sold."""
     error = asked(market.history, "p5.48xlarge", **options)
     assert error.startswith(message)
     assert error == asked(market.find, "p5.48xlarge", **options)
@@ -338,15 +335,12 @@ def test_changes_to_or_from_a_placeholder_are_no_rises_or_falls(with_placeholder
     assert not [line for line in of_prices if "was-token" in line]  # but as a price let through
 
 
-def drawn(rows, width=80):
-    """Draw a comparison as a terminal of that width has it."""
-    screen = Console(width=width, record=True, file=io.StringIO())
-    screen.print(of_diff(rows, "before", "now", limit=20))
-    return screen.export_text()
+def comparison(rows):
+    """Draw a comparison as a terminal of 80 columns has it."""
+    return drawn(of_diff(rows, "before", "now", limit=20), width=80)
 
 
 def test_diff_shows_as_many_digits_as_a_change_has(with_placeholders):
-    """98.321 to 98.324 USD was "98.32  98.32  +0.0 %"."""
     rows = hwprices.open(with_placeholders).diff().filter(change="price_up").head(1)
     amounts = {
         "old_effective_hourly": Decimal("98.3210"),
@@ -355,12 +349,12 @@ def test_diff_shows_as_many_digits_as_a_change_has(with_placeholders):
     changed = rows.with_columns(
         change_percent=pl.lit(0.003), **{k: pl.lit(v) for k, v in amounts.items()}
     )
-    line = next(line.split() for line in drawn(changed).splitlines() if "%" in line)
+    line = next(line.split() for line in comparison(changed).splitlines() if "%" in line)
     assert line[-5:-1] == ["98.321", "98.324", "+<0.1", "%"], line
 
 
 def test_diff_says_which_amount_is_a_placeholder(with_placeholders):
-    text = drawn(hwprices.open(with_placeholders).diff())
+    text = comparison(hwprices.open(with_placeholders).diff())
     assert "Prices: 1 more expensive, 1 new, 1 gone, 4 to or from a placeholder." in text
     notes = {line.split()[0]: line for line in text.splitlines() if "-token" in line}
     assert "was placeholder" in notes["was-token"]
@@ -378,7 +372,7 @@ def test_diff_says_what_it_cannot_know_of_a_release_that_is_not_kept(with_placeh
     rows = hwprices.open(copy).diff()
     assert set(rows["old_placeholder"]) == {None}
     assert rows.filter(instance_type="is-token")["change"].item() == "placeholder"
-    assert "Up or down since a release that is not kept: 2 prices." in drawn(rows)
+    assert "Up or down since a release that is not kept: 2 prices." in comparison(rows)
 
 
 def test_diff_names_the_damaged_file_of_the_earlier_release(with_placeholders, tmp_path):
@@ -436,11 +430,9 @@ def test_lines_fit_the_screen(release, width):
         width, 78
     )
     changed = diff.diff(release, worlds.moment(0).at, worlds.moment(3).at)
-    screen = Console(width=max(width, 78), record=True, file=io.StringIO())
-    screen.print(of_diff(changed, "2026-10-01", "now", limit=5))
-    drawn = screen.export_text().splitlines()
-    assert max(map(len, drawn)) <= max(width, 78)
-    assert any(line.startswith("gpu-8") and "partly restated" in line for line in drawn)
+    shown = drawn(of_diff(changed, "2026-10-01", "now", limit=5), width=max(width, 78)).splitlines()
+    assert max(map(len, shown)) <= max(width, 78)
+    assert any(line.startswith("gpu-8") and "partly restated" in line for line in shown)
 
 
 def test_in_a_pipe_there_is_no_chart(release):

@@ -17,14 +17,12 @@ import duckdb
 import polars as pl
 import pytest
 import yaml
-from click.testing import Result
-from tests.helpers.cases import cases
+from tests.helpers.cases import cases, rows
 from tests.helpers.manifests import inputs
 from tests.helpers.object_store import s3
-from typer.testing import CliRunner
+from tests.helpers.terminal import run
 
 import hwprices
-from hwprices.cli import app
 from hwprices.errors import HwpricesError
 from hwprices.hidden_characters import escaped
 from hwprices.publish.status import record_failure
@@ -107,11 +105,6 @@ def file_of(manifest: dict[str, Any]) -> dict[str, Any]:
     return file
 
 
-def run(*arguments: str, root: Path) -> Result:
-    """Call a command in this process."""
-    return CliRunner().invoke(app, [*arguments, "--root", str(root)], prog_name="hwprices")
-
-
 def assert_refused(root: Path, words: str, commands: str = "query show verify releases") -> None:
     """Every command ends with one line that has these words, and no file is new or changed."""
     before = contents(root.parent)
@@ -125,94 +118,38 @@ def assert_refused(root: Path, words: str, commands: str = "query show verify re
     assert contents(root.parent) == before
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "x as select 1; copy (select 1) to 'written.csv'; create view prices",
-        "x\"; copy (select 1) to 'written.csv'; --",
-        "Prices",
-        "../prices",
-        "",
-        "x" * 64,
-        "prices\n",
-        "\x1b[31mprices",
-        "prix\u202e",
-    ],
-)
-def test_a_table_with_another_name_than_tables_have(root: Path, name: str) -> None:
+@cases("read/hostile_tables", table=yaml.safe_load)
+def test_a_table_with_another_name_than_tables_have(root: Path, table: str) -> None:
     """The first wrote a file when somebody queried the dataset."""
-    edit_manifest(root, lambda m: m.update(tables={name: m["tables"]["prices"]}))
+    edit_manifest(root, lambda m: m.update(tables={table: m["tables"]["prices"]}))
     assert_refused(root, f"{root / MANIFEST} is damaged (Expected `str` matching regex")
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "../../../outside.parquet",
-        "prices/../../../../outside.parquet",
-        "/etc/outside.parquet",
-        "prices/../x.parquet",
-        "prices//x.parquet",
-        "prices/./x.parquet",
-        "prices\\..\\x.parquet",
-        "prices/*.parquet",
-        "prices/x.parquet\n",
-        "prices/\x1b[2Jx.parquet",
-        "prices/\u202ex.parquet",
-        "prices/x.parquet?versionId=1",
-        "prices/x.csv",
-        "offers.parquet",
-        "pricesx.parquet",
-        "https://vendor.example/prices.parquet",
-        "",
-    ],
-)
+@cases("read/hostile_keys", key=yaml.safe_load)
 def test_a_key_that_is_no_file_of_the_table(root: Path, key: str) -> None:
     edit_manifest(root, lambda m: file_of(m).update(key=key))
     assert_refused(root, f"(key: {key!a} is not a file of the table - at `$.tables[...].files[0]`)")
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (
-            lambda m: file_of(m).update(rows=-1),
-            "Expected `int` >= 0 - at `$.tables[...].files[0].rows`",
-        ),
-        (
-            lambda m: file_of(m).update(bytes=-5),
-            "Expected `int` >= 0 - at `$.tables[...].files[0].bytes`",
-        ),
-        (
-            lambda m: m["tables"]["prices"].update(rows=-3),
-            "Expected `int` >= 0 - at `$.tables[...].rows`",
-        ),
-        (lambda m: file_of(m).update(rows="3"), "Expected `int`, got `str`"),
-        (lambda m: file_of(m).update(rows=1.5), "Expected `int`, got `float`"),
-        (lambda m: file_of(m).update(key=None), "Expected `str`, got `null`"),
-        (lambda m: file_of(m).update(table="offers"), "(key: 'prices/"),
-        (
-            lambda m: m["tables"]["prices"].update(files=[]),
-            "length >= 1 - at `$.tables[...].files`",
-        ),
-        (lambda m: m["tables"]["prices"]["files"].append(file_of(m)), "is listed twice"),
-        (lambda m: m.update(tables=[]), "Expected `object`, got `array` - at `$.tables`"),
-        (lambda m: m.pop("providers"), "missing required field `providers`"),
-        (lambda m: m.update(previous="../x"), "(previous: '../x' is not a version)"),
-        (lambda m: m.update(version="../x"), f"(version: '../x' in the directory of {VERSION})"),
-        (lambda m: m.update(schema_version="1; x"), "matching regex '^[0-9]{1,9}"),
-        (lambda m: m.update(schema_version="-1"), "matching regex '^[0-9]{1,9}"),
-        (lambda m: m["tables"]["prices"].update(rows=2**63), "- at `$.tables[...].rows`"),
-        (lambda m: m.update(created_at="2026-13-01"), "(created_at: '2026-13-01' is not a time)"),
-        (
-            lambda m: m["providers"]["aws"].update(observed_from="\x1b[31m"),
-            r"(observed_from: '\x1b[31m' is not a time - at `$.providers[...]`)",
-        ),
-    ],
-)
-def test_a_value_that_a_field_may_not_have(root: Path, change: Change, words: str) -> None:
+@cases("read/hostile_values", value=yaml.safe_load)
+def test_a_value_that_a_field_may_not_have(
+    root: Path, path: str, value: object, words: str
+) -> None:
+    """``path``: names and numbers from the top of the manifest to the field."""
+
+    def change(manifest: Any) -> None:
+        *above, last = (int(part) if part.isdigit() else part for part in path.split("."))
+        for part in above:
+            manifest = manifest[part]
+        manifest[last] = value
+
     edit_manifest(root, change)
     assert_refused(root, words)
+
+
+def test_a_file_that_is_listed_twice(root: Path) -> None:
+    edit_manifest(root, lambda m: m["tables"]["prices"]["files"].append(file_of(m)))
+    assert_refused(root, "is listed twice")
 
 
 def test_a_table_that_this_version_does_not_know_is_read(root: Path) -> None:
@@ -224,8 +161,8 @@ def test_a_table_that_this_version_does_not_know_is_read(root: Path) -> None:
         manifest["tables"]["select"] = {"rows": 3, "bytes": 1, "files": [file]}
 
     edit_manifest(root, add)
-    rows = hwprices.open(root).duckdb.sql('select count(*) from "select"').fetchall()
-    assert rows == [(3,)]
+    sql = 'select count(*) from "select"'
+    assert hwprices.open(root).duckdb.sql(sql).fetchall() == [(3,)]
 
 
 def test_a_link_out_of_the_root_is_not_followed(root: Path) -> None:
@@ -287,9 +224,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(root: Path, key: str, k
 
 
 @cases("read/hostile_status", entry=yaml.safe_load)
-def test_a_status_with_a_value_that_it_may_not_have(
-    root: Path, entry: dict[str, Any], words: str
-) -> None:
+def test_a_status_with_a_value_that_it_may_not_have(root, entry, words) -> None:
     providers = {"aws": {"outcome": "failed", **entry}}
     status = root / layout.STATUS
     status.write_text(json.dumps({"updated_at": "2026-01-01", "providers": providers}))
@@ -336,32 +271,8 @@ def test_keys_lead_nowhere_but_below_the_root(root: Path) -> None:
 REPLACED = f"'data/{RELEASE_FILE}'"
 
 FORBIDDEN = [
-    "copy (select 1) to 'written.csv'",
-    "copy prices to stdout",
-    "update extensions",
-    f"copy (select 1) to {REPLACED} (format csv, use_tmp_file false)",
-    f"explain analyze copy (select 1) to {REPLACED} (format csv, use_tmp_file false)",
-    f"explain (analyze) copy (select 1) to {REPLACED} (format csv, use_tmp_file false)",
-    f"copy (pivot prices on instance_type) to {REPLACED} (use_tmp_file false)",
-    f"select 1; copy (select 1) to {REPLACED} (use_tmp_file false)",
-    f"prepare p as copy (select 1) to {REPLACED} (use_tmp_file false)",
-    "select * from read_text('secret.txt')",
-    "select * from read_csv('secret.txt')",
-    "select * from 'outside.parquet'",
-    f"select * from read_parquet('data/releases/{VERSION}/../../../outside.parquet')",
-    "select * from glob('*')",
-    "create table t as select * from read_text('secret.txt')",
-    "attach 'written.db'",
-    "export database 'written'",
-    "import database '.'",
-    "install httpfs",
-    "load 'secret.txt'",
-    "set enable_external_access = true",
-    "reset allowed_paths",
-    "set profile_output = 'written.json'",
-    "from enable_profiling(save_location = 'written.json')",
-    "from enable_logging(storage_path = 'written')",
-    "select * from 'https://vendor.example/x.parquet'",
+    row["query"].replace("REPLACED", REPLACED).replace("VERSION", VERSION)
+    for row in rows("read/forbidden_queries")
 ]
 
 
@@ -431,8 +342,8 @@ def test_a_query_shows_hostile_texts_escaped_and_json_has_them_whole(root: Path)
     text = run("query", "select * from prices", root=root).stdout
     assert "[red]cheap[/red] :smile:" in text
     assert not STEERING & set(text)
-    rows = json.loads(run("query", "select * from prices", "--json", root=root).stdout)
-    assert rows == [{"instance_type": HOSTILE}]
+    printed = run("query", "select * from prices", "--json", root=root).stdout
+    assert json.loads(printed) == [{"instance_type": HOSTILE}]
 
 
 def test_tables_show_hostile_texts_escaped(root: Path) -> None:

@@ -6,10 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.helpers.small_release import Release, rows
-from typer.testing import CliRunner
+from tests.helpers.terminal import run
 
 import hwprices
-from hwprices.cli import app
 from hwprices.read.find.machine import answer, managed_prices
 from hwprices.read.find.machines import NamedMachine
 
@@ -84,5 +83,5 @@ def test_the_answer_about_a_machine_has_its_billing_terms(market: Path) -> None:
     billing = answer(hwprices.open(market), "d4s_v6", option="on_demand").billing
     terms = billing.select("provider", "purchase_option", "increment_seconds", "when_stopped")
     assert terms.rows() == [("azure", "on_demand", 1, "until_deallocated")]
-    shown = CliRunner().invoke(app, ["price", "d4s_v6", "--root", str(market)]).stdout
+    shown = run("price", "d4s_v6", root=market).stdout
     assert "billed until deallocated" in " ".join(shown.split())

@@ -6,30 +6,24 @@ says in one line what is missing.
 
 import hashlib
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from tests.helpers.cases import rows
+from tests.helpers.nightly import NIGHTLY
+from tests.helpers.terminal import run
 
-from hwprices.cli import app
 from hwprices.release.root import sample_root
 from hwprices.schemas.tables import TABLES
 
-COMMANDS = [
-    *(["show"], ["releases"], ["coverage"], ["coverage", "--columns"], ["quarantine"], ["tco"]),
-    *(["find", "8xH100", "europe"], ["find", "16vcpu", "64gb", "arm64"]),
-    *(["find", "--gpu", "l4", "--sort", "price_per_vcpu"], ["find", "h100", "--json"]),
-    *(["price", "p5.48xlarge"], ["price", "n2-standard-2", "--csv"]),
-    *(["compare", "g6.xlarge", "g2-standard-4"], ["compare", "g6.xlarge", "--equals"]),
-    ["explain", "p5.48xlarge", "--region", "us-east-1", "--os", "linux"],
-    *(["device", name] for name in ("h100-sxm", "Raspberry Pi 5", "Graviton3", "DGX Spark")),
-    ["recommend", "llama-3.1-70b"],
-    ["recommend", "70B", "--workload", "lora", "--tokens", "1e8"],
-    *(["recommend", model] for model in ("sdxl", "whisper")),
-    *(["history", "p5.48xlarge", "us-east"], ["diff"], ["query", "from offers limit 9"]),
-]
+COMMANDS = [shlex.split(row["command"]) for row in rows("read/null_commands")]
+
+
+MODES = ["nulls", "no rows", "third 0", *(["third 1", "third 2"] if NIGHTLY else [])]
+"""What cells hold: nulls, nothing, or nulls in a third of them; by day one third, to save time."""
 
 
 def without_values(frame: pl.DataFrame, table: str, mode: str) -> pl.DataFrame:
@@ -63,14 +57,12 @@ def changed_release(root: Path, mode: str) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["nulls", "no rows", "third 0", "third 1", "third 2"])
-def test_every_command_answers_or_says_in_one_line_why_not(
-    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_every_command_answers_or_says_in_one_line_why_not(mode, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("HWPRICES_TRACEBACK", "1")  # so that a fault of ours fails the test
     root = changed_release(tmp_path / "data", mode)
     for command in COMMANDS:
-        result = CliRunner().invoke(app, [*command, "--root", str(root)], prog_name="hwprices")
+        result = run(*command, root=root)
         assert result.exception is None or isinstance(result.exception, SystemExit), (
             f"{command}: {result.exception!r}"
         )
@@ -88,6 +80,6 @@ def test_a_null_that_the_schema_forbids_is_named(tmp_path: Path) -> None:
     rows = pl.read_parquet(path)
     rows.with_columns(name=pl.lit(None, pl.String)).write_parquet(path)
     command = ["device", "h100-sxm", "--root", str(root)]
-    result = CliRunner().invoke(app, command, prog_name="hwprices")
+    result = run(*command)
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
     assert f"name is null in {rows.height} rows of table accelerators" in result.stderr

@@ -1,8 +1,6 @@
 """The options of a question: declared once, named wherever people look, and checked."""
 
-import ast
 import re
-from collections.abc import Iterator
 from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
@@ -11,8 +9,8 @@ from typing import Unpack
 import click
 import numpy as np
 import pytest
+from tests.helpers.terminal import run
 from typer.main import get_command
-from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app, filters
@@ -21,17 +19,11 @@ from hwprices.read.find.options import FIGURES, OPTIONS, Options, PastOptions
 from hwprices.read.find.search import Search
 
 
-@pytest.fixture(scope="module")
-def data(market: Path) -> hwprices.Dataset:
-    return hwprices.open(market)
-
-
 @pytest.mark.parametrize(
     ("method", "kind"),
     [("find", Options), ("price", Options), ("compare", Options), ("history", PastOptions)],
 )
 def test_editors_and_type_checkers_are_told_the_names(method: str, kind: type) -> None:
-    """``find(**options: Any)`` told them nothing, and passed ``regoin="us-east-1"``."""
     assert getattr(hwprices.Dataset, method).__annotations__["options"] == Unpack[kind]
 
 
@@ -39,7 +31,7 @@ def test_a_figure_is_declared_once_and_has_a_field_in_the_search() -> None:
     """A further one, such as the least local disk, needs these two places."""
     assert FIGURES.keys() <= {field.name for field in fields(Search)}
     assert set(FIGURES) == {"accelerator_count", "accelerator_gib", "vcpus", "memory_gib"}
-    shown = CliRunner().invoke(app, ["find", "--help"]).stdout
+    shown = run("find", "--help").stdout
     for name in (*filters.MACHINE, "provider", "region", "option", "os", "usd_per"):
         assert f"--{name.replace('_', '-')}" in shown
         assert OPTIONS[name][1].help.split()[0] in shown
@@ -69,10 +61,7 @@ def test_a_figure_is_declared_once_and_has_a_field_in_the_search() -> None:
         ({"x" * 5000: 1}, f"unknown option '{'x' * 200}'"),
     ],
 )
-def test_a_value_of_another_kind_is_an_error_in_one_line(
-    data: hwprices.Dataset, options: dict[str, object], message: str
-) -> None:
-    """Python's own came: 'int' object has no attribute 'strip', or polars', a page long."""
+def test_a_value_of_another_kind_is_an_error_in_one_line(data, options, message) -> None:
     with pytest.raises(HwpricesError) as error:
         data.find("p5.48xlarge", **options)
     assert str(error.value).startswith(message)
@@ -94,7 +83,6 @@ def test_numbers_of_other_libraries_and_iterators_are_values(data: hwprices.Data
 
 
 def test_a_limit_is_as_exact_as_prices_are(data: hwprices.Dataset) -> None:
-    """More places than polars has were an error of polars."""
     dearest = data.find("h100")["usd_per_hour"].max()
     assert data.find("h100", max_price=f"{dearest}{'9' * 60}").height == data.find("h100").height
     below = data.find("h100", max_price=dearest - Decimal("1e-10"))
@@ -104,7 +92,6 @@ def test_a_limit_is_as_exact_as_prices_are(data: hwprices.Dataset) -> None:
 @pytest.mark.parametrize("text", ["h100 " * 41, "h100," * 41, "h" * 1001])
 @pytest.mark.parametrize("method", ["find", "history"])
 def test_a_question_has_an_end(data: hwprices.Dataset, method: str, text: str) -> None:
-    """2,000 words took a minute and a half to understand."""
     with pytest.raises(HwpricesError, match="has more than 40 words or 1,000 letters"):
         getattr(data, method)(text)
 
@@ -116,7 +103,6 @@ def test_what_is_no_text_is_no_question(data: hwprices.Dataset, method: str) -> 
 
 
 def test_a_list_of_machines_is_no_name_of_one(data: hwprices.Dataset) -> None:
-    """It was: unhashable type: 'list'."""
     with pytest.raises(HwpricesError, match="of several one after the other"):
         data.compare(["g6.xlarge", "g2-standard-4"])  # type: ignore[arg-type]
     for name in ("x" * 201, None):
@@ -136,29 +122,8 @@ OTHERS = {"read/find/compare.py": "compare", "read/recommend/serve_command.py": 
 """Modules with hints of one command, or none, of hwprices."""
 
 
-def _texts(module: Path) -> Iterator[str]:
-    """List the texts of a module besides docstrings, or of a table; "{}" is an f-string's value."""
-    if module.suffix == ".csv":
-        yield from module.read_text().splitlines()
-        return
-    tree = ast.parse(module.read_text())
-    nodes = list(ast.walk(tree))
-    joined = [node for node in nodes if isinstance(node, ast.JoinedStr)]
-    apart = {part for node in joined for part in node.values}
-    apart |= {node.value for node in nodes if isinstance(node, ast.Expr)}
-    for node in joined:
-        yield "".join(
-            getattr(part, "value", "{}") if type(part) is ast.Constant else "{}"
-            for part in node.values
-        )
-    for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in apart:
-            yield node.value
-
-
 @pytest.mark.parametrize("command", HINTS)
 def test_hints_name_options_that_the_command_has(command: str) -> None:
-    """Hints named --tenancy and --term after these had become words."""
     program = get_command(app)
     context = click.Context(program)
     commands = {name: program.get_command(context, name) for name in HINTS}  # type: ignore[attr-defined]
@@ -174,10 +139,10 @@ def test_hints_name_options_that_the_command_has(command: str) -> None:
         if OTHERS.get(str(module.relative_to(source)), command) == command
     ]
     wrong = []
-    for text in (text for module in modules for text in _texts(module)):
-        of = re.search(r"hwprices (\w+) ", text)
+    for line in (line for module in modules for line in module.read_text().splitlines()):
+        of = re.search(r"hwprices (\w+) ", line)
         known = options.get(of[1] if of else command, ())
-        named = re.findall(r"(?<![\w-])--[a-z{][a-z-]*", text)
-        wrong += [(text, name) for name in named if name not in known]
+        named = re.findall(r"(?<![\w-])--[a-z{][a-z-]*", line)
+        wrong += [(line, name) for name in named if name not in known]
     assert modules
     assert wrong == [], wrong

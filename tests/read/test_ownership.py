@@ -1,21 +1,26 @@
 """Costs of owning a machine, worked by hand."""
 
-import io
-import math
 from datetime import date
 from decimal import Decimal
 
 import polars as pl
 import pytest
-from rich.console import Console
+import yaml
+from tests.helpers.cases import cases
 from tests.helpers.small_release import Release, with_private_hosts
+from tests.helpers.terminal import drawn
 
 from hwprices.cli.recommend import render_recommendation
 from hwprices.cli.tco import render_break_even
 from hwprices.errors import HwpricesError
-from hwprices.read.ownership import BREAK_EVEN_COLUMNS, Ownership, break_even, owned
+from hwprices.read.ownership import BREAK_EVEN_COLUMNS, DEFAULTS, Ownership, break_even, owned
 from hwprices.read.recommend.recommend import recommend
 from hwprices.units import Money
+
+
+def render(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> str:
+    """What ``hwprices tco`` prints of an answer."""
+    return drawn(render_break_even(frame, ownership))
 
 
 def test_owning_by_hand(release: Release) -> None:
@@ -32,6 +37,7 @@ def test_break_even_by_hand(release: Release) -> None:
     That is 1.2 years at half of all hours.
     """
     frame = break_even(release)
+    assert frame.columns == BREAK_EVEN_COLUMNS
     row = frame.filter(device_id="dgx-h100").row(0, named=True)
     assert row["cloud_offer"] == "aws/us-east-1/p5.48xlarge"
     assert row["break_even_hours"] == pytest.approx(5078.2, abs=0.5)
@@ -86,15 +92,11 @@ def test_commitments_are_drawn_below_the_comparison_on_demand(release: Release) 
     assert first[-4:] == ["2,229", "h", "0.51", "years"]
     assert second[2:6] == ["38.86", "committed", "use", "3y"]
     dear = Ownership(usd_per_kwh=8)  # 127.30 USD of electricity for an hour of use
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_break_even(break_even(own, dear), dear))
-    assert "a3-highgpu-8g  never" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "a3-highgpu-8g  never" in render(break_even(own, dear), dear)
     assert "against commitments" not in render(break_even(release))
 
 
-def test_break_even_is_with_a_data_center_and_names_private_people_who_ask_less(
-    release: Release,
-) -> None:
+def test_break_even_is_with_a_data_center_and_names_private_people_who_ask_less(release) -> None:
     hosts = with_private_hosts(release, ["p5.48xlarge"])
     frame = break_even(hosts)
     row = frame.filter(device_id="dgx-h100").row(0, named=True)
@@ -103,9 +105,7 @@ def test_break_even_is_with_a_data_center_and_names_private_people_who_ask_less(
         Decimal("55.04"),
     )
     assert row["private_host_offer"] == "runpod/community/p5.48xlarge"
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_break_even(frame))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = render(frame)
     assert "DGX H100: 55.04 USD/h, runpod/community/p5.48xlarge" in text
 
 
@@ -126,21 +126,8 @@ def test_other_currencies_need_an_exchange_rate(release: Release) -> None:
     assert reasons["pc-rtx-4090"] == "priced in EUR"
 
 
-@pytest.mark.parametrize(
-    ("assumption", "line"),
-    [
-        ({"utilisation": 0}, "utilisation is 0. It is a number, above 0 and at most 1: 0.5 is"),
-        ({"utilisation": 50}, "utilisation is 50. It is a number, above 0 and at most 1: 0.5 is"),
-        ({"lifetime_years": 0}, "lifetime_years is 0. It is a number, above 0."),
-        ({"lifetime_years": math.inf}, "lifetime_years is inf."),
-        ({"grid_gco2e_per_kwh": -5}, "grid_gco2e_per_kwh is -5. It is a number, 0 or more."),
-        ({"grid_gco2e_per_kwh": math.nan}, "grid_gco2e_per_kwh is nan."),
-        ({"usd_per_kwh": math.inf}, "usd_per_kwh is inf."),
-        ({"pue": 0.9}, "pue is 0.9. It is a number, 1 or more."),
-    ],
-)
+@cases("read/impossible_assumptions", assumption=yaml.safe_load)
 def test_impossible_assumptions_are_refused(assumption: dict[str, float], line: str) -> None:
-    """The line named every assumption, and not the one that was wrong."""
     with pytest.raises(HwpricesError) as raised:
         Ownership(**assumption)  # type: ignore[arg-type]
     assert str(raised.value).startswith(line)
@@ -151,22 +138,8 @@ def test_what_is_no_exchange_rate_is_refused() -> None:
         Ownership(usd_per={"EUR": "0"})
 
 
-def test_the_comparison_is_drawn_as_a_table(release: Release) -> None:
-    frame = break_even(release)
-    assert frame.columns == BREAK_EVEN_COLUMNS
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_break_even(frame))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    (line,) = [line for line in text.splitlines() if "DGX H100" in line]
-    assert "55.04" in line
-    assert line.split()[-4:] == ["5,078", "h", "1.2", "years"]  # it was 1.159 years
-
-
 def test_a_narrow_terminal_keeps_when_a_machine_pays(release: Release) -> None:
-    """At 80 columns the price of the cloud and the answer were left out."""
-    console = Console(file=io.StringIO(), width=60)
-    console.print(render_break_even(break_even(with_commitments(release))))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = drawn(render_break_even(break_even(with_commitments(release))), width=60)
     dgx = [line.split() for line in text.splitlines() if "DGX H100" in line]
     assert [line[line.index("h") - 1] for line in dgx] == ["5,078", "2,229", "3,556"]
     assert "hidden (terminal too narrow): " in text
@@ -244,36 +217,24 @@ def test_the_price_of_a_machine_has_its_year(release: Release) -> None:
     assert (days["dgx-h100"], days["pc-rtx-4090"]) == (date(2023, 5, 1), None)
     why = dict(bought.select("machine", "excluded_reason").iter_rows())
     assert (why["dgx-h100"], why["pc-rtx-4090"]) == (None, "old_price")
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_recommendation(bought))
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    (line,) = [line for line in text.splitlines() if line.startswith("1  dgx-h100")]
+    shown = drawn(render_recommendation(bought)).splitlines()
+    (line,) = [line for line in shown if line.startswith("1  dgx-h100")]
     assert line.split()[3:5] == ["269,000", "2023"]
 
 
 def test_emissions_of_a_recommendation_are_said_to_be_of_electricity(release: Release) -> None:
     """Making eight H100 is 37 of p5.48xlarge's 2,581 g an hour, but 23 % where a grid has 16 g."""
-    answers = (
-        recommend("llama-3.1-70b", objective="carbon", where=where, dataset=release)
+    rented, bought = (
+        drawn(
+            render_recommendation(
+                recommend("llama-3.1-70b", objective="carbon", where=where, dataset=release)
+            )
+        )
         for where in ("cloud", "local")
     )
-    console = Console(file=io.StringIO(), width=200)
-    texts = []
-    for answer in answers:
-        console.file = io.StringIO()
-        console.print(render_recommendation(answer))
-        texts.append(console.file.getvalue())
-    rented, bought = texts
     assert "gCO2e/M" in rented
     assert "making the hardware is not in it" in rented
     assert "making the hardware" not in bought  # without --grid there are no emissions
-
-
-def render(frame: pl.DataFrame) -> str:
-    """What ``hwprices tco`` prints of an answer."""
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_break_even(frame))
-    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 
 @pytest.mark.parametrize(
@@ -284,15 +245,11 @@ def render(frame: pl.DataFrame) -> str:
         (Ownership(usd_per_kwh=4), None, "never"),  # 63.65 USD/h of electricity
     ],
 )
-def test_a_break_even_after_the_machines_life_is_said_so(
-    release: Release, ownership: Ownership, hours: float | None, shown: str
-) -> None:
+def test_a_break_even_after_the_machines_life_is_said_so(release, ownership, hours, shown) -> None:
     frame = break_even(release, ownership)
     dgx = frame.filter(device_id="dgx-h100")
     assert dgx["break_even_hours"].to_list() == [hours and pytest.approx(hours, abs=0.5)]
-    console = Console(file=io.StringIO(), width=200)
-    console.print(render_break_even(frame, ownership))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    lines = render(frame, ownership).splitlines()
     (line,) = [line for line in lines if "DGX H100" in line]
     assert line.rstrip().endswith(shown)
     assert not [line for line in lines if "PC with" in line], "nobody rents one out"

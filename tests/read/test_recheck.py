@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from tests.helpers import ledger_provider as ledger
-from tests.helpers import make
-from typer.testing import CliRunner
+from tests.helpers import make, terminal
 
 import hwprices
-from hwprices.cli import app
 from hwprices.read.citation import Citation
 
 pytestmark = pytest.mark.timeout(900)  # of the first test, which publishes all releases
@@ -52,61 +50,22 @@ def cite(cloud: ledger.Ledger, name: str, day: int = 1) -> Citation:
     return release.cite("", type=name)
 
 
+OURS = "we changed the program that reads the pages on 2026-10-03"
+WAITS = "not_collected, waiting for prices/eu-1; last seen on 2026-10-04"
+
 OUTCOMES = {
     "same release": ("a-2", 1, ("SAME", "1", "2026-10-01", None, "")),
     "moved": ("a-2", 2, ("MOVED", "1.1", "2026-10-02", None, "")),
     "not moved": ("b-4", 2, ("SAME", "4", "2026-10-01", None, "")),
-    "restated": (
-        "b-4",
-        3,
-        (
-            "RESTATED",
-            "8",
-            "2026-10-03",
-            None,
-            "we changed the program that reads the pages on 2026-10-03",
-        ),
-    ),
-    "moved and restated": (
-        "a-2",
-        3,
-        (
-            "MOVED",
-            "2.2",
-            "2026-10-03",
-            None,
-            "we changed the program that reads the pages on 2026-10-03",
-        ),
-    ),
-    "gone": (
-        "c-8",
-        4,
-        (
-            "GONE",
-            "",
-            "2026-10-04",
-            "2026-10-03",
-            "we changed the program that reads the pages on 2026-10-03",
-        ),
-    ),
-    "not collected": (
-        "b-4",
-        5,
-        (
-            "UNREACHABLE",
-            "",
-            None,
-            None,
-            "not_collected, waiting for prices/eu-1; last seen on 2026-10-04",
-        ),
-    ),
+    "restated": ("b-4", 3, ("RESTATED", "8", "2026-10-03", None, OURS)),
+    "moved and restated": ("a-2", 3, ("MOVED", "2.2", "2026-10-03", None, OURS)),
+    "gone": ("c-8", 4, ("GONE", "", "2026-10-04", "2026-10-03", OURS)),
+    "not collected": ("b-4", 5, ("UNREACHABLE", "", None, None, WAITS)),
 }
 
 
 @pytest.mark.parametrize(("name", "day", "expected"), OUTCOMES.values(), ids=OUTCOMES)
-def test_what_became_of_a_price(
-    cloud: ledger.Ledger, name: str, day: int, expected: tuple[object, ...]
-) -> None:
+def test_what_became_of_a_price(cloud, name, day, expected) -> None:
     (answer,) = hwprices.open(cloud.root, ledger.version(day)).recheck(cite(cloud, name))
 
     values = answer.to_dict()
@@ -152,7 +111,7 @@ def test_a_forged_check_is_compared_with_the_history(cloud: ledger.Ledger) -> No
 
 def run(cloud: ledger.Ledger, day: int, *arguments: str, stdin: str = "") -> Result:
     at = ["--root", str(cloud.root), "--version", ledger.version(day)]
-    return CliRunner().invoke(app, ["recheck", *arguments, *at], input=stdin)
+    return terminal.run("recheck", *arguments, *at, stdin=stdin)
 
 
 def test_the_exit_status_tells_the_worst(cloud: ledger.Ledger) -> None:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
-from rich.console import Console
 from tests.helpers.cases import cases
+from tests.helpers.terminal import drawn
 
 from hwprices.cli.status import render_status
 from hwprices.errors import HwpricesError
@@ -46,10 +46,7 @@ def judge(max_age="", **entries):
 
 
 def screen(**entries):
-    console = Console(width=140, no_color=True, file=None, record=True)
-    with console.capture() as output:
-        console.print(render_status(judge(**entries)))
-    return output.get()
+    return drawn(render_status(judge(**entries)), width=140)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +165,6 @@ def test_the_command_needs_no_part_of_the_pipeline():
 
 @pytest.mark.parametrize("root", ["sample", sample_root()], ids=["word", "path"])
 def test_the_release_of_the_program_was_never_collected(root):
-    """That it has no status.json read as if its collection had failed."""
     line = "^the release that comes with the program was never collected, and has no status"
     with pytest.raises(HwpricesError, match=line):
         read_status.read(root)

@@ -1,27 +1,18 @@
 """The summary of a release."""
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
-from rich.console import Console
 from tests.helpers.manifests import provider_entry, release_manifest
 from tests.helpers.offer_rows import machine, price, prices, rows
 from tests.helpers.small_release import Release
+from tests.helpers.terminal import drawn
 
 from hwprices.cli import show
 from hwprices.cli.tables import listing, money, number, table
 from hwprices.read import summary
 from hwprices.release.manifest import CollectionReport, TableEntry, Trouble, UnmatchedAccelerator
 from hwprices.specs.sheets import load
-
-
-def text_of(*parts: Any) -> str:
-    console = Console(width=200)
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    return capture.get()
 
 
 def test_a_provider_is_named_by_the_title_in_the_manifest() -> None:
@@ -94,7 +85,7 @@ def test_notes_tell_kept_figures_and_failed_units() -> None:
     types = ("w9.large", "w9.xlarge", "w9.metal")
     unmatched = UnmatchedAccelerator("aws", "Widget 9", None, types)
     release = release_manifest({"aws": aws}, unmatched_accelerators=(unmatched,))
-    text = text_of(*show._notes(release))
+    text = drawn(*show._notes(release))
     assert "live, seen 2026-08-01 to 2026-08-02, kept from release 20260801T000000Z" in text
     assert "spot failed: timed out" in text
     assert "Widget 9 in aws w9.large, w9.xlarge and 1 more" in text
@@ -122,7 +113,7 @@ def test_a_long_listing_is_cut() -> None:
 
 
 def test_columns_of_amounts_are_aligned_right() -> None:
-    lines = text_of(table(["name", "USD"], [["a", "1"], ["b", "100"]], right=["USD"])).splitlines()
+    lines = drawn(table(["name", "USD"], [["a", "1"], ["b", "100"]], right=["USD"])).splitlines()
     assert [line.rstrip() for line in lines] == ["name  USD", "a       1", "b     100"]
 
 
@@ -133,7 +124,7 @@ def test_each_provider_has_a_line_and_other_tables_are_summed() -> None:
         {name: provider_entry(rows=rows) for name, rows in counts.items()},
         tables={"prices": TableEntry(2628, 0, ()), "offers": TableEntry(99, 0, ())},
     )
-    lines = [line.split() for line in text_of(show._rows(release)).splitlines()]
+    lines = [line.split() for line in drawn(show._rows(release)).splitlines()]
     assert ["AWS", "38", "2,557"] in lines
     assert ["OVH", "71", "1"] in lines
     assert ["total", "2,628"] in lines

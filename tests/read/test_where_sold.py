@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from rich.console import Console
+from tests.helpers.terminal import drawn
 
 from hwprices.cli.device import render_where_sold
 from hwprices.read.currency import offers_in_usd
@@ -17,69 +17,43 @@ from hwprices.schemas.offer import Offers
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OLD, NEW = datetime(2026, 8, 22, tzinfo=UTC), datetime(2026, 11, 20, tzinfo=UTC)
 
-OFFERS: list[dict[str, Any]] = [
-    {
-        "provider": "aws",
-        "region": "us-east-1",
-        "instance_type": "p5.48xlarge",
-        "accelerator_count": 8.0,
-        "on_demand_hourly": Decimal("55.04"),
-        "on_demand_usd_per_hour": Decimal("55.04"),
+H100 = "1x NVIDIA H100 80GB HBM3"
+
+
+def offer(
+    provider: str, region: str, name: str, count: float, hourly: str | None, **more: Any
+) -> dict[str, Any]:
+    """An offer of a machine with so many devices, whose price was seen yesterday."""
+    amount = Decimal(hourly) if hourly else None
+    return {
+        "provider": provider,
+        "region": region,
+        "instance_type": name,
+        "accelerator_count": count,
+        "currency": "USD",
+        "on_demand_hourly": amount,
+        "on_demand_usd_per_hour": amount if more.get("currency", "USD") == "USD" else None,
         "on_demand_observed_at": NEW,
-    },
-    {
-        "provider": "coreweave",
-        "region": "EUROPE",
-        "instance_type": "NVIDIA HGX H100",
-        "accelerator_count": 8.0,
-        "on_demand_hourly": Decimal("49.24"),
-        "on_demand_usd_per_hour": Decimal("49.24"),
-        "spot_usd_per_hour": Decimal("19.51"),
-        "on_demand_observed_at": NEW,
-        "spot_observed_at": OLD,
-    },
-    {
-        "provider": "scaleway",
-        "region": "fr-par-2",
-        "instance_type": "H100-SXM-2-80G",
-        "accelerator_count": 2.0,
-        "currency": "EUR",
-        "on_demand_hourly": Decimal("6.6198"),
-        "on_demand_observed_at": NEW,
-    },
-    {
-        "provider": "crusoe",
-        "region": "global",
-        "instance_type": "NVIDIA B200 180GB HGX",
-        "accelerator_count": 1.0,
-        "on_demand_reason": "contact_sales",
-        "on_demand_observed_at": OLD,
-    },
-    {
-        "provider": "runpod",
-        "region": "community",
-        "instance_type": "1x NVIDIA H100 80GB HBM3",
-        "accelerator_count": 1.0,
-        "on_demand_hourly": Decimal("2.69"),
-        "on_demand_usd_per_hour": Decimal("2.69"),
-        "on_demand_observed_at": NEW,
-    },
-    {
-        "provider": "runpod",
-        "region": "secure",
-        "instance_type": "1x NVIDIA H100 80GB HBM3",
-        "accelerator_count": 1.0,
-        "on_demand_hourly": Decimal("2.99"),
-        "on_demand_usd_per_hour": Decimal("2.99"),
-        "on_demand_observed_at": NEW,
-    },
+        **more,
+    }
+
+
+SPOT = {"spot_usd_per_hour": Decimal("19.51"), "spot_observed_at": OLD}
+ON_REQUEST = {"on_demand_reason": "contact_sales", "on_demand_observed_at": OLD}
+OFFERS = [
+    offer("aws", "us-east-1", "p5.48xlarge", 8, "55.04"),
+    offer("coreweave", "EUROPE", "NVIDIA HGX H100", 8, "49.24", **SPOT),
+    offer("scaleway", "fr-par-2", "H100-SXM-2-80G", 2, "6.6198", currency="EUR"),
+    offer("crusoe", "global", "NVIDIA B200 180GB HGX", 1, None, **ON_REQUEST),
+    offer("runpod", "community", H100, 1, "2.69"),
+    offer("runpod", "secure", H100, 1, "2.99"),
 ]
 
 
 def answered(rates: dict[str, Decimal] | None = None) -> list[dict[str, Any]]:
     dates = dict.fromkeys(("on_demand_observed_at", "spot_observed_at"), pl.Datetime("us", "UTC"))
     schema = {**frames.dtypes(Offers), **dates}
-    rows = [{name: {"currency": "USD", **row}.get(name) for name in schema} for row in OFFERS]
+    rows = [{name: row.get(name) for name in schema} for row in OFFERS]
     offers = offers_in_usd(pl.LazyFrame(rows, schema=schema), rates or {}).collect()
     clouds = ["aws", "coreweave", "crusoe", "gcp", "runpod", "scaleway"]
     return where_sold(offers, clouds, dict.fromkeys(clouds, NOW))
@@ -137,10 +111,7 @@ def test_a_cloud_without_a_price_says_why(provider: str, reason: str) -> None:
 
 
 def test_the_screen_shows_age_reason_and_what_to_do() -> None:
-    console = Console(width=120, no_color=True)
-    with console.capture() as output:
-        console.print(render_where_sold(answered()))
-    text = output.get()
+    text = drawn(render_where_sold(answered()), width=120)
     assert "2026-08-22, stale" in text
     assert "contact sales" in text
     assert "runpod, community hosts" in text

@@ -12,7 +12,7 @@ from tests.helpers import azure_pages, gcp_pages
 from tests.helpers.aws_pages import LandedPages
 from tests.helpers.nightly import only_at_night
 from tools.fullsize import aws_bulk, aws_ec2, azure, gcp
-from tools.fullsize.answers import Answer, Request, Stream
+from tools.fullsize.answers import Answer, Request
 from tools.fullsize.aws_world import BOXES, World
 from tools.fullsize.environment import AZURE_SUBSCRIPTION, GCP_PROJECT
 from tools.fullsize.server import running
@@ -83,15 +83,6 @@ def test_aws_pages_are_read_without_a_refusal(world: World, pages: LandedPages) 
     assert pages.table("instance_types").height == len(world.machines) == 6
 
 
-def test_ec2_lists_end_with_their_last_page(world: World) -> None:
-    whole = ec2(world, "DescribeSpotPriceHistory").body.count(b"<spotPrice>")
-    first = ec2(world, "DescribeSpotPriceHistory", MaxResults="50").body
-    second = ec2(world, "DescribeSpotPriceHistory", MaxResults="1000", NextToken="50").body
-    assert b"<nextToken>50</nextToken>" in first
-    assert b"<nextToken></nextToken>" in second
-    assert first.count(b"<spotPrice>") + second.count(b"<spotPrice>") == whole
-
-
 def test_azure_partitions_are_read_without_a_refusal(tmp_path: Path) -> None:
     subscription = azure.Subscription(Size(scale=0.02))
     assert len(subscription.sizes) == 60
@@ -156,13 +147,6 @@ def test_pages_depend_on_the_seed_only(world: World) -> None:
     assert "".join(aws_bulk.price_list(other, REGION)) != first
 
 
-def test_scale_is_the_share_of_types() -> None:
-    quarter, double = World(Size(scale=0.25)), World(Size(scale=2))
-    assert len(quarter.machines) == 350
-    assert len(quarter.regions) == 34
-    assert len(double.machines) == 2 * 1399, "above full size families are made up"
-
-
 def test_a_stream_has_the_length_that_is_announced(world: World) -> None:
     with running(TINY) as server:
         path = f"/offers/v1.0/aws/AmazonEC2/{aws_bulk.VERSION}/{REGION}/index.csv"
@@ -177,11 +161,6 @@ def test_a_stream_has_the_length_that_is_announced(world: World) -> None:
         with urllib.request.urlopen(request) as response:
             listed = json.loads(gzip.decompress(response.read()))
     assert len(listed["value"]) == 1
-
-
-def test_a_stream_is_sent_in_chunks_of_a_megabyte() -> None:
-    chunks = list(Stream(lambda: iter(["x" * 1000] * 5000), "text/csv").chunks())
-    assert [len(chunk) for chunk in chunks] == [1_049_000] * 4 + [804_000]
 
 
 @pytest.mark.slow

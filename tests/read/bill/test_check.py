@@ -1,5 +1,6 @@
 """Planted errors are found in bills of three clouds, and nothing else is."""
 
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.helpers import bills
-from tests.helpers.bills import CLOUDS, Cloud
+from tests.helpers.bills import CLOUDS
+from tests.helpers.cases import rows as case_rows
 
 import hwprices
 from hwprices.read.bill.check import ERRORS
@@ -22,9 +24,7 @@ CASES = pytest.mark.parametrize(
 
 
 @CASES
-def test_every_planted_error_is_found_and_no_other(
-    cloud: Cloud, version: str, tmp_path: Path
-) -> None:
+def test_every_planted_error_is_found_and_no_other(cloud, version, tmp_path) -> None:
     lines = bills.make(cloud, version, tmp_path)
     on_demand = lines.with_row_index().filter(bills.ON_DEMAND)["index"].to_list()
     wrong, twice, hour = on_demand[:3]
@@ -70,9 +70,7 @@ def test_every_planted_error_is_found_and_no_other(
 
 
 @CASES
-def test_a_switched_currency_is_an_error_that_names_file_and_line(
-    cloud: Cloud, version: str, tmp_path: Path
-) -> None:
+def test_a_switched_currency_is_an_error_that_names_file_and_line(cloud, version, tmp_path) -> None:
     lines = bills.make(cloud, version, tmp_path, rows=50)
     with pytest.raises(hwprices.HwpricesError, match=r"bill\.csv: line 12: .*EUR"):
         check(bills.with_values(lines, 10, BillingCurrency="EUR"), tmp_path)
@@ -87,26 +85,7 @@ P5 = {
 THEN = {"ChargePeriodStart": "2025-09-01"}
 OLD = {"ChargePeriodStart": "2022-09-01", "BilledCost": "98.32"}
 
-CLASSES: list[tuple[dict[str, str], str]] = [
-    # p5.48xlarge cost 98.32 USD/h until 2025-08-25 and 55.04 since
-    ({"ChargePeriodStart": "2025-06-01", "BilledCost": "98.32"}, "equal"),
-    ({**THEN, "BilledCost": "55.04"}, "equal"),
-    ({**THEN, "BilledCost": "98.32"}, "differs"),
-    ({**THEN, "BilledCost": "49.536"}, "discounted"),
-    # 0.333333 h are 18.34665 USD, on an invoice in cents
-    ({**THEN, "BilledCost": "18.35", "PricingQuantity": "0.333333"}, "rounding"),
-    ({**THEN, "BilledCost": "55.04", "ListUnitPrice": "57"}, "differs"),
-    (OLD, "no_price_then"),
-    ({"ChargeDescription": "On Demand Windows p5.48xlarge Instance Hour"}, "unknown_sku"),
-    ({"ChargeDescription": "$0.00 for 175 Mbps per p5.48xlarge instance-hour"}, "not_collected"),
-    ({"RegionId": "eu-west-1"}, "not_collected"),
-    ({"ServiceName": "Amazon RDS"}, "not_collected"),
-    ({"ProviderName": "A cloud"}, "not_collected"),
-    ({"ChargeCategory": "Tax"}, "not_usage"),
-    ({"ChargeClass": "Correction"}, "not_usage"),
-    ({"PricingUnit": "Units"}, "unknown_sku"),
-    ({"PricingQuantity": ""}, "unknown_sku"),
-]
+CLASSES = [tuple(row.values()) for row in case_rows("read/bill_classes", change=json.loads)]
 WITH_RULE: list[tuple[dict[str, str], str]] = [
     ({**THEN, "BilledCost": "49.536"}, "as_contracted"),
     ({**THEN, "BilledCost": "55.04"}, "differs_from_contract"),
@@ -153,9 +132,7 @@ RULES = {
     ],
     ids=["list", "nearest", "overlays", *RULES],
 )
-def test_a_line_is_classified_by_the_price_of_its_hour(
-    cases: list[tuple[dict[str, str], str]], options: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_line_is_classified_by_the_price_of_its_hour(cases, options, tmp_path) -> None:
     if "overlays" in options:
         rules = tmp_path / "rules.yaml"
         rules.write_text(options["overlays"])
@@ -250,9 +227,7 @@ def test_a_commitment_that_costs_more_than_it_saves_comes_first(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "xlsx"])
-def test_every_line_is_written_with_a_citation_and_without_formulas(
-    suffix: str, tmp_path: Path
-) -> None:
+def test_every_line_is_written_with_a_citation_and_without_formulas(suffix, tmp_path) -> None:
     found = check(
         line(
             **P5, ChargePeriodStart="2025-09-01", BilledCost="60", ResourceId="=cmd|' /c calc'!A1"
@@ -279,19 +254,15 @@ def test_every_line_is_written_with_a_citation_and_without_formulas(
 
 def line(**values: str) -> pl.DataFrame:
     """Return a line of FOCUS 1.0 about an hour of p5.48xlarge, with other values."""
+    charge = ("ChargeClass", "ChargeDescription", "ChargePeriodEnd", "SkuPriceDetails")
+    commitment = ("CommitmentDiscountId", "CommitmentDiscountStatus")
     usual = {
+        **dict.fromkeys((*charge, *commitment, "ListCost", "ListUnitPrice"), ""),
         "BilledCost": "55.04",
         "BillingCurrency": "USD",
         "ChargeCategory": "Usage",
-        "ChargeClass": "",
-        "ChargeDescription": "",
         "ChargePeriodStart": "2026-12-01",
-        "ChargePeriodEnd": "",
-        "CommitmentDiscountId": "",
-        "CommitmentDiscountStatus": "",
         "EffectiveCost": "0",
-        "ListCost": "",
-        "ListUnitPrice": "",
         "PricingCategory": "Standard",
         "PricingQuantity": "1",
         "PricingUnit": "Hours",
@@ -299,7 +270,6 @@ def line(**values: str) -> pl.DataFrame:
         "RegionId": "us-east-1",
         "ResourceId": "i-1",
         "ServiceName": "Amazon Elastic Compute Cloud",
-        "SkuPriceDetails": "",
     }
     return pl.DataFrame({**usual, **values})
 

@@ -4,14 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.helpers import terminal
 from tests.read.bill.test_real_bill import RECORDED
-from typer.testing import CliRunner
-
-from hwprices.cli import app
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["bill", *arguments, "--root", "sample"])
+    result = terminal.run("bill", *arguments, root="sample")
     return result.exit_code, result.stdout, result.stderr
 
 

@@ -85,9 +85,7 @@ def aws_parts(folder: Path, path: Path) -> pl.DataFrame:
     [(RECORDED, 10, (21, 25)), pytest.param(WHOLE, 349, (287, 291), marks=pytest.mark.shared)],
     ids=["recorded", "whole"],
 )
-def test_lists_with_every_rate_code_leave_no_kind_of_line(
-    path: Path, equal: int, ec2_lines: tuple[int, int], tmp_path: Path
-) -> None:
+def test_lists_with_every_rate_code_leave_no_kind_of_line(path, equal, ec2_lines, tmp_path) -> None:
     """What is left of EC2 are machine hours in regions that the sample lacks."""
     found = bill_of(path, aws_parts(tmp_path, path)).check(nearest=True)
 

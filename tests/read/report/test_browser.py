@@ -251,9 +251,7 @@ def test_selected_offers_are_compared(wide: Visit) -> None:
     assert page.locator(".tray").inner_text().startswith("2 of 6")
 
 
-def test_two_hundred_cells_of_the_csv_equal_the_parquet(
-    wide: Visit, offers: pl.DataFrame, tmp_path: Path
-) -> None:
+def test_two_hundred_cells_of_the_csv_equal_the_parquet(wide, offers, tmp_path) -> None:
     names = sent(offers)
     page = wide.go(f"{ALL}&columns=" + ",".join(names))
     cells = {
@@ -390,9 +388,7 @@ QUESTIONS = """
 """
 
 
-def test_a_search_is_read_as_find_reads_it(
-    wide: Visit, dataset: hwprices.Dataset, offers: pl.DataFrame
-) -> None:
+def test_a_search_is_read_as_find_reads_it(wide, dataset, offers) -> None:
     """The same offers as `hwprices find` has, whether their price is known or not."""
     countries = [name for name in offers["country"].drop_nulls().unique() if name != HOSTILE]
     page = wide.go(f"{ALL}&country={','.join([*countries, '(none)'])}")
@@ -422,9 +418,7 @@ def test_a_word_for_prices_that_are_not_on_the_page_says_so(wide: Visit, word: s
     assert note.startswith(f"“{word}” is left out: prices here are of shared tenancy")
 
 
-def test_a_place_that_is_not_stated_is_a_choice(
-    wide: Visit, offers: pl.DataFrame, dataset: hwprices.Dataset
-) -> None:
+def test_a_place_that_is_not_stated_is_a_choice(wide, offers, dataset) -> None:
     regions = dataset.scan("regions").select("provider", "region", "continent").collect()
     placed = offers.join(regions, on=["provider", "region"], how="left")
     page = wide.go(f"{ALL}&continent=(none)")
@@ -432,9 +426,7 @@ def test_a_place_that_is_not_stated_is_a_choice(
     assert "Continent: not stated" in page.locator(".chips").inner_text()
 
 
-def test_prices_in_another_currency_come_last_and_are_counted_when_left_out(
-    wide: Visit, offers: pl.DataFrame
-) -> None:
+def test_prices_in_another_currency_come_last_and_are_counted_when_left_out(wide, offers) -> None:
     euro = offers.filter(currency="EUR").height
     assert euro > 0
     page = wide.go(f"{ALL}&price=0..1000&currency=EUR")
@@ -596,9 +588,7 @@ def test_hostile_names_are_shown_and_never_run(wide: Visit) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "width", "first"), [("light", 1360, 0), ("dark", 390, 1)])
-def test_no_view_has_a_grave_fault_for_people_with_aids(
-    browser: Any, folder: Path, scheme: str, width: int, first: int
-) -> None:
+def test_no_view_has_a_grave_fault_for_people_with_aids(browser, folder, scheme, width, first):
     """At night every view in both forms, by day each in one of them."""
     from axe_playwright_python.sync_playwright import Axe
 

@@ -41,12 +41,7 @@ def test_one_line_for_each_accelerator_provider_and_option(offers: list[dict[str
 
 @cases("read/gpu_offers")
 def test_offers_are_the_cheapest_per_accelerator(
-    offers: list[dict[str, Any]],
-    accelerator: str,
-    provider: str,
-    option: str,
-    price: str,
-    currency: str,
+    offers, accelerator, provider, option, price, currency
 ) -> None:
     (found,) = [
         offer
