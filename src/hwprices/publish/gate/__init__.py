@@ -47,9 +47,7 @@ class Judgement:
         return held.replacements(self.old, self.held)
 
     def published(self, table: str) -> pl.DataFrame:
-        """Return the rows of a table that are published."""
-        if stopped(self.results):
-            return self.old.table(table).collect()
+        """Return the rows of a table that are published, if nothing is a stop."""
         rows = self.new.table(table).collect()
         return self.replacements[table].publish(rows) if table in self.replacements else rows
 

@@ -179,22 +179,20 @@ def _creep(moved: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """
     is_known = compare.is_among("price_id", releases.held.filter(reason="creep")["row"])
     yield refuse(moved, "creep", is_known, pl.format("{} since it was held", times()))
-    last, before = pl.col("old_price").log(), pl.col("before")
+    last, week = pl.col("old_price").log(), pl.col("before_0")
     for number, prices in enumerate(releases.past):
+        if moved.is_empty():
+            return
+        before = pl.col(f"before_{number}")
         then = prices.filter(compare.is_among("price_id", moved["price_id"]))
-        logs = then.select("price_id", before=compare.PRICE.log()).collect()
-        both = moved.join(logs, on="price_id", how="left")
+        logs = then.select("price_id", compare.PRICE.log().alias(f"before_{number}")).collect()
+        moved = moved.join(logs, on="price_id", how="left")
         if number == 0:  # only what moved this way in the last week too can have crept
-            moved = both.filter((last - before).sign() == MOVE.sign()).rename({"before": "week"})
-            if moved.is_empty():
-                return
+            moved = moved.filter((last - week).sign() == MOVE.sign())
             continue
         total = pl.col("price").log() - before
-        one_way = (pl.col("week") - before).sign() == MOVE.sign()
-        is_far = total.abs() > log(1 + limits.CREEP)
-        yield refuse(
-            both, "creep", one_way & is_far, pl.format("{} within weeks, in steps", times(total))
-        )
+        broken = ((week - before).sign() == MOVE.sign()) & (total.abs() > log(1 + limits.CREEP))
+        yield refuse(moved, "creep", broken, pl.format("{} within weeks, in steps", times(total)))
 
 
 GROUPS = (

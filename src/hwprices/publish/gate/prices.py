@@ -96,17 +96,17 @@ def _order(rows: pl.DataFrame, new: Candidate, is_first: bool) -> Iterator[pl.Da
             continue
         key = compare.hashed(on).alias("key")
         keys = some.select(key)["key"].unique()
+        prices = machines.filter(lower | upper).with_columns(key)  # hashed once, and few
         prices = (
-            machines.filter(lower | upper, key.is_in(keys.implode()))
-            .with_columns(key)
+            prices.filter(pl.col("key").is_in(keys.implode()))
             .join(published, on="price_id", how="left", maintain_order="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
                 was=pl.when("judged").then("old_price").otherwise("price"),
             )
         )
-        above = prices.filter(upper).select("key", "price_id", "price", "was", "judged")
-        below = prices.filter(lower)
+        compared = ("key", "price_id", "price", "was", "judged", "flags")
+        below, above = (prices.filter(one).select(compared) for one in (lower, upper))
         pairs = below.join(above, on="key", suffix="_above", maintain_order="left_right")
         price, other = pl.col("price"), pl.col("price_above")
         if name == "spot":  # never published, whatever was before
@@ -117,9 +117,10 @@ def _order(rows: pl.DataFrame, new: Candidate, is_first: bool) -> Iterator[pl.Da
         if name in ("spot", "commitment"):
             broken |= price < limits.LEAST_OF_OTHER * other
         words = pl.format(f"{name} {{}}, above it {{}}", price, other)
+        wrong = pairs.filter(broken)
         for side in ("", "_above"):
-            wrong = pairs.with_columns(price_id=f"price_id{side}").filter(f"judged{side}")
-            yield compare.refuse(wrong, "order", broken, words)
+            found = wrong.with_columns(price_id=f"price_id{side}")
+            yield compare.refuse(found, "order", pl.col(f"judged{side}"), words)
 
 
 def _copied(rows: pl.DataFrame, new: Candidate) -> Iterator[pl.DataFrame]:
