@@ -78,9 +78,8 @@ def shown(side: str = "") -> pl.Expr:
 
 def is_factor(ratio: pl.Expr, factors: tuple[float, ...] = limits.FACTORS) -> pl.Expr:
     """Return whether a ratio is one that a mistaken unit makes."""
-    logs = (math.log(factor) for factor in factors)
-    near = ((ratio.log().abs() - log).abs() < limits.FACTOR_TOLERANCE for log in logs)
-    return pl.any_horizontal(*near)
+    size, near = ratio.log().abs(), limits.FACTOR_TOLERANCE
+    return pl.any_horizontal((size - math.log(factor)).abs() < near for factor in factors)
 
 
 def is_leap(ratio: pl.Expr) -> pl.Expr:

@@ -51,9 +51,12 @@ def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
     left = limits.TRACED_BYTES
     pages = _sources(sample, candidate).partition_by("raw_sha256", as_dict=True)
     for (sha256,), rows in sorted(pages.items()):
-        result, data = LEFT_OUT, _read(store, keys[sha256], left) if sha256 in keys else MISSING
+        data: bytes | str
+        result, data = LEFT_OUT, MISSING
         if candidate.pages and sha256[:DIGEST_CHARACTERS] not in candidate.pages:
             result, data = FAILED, "its page is not one of the run"
+        elif sha256 in keys:
+            data = _read(store, keys[sha256], left)
         if isinstance(data, str):
             results += [(price_id, result, data) for price_id in rows["price_id"]]
         else:
