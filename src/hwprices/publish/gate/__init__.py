@@ -47,9 +47,7 @@ class Judgement:
         return held.replacements(self.old, self.held)
 
     def published(self, table: str) -> pl.DataFrame:
-        """Return the rows of a table that are published."""
-        if stopped(self.results):
-            return self.old.table(table).collect()
+        """Return the rows of a table that are published, if nothing is a stop."""
         rows = self.new.table(table).collect()
         return self.replacements[table].publish(rows) if table in self.replacements else rows
 
@@ -99,15 +97,14 @@ def judge(
     if store:
         untraced, text = pages.trace(store, new)
         results.append(CheckResult(provider, "traced", "pass", text))
-    releases = Releases(new, base, judged_at, past, is_first, held_before, peers, untraced)
-    found = _found(releases)
-    rows = held.with_past(found, provider, held_before)
+    known = frames.empty(Held) if held_before is None else held_before.filter(provider=provider)
+    releases = Releases(new, base, judged_at, past, is_first, known, peers, untraced)
+    rows = held.with_past(_found(releases), provider, known)
     is_accepted, is_released = held.is_accepted(names), held.is_released()
     passed_on, rest = rows.filter(is_accepted), rows.filter(~is_accepted)
     released, kept = rest.filter(is_released), rest.filter(~is_released)
-    stops = _is_implausible(kept, releases)
     results += [
-        *_results(provider, kept, "stop" if stops else "held"),
+        *_results(provider, kept, "stop" if _is_implausible(kept, releases) else "held"),
         *_results(provider, passed_on, "accepted"),
         *_results(provider, released, "released"),
     ]
@@ -117,10 +114,9 @@ def judge(
             results.append(CheckResult(provider, "accept", "warn", text))
     if is_first:
         results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
-    known = {result.check for result in results}
-    passed = (CheckResult(provider, n, "pass", "holds") for n in limits.REASONS if n not in known)
-    columns = list(frames.dtypes(Held))
-    return Judgement(new, base, (*results, *passed), kept.select(columns))
+    broken = {result.check for result in results}
+    passed = (CheckResult(provider, n, "pass", "holds") for n in limits.REASONS if n not in broken)
+    return Judgement(new, base, (*results, *passed), kept.select(list(frames.dtypes(Held))))
 
 
 def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
@@ -163,14 +159,13 @@ def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:
 
     New prices that stay out count only in a first release.
     """
-    is_first = releases.is_first
     is_wrong = pl.col("reason").is_in(limits.LASTING) | pl.col("new_value").is_null()
-    is_counted = pl.lit(is_first) | pl.col("published_value").is_not_null()
-    count = kept.filter(is_counted & is_wrong, table=PRICES).height
-    if not count:
-        return False
-    total = (releases.new if is_first else releases.old).priced.select(pl.len())
-    return bool(count > limits.IMPLAUSIBLE * total.collect(engine="streaming").item())
+    if not releases.is_first:
+        is_wrong &= pl.col("published_value").is_not_null()
+    count = kept.filter(is_wrong, table=PRICES).height
+    side = releases.new if releases.is_first else releases.old
+    total = side.priced.select(pl.len()).collect(engine="streaming").item() if count else 0
+    return bool(count > limits.IMPLAUSIBLE * total)
 
 
 SHOWN = 3

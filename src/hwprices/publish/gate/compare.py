@@ -60,9 +60,14 @@ def hashed(names: Iterable[str]) -> pl.Expr:
     return reduce(xor, (pl.col(name).hash(seed) for seed, name in enumerate(names)))
 
 
+def figures(words: str, *values: pl.Expr) -> pl.Expr:
+    """Write a sentence with figures of three digits."""
+    return pl.format(words, *(value.round_sig_figs(3) for value in values))
+
+
 def times(move: pl.Expr = MOVE) -> pl.Expr:
     """Write a factor, given as a logarithm: ×0.56."""
-    return pl.format("×{}", move.exp().round_sig_figs(3))
+    return figures("×{}", move.exp())
 
 
 def shown(side: str = "") -> pl.Expr:
@@ -73,9 +78,8 @@ def shown(side: str = "") -> pl.Expr:
 
 def is_factor(ratio: pl.Expr, factors: tuple[float, ...] = limits.FACTORS) -> pl.Expr:
     """Return whether a ratio is one that a mistaken unit makes."""
-    logs = (math.log(factor) for factor in factors)
-    near = ((ratio.log().abs() - log).abs() < limits.FACTOR_TOLERANCE for log in logs)
-    return pl.any_horizontal(*near)
+    size, near = ratio.log().abs(), limits.FACTOR_TOLERANCE
+    return pl.any_horizontal((size - math.log(factor)).abs() < near for factor in factors)
 
 
 def is_leap(ratio: pl.Expr) -> pl.Expr:
@@ -119,39 +123,29 @@ class Spread:
         others, judged = (
             side.lazy().with_columns(value=self.value).filter(pl.col("value").is_finite())
             for side in (base, rows)
-        )  # fmt: skip
-        found = judged.filter(self.applies).collect()
+        )
+        found = judged.filter(self.applies).with_row_index("number").collect()
         if found.is_empty():
             return pl.DataFrame(schema=REFUSED)
+        value, least, most = (pl.col(name) for name in ("value", "least", "most"))
         members = (
             others.join(found.lazy(), on=self.group, how="semi")
-            .group_by(*self.group, self.apart)
-            .agg(low=pl.col("value").min(), high=pl.col("value").max())
+            .group_by(*self.group, other=self.apart)
+            .agg(least=value.min(), most=value.max())
         )
-        ranges = members.group_by(self.group).agg(
-            lows=pl.col("low").bottom_k(2).sort(),
-            highs=pl.col("high").top_k(2).sort(descending=True),
-            members=pl.len(),
-        )
-        beside = (
+        ranges = (
             found.lazy()
-            .join(ranges, on=self.group, how="inner")
-            .join(members, on=[*self.group, self.apart], how="left")
-            .with_columns(least=_without("lows", "low"), most=_without("highs", "high"))
+            .select("number", *self.group, own=self.apart)
+            .join(members, on=self.group)
+            .filter(pl.col("own").ne_missing(pl.col("other")))
+            .group_by("number")
+            .agg(least.min(), most.max(), members=pl.len())
         )
-        count = pl.col("members") - pl.col("low").is_not_null().cast(pl.Int32)
-        low, high = self.band
-        value, least, most = (pl.col(name) for name in ("value", "least", "most"))
-        was, move = value / MOVE.exp(), MOVE.exp()
-        was_within = was.is_between(least * low, most * high) & ~move.is_between(*limits.LEVEL_MOVE)
-        broken = ~value.is_between(least * low, most * high) & was_within.fill_null(True)
-        figures = (pl.col(name).round_sig_figs(3) for name in ("value", "least", "most"))
+        inside, move = (least * self.band[0], most * self.band[1]), MOVE.exp()
+        passes = ~(value / move).is_between(*inside) | move.is_between(*limits.LEVEL_MOVE)
+        broken = ~value.is_between(*inside) & ~passes.fill_null(False)
+        enough = pl.col("members") >= self.least
         of = " ".join(name for name in self.group if name != "currency") or "the provider"
-        text = pl.format(f"{{}}, others of {of} {{}} to {{}}", *figures)
-        return refuse(beside.collect(), self.reason, broken & (count >= self.least), text)
-
-
-def _without(ends: str, own: str) -> pl.Expr:
-    """Take the end of a range without the row's own member, which may be that end."""
-    first, second = (pl.col(ends).list.get(n, null_on_oob=True) for n in (0, 1))
-    return pl.when(first == pl.col(own)).then(second).otherwise(first)
+        text = figures(f"{{}}, others of {of} {{}} to {{}}", value, least, most)
+        beside = found.lazy().join(ranges, on="number").collect()
+        return refuse(beside, self.reason, broken & enough, text)

@@ -64,7 +64,7 @@ class Releases:
     now: datetime
     past: Sequence[pl.LazyFrame]
     is_first: bool
-    held: pl.DataFrame | None
+    held: pl.DataFrame
     peers: pl.LazyFrame | None
     untraced: pl.DataFrame
 

@@ -25,7 +25,7 @@ COLUMNS: Mapping[str, Mapping[str, str | tuple[float, float]]] = {
     },
     "regions": {
         **dict.fromkeys(("kind", "parent_region", "country", "continent"), SAME),
-        **dict.fromkeys(("latitude", "longitude"), limits.COORDINATES),
+        **dict.fromkeys(("latitude", "longitude"), (0.98, 1.02)),  # 2 % of 50° are 110 km
     },
     "component_prices": {
         **dict.fromkeys(("unit", "per", "currency"), SAME),
@@ -39,23 +39,25 @@ day (COMMON), or every change by more than a factor is held until it has been se
 TABLES_JUDGED = ("regions", "zones", "instance_types", "availability", "component_prices",
                  "spot_advice")  # fmt: skip
 
-FOUND = {"row": pl.String, "field": pl.String, "region": pl.String, "instance_type": pl.String,
-         "published_value": pl.String, "new_value": pl.String, "reason": pl.String,
-         "reference": pl.String, "table": pl.String}  # fmt: skip
+FOUND = dict.fromkeys(("row", "field", "region", "instance_type", "published_value", "new_value",
+                       "reason", "reference", "table"), pl.String)  # fmt: skip
 
+# 99.9 % of 3,714, 91 % of 216 and all of 221 are inside; Azure sells sizes with a quarter of the
+# vCPUs
 FAMILY = (
     Spread("family", pl.col("memory_gib") / pl.col("vcpus"), ("family",), "instance_type",
-          limits.FAMILY_MEMORY, least=1),
+           (0.5, 4.1), least=1),
     Spread("family", pl.when(pl.col("devices") > 0).then("devices") / pl.col("vcpus"), ("family",),
-          "instance_type", limits.FAMILY_DEVICES, least=1),
+           "instance_type", (0.6, 1.7), least=1),
     Spread("family", pl.col("accelerator_memory_gib") / pl.col("devices"), ("accelerator",),
-          "instance_type", limits.DEVICE_MEMORY, least=1),
+           "instance_type", (0.9, 1.1), least=1),
 )  # fmt: skip
 """What the figures of a new machine type are compared with."""
 
+# as plain prices between regions
 SKUS = Spread("family", pl.col("hourly").cast(pl.Float64),
-             ("series", "component", "purchase_option", "term_months", "currency", "unit"),
-             "region", limits.REGION_RANGE, least=1)  # fmt: skip
+              ("series", "component", "purchase_option", "term_months", "currency", "unit"),
+              "region", (0.7, 1.4), least=1)  # fmt: skip
 
 
 def row_of(table: str) -> pl.Expr:
@@ -102,6 +104,9 @@ def found(releases: Releases) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal")
 
 
+OBSERVED = ("observed_at", "raw_sha256", "source_url", "effective_from")
+
+
 def _of(table: str, releases: Releases) -> Iterator[pl.DataFrame]:
     old, new = (_comparable(side.table(table)) for side in (releases.old, releases.new))
     if old.is_empty() or old.equals(new):
@@ -111,19 +116,15 @@ def _of(table: str, releases: Releases) -> Iterator[pl.DataFrame]:
     both = old.join(new, on="row", how="inner", suffix="_new")
     columns = [n for n in old.columns if f"{n}_new" in both.columns]
     differs = both.select(pl.col(n).ne_missing(pl.col(f"{n}_new")).any() for n in columns)
-    changed = [_column(table, n, both, releases) for n in columns if differs[n].item()]
-    if changed:
-        rows = pl.concat(changed)
-        is_lasting = pl.col("reason").is_in(limits.LASTING).fill_null(False)
-        depends = is_lasting.any().over("row") & ~is_lasting
-        text = pl.lit("another figure of the row is held")
-        yield rows.with_columns(
-            reason=pl.when(depends).then(pl.lit("facts")).otherwise("reason"),
-            reference=pl.when(depends).then(text).otherwise("reference"),
-        ).filter(pl.col("reason").is_not_null())
-
-
-OBSERVED = ("observed_at", "raw_sha256", "source_url", "effective_from")
+    rows = [_column(table, n, both, releases) for n in columns if differs[n].item()]
+    held = pl.concat([pl.DataFrame(schema=FOUND), *rows], how="diagonal")
+    is_lasting = pl.col("reason").is_in(limits.LASTING).fill_null(False)
+    depends = is_lasting.any().over("row") & ~is_lasting
+    texts = {"reason": "facts", "reference": "another figure of the row is held"}
+    yield held.with_columns(
+        pl.when(depends).then(pl.lit(text)).otherwise(name).alias(name)
+        for name, text in texts.items()
+    ).filter(pl.col("reason").is_not_null())
 
 
 def _comparable(rows: pl.LazyFrame) -> pl.DataFrame:
@@ -148,7 +149,7 @@ def _rows_lost(
 
     Rows of machine types that have no price left went with the type.
     """
-    before, now = (releases.old.priced_types, releases.new.priced_types)
+    before, now = releases.old.priced_types, releases.new.priced_types
     if table == "instance_types":
         priced = gone.join(now, on="instance_type", how="semi")
         yield cells(table, priced, "offered", "it has prices still")
@@ -185,50 +186,45 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
 
 
 def _new(releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse new machine types and SKUs whose figures are out of the range of their siblings."""
-    sides = (releases.old, releases.new)
-    old, new = (machines(side).with_columns(price_id="instance_type").collect() for side in sides)
-    added = _new_rows("instance_types", new, old, FAMILY, pl.lit(True), "is_old")
-    yield added.with_columns(instance_type="row")
-    table = "component_prices"
-    old, new = (side.table(table).with_columns(price_id=row_of(table)).collect() for side in sides)
-    is_new = ~compare.is_among("region", old["region"])
-    yield _new_rows(table, new, old, (SKUS,), is_new, "region")
+    """Refuse new machine types and SKUs whose figures are out of the range of their siblings.
 
-
-def _new_rows(
-    table: str,
-    new: pl.DataFrame,
-    old: pl.DataFrame,
-    ranges: tuple[Spread, ...],
-    where: pl.Expr,
-    by: str,
-) -> pl.DataFrame:
-    """Refuse new rows out of these ranges, and the others of a group of which most are refused."""
-    added = new.join(old, on="price_id", how="anti")
-    if added.is_empty():
-        return pl.DataFrame(schema=FOUND)
-    added = added.with_columns(is_old=pl.lit(False), move=pl.lit(None, pl.Float64))
-    refused = pl.concat(one.refused(added, old) for one in ranges)
-    is_wrong = compare.is_among("price_id", refused["price_id"])
-    most = (is_wrong.mean().over(by) > limits.BESIDE) & (
-        is_wrong.sum().over(by) >= limits.BESIDE_ROWS
-    )
-    text = "most rows that are new with it are held"
-    refused = pl.concat([refused, compare.refuse(added, "family", most & where & ~is_wrong, text)])
-    rows = refused.rename({"price_id": "row"})
-    reason, reference = pl.col("reason"), pl.col("reference")
-    return cells(table, rows, reason, reference, published_value=None, new_value="new")
+    In a new region, the other SKUs are refused too if most are.
+    """
+    for table, rules in (("instance_types", FAMILY), ("component_prices", (SKUS,))):
+        is_machine = table == "instance_types"
+        new, old = (
+            (machines(side) if is_machine else side.table(table).with_columns(row=row_of(table)))
+            .with_columns(price_id="instance_type" if is_machine else "row")
+            .collect()
+            for side in (releases.new, releases.old)
+        )
+        added = new.join(old, on="price_id", how="anti")
+        if added.is_empty():
+            continue
+        added = added.with_columns(is_old=pl.lit(False), move=pl.lit(None, pl.Float64))
+        refused = pl.concat(rule.refused(added, old) for rule in rules)
+        is_wrong = compare.is_among("price_id", refused["price_id"])
+        if is_machine:
+            others = limits.most(is_wrong, "is_old")
+        else:
+            others = limits.most(is_wrong, "region") & ~compare.is_among("region", old["region"])
+        text = "most rows that are new with it are held"
+        refused = pl.concat([refused, compare.refuse(added, "family", others & ~is_wrong, text)])
+        rows = refused.rename({"price_id": "row"})
+        if is_machine:
+            rows = rows.with_columns(instance_type="row")
+        reason, reference = pl.col("reason"), pl.col("reference")
+        yield cells(table, rows, reason, reference, published_value=None, new_value="new")
 
 
 def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     """Return the values of a column that changed, with the reason for which they are refused."""
-    now = f"{name}_new"
+    old, new = pl.col(name), pl.col(f"{name}_new")
     is_date = both.schema[name] == pl.Date
     if is_date:  # a type without a date goes on
-        both = both.with_columns(pl.col(name, now).fill_null(date.max))
-    differs = both.filter(pl.col(name).ne_missing(pl.col(now)))
-    is_gone, is_filled = pl.col(now).is_null(), pl.col(name).is_null()
+        both = both.with_columns(pl.col(name, f"{name}_new").fill_null(date.max))
+    differs = both.filter(old.ne_missing(new))
+    is_gone, is_filled = new.is_null(), old.is_null()
     had = both[name].count()
     lost, changed = differs.select(is_gone.sum(), changed=(~is_gone & ~is_filled).sum()).row(0)
     counts = pl.DataFrame({"lost": lost, "total": max(1, had)})
@@ -236,29 +232,32 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     many = changed > limits.FACTS_CHANGED * had and changed >= limits.FACTS_LEAST
     rule = COLUMNS.get(table, {}).get(name)
     reason = pl.lit(None, pl.String)
+    facts, text = pl.lit("facts"), f"{changed:,} of {had:,} values changed"
     if rule == SAME or (many and rule == COMMON):
-        reason = pl.when(~is_filled | many).then(pl.lit("facts"))
+        reason = pl.when(~is_filled | many).then(facts)
     elif is_date:
         seen = releases.new.seen or releases.now
-        reason = pl.when(pl.col(now) < seen.date() - limits.PAST).then(pl.lit("facts"))
+        reason = pl.when(new < seen.date() - limits.PAST).then(facts)
     elif isinstance(rule, tuple):
-        ratio = pl.col(now).cast(pl.Float64) / pl.col(name).cast(pl.Float64)
+        ratio = new.cast(pl.Float64) / old.cast(pl.Float64)
         wrong = compare.is_factor(ratio, limits.FIGURE_FACTORS) & (
             (pl.len() >= limits.FACTS_LEAST) | compare.is_leap(ratio)
         )
         reason = (
             pl.when(wrong).then(pl.lit("factor"))
-            .when(many).then(pl.lit("facts"))
+            .when(many).then(facts)
             .when(ratio.is_between(*rule)).then(None)
-            .when(compare.is_leap(ratio)).then(pl.lit("facts"))
+            .when(compare.is_leap(ratio)).then(facts)
             .when(~is_filled).then(pl.lit("fact"))
         )  # fmt: skip
-    reason = pl.when(is_gone).then(pl.lit("emptied") if is_emptied else None).otherwise(reason)
-    count = pl.when(is_gone).then(pl.lit(f"{lost:,} of {had:,} values are gone")).otherwise(
-        pl.lit(f"{changed:,} of {had:,} values changed")
-    )  # fmt: skip
-    values = {
-        "published_value": pl.col(name).cast(pl.String),
-        "new_value": pl.col(now).cast(pl.String),
-    }
-    return cells(table, differs, reason, count, name, **values)
+    gone = pl.lit("emptied") if is_emptied else None
+    gone_text = pl.lit(f"{lost:,} of {had:,} values are gone")
+    return cells(
+        table,
+        differs,
+        pl.when(is_gone).then(gone).otherwise(reason),
+        pl.when(is_gone).then(gone_text).otherwise(pl.lit(text)),
+        name,
+        published_value=old.cast(pl.String),
+        new_value=new.cast(pl.String),
+    )

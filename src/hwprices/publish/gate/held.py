@@ -22,8 +22,6 @@ PARTS_OF_PRICES = "price_components"
 PARTS = 3
 """Types or families of one reason that are parts of their own; more are the part of a region."""
 
-_ORDER = {name: number for number, name in enumerate(limits.REASONS)}
-
 
 def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """List the refused prices as ``facts.cells``, one row for each reason, with family and seen."""
@@ -38,19 +36,18 @@ def price_rows(refused: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame | None) -> pl.DataFrame:
-    """Make rows of the table held from what was found and the table of the last release.
+def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame) -> pl.DataFrame:
+    """Make rows of the table held from what was found and those ``before``, of the last release.
 
     A row that is refused for several reasons is held for the first of REASONS. A value
     that was held before keeps its date, and has been seen once more if the collection is newer.
     """
     on = ["table", "row", "field"]
-    order = pl.col("reason").replace_strict(_ORDER, return_dtype=pl.Int32)
-    found = found.sort(*on, order, maintain_order=True).unique(
-        on, keep="first", maintain_order=True
-    )
-    known = frames.empty(Held) if before is None else before.filter(provider=provider)
-    past = known.select(*on, "new_value", was_since="since", was_seen="last_seen", was="times_seen")
+    order = pl.col("reason").cast(pl.Enum(limits.REASONS))
+    found = found.sort(*on, order, maintain_order=True)
+    found = found.unique(on, keep="first", maintain_order=True)
+    names = {"was_since": "since", "was_seen": "last_seen", "was": "times_seen"}
+    past = before.select(*on, "new_value", **names)
     joined = found.join(past, on=on, how="left", suffix="_before", maintain_order="left")
     same = pl.col("was").is_not_null() & pl.col("new_value").eq_missing(pl.col("new_value_before"))
     newer = pl.col("seen") > pl.col("was_seen")
@@ -68,18 +65,15 @@ def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame | None) -
 
 def _part() -> pl.Expr:
     """Return the smallest part: the type, else the family, else the region, else the column."""
-    family = pl.col("family").replace("", None)
+    family, table = pl.col("family").replace("", None), pl.col("table")
     types = pl.col("instance_type").n_unique().over("reason", "region")
     families = family.n_unique().over("reason", "region")
     of_family = pl.col("instance_type").n_unique().over("reason", "family")
+    column = pl.when(pl.col("field") != ALL).then(pl.format("{}.{}", table, "field"))
     return (
-        pl.when(pl.col("table") != PRICES)
-        .then(pl.coalesce(pl.when(pl.col("field") != ALL).then(
-            pl.format("{}.{}", "table", "field")), "table"))
-        .when((types > PARTS) & (families > PARTS))
-        .then("region")
-        .when((of_family > PARTS) & family.is_not_null())
-        .then("family")
+        pl.when(table != PRICES).then(pl.coalesce(column, table))
+        .when((types > PARTS) & (families > PARTS)).then("region")
+        .when((of_family > PARTS) & family.is_not_null()).then("family")
         .otherwise("instance_type")
     )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Judge levels: a value beside the range that its siblings have."""
 
+import math
 from collections.abc import Iterator
 
 import polars as pl
@@ -22,27 +23,32 @@ _PER_DEVICE, _PER_DEVICE_GIB = (
 _IS_BURSTABLE = pl.col("burstable").fill_null(False)
 _IS_CPU = (pl.col("devices") == 0) & ~_IS_BURSTABLE & (pl.col("vcpus") > 1)
 _NEW = {name: ~pl.col(f"known_{name}") for name in ("instance_type", "family", "accelerator")}
-_JUDGED, _HERE = _OLD | _NEW["instance_type"], ("region", "currency")
+_NEW_TYPE, _HERE = _NEW["instance_type"], ("region", "currency")
+_JUDGED = _OLD | _NEW_TYPE
 
-REGIONS = Spread("regions", _PRICE, ("instance_type", "currency"), "region", limits.REGION_RANGE)
+# 2,774 plain prices of the sample: 0.79 to 1.27 times those of other regions
+REGIONS = Spread("regions", _PRICE, ("instance_type", "currency"), "region", (0.7, 1.4))
 PUBLISHED = (
-    Spread("series", _PER_VCPU, (*_HERE, "family", "is_cpu"), "instance_type", limits.SERIES_RANGE,
-          _JUDGED & _IS_CPU),
-    Spread("series", _PER_VCPU, (*_HERE, "is_cpu"), "family", limits.PROVIDER_RANGE,
-          _JUDGED & _IS_CPU & _NEW["family"]),
-    Spread("series", _PER_VCPU, _HERE, "family", limits.FLOOR_RANGE,
-          _NEW["instance_type"] & ~_IS_BURSTABLE),
-    Spread("series", _PER_GIB, _HERE, "family", limits.FLOOR_RANGE, _NEW["instance_type"]),
-    Spread("device", _PER_DEVICE, ("accelerator", "currency"), "instance_type", limits.DEVICE_RANGE,
-          _JUDGED, least=1),
-    Spread("device", _PER_DEVICE_GIB, ("currency",), "accelerator", limits.PROVIDER_RANGE,
-          _JUDGED & _NEW["accelerator"]),
+    # 99.99 % of 7,465 are inside, 98 % between 0.98 and 1.13
+    Spread("series", _PER_VCPU, (*_HERE, "family", "is_cpu"), "instance_type", (0.5, 2.0),
+           _JUDGED & _IS_CPU),
+    # a family, or an accelerator by the GiB, against all: 99.96 % of 7,645, and 99.4 % of 508
+    Spread("series", _PER_VCPU, (*_HERE, "is_cpu"), "family", (0.5, 2.0),
+           _JUDGED & _IS_CPU & _NEW["family"]),
+    Spread("device", _PER_DEVICE_GIB, ("currency",), "accelerator", (0.5, 2.0),
+           _JUDGED & _NEW["accelerator"]),
+    # against the least of the region: 99.4 % (97.8 %) of 8,548 are above, a tenth is below
+    Spread("series", _PER_VCPU, _HERE, "family", (0.7, math.inf), _NEW_TYPE & ~_IS_BURSTABLE),
+    Spread("series", _PER_GIB, _HERE, "family", (0.7, math.inf), _NEW_TYPE),
+    # 99.2 % of 369 are inside
+    Spread("device", _PER_DEVICE, ("accelerator", "currency"), "instance_type", (0.5, 1.7),
+           _JUDGED, least=1),
 )  # fmt: skip
 """What a plain price is compared with among those published."""
 
-CLOUDS = Spread("device", _PRICE / pl.col("devices"), ("accelerator",), "provider",
-               limits.CLOUDS_RANGE,
-               _JUDGED & ~pl.col("moving") & (pl.col("currency") == "USD"))  # fmt: skip
+# 91 % of 289 are inside; the others are held only if they moved
+CLOUDS = Spread("device", _PRICE / pl.col("devices"), ("accelerator",), "provider", (0.6, 1.6),
+                _JUDGED & ~pl.col("moving") & (pl.col("currency") == "USD"))  # fmt: skip
 
 
 def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
@@ -65,13 +71,12 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     if new.is_empty():
         return found
     found += _new_prices(new, releases)
-    new = new.with_columns(is_refused=compare.is_among("price_id", pl.concat(found)["price_id"]))
-    held = pl.col("is_refused") & IS_PLAIN
-    share = held.sum().over("region") / pl.max_horizontal(1, IS_PLAIN.sum().over("region"))
+    wrong = IS_PLAIN & compare.is_among("price_id", pl.concat(found)["price_id"])
+    share = wrong.sum().over("region") / pl.max_horizontal(1, IS_PLAIN.sum().over("region"))
     is_known = compare.is_among("region", releases.totals["region"])
-    depends = held.any().over(PLACE) | (~is_known & (share > limits.COMMON_SHARE))
+    depends = wrong.any().over(PLACE) | (~is_known & (share > limits.COMMON_SHARE))
     text = "its on-demand price, or those of its region, are held"
-    return [*found, compare.refuse(new, "on_demand", depends & ~pl.col("is_refused"), text)]
+    return [*found, compare.refuse(new, "on_demand", depends, text)]
 
 
 def _plain_prices(side: Candidate, releases: Releases) -> pl.DataFrame:
@@ -86,36 +91,38 @@ def per_accelerator(prices: pl.LazyFrame, types: pl.LazyFrame) -> pl.LazyFrame:
 
     Columns: provider, accelerator, devices, price.
     """
+    on = ["provider", "instance_type"]
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
-    machines = types.filter(pl.col("accelerators").list.len() == 1).select(
-        "provider", "instance_type", accelerator=first, devices="accelerator_count"
-    )
-    asked = prices.filter(IS_PLAIN, currency="USD").select("provider", "instance_type", price=PRICE)
-    return asked.join(machines, on=["provider", "instance_type"], how="inner")
+    machines = types.filter(pl.col("accelerators").list.len() == 1)
+    machines = machines.select(*on, accelerator=first, devices="accelerator_count")
+    asked = prices.filter(IS_PLAIN, currency="USD").select(*on, price=PRICE)
+    return asked.join(machines, on=on, how="inner")
 
 
 def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Compare new prices with the dollar price and with the plain price of their machine."""
-    types = compare.is_among("instance_type", new["instance_type"])
-    base = releases.new.table(PRICES).filter(types)
-    known = releases.totals["currency"].unique().to_list()
-    for currency in new["currency"].unique().to_list():
-        if currency in known or currency not in limits.RATES:
-            continue
-        on = ["region", "zone", "instance_type", *SYSTEM, *PURCHASE, *PLAN]
+    base = releases.new.table(PRICES).filter(
+        compare.is_among("instance_type", new["instance_type"])
+    )
+    known = releases.totals["currency"].unique()
+    on = ["region", "zone", "instance_type", *SYSTEM, *PURCHASE, *PLAN]
+    for currency in set(new["currency"]) & limits.RATES.keys() - set(known):
         dollars = base.filter(currency="USD").select(*on, dollars=PRICE).collect()
         both = new.filter(currency=currency).join(dollars, on=on, nulls_equal=True)
         rate = _PRICE / pl.col("dollars") / limits.RATES[currency]
-        text = pl.format("{} times the dollar price", rate.round_sig_figs(3))
-        yield compare.refuse(both, "unit", ~rate.is_between(*limits.RATE_RANGE), text)
+        broken = ~rate.is_between(*limits.RATE_RANGE)
+        yield compare.refuse(
+            both, "unit", broken, compare.figures("{} times the dollar price", rate)
+        )
     plain = base.filter(IS_PLAIN).sort("price_id").select(*PLACE, plain=PRICE).collect()
     fixed = new.filter(~IS_PLAIN, ~pl.col("moving"), pl.col("term_months") == 0)
     judged = fixed.join(plain.unique(PLACE, keep="first"), on=PLACE, how="inner")
     ratio, shares = _PRICE / pl.col("plain"), limits.LEAST_OF_PLAIN
     is_on_demand = pl.col("purchase_option") == "on_demand"
     least = pl.when(is_on_demand).then(shares["on_demand"]).otherwise(shares["other"])
-    text = pl.format("{} of its plain price", ratio.round_sig_figs(3))
-    yield compare.refuse(judged, "order", ratio < least, text)
+    yield compare.refuse(
+        judged, "order", ratio < least, compare.figures("{} of its plain price", ratio)
+    )
 
 
 def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
@@ -125,23 +132,14 @@ def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.Da
     (docs/known-wrong-numbers.md, A13).
     """
     usual, current = (_metal_ratios(machines) for machines in (before, now))
+    metal = rows.filter("bare_metal").select("price_id", *PLACE).join(current, on=PLACE)
     ratio = pl.col("ratio")
-    of_type, of_family = (
-        usual.group_by(by).agg(ratio.median().alias(f"usual_{by}"))
-        for by in ("instance_type", "family")
-    )
-    metal = (
-        rows.filter("bare_metal")
-        .select("price_id", *PLACE)
-        .join(current, on=PLACE, how="inner")
-        .join(of_type, on="instance_type", how="left")
-        .join(of_family, on="family", how="left")
-    )
+    for by in ("instance_type", "family"):
+        median = usual.group_by(by).agg(ratio.median().alias(f"usual_{by}"))
+        metal = metal.join(median, on=by, how="left")
     expected = pl.coalesce("usual_instance_type", "usual_family", 1.0)
     apart = (ratio / expected - 1).abs() > limits.TWIN_TOLERANCE
-    return compare.refuse(
-        metal, "twin", apart, pl.format("{} of its virtual twin", ratio.round_sig_figs(3))
-    )
+    return compare.refuse(metal, "twin", apart, compare.figures("{} of its virtual twin", ratio))
 
 
 def _metal_ratios(machines: pl.DataFrame) -> pl.DataFrame:

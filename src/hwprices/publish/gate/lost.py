@@ -10,10 +10,9 @@ from hwprices.publish.gate.differences import Releases
 from hwprices.schemas.keys import PRICE_KEY
 
 _SHARE = pl.col("lost") / pl.col("total")
-_OF_ALL = _SHARE > limits.LOST
 _OF_MARKET = (_SHARE > limits.SPOT_LOST) & (pl.col("total") >= limits.SPOT_ROWS)
 GROUPS = (
-    (False, ("all",), _OF_ALL),
+    (False, ("all",), _SHARE > limits.LOST),
     *((False, (name,), limits.too_many()) for name in ("region", "os", "currency", "family",
                                                        "accelerator", "purchase_option")),
     (False, ("region", "purchase_option"), limits.too_many()),
@@ -30,40 +29,35 @@ TEXT = r'"[^"\\]+"'
 """A text in JSON without escaped characters, which no vendor's id has."""
 
 
-def refused(releases: Releases, rows: pl.DataFrame) -> list[pl.DataFrame]:
+def refused(releases: Releases, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Return price_id, reason and reference of lost and added prices that are refused.
 
     Prices that are gone for a word that is new are refused only if they are most of the provider's.
     """
     described = rows.with_columns(pl.col("accelerator").fill_null(""), all=pl.lit("all prices"))
-    gone = described.filter(pl.col("old_price").is_not_null(), pl.col("price").is_null())
-    added = described.filter("is_new", ~pl.col("is_old"), pl.col("price").is_not_null())
+    has_price = pl.col("price").is_not_null()
+    gone = described.filter(pl.col("old_price").is_not_null(), ~has_price)
+    added = described.filter("is_new", ~pl.col("is_old"), has_price)
     if gone.is_empty() and added.is_empty():
-        return []
+        return
     taken = _taken_by_words(releases, gone)
     total = int(releases.totals["total"].sum() or 0)
     many = taken.height > limits.REWORDED * total
     text = f"{taken.height:,} of {total:,} prices are gone for words that are new"
+    yield refuse(taken, "reworded", many, text)
     lost = gone.join(taken, on="price_id", how="anti")
-    found = [refuse(taken, "reworded", many, text), *_relabeled(lost, added)]
-    closed = _closed(releases, lost)
-    of_types, retired = _types(releases, lost, taken, closed)
-    lost = lost.join(retired, on="instance_type", how="anti")
-    lost = lost.with_columns(is_closed=is_among("price_id", closed["price_id"]))
-    return [*found, *of_types, *_lost(lost, releases), _added(added, releases)]
+    yield from _relabeled(lost, added)
+    yield from _lost(lost, taken, releases)
+    yield _added(added, releases)
 
 
 def _relabeled(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Refuse prices that are gone and came again with another label."""
     gone = gone.filter(is_among("old_price", added["price"]))
-    if gone.is_empty():
-        return
-    for label in LABELS:
+    for label in LABELS if gone.height else ():
         on = [name for name in PRICE_KEY if name not in ("provider", label)]
-        came = added.select(*on, amount="price", was=label, added_id="price_id")
-        pairs = gone.with_columns(amount="old_price").join(
-            came, on=[*on, "amount"], nulls_equal=True
-        )
+        came = added.select(*on, old_price="price", was=label, added_id="price_id")
+        pairs = gone.join(came, on=[*on, "old_price"], nulls_equal=True)
         many = pairs.height >= limits.LEAST_SIBLINGS
         labels = (pl.col(name).cast(pl.String).fill_null("none") for name in (label, "was"))
         text = pl.format("{} is {} elsewhere", *labels)
@@ -82,59 +76,49 @@ def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:
     if ids.is_empty() or gone.is_empty():
         return gone.clear()
     parts = releases.old.table("price_components").filter(is_among("sku_id", ids))
-    return gone.filter(
-        is_among("price_id", ids)
-        | is_among("old_sku_id", ids)
-        | is_among("price_id", parts.select("price_id").collect()["price_id"])
-    )
+    composed = is_among("price_id", parts.select("price_id").collect()["price_id"])
+    return gone.filter(is_among("price_id", ids) | is_among("old_sku_id", ids) | composed)
 
 
-def _types(
-    releases: Releases, lost: pl.DataFrame, taken: pl.DataFrame, closed: pl.DataFrame
-) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-    """Refuse types without a price that are still offered, and retirements in numbers.
+def _lost(lost: pl.DataFrame, taken: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
+    """Refuse what a group lost, where it is more than chance takes, and what is still offered.
 
-    Also returns the types that left every list: their prices are genuinely gone.
+    The prices of types that left every list are genuinely gone, but not of many types. A price is
+    closed if its machine has no price left in its region.
     """
     here = ["region", "instance_type"]
-    offers = releases.new.table("availability").filter("offered").select(here).unique().collect()
-    known = pl.concat([releases.new.priced_types, taken.select("instance_type")])
-    gone = releases.old.priced_types.join(known, on="instance_type", how="anti")
-    offered, retired = (gone.join(offers, on="instance_type", how=how) for how in ("semi", "anti"))
-    share = retired.height / max(1, releases.old.priced_types.height)
-    many = share > limits.RETIRED and retired.height >= limits.LEAST_RETIRED
-    text = pl.format("{} has no price left but is still offered", "instance_type")
-    found = [
-        refuse(lost, "offered", is_among("instance_type", offered["instance_type"]), text),
-        refuse(closed.join(offers, on=here, how="semi"), "offered", True, text),
-        refuse(
-            *(lost, "retired", is_among("instance_type", retired["instance_type"]) & many),
-            f"{retired.height:,} types have left every list ({share:.1%})",
-        ),
-    ]
-    return found, retired
-
-
-def _closed(releases: Releases, lost: pl.DataFrame) -> pl.DataFrame:
-    """Select the prices of machines that have no price left in their region."""
-    priced = releases.new.priced.filter(is_among("instance_type", lost["instance_type"]))
-    left = priced.select("region", "instance_type").unique().collect()
-    return lost.filter(~pl.col("is_new")).join(left, on=left.columns, how="anti")
-
-
-def _lost(lost: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse what a group lost, where it is more than chance takes."""
+    new, old = releases.new, releases.old
+    offers = new.table("availability").filter("offered").select(here).unique().collect()
+    known = pl.concat([new.priced_types, taken.select("instance_type")])
+    gone = old.priced_types.join(known, on="instance_type", how="anti")
+    offered, retired = (
+        gone.join(offers, on="instance_type", how=how)["instance_type"] for how in ("semi", "anti")
+    )
+    is_retired = is_among("instance_type", retired)
+    share = len(retired) / max(1, old.priced_types.height)
+    many = share > limits.RETIRED and len(retired) >= limits.LEAST_RETIRED
+    text = f"{len(retired):,} types have left every list ({share:.1%})"
+    yield refuse(lost, "retired", is_retired & many, text)
+    priced = new.priced.filter(is_among("instance_type", lost["instance_type"]))
+    left = priced.select(*here, open=pl.lit(True)).unique().collect()
+    lost = lost.join(left, on=here, how="left").join(
+        offers.with_columns(offered=pl.lit(True)), on=here, how="left"
+    )
+    lost = lost.with_columns(closed=~pl.col("is_new") & pl.col("open").is_null())
+    is_offered = is_among("instance_type", offered) | (pl.col("closed") & pl.col("offered"))
+    still = pl.format("{} has no price left but is still offered", "instance_type")
+    yield refuse(lost, "offered", is_offered, still)
+    lost = lost.filter(~is_retired)
     for moving, by, broken in GROUPS if lost.height else ():
         named = pl.all_horizontal(pl.col(name) != "" for name in by)
         totals, judged = (t.filter(named, moving=moving) for t in (releases.totals, lost))
         judged = with_total(judged, totals, by).with_columns(lost=pl.len().over(by))
-        reason = pl.when("is_closed").then(pl.lit("closed")).otherwise(
+        reason = pl.when("closed").then(pl.lit("closed")).otherwise(
             pl.lit("market" if moving else "lost")
         )  # fmt: skip
         name = pl.concat_str(by, separator=" ")
-        yield refuse(
-            judged, reason, broken, pl.format("{}: {} of {} are gone", name, "lost", "total")
-        )
+        shares = pl.format("{}: {} of {} are gone", name, "lost", "total")
+        yield refuse(judged, reason, broken, shares)
 
 
 def _added(added: pl.DataFrame, releases: Releases) -> pl.DataFrame:

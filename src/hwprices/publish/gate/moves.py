@@ -9,13 +9,10 @@ from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import PRICES
 from hwprices.publish.gate.compare import IS_LINUX, MOVE, PURCHASE, refuse, times, with_total
 from hwprices.publish.gate.differences import Releases
-from hwprices.rows import frames
-from hwprices.schemas.held import Held
 
-_FAMILIES = pl.col("family").n_unique()
 _OF_TYPE = ("instance_type", "os", "software", "license_model", *PURCHASE)
 _OWN, _MACHINE, _AROUND = ("region", *_OF_TYPE), ("region", "instance_type"), ("region", *PURCHASE)
-_SIBLINGS = {"own": _OWN, "machine": _MACHINE, "around": _AROUND, "type": _OF_TYPE}
+_SIZE = MOVE.abs()
 
 
 def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
@@ -23,10 +20,19 @@ def _same_way(value: pl.Expr, *by: str) -> pl.Expr:
     return value.over(*by, MOVE > 0)
 
 
+def _many(total: str, least: float, *by: str) -> pl.Expr:
+    """Return whether too many prices of a group, and of several families, moved the same way."""
+    count = _same_way(pl.len(), *by)
+    return pl.all_horizontal(
+        count >= least,
+        count / pl.col(total) > limits.COMMON_SHARE,
+        _same_way(pl.col("family").n_unique(), *by) >= limits.COMMON_FAMILIES,
+    )
+
+
 def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare the move of a price with those of its siblings and of its surroundings."""
-    changed = rows.filter("is_new", MOVE.abs() > limits.SAME)
-    changed = changed.with_columns(all=pl.lit("all prices"))
+    changed = rows.filter("is_new", _SIZE > limits.SAME).with_columns(all=pl.lit("all prices"))
     moved = changed.filter(moving=False)
     if moved.is_empty():
         return []
@@ -42,46 +48,35 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     ]
 
 
-def _alone(
-    moved: pl.DataFrame, totals: pl.DataFrame, held: pl.DataFrame | None
-) -> list[pl.DataFrame]:
+def _alone(moved: pl.DataFrame, totals: pl.DataFrame, held: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Find prices that moved while those of the type elsewhere, or the rest of the machine, stayed.
 
     A vendor reprices a machine, or a purchase option everywhere. A held price that comes again is
     not apart only because the rest of its machine, which moved with it, was published meanwhile.
     """
-    before = frames.empty(Held) if held is None else held
-    known = before.filter(pl.col("reason").is_in(limits.RELEASED), table=PRICES)
+    known = held.filter(pl.col("reason").is_in(limits.RELEASED), table=PRICES)
     known = known.select("new_value", price_id="row", again=pl.lit(True))
-    for name, by in _SIBLINGS.items():
+    groups = {"own": _OWN, "machine": _MACHINE, "around": _AROUND, "type": _OF_TYPE}
+    for name, by in groups.items():
         moved = with_total(moved, totals, by, name)
+    others, same, median = (pl.col(name) for name in ("others", "same", "median"))
     moved = moved.with_columns(
         others=pl.col("type") - pl.col("own"),
         same=_same_way(pl.len(), *_OF_TYPE).cast(pl.Int64) - _same_way(pl.len(), *_OWN),
         median=_same_way(MOVE.median(), *_OF_TYPE),
-        moved_around=_same_way(pl.len(), *_AROUND),
-        families=_same_way(_FAMILIES, *_AROUND),
         stays=_same_way(pl.len(), *_MACHINE) / pl.col("machine") < limits.SIBLINGS_SHARE,
+        in_region=_many("around", limits.COMMON_ROWS / 2, *_AROUND),
         new_value=compare.shown(),
-    )
-    moved = moved.join(known, on=["price_id", "new_value"], how="left", maintain_order="left")
+    ).join(known, on=["price_id", "new_value"], how="left", maintain_order="left")
     again = pl.col("again").fill_null(False)
-    others, same, median = (pl.col(name) for name in ("others", "same", "median"))
     least, share = limits.NEAR
     near = (MOVE - median).abs() <= pl.max_horizontal(least, share * median.abs())
     is_shared = (others == 0) | ((same / others >= limits.SIBLINGS_SHARE) & near)
-    in_region = pl.all_horizontal(
-        pl.col("moved_around") >= limits.COMMON_ROWS / 2,
-        pl.col("moved_around") / pl.col("around") > limits.COMMON_SHARE,
-        pl.col("families") >= limits.COMMON_FAMILIES,
-    )
     text = pl.format("{}; {} of {} prices in other regions moved so", times(), same, others)
-    is_apart = pl.col("stays") & (MOVE.abs() > log(limits.APART)) & ~again
-    is_alone = again | in_region | (MOVE.abs() > log(limits.ALONE))
-    return [
-        refuse(moved, "apart", ~is_shared & is_apart, text),
-        refuse(moved, "alone", ~is_shared & is_alone, text),
-    ]
+    is_apart = pl.col("stays") & MOVE.abs().gt(log(limits.APART)) & ~again
+    is_alone = again | pl.col("in_region") | MOVE.abs().gt(log(limits.ALONE))
+    for reason, broken in (("apart", is_apart), ("alone", is_alone)):
+        yield refuse(moved, reason, ~is_shared & broken, text)
 
 
 def _regions(
@@ -92,19 +87,18 @@ def _regions(
     That is by one factor. The spot market follows only where a currency is mistaken.
     """
     common, text = _too_much(moved, totals, "region")
-    by_one = common.filter("by_one")
-    regions = by_one.group_by("region").agg(pl.col("median").first())
-    follows = (MOVE - pl.col("median")).abs() < limits.COUPLED
+    by_one, median = common.filter("by_one"), pl.col("median")
+    regions = by_one.group_by("region").agg(median.first())
+    follows = (MOVE - median).abs() < limits.COUPLED
     spots = market.join(regions, on="region").filter(
         follows.mean().over("region") > limits.SIBLINGS_SHARE,
         follows.sum().over("region") >= limits.COPIES,
     )
     wrong = compare.is_among("region", spots["region"])
-    also = pl.format("{} as all prices of {}", times(pl.col("median")), "region")
     found = [
         refuse(common, "mixed", ~pl.col("by_one"), text),
         refuse(by_one, "common", wrong, text),
-        refuse(spots, "common", wrong, also),
+        refuse(spots, "common", True, pl.format("{} as all prices of {}", times(median), "region")),
     ]
     return found, regions.filter(~wrong)
 
@@ -124,8 +118,8 @@ def _common(moved: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]
         yield refuse(common, "common", pl.col("by_one") & wide, text)
 
 
-def _spread(move: pl.Expr) -> pl.Expr:
-    return move.quantile(0.9) - move.quantile(0.1)
+def _spread(move: pl.Expr, outer: float = 0.1) -> pl.Expr:
+    return move.quantile(1 - outer) - move.quantile(outer)
 
 
 def _too_much(moved: pl.DataFrame, totals: pl.DataFrame, by: str) -> tuple[pl.DataFrame, pl.Expr]:
@@ -137,21 +131,16 @@ def _too_much(moved: pl.DataFrame, totals: pl.DataFrame, by: str) -> tuple[pl.Da
     own = pl.when(IS_LINUX).then(MOVE)
     median = pl.coalesce(own.median(), MOVE.median())
     spread = pl.coalesce(_spread(own), _spread(MOVE))
-    beyond = MOVE.abs().quantile(0.9) - median.abs()
+    beyond = _SIZE.quantile(0.9) - median.abs()
     group = with_total(moved, totals, [by]).with_columns(
         count=_same_way(pl.len(), by),
         median=_same_way(median, by),
         by_one=_same_way(pl.max_horizontal(spread, beyond), by) < limits.COMMON_SPREAD,
-        families=_same_way(_FAMILIES, by),
-    )
-    much = group.filter(
-        pl.col("count") >= limits.COMMON_ROWS,
-        pl.col("count") / pl.col("total") > limits.COMMON_SHARE,
-        pl.col("families") >= limits.COMMON_FAMILIES,
-        MOVE.abs() > limits.MOVED,
+        many=_many("total", limits.COMMON_ROWS, by),
     )
     factor = times(pl.col("median"))
-    return much, pl.format("{}: {} of {} prices moved by {}", by, "count", "total", factor)
+    text = pl.format("{}: {} of {} prices moved by {}", by, "count", "total", factor)
+    return group.filter("many", _SIZE > limits.MOVED), text
 
 
 def _rounded(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -170,16 +159,14 @@ def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
     A vendor that changes the price of a machine leaves that of the license; a mistaken currency
     changes both.
     """
-    spread = MOVE.quantile(0.95) - MOVE.quantile(0.05)
     as_one = pl.all_horizontal(
-        (pl.col("os") == "windows").any(),
-        (pl.col("os") == "linux").any(),
+        *((pl.col("os") == name).any() for name in ("windows", "linux")),
         pl.len() >= limits.COMMON_ROWS,
         pl.len() > limits.LICENSE_SHARE * pl.col("total").first(),
-        spread < limits.COMMON_SPREAD / 4,
+        _spread(MOVE, 0.05) < limits.COMMON_SPREAD / 4,
     )
     is_cut = MOVE.exp().is_between(*limits.LICENSE_CUT, closed="none")
-    is_far = (MOVE.abs() > limits.COMMON_SPREAD) & ~is_cut
+    is_far = (_SIZE > limits.COMMON_SPREAD) & ~is_cut
     text = pl.format("{}: all systems and options moved by {}", "family", times())
     families = with_total(moved, totals, ["family"])
     return refuse(families, "license", as_one.over("family") & is_far, text)
@@ -190,27 +177,34 @@ def _creep(moved: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
 
     What was held for that before is held until it is back, or accepted.
     """
-    if releases.held is not None:
-        is_known = compare.is_among("price_id", releases.held.filter(reason="creep")["row"])
-        yield refuse(moved, "creep", is_known, pl.format("{} since it was held", times()))
-    last, before = pl.col("old_price").log(), pl.col("before")
+    is_known = compare.is_among("price_id", releases.held.filter(reason="creep")["row"])
+    yield refuse(moved, "creep", is_known, pl.format("{} since it was held", times()))
+    last, week = pl.col("old_price").log(), pl.col("before_0")
     for number, prices in enumerate(releases.past):
+        if moved.is_empty():
+            return
+        before = pl.col(f"before_{number}")
         then = prices.filter(compare.is_among("price_id", moved["price_id"]))
-        logs = then.select("price_id", before=compare.PRICE.log()).collect()
-        both = moved.join(logs, on="price_id", how="left")
+        logs = then.select("price_id", compare.PRICE.log().alias(f"before_{number}")).collect()
+        moved = moved.join(logs, on="price_id", how="left")
         if number == 0:  # only what moved this way in the last week too can have crept
-            moved = both.filter((last - before).sign() == MOVE.sign()).rename({"before": "week"})
-            if moved.is_empty():
-                return
+            moved = moved.filter((last - week).sign() == MOVE.sign())
             continue
         total = pl.col("price").log() - before
-        one_way = (pl.col("week") - before).sign() == MOVE.sign()
-        is_far = total.abs() > log(1 + limits.CREEP)
-        text = pl.format("{} within weeks, in steps", times(total))
-        yield refuse(both, "creep", one_way & is_far, text)
+        broken = ((week - before).sign() == MOVE.sign()) & (total.abs() > log(1 + limits.CREEP))
+        yield refuse(moved, "creep", broken, pl.format("{} within weeks, in steps", times(total)))
 
 
-def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
+GROUPS = (
+    ("family", "region"),
+    ("family", "purchase_option", "os"),
+    ("region", "purchase_option", "os"),
+    ("purchase_option", "term_months", "os", "software", "license_model"),
+)
+"""Groups of prices that one mistake changes together."""
+
+
+def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Refuse the other rows of a group of which more than half of what changed is refused.
 
     A mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
@@ -218,25 +212,18 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> lis
     """
     lasting = refused.filter(pl.col("reason").is_in(limits.LASTING))["price_id"]
     if lasting.is_empty():
-        return []
+        return
     is_hit, median = pl.col("is_hit"), pl.col("median")
     changed = rows.filter("is_new").with_columns(is_hit=compare.is_among("price_id", lasting))
     fixed, market = changed.filter(~pl.col("moving")), changed.filter("moving", ~is_hit)
-    hits, totals = fixed.filter(is_hit), releases.totals.filter(moving=False)
-    many = pl.any_horizontal(
-        (is_hit.mean().over(by) > limits.BESIDE) & (is_hit.sum().over(by) >= limits.BESIDE_ROWS)
-        for by in limits.GROUPS
-    )
+    hits, text = fixed.filter(is_hit), "most of what changed with it is held"
+    many = pl.any_horizontal(limits.most(is_hit, by) for by in GROUPS)
+    yield refuse(fixed, "beside", many & ~is_hit, text)
     share = pl.len().over("region") / pl.col("total").fill_null(1)
-    regions = with_total(hits, totals, ["region"]).filter(share > limits.COMMON_SHARE)["region"]
-    followed = (
-        market.join(hits.group_by("region", by).agg(median=MOVE.median()), on=["region", by])
-        for by in ("family", "instance_type")
-    )
+    of_region = with_total(hits, releases.totals.filter(moving=False), ["region"])
+    regions = of_region.filter(share > limits.COMMON_SHARE)["region"]
+    yield refuse(market, "beside", compare.is_among("region", regions), text)
     follows = ((MOVE - median).abs() < limits.COUPLED) & (median.abs() > limits.COUPLED)
-    text = "most of what changed with it is held"
-    return [
-        refuse(fixed, "beside", many & ~is_hit, text),
-        refuse(market, "beside", compare.is_among("region", regions), text),
-        *(refuse(pairs, "beside", follows, text) for pairs in followed),
-    ]
+    for by in ("family", "instance_type"):
+        moves = hits.group_by("region", by).agg(median=MOVE.median())
+        yield refuse(market.join(moves, on=["region", by]), "beside", follows, text)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cache
+from itertools import product
 
 import polars as pl
 
@@ -30,8 +31,9 @@ SOURCE = ("price_id", "basis", "raw_sha256", "sku_price_id", "sku_id", "term_mon
           "amounts")  # fmt: skip
 
 FAILED, LEFT_OUT, FOUND = range(3)
-
 LARGE, MISSING = "the pages are too large", "the page is missing"  # one page, or all of a provider
+Result = tuple[str, int, str]
+"""price_id, one of the above, reference."""
 
 
 def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
@@ -45,16 +47,18 @@ def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
     """
     sample = _sample(candidate)
     keys = landed.page_keys(store, candidate.provider)
-    results: list[tuple[str, int, str]] = []
+    results: list[Result] = []
     left = limits.TRACED_BYTES
     pages = _sources(sample, candidate).partition_by("raw_sha256", as_dict=True)
     for (sha256,), rows in sorted(pages.items()):
+        data: bytes | str
+        result, data = LEFT_OUT, MISSING
         if candidate.pages and sha256[:DIGEST_CHARACTERS] not in candidate.pages:
-            results += _same(rows, FAILED, "its page is not one of the run")
-        elif sha256 not in keys:
-            results += _same(rows, LEFT_OUT, MISSING)
-        elif isinstance(data := _read(store, keys[sha256], left), str):
-            results += _same(rows, LEFT_OUT, data)
+            result, data = FAILED, "its page is not one of the run"
+        elif sha256 in keys:
+            data = _read(store, keys[sha256], left)
+        if isinstance(data, str):
+            results += [(price_id, result, data) for price_id in rows["price_id"]]
         else:
             left -= len(data)
             results += _on_page(data, keys[sha256], rows)
@@ -66,10 +70,6 @@ def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
     text = f"{count} of {found.height} sampled prices were traced to the vendor's lines"
     text = "; ".join([text, *(f"not traced, {why}: {n}" for why, n in left_out.rows())])
     return sample.join(found.filter(result=FAILED), on="price_id").select(*SUSPECT), text
-
-
-def _same(rows: pl.DataFrame, result: int, reference: str) -> list[tuple[str, int, str]]:
-    return [(price_id, result, reference) for price_id in rows["price_id"]]
 
 
 def _read(store: Store, key: str, most: int) -> bytes | str:
@@ -90,12 +90,11 @@ def _sample(candidate: Candidate) -> pl.DataFrame:
     order = pl.Series(range(len(files))).hash(day).arg_sort()[: limits.TRACED_FILES]
     count = -(-limits.TRACED // len(order))
     price_id = pl.col("price_id")
-    columns = ("region", "hourly", "upfront", *SOURCE[:-1])
     chosen = [
         files[number]
         .filter(pl.col("effective_hourly").is_not_null())
         .filter(price_id.is_in(price_id.bottom_k_by(price_id.hash(day), count).implode()))
-        .select(columns)
+        .select("region", "hourly", "upfront", *SOURCE[:-1])
         for number in order
     ]
     sample: pl.DataFrame = pl.concat(chosen).collect(engine="streaming")
@@ -104,8 +103,7 @@ def _sample(candidate: Candidate) -> pl.DataFrame:
 
 def _sources(sample: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
     """List the SKUs that prices are read from, with the amounts that their lines state: SOURCE."""
-    is_sampled = is_among("price_id", sample["price_id"])
-    parts = candidate.table("price_components").filter(is_sampled)
+    parts = candidate.table("price_components").filter(is_among("price_id", sample["price_id"]))
     composed = (
         parts.select("price_id", "raw_sha256", "sku_id", amounts=pl.concat_list("unit_price"))
         .collect(engine="streaming")
@@ -117,8 +115,8 @@ def _sources(sample: pl.DataFrame, candidate: Candidate) -> pl.DataFrame:
     return pl.concat([composed.select(SOURCE), listed.select(SOURCE)])
 
 
-def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[tuple[str, int, str]]:
-    """Look for SKUs and amounts on one page. Yield price_id, result and reference."""
+def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[Result]:
+    """Look for SKUs and amounts on one page."""
     content = cache(lambda: landed.content(data, key))  # unpacked once for all SKUs, if for any
     skus = pl.concat([rows["sku_id"], rows["sku_price_id"]]).drop_nulls()
     state, lines = landed.search(data, key, skus, limits.TRACED_CONTENT)
@@ -126,10 +124,8 @@ def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[tuple[str, i
         sku = sku_price_id or sku_id
         if state not in ("whole", "large"):
             yield price_id, FAILED, f"its page is {state}"
-        elif sku is None:
-            yield price_id, LEFT_OUT, "no SKU"
-        elif state == "large":
-            yield price_id, LEFT_OUT, LARGE
+        elif sku is None or state == "large":
+            yield price_id, LEFT_OUT, "no SKU" if sku is None else LARGE
         else:
             own = [line for name in (sku_price_id, sku_id) for line, _ in lines.get(name, ())]
             if not own:  # some providers name SKUs by several words of a page, or by a key of JSON
@@ -151,7 +147,5 @@ def _state(lines: str, amounts: Sequence[Decimal], months: int) -> bool:
     units = (*UNITS, 1 / (months * HOURS_PER_MONTH)) if months else UNITS
     return any(
         math.isclose(number * unit, amount, rel_tol=limits.TRACED_TOLERANCE)
-        for amount in amounts
-        for number in numbers
-        for unit in units
+        for amount, number, unit in product(amounts, numbers, units)
     )

@@ -28,11 +28,8 @@ def refused(releases: Releases, skus: pl.Series) -> pl.DataFrame:
 
 
 def _parts(table: pl.LazyFrame) -> pl.DataFrame:
-    return table.select(
-        *("price_id", *SKU),
-        quantity=pl.col("quantity").cast(pl.Float64),
-        rate=pl.col("unit_price").cast(pl.Float64),
-    ).collect(engine="streaming")
+    quantity, rate = pl.col("quantity").cast(pl.Float64), pl.col("unit_price").cast(pl.Float64)
+    return table.select("price_id", *SKU, quantity, rate=rate).collect(engine="streaming")
 
 
 def _sums(parts: pl.DataFrame, releases: Releases) -> pl.DataFrame:
@@ -53,15 +50,13 @@ def _changes(new: pl.DataFrame, old: pl.DataFrame, releases: Releases) -> Iterat
     """
     if old.is_empty() or old.equals(new):
         return
-    on = ["region", "sku_id"]
-    listed, was_listed = (
-        side.table("component_prices").group_by(on)
-        .agg(listed=pl.col("hourly").cast(pl.Float64).median()).collect()
+    on, listed = ["region", "sku_id"], pl.col("hourly").cast(pl.Float64).median().alias("listed")
+    now, then = (
+        side.table("component_prices").group_by(on).agg(listed).collect()
         for side in (releases.new, releases.old)
-    )  # fmt: skip
-    moves = listed.join(was_listed, on=on, suffix="_was").select(
-        *on, moved=pl.col("listed") / pl.col("listed_was")
     )
+    moved = (pl.col("listed") / pl.col("listed_was")).alias("moved")
+    moves = now.join(then, on=on, suffix="_was").select(*on, moved)
     row = pl.struct("price_id", *SKU, "quantity", "rate").hash().alias("hash")
     new, old = (side.with_columns(row) for side in (new, old))
     has_moved = is_among("sku_id", moves.filter(pl.col("moved") != 1)["sku_id"]).fill_null(False)
@@ -75,15 +70,15 @@ def _changes(new: pl.DataFrame, old: pl.DataFrame, releases: Releases) -> Iterat
     quantity, was = pl.col("quantity"), pl.col("quantity_was")
     is_known = is_among("price_id", then["price_id"]) & is_among("price_id", now["price_id"])
     is_other = is_known & (quantity.is_null() | was.is_null())
-    is_amount = is_other | is_leap(quantity / was)
-    yield refuse(both, "parts", is_amount, pl.format("{} is another quantity", "component"))
+    text = pl.format("{} is another quantity", "component")
+    yield refuse(both, "parts", is_other | is_leap(quantity / was), text)
     rates = old.group_by(SKU).agg(low=_RATE.min(), high=_RATE.max())
     judged = both.filter(_RATE.is_not_null()).join(rates, on=SKU, how="left")
     judged = judged.join(moves, on=on, how="left")
     same_sku = pl.col("sku_id") == pl.col("sku_id_was")
     low, high = (pl.when(same_sku).then("rate_was").otherwise(name) for name in ("low", "high"))
-    is_listed, moved = pl.col("moved").is_not_null(), pl.col("moved").fill_null(1)
-    loose = pl.when(is_listed).then(limits.RATE_TOLERANCE).otherwise(limits.LEAP - 1)
-    broken = (high * moved * (1 + loose) < _RATE) | (low * moved / (1 + loose) > _RATE)
-    text = pl.format("{} costs {} for others", "component", (low * moved).round_sig_figs(4))
+    is_listed, factor = pl.col("moved").is_not_null(), pl.col("moved").fill_null(1)
+    loose = 1 + pl.when(is_listed).then(limits.RATE_TOLERANCE).otherwise(limits.LEAP - 1)
+    broken = (high * factor * loose < _RATE) | (low * factor / loose > _RATE)
+    text = pl.format("{} costs {} for others", "component", (low * factor).round_sig_figs(4))
     yield refuse(judged, "parts", broken, text)

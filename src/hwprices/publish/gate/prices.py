@@ -35,21 +35,15 @@ ITS_PARTS = (
     pl.format("hourly and upfront make {}", _TOTAL.round_sig_figs(4)),
 )
 ITS_PAST = (
-    (
-        "unit",
-        (pl.col("currency") != pl.col("old_currency"))
-        | (pl.col("billing_unit") != pl.col("old_billing_unit")),
-        pl.format("was {} {}", "old_currency", "old_billing_unit"),
-    ),
+    ("unit", pl.any_horizontal(pl.col(name) != pl.col(f"old_{name}")
+                               for name in ("currency", "billing_unit")),
+     pl.format("was {} {}", "old_currency", "old_billing_unit")),
     ("factor", compare.is_factor(_RATIO), compare.times()),
-    (
-        "basis",
-        _LOST_ID | (pl.col("basis") != pl.col("old_basis")),
-        pl.format("was {}", "old_basis"),
-    ),
+    ("basis", _LOST_ID | (pl.col("basis") != pl.col("old_basis")),
+     pl.format("was {}", "old_basis")),
     ("leap", _IS_FAR & compare.is_leap(_RATIO), compare.times()),
     ("jump", _IS_FAR, compare.times()),
-)
+)  # fmt: skip
 """Reason, limit and reference of a price beside its own parts and its own past."""
 
 _OPTION, _MONTHS = pl.col("purchase_option"), pl.col("term_months")
@@ -71,48 +65,48 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
     ``rows`` are those of ``Releases.differences``, ``new`` has all prices of their regions. Returns
     price_id, reason and reference; a row that several references refuse is returned once for each.
     """
-    known = rows.filter("is_new", "is_old")
+    known, strange = rows.filter("is_new", "is_old"), rows.filter("is_new")
+    strange = strange.join(releases.suspects.select("price_id", "reference"), on="price_id")
+    dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
+    found = [
+        compare.refuse(strange, "page", True, pl.col("reference")),
+        compare.refuse(known, "older", is_out_of_time(releases.now), dates),
+    ]
     judged = rows.filter("is_new", pl.col("price").is_not_null())
-    found = [pl.DataFrame(schema=compare.REFUSED)]
     if judged.height:
         found.append(compare.refuse(judged, *ITS_PARTS))
         found += [compare.refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
         found += _order(judged, new, releases.is_first)
         found += _copied(judged, new)
-    suspects = releases.suspects.select("price_id", "reference")
-    strange = rows.filter("is_new").join(suspects, on="price_id", how="inner")
-    found.append(compare.refuse(strange, "page", True, pl.col("reference")))
-    dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
-    return pl.concat([*found, compare.refuse(known, "older", is_out_of_time(releases.now), dates)])
+    return pl.concat(found)
 
 
 def _order(rows: pl.DataFrame, new: Candidate, is_first: bool) -> Iterator[pl.DataFrame]:
     """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
     published = rows.select("price_id", "old_price", judged=pl.lit(True))
-    rules = ORDER[: 1 if is_first else None]
-    involved = [rows.filter(lower | upper) for _, lower, upper, _ in rules]
+    rules = [(rows.filter(rule[1] | rule[2]), *rule) for rule in ORDER[: 1 if is_first else None]]
     needed = [
         compare.is_among("instance_type", some["instance_type"]) & (lower | upper)
-        for some, (_, lower, upper, _) in zip(involved, rules, strict=True)
+        for some, _, lower, upper, _ in rules
     ]
     columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags")
     machines = new.priced.filter(pl.any_horizontal(needed)).select(*columns, price=PRICE).collect()
-    for some, (name, lower, upper, on) in zip(involved, rules, strict=True):
+    for some, name, lower, upper, on in rules:
         if some.is_empty():
             continue
         key = compare.hashed(on).alias("key")
         keys = some.select(key)["key"].unique()
+        prices = machines.filter(lower | upper).with_columns(key)  # hashed once, and few
         prices = (
-            machines.filter(lower | upper, key.is_in(keys.implode()))
-            .with_columns(key)
+            prices.filter(pl.col("key").is_in(keys.implode()))
             .join(published, on="price_id", how="left", maintain_order="left")
             .with_columns(
                 pl.col("judged").fill_null(False),
                 was=pl.when("judged").then("old_price").otherwise("price"),
             )
         )
-        above = prices.filter(upper).select("key", "price_id", "price", "was", "judged")
-        below = prices.filter(lower)
+        compared = ("key", "price_id", "price", "was", "judged", "flags")
+        below, above = (prices.filter(one).select(compared) for one in (lower, upper))
         pairs = below.join(above, on="key", suffix="_above", maintain_order="left_right")
         price, other = pl.col("price"), pl.col("price_above")
         if name == "spot":  # never published, whatever was before
@@ -123,9 +117,10 @@ def _order(rows: pl.DataFrame, new: Candidate, is_first: bool) -> Iterator[pl.Da
         if name in ("spot", "commitment"):
             broken |= price < limits.LEAST_OF_OTHER * other
         words = pl.format(f"{name} {{}}, above it {{}}", price, other)
+        wrong = pairs.filter(broken)
         for side in ("", "_above"):
-            wrong = pairs.with_columns(price_id=f"price_id{side}").filter(f"judged{side}")
-            yield compare.refuse(wrong, "order", broken, words)
+            found = wrong.with_columns(price_id=f"price_id{side}")
+            yield compare.refuse(found, "order", pl.col(f"judged{side}"), words)
 
 
 def _copied(rows: pl.DataFrame, new: Candidate) -> Iterator[pl.DataFrame]:
@@ -137,24 +132,21 @@ def _copied(rows: pl.DataFrame, new: Candidate) -> Iterator[pl.DataFrame]:
     if moved.is_empty():
         return
     key, own = compare.hashed((*PLACE, "price")), pl.concat_str(*SYSTEM, *PURCHASE, separator=" ")
-    equal = moved.with_columns(key=key, own=own)
     others = (
         new.priced.filter(compare.is_among("effective_hourly", moved["effective_hourly"]))
         .with_columns(price=PRICE)
         .select("price_id", other=own, key=key)
         .collect()
-        .join(equal, on="key", how="semi")
         .join(moved.select("price_id", "old_price"), on="price_id", how="left")
     )
-    pairs = equal.join(others, on="key", suffix="_other").filter(
+    pairs = moved.with_columns(key=key, own=own).join(others, on="key", suffix="_other")
+    pairs = pairs.filter(
         pl.col("own") != pl.col("other"),
         pl.col("old_price") != pl.col("old_price_other").fill_null(pl.col("price")),
     )
-    groups = ("region", "family", "os")
-    many = pl.col("price_id").n_unique().over(groups) >= limits.COPIES
-    text = pl.format("equals {}", "other")
+    many = pl.col("price_id").n_unique().over("region", "family", "os") >= limits.COPIES
     one_each = pairs.unique("price_id", keep="first", maintain_order=True)
-    yield compare.refuse(one_each, "copied", many, text)
+    yield compare.refuse(one_each, "copied", many, pl.format("equals {}", "other"))
     line = ("region", *SYSTEM, *PURCHASE, *PLAN, "currency")
     fixed = moved.filter(~pl.col("moving"))
     before = fixed.select(*line, "instance_type", price="old_price", is_copy=pl.lit(True))
