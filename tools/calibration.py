@@ -269,8 +269,7 @@ def cpu_errors() -> dict[str, list[float]]:
     works = sheet.join(shapes(sheet["model_id"]), "model_id", maintain_order="left").with_columns(
         **{name: pl.lit(1.0) for name in ("division", "stages", "device_share", "factor")},
         bytes_per_second=pl.lit(None, pl.Float64),
-        cpu_provider="provider",
-        cpu_machine="instance_type",
+        machine="instance_type",
         measured="tokens_per_second",
         batch="users",
         kv_bytes=2.0,
