@@ -110,7 +110,8 @@ def search(dataset: Tables, limits: Limits) -> Search:
             f"{limits.words!r} asks for more than accelerators, clouds and places",
             "Write h100 aws europe; prices with --option, machines without GPUs with --machines.",
         )
-    has_accelerators = Bounds(least=0.0) if limits.machines == "accelerators" else None
+    # an eighth of one counts
+    has_accelerators = Bounds(least=0.01) if limits.machines == "accelerators" else None
     return replace(asked, accelerator_count=has_accelerators)
 
 
