@@ -132,7 +132,8 @@ def with_serving(
         HwpricesError: the model is not known.
     """
     col, of_devices = pl.col, "device_id" in frame.columns
-    key = ["device_id"] if of_devices else ["provider", "instance_type"]
+    of_machines = {"provider": "provider", "instance_type": "machine"}
+    key = {"device_id": "accelerator_id"} if of_devices else of_machines
     kinds = "accelerators" if of_devices else "all"
     limits = Limits(where="cloud", machines=kinds, usd_per=usd_per or {})
     share = col.total_accelerators if of_devices else pl.lit(1.0)
@@ -143,20 +144,18 @@ def with_serving(
     figures = (
         answer.sort(best_first, nulls_last=True)
         .select(
-            *("provider", "usd_per_million_tokens", "usd_per_million_tokens_low"),
-            device_id="accelerator_id",
-            instance_type="machine",
+            *("usd_per_million_tokens", "usd_per_million_tokens_low"),
+            **key,
             tokens_per_second=col.tokens_per_second_low / share,
             tokens_per_second_high=col.tokens_per_second_high / share,
             tokens_from="basis",
             served_on=pl.format("{} at {}", "machine", "provider"),
             does_not_serve=pl.when(col.tokens_per_second_low.is_null()).then("excluded"),
         )
-        .unique(key, keep="first", maintain_order=True)
+        .unique([*key], keep="first", maintain_order=True)
     )
-    figures = figures.drop({"device_id", "provider", "instance_type"} - {*key})
     others = frame.drop({*figures.columns} - {*key}, strict=False)
-    return others.join(figures, key, "left", maintain_order="left")
+    return others.join(figures, [*key], "left", maintain_order="left")
 
 
 def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
@@ -185,14 +184,12 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         energy_kwh=col.energy_kwh_per_hour * col.nodes * paid,
         operational_gco2e=col.grams * paid,
     )
-    work = {"work_usd": col.usd, "work_grams": col.operational_gco2e, "work_per_hour": 1 / paid}
+    figures, of_job = {}, (col.usd, col.operational_gco2e, 1 / paid)
     if job is None:
         per_hour = col.samples_per_second * 3600 / 1000
         usd, grams = formulas.divide(col.usd_per_hour, per_hour), col.grams / per_hour
         figures = {"usd_per_thousand_samples": usd, "gco2e_per_thousand_samples": grams}
-    elif job.question.is_training:
-        return frame.with_columns(**work)
-    else:
+    elif not job.question.is_training:
         of_each = 1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens
         share = 1.0 if job.model.embeds else 1 - 1 / of_each  # of input
         wanted = lit(job.requested_tokens_per_second, pl.Float64)
@@ -211,8 +208,9 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
             "usd_per_million_output_tokens": formulas.divide(usd * (1 - read), output_share),
             "gco2e_per_million_tokens": grams,
         }
-    of_unit = {"work_usd": usd, "work_grams": grams, "work_per_hour": per_hour}
-    return frame.with_columns(**figures, **(work if has_end else of_unit))
+    work = of_job if has_end else (usd, grams, per_hour)
+    names = ("work_usd", "work_grams", "work_per_hour")
+    return frame.with_columns(**figures, **dict(zip(names, work, strict=True)))
 
 
 def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) -> pl.DataFrame:
