@@ -61,4 +61,5 @@ def with_rates(machines: pl.DataFrame, dataset: Tables, name: str) -> pl.DataFra
         basis=pl.when(untuned).then(pl.lit("reference")).otherwise(pl.lit("measured")),
         samples_per_second=pl.col("per_accelerator") * pl.col("accelerator_count"),
         nodes=pl.lit(1, dtype=pl.Int64),
+        nodes_needed=pl.lit(1, dtype=pl.Int64),
     )

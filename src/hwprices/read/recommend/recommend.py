@@ -312,7 +312,9 @@ def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.
             figures[figure] = _amount(row[figure] or 0.0)
         return str(sentences[row["excluded_reason"]].format(**figures, **words))
 
-    left_out = frame.with_columns(
+    left_out = frame.select(
+        *("excluded_reason", "memory_needed_gib", "memory_usable_gib", "machine_memory_gib"),
+        *("nodes_needed", "currency", "on_demand_reason", *(name for _, name in BUDGETS.values())),
         device=pl.coalesce("accelerator_id", "cpu_id"),
         precision=col.precision.fill_null("its format"),
     ).iter_rows(named=True)
