@@ -25,7 +25,6 @@ from hwprices.read.recommend.speed import (
     correction,
     largest_batch,
     measured_works,
-    same_network,
     seconds,
     shapes,
     with_device,
@@ -83,11 +82,9 @@ class Points:
             for name in ("source", "accelerator_id", "cell", "half")
         )
         key = ["accelerator_id", "load", *NETWORK]
-        self.pairs = (
-            self.rows.join(self.rows, key, suffix="_other", maintain_order="left_right")
-            .filter(same_network(pl.col("parameters_other")))
-            .select("point", other="point_other", label="label_other")
-        )
+        self.pairs = self.rows.join(
+            self.rows, key, nulls_equal=True, suffix="_other", maintain_order="left_right"
+        ).select("point", other="point_other", label="label_other")
         self.alike = [
             np.array(others)
             for others in self.pairs.group_by("point").agg("other").sort("point")["other"].to_list()
@@ -269,8 +266,7 @@ def cpu_errors() -> dict[str, list[float]]:
     works = sheet.join(shapes(sheet["model_id"]), "model_id", maintain_order="left").with_columns(
         **{name: pl.lit(1.0) for name in ("division", "stages", "device_share", "factor")},
         bytes_per_second=pl.lit(None, pl.Float64),
-        cpu_provider="provider",
-        cpu_machine="instance_type",
+        machine="instance_type",
         measured="tokens_per_second",
         batch="users",
         kv_bytes=2.0,

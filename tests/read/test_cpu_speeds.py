@@ -18,7 +18,7 @@ from hwprices.specs import sheets
 
 def with_rates(cpu_id: str, machine: str, vcpus: int) -> dict[str, Any]:
     """The rates of a machine at AWS with Llama 2 7B."""
-    row = {"number": 0, "cpu_provider": "aws", "cpu_machine": machine, "cpu_id": cpu_id}
+    row = {"number": 0, "provider": "aws", "machine": machine, "cpu_id": cpu_id}
     frame = pl.DataFrame([row | {"vcpus": vcpus}])
     llama = shape_columns(model_shape("llama-2-7b"))
     works = frame.with_columns(**llama, bytes_per_second=pl.lit(None, pl.Float64))

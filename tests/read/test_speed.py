@@ -11,14 +11,13 @@ from tests.helpers.small_release import Release
 import hwprices
 from hwprices.read.recommend import constants
 from hwprices.read.recommend.estimates import usual_precision
-from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.question import Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.recommend.speed import (
+    NETWORK,
     estimated,
     fastest,
     measured_works,
-    same_network,
     speed_model,
     with_divisions,
 )
@@ -123,8 +122,7 @@ def test_twins_are_equally_fast(accelerator: str) -> None:
 
 @pytest.mark.parametrize(("model", "alike"), [("llama-3.3-70b", True), ("qwen2.5-72b", False)])
 def test_a_network_is_known_by_its_shape(model: str, alike: bool) -> None:
-    of_other = pl.lit(model_shape(model).parameters)
-    assert work("llama-2-70b").select(same_network(of_other)).item() == alike
+    assert work("llama-2-70b").select(NETWORK).equals(work(model).select(NETWORK)) == alike
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ from hwprices.errors import HwpricesError, install_command
 from hwprices.read import token_prices as tokens
 from hwprices.read.currency import ECB_RATES, parse_rates
 from hwprices.read.dataset import Dataset
+from hwprices.read.find import absence
 from hwprices.read.find.offers import sheet_notes
+from hwprices.read.find.search import USUAL
 from hwprices.read.history.intervals import shortages
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import machines, media
@@ -143,9 +145,9 @@ def recommend(
     shown = top or SHOWN
     ranked = frame.filter(pl.col("excluded").is_null()).head(shown)
     notes = [*sheet_notes(dataset, ranked), *_sold_out(dataset, ranked)]
-    if frame.filter(where="cloud").is_empty():
-        missing = machines.why_nothing_to_rent(dataset, question.limits)
-        notes += [missing] if missing else []
+    search = machines.search(dataset, question.limits)
+    if search is not USUAL and frame.filter(where="cloud").is_empty():
+        notes += absence.why_nothing(dataset, search)
     by_place = pl.int_range(pl.len()).over("where")
     print_frame(
         frame.filter(by_place < top) if top and call().for_programs else frame,

@@ -58,7 +58,7 @@ def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.Dat
     nearest in size counts. Machines with accelerators (no cpu_id) keep their bytes_per_second.
 
     Args:
-        machines: number, cpu_provider, cpu_machine, cpu_id, vcpus, active_parameters and
+        machines: number, provider, machine, cpu_id, vcpus, active_parameters and
             bytes_per_second.
         of_others: leave out what was measured on the machine's own type.
 
@@ -66,8 +66,8 @@ def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.Dat
     null where one of the rates was not measured.
     """
     rank = {
-        "is_other_type": col.own_type != col.cpu_machine,
-        "is_other_cloud": col.own_cloud != col.cpu_provider,
+        "is_other_type": col.own_type != col.machine,
+        "is_other_cloud": col.own_cloud != col.provider,
         "distance": (col.measured_parameters / col.active_parameters).log().abs(),
     }
     of = ["number", "measure"]

@@ -1,7 +1,7 @@
 """Estimate a job on each kind of machine: how many it takes, how fast they are, or why not.
 
-Thousands of offers are a few hundred kinds of machines: the same accelerators, as many, with as
-much memory. Each kind is estimated once.
+Thousands of offers are a few hundred kinds of machines: the same machine type with the same
+accelerators, as many, with as much memory. Each kind is estimated once.
 """
 
 import math
@@ -32,9 +32,8 @@ from hwprices.specs import packaged_sheet
 col, lit = pl.col, pl.lit
 
 KIND = [
-    *("accelerator_id", "accelerator_count", "devices", "usable_bytes", "clusters"),
-    *("network_gbps", "inference_only", "cpu_provider", "cpu_machine", "cpu_id", "vcpus"),
-    *SHEET_COLUMNS,
+    *("provider", "machine", "accelerator_id", "accelerator_count", "devices", "usable_bytes"),
+    *("clusters", "network_gbps", "inference_only", "cpu_id", "vcpus", *SHEET_COLUMNS),
 ]
 """Columns that make a kind of machine."""
 
@@ -46,44 +45,30 @@ TPU_SLICE = {
 }
 """Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
 
-SPEED_RANGE = [f"tokens_per_second_{end}" for end in ("p05", "low", "high", "p95")]
-"""Ends of the range of tokens_per_second, in the order of speed.RANGE."""
+MANY = 1e9  # machines
 
-TEXTS = ("reason", "precision", "compute_format", "basis", "measurement", "serve_command")
-COUNTS = ("nodes", "nodes_needed", "accelerators_per_copy")
-FIGURES = ("memory_needed_gib", "memory_usable_gib", "concurrency", "prompt_share")
-SPEEDS = ("seconds_to_first_token", "tokens_per_second", "tokens_per_second_per_user")
-
-SCHEMA = pl.Schema(
-    {
-        **dict.fromkeys((*TEXTS, "sglang_command"), pl.String),
-        **dict.fromkeys(COUNTS, pl.Int64),
-        **dict.fromkeys((*FIGURES, *SPEEDS, *SPEED_RANGE), pl.Float64),
-    }
-)
-"""Columns that ``with_estimates`` adds; null where the job does not run.
-
-reason: code of why the machine is left out, of reasons.csv.
-"""
+SPEED_RANGE = dict(zip(("p05", "low", "high", "p95"), RANGE, strict=True))
+"""Ending of a column of tokens_per_second: the factor of speed.RANGE that makes it."""
 
 
 def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Add the columns of SCHEMA to machines, with and without accelerators."""
-    of_cpus = {"cpu_provider": "provider", "cpu_machine": "machine", "vcpus": "vcpus"}
-    machines = machines.with_columns(
-        pl.when(IS_CPU).then(name).alias(column) for column, name in of_cpus.items()
-    )
+    """Add how the job runs on each machine, with and without accelerators.
+
+    Adds reason: the code of why a machine is left out, of reasons.csv; nodes, nodes_needed (of one
+    copy of the model), accelerators_per_copy, and prompt_share (of the time, of a service); and of
+    the columns of an answer those between precision and concurrency, null where it does not run.
+    """
     kinds = machines.filter(col.obstacle.is_null()).select(KIND).unique(maintain_order=True)
-    kinds = kinds.with_row_index("number")
-    described = with_device(kinds).with_columns(**shape_columns(job.model))
-    parts = [
-        part.select("number", *(col(n).cast(t) for n, t in SCHEMA.items() if n in part.columns))
-        for part in (_train if job.question.is_training else _serve)(described, job)
-    ]
-    estimates = pl.concat([*parts, SCHEMA.to_frame()], how="diagonal")
-    kinds = kinds.join(estimates, "number", "left")
-    kinds = kinds.with_columns(nodes=pl.when(col.reason.is_null()).then("nodes"))
-    return machines.join(kinds, KIND, "left", nulls_equal=True, maintain_order="left")
+    described = with_device(kinds.with_row_index("number")).with_columns(**shape_columns(job.model))
+    estimates = (_train if job.question.is_training else _serve)(described, job)
+    estimates = estimates.with_columns(
+        *(
+            (col.tokens_per_second * col(end)).alias(f"tokens_per_second_{name}")
+            for name, end in SPEED_RANGE.items()
+        ),
+        nodes=pl.when(col.reason.is_null()).then(col.nodes.cast(pl.Int64)),
+    )
+    return machines.join(estimates, KIND, "left", nulls_equal=True, maintain_order="left")
 
 
 def usual_precision(job: Job) -> pl.Expr:
@@ -98,67 +83,49 @@ def usual_precision(job: Job) -> pl.Expr:
     return pl.coalesce(lit(job.precision, pl.String), released, in_8_bits)
 
 
-def _split(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split machines that are left out from the others."""
-    return frame.filter(col.reason.is_not_null()), frame.filter(col.reason.is_null())
-
-
-def _serve(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
+def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Estimate as many machines as the users, the requests or the deadline need."""
     machines = (
         with_cpu_rates(kinds)
         .with_columns(precision=usual_precision(job))
         .with_columns(compute_format=pl.when(~IS_CPU).then(COMPUTE_FORMAT))
+        .with_columns(
+            input_tokens=lit(job.input_tokens),
+            output_tokens=lit(job.output_tokens),
+            family=pl.when(IS_CPU).then(lit("cpu")).otherwise("family"),
+            device_share=pl.when(IS_CPU).then(1.0).otherwise(col.accelerator_count.clip(None, 1)),
+            kv_bytes=CACHE_BYTES,
+            peak=pl.coalesce("peak", PEAK),
+            users=lit(job.users, pl.Float64),
+            min_per_user=lit(job.min_per_user),
+            max_first_token=lit(job.max_first_token or math.inf),
+        )
     )
     has_rates = col.bytes_per_second.is_not_null()
     of_cpus = [name for name, row in FORMATS.items() if row["on_cpus"]]  # of llama.cpp and vLLM
-    is_not_computed = has_rates & col.compute_format.is_null()
-    lacks = pl.when(IS_CPU).then(~col.precision.is_in(of_cpus)).otherwise(is_not_computed)
+    lacks = (
+        pl.when(IS_CPU).then(~col.precision.is_in(of_cpus)).otherwise(col.compute_format.is_null())
+    )
     is_unknown = pl.any_horizontal(
         (col.precision == stored) & (col(f"{computed}_support") == "unknown")
         for stored, computed in COMPUTED
     )
-    undescribed = {
+    reasons = {
         "too_large_for_cpus": IS_CPU & (col.active_parameters > constants.LARGEST_CPU_MODEL),
         "cpu_not_measured": IS_CPU & ~has_rates & ~lacks,
         "bandwidth_unknown": ~IS_CPU & ~has_rates,
+        "precision_unknown": lacks & ~IS_CPU & is_unknown,
+        "precision_unsupported": lacks,
     }
-    reasons = {"precision_unknown": lacks & ~IS_CPU & is_unknown, "precision_unsupported": lacks}
-    is_described = ~pl.any_horizontal(undescribed.values())
-    left_out, machines = _split(
-        machines.with_columns(
-            *(pl.when(is_described).then(n).alias(n) for n in ("precision", "compute_format")),
-            reason=first_of(undescribed | reasons),
-        )
-    )
-    machines = machines.with_columns(
-        input_tokens=lit(job.input_tokens),
-        output_tokens=lit(job.output_tokens),
-        family=pl.when(IS_CPU).then(lit("cpu")).otherwise("family"),
-        device_share=pl.when(IS_CPU).then(1.0).otherwise(col.accelerator_count.clip(None, 1)),
-        kv_bytes=CACHE_BYTES,
-        peak=pl.coalesce("peak", PEAK),
-        users=lit(job.users, pl.Float64),
-        min_per_user=lit(job.min_per_user),
-        max_first_token=lit(job.max_first_token or math.inf),
-    )
     widest = with_divisions(machines).filter(col.division == col.division.max().over("number"))
-    shared = col.weight_bytes + col.sequence_bytes
-    machines = _with_memory(widest, job, shared, col.space_bytes, col.division).drop("division")
-    too_small, fits = _split(machines.with_columns(stages=col.nodes_needed))
+    memory = col.weight_bytes + col.sequence_bytes, col.space_bytes
+    machines = _with_memory(widest, job, reasons, *memory, col.division).drop("division")
+    fits = machines.filter(col.reason.is_null()).with_columns(stages=col.nodes_needed)
     model = job.speed_model
     if job.model.embeds:  # the speed of a generation says nothing
         model = replace(model, measured=model.measured.clear())
     speeds = estimated(fits, model)
     too_slow = fits.join(speeds, "number", "anti").with_columns(reason=lit("too_slow"))
-    return [left_out, too_small, too_slow, _machines_needed(speeds, job)]
-
-
-def _machines_needed(speeds: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """Count the machines by their cautious speed, and add the figures of all of them."""
-    wanted = job.requested_tokens_per_second or 0.0
-    if job.tokens is not None and job.days is not None:
-        wanted = job.tokens / (job.days * 24 * 3600)
     if job.model.embeds:  # no sheet has a speed of one, so the wide range is all that is promised
         speeds = speeds.with_columns(
             p25="p05",
@@ -167,84 +134,80 @@ def _machines_needed(speeds: pl.DataFrame, job: Job) -> pl.DataFrame:
             prompt_share=lit(1.0),
             tokens_per_second_per_user=lit(None, pl.Float64),
         )
+    wanted = job.requested_tokens_per_second or 0.0
+    if job.tokens is not None and job.days is not None:
+        wanted = job.tokens / (job.days * 24 * 3600)
     rate = col.tokens_per_second * job.counted_tokens / job.output_tokens
     for_users = ((job.users or 0) / col.users_served).ceil()
-    copies = pl.max_horizontal(1, for_users, (wanted / (rate * col.p25)).ceil())
-    too_many = pl.when(copies > constants.MOST_COPIES)
-    speeds = speeds.with_columns(copies=copies, reason=too_many.then(lit("too_many_copies")))
-    served = pl.min_horizontal(col.users_served * col.copies, lit(job.users, pl.Float64))
-    return _with_range(
-        speeds.with_columns(
-            nodes=pl.when(col.reason.is_null()).then(col.copies * col.stages),
-            concurrency=pl.when(col.reason.is_null()).then(served),
-            accelerators_per_copy=col.division,
-            tokens_per_second=rate * col.copies,
-        )
+    speeds = speeds.with_columns(
+        copies=pl.max_horizontal(1, for_users, (wanted / (rate * col.p25)).ceil())
+    ).with_columns(
+        reason=pl.when(col.copies > constants.MOST_COPIES).then(lit("too_many_copies")),
+        nodes=col.copies * col.stages,
+        concurrency=pl.min_horizontal(col.users_served * col.copies, lit(job.users, pl.Float64)),
+        accelerators_per_copy=col.division.cast(pl.Int64),
+        tokens_per_second=rate * col.copies,
     )
-
-
-def _with_range(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns SPEED_RANGE."""
-    ends = zip(SPEED_RANGE, RANGE, strict=True)
-    return estimates.with_columns(
-        (col.tokens_per_second * col(end)).alias(name) for name, end in ends
-    )
+    left_out = machines.filter(col.reason.is_not_null())
+    return pl.concat([left_out, too_slow, speeds], how="diagonal_relaxed")
 
 
 def _with_memory(
-    machines: pl.DataFrame, job: Job, shared: pl.Expr, each: pl.Expr, devices: pl.Expr
+    machines: pl.DataFrame,
+    job: Job,
+    reasons: dict[str, pl.Expr],
+    shared: pl.Expr,
+    each: pl.Expr,
+    devices: pl.Expr,
 ) -> pl.DataFrame:
-    """Add the memory of the fewest machines that hold the job, and why they may not be joined.
+    """Add the memory of the fewest machines that hold the job (nodes_needed), and reason.
 
     ``shared``: bytes that are divided over the devices; ``each``: bytes that each needs beside.
+    ``reasons`` go before those of the memory.
     """
     free = (col.usable_bytes - each) * devices
-    machines = machines.with_columns(nodes_needed=pl.when(free > 0).then((shared / free).ceil()))
-    needed, is_joined = col.nodes_needed, col.nodes_needed > 1
-    is_too_small = needed.is_null() | (is_joined & (job.max_nodes == 1))
-    reasons = {
-        "too_small": is_too_small,
-        "no_network": is_joined & ~col.clusters,
-        "too_many_machines": needed > job.max_nodes,
-    }
+    needed = pl.when(free > 0).then((shared / free).ceil())
+    is_too_small = needed.is_null() | ((needed > 1) & (job.max_nodes == 1))
     counted = pl.when(is_too_small).then(1).otherwise(needed)
     return machines.with_columns(
-        reason=first_of(reasons),
+        nodes_needed=needed.cast(pl.Int64),
+        reason=first_of(
+            {
+                **reasons,
+                "too_small": is_too_small,
+                "no_network": (needed > 1) & ~col.clusters,
+                "too_many_machines": needed > job.max_nodes,
+            }
+        ),
         memory_needed_gib=(shared + each * devices * counted) / 2**30,
         memory_usable_gib=col.usable_bytes * devices * counted / 2**30,
     )
 
 
-def _train(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
+def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Estimate a training: as few machines as hold it, more where the deadline asks."""
     precision, name = job.precision or "bf16", job.question.workload
     unpacked = not FORMATS[precision]["trained"]
     computed = "fp16" if unpacked else precision  # bf16 is not replaced by fp16
     support, narrow = col(f"{computed}_support"), computed == "fp8"
+    rate, small = col(f"rate_{computed}"), FAMILIES.filter("few_trainings")["family"]
     reasons = {
         "no_training_on_cpus": IS_CPU,
         "precision_unsupported": support.eq_missing("unsupported"),
         "precision_unknown": support.ne_missing("supported"),
         "inference_only": col.inference_only,
     }
-    kinds = kinds.with_columns(reason=first_of(reasons), precision=lit(precision))
-    left_out, kinds = _split(kinds)
-    left_out = left_out.with_columns(precision=pl.when(~IS_CPU).then("precision"))
     tokens, context = lit(job.tokens, pl.Float64), lit(job.context, pl.Float64)
     memory = language_model.training_memory(name, precision, context)  # type: ignore[arg-type]
-    rate, small = col(f"rate_{computed}"), FAMILIES.filter("few_trainings")["family"]
-    unrated = pl.when(rate.is_null()).then(lit("rate_unknown"))
-    machines = _with_memory(kinds, job, *memory, col.devices)
-    too_small, fits = _split(
-        machines.with_columns(reason=pl.coalesce("reason", unrated), compute_format=lit(computed))
-    )
     measured = packaged_sheet("utilisations").filter(precision="fp8" if narrow else "bf16")
     basis = pl.when(col.measured_mfu.is_null()).then(lit("modeled")).otherwise(lit("measured"))
     hours = training.job_hours(name, tokens, context)  # type: ignore[arg-type]
-    fits = (
-        fits.join(measured.select("accelerator_id", measured_mfu="mfu"), "accelerator_id", "left")
+    frame = (
+        _with_memory(kinds, job, reasons, *memory, col.devices)
+        .join(measured.select("accelerator_id", measured_mfu="mfu"), "accelerator_id", "left")
         .with_columns(
-            nodes=col.nodes_needed,
+            precision=lit(precision),
+            compute_format=lit(computed),
             flops_per_second=rate,
             network_bytes_per_second=pl.when(col.network_gbps > 0).then(col.network_gbps * 1e9 / 8),
             is_tpu=col.kind == "tpu",
@@ -257,23 +220,25 @@ def _train(kinds: pl.DataFrame, job: Job) -> list[pl.DataFrame]:
         .with_columns(
             limit=lit((job.days or math.inf) * 24) * col.p25,
             mfu=training.utilisation(narrow=narrow, unpacked=unpacked),
+            nodes=lit(MANY),
         )
+        # machine-hours are the most where weights cross the network between many machines
+        .with_columns(machine_hours=MANY * hours, nodes=col.nodes_needed)
+    )
+    more = (col.hours > col.limit) & col.clusters
+    in_time = pl.max_horizontal(col.nodes, (col.machine_hours / col.limit).ceil())
+    frame = (
+        frame.with_columns(hours=hours)
+        .with_columns(nodes=pl.when(more).then(in_time).otherwise("nodes"))
         .with_columns(hours=hours)
     )
-    grows = (col.hours > col.limit) & (col.nodes <= job.max_nodes) & col.clusters
-    more = pl.max_horizontal(col.nodes + 1, (col.nodes * col.hours / col.limit).ceil())
-    while fits.select(grows.any()).item():  # each time by a machine at least, up to max_nodes
-        fits = fits.with_columns(nodes=pl.when(grows).then(more).otherwise("nodes"))
-        fits = fits.with_columns(hours=hours)
-    is_large = (col.nodes > job.max_nodes) | (col.nodes * col.devices > col.slice)
-    reasons = {
-        "no_network": (col.nodes > 1) & ~col.clusters,
-        "too_many_machines": is_large,
+    late = {
+        "rate_unknown": rate.is_null(),
+        "too_many_machines": (col.nodes > job.max_nodes) | (col.nodes * col.devices > col.slice),
         "too_late": col.hours > col.limit,
     }
-    fits = fits.with_columns(
-        nodes_needed=col.nodes,
-        reason=first_of(reasons),
+    return frame.with_columns(
+        nodes_needed=col.nodes.cast(pl.Int64),
+        reason=pl.coalesce("reason", first_of(late)),
         tokens_per_second=tokens / (col.hours * 3600),
     )
-    return [left_out, too_small, _with_range(fits)]

@@ -6,8 +6,8 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.currency import offers_in_usd
-from hwprices.read.find import absence, request
-from hwprices.read.find.search import EVERY_WAY, USUAL, Search, machine_types, of_prices
+from hwprices.read.find import request
+from hwprices.read.find.search import EVERY_WAY, USUAL, Bounds, Search, machine_types, of_prices
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
@@ -28,21 +28,7 @@ SHEET_COLUMNS = [
 ]
 """Columns of the accelerator sheet that are joined to each machine."""
 
-RENTED = [
-    *("where", "provider", "region", "machine", "private_host", "government"),
-    *("availability_unknown", "accelerator_id", "accelerator_kind", "accelerator_count", "cpu_id"),
-    *("vcpus", "machine_memory_gib", "rdma", "network_gbps", "purchase_option", "usd_per_hour"),
-    *("spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour", "best_1y_option"),
-    *("best_3y_option", "offer", "energy_kwh_per_hour", "operational_gco2e_per_hour"),
-    *("unified_memory", "obstacle", "no_price", "currency", "on_demand_reason"),
-]
 ONLY_TO_BUY = ["purchase_price_usd", "purchase_price_date", "energy_usd_per_hour"]
-"""Columns of ``candidates``: of machines to rent, and of those to buy alone.
-
-- where: cloud or local; provider: of a local machine its vendor; cpu_id: without accelerators.
-- offer: of a machine to rent, the number of its row in the table offers.
-- obstacle: code of what rules the machine out for every job; no_price: of why it has no price.
-"""
 
 SINGLE_HOST_TPU, SERVING_TPU = r"^ct5l-|-(1|8)t$", r"^ct5l-"
 """TPU machines that cannot be joined to a slice (those for serving, and of one and eight chips),
@@ -63,9 +49,9 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     """List every offer in the requested places, and every machine to buy.
 
     Those to rent are listed also where only those to buy are requested: what renting costs decides
-    when owning pays. Columns: RENTED, ONLY_TO_BUY, SHEET_COLUMNS, devices (that the job can be
-    divided over), usable_bytes (of one of them), inference_only, and clusters: whether a fast
-    network joins several machines.
+    when owning pays. Columns: those of ``_rented``, of ``_to_buy`` and SHEET_COLUMNS, devices (that
+    the job can be divided over), usable_bytes (of one of them), inference_only, and clusters:
+    whether a fast network joins several machines.
 
     Raises:
         HwpricesError: the release has no such place.
@@ -124,31 +110,18 @@ def search(dataset: Tables, limits: Limits) -> Search:
             f"{limits.words!r} asks for more than accelerators, clouds and places",
             "Write h100 aws europe; prices with --option, machines without GPUs with --machines.",
         )
-    return asked
-
-
-def why_nothing_to_rent(dataset: Tables, limits: Limits) -> str | None:
-    """Explain why nothing is for rent in the requested places.
-
-    None where no place is requested, and where a machine is sold there.
-    """
-    if (asked := search(dataset, limits)) is USUAL:
-        return None
-    of_clouds = of_prices(replace(EVERY_WAY, providers=asked.providers))
-    types = dataset.scan("instance_types").filter(*of_clouds)
-    if limits.machines == "accelerators":
-        types = types.filter(col.accelerators.list.len() > 0)
-    machines = types.select("provider", "instance_type").collect()
-    if machines.is_empty():
-        names = ", ".join(sorted(asked.providers)) or "this release"
-        return f"No machine type of {names} has an accelerator."
-    covered = absence.coverage(dataset)
-    places = absence.asked_regions(asked, machines, covered)
-    return absence.why_not_sold(dataset, machines, places, covered)
+    # an eighth of one counts
+    has_accelerators = Bounds(least=0.01) if limits.machines == "accelerators" else None
+    return replace(asked, accelerator_count=has_accelerators)
 
 
 def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
-    """List offers, with accelerators or without any as the limits say."""
+    """List offers, with accelerators or without any as the limits say.
+
+    where: cloud; cpu_id: of machines without accelerators; offer: number of the row in the table
+    offers; obstacle: code of what rules the machine out for every job; no_price: of why it has no
+    price.
+    """
     has_accelerators = (col.accelerator_count > 0).fill_null(False)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
@@ -176,20 +149,24 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
         .join(types.select(*KEY, "burstable"), KEY, "left")
         .join(machine_cpus(named, sheet, families, "cpu_id").lazy(), KEY, "left")
         .join(kinds, ["provider", "region"], "left")
-        .with_columns(
+        .select(
+            *("provider", "region", "accelerator_id", "accelerator_kind", "accelerator_count"),
+            *("vcpus", "rdma", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"),
+            *("best_1y_option", "best_3y_option", "offer", "energy_kwh_per_hour"),
+            *("operational_gco2e_per_hour", "currency", "on_demand_reason"),
             **_prices(limits),
             where=pl.lit("cloud"),
-            machine=col.instance_type,
+            machine="instance_type",
             private_host=is_private_host(),
             government=col.region_kind == "gov",
             availability_unknown=col.flags.list.contains("availability_unknown"),
             cpu_id=pl.when(is_cpu).then("cpu_id"),
             machine_memory_gib=pl.when(is_cpu).then("memory_gib").otherwise(of_devices),
-            network_gbps=col.network_gbps_max,
+            network_gbps="network_gbps_max",
             unified_memory=is_cpu,
             obstacle=pl.when(is_cpu).then(first_of(of_cpus)),
+            **dict.fromkeys(ONLY_TO_BUY, pl.lit(None)),
         )
-        .select(*RENTED, *(pl.lit(None).alias(name) for name in ONLY_TO_BUY))
     )
 
 

@@ -3,7 +3,6 @@
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.recommend.estimates import SCHEMA
 from hwprices.read.recommend.model_shape import squeeze
 from hwprices.read.recommend.question import Limits, Question
 from hwprices.read.systems import representative
@@ -54,16 +53,13 @@ def measured(benchmarks: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def with_rates(machines: pl.DataFrame, dataset: Tables, name: str) -> pl.DataFrame:
-    """Add samples/s and the columns of SCHEMA; of other numbers of accelerators their share."""
+    """Add samples/s, their basis and measurement; of other numbers of accelerators their share."""
     rates = measured(dataset.scan("benchmarks").collect(), name)
     untuned = pl.col("measurement").str.contains(REFERENCE, literal=True)
-    return (
-        machines.join(rates, "accelerator_id", "left")
-        .with_columns(
-            reason=pl.when(pl.col("per_accelerator").is_null()).then(pl.lit("not_measured")),
-            basis=pl.when(untuned).then(pl.lit("reference")).otherwise(pl.lit("measured")),
-            samples_per_second=pl.col("per_accelerator") * pl.col("accelerator_count"),
-            nodes=pl.lit(1, dtype=pl.Int64),
-        )
-        .pipe(lambda frame: pl.concat([frame, SCHEMA.to_frame()], how="diagonal"))
+    return machines.join(rates, "accelerator_id", "left").with_columns(
+        reason=pl.when(pl.col("per_accelerator").is_null()).then(pl.lit("not_measured")),
+        basis=pl.when(untuned).then(pl.lit("reference")).otherwise(pl.lit("measured")),
+        samples_per_second=pl.col("per_accelerator") * pl.col("accelerator_count"),
+        nodes=pl.lit(1, dtype=pl.Int64),
+        nodes_needed=pl.lit(1, dtype=pl.Int64),
     )

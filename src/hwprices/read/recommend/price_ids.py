@@ -21,27 +21,23 @@ def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
     Random ids are most of the bytes of both tables, so only those of ranked machines are read.
     """
     col, key = pl.col, [*PLACE, "purchase_option"]
-    ranked = ranked.drop("price_id")
-    rented = ranked.filter(col.rank.is_not_null(), where="cloud")
-    ids = rented.select(*key, price_id=pl.lit(None, pl.String)).clear()
-    if rented.height:
-        first, last = rented.select(first=col.offer.min(), last=col.offer.max()).row(0)
-        columns = {"on_demand": "on_demand_price_id", "spot": "spot_price_id"}
-        of_offers = (
-            dataset.scan("offers")
-            .slice(first, last - first + 1)
-            .select("provider", "region", machine="instance_type", **columns)
-            .unpivot([*columns], index=PLACE, variable_name=key[-1], value_name="price_id")
-            .drop_nulls("price_id")
-            .select(*key, "price_id")
-            .collect()
-            .join(rented, key, "semi")
-        )
-        others = rented.join(of_offers, key, "anti")
-        ids = pl.concat([of_offers, _ids_of_prices(others, key, dataset) if others.height else ids])
-    rows = ranked.join(ids, key, "left", maintain_order="left")
     is_rented = col.rank.is_not_null() & (col.where == "cloud")
-    return rows.with_columns(price_id=pl.when(is_rented).then("price_id"))
+    rented = ranked.filter(is_rented)
+    if rented.is_empty():
+        return ranked
+    first, last = rented.select(col.offer.min(), last=col.offer.max()).row(0)
+    of_offers = {name: f"{name}_price_id" for name in ("on_demand", "spot")}
+    offers = dataset.scan("offers").with_row_index("offer").slice(first, last - first + 1)
+    ids = offers.select("offer", *of_offers.values()).collect()
+    found = (pl.when(is_rented, purchase_option=name).then(id_) for name, id_ in of_offers.items())
+    rows = ranked.drop("price_id").join(ids, "offer", "left", maintain_order="left")
+    rows = rows.with_columns(price_id=pl.coalesce(found))
+    others = rows.filter(is_rented, col.price_id.is_null())
+    if others.is_empty():
+        return rows
+    listed = rows.join(_ids_of_prices(others, key, dataset), key, "left", maintain_order="left")
+    of_prices = pl.when(is_rented).then("listed_price_id")
+    return listed.with_columns(price_id=pl.coalesce("price_id", of_prices))
 
 
 def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.DataFrame:
@@ -70,6 +66,6 @@ def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> p
         .join(machines.lazy().select(*key, chosen=chosen), key)
         .sort(~of_chosen, "effective_hourly", "price_id")
         .unique(key, keep="first", maintain_order=True)
-        .select(*key, "price_id")
+        .select(*key, listed_price_id="price_id")
         .collect()
     )

@@ -7,6 +7,7 @@ machine that lacks it is left out, with that reason.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
@@ -35,21 +36,23 @@ COLUMNS = table("columns")
 
 OUTPUT = COLUMNS["column"].to_list()
 
+TYPES: dict[str, Any] = {
+    **{"text": pl.String, "number": pl.Float64, "whole": pl.Int64, "flag": pl.Boolean},
+    **{"money": WideMoney, "date": pl.Date},
+}
+
 REASONS = table("reasons")
 """Why a machine is left out: excluded_reason, its sentence with names of figures, whether the job
-runs on it all the same (runs), so that its figures are kept, and what to ask for instead (hint).
-over_month is a case of over_budget."""
+runs on it all the same (runs), so that its figures are kept, and what to ask for instead (hint)."""
 
 PRIVATE_HOST, OTHER_SIZE = "private_host", "other_size"
 
 BUDGETS = {
-    "budget": "usd",
-    "budget_per_month": "usd_per_month",
-    "budget_to_buy": "purchase_price_usd",
+    "over_budget": ("budget", "usd"),
+    "over_month": ("budget_per_month", "usd_per_month"),
+    "too_dear_to_buy": ("budget_to_buy", "purchase_price_usd"),
 }
-"""Limit: the figure that it is for."""
-
-MEMORY = ("memory_needed_gib", "memory_usable_gib", "machine_memory_gib")
+"""Reason: a limit, and the figure that it is for."""
 
 
 def recommend(
@@ -101,6 +104,10 @@ def recommend(
         job = make_job(question)
         frame = with_estimates(machines.candidates(dataset, limits, ownership), job)
         frame, assumed = with_serve_command(frame, job), assumptions(job)
+    types = zip(OUTPUT, COLUMNS["type"], strict=True)
+    frame = frame.with_columns(
+        lit(None, TYPES[kind]).alias(name) for name, kind in types if name not in frame.columns
+    )
     ranked = _ranked(_with_costs(frame, job), limits, job, assumed)
     return with_price_ids(ranked, dataset).select(OUTPUT)
 
@@ -125,7 +132,8 @@ def with_serving(
         HwpricesError: the model is not known.
     """
     col, of_devices = pl.col, "device_id" in frame.columns
-    key = ["device_id"] if of_devices else ["provider", "instance_type"]
+    of_machines = {"provider": "provider", "instance_type": "machine"}
+    key = {"device_id": "accelerator_id"} if of_devices else of_machines
     kinds = "accelerators" if of_devices else "all"
     limits = Limits(where="cloud", machines=kinds, usd_per=usd_per or {})
     share = col.total_accelerators if of_devices else pl.lit(1.0)
@@ -136,20 +144,18 @@ def with_serving(
     figures = (
         answer.sort(best_first, nulls_last=True)
         .select(
-            *("provider", "usd_per_million_tokens", "usd_per_million_tokens_low"),
-            device_id="accelerator_id",
-            instance_type="machine",
+            *("usd_per_million_tokens", "usd_per_million_tokens_low"),
+            **key,
             tokens_per_second=col.tokens_per_second_low / share,
             tokens_per_second_high=col.tokens_per_second_high / share,
             tokens_from="basis",
             served_on=pl.format("{} at {}", "machine", "provider"),
             does_not_serve=pl.when(col.tokens_per_second_low.is_null()).then("excluded"),
         )
-        .unique(key, keep="first", maintain_order=True)
+        .unique([*key], keep="first", maintain_order=True)
     )
-    figures = figures.drop({"device_id", "provider", "instance_type"} - {*key})
     others = frame.drop({*figures.columns} - {*key}, strict=False)
-    return others.join(figures, key, "left", maintain_order="left")
+    return others.join(figures, [*key], "left", maintain_order="left")
 
 
 def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
@@ -178,14 +184,12 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         energy_kwh=col.energy_kwh_per_hour * col.nodes * paid,
         operational_gco2e=col.grams * paid,
     )
-    work = {"work_usd": col.usd, "work_grams": col.operational_gco2e, "work_per_hour": 1 / paid}
+    figures, of_job = {}, (col.usd, col.operational_gco2e, 1 / paid)
     if job is None:
         per_hour = col.samples_per_second * 3600 / 1000
         usd, grams = formulas.divide(col.usd_per_hour, per_hour), col.grams / per_hour
         figures = {"usd_per_thousand_samples": usd, "gco2e_per_thousand_samples": grams}
-    elif job.question.is_training:
-        return frame.with_columns(**work)
-    else:
+    elif not job.question.is_training:
         of_each = 1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens
         share = 1.0 if job.model.embeds else 1 - 1 / of_each  # of input
         wanted = lit(job.requested_tokens_per_second, pl.Float64)
@@ -204,16 +208,14 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
             "usd_per_million_output_tokens": formulas.divide(usd * (1 - read), output_share),
             "gco2e_per_million_tokens": grams,
         }
-    of_unit = {"work_usd": usd, "work_grams": grams, "work_per_hour": per_hour}
-    return frame.with_columns(**figures, **(work if has_end else of_unit))
+    work = of_job if has_end else (usd, grams, per_hour)
+    names = ("work_usd", "work_grams", "work_per_hour")
+    return frame.with_columns(**figures, **dict(zip(names, work, strict=True)))
 
 
 def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) -> pl.DataFrame:
     """Rank the machines that the job fits on, say why the others are left out, and sort all."""
-    missing = {*OUTPUT} - {*frame.columns, "excluded_reason"}
-    frame = frame.with_columns(
-        *(lit(None).alias(name) for name in missing), excluded_reason=_reason(limits)
-    )
+    frame = frame.with_columns(excluded_reason=_reason(limits))
     fits = col.excluded_reason.is_null()
     keys = ["where", ~fits, _figure(job, limits), col.basis != "measured", "usd", *PLACE]
     apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
@@ -232,7 +234,8 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     )
     converted = frame.filter(col.usd_per_hour.is_not_null(), where="cloud")["currency"]
     notes = [assumed, *rates_used(converted.drop_nulls(), limits.rates), other_currencies(frame)]
-    runs = col.usd.is_not_null() & (fits | col.runs)
+    keeps = REASONS.filter("runs")["excluded_reason"].to_list()
+    runs = col.usd.is_not_null() & (fits | col.excluded_reason.is_in(keeps))
     return (
         frame.filter(col.where == (lit(limits.where) if limits.where else col.where))
         .with_columns(
@@ -278,51 +281,45 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _over(limits: Limits, budget: str) -> pl.Expr:
-    return col(BUDGETS[budget]) > lit(getattr(limits, budget), pl.Float64)
-
-
 def _reason(limits: Limits) -> pl.Expr:
     """Return the code of why a machine is left out; null if it is ranked."""
     hosts_named = any(limits.names(region) for _, region in PRIVATE_HOSTS)
     gov_named = limits.region is not None or limits.names("gov")
     conditions = {
-        "over_budget": _over(limits, "budget") | _over(limits, "budget_per_month"),
-        "too_dear_to_buy": _over(limits, "budget_to_buy"),
-        PRIVATE_HOST: col.private_host & lit(not hosts_named),
-        "government": col.government & lit(not gov_named),
+        reason: col(figure) > lit(getattr(limits, limit), pl.Float64)
+        for reason, (limit, figure) in BUDGETS.items()
     }
+    conditions[PRIVATE_HOST] = col.private_host & lit(not hosts_named)
+    conditions["government"] = col.government & lit(not gov_named)
     no_price = pl.when(col.usd_per_hour.is_null()).then("no_price")
     return pl.coalesce("obstacle", "reason", no_price, machines.first_of(conditions))
 
 
 def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.DataFrame:
-    """Add excluded, the sentence of excluded_reason, and the other columns of REASONS."""
-    code = col.excluded_reason
-    only_month = (code == "over_budget") & ~_over(limits, "budget").fill_null(False)
-    case = pl.when(only_month).then(lit("over_month")).otherwise(code)
-    reasons = REASONS.rename({"excluded_reason": "case"})
-    frame = frame.with_columns(case=case).join(reasons, "case", "left", maintain_order="left")
+    """Add excluded, the sentence of excluded_reason."""
+    sentences = dict(REASONS.select("excluded_reason", "sentence").iter_rows())
     words = {
         "option": limits.option.replace("_", " "),
         "period": "in total" if job and job.has_end else "an hour",
         "most_copies": f"{constants.MOST_COPIES:,.0f}",
         "old_price_years": str(OLD_PRICE_YEARS),
-        **{budget: f"{getattr(limits, budget) or 0:,.10g}" for budget in BUDGETS},
+        **{name: f"{getattr(limits, name) or 0:,.10g}" for name, _ in BUDGETS.values()},
     }
-    figures = {
-        **{name: lit(word) for name, word in words.items()},
-        "device": pl.coalesce("accelerator_id", "cpu_id"),
-        "precision": col.precision.fill_null("its format"),
-        **{n: col(n).cast(pl.Float64).map_elements(_amount, pl.String) for n in BUDGETS.values()},
-        **{name: col(name).round(1) for name in MEMORY},
-        **{name: col(name) for name in ("currency", "on_demand_reason", "nodes_needed")},
-    }
-    text = col.sentence
-    for name, figure in figures.items():
-        shown = figure.cast(pl.String).fill_null("unknown")
-        text = text.str.replace(f"{{{name}}}", shown, literal=True)
-    return frame.with_columns(excluded=text)
+
+    def sentence(row: dict[str, Any]) -> str:
+        figures = {name: "unknown" if value is None else value for name, value in row.items()}
+        for _, figure in BUDGETS.values():
+            figures[figure] = _amount(row[figure] or 0.0)
+        return str(sentences[row["excluded_reason"]].format(**figures, **words))
+
+    left_out = frame.select(
+        *("excluded_reason", "memory_needed_gib", "memory_usable_gib", "machine_memory_gib"),
+        *("nodes_needed", "currency", "on_demand_reason", *(name for _, name in BUDGETS.values())),
+        device=pl.coalesce("accelerator_id", "cpu_id"),
+        precision=col.precision.fill_null("its format"),
+    ).iter_rows(named=True)
+    texts = [row["excluded_reason"] and sentence(row) for row in left_out]
+    return frame.with_columns(excluded=pl.Series(texts, dtype=pl.String))
 
 
 def other_currencies(frame: pl.DataFrame) -> str:
@@ -334,5 +331,5 @@ def other_currencies(frame: pl.DataFrame) -> str:
     return listed if len(names) else ""
 
 
-def _amount(usd: float) -> str:
+def _amount(usd: float | Decimal) -> str:
     return f"{usd:,.2f}".removesuffix(".00") if usd >= 1 else f"{usd:.4g}"

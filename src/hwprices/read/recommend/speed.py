@@ -51,7 +51,9 @@ PARTS = (*RATES, "layer", "all_reduce", "token")
 of mixtures of experts; seconds of a layer, of an all-reduce, and of handling one generated token.
 Of machines without accelerators they are 1 and 0: measured rates are what programs reach."""
 
-NETWORK = ["layers", "heads", "kv_elements", "active_expert_share"]
+NETWORK = ["layers", "hidden", "ffn", "heads", "kv_elements", "active_expert_share"]
+"""Columns in which models that run equally fast agree: Llama 2 70B and Llama 3.3 70B differ in
+their vocabulary alone."""
 
 RANGE = ("p05", "p25", "p75", "p95")
 """Factors of an estimate between which half, and nine in ten, of held-out measurements are."""
@@ -69,9 +71,12 @@ COMPUTE_FORMAT = pl.coalesce(
 
 PEAK = pl.coalesce(
     *(pl.when(compute_format=name).then(f"rate_{name}") for name in WIDTH),
+    col.flops_per_byte
+    * (16 / col.compute_format.replace_strict(WIDTH, default=None))
+    * col.bytes_per_second,
     constants.FLOPS_PER_BYTE * col.bytes_per_second,
 )
-"""Rate in ``compute_format``: where none is published, by FLOPS_PER_BYTE."""
+"""Rate in ``compute_format``: where none is published, by flops_per_byte, else FLOPS_PER_BYTE."""
 
 CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
 """Of a number in the cache: one where the device computes in FP8 or FP4."""
@@ -86,9 +91,9 @@ BUSY = pl.min_horizontal("copies", "users")
 def with_device(machines: pl.DataFrame) -> pl.DataFrame:
     """Add what the roofline needs of an accelerator to rows with the columns of its sheet.
 
-    Adds family, bytes_per_second (of its memory), link_bytes_per_second (in one direction, from one
-    device to the others) and rate_FORMAT: the dense peak in operations per second, from a narrower
-    format where it is not published.
+    Adds family and its flops_per_byte, bytes_per_second (of its memory), link_bytes_per_second (in
+    one direction, from one device to the others) and rate_FORMAT: the dense peak in operations per
+    second, from a narrower format where it is not published.
     """
     listed = FAMILIES.drop_nulls("architectures").select("family", "architectures").iter_rows()
     families = {name: family for family, names in listed for name in names.split(";")}
@@ -103,22 +108,14 @@ def with_device(machines: pl.DataFrame) -> pl.DataFrame:
         link_bytes_per_second=link,
     )
     published = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
-    has_none = pl.all_horizontal(rate.is_null() for rate in published.values())
-    least = dict(FAMILIES.select("family", "flops_per_byte").iter_rows())
-    flops_per_byte = col.family.replace_strict(least, return_dtype=pl.Float64)
-    bits_per_second = {name: rate * WIDTH[name] for name, rate in published.items()}
-    narrow = [name for name, bits in WIDTH.items() if bits <= WIDTH["bf16"]]
-    for name in narrow:
-        is_assumed = has_none & (col(f"{name}_support") == "supported")
-        assumed = pl.when(is_assumed).then(flops_per_byte * col.bytes_per_second * WIDTH["bf16"])
-        bits_per_second[name] = pl.coalesce(bits_per_second[name], assumed)
-    sources = {name: narrow if bits == WIDTH["bf16"] else [] for name, bits in WIDTH.items()}
-    return frame.with_columns(
-        pl.coalesce(bits_per_second[one] / WIDTH[name] for one in (name, *others)).alias(
-            f"rate_{name}"
-        )
-        for name, others in sources.items()
-    )
+    in_16_bits = [published[n] * (bits / 16) for n, bits in WIDTH.items() if bits <= 16]
+    rates = {
+        f"rate_{name}": pl.coalesce(rate, *(in_16_bits if WIDTH[name] == 16 else []))
+        for name, rate in published.items()
+    }
+    return frame.join(
+        FAMILIES.select("family", "flops_per_byte"), "family", "left", maintain_order="left"
+    ).with_columns(**rates)
 
 
 def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
@@ -140,7 +137,7 @@ def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             copies=col.devices // col.division,
             weight_bytes=col.parameters * BITS / 8,
-            sequence_bytes=language_model.kv_cache_bytes(context, 1, col.kv_bytes, col.division),
+            sequence_bytes=language_model.kv_cache_bytes(context, 1, col.kv_bytes),
             space_bytes=language_model.prefill_bytes(col.input_tokens.floor().clip(1)),
         )
     )
@@ -172,7 +169,7 @@ def with_seconds(works: pl.LazyFrame, fitted: Mapping[str, float]) -> pl.LazyFra
         for name, rate in (("compute", col.peak), ("bytes", col.bytes_per_second))
     )
     context = col.input_tokens + col.output_tokens / 2  # half way through, near the mean
-    cache = language_model.kv_cache_bytes(context, 1, col.kv_bytes, col.division)
+    cache = language_model.kv_cache_bytes(context, 1, col.kv_bytes)
     # two all-reduces a layer of 16-bit states: Megatron-LM, https://arxiv.org/abs/1909.08053
     reduces = pl.when(col.division > 1).then(2 * col.layers).otherwise(0)
     bytes_sent = reduces * 2 * (col.division - 1) / col.division * col.hidden * 2
@@ -294,13 +291,11 @@ def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
 def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
     """Return the factor that errors of a network (ln measured / estimate) correct an estimate by.
 
-    The label is that of the measurement nearest to the median. Of an even number two are equally
-    near, and the one listed first is taken.
+    The label is that of the middle measurement, of an even number the lower one.
     """
     trust = pl.len() / (pl.len() + constants.SHRINK_LOCAL)
-    distance = (error - error.median()).abs().round(9)  # floats of equal distances differ
-    nearest = label.get(distance.arg_min())
-    return {"known_factor": (error.median() * trust).exp(), "label": nearest}
+    middle = label.sort_by(error.round(9), maintain_order=True).get((pl.len() - 1) // 2)
+    return {"known_factor": (error.median() * trust).exp(), "label": middle}
 
 
 @dataclass(frozen=True)
@@ -340,12 +335,6 @@ def speed_model() -> SpeedModel:
     )
 
 
-def same_network(parameters: pl.Expr) -> pl.Expr:
-    """Return whether a model of that size with the same columns NETWORK runs equally fast."""
-    difference = (parameters / col.parameters - 1).abs()
-    return difference < pl.lit(constants.SAME_NETWORK)
-
-
 def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     """Estimate the speed of each machine: ``fastest``, as it was measured where it was.
 
@@ -364,8 +353,9 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     works = works.with_columns(load=LOAD)
     key = ["accelerator_id", "load", *NETWORK]
     of_network = (
-        works.join(model.measured, key, maintain_order="left_right", suffix="_measured")
-        .filter(same_network(col.parameters_measured))
+        works.join(
+            model.measured, key, nulls_equal=True, maintain_order="left_right", suffix="_measured"
+        )
         .unique(["number", "load"], keep="first", maintain_order=True)
         .select("number", "load", "known_factor", "label_measured", "basis_measured")
     )
