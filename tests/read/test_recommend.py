@@ -417,6 +417,8 @@ def test_the_first_sentence_and_three_options_fit_80_columns(release: Release) -
 
 
 def test_the_assumptions_come_first(release: Release) -> None:
+    frame = recommend("671B", dataset=release)
+    assert "ask for deepseek-v3" in frame["assumed"][0]
     for model in ("llama-2-70b", "llama-3.1-8b", "deepseek-r1"):
         assumed = recommend(model, dataset=release)["assumed"][0]
         assert assumed.startswith("1,024 tokens in and 256 out; at least 20 tok/s per user; first")
@@ -617,7 +619,7 @@ def test_never_is_only_where_the_electricity_costs_more_than_renting(release: Re
 def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
     """At half of all hours 5 years are 21,900."""
     frame = recommend("llama-2-70b", dataset=release, where="local")
-    assert frame["payback_hours"][0] == pytest.approx(9439.6, abs=0.5)
+    assert frame["payback_hours"][0] == pytest.approx(9397.5, abs=0.5)
     assert "not within" not in drawn(frame)
     late = frame.with_columns(payback_hours=pl.col("payback_hours") * 3)
     assert "not within 5 years" in drawn(late)
@@ -667,6 +669,18 @@ def test_a_context_changes_no_length_that_is_asked(
 def test_a_precision_is_known_by_its_other_names(asked: str, expected: str) -> None:
     assert make_job(Question("7B", precision=asked)).precision == expected
     assert make_job(Question("7B", "lora", precision=asked)).precision == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("mistral large", "mistral large is Mistral Large 2 123B; "),
+        ("llama-3.1-8b", ""),
+        ("7B", ""),
+    ],
+)
+def test_the_size_of_a_model_that_was_left_out_is_said(model: str, said: str) -> None:
+    assert assumptions(make_job(Question(model))).startswith(f"{said}1,024 tokens in")
 
 
 def test_the_defaults_are_the_documented_ones() -> None:

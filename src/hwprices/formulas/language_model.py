@@ -158,13 +158,31 @@ def cached_tokens(context: pl.Expr) -> pl.Expr:
     return pl.when(has_windows).then(windowed).otherwise(col.layers * context)
 
 
+def cache_copies(devices: pl.Expr | int) -> pl.Expr:
+    """Count how often the cache is kept where a layer is divided over that many devices.
+
+    Each device keeps whole KV heads, so that of more devices than KV heads several keep the same
+    one: https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/. Latent attention has
+    one vector for all heads, and engines keep all of a sequence on one device then, so that nothing
+    is copied: https://docs.ray.io/en/latest/serve/llm/user-guides/data-parallel-attention.html
+    """
+    keys_and_values = 2 * col.kv_heads * (col.attention_width // col.heads)
+    copies = pl.max_horizontal(1.0, devices / col.kv_heads)
+    return pl.when(col.kv_elements == keys_and_values).then(copies).otherwise(1.0)
+
+
 def kv_cache_bytes(
     context: pl.Expr,
     batch: pl.Expr | float = 1,
     bytes_per_number: pl.Expr | float = KV_BYTES,
+    devices: pl.Expr | int = 1,
 ) -> pl.Expr:
-    """Count the bytes of the keys and values of every token of every open sequence."""
-    return batch * (cached_tokens(context) * col.kv_elements) * bytes_per_number
+    """Count the bytes of the keys and values of every token of every open sequence.
+
+    ``devices``: how many a layer is divided over. The bytes are those of all of them.
+    """
+    copies = cache_copies(devices)
+    return batch * (cached_tokens(context) * col.kv_elements * copies) * bytes_per_number
 
 
 def prefill_bytes(context: pl.Expr) -> pl.Expr:

@@ -10,6 +10,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import ModelShape
+from hwprices.read.recommend import constants
 from hwprices.specs import packaged_sheet
 
 ASPECT, KV_HEADS, HEAD_WIDTH, FFN_RATIO, VOCABULARY = 112, 8, 128, 3.5, 128_256
@@ -77,6 +78,8 @@ def model_shape(model: float | str, active: float | str | None = None) -> ModelS
                 f"the active parameters of {row['name']} are known",
                 "Leave them out, or give the number of all parameters.",
             )
+    if sized := with_size(str(model)):
+        return model_shape(sized, active)
     parameters = _parse_parameters(model)
     if active is None:
         return _estimated(parameters)
@@ -94,10 +97,30 @@ def model_shape(model: float | str, active: float | str | None = None) -> ModelS
     )
 
 
+def with_size(name: str) -> str | None:
+    """Return the one model whose id is the name and a size: mistral-large of mistral-large-123b.
+
+    None if other ids begin with the name too: gemma may mean gemma-2b or gemma-3-27b.
+    """
+    start = re.sub(r"[^a-z0-9.]+", "-", of_repository(name).replace("+", " plus"))
+    begins = pl.col("model_id").str.starts_with(f"{start}-")
+    ids = published_models().filter(begins)["model_id"].to_list()
+    is_sized = len(ids) == 1 and re.fullmatch(r"(-a?[\d.]+b)+", ids[0].removeprefix(start))
+    return str(ids[0]) if is_sized else None
+
+
 def of_repository(name: str) -> str:
     """Drop the owner, and what says how the model was tuned, from the name of a repository."""
     model = name.strip().lower().rpartition("/")[2]
     return re.sub(TUNED, "", model).removeprefix("meta-")
+
+
+def look_alike(shape: ModelShape) -> str | None:
+    """Return the name of a mixture of experts of the size of an estimated shape, if any."""
+    size = pl.col("parameters_b") * 1e9
+    is_near = (shape.parameters / size - 1).abs() < constants.SAME_SIZE
+    found = published_models().filter(is_near, pl.col("experts") > 0)["model_id"]
+    return found.first() if shape.basis == "estimate" else None  # type: ignore[return-value]
 
 
 def _parse_parameters(model: float | str) -> float:

@@ -14,7 +14,7 @@ from hwprices.read.currency import ECB_RATES, Rates, read_rates
 from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.inferencex import NOT_RUN, with_speeds
-from hwprices.read.recommend.model_shape import model_shape
+from hwprices.read.recommend.model_shape import look_alike, model_shape, with_size
 from hwprices.read.recommend.speed import FORMATS, SpeedModel, speed_model
 
 if TYPE_CHECKING:
@@ -336,9 +336,13 @@ def assumptions(job: Job) -> str:
         ("", "input") if model.embeds else (f" and {job.output_tokens:,.10g} out", "output")
     )
     bits = "4-bit weights as released" if model.released_format else "8-bit weights"
+    twin = look_alike(model) if model.ffn else None
+    hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
     kind = "dense model" if model.ffn else "mixture of experts"
     runs = job.speed_model.runs
+    named = str(job.question.model_parameters)
     parts = {
+        f"{named} is {model.name}": with_size(named),
         f"{job.input_tokens:,.10g} tokens in{output}": serving,
         f"{wanted or 0:,.10g} tokens/s of {counted}, which costs are divided by": wanted,
         f"at least {job.min_per_user:g} tok/s per user": job.min_per_user,
@@ -350,7 +354,7 @@ def assumptions(job: Job) -> str:
         f"{short(job.tokens or 0)} tokens in {job.days or 0:g} days": job.has_end,
         f"sequences of {job.context:,}, {job.precision}, adam": job.question.is_training,
         f"{job.question.limits.option.replace('_', ' ')} prices": True,
-        f"a {kind} with the proportions of Llama 3": model.basis == "estimate",
+        f"a {kind} with the proportions of Llama 3{hint}": model.basis == "estimate",
     }
     return "; ".join(text for text, holds in parts.items() if holds)
 

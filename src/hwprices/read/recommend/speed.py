@@ -137,7 +137,7 @@ def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             copies=col.devices // col.division,
             weight_bytes=col.parameters * BITS / 8,
-            sequence_bytes=language_model.kv_cache_bytes(context, 1, col.kv_bytes),
+            sequence_bytes=language_model.kv_cache_bytes(context, 1, col.kv_bytes, col.division),
             space_bytes=language_model.prefill_bytes(col.input_tokens.floor().clip(1)),
         )
     )
@@ -169,7 +169,7 @@ def with_seconds(works: pl.LazyFrame, fitted: Mapping[str, float]) -> pl.LazyFra
         for name, rate in (("compute", col.peak), ("bytes", col.bytes_per_second))
     )
     context = col.input_tokens + col.output_tokens / 2  # half way through, near the mean
-    cache = language_model.kv_cache_bytes(context, 1, col.kv_bytes)
+    cache = language_model.kv_cache_bytes(context, 1, col.kv_bytes, col.division)
     # two all-reduces a layer of 16-bit states: Megatron-LM, https://arxiv.org/abs/1909.08053
     reduces = pl.when(col.division > 1).then(2 * col.layers).otherwise(0)
     bytes_sent = reduces * 2 * (col.division - 1) / col.division * col.hidden * 2
