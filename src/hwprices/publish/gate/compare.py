@@ -124,28 +124,38 @@ class Spread:
             side.lazy().with_columns(value=self.value).filter(pl.col("value").is_finite())
             for side in (base, rows)
         )
-        found = judged.filter(self.applies).with_row_index("number").collect()
+        found = judged.filter(self.applies).collect()
         if found.is_empty():
             return pl.DataFrame(schema=REFUSED)
         value, least, most = (pl.col(name) for name in ("value", "least", "most"))
         members = (
             others.join(found.lazy(), on=self.group, how="semi")
-            .group_by(*self.group, other=self.apart)
-            .agg(least=value.min(), most=value.max())
+            .group_by(*self.group, self.apart)
+            .agg(low=value.min(), high=value.max())
         )
-        ranges = (
+        # the two ends of each side, because the row's own member may be one: joining each row with
+        # all members takes too much memory where a whole region is new
+        ranges = members.group_by(self.group).agg(
+            lows=pl.col("low").bottom_k(2).sort(),
+            highs=pl.col("high").top_k(2).sort(descending=True),
+            members=pl.len(),
+        )
+        beside = (
             found.lazy()
-            .select("number", *self.group, own=self.apart)
-            .join(members, on=self.group)
-            .filter(pl.col("own").ne_missing(pl.col("other")))
-            .group_by("number")
-            .agg(least.min(), most.max(), members=pl.len())
+            .join(ranges, on=self.group, how="inner")
+            .join(members, on=[*self.group, self.apart], how="left")
+            .with_columns(least=_without("lows", "low"), most=_without("highs", "high"))
         )
+        enough = pl.col("members") - pl.col("low").is_not_null().cast(pl.Int32) >= self.least
         inside, move = (least * self.band[0], most * self.band[1]), MOVE.exp()
         passes = ~(value / move).is_between(*inside) | move.is_between(*limits.LEVEL_MOVE)
         broken = ~value.is_between(*inside) & ~passes.fill_null(False)
-        enough = pl.col("members") >= self.least
         of = " ".join(name for name in self.group if name != "currency") or "the provider"
         text = figures(f"{{}}, others of {of} {{}} to {{}}", value, least, most)
-        beside = found.lazy().join(ranges, on="number").collect()
-        return refuse(beside, self.reason, broken & enough, text)
+        return refuse(beside.collect(), self.reason, broken & enough, text)
+
+
+def _without(ends: str, own: str) -> pl.Expr:
+    """Take the end of a range without the row's own member, which may be that end."""
+    first, second = (pl.col(ends).list.get(n, null_on_oob=True) for n in (0, 1))
+    return pl.when(first == pl.col(own)).then(second).otherwise(first)
