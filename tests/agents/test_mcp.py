@@ -18,8 +18,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read.agents import catalog, clients, tools
 from hwprices.read.agents.answer import MAX_TOKENS, tokens_in
 from hwprices.read.recommend import question as recommend
-from tests.agents import harness
-from tests.agents.harness import Score
+from tests.agents import harness, vendor
+from tests.agents.harness import Question, Score
 from tests.helpers.cases import rows
 from tests.helpers.prefect_server import free_port
 
@@ -67,6 +67,19 @@ def test_every_answer_says_what_it_does_not_cover(answers: list[Any]) -> None:
         assert "Not covered: " in answer.content[0].text
         figures = [one for one in harness.tree(answer.structured_content) if "price_id" in one]
         assert all({"currency", "age_days", "citation"} <= one.keys() for one in figures)
+
+
+@pytest.mark.parametrize("question", harness.questions(), ids=lambda one: one.question[:40])
+def test_expected_figures_are_on_the_vendors_page(question: Question) -> None:
+    """The figures are the vendors': no code of the program gave them."""
+    place = question.vendor.removeprefix("absent: ")
+    if place.startswith("https://"):
+        return
+    if question.figure not in harness.PRICES:
+        assert bool(vendor.having(place)) == (place == question.vendor)
+        return
+    right = float(question.expected)
+    assert any(abs(float(figure) - right) <= 1e-6 for figure in vendor.stated(place))
 
 
 def test_a_mistake_is_answered_with_what_to_do(answers: list[Any]) -> None:

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.flows.environment import QUIET
 from hwprices.publish import locks
 from hwprices.storage.store import Store
 from tests.helpers import azure_pages, processes, vendors
@@ -40,68 +39,40 @@ class Seen:
     status_code: int
 
 
-COMMANDS = """
-import json, os, sys
-import prefect.artifacts, prefect.concurrency.sync, prefect.flow_engine, prefect.task_engine
-for line in sys.stdin:
-    call = json.loads(line)
-    if os.fork() == 0:
-        os.environ.update(call["environment"])
-        os.chdir(call["cwd"])
-        screen = os.open("screen", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(screen, 1)
-        os.dup2(screen, 2)
-        from hwprices import cli
-        from hwprices.read.report import report
-        report.write_into_release = lambda _: None
-        sys.argv = ["hwprices", *call["arguments"]]
-        sys.exit(cli.main())
-    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
-"""
-"""Runs ``hwprices`` as often as it is told, each time in a process of its own, which need not
-import Prefect (3 s of CPU) or write a report (5 s): tests/flows/test_refresh.py does both."""
-
-
-@pytest.fixture(scope="module")
-def commands(server_alone: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-c", COMMANDS]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    environment = {**server_alone, **QUIET}
-    with subprocess.Popen(command, env=environment, text=True, **pipes) as process:
-        yield process
-        process.stdin.close()
-
-
 @dataclass(frozen=True)
 class Refresh:
     """Refreshes a provider without credentials, live, on this machine."""
 
-    commands: "subprocess.Popen[str]"
     cwd: Path
     environment: dict[str, str]
 
     def __call__(self, provider: str, *arguments: str) -> Seen:
-        self.start(provider, *arguments)
-        return self.finish(provider)
+        return self.finish(self.start(provider, *arguments), provider)
 
     @property
     def screen(self) -> Path:
         return self.cwd / "screen"
 
-    def start(self, provider: str, *arguments: str) -> None:
-        arguments = ("refresh", "--source=live", f"--provider={provider}", *arguments)
-        call = {"arguments": arguments, "cwd": str(self.cwd), "environment": self.environment}
-        print(json.dumps(call), file=self.commands.stdin, flush=True)
+    def start(self, provider: str, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "hwprices", "refresh", "--source=live"]
+        with self.screen.open("wb") as output:
+            return subprocess.Popen(
+                [*command, f"--provider={provider}", *arguments],
+                cwd=self.cwd,
+                env=self.environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
 
-    def finish(self, provider: str) -> Seen:
-        code = int(self.commands.stdout.readline())
+    def finish(self, process: subprocess.Popen[bytes], provider: str) -> Seen:
+        process.wait(500)
         root = self.cwd / "root"
         shown = CliRunner().invoke(app, ["status", "--root", str(root)])
         entries = json.loads((root / "status.json").read_text())["providers"]
-        return Seen(code, self.screen.read_text(), entries[provider], shown.exit_code)
+        return Seen(process.returncode, self.screen.read_text(), entries[provider], shown.exit_code)
 
 
-def refreshing(commands: "subprocess.Popen[str]", azure: StubServer, folder: Path) -> Refresh:
+def refreshing(environment: dict[str, str], azure: StubServer, folder: Path) -> Refresh:
     variables = {
         "HWPRICES_AZURE_RETAIL_URL": f"{azure.url}{azure_pages.RETAIL}",
         "HWPRICES_ROOT": str(folder / "root"),
@@ -109,30 +80,28 @@ def refreshing(commands: "subprocess.Popen[str]", azure: StubServer, folder: Pat
         "NO_GCE_CHECK": "true",  # else google-auth looks for a machine of Google's
         "HOME": str(folder),
     }
-    return Refresh(commands, folder, variables)
+    return Refresh(folder, {**environment, **variables})
 
 
 @pytest.fixture(scope="module")
-def published(commands, tmp_path_factory) -> Iterator[tuple[Seen, Path]]:
+def published(
+    server_alone: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Seen, Path]]:
     """What was seen of a refresh of Azure while it answered, and its root.
 
     When it begins, another run holds Azure.
     """
     folder = tmp_path_factory.mktemp("published")
     azure = vendors.serve("azure", StubServer().start())
-    refresh = refreshing(commands, azure, folder)
+    refresh = refreshing(server_alone, azure, folder)
     try:
         with locks.hold(Store(folder / "root"), "azure", "earlier", print):
-            refresh.start("azure", *REGIONS)
-            assert processes.wait_until(lambda: waits(refresh.screen))
+            process = refresh.start("azure", *REGIONS)
+            assert processes.wait_until(lambda: "waiting for" in refresh.screen.read_text())
             assert azure.requests == []
-        yield refresh.finish("azure"), folder / "root"
+        yield refresh.finish(process, "azure"), folder / "root"
     finally:
         azure.stop()  # without it a refresh that goes on ends at once
-
-
-def waits(screen: Path) -> bool:
-    return screen.exists() and "waiting for" in screen.read_text()
 
 
 @pytest.fixture
@@ -141,8 +110,8 @@ def azure(stub: Callable[[], StubServer]) -> StubServer:
 
 
 @pytest.fixture
-def refresh(commands, azure: StubServer, tmp_path: Path) -> Refresh:
-    return refreshing(commands, azure, tmp_path)
+def refresh(server_alone: dict[str, str], azure: StubServer, tmp_path: Path) -> Refresh:
+    return refreshing(server_alone, azure, tmp_path)
 
 
 @pytest.fixture
@@ -152,7 +121,10 @@ def later(refresh: Refresh, published: tuple[Seen, Path]) -> Refresh:
     return refresh
 
 
-def test_an_outage_of_prices_is_said_and_fails(later, azure, published) -> None:
+def test_an_outage_of_prices_is_said_and_fails(
+    later: Refresh, azure: StubServer, published: tuple[Seen, Path]
+) -> None:
+    """Every price call answered 500, and it was "nothing new", exit 0, last success just now."""
     before, _ = published
     assert (before.code, before.status_code, before.entry["outcome"]) == (0, 0, "published")
     azure.on(azure_pages.RETAIL, Reply(b"", status=500))
@@ -166,7 +138,9 @@ def test_an_outage_of_prices_is_said_and_fails(later, azure, published) -> None:
     assert after.entry["last_try"] > success
 
 
-def test_a_region_that_fails_is_said_and_its_prices_are_kept(later, azure) -> None:
+def test_a_region_that_fails_is_said_and_its_prices_are_kept(
+    later: Refresh, azure: StubServer
+) -> None:
     answer = azure.routes[azure_pages.RETAIL]
 
     def fail_in_the_west(request: Request) -> Reply:
@@ -212,6 +186,7 @@ def test_a_run_that_waits_for_another_says_so(published: tuple[Seen, Path]) -> N
 
 
 def test_a_provider_without_credentials_is_skipped(refresh: Refresh) -> None:
+    """Google failed, and every daily refresh with it: an operator learned to ignore failures."""
     seen = refresh("gcp")
     assert (seen.code, seen.status_code, seen.entry["outcome"]) == (0, 0, "skipped")
     why = "skipped, no credentials for Google's prices. Set HWPRICES_GCP_API_KEY, or run: gcloud"

@@ -207,7 +207,7 @@ def test_a_file_that_is_there_is_kept(market: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "file"),
     [
-        *((["export"], f"prices{suffix}") for suffix in (".csv", ".xlsx")),
+        *((["export"], f"prices{suffix}") for suffix in (".csv", ".xlsx", ".json", ".parquet")),
         (["export"], "prices.duckdb"),
         (["export"], "prices.iceberg"),
         (["report", "--out"], "report"),

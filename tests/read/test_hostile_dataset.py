@@ -125,6 +125,11 @@ def test_a_table_with_another_name_than_tables_have(root: Path, table: str) -> N
     assert_refused(root, f"{root / MANIFEST} is damaged (Expected `str` matching regex")
 
 
+def test_a_manifest_without_its_providers(root: Path) -> None:
+    edit_manifest(root, lambda m: m.pop("providers"))
+    assert_refused(root, f"{root / MANIFEST} is damaged (Object missing required field `providers`")
+
+
 @cases("read/hostile_keys", key=yaml.safe_load)
 def test_a_key_that_is_no_file_of_the_table(root: Path, key: str) -> None:
     edit_manifest(root, lambda m: file_of(m).update(key=key))

@@ -1,7 +1,9 @@
 """The sheets cover what they must, and fit together."""
 
+import re
 from collections.abc import Mapping
 from datetime import date
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -189,3 +191,35 @@ def test_a_server_gives_tokens_and_not_samples(sheets: Sheets) -> None:
     both = server.join(offline, on=key, suffix="_offline")
     assert both.height > 400
     assert both.filter(pl.col("result") * 20 < pl.col("result_offline")).is_empty()
+
+
+def test_other_providers_know_a_cpus_watts_better_than_the_average_does(sheets, project) -> None:
+    """Each coefficient is predicted without itself; docs/method.md has the figures."""
+    half_load = (pl.col("min_watts") + pl.col("max_watts")) / 2
+    watts = sheets["power_coefficients"].filter(component="vcpu").with_columns(watts=half_load)
+    averages = watts.filter(microarchitecture="average").select("provider", average="watts")
+    measured = watts.filter(pl.col("confidence") != "low", pl.col("microarchitecture") != "average")
+    others = measured.join(measured, on="microarchitecture", suffix="_other").filter(
+        pl.col("provider") != pl.col("provider_other")
+    )
+    predicted = others.group_by("provider", "microarchitecture").agg(
+        pl.col("watts").first(), elsewhere=pl.col("watts_other").mean()
+    )
+    predicted = predicted.join(averages, on="provider")
+    errors = [(predicted[name] / predicted["watts"] - 1).abs() for name in ("elsewhere", "average")]
+    (median, most), (median_average, most_average) = [(e.median(), e.max()) for e in errors]
+    page = " ".join((project / "docs/method.md").read_text().split())
+    assert f"In {predicted.height} pairs of provider and microarchitecture" in page
+    assert f"at half load by {median:.0%} (median; at most {most:.0%}),".replace("%", " %") in page
+    sentence = f"the provider's average by {median_average:.0%} (at most {most_average:.0%})"
+    assert sentence.replace("%", " %") in page
+
+
+def test_the_readme_names_every_embodied_emission(sheets: Sheets, project: Path) -> None:
+    known = sheets["accelerators"]["embodied_kgco2e"].drop_nulls()
+    readme = " ".join((project / "data/specs/README.md").read_text(encoding="utf-8").split())
+    begins = readme.index("Six accelerators have a figure.")
+    text = readme[begins : readme.index("For the others none", begins)]
+    named = re.findall(r"\(([\d.]+)(?: kgCO2e)?\)", text)
+    assert sorted(map(float, named)) == known.sort().to_list()
+    assert len(named) == 6

@@ -108,3 +108,9 @@ def test_two_equal_items_give_one_row(tmp_path) -> None:
     part = Landed(tmp_path).retail(items).parts()["prices"]
     assert one_row(frame(part))["sku_price_id"] == "a"
     assert (refused(part), part.counts) == ([], {"out_of_scope:same_price_again": 1})
+
+
+@pytest.mark.parametrize("unit", ["1 Hour", "1 Hours", "1 hour"])
+def test_z10_an_hour_in_another_spelling_is_an_hour(tmp_path: Path, unit: str) -> None:
+    row = one_row(Landed(tmp_path).retail([item(0.096, unitOfMeasure=unit)]).prices())
+    assert row["effective_hourly"] == Decimal("0.096")

@@ -3,9 +3,11 @@
 Tests marked ``shared`` make the same checks on all meters of the research folder.
 """
 
+import gzip
 import json
 import re
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +32,11 @@ def read_meters(content: bytes) -> Meters:
     meters = json.loads(content, parse_float=Decimal)
     keys = {key: tuple(key.split("|")[:2]) for key in meters}
     return {(sku, meter): meters[key] for key, (sku, meter) in keys.items()}
+
+
+def all_meters(shared: Path, region: str) -> Meters:
+    path = shared / "recordings/azure/radar" / f"vm-{region}.json.gz"
+    return read_meters(gzip.decompress(path.read_bytes()))
 
 
 def option_of(sku_name: str) -> str:
@@ -70,6 +77,14 @@ def test_rows_have_the_prices_of_their_recorded_meters(region: str) -> None:
     assert len(meters) > 390
     check_rows_against_meters(region, meters)
     check_no_cloud_services(meters, at_least=60)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("region", REGIONS)
+def test_rows_have_the_prices_of_all_their_meters(shared: Path, region: str) -> None:
+    meters = all_meters(shared, region)
+    check_rows_against_meters(region, meters)
+    check_no_cloud_services(meters, at_least=100)
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -12,7 +12,6 @@ import pytest
 from tests.helpers.azure_pages import SAMPLE, frame, item_rows, refused, sample_parts, sample_prices
 from tests.helpers.cases import cases
 from tests.helpers.landed import landed_contents
-from tests.helpers.nightly import only_at_night
 
 from hwprices.landing import bundled
 from hwprices.landing.pages import Landing, Run
@@ -155,7 +154,6 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.shared
-@only_at_night("builds the sample once more")
 def test_the_sample_is_what_its_script_writes(shared: Path, tmp_path: Path) -> None:
     script = [sys.executable, "-m", "tools.sample.azure", str(shared)]
     targets = ["--into", str(tmp_path / "sample"), "--bundled", str(tmp_path / "bundled")]
@@ -163,3 +161,12 @@ def test_the_sample_is_what_its_script_writes(shared: Path, tmp_path: Path) -> N
     assert landed_contents(tmp_path / "sample", "azure") == landed_contents(SAMPLE, "azure")
     assert files_below(tmp_path / "bundled") == files_below(BUNDLED)
     assert sum(map(len, files_below(SAMPLE / "azure").values())) < 5_000_000
+
+
+def test_windows_costs_no_less_than_linux() -> None:
+    on_demand = sample_prices().filter(
+        tenancy="shared", license_model="included", purchase_option="on_demand", software="none"
+    )
+    wide = on_demand.pivot("os", index=["region", "instance_type"], values="hourly")
+    assert wide.drop_nulls(["linux", "windows"]).height > 1000
+    assert wide.filter(pl.col("windows") < pl.col("linux")).is_empty()

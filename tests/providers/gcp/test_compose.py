@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from tests.helpers.gcp_pages import Tables, core_and_ram, machine_type, normalise_skus, sku
 
@@ -358,3 +359,24 @@ def test_a_price_has_the_page_of_its_main_part_and_the_newest_date_of_all(tmp_pa
     assert len(set(pages_of.values())) == 3
     assert row["raw_sha256"] == pages_of["gpu"]
     assert row["effective_from"] == datetime(2026, 5, 1, tzinfo=UTC)
+
+
+def test_longer_commitments_are_cheaper_and_windows_is_dearer(sample: Tables) -> None:
+    known = sample.table("prices").filter(pl.col("hourly").is_not_null())
+    option = pl.coalesce("commitment_plan", "purchase_option").replace("resource", "committed_use")
+    offer = pl.concat_str("os", option, pl.col("term_months"), separator=" ")
+    by_offer = known.with_columns(offer=offer).pivot(
+        "offer", index=["region", "instance_type"], values="hourly"
+    )
+    cheaper_than = [
+        ("linux committed_use 12", "linux on_demand 0"),
+        ("linux committed_use 36", "linux committed_use 12"),
+        ("linux flexible 12", "linux on_demand 0"),
+        ("linux flexible 36", "linux flexible 12"),
+        ("linux on_demand 0", "windows on_demand 0"),
+        ("linux spot 0", "linux on_demand 0"),
+    ]
+    for cheaper, dearer in cheaper_than:
+        both = by_offer.filter(pl.col(cheaper).is_not_null() & pl.col(dearer).is_not_null())
+        assert both.height > 100, (cheaper, dearer)
+        assert both.filter(pl.col(cheaper) > pl.col(dearer)).is_empty(), (cheaper, dearer)

@@ -162,3 +162,14 @@ def test_every_row_is_of_the_one_commercial_region() -> None:
     assert set(prices["region"]) == {"commercial"}
     assert prices["flags"].to_list() == [["availability_unknown"]] * prices.height
     assert "availability" not in tables.rows
+
+
+def test_numbers_as_text_are_numbers() -> None:
+    tiers = [
+        tier | {"value": str(tier["value"]), "rangeMin": str(tier["rangeMin"])}
+        for tier in A1_FREE_TIER
+    ]
+    host = shape("BM.Standard.A1.160", (A1_OCPU, "160", "ocpu"))
+    tables = read([a1(tiers[::-1])], [host])
+    assert tables.hourly("BM.Standard.A1.160") == Decimal("1.6")
+    assert tables.refused == []

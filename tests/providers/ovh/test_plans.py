@@ -239,3 +239,9 @@ def test_a_gpu_flavor_without_its_gpu_has_no_specification() -> None:
     assert tables.words == [("unknown_column", "gpu")]
     assert tables.rows["instance_types"].is_empty()
     assert tables.rows["prices"]["hourly"].to_list() == [Decimal("0.05")]
+
+
+@pytest.mark.parametrize("unit", ["Hour", "hours", "HOURS", "none"])
+def test_an_hour_is_an_hour_in_any_spelling(unit) -> None:
+    pricing = {"price": "5000000", "interval": "1", "intervalUnit": unit}
+    assert prices(plan("b3-8.consumption", technical=B3_8, pricings=[pricing])) == KNOWN

@@ -117,3 +117,8 @@ def test_every_sheet_of_the_project_can_be_used(name: str) -> None:
     assert read.problems == ()
     assert len(read.lines) >= 3
     assert len({line.seen_on for line in read.lines}) == 1
+
+
+@pytest.mark.parametrize("unit", ["machines", "Machine"])
+def test_o12_a_unit_in_another_spelling_is_the_unit(unit: str) -> None:
+    assert sheet({"unit": unit}).lines[0].unit == "machine"

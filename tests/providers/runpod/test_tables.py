@@ -251,3 +251,10 @@ def test_stock_of_another_form_is_in_quarantine(tmp_path, secure, reason) -> Non
     made = Read("runpod", landed_units("runpod", tmp_path, [unit]))
     assert [code for code, _ in made.refusals] == [reason]
     assert made["stock"]["region"].unique().to_list() == ["community"]
+
+
+def test_numbers_as_text_are_numbers(read) -> None:
+    prices = {name: str(H100[name]) for name in H100 if name.endswith("Price")}
+    made = read({"memoryInGb": "80"} | prices)
+    assert made.prices == read({}).prices
+    assert made["instance_types"]["accelerator_memory_gib"].to_list() == [80]

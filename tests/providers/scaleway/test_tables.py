@@ -176,3 +176,11 @@ def test_o6_the_month_is_an_estimate_and_no_price(read) -> None:
     price = made.one("prices", instance_type="POP2-6C-24G")
     assert (price["hourly"], price["term_months"]) == (Decimal("0.225"), 0)
     assert made["prices"].height == 1
+
+
+def test_numbers_as_text_are_numbers(read) -> None:
+    made = read(A={"hourly_price": "2.8665", "ncpus": "24", "ram": "257698037760", "gpu": "1"})
+    assert made.one("prices", instance_type="A")["hourly"] == Decimal("2.8665")
+    machine = made.one("instance_types", instance_type="A")
+    assert (machine["vcpus"], machine["memory_gib"], machine["accelerator_count"]) == (24, 240, 1)
+    assert made.refused.is_empty()

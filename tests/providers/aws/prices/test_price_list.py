@@ -423,3 +423,7 @@ def test_lines_of_a_local_zone_with_a_file_of_its_own_are_left_to_it(tmp_path):
     pages.add("prices", "us-west-2-lax-1", price_list([zone]))
     assert sorted(pages.table("prices")["region"]) == ["us-west-2", "us-west-2-lax-1"]
     assert pages.counts() == {"out_of_scope:region=another_file": 1}
+
+
+def test_money_keeps_ten_decimals(landed):
+    assert one(landed(line("0.0000000001")).table("prices"))["hourly"] == Decimal("0.0000000001")
