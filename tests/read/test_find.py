@@ -859,6 +859,8 @@ def test_in_stock_leaves_out_what_is_sold_out_or_not_stated() -> None:
         ("graviton4", "c8g.large", "c7g.large"),
         ("xeon 6", "Standard_D2s_v7", "c3-standard-4"),  # Granite Rapids, Sapphire Rapids
         ("96 vcpu amd", "Standard_D96als_v6", "dl1.24xlarge"),
+        ("genoa 96 vcpu amd", "Standard_D96als_v6", "Standard_D96als_v7"),
+        ("zen 4", "Standard_D16as_v6", "Standard_D16as_v7"),
         ("amd gpu", "Standard_ND96isr_MI300X_v5", "Standard_D96als_v6"),
         ("intel cpu", "c3-standard-4", "dl1.24xlarge"),
         ("intel gpu", "dl1.24xlarge", "c3-standard-4"),
@@ -874,6 +876,13 @@ def test_cpus_bare_metal_and_series_are_understood(
     assert lacks not in machines
 
 
+def test_a_number_is_no_part_of_a_cpus_maker(sample_root: Path) -> None:
+    """The number counts the H100: no machine of the sample has four and an EPYC by name."""
+    sample = hwprices.open(sample_root)
+    assert {*sample.find("epyc 4 h100")["accelerator_count"]} <= {4}
+    assert sample.find(cpu="Genoa").height == sample.find("genoa").height
+
+
 def test_what_is_left_out_is_a_cloud_or_a_place(sample_root: Path) -> None:
     sample = hwprices.open(sample_root)
     assert sample.find("h100 except aws, azure").filter(provider="aws").is_empty()
@@ -882,6 +891,8 @@ def test_what_is_left_out_is_a_cloud_or_a_place(sample_root: Path) -> None:
     assert "FR" not in {*places["country"]}
     assert not places["country"].has_nulls()  # "europe" may be France
     assert not sample.find("h100 not china")["continent"].has_nulls()
-    for text in ("h100 not spot", "h100 not", "aws except aws"):
+    for left_out in ("except aws and azure", "not aws, azure", "excluding the aws and the azure"):
+        assert {"aws", "azure"}.isdisjoint(sample.find(f"h100 {left_out}")["provider"])
+    for text in ("h100 not spot", "h100 not", "aws europe except aws", "aws europe not europe"):
         with pytest.raises(HwpricesError):
             sample.find(text)

@@ -34,9 +34,9 @@ class Split:
 def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -> Split:
     """Check rows against the table's model and key; ``good`` comes back sorted by key.
 
-    ``frame`` itself is sorted, column by column: a region of AWS has a million rows, which are in
-    memory once so. ``sources`` maps raw_sha256 to the URL of that page, for tables without
-    source_url.
+    ``frame`` itself is sorted, column by column: a region of AWS has a million rows, of which
+    only one copy is in memory. ``sources`` maps raw_sha256 to the URL of that page, for tables
+    without source_url.
 
     Raises:
         HwpricesError: the frame's columns or dtypes are not the table's: a mistake in a normaliser,

@@ -75,7 +75,7 @@ ONE_REGION = 0.9  # with a larger share of what moved in one region, it is the r
 # A provider with fewer prices may change them all: 15 clouds of the sample have 3 to 71. With 0,
 # the new list of Lambda (an event of the cases) is held.
 SMALL_LIST = 200
-ROUNDED = 0.5  # a larger share of what changed lost decimals only on the way
+ROUNDED = 0.5  # if more of the changed prices only lost decimals, they were rounded on the way
 BESIDE, BESIDE_ROWS = 0.5, 3  # exceeded by the held share of a group, so many at least: all is held
 
 # -- what comes and goes -----------------------------------------------------------------------

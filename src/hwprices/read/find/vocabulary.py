@@ -98,7 +98,8 @@ class ReleaseWords:
         for column in ("cpu_id", "microarchitecture"):
             types = types.join(machine_cpus(types, sheet, families, column), key, "left")
         only = pl.when(pl.col("cpu_models").list.len() == 1).then(pl.col("cpu_models").list.first())
-        texts = [pl.col("cpu_vendor"), "cpu_id", only, "microarchitecture"]
+        maker = pl.when(pl.col("cpu_id").is_null()).then("cpu_vendor")  # else the id begins with it
+        texts = [maker, "cpu_id", only, "microarchitecture"]
         rows = types.select(*key, pl.concat_str(texts, separator=" ", ignore_nulls=True))
         return {(provider, name): text for provider, name, text in rows.iter_rows()}
 

@@ -1,7 +1,7 @@
 """Understand a question in a few words: "8xH100 europe spot", "16vcpu 64gb arm64 frankfurt".
 
 Each word, or up to three words together, must mean exactly one kind of thing: an accelerator, a
-machine type or family, a place, a purchase option, a system, an amount. A number before an
+machine type or family, a CPU, a place, a purchase option, a system, an amount. A number before an
 accelerator counts it: "8 h100" is 8xH100. A word that means none, or two kinds of things, is an
 error that says what to write.
 """
@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
+from itertools import dropwhile
 from shlex import quote
 
 from hwprices.errors import HwpricesError
@@ -110,8 +111,9 @@ EVERY = {
     "any license": ("license_model", None),
     "any tenancy": ("tenancy", None),
     "bare metal": ("bare_metal", True),
+    "bare-metal": ("bare_metal", True),
 }
-"""Words that ask for every software, license or tenancy, or for a machine as it is."""
+"""Words that ask for every software, license or tenancy, or for bare metal."""
 
 SQL_SERVER = {"standard": "std", "enterprise": "ent", "web": "web"}
 
@@ -187,7 +189,9 @@ MAKERS = ("amd", "intel")
 """Of accelerators and CPUs: of CPUs, where vCPUs or machines without accelerators are requested."""
 
 WITHOUT = ("not", "except", "excluding", "without", "outside")
-"""Words before a cloud or a place that is left out."""
+"""Words before a cloud or a place that is left out, and before several with "and" or commas."""
+
+_LEFT_OUT = re.compile(rf"\b(?:{'|'.join(WITHOUT)})\b.*", re.IGNORECASE)
 
 SHORT, SHORT_ALIKE, ALIKE = 5, 0.75, 0.65
 """How alike a suggestion is at least, from 0 to 1. Of SHORT letters, two in three are by chance."""
@@ -266,13 +270,17 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         hourly = hourly.quantize(LAST_PLACE, ROUND_FLOOR)
         search = _merge(search, Meaning("price", {"max_price": hourly}))
     text = _LIMIT.sub(" ", text)
+    text = _LEFT_OUT.sub(lambda left_out: re.sub("[,;]", " and ", left_out[0]), text)
     stripped = (word.strip(_ENDS) for word in option_values.SEPARATOR.split(text))
     words = [word for word in stripped if word]
     about_cpus = options.vcpus or any(_ABOUT_CPUS.fullmatch(word.lower()) for word in words)
-    left_out = NOTHING_ASKED
+    left_out, makers = NOTHING_ASKED, NOTHING_ASKED
+    is_left_out = False
     while words:
-        is_left_out = len(words) > 1 and words[0].lower() in WITHOUT
-        words = words[is_left_out:]
+        goes_on = is_left_out and words[0].lower() in ("and", "or")
+        is_left_out = len(words) > 1 and (goes_on or words[0].lower() in WITHOUT)
+        if is_left_out:
+            words = [*dropwhile(lambda word: word.lower() in SKIPPED, words[1:])] or words[:1]
         number = _NUMBER.fullmatch(words[0])
         context = search if asks_for_accelerators(search) else options
         first = _counted_ahead(number, words, names, context) if number else None
@@ -281,9 +289,13 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         if is_left_out:
             left_out = _merge(left_out, _place_or_cloud(phrase, meaning))
         elif about_cpus and phrase.lower() in MAKERS:
-            search = _merge(search, _cpu(phrase.lower(), names))
+            makers = _merge(makers, _cpu(with_cpu(phrase, names)))
         elif meaning is not None:
             search = _merge(search, meaning)
+    if makers.cpu_machines is not None:
+        cpus = makers.cpu_machines
+        both = cpus if search.cpu_machines is None else cpus & search.cpu_machines
+        search = replace(search, cpu_machines=both)
     search = _less(search, left_out, names)
     return _with_kinds(search, names) if search.accelerator_kinds else search
 
@@ -292,7 +304,8 @@ def _place_or_cloud(phrase: str, meaning: Meaning | None) -> Meaning:
     if meaning is None or meaning.kind not in ("provider", "place"):
         raise HwpricesError(
             f"{phrase!r} is neither a cloud nor a place",
-            "Only those can be left out: h100 not china, h100 except aws.",
+            "Only those can be left out: h100 not china, h100 except aws and azure. Machines"
+            " without accelerators are: cpu.",
         )
     return meaning
 
@@ -302,6 +315,8 @@ def _less(search: Search, left_out: Search, names: ReleaseWords) -> Search:
     if left_out.providers:
         providers = (search.providers or frozenset(names.providers)) - left_out.providers
         search = replace(search, providers=providers)
+        if not providers:
+            raise _all_left_out()
     if left_out.regions is not None:
         places = {(place.provider, place.region): place for place in names.places}
         continents = {places[key].continent for key in left_out.regions} | {""}
@@ -310,9 +325,13 @@ def _less(search: Search, left_out: Search, names: ReleaseWords) -> Search:
         }
         regions = frozenset(outside if search.regions is None else search.regions & outside)
         search = replace(search, regions=regions - left_out.regions)
-    if left_out != NOTHING_ASKED and not (search.providers or search.regions):
-        raise HwpricesError("all that is asked for is left out too", "Leave less out.")
+        if not search.regions:
+            raise _all_left_out()
     return search
+
+
+def _all_left_out() -> HwpricesError:
+    return HwpricesError("all clouds or places that are asked for are left out", "Leave out less.")
 
 
 def asks_for_accelerators(search: Search) -> bool:
@@ -415,19 +434,23 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
         return counted_behind
     if begun := _named_accelerator(text, names, start=True):
         return [begun]
-    return [_cpu(text, names)] if with_cpu(text, names) else []
+    cpus = with_cpu(text, names)
+    return [_cpu(cpus)] if cpus else []
 
 
-def _cpu(text: str, names: ReleaseWords) -> Meaning:
-    return Meaning("cpu", {"cpu_machines": with_cpu(text, names)})
+def _cpu(machines: frozenset[tuple[str, str]]) -> Meaning:
+    return Meaning("cpu", {"cpu_machines": machines})
 
 
 def with_cpu(text: str, names: ReleaseWords) -> frozenset[tuple[str, str]]:
     """Find the machines with a CPU of that name, maker or microarchitecture.
 
-    "graviton" is every Graviton: of a long word the beginning is enough.
+    "graviton" is every Graviton: of a long word the beginning is enough. A number belongs to the
+    word before it: "zen 4", and no EPYC in "epyc 4".
     """
-    asked = _asked_words(CPU_NAMES.get(text, text.replace("genoa", CPU_NAMES["genoa"])))
+    text = text.lower()
+    text = CPU_NAMES.get(text, text.replace("genoa", CPU_NAMES["genoa"]))
+    asked = _asked_words(re.sub(r"(?<=[a-z])[ -](?=\d{1,3}\b)", "", text))
     start = len(asked) == 1 and len(asked[0]) >= MIN_BEGUN_CPU
     return frozenset(
         machine for machine, cpu in names.cpus.items() if _has_words(cpu, asked, start=start)

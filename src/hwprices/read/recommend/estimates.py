@@ -45,7 +45,7 @@ TPU_SLICE = {
 }
 """Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
 
-MANY = 1e9  # machines
+MANY = 1e9  # machines, for the limit of infinitely many
 
 SPEED_RANGE = dict(zip(("p05", "low", "high", "p95"), RANGE, strict=True))
 """Ending of a column of tokens_per_second: the factor of speed.RANGE that makes it."""
@@ -56,7 +56,8 @@ def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
 
     Adds reason: the code of why a machine is left out, of reasons.csv; nodes, nodes_needed (of one
     copy of the model), accelerators_per_copy, and prompt_share (of the time, of a service); and of
-    the columns of an answer those between precision and concurrency, null where it does not run.
+    the columns of an answer those between precision and concurrency, where the job does not run as
+    far as they are known.
     """
     kinds = machines.filter(col.obstacle.is_null()).select(KIND).unique(maintain_order=True)
     described = with_device(kinds.with_row_index("number")).with_columns(**shape_columns(job.model))
@@ -222,7 +223,8 @@ def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
             mfu=training.utilisation(narrow=narrow, unpacked=unpacked),
             nodes=lit(MANY),
         )
-        # machine-hours are the most where weights cross the network between many machines
+        # machine-hours are the most where weights cross the network between many machines: up to
+        # 4 % more machines than are needed
         .with_columns(machine_hours=MANY * hours, nodes=col.nodes_needed)
     )
     more = (col.hours > col.limit) & col.clusters

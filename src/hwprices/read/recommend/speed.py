@@ -27,8 +27,8 @@ FAMILIES = table("families")
 """Devices that run the same kernels: the architectures of a family (others are ``other``), and
 whether hardly any training on it was published. flops_per_byte: dense operations in 16 bits for
 each byte of the memory's bandwidth, of the device of the sheet that has the fewest. A device with
-matrix units and no published rate is taken for that: RTX PRO 4500 Server, MI308X, Flex 170, Jetson
-Orin NX."""
+matrix units and no published rate in the format is taken for that: RTX PRO 4500 Server, MI308X,
+Flex 170, Jetson Orin NX, GB10."""
 
 FORMATS = table("formats").rows_by_key("format", named=True, unique=True)
 """Formats of weights: bits (of those that devices compute), other names without case and signs,
