@@ -36,7 +36,7 @@ from hwprices.rows import frames
 from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import Prices
-from hwprices.schemas.spec import Accelerators
+from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus
 from hwprices.stage.stage import put_in_force
 from hwprices.storage.store import Store
 
@@ -47,6 +47,8 @@ LISTS = {
     "instance_types": InstanceTypes,
     "regions": Regions,
     "accelerators": Accelerators,
+    "cpus": Cpus,
+    "cpu_families": CpuFamilies,
 }
 """Tables in which the words of a question are looked up."""
 
