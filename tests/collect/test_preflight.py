@@ -143,7 +143,7 @@ def test_googles_catalog_is_read_with_what_there_is(
 
 
 @pytest.mark.parametrize("name", providers.names())
-def test_every_provider_says_what_is_had(name, server, tmp_path, monkeypatch) -> None:
+def test_every_provider_says_what_it_collects(name, server, tmp_path, monkeypatch) -> None:
     """As somebody without an account sees it: each endpoint answers, and something is had."""
     provider = providers.get(name)
     endpoints = own_endpoints(provider.settings(load(root=str(tmp_path))))

@@ -188,10 +188,10 @@ def test_a_page_too_large_for_memory_is_named(tmp_path, monkeypatch):
     assert page.sha256 in str(raised.value)
 
 
-NO_NAMES = ["..", ".", "", " ", "a/b", "a\\b", "a\nb", "a\x00b", "x" * 201, "é" * 101]
+BAD_NAMES = ["..", ".", "", " ", "a/b", "a\\b", "a\nb", "a\x00b", "x" * 201, "é" * 101]
 
 
-@pytest.mark.parametrize("name", [*NO_NAMES, "us\u202eeast", "a\u200bb"])
+@pytest.mark.parametrize("name", [*BAD_NAMES, "us\u202eeast", "a\u200bb"])
 def test_a_region_or_kind_that_is_no_name_lands_nothing(tmp_path, name):
     landing = Landing(tmp_path)
     for unit in (replace(UNIT, region=name), replace(UNIT, kind=name)):

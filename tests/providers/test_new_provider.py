@@ -157,7 +157,9 @@ def test_what_it_refused_is_in_quarantine(answers: dict[str, str]) -> None:
         ("device", ["toycloud", "gpu-h100-1"]),  # 2.49 USD is less than Lambda asks
     ],
 )
-def test_commands_know_it(answers: dict[str, str], command: str, words: list[str]) -> None:
+def test_commands_show_the_new_provider(
+    answers: dict[str, str], command: str, words: list[str]
+) -> None:
     text = answers[command].lower().replace(" ", "")
     assert [word for word in words if word.lower() not in text] == []
 

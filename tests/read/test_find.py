@@ -893,6 +893,9 @@ def test_what_is_left_out_is_a_cloud_or_a_place(sample_root: Path) -> None:
     assert not sample.find("h100 not china")["continent"].has_nulls()
     for left_out in ("except aws and azure", "not aws, azure", "excluding the aws and the azure"):
         assert {"aws", "azure"}.isdisjoint(sample.find(f"h100 {left_out}")["provider"])
-    for text in ("h100 not spot", "h100 not", "aws europe except aws", "aws europe not europe"):
+    spot = sample.find("h100 not china, spot")
+    assert {*spot["purchase_option"]} == {"spot"}
+    wrong = ["h100 not spot", "h100 not", "aws europe except aws", "aws europe not europe"]
+    for text in (*wrong, "h100 not china and aws"):
         with pytest.raises(HwpricesError):
             sample.find(text)

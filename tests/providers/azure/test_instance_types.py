@@ -143,11 +143,12 @@ def test_the_api_goes_before_the_bundled_sizes(tmp_path) -> None:
     bundled.append(sku("Standard_D8s_v3", location="westus"))
     landed = Landed(tmp_path).skus(*bundled, region="global", params={"bundled": "2026-08-31"})
     parts = landed.skus(sku("Standard_D2s_v3")).parts()
-    types = frame(parts["instance_types"]).sort("instance_type")
-    found = types.select("instance_type", "spec_source", "memory_gib").rows()[::2]
-    assert found == [("Standard_D2s_v3", "api", 8.0), ("Standard_D8s_v3", "bundled", 8.0)]
-    found = sorted(frame(parts["availability"]).select("region", "instance_type").rows())
-    assert found == [("eastus", "Standard_D2s_v3"), ("westus", "Standard_D8s_v3")]
+    types = {row["instance_type"]: row for row in frame(parts["instance_types"]).to_dicts()}
+    of_api, bundled_one = types["Standard_D2s_v3"], types["Standard_D8s_v3"]
+    assert (of_api["spec_source"], of_api["memory_gib"]) == ("api", 8.0)
+    assert (bundled_one["spec_source"], bundled_one["memory_gib"]) == ("bundled", 8.0)
+    offered = sorted(frame(parts["availability"]).select("region", "instance_type").rows())
+    assert offered == [("eastus", "Standard_D2s_v3"), ("westus", "Standard_D8s_v3")]
 
 
 def test_every_recorded_sku_is_read(tmp_path) -> None:

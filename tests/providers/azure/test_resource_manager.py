@@ -79,7 +79,7 @@ def test_a_link_that_the_sdk_does_not_follow_is_noticed(stub, tmp_path) -> None:
 
 
 DEEP = b"[" * 100_000
-NO_LISTS = {
+NOT_LISTS = {
     "object": b"{}",
     "list": b"[]",
     "null": b'{"value": null}',
@@ -94,9 +94,9 @@ NO_LISTS = {
 }
 
 
-@pytest.mark.parametrize("body", NO_LISTS)
+@pytest.mark.parametrize("body", NOT_LISTS)
 def test_an_answer_that_is_no_list_is_not_landed(stub, tmp_path, body) -> None:
-    server = stub().on(SKUS, Reply(NO_LISTS[body], content_type="application/json"))
+    server = stub().on(SKUS, Reply(NOT_LISTS[body], content_type="application/json"))
     with pytest.raises(FetchError, match="answered no list"):
         fetch(tmp_path, server)
     assert len(server.requests) == 1

@@ -32,7 +32,7 @@ CREEP = 0.1  # one way today, this week and before: an estimate, list prices mov
 # -- a price on its page -----------------------------------------------------------------------
 
 TRACED, TRACED_FILES = 20, 5  # prices of each publish, and the files that they are taken from
-# packed bytes of a provider's pages that are read, unpacked ones of a page: as JSON ten times that
+# compressed bytes read of a provider's pages; bytes of one unpacked (parsed JSON takes ten times)
 TRACED_BYTES, TRACED_CONTENT = 1 << 20, 8 << 20
 TRACED_TOLERANCE = 1e-6  # ten decimals are kept; all of 2,000 prices of the sample agree so
 

@@ -275,7 +275,7 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     words = [word for word in stripped if word]
     about_cpus = options.vcpus or any(_ABOUT_CPUS.fullmatch(word.lower()) for word in words)
     left_out, makers = NOTHING_ASKED, NOTHING_ASKED
-    is_left_out = False
+    is_left_out, kind = False, ""
     while words:
         goes_on = is_left_out and words[0].lower() in ("and", "or")
         is_left_out = len(words) > 1 and (goes_on or words[0].lower() in WITHOUT)
@@ -286,8 +286,11 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         first = _counted_ahead(number, words, names, context) if number else None
         used, meaning = first or _first_meaning(words, names, context)
         phrase, words = " ".join(words[:used]), words[used:]
+        if goes_on and not _can_be_left_out(meaning):  # "not china and spot"
+            is_left_out = False
         if is_left_out:
-            left_out = _merge(left_out, _place_or_cloud(phrase, meaning))
+            meaning = _left_out(phrase, meaning, kind if goes_on else "")
+            left_out, kind = _merge(left_out, meaning), meaning.kind
         elif about_cpus and phrase.lower() in MAKERS:
             makers = _merge(makers, _cpu(with_cpu(phrase, names)))
         elif meaning is not None:
@@ -300,12 +303,22 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     return _with_kinds(search, names) if search.accelerator_kinds else search
 
 
-def _place_or_cloud(phrase: str, meaning: Meaning | None) -> Meaning:
-    if meaning is None or meaning.kind not in ("provider", "place"):
+def _can_be_left_out(meaning: Meaning | None) -> bool:
+    return meaning is not None and meaning.kind in ("provider", "place")
+
+
+def _left_out(phrase: str, meaning: Meaning | None, kind: str) -> Meaning:
+    """Check what is to be left out; ``kind``: of what is left out before "and", else empty."""
+    if meaning is None or not _can_be_left_out(meaning):
         raise HwpricesError(
             f"{phrase!r} is neither a cloud nor a place",
             "Only those can be left out: h100 not china, h100 except aws and azure. Machines"
             " without accelerators are: cpu.",
+        )
+    if kind not in ("", meaning.kind):  # "not china and aws"
+        raise HwpricesError(
+            f"{phrase!r} may be requested or left out",
+            f"Put it before what is left out, or write: not {phrase}.",
         )
     return meaning
 
@@ -331,7 +344,7 @@ def _less(search: Search, left_out: Search, names: ReleaseWords) -> Search:
 
 
 def _all_left_out() -> HwpricesError:
-    return HwpricesError("all clouds or places that are asked for are left out", "Leave out less.")
+    return HwpricesError("all requested clouds or places are left out", "Leave out less.")
 
 
 def asks_for_accelerators(search: Search) -> bool:

@@ -133,17 +133,17 @@ def read_alone(tmp_path, body: bytes) -> None:
     savings_plan_rows(read_page(landed, page), page, "us-east-1", None)
 
 
-WHOLE = one_plan()
+COMPLETE = one_plan()
 
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
 OTHER_SHAPES = {
-    "cut": WHOLE[:-1],
-    "half": WHOLE[: len(WHOLE) // 2],
+    "cut": COMPLETE[:-1],
+    "half": COMPLETE[: len(COMPLETE) // 2],
     "list": b"[]",
     "html": b"<html>",
     "product": b'{"products": [5], "terms": {}}',
-    "300 digits": WHOLE.replace(b'"0.07"', b"1e300"),
+    "300 digits": COMPLETE.replace(b'"0.07"', b"1e300"),
     "deep": b'{"products": ' + DEEP + b"}",
 }
 
@@ -176,9 +176,9 @@ def test_a_usual_file_is_not_parsed_twice_to_find_names_that_are_repeated(
     ],
 )
 def test_a_name_that_comes_twice_makes_the_file_unreadable(tmp_path, once, twice):
-    assert once in WHOLE
+    assert once in COMPLETE
     with pytest.raises(UnreadablePageError, match="comes twice"):
-        read_alone(tmp_path, WHOLE.replace(once, twice))
+        read_alone(tmp_path, COMPLETE.replace(once, twice))
 
 
 def test_of_a_plan_that_is_listed_with_two_terms_no_rate_is_known(tmp_path):
