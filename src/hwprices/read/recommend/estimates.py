@@ -46,6 +46,7 @@ TPU_SLICE = {
 """Most chips that the links of a slice join: https://cloud.google.com/tpu/docs/system-architecture-tpu-vm"""
 
 MANY = 1e9  # machines, for the limit of infinitely many
+STEPS = 3  # from there to the fewest machines: the third changes no answer of five trainings
 
 SPEED_RANGE = dict(zip(("p05", "low", "high", "p95"), RANGE, strict=True))
 """Ending of a column of tokens_per_second: the factor of speed.RANGE that makes it."""
@@ -223,17 +224,18 @@ def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
             mfu=training.utilisation(narrow=narrow, unpacked=unpacked),
             nodes=lit(MANY),
         )
-        # machine-hours are the most where weights cross the network between many machines: up to
-        # 4 % more machines than are needed
         .with_columns(machine_hours=MANY * hours, nodes=col.nodes_needed)
-    )
-    more = (col.hours > col.limit) & col.clusters
-    in_time = pl.max_horizontal(col.nodes, (col.machine_hours / col.limit).ceil())
-    frame = (
-        frame.with_columns(hours=hours)
-        .with_columns(nodes=pl.when(more).then(in_time).otherwise("nodes"))
         .with_columns(hours=hours)
+        .with_columns(grows=(col.hours > col.limit) & col.clusters)
     )
+    in_time = pl.max_horizontal(col.nodes_needed, (col.machine_hours / col.limit).ceil())
+    # machine-hours fall with fewer machines, so that each step is enough and nearer to the fewest
+    for _ in range(STEPS):
+        frame = (
+            frame.with_columns(nodes=pl.when("grows").then(in_time).otherwise("nodes"))
+            .with_columns(hours=hours)
+            .with_columns(machine_hours=col.nodes * hours)
+        )
     late = {
         "rate_unknown": rate.is_null(),
         "too_many_machines": (col.nodes > job.max_nodes) | (col.nodes * col.devices > col.slice),
