@@ -90,6 +90,15 @@ def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sample_release(tmp_path_factory)
 
 
+@pytest.fixture(scope="session")
+def market(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one small release of three clouds; see tests/helpers/market.py. Read only."""
+    from tests.helpers import market  # it imports the pipeline
+    from tests.helpers.sample_release import made_once
+
+    return made_once(tmp_path_factory, "market", market.publish)
+
+
 @pytest.fixture
 def stub() -> Iterator[Callable[[], StubServer]]:
     """Start servers on loopback; they stop when the test ends."""

@@ -3,13 +3,14 @@
 import functools
 import http.server
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
 import pytest
-from tests.helpers import market
+from tests.helpers.market import PRICES
 from tests.helpers.object_store import s3
 
 COOKBOOK = Path(__file__).parents[2] / "docs" / "cookbook.md"
@@ -21,9 +22,9 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(market: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder ``data`` with a small release."""
-    return market.publish(tmp_path_factory.mktemp("cookbook") / "data")
+    return shutil.copytree(market, tmp_path_factory.mktemp("cookbook") / "data")
 
 
 def run(source: str, **names: object) -> dict[str, object]:
@@ -77,4 +78,4 @@ def test_the_example_over_s3_runs(data: Path, monkeypatch: pytest.MonkeyPatch) -
             options={"aws_endpoint_url": url, "aws_allow_http": "true"},
             endpoint={"endpoint_override": url.removeprefix("http://"), "scheme": "http"},
         )
-        assert names["dataset"].count_rows() == len(market.PRICES)  # type: ignore[attr-defined]
+        assert names["dataset"].count_rows() == len(PRICES)  # type: ignore[attr-defined]

@@ -28,12 +28,12 @@ from hwprices import providers
 from hwprices.publish.release import publish
 from hwprices.storage.store import Store
 from tests.flows.conftest import CANARY, CREDENTIALS
-from tests.helpers import make
 from tests.helpers.aws_pages import bulk_server
 from tests.helpers.flows_environment import clean_environment, migrated_home
 from tests.helpers.landed import landed_pages
 from tests.helpers.nightly import only_at_night
 from tests.helpers.prefect_server import Server
+from tests.helpers.releases import fleet, stage
 
 # A test may first have to start Prefect's server and make the release: 2 to 10 minutes, by load.
 pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -254,8 +254,8 @@ def test_altered_pages_fail_their_provider_and_the_others_publish(
 
 
 def test_a_provider_held_back_is_seen(tmp_path: Path, prefect_server: Server) -> None:
-    world = make.world(provider=SMALL)
-    make.stage_frames(Store(tmp_path), "20260801T040000.000000Z", world, provider=SMALL)
+    world = fleet(provider=SMALL)
+    stage(Store(tmp_path), "20260801T040000.000000Z", world)
     publish(Store(tmp_path))
     arguments = ("--root", str(tmp_path), "--provider", SMALL)
     done = run_command(prefect_server, tmp_path, *arguments)

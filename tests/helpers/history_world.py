@@ -17,7 +17,7 @@ from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
 from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes
-from tests.helpers import make
+from tests.helpers.releases import prices
 
 PROVIDER = "toycloud"
 START = datetime(2026, 10, 1, 4, 17, tzinfo=UTC)
@@ -85,7 +85,7 @@ def snapshot(world: World, index: int) -> Snapshot:
         PROVIDER,
         _version(index),
         inputs,
-        (make.prices(*rows) if rows else make.prices({}).clear()).lazy(),
+        prices(*rows).lazy(),
         frames.empty(InstanceTypes),
         frozenset(world.pages),
         frozenset(),
@@ -108,8 +108,7 @@ def re_read(older: World, newer: World) -> ReRead | None:
         {"provider": PROVIDER, "region": region, "instance_type": name, "hourly": price}
         for (region, name), price in read.items()
     ]
-    prices = make.prices(*rows) if rows else make.prices({}).clear()
-    return ReRead(prices.select("price_id", *VALUE))
+    return ReRead(prices(*rows).select("price_id", *VALUE))
 
 
 def as_of(history: pl.DataFrame, at: datetime) -> pl.DataFrame:

@@ -6,14 +6,11 @@ machines are made up.
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from hwprices.publish import release
-from hwprices.storage.store import Store
-from tests.helpers import make
-from tests.helpers.offer_rows import machine, price, prices, region, rows
+from tests.helpers import releases
+from tests.helpers.releases import machine, price, region
 
 VERSION = "20260801T000000Z"
 
@@ -52,44 +49,43 @@ TYPES = [
 ]
 
 
-def _at(where: str, name: str, amount: str | None, **more: Any) -> dict[str, Any]:
-    provider, _, place = where.partition(" ")
-    return price(provider, place, name, amount, **more)
-
-
 COMMITTED = {"purchase_option": "committed_use", "commitment_plan": "resource", "term_months": 12}
 
 PRICES = [
-    _at("aws us-east-1", "p5.48xlarge", "55.04"),
-    _at("aws us-east-1", "p5.48xlarge", "31.464", purchase_option="spot", zone="us-east-1a"),
-    _at("aws us-east-1", "p5en.48xlarge", "63.296"),
-    _at("aws us-east-1", "g6.xlarge", "0.8048"),
-    _at("aws us-east-1", "m7g.large", "0.0816"),
-    _at("aws us-east-1", "m7g.large", "0.1736", os="windows"),
-    _at("gcp us-east4", "a3-highgpu-8g", "88.4899999026"),
-    _at("gcp europe-west4", "a3-highgpu-8g", "90.1"),
-    _at("gcp europe-west4", "a3-highgpu-8g", "62.5", **COMMITTED),
-    _at("gcp europe-west4", "g2-standard-4", "0.77"),
-    _at("gcp europe-west4", "g2-standard-8", "0.93"),
-    _at("azure westeurope", "Standard_D4s_v5", "0.23"),
-    _at("azure westeurope", "Standard_D4s_v5", "0.414", os="windows"),
-    _at("azure westeurope", "Standard_D4s_v6", "0.2", currency="EUR"),
-    _at(
-        "azure westeurope",
+    price("aws", "us-east-1", "p5.48xlarge", "55.04"),
+    price("aws", "us-east-1", "p5.48xlarge", "31.464", purchase_option="spot", zone="us-east-1a"),
+    price("aws", "us-east-1", "p5en.48xlarge", "63.296"),
+    price("aws", "us-east-1", "g6.xlarge", "0.8048"),
+    price("aws", "us-east-1", "m7g.large", "0.0816"),
+    price("aws", "us-east-1", "m7g.large", "0.1736", os="windows"),
+    price("gcp", "us-east4", "a3-highgpu-8g", "88.4899999026"),
+    price("gcp", "europe-west4", "a3-highgpu-8g", "90.1"),
+    price("gcp", "europe-west4", "a3-highgpu-8g", "62.5", **COMMITTED),
+    price("gcp", "europe-west4", "g2-standard-4", "0.77"),
+    price("gcp", "europe-west4", "g2-standard-8", "0.93"),
+    price("azure", "westeurope", "Standard_D4s_v5", "0.23"),
+    price("azure", "westeurope", "Standard_D4s_v5", "0.414", os="windows"),
+    price("azure", "westeurope", "Standard_D4s_v6", "0.2", currency="EUR"),
+    price(
+        "azure",
+        "westeurope",
         "Standard_ND96isr_H100_v5",
         None,
         price_reason="listed_at_zero",
     ),
 ]
 
+PLACE = ("provider", "region", "instance_type")
 OFFERED = [
-    ("aws", "us-east-1", "p5.48xlarge"),
-    ("aws", "us-east-1", "m7g.large"),
-    ("azure", "eastus", "Standard_ND96isr_H100_v5"),
+    dict(zip(PLACE, place, strict=True), offered=True)
+    for place in (
+        ("aws", "us-east-1", "p5.48xlarge"),
+        ("aws", "us-east-1", "m7g.large"),
+        ("azure", "eastus", "Standard_ND96isr_H100_v5"),
+    )
 ]
 
 REFUSED = {
-    "provider": "aws",
     "table": "prices",
     "row_hash": "0" * 24,
     "region": "us-east-1",
@@ -97,40 +93,16 @@ REFUSED = {
     "message": "=2+5 is a unit nobody knows",
     "row": "{}",
     "occurrences": 3,
-    "observed_at": make.AT,
-    "source_url": "https://vendor.example/prices",
-    "raw_sha256": "0" * 64,
 }
 
 
 def tables() -> dict[str, pl.DataFrame]:
     """Return the vendors' tables."""
-    availability = [
-        {
-            "provider": provider,
-            "region": place,
-            "instance_type": name,
-            "offered": True,
-            "observed_at": make.AT,
-            "raw_sha256": "0" * 64,
-        }
-        for provider, place, name in OFFERED
-    ]
-    return {
-        "regions": rows("regions", *REGIONS),
-        "instance_types": rows("instance_types", *TYPES),
-        "availability": make.table("availability", availability),
-        "prices": prices(*PRICES).collect(),
-        "quarantine": make.table("quarantine", [REFUSED]),
-    }
+    more = {"availability": OFFERED, "quarantine": [REFUSED]}
+    return releases.tables(PRICES, TYPES, REGIONS, **more)
 
 
-def publish(folder: Path) -> Path:
-    """Publish a release of these tables, one staging for each cloud. Gives the folder back."""
-    store = Store(folder)
-    for provider in ("aws", "azure", "gcp"):
-        own = {name: frame.filter(provider=provider) for name, frame in tables().items()}
-        filled = {name: frame for name, frame in own.items() if frame.height}
-        make.stage_frames(store, f"run-{provider}", filled, provider=provider, origin="sample")
-    release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
-    return folder
+def publish(folder: Path) -> None:
+    """Publish a release of these tables."""
+    at = datetime(2026, 8, 1, tzinfo=UTC)
+    releases.publish(folder, tables(), origin="sample", at=at)

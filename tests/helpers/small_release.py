@@ -1,24 +1,15 @@
 """A small release with real list prices of July 2026, joined with rows of the spec sheets."""
 
-from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 
 import polars as pl
 
 from hwprices.publish import join
-from hwprices.release.release import NAMES
 from hwprices.specs.sheets import load
 from tests.helpers import cases
 from tests.helpers.cases import number, optional
-from tests.helpers.offer_rows import machine, price, prices, region, rows
-
-SOURCED = {
-    "source_url": "https://example.org/",
-    "as_of": date(2026, 11, 21),
-    "confidence": "high",
-    "verified": False,
-}
+from tests.helpers.releases import machine, price, region, rows, tables
 
 FIGURES = ("count", "gib", "memory_gib", "local_disk_gib")
 TEXTS = ("device", "arch", "rdma")
@@ -72,52 +63,20 @@ LOCAL = [  # made up
 ]
 
 
-class Release:
-    """The tables of a release, as the answers need them (``hwprices.release.release.Tables``)."""
-
-    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self.tables = tables
-
-    def scan(self, table: str) -> pl.LazyFrame:
-        """Give a table as a lazy frame."""
-        return self.tables[table].lazy()
-
-    @property
-    def names(self) -> pl.DataFrame | None:
-        """The names that a release has in a file, where there is a history."""
-        if "price_history" not in self.tables:
-            return None
-        priced = (pl.col("state") == "current").any()
-        return self.tables["price_history"].group_by(NAMES).agg(priced=priced)
-
-
-def with_private_hosts(release: Release, machines: list[str]) -> Release:
-    """Give the release in which these machine types are rented out by community hosts."""
-    private = pl.col("instance_type").is_in(machines)
-    offers = release.tables["offers"].with_columns(
-        provider=pl.when(private).then(pl.lit("runpod")).otherwise("provider"),
-        region=pl.when(private).then(pl.lit("community")).otherwise("region"),
-    )
-    place = rows("regions", region("runpod", "community"))
-    regions = pl.concat([release.tables["regions"], place], how="diagonal")
-    return Release({**release.tables, "offers": offers, "regions": regions})
+def vendor() -> dict[str, pl.DataFrame]:
+    """Return the tables of the prices and machines above."""
+    return tables(PRICES, TYPES, REGIONS)
 
 
 def build() -> join.Joined:
-    """Join the prices and machines above with the sheets."""
-    vendor = {
-        "regions": rows("regions", *REGIONS).lazy(),
-        "instance_types": rows("instance_types", *TYPES).lazy(),
-        "prices": prices(*PRICES),
-    }
-    return join.build(vendor, sheets())
+    """Join them with the sheets."""
+    return join.build({name: frame.lazy() for name, frame in vendor().items()}, sheets())
 
 
 def sheets() -> dict[str, pl.DataFrame]:
     """Return the spec sheets: all accelerators, some rows of others, and the devices above."""
     devices = [
         {
-            **SOURCED,
             **dict(zip((*DEVICE, *FIGURES_OF_DEVICE), row, strict=True)),
             "vendor": "somebody",
             "complete": row[2] != "card",

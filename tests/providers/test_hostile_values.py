@@ -8,10 +8,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers import make
 from tests.helpers.aws_pages import LandedPages, line, price_list, savings_plans
 from tests.helpers.azure_pages import Landed, item, sku
 from tests.helpers.gcp_pages import machine_type, n2_skus
+from tests.helpers.releases import rows
 from tests.providers.test_hostile_pages import gcp_pages
 
 from hwprices.providers import Pages, get
@@ -104,8 +104,8 @@ def test_a_hostile_zone_of_gcp_is_quarantined(tmp_path: Path, name: str) -> None
 
 def test_a_hidden_character_in_a_text_is_quarantined() -> None:
     names = {"us-east-1": "Virginia", "eu-west-1": "Ire\u202eland"}
-    rows = [{**make.REGION, "region": r, "display_name": name} for r, name in names.items()]
-    split = validate.split(make.table("regions", rows), TABLES["regions"], {})
+    regions = rows("regions", *({"region": r, "display_name": name} for r, name in names.items()))
+    split = validate.split(regions, TABLES["regions"], {})
     assert split.good["display_name"].to_list() == ["Virginia"]
     assert split.refused["reason"].to_list() == ["check:display_name:hidden_character"]
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import fleet, stage
 
 from hwprices.publish import release
 from hwprices.storage.store import Store
@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> Store:
 @pytest.fixture(scope="session")
 def first_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = Store(tmp_path_factory.mktemp("first"))
-    make.stage_frames(store, "20260801T040000.000000Z", make.world())
+    stage(store, "20260801T040000.000000Z", fleet())
     release.publish(store, now=lambda: datetime(2026, 8, 1, 4, 17, tzinfo=UTC))
     return store.path
 

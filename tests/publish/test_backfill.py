@@ -15,8 +15,9 @@ import pytest
 from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.helpers import aws_pages, gcp_pages, make, vendors
+from tests.helpers import aws_pages, gcp_pages, vendors
 from tests.helpers.nightly import NIGHTLY
+from tests.helpers.releases import prices
 from tests.helpers.sample_release import made_once
 from tests.helpers.stub_server import Reply, Request, StubServer
 from typer.testing import CliRunner
@@ -59,11 +60,11 @@ def begin(month: int) -> datetime:
 
 def rows(month: int, listed: Listed) -> pl.DataFrame:
     """What is kept of a list."""
-    prices = make.prices(
+    made = prices(
         *({"instance_type": name, "hourly": Decimal(c) / 100} for name, c in listed.items())
     )
-    return prices.select(
-        *(name for name in ROW_SCHEMA if name in prices.columns),
+    return made.select(
+        *(name for name in ROW_SCHEMA if name in made.columns),
         reading=pl.lit("reading"),
         unit=pl.lit(f"prices/{REGION}"),
         begin=pl.lit(begin(month), dtype=pl.Datetime("us", "UTC")),

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import AT, fleet, prices, rows
 
 from hwprices.publish import gate
 from hwprices.publish.gate import candidate as candidates
@@ -27,15 +27,7 @@ def held_by(new, old):
     return {name: o for name, o in outcomes(new, old).items() if o in ("held", "stop")}
 
 
-OLD = make.world(1000)
-
-AVAILABILITY = {
-    "provider": "aws",
-    "region": "us-east-1",
-    "offered": True,
-    "observed_at": make.AT,
-    "raw_sha256": "0" * 64,
-}
+OLD = fleet(1000)
 
 
 def with_prices(frame):
@@ -49,8 +41,8 @@ def test_unchanged_tables_pass():
 def offered(frame):
     """Offers of the types that have prices in this frame."""
     types = frame["instance_type"].unique().sort().to_list()
-    rows = [{**AVAILABILITY, "instance_type": name} for name in types]
-    return make.table("availability", rows)
+    place = {"region": "us-east-1", "offered": True}
+    return rows("availability", *(place | {"instance_type": name} for name in types))
 
 
 LISTED = {**OLD, "availability": offered(OLD["prices"])}
@@ -102,18 +94,18 @@ def test_a_price_whose_part_a_new_word_took_is_reworded():
         "instance_type": "m0.large",
         "sku_id": "ABCD-1234",
     }
-    old = {**LISTED, "price_components": make.table("price_components", [part])}
+    old = {**LISTED, "price_components": rows("price_components", part)}
     line = pl.LazyFrame({"provider": "aws", "sku": "ABCD-1234", "region": "us-east-1"})
-    line = line.with_columns(observed_at=make.AT, source_url=pl.lit("u"), raw_sha256=pl.lit("0"))
+    line = line.with_columns(observed_at=AT, source_url=pl.lit("u"), raw_sha256=pl.lit("0"))
     refused = quarantine.refused(
         line, table="prices", reason="unknown_grammar", message="new", word=pl.lit("Z4D Core")
     ).collect()
     no_amount = {"hourly": None, "effective_hourly": None}
     is_first = pl.col("instance_type") == "m0.large"
-    prices = OLD["prices"].with_columns(
+    without = OLD["prices"].with_columns(
         pl.when(~is_first).then(pl.col(name)).alias(name) for name in no_amount
     )
-    new = {**old, "prices": prices, "quarantine": refused}
+    new = {**old, "prices": without, "quarantine": refused}
     assert held_by(new, old) == {}
 
 
@@ -139,7 +131,7 @@ def test_too_many_retired_types_at_once_are_held():
 
 def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
     places = ("eu-1", "us-1", "us-2", "us-3")
-    rows = make.prices(
+    rows = prices(
         *(
             {"region": place, "instance_type": f"m{i}.large", "hourly": Decimal("0.1")}
             for place in places
@@ -206,7 +198,7 @@ def files_of(rows, unchanged, repeated=()):
 )
 def test_a_region_with_the_same_content_is_judged_by_its_pages(column, value, reason):
     places = ("us-1", "us-2")
-    rows = make.prices(*({"region": place, "source_url": f"of {place}"} for place in places))
+    rows = prices(*({"region": place, "source_url": f"of {place}"} for place in places))
     here = pl.col("region") == "us-2"
     strange = rows.with_columns(pl.when(here).then(value).otherwise(column).alias(column))
     new, old = (
@@ -269,12 +261,14 @@ TENANCY = {"shared": "0.65", "dedicated": "0.70", "host": "0.78"}
 
 def cut(day, factors, column="tenancy"):
     """Return the prices of a machine in three regions on a day, by the values of a column."""
-    rows = [
-        {"region": region, column: name, "os": "windows", "hourly": Decimal(factors[name])}
-        for region in ("us-east-1", "us-west-2", "eu-west-1")
-        for name in factors
-    ]
-    return make.prices(*({**row, "observed_at": make.AT + timedelta(days=day)} for row in rows))
+    seen = AT + timedelta(days=day)
+    return prices(
+        *(
+            {"region": region, column: name, "os": "windows", "hourly": cost, "observed_at": seen}
+            for region in ("us-east-1", "us-west-2", "eu-west-1")
+            for name, cost in factors.items()
+        )
+    )
 
 
 @pytest.mark.parametrize(
@@ -310,13 +304,13 @@ def raised(machine, license_):
     """Return the tables of a region whose machines and licenses cost so many times as much."""
     costs = {f"f{n}.{size}": one for n, one in enumerate(LICENSES) for size in "abcdefgh"}
     money = Decimal("0.1") * Decimal(machine)
-    prices = [
+    costs_by_os = [
         {"instance_type": name, "os": os, "hourly": money + Decimal(cost) * Decimal(factor)}
         for name, cost in costs.items()
         for os, factor in (("linux", 0), ("windows", license_))
     ]
-    types = [{**make.TYPE, "instance_type": name, "family": name[:2]} for name in costs]
-    return {"prices": make.prices(*prices), "instance_types": make.table("instance_types", types)}
+    types = [{"instance_type": name, "family": name[:2]} for name in costs]
+    return {"prices": prices(*costs_by_os), "instance_types": rows("instance_types", *types)}
 
 
 @pytest.mark.parametrize(

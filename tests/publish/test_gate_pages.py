@@ -6,13 +6,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import AT, fleet, rows, stage
 
 import hwprices
 from hwprices.landing.pages import Landing, Unit
 from hwprices.publish import choose, gate, release
 from hwprices.publish.gate import limits, pages
 from hwprices.release.versions import latest_version, read_manifest
+from hwprices.rows import frames
+from hwprices.schemas.price import PriceComponents
 from hwprices.storage.store import Store
 from hwprices.units import Money
 
@@ -27,7 +29,7 @@ def land(store: Store, skus: Sequence[str], rate: str) -> str:
         Unit("aws", "prices", "us-east-1"),
         f"SKU,Price\n{lines}".encode(),
         url="https://aws.example/list.csv",
-        retrieved_at=make.AT,
+        retrieved_at=AT,
         suffix="csv",
     )
     return page.sha256
@@ -37,7 +39,7 @@ def tables(
     page: str, hourly: float = 0.1, skus: Sequence[str | None] = SKUS
 ) -> dict[str, pl.DataFrame]:
     """Return the tables of a cloud with one machine type for each SKU, all read from one page."""
-    world = make.world(len(SKUS))
+    world = fleet(len(SKUS))
     of_page = world["prices"].with_columns(
         pl.lit(hourly).cast(Money).alias("hourly"),
         pl.lit(hourly).cast(Money).alias("effective_hourly"),
@@ -86,9 +88,9 @@ def said(count: int, why: str = "") -> str:
     ids=["right", "another-price", "swapped", "some"],
 )
 def test_a_price_that_its_page_does_not_state_is_held(store, skus, rate, count):
-    make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1")))
+    stage(store, "r1", tables(land(store, SKUS, "0.1")))
     assert traced(store) == said(20)
-    make.stage_frames(store, "r2", tables(land(store, skus, rate), 0.12))
+    stage(store, "r2", tables(land(store, skus, rate), 0.12))
     text = traced(store)
     assert text == said(20 - held(store))
     assert held(store) in (range(1, 20) if count is None else [20 - count])
@@ -107,9 +109,10 @@ def test_a_free_part_is_traced_too(store):
             raw_sha256=pl.lit(free),
         ),
     ]
-    rows = [row for frame in parts for row in frame.to_dicts()]
-    components = make.table("price_components", rows)
-    make.stage_frames(store, "r1", {**world, "price_components": components})
+    columns = [name for name in frames.dtypes(PriceComponents) if name in parts[0].columns]
+    priced = [row for part in parts for row in part.select(columns).to_dicts()]
+    components = rows("price_components", *priced)
+    stage(store, "r1", {**world, "price_components": components})
     assert traced(store) == said(20)
 
 
@@ -126,10 +129,10 @@ def test_a_free_part_is_traced_too(store):
 def test_a_page_that_is_not_read_is_said_and_one_that_was_altered_holds(
     store, damage, skus, text, count
 ):
-    make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1"), skus=skus))
+    stage(store, "r1", tables(land(store, SKUS, "0.1"), skus=skus))
     release.publish(store)
     page = land(store, SKUS, "0.12")
-    make.stage_frames(store, "r2", tables(page, 0.12, skus))
+    stage(store, "r2", tables(page, 0.12, skus))
     damage(next(store.path.rglob(f"{page}.csv.zst")))
     assert traced(store) == text
     assert held(store) == count
@@ -137,7 +140,7 @@ def test_a_page_that_is_not_read_is_said_and_one_that_was_altered_holds(
 
 @pytest.mark.parametrize("limit", ["TRACED_BYTES", "TRACED_CONTENT"])
 def test_pages_that_are_too_large_are_not_read(store, monkeypatch, limit):
-    make.stage_frames(store, "r1", tables(land(store, SKUS, "0.1")))
+    stage(store, "r1", tables(land(store, SKUS, "0.1")))
     monkeypatch.setattr(limits, limit, 100)
     assert traced(store) == said(0, "; not traced, the pages are too large: 20")
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import polars as pl
-from tests.helpers import make, manifests
+from tests.helpers import manifests
+from tests.helpers.releases import machine, price, prices, rows, stage, tables
 
 import hwprices
 from hwprices.publish import choose, release
@@ -22,25 +23,14 @@ REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
 
 def world(types: Sequence[str] = TYPES, **changed: str) -> dict[str, pl.DataFrame]:
     """On-demand prices of types in three regions, 0.1 a vCPU-pair; ``changed`` by m5_large."""
-    names = {name: 2 ** (1 + number % len(TYPES)) for number, name in enumerate(types)}
-    rows = [
-        {
-            "region": region,
-            "instance_type": name,
-            "hourly": Decimal(changed.get(name.replace(".", "_"), f"{vcpus * 0.05:.2f}")),
-        }
-        for region in REGIONS
-        for name, vcpus in names.items()
-    ]
-    machines = [
-        {**make.TYPE, "instance_type": name, "vcpus": vcpus, "memory_gib": 4.0 * vcpus}
-        for name, vcpus in names.items()
-    ]
-    return {
-        "regions": make.table("regions", [{**make.REGION, "region": name} for name in REGIONS]),
-        "instance_types": make.table("instance_types", machines),
-        "prices": make.prices(*rows),
+    sizes = {name: 2 ** (1 + number % len(TYPES)) for number, name in enumerate(types)}
+    cost = {
+        name: changed.get(name.replace(".", "_"), f"{n * 0.05:.2f}") for name, n in sizes.items()
     }
+    return tables(
+        [price("aws", place, name, cost[name]) for place in REGIONS for name in sizes],
+        [machine("aws", name, vcpus=n, memory_gib=4.0 * n) for name, n in sizes.items()],
+    )
 
 
 def collect(store: Store, day: int, tables: dict[str, pl.DataFrame]) -> None:
@@ -50,7 +40,7 @@ def collect(store: Store, day: int, tables: dict[str, pl.DataFrame]) -> None:
         name: rows.with_columns(seen.cast(rows.schema["observed_at"]).alias("observed_at"))
         for name, rows in tables.items()
     }
-    make.stage_frames(store, f"r{day}", dated)
+    stage(store, f"r{day}", dated)
 
 
 def publish(store: Store, day: int, accepted: tuple[str, ...] = ()) -> release.Published:
@@ -110,10 +100,9 @@ def test_an_accepted_part_is_published(store):
 
 def test_a_new_row_stays_out(store):
     day(store, 0)
-    new = {"region": "sa-east-1", "instance_type": "m5.large", "hourly": Decimal("0.01")}
-    tables = world()
-    tables["prices"] = pl.concat([tables["prices"], make.prices(new)])
-    collect(store, 1, tables)
+    new = price("aws", "sa-east-1", "m5.large", "0.01")
+    made = world()
+    collect(store, 1, {**made, "prices": pl.concat([made["prices"], prices(new)])})
     publish(store, 1)
     assert rates(store, "m5.large") == [("0.1", [])] * 3
     assert held(store).select("region", "published_value", "reason").row(0) == (
@@ -162,10 +151,10 @@ def test_a_held_row_that_is_right_again_is_published_without_the_flag(store):
 def test_a_figure_of_a_machine_is_held_alone(store):
     day(store, 0)
     for number in (1, 2, 3):
-        tables = world(m5_large="0.11")
+        made = world(m5_large="0.11")
         memory = pl.when(pl.col("instance_type") == "m5.large").then(12.0).otherwise("memory_gib")
-        types = tables["instance_types"].with_columns(memory_gib=memory, family=pl.lit("m5n"))
-        collect(store, number, {**tables, "instance_types": types})
+        types = made["instance_types"].with_columns(memory_gib=memory, family=pl.lit("m5n"))
+        collect(store, number, {**made, "instance_types": types})
         publish(store, number)
         rows = hwprices.open(store.path).scan("instance_types").collect()
         kept = rows.filter(instance_type="m5.large").select("memory_gib", "family").row(0)
@@ -174,16 +163,9 @@ def test_a_figure_of_a_machine_is_held_alone(store):
 
 
 def test_a_table_that_became_empty_stays(store):
-    zone = {"provider": "aws", "kind": "availability_zone", "observed_at": make.AT}
-    zones = make.table(
-        "zones",
-        [
-            {**zone, "region": region, "zone": f"{region}{letter}", "raw_sha256": "0" * 64}
-            for region in REGIONS
-            for letter in "abc"
-        ],
-    )
-    collect(store, 0, {**world(), "zones": zones})
+    kind = {"kind": "availability_zone"}
+    zones = [kind | {"region": r, "zone": f"{r}{letter}"} for r in REGIONS for letter in "abc"]
+    collect(store, 0, {**world(), "zones": rows("zones", *zones)})
     publish(store, 0)
     published = day(store, 1, m5_large="0.11")
     assert hwprices.open(store.path).scan("zones").collect().height == 9
@@ -239,33 +221,18 @@ def test_only_the_files_with_held_rows_are_written_again(store):
 def test_the_parts_of_a_held_price_are_those_of_the_price_published(store):
     def tables(ram: str) -> dict[str, pl.DataFrame]:
         made = world(m5_large=f"{Decimal(ram) * 8 + Decimal('0.02')}")
-        prices = made["prices"].with_columns(
-            basis=pl.when(pl.col("instance_type") == "m5.large")
-            .then(pl.lit("composed"))
-            .otherwise("basis")
-        )
-        composed = prices.filter(basis="composed")
+        is_composed = pl.col("instance_type") == "m5.large"
+        basis = pl.when(is_composed).then(pl.lit("composed")).otherwise("basis")
+        prices = made["prices"].with_columns(basis=basis)
+        composed = prices.filter(is_composed)
+        key = ("price_id", "region", "instance_type", "purchase_option", "currency")
         parts = [
-            {
-                "provider": "aws",
-                "component": component,
-                "purchase_option": "on_demand",
-                "currency": "USD",
-                "sku_id": component,
-                "unit": unit,
-                "quantity": Decimal(quantity),
-                "unit_price": Decimal(price),
-                "observed_at": make.AT,
-                "raw_sha256": "0" * 64,
-                **row,
-            }
-            for row in composed.select("price_id", "region", "instance_type").iter_rows(named=True)
-            for component, unit, quantity, price in (
-                ("core", "vcpu", 2, "0.01"),
-                ("ram", "gib", 8, ram),
-            )
+            row
+            | {"component": name, "sku_id": name, "unit": unit, "quantity": n, "unit_price": cost}
+            for row in composed.select(key).iter_rows(named=True)
+            for name, unit, n, cost in (("core", "vcpu", 2, "0.01"), ("ram", "gib", 8, ram))
         ]
-        return {**made, "prices": prices, "price_components": make.table("price_components", parts)}
+        return {**made, "prices": prices, "price_components": rows("price_components", *parts)}
 
     collect(store, 0, tables("0.01"))
     publish(store, 0)

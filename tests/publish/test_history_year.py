@@ -8,9 +8,9 @@ from decimal import Decimal
 import polars as pl
 import pytest
 from tests.helpers import ledger_provider as ledger
-from tests.helpers import make
 from tests.helpers.cases import optional
 from tests.helpers.cases import rows as case_rows
+from tests.helpers.releases import fleet, stage
 from typer.testing import CliRunner
 
 import hwprices
@@ -33,7 +33,7 @@ def line(row: dict[str, object], **changes: object) -> dict[str, object]:
 
 def _build(cloud: ledger.Ledger) -> None:
     """Publish twelve releases, one a day."""
-    make.stage_frames(cloud.store, "r1", make.world(2))
+    stage(cloud.store, "r1", fleet(2))
     a, b, c = A, B, C
     _day(cloud, 1, us=[a, c], eu=[b])
 
@@ -59,7 +59,7 @@ def _build(cloud: ledger.Ledger) -> None:
     _day(cloud, 8, us=[a], eu=[b])  # c-8 is retired
 
     wrong = line(a, cents=a["cents"] * 50)
-    make.stage_frames(cloud.store, "r9", make.world(2, price="0.2"))
+    stage(cloud.store, "r9", fleet(2, price="0.2"))
     cloud.collect(9, {"us-1": [wrong], "eu-1": [line(b, cents=b["cents"] * 50)]})
     cloud.publish(9, accepted=["aws:*"])  # the gate holds Ledger Cloud back
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.offer_rows import SEEN, SHA, machine, price, prices, region, rows
-from tests.helpers.small_release import SOURCED
+from tests.helpers.releases import machine, price, region, rows, tables
 
 from hwprices.publish import join
 from hwprices.publish.join import accelerators, offers
@@ -30,18 +29,10 @@ def join_prices(
     *price_rows: dict[str, Any], types: list[dict[str, Any]] | None = None, **sheets: pl.DataFrame
 ) -> join.Joined:
     machine_types = types or [machine("aws", "m7i.xlarge", vcpus=4, memory_gib=16.0)]
-    regions = [
-        region("aws", "us-east-1"),
-        region("aws", "cn-north-1"),
-        region("azure", "westeurope"),
-    ]
+    places = (("aws", "us-east-1"), ("aws", "cn-north-1"), ("azure", "westeurope"))
+    vendor = tables(price_rows, machine_types, [region(*place) for place in places])
     return join.build(
-        {
-            "regions": rows("regions", *regions).lazy(),
-            "instance_types": rows("instance_types", *machine_types).lazy(),
-            "prices": prices(*price_rows),
-        },
-        {**NO_SHEETS, **sheets},
+        {name: frame.lazy() for name, frame in vendor.items()}, {**NO_SHEETS, **sheets}
     )
 
 
@@ -212,7 +203,6 @@ def test_fractions_of_a_device_count() -> None:
 
 def result(value: float, **more: Any) -> dict[str, Any]:
     return {
-        **SOURCED,
         **{"accelerator_id": "nvidia-l4", "suite": "mlperf_inference", "round": "v5.1"},
         **{"model": "llama2-70b-99", "scenario": "Offline", "result": value, "system_count": 1},
         **{"accelerator_count": 8, "result_unit": "Tokens/s", "derived": False, "official": True},
@@ -286,7 +276,7 @@ def test_regions_take_from_the_sheet_what_the_vendor_does_not_say() -> None:
         **{"provider": "aws", "region": "us-east-1", "kind": "region", "display_name": "sheet"},
         **{"country": "US", "pue": 1.15, "pue_year": 2024, "pue_source": "https://example.org/"},
     }
-    sheet = rows("region_footprint", {**SOURCED, **listed})
+    sheet = rows("region_footprint", listed)
     virginia = region("aws", "us-east-1", display_name="vendor", pue=1.3, pue_year=2020)
     vendor = rows("regions", virginia, region("aws", "us-west-9"))
     table = join.build({"regions": vendor.lazy()}, {"region_footprint": sheet}).tables["regions"]
@@ -366,25 +356,19 @@ def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
         machine("aws", name, device="nvidia-l4", count=1, gib=24)
         for name in ("listed", "priced", "unlisted", "unpriced")
     ]
-    listed = {"provider": "aws", "instance_type": "listed", "offered": True}
-    offered = {**listed, "observed_at": SEEN, "raw_sha256": SHA}
-    where = rows(
-        "availability",
-        offered | {"region": "r1", "zone": "r1a"},
-        offered | {"region": "r1", "zone": "r1b"},
-        offered | {"region": "r2", "offered": False},
-    )
-    price_table = prices(
+    listed = {"instance_type": "listed", "offered": True}
+    offered = [
+        listed | {"region": "r1", "zone": "r1a"},
+        listed | {"region": "r1", "zone": "r1b"},
+        listed | {"region": "r2", "offered": False},
+    ]
+    costs = [
         price("aws", "r3", "priced", "1"),
         price("aws", "r4", "unlisted", "1", flags=["not_offered_here"]),
         price("aws", "r5", "unpriced", None),
-    )
-    tables = {
-        "instance_types": rows("instance_types", *types).lazy(),
-        "availability": where.lazy(),
-        "prices": price_table,
-    }
-    sold = join.build(tables, {"accelerators": load("accelerators")}).tables["accelerators"]
+    ]
+    vendor = {name: f.lazy() for name, f in tables(costs, types, availability=offered).items()}
+    sold = join.build(vendor, {"accelerators": load("accelerators")}).tables["accelerators"]
     row = sold.filter(accelerator_id="nvidia-l4").row(0, named=True)
     found = values(row, "regions region_count instance_type_count")
     assert found == [["aws/r1", "aws/r3"], 2, 4]
@@ -419,7 +403,7 @@ def test_accelerators_sold_as_parts_are_sold() -> None:
         **{"provider": "gcp", "region": "us-central1", "series": "n1", "unit": "gpu"},
         **{"component": "gpu:nvidia-tesla-p100", "purchase_option": "on_demand", "term_months": 0},
         **{"currency": "USD", "hourly": Decimal("1.46"), "accelerator_id": device},
-        **{"sku_id": "x", "observed_at": SEEN, "raw_sha256": SHA},
+        "sku_id": "x",
     }
     a_slice = {"series": "any", "component": "slice:p100", "hourly": Decimal("1.27")}
     joined = join.build(

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
-from tests.helpers import make
 from tests.helpers.aws_pages import LandedPages, line, price_list, savings_plans
+from tests.helpers.releases import fleet, prices, publish
 from tests.helpers.terminal import run
 
 import hwprices
@@ -101,7 +101,7 @@ def test_a_word_that_is_understood_later_leaves_the_table(store):
 
 def refused(word, reason="unknown_unit", **more):
     return quarantine.refused(
-        make.prices({"instance_type": f"{word}.large"}).lazy(),
+        prices({"instance_type": f"{word}.large"}).lazy(),
         table="prices",
         reason=reason,
         message=f"{word} is unknown",
@@ -112,17 +112,15 @@ def refused(word, reason="unknown_unit", **more):
 
 def test_rates_without_their_sku_are_lines_of_their_own(store):
     rows = quarantine.merge_refused([refused("Fortnights", "refused_sku", dependants=pl.lit(7))])
-    make.stage_frames(store, "r1", {**make.world(), "quarantine": rows})
-    release.publish(store)
+    publish(store, {**fleet(), "quarantine": rows})
     assert words(store).select("reason", "lines", "dependants").rows() == [("refused_sku", 1, 7)]
 
 
 def test_known_kinds_are_no_words(store):
     rows = quarantine.refused(
-        make.prices({}).lazy(), table="prices", reason="no_price", message="no price"
+        prices({}).lazy(), table="prices", reason="no_price", message="no price"
     ).collect()
-    make.stage_frames(store, "r1", {**make.world(), "quarantine": rows})
-    release.publish(store)
+    publish(store, {**fleet(), "quarantine": rows})
     assert words(store).is_empty()
 
 
@@ -130,8 +128,7 @@ def test_known_kinds_are_no_words(store):
 def seven(store):
     """A release with seven words of AWS."""
     rows = quarantine.merge_refused([refused(f"Unit {n}") for n in range(7)])
-    make.stage_frames(store, "r1", {**make.world(), "quarantine": rows})
-    release.publish(store, now=lambda: DAYS[0])
+    publish(store, {**fleet(), "quarantine": rows}, at=DAYS[0])
     return store
 
 

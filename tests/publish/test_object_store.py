@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
-from tests.helpers import make
 from tests.helpers.object_store import s3
+from tests.helpers.releases import fleet, stage
 
 import hwprices
 from hwprices.errors import HwpricesError
@@ -25,7 +25,7 @@ def bucket(monkeypatch, request):
 @pytest.mark.slow
 def test_a_release_is_published_and_read(bucket):
     store = Store(bucket)
-    make.stage_frames(store, "r1", make.world())
+    stage(store, "r1", fleet())
     outcome = release.publish(store, now=lambda: T0)
     data = hwprices.open(bucket)
     assert (outcome.new, data.version) == (True, "20260801T041700Z")
@@ -34,7 +34,7 @@ def test_a_release_is_published_and_read(bucket):
         "select count(*) from prices where instance_type = 'm7.large'"
     ).fetchall() == [(1,)]
     assert data.verify() == []
-    make.stage_frames(store, "r2", make.world(301))
+    stage(store, "r2", fleet(301))
     assert release.publish(store, now=lambda: T0 + timedelta(minutes=1)).new
     assert [r["version"] for r in hwprices.releases(bucket)] == [
         "20260801T041700Z",
@@ -45,7 +45,7 @@ def test_a_release_is_published_and_read(bucket):
 @pytest.mark.slow
 def test_a_publisher_that_was_overtaken_leaves_the_pointer_alone(bucket):
     store = Store(bucket)
-    make.stage_frames(store, "r1", make.world())
+    stage(store, "r1", fleet())
 
     def overtaken():
         if not store.exists("latest.json"):

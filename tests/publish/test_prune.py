@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import fleet, stage
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
@@ -34,7 +34,7 @@ def own_scratch(tmp_path_factory, monkeypatch):
 def manifest(tmp_path_factory):
     """The manifest of a release with one provider."""
     store = Store(tmp_path_factory.mktemp("one"))
-    make.stage_frames(store, "r0", make.world(3))
+    stage(store, "r0", fleet(3))
     return release.publish(store, now=lambda: NOW).release
 
 
@@ -150,7 +150,7 @@ def test_unfinished_staging_stays_for_a_day(tmp_path, manifest):
     """A run may be at work on it. Whole staged tables stay whatever their age."""
     store = Store(tmp_path)
     put(store, manifest, NOW)
-    staged = make.stage_frames(store, "r0", make.world(1))
+    staged = stage(store, "r0", fleet(1))
     for path in (tmp_path / "staged").rglob("*"):
         os.utime(path, ((NOW - 9 * DAY).timestamp(),) * 2)
     young, old = (
@@ -194,7 +194,7 @@ def land(store, run, content, *, origin="live"):
 def test_pages_stay_that_a_release_or_the_next_collection_needs(tmp_path, manifest):
     store = Store(tmp_path)
     put(store, manifest, NOW - DAY, run="r2")
-    make.stage_frames(store, "r0", make.world(1))
+    stage(store, "r0", fleet(1))
     pages = {
         run: land(store, run, content, origin=origin)
         for run, content, origin in (

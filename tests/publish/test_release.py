@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import AT, fleet, rows, stage
 
 import hwprices
 from hwprices.errors import HwpricesError
@@ -26,7 +26,7 @@ def publish(store, minutes=0, accepted=()):
 
 
 def test_a_reader_gets_the_published_rows(store, tmp_path):
-    make.stage_frames(store, "r1", make.world())
+    stage(store, "r1", fleet())
     outcome = publish(store)
     data = hwprices.open(tmp_path)
     assert (outcome.new, data.version) == (True, "20260801T041700Z")
@@ -55,14 +55,14 @@ def test_regions_whose_place_is_the_sheets_have_lost_no_values_and_not_moved(sto
     """
     places = [("us-east-1", "US"), ("us-west-2", "US"), ("eu-west-1", "IE"), ("eu-west-3", "FR")]
     sea = {"latitude": 0.5, "longitude": 0.5}
-    rows = [{**make.REGION, **sea, "region": region} for region, _ in places]
-    world = {**make.world(), "regions": make.table("regions", rows)}
-    make.stage_frames(store, "r1", world)
+    regions = rows("regions", *({**sea, "region": region} for region, _ in places))
+    world = {**fleet(), "regions": regions}
+    stage(store, "r1", world)
     publish(store)
     assert dict(hwprices.open(store.path).regions.select("region", "country").collect().rows()) == (
         dict(places)
     )
-    make.stage_frames(store, "r2", {**world, "prices": world["prices"].head(299)})
+    stage(store, "r2", {**world, "prices": world["prices"].head(299)})
     outcome = publish(store, minutes=5)
     checks = {r.check: r.detail for r in outcome.results}
     assert {checks[name] for name in ("emptied", "facts", "fact")} == {"holds"}
@@ -77,13 +77,13 @@ def test_tables_get_the_columns_that_were_added_since_they_were_written(
 ):
     """Else no release could be made until every provider is collected anew."""
     added = ["block_storage_iops_max", "local_disk_read_iops"]
-    make.stage_frames(store, "r1", make.world())
+    stage(store, "r1", fleet())
     if left == "releases":
         publish(store)
         shutil.rmtree(tmp_path / "staged/aws")
     (file,) = (tmp_path / left).glob(f"**/{name}")
-    make.world()["instance_types"].drop(added).write_parquet(file)
-    make.stage_frames(store, "r1", make.world(provider="gcp"), provider="gcp")
+    fleet()["instance_types"].drop(added).write_parquet(file)
+    stage(store, "r1", fleet(provider="gcp"))
     assert publish(store, minutes=5).new
     data = hwprices.open(tmp_path)
     types = data.scan("instance_types").collect()
@@ -99,7 +99,7 @@ def test_the_manifest_lists_rows_origin_and_checks(released, tmp_path):
     manifest = json.loads((tmp_path / "releases/20260801T041700Z/manifest.json").read_text())
     aws = manifest["providers"]["aws"]
     assert (aws["origin"], aws["status"], aws["rows"]["prices"]) == ("live", "fresh", 300)
-    assert aws["observed_from"] == aws["observed_to"] == make.AT.isoformat()
+    assert aws["observed_from"] == aws["observed_to"] == AT.isoformat()
     assert {r["check"] for r in aws["gate"]} >= {"baseline", "order"}
     package = json.loads((tmp_path / "releases/20260801T041700Z/datapackage.json").read_text())
     prices = next(r for r in package["resources"] if r["name"] == "prices")
@@ -113,7 +113,7 @@ def test_two_builds_of_the_same_tables_are_byte_identical(tmp_path):
     sums = []
     for name in ("a", "b"):
         store = Store(tmp_path / name)
-        make.stage_frames(store, "r1", make.world())
+        stage(store, "r1", fleet())
         publish(store)
         manifest = json.loads(
             (tmp_path / name / "releases/20260801T041700Z/manifest.json").read_text()
@@ -127,11 +127,11 @@ def test_two_builds_of_the_same_tables_are_byte_identical(tmp_path):
 def test_rows_that_were_only_seen_later_make_no_release(released, tmp_path):
     seen_later = {
         name: f.with_columns(
-            observed_at=pl.lit(make.AT + timedelta(days=1)).cast(f["observed_at"].dtype)
+            observed_at=pl.lit(AT + timedelta(days=1)).cast(f["observed_at"].dtype)
         )
-        for name, f in make.world().items()
+        for name, f in fleet().items()
     }
-    make.stage_frames(released, "r2", seen_later)
+    stage(released, "r2", seen_later)
     outcome = publish(released, minutes=5)
     assert (outcome.new, outcome.version) == (False, "20260801T041700Z")
     assert [r["version"] for r in hwprices.releases(tmp_path)] == ["20260801T041700Z"]
@@ -145,11 +145,11 @@ def test_rows_that_were_only_seen_later_make_no_release(released, tmp_path):
     ],
 )
 def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path, count, price, check):
-    make.stage_frames(store, "r1", make.world())
-    make.stage_frames(store, "r1", make.world(provider="gcp"), provider="gcp")
+    stage(store, "r1", fleet())
+    stage(store, "r1", fleet(provider="gcp"))
     publish(store)
-    make.stage_frames(store, "r2", make.world(count, price=price))
-    make.stage_frames(store, "r2", make.world(301, provider="gcp"), provider="gcp")
+    stage(store, "r2", fleet(count, price=price))
+    stage(store, "r2", fleet(301, provider="gcp"))
     outcome = publish(store, minutes=5)
     data = hwprices.open(tmp_path)
     counts = dict(data.prices.group_by("provider").len().sort("provider").collect().iter_rows())

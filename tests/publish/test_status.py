@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import fleet, prices, stage
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Unit, UnitResult
@@ -40,8 +40,8 @@ def fail(store, provider="aws", *, at=SECOND_AT, results=()):
 
 
 def test_a_publication_writes_every_provider(store):
-    make.stage_frames(store, FIRST, make.world())
-    make.stage_frames(store, FIRST, make.world(provider="gcp"), provider="gcp")
+    stage(store, FIRST, fleet())
+    stage(store, FIRST, fleet(provider="gcp"))
     published = publish(store)
     assert set(published.status.providers) == {"aws", "gcp"}
     assert published.release.providers["gcp"].title == "Google Cloud"
@@ -68,7 +68,7 @@ def test_a_publication_writes_every_provider(store):
 def test_equal_tables_are_unchanged_and_still_a_success(released):
     publish(released, hours=1)
     assert entry(released)["outcome"] == "published"  # the same run
-    make.stage_frames(released, SECOND, make.world())
+    stage(released, SECOND, fleet())
     publish(released, hours=24)
     now = entry(released)
     assert (now["outcome"], now["last_success"]) == ("unchanged", SECOND_AT)
@@ -77,11 +77,11 @@ def test_equal_tables_are_unchanged_and_still_a_success(released):
 
 @pytest.mark.parametrize(
     "world",
-    [make.world(100), make.world(price="100")],
+    [fleet(100), fleet(price="100")],
     ids=["two thirds gone", "a thousand times as much"],
 )
 def test_a_provider_held_back_keeps_the_time_of_its_last_success(released, world):
-    make.stage_frames(released, SECOND, world)
+    stage(released, SECOND, world)
     published = publish(released, hours=24)
     now = entry(released)
     assert (published.new, list(published.held_back)) == (False, ["aws"])
@@ -98,9 +98,9 @@ def test_a_provider_held_back_keeps_the_time_of_its_last_success(released, world
 
 def test_a_first_release_that_is_stopped_is_in_the_status_too(store):
     """Nothing is published, so status.json is the only place that says why."""
-    world = make.world()
-    world["prices"] = make.prices({"hourly": 0, "effective_hourly": 1})
-    make.stage_frames(store, FIRST, world)
+    world = fleet()
+    world["prices"] = prices({"hourly": 0, "effective_hourly": 1})
+    stage(store, FIRST, world)
     with pytest.raises(HwpricesError, match="the gate stopped the first release"):
         publish(store)
     now = entry(store)
@@ -124,7 +124,7 @@ def test_a_failure_stays_until_a_later_collection_succeeds(released):
         "aws/prices/us-east-1",
         "aws/spot/us-east-1",
     ]
-    make.stage_frames(released, "20260803T040000.000000Z", make.world())
+    stage(released, "20260803T040000.000000Z", fleet())
     publish(released, hours=49)
     assert (entry(released)["outcome"], entry(released)["reason"]) == ("unchanged", "")
 
@@ -137,7 +137,7 @@ def test_a_failure_before_any_release_is_written(store):
 
 def test_a_narrowed_run_does_not_make_the_tables_younger(released):
     """Spot prices every hour must not hide that the price list was last fetched days ago."""
-    staged = make.stage_frames(released, SECOND, make.world())
+    staged = stage(released, SECOND, fleet())
     units = {"ok": 1, "not_requested": 3}
     put_in_force(released, replace(staged, units=units, oldest_run=FIRST))
     publish(released, hours=24)
@@ -148,7 +148,7 @@ def test_a_narrowed_run_does_not_make_the_tables_younger(released):
 
 def put_partial(store, run_id=SECOND, *, price_units, carried_from=FIRST):
     """Stage the same tables again, of a run in which a unit of prices was carried over."""
-    staged = make.stage_frames(store, run_id, make.world())
+    staged = stage(store, run_id, fleet())
     trouble = Trouble("aws/prices/us-east-1", "carried", "x: HTTP 500", carried_from=carried_from)
     units = {"ok": 1, **price_units}
     put_in_force(
@@ -180,7 +180,7 @@ def test_a_run_with_a_unit_carried_over_is_partial_and_no_success(
         f"1 of {fetched + 1} price unit{'s' * (fetched > 0)} failed (HTTP 500);"
         " prices of 2026-08-01 kept"
     )
-    make.stage_frames(released, "20260803T040000.000000Z", make.world())
+    stage(released, "20260803T040000.000000Z", fleet())
     publish(released, hours=49)
     assert (entry(released)["outcome"], entry(released)["reason"]) == ("unchanged", "")
     assert entry(released)["prices_fetched"]
@@ -207,7 +207,7 @@ def test_failures_of_several_processes_at_once_are_all_kept(store):
 
 def test_a_damaged_status_does_not_keep_anybody_from_publishing(store):
     store.put(layout.STATUS, b"{")
-    make.stage_frames(store, FIRST, make.world())
+    stage(store, FIRST, fleet())
     publish(store)
     assert entry(store)["outcome"] == "published"
 
@@ -216,8 +216,8 @@ def test_a_damaged_status_does_not_keep_anybody_from_publishing(store):
 
 
 def test_the_sample_is_left_out_beside_live_figures(store):
-    make.stage_frames(store, FIRST, make.world())
-    make.stage_frames(store, FIRST, make.world(provider="gcp"), provider="gcp", origin="sample")
+    stage(store, FIRST, fleet())
+    stage(store, FIRST, fleet(provider="gcp"), origin="sample")
     published = publish(store)
     assert list(published.release.providers) == ["aws"]
     [stop] = published.held_back["gcp"]
@@ -232,9 +232,9 @@ def test_the_sample_is_left_out_beside_live_figures(store):
 
 def test_a_released_sample_goes_when_another_provider_becomes_live(store):
     for name in ("aws", "gcp"):
-        make.stage_frames(store, FIRST, make.world(provider=name), provider=name, origin="sample")
+        stage(store, FIRST, fleet(provider=name), origin="sample")
     assert publish(store).held_back == {}
-    make.stage_frames(store, SECOND, make.world())
+    stage(store, SECOND, fleet())
     published = publish(store, hours=24)
     origins = {name: one.origin for name, one in published.release.providers.items()}
     assert origins == {"aws": "live"}

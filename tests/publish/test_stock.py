@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from tests.helpers import make
+from tests.helpers.releases import rows
 from tests.helpers.terminal import run
 
 import hwprices
@@ -97,9 +97,9 @@ def test_tables_that_were_staged_are_restored_from_a_release(tmp_path: Path) -> 
 
 def stated(words: dict[str, str], at: datetime) -> pl.LazyFrame:
     """Make the staged rows of words by machine."""
-    row = {"provider": "scaleway", "region": ZONE, "observed_at": at, "raw_sha256": "0"}
-    rows = [{**row, "instance_type": name, "state": word} for name, word in words.items()]
-    return (make.table("stock", rows) if rows else frames.empty(Stock)).lazy()
+    row = {"provider": "scaleway", "region": ZONE, "observed_at": at}
+    said = [{**row, "instance_type": name, "state": word} for name, word in words.items()]
+    return rows("stock", *said).lazy()
 
 
 WORDS = st.dictionaries(
@@ -118,11 +118,11 @@ def test_intervals_of_a_machine_never_overlap(before, pages) -> None:
         current = table.filter(pl.col("ended_at").is_null())
         if words:
             assert dict(current.select("instance_type", "state").rows()) == words
-        for rows in table.partition_by(KEY):
-            ends, starts = rows["ended_at"][:-1], rows["first_seen"][1:]
+        for own in table.partition_by(KEY):
+            ends, starts = own["ended_at"][:-1], own["first_seen"][1:]
             assert ends.null_count() == 0
             assert (ends <= starts).all()
-            assert (rows["first_seen"] < rows["ended_at"]).all()
+            assert (own["first_seen"] < own["ended_at"]).all()
 
 
 @pytest.mark.shared

@@ -17,11 +17,11 @@ import polars as pl
 import pytest
 from click.testing import Result
 from rich.cells import cell_len
-from tests.helpers import make, terminal
+from tests.helpers import terminal
 from tests.helpers.market import tables
+from tests.helpers.releases import publish
 
 from hwprices.cli import COMMANDS, app
-from hwprices.publish import release
 from hwprices.release.manifest import ProviderStatus, Status
 from hwprices.storage import manifests
 from hwprices.storage.store import Store
@@ -77,8 +77,7 @@ def root(market: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (pl.col("hourly", "effective_hourly") + Decimal("0.01")).cast(Money)
     )
     filled = {name: frame for name, frame in own.items() if frame.height} | {"prices": dearer}
-    make.stage_frames(store, "run-2", filled, origin="sample")
-    release.publish(store, now=lambda: datetime(2026, 8, 2, tzinfo=UTC))
+    publish(store, filled, run_id="run-2", origin="sample", at=datetime(2026, 8, 2, tzinfo=UTC))
     well = ProviderStatus(title="AWS", outcome="published", last_try=AT, last_success=AT)
     status = Status(updated_at=AT, providers={"aws": well})
     (folder / "status.json").write_bytes(manifests.encode(status))

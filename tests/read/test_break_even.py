@@ -10,8 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.offer_rows import machine, price, prices, region, rows
-from tests.helpers.small_release import Release
+from tests.helpers.releases import Release, machine, price, prices, region, tables
 from tests.helpers.terminal import run
 
 import hwprices
@@ -62,7 +61,7 @@ def composed(name: str, os: str, *, committed: bool) -> tuple[dict[str, Any], li
     total = sum((row["quantity"] * row["unit_price"] for row in components), Decimal(0))
     more = {"os": os, "basis": "composed"} | (CUD if committed else {})
     row = price("gcp", "us-central1", name, str(total), **more)
-    price_id = prices(row).collect()["price_id"][0]
+    price_id = prices(row)["price_id"][0]
     return row, [{**part, "price_id": price_id} for part in components]
 
 
@@ -73,11 +72,10 @@ def make() -> Release:
         for name in PARTS
         for committed in (False, True)
     ]
-    upfront = price("aws", "us-east-1", X2, "15.3195205479", **ONE_YEAR) | UPFRONT
     listed = [
         price("aws", "us-east-1", X2, "26.676"),
         price("aws", "us-east-1", X2, "16.41374", payment_option="no_upfront", **ONE_YEAR),
-        upfront,
+        price("aws", "us-east-1", X2, "15.3195205479", **ONE_YEAR) | UPFRONT,
         # no price on demand with this system, and a commitment that costs more than it
         price("aws", "us-east-1", X2, "17", os="rhel", payment_option="no_upfront", **ONE_YEAR),
         price("aws", "eu-west-1", X2, "10"),
@@ -85,17 +83,10 @@ def make() -> Release:
     ]
     types = [machine("aws", X2)]
     types += [machine("gcp", name, series=name.partition("-")[0]) for name in PARTS]
-    return Release(
-        {
-            "prices": prices(*listed, *(row for row, _ in made)).collect(),
-            "price_components": rows(
-                "price_components", *(part for _, two in made for part in two)
-            ),
-            "instance_types": rows("instance_types", *types),
-            "regions": rows("regions", region("aws", "us-east-1"), region("gcp", "us-central1")),
-            "accelerators": rows("accelerators"),
-        }
-    )
+    costs = [*listed, *(row for row, _ in made)]
+    regions = [region("aws", "us-east-1"), region("gcp", "us-central1")]
+    parts = [part for _, two in made for part in two]
+    return Release(tables(costs, types, regions, price_components=parts, accelerators=[]))
 
 
 def found(overlays: Overlays | None = None) -> dict[tuple[str, ...], float | None]:

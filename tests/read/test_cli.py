@@ -14,17 +14,14 @@ from typing import IO
 import polars as pl
 import pytest
 import yaml
-from tests.helpers import make
 from tests.helpers.cases import cases
-from tests.helpers.offer_rows import machine, price, prices, rows
+from tests.helpers.releases import machine, price, publish, tables
 from tests.helpers.terminal import run
 
 import hwprices
 from hwprices import cli
 from hwprices.cli.tco import tco
-from hwprices.publish import release
 from hwprices.read.ownership import DEFAULTS
-from hwprices.storage.store import Store
 
 VERSION = "20260801T000000Z"
 PIPELINE_COMMANDS = ["refresh", "serve"]
@@ -72,15 +69,10 @@ SHARED = "NVIDIA HGX H100"  # The name of a machine type in several clouds
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of two clouds whose machines have one name; the folder's name has a blank."""
     root = tmp_path_factory.mktemp("dataset") / "my data"
-    for provider, amount in {"coreweave": "29.24", "nebius": "49.24"}.items():
-        h100 = machine(provider, SHARED, device="nvidia-h100-sxm5-80gb", count=8, gib=80)
-        tables = {
-            **make.world(1, provider=provider),
-            "instance_types": rows("instance_types", h100),
-            "prices": prices(price(provider, "us-east-1", SHARED, amount)).collect(),
-        }
-        make.stage_frames(Store(root), "r1", tables, provider=provider)
-    release.publish(Store(root))
+    amounts = {"coreweave": "29.24", "nebius": "49.24"}
+    h100 = {"device": "nvidia-h100-sxm5-80gb", "count": 8, "gib": 80}
+    costs = [price(provider, "us-east-1", SHARED, cost) for provider, cost in amounts.items()]
+    publish(root, tables(costs, [machine(provider, SHARED, **h100) for provider in amounts]))
     return root
 
 

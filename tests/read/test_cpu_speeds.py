@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.small_release import Release
+from tests.helpers.releases import Release
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import shape_columns

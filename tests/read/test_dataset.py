@@ -16,8 +16,8 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from tests.helpers import make
 from tests.helpers.cases import cases
+from tests.helpers.releases import fleet, stage
 from tests.helpers.terminal import run
 
 import hwprices
@@ -212,7 +212,7 @@ def test_a_wrong_root_is_not_a_dataset_without_releases(tmp_path: Path) -> None:
     for root in (tmp_path / "nope", tmp_path):
         with pytest.raises(hwprices.HwpricesError, match=f"no release in {root}, nor anything"):
             hwprices.releases(root)
-    make.stage_frames(Store(tmp_path), "r1", make.world(1))
+    stage(Store(tmp_path), "r1", fleet(1))
     assert hwprices.releases(tmp_path) == []
 
 

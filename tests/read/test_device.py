@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.helpers.cases import cases
-from tests.helpers.offer_rows import price, prices
-from tests.helpers.small_release import Release, with_private_hosts
+from tests.helpers.releases import Release, price, prices, with_private_hosts
 from tests.helpers.terminal import drawn
 from tools import devices
 
@@ -156,7 +155,7 @@ def test_a_commitment_has_the_day_of_its_own_price(release: Release) -> None:
         .then(pl.lit(Decimal("0.5"), dtype=Money))
         .otherwise("committed_use_1y_usd_per_hour")
     )
-    both = pl.concat([tables["prices"], prices(committed).collect()])
+    both = pl.concat([tables["prices"], prices(committed)])
     row = answered(Release({**tables, "prices": both, "offers": offers}), "L4")
     assert row["cheapest_offer"] == "aws/us-east-1/g6.xlarge: committed_use_1y"
     assert row["prices_observed"] == date(2025, 8, 16)

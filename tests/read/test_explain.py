@@ -3,19 +3,17 @@
 import gzip
 import hashlib
 import shutil
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import AT, fleet, prices, publish, rows, stage
 from tests.helpers.terminal import run
 
 import hwprices
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit
-from hwprices.publish import release
 from hwprices.read import explain
 from hwprices.release import landed
 from hwprices.storage import layout, packed
@@ -52,29 +50,20 @@ def aws_prices(raw_sha256: str) -> pl.DataFrame:
         "effective_hourly": Decimal("0.1"),
     }
     unknown = {"os": "windows", "hourly": None, "price_reason": "core_sku_missing"}
-    return make.prices(sku, sku | reservation, sku | unknown)
+    return prices(sku, sku | reservation, sku | unknown)
 
 
 def gcp_tables(raw_sha256: str) -> dict[str, pl.DataFrame]:
     """A price composed of one component."""
     machine = {"provider": "gcp", "instance_type": "n2-standard-2", "raw_sha256": raw_sha256}
-    prices = make.prices(machine | {"basis": "composed", "hourly": Decimal("0.0632220000")})
+    composed = prices(machine | {"basis": "composed", "hourly": "0.063222"})
     component = machine | {
-        "price_id": prices["price_id"][0],
-        "component": "core",
-        "region": "us-east-1",
-        "purchase_option": "on_demand",
-        "quantity": Decimal(2),
-        "unit": "vcpu",
-        "unit_price": Decimal("0.031611"),
-        "currency": "USD",
+        **composed.select("price_id", "region", "purchase_option", "currency").row(0, named=True),
+        **{"component": "core", "unit": "vcpu", "quantity": 2, "unit_price": "0.031611"},
         "sku_id": "CORE-1",
-        "observed_at": make.AT,
     }
-    return make.world(1, provider="gcp") | {
-        "prices": prices,
-        "price_components": make.table("price_components", [component]),
-    }
+    parts = rows("price_components", component)
+    return fleet(1, provider="gcp") | {"prices": composed, "price_components": parts}
 
 
 @pytest.fixture(scope="module")
@@ -86,16 +75,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Unit("aws", "prices", "us-east-1"),
         PRICE_LIST,
         url="https://aws.example/index.csv",
-        retrieved_at=make.AT,
+        retrieved_at=AT,
         suffix="csv",
     )
     skus = landing.land_bytes(
-        Unit("gcp", "skus"), SKUS, url="https://gcp.example/skus", retrieved_at=make.AT
+        Unit("gcp", "skus"), SKUS, url="https://gcp.example/skus", retrieved_at=AT
     )
     store = Store(root)
-    make.stage_frames(store, "r1", make.world(5) | {"prices": aws_prices(price_list.sha256)})
-    make.stage_frames(store, "r1", gcp_tables(skus.sha256), provider="gcp")
-    release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
+    stage(store, "r1", gcp_tables(skus.sha256))
+    publish(store, fleet(5) | {"prices": aws_prices(price_list.sha256)})
     return root
 
 

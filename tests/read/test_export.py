@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 import yaml
 from tests.helpers.cases import cases
-from tests.helpers.offer_rows import price, prices
+from tests.helpers.releases import price, prices
 from tests.helpers.terminal import run
 
 import hwprices
@@ -299,7 +299,7 @@ def test_records_of_the_focus_price_list_can_be_told_apart(tmp_path: Path) -> No
         price("aws", "r", "m5.large", "0.01", purchase_option="spot", flags=["placeholder"]),
     )
     file = tmp_path / "prices.parquet"
-    made.collect().write_parquet(file)
+    made.write_parquet(file)
     with duckdb.connect() as connection:
         connection.execute(f"create view prices as from '{file}'")
         answer = connection.execute(database.focus_sql())

@@ -10,11 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
-from tests.helpers import make
+from tests.helpers import releases, small_release
 from tests.helpers.cases import cases, optional
 from tests.helpers.cases import rows as case_rows
-from tests.helpers.offer_rows import machine, price, prices, region, rows
-from tests.helpers.small_release import Release, build
+from tests.helpers.releases import Release, machine, price, publish, region
 from tests.helpers.terminal import drawn, run
 
 import hwprices
@@ -23,7 +22,6 @@ from hwprices.cli.coverage import render_columns, render_coverage, render_quaran
 from hwprices.cli.find import render_offers
 from hwprices.cli.price import render_machine
 from hwprices.errors import HwpricesError
-from hwprices.publish import release
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
@@ -32,7 +30,6 @@ from hwprices.read.find.machines import NamedMachine
 from hwprices.read.find.places import NamedPlace, by_region
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.storage.store import Store
 
 P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
 
@@ -358,23 +355,16 @@ MAC_HOSTS = {row["family"]: row["amount"] for row in case_rows("read/mac_hosts")
 def macs(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """A release with machines that are sold by the host, and one that is not."""
     hosts = {**MAC_HOSTS, "m5": "5.069"}
-    tables = {
-        "regions": rows("regions", region("aws", "us-east-1"), region("aws", "eu-west-1")),
-        "instance_types": rows(
-            "instance_types", *(machine("aws", f"{family}.metal", vcpus=8) for family in hosts)
-        ),
-        "prices": prices(
-            *(
-                price("aws", "us-east-1", family, amount, tenancy="host", flags=["whole_host"])
-                for family, amount in hosts.items()
-            ),
-            price("aws", "us-east-1", "m5.metal", "4.608"),
-        ).collect(),
-    }
-    store = Store(tmp_path_factory.mktemp("macs"))
-    make.stage_frames(store, "run-aws", tables, provider="aws", origin="sample")
-    release.publish(store, now=lambda: datetime(2026, 8, 1, tzinfo=UTC))
-    return hwprices.open(store.root)
+    types = [machine("aws", f"{family}.metal", vcpus=8) for family in hosts]
+    costs = [
+        price("aws", "us-east-1", family, amount, tenancy="host", flags=["whole_host"])
+        for family, amount in hosts.items()
+    ]
+    costs.append(price("aws", "us-east-1", "m5.metal", "4.608"))
+    regions = [region("aws", "us-east-1"), region("aws", "eu-west-1")]
+    root = tmp_path_factory.mktemp("macs")
+    publish(root, releases.tables(costs, types, regions), origin="sample")
+    return hwprices.open(root)
 
 
 @pytest.mark.parametrize(("family", "amount"), MAC_HOSTS.items())
@@ -550,14 +540,8 @@ def cloud_release() -> Release:
     """Make a release of CLOUDS, as far as ``nearest`` reads it."""
     types = [row for row, _ in CLOUDS]
     costs = [price(row["provider"], "r", row["instance_type"], amount) for row, amount in CLOUDS]
-    places = [region(provider, "r") for provider in {row["provider"] for row in types}]
-    tables = {
-        "instance_types": rows("instance_types", *types),
-        "prices": prices(*costs).collect(),
-        "regions": rows("regions", *places),
-        "accelerators": build().tables["accelerators"],
-    }
-    return Release(tables)
+    accelerators = small_release.build().tables["accelerators"]
+    return Release({**releases.tables(costs, types), "accelerators": accelerators})
 
 
 @pytest.mark.parametrize(
@@ -835,15 +819,8 @@ def test_in_stock_leaves_out_what_is_sold_out_or_not_stated() -> None:
         {**dict(zip(on, place, strict=True)), "state": word, "available": word == "available"}
         for place, word in zip(places, ("shortage", "available"), strict=True)
     ]
-    data = Release(
-        {
-            "prices": prices(*(price(*place, "1") for place in sold)).collect(),
-            "instance_types": rows("instance_types", *(machine(p, name) for p, _, name in sold)),
-            "regions": rows("regions", *(region(p, place) for p, place, _ in sold)),
-            "accelerators": build().tables["accelerators"],
-            "stock": rows("stock", *stock),
-        }
-    )
+    own = releases.tables([price(*place, "1") for place in sold], stock=stock)
+    data = Release({**own, "accelerators": small_release.build().tables["accelerators"]})
     names = [
         set(search.find(data, Search(in_stock=asked)).collect()["instance_type"])
         for asked in (False, True)

@@ -11,19 +11,15 @@ import polars as pl
 import pytest
 import yaml
 from tests.helpers import history_world as worlds
-from tests.helpers import make
 from tests.helpers.cases import cases
 from tests.helpers.history_world import World
-from tests.helpers.offer_rows import machine, price, prices, region
-from tests.helpers.offer_rows import rows as table_rows
-from tests.helpers.small_release import Release
+from tests.helpers.releases import Release, machine, price, publish, region, stage, tables
 from tests.helpers.terminal import drawn
 
 import hwprices
 from hwprices.cli import history
 from hwprices.cli.diff import of_diff
 from hwprices.errors import HwpricesError
-from hwprices.publish import release as published
 from hwprices.publish.history import intervals as publishing
 from hwprices.read.find import past
 from hwprices.read.find.search import EVERY_WAY
@@ -285,19 +281,13 @@ def with_placeholders(tmp_path_factory):
             price("aws", "us-east-1", name, amount, flags=flags, purchase_option="spot")
             for name, (amount, flags) in offered.items()
         ]
-        tables = {
-            "regions": table_rows("regions", region("aws", "us-east-1", country="US")),
-            "instance_types": table_rows(
-                "instance_types", *(machine("aws", name) for name in OFFERS)
-            ),
-            "prices": prices(*rows).collect(),
-        }
-        staged = make.stage_frames(store, f"run-{day}", tables, provider="aws", origin="sample")
+        types = [machine("aws", name) for name in OFFERS]
+        own = tables(rows, types, [region("aws", "us-east-1", country="US")])
+        staged = stage(store, f"run-{day}", own, origin="sample")
         units = (UnitInput("prices/us-east-1", "ok", (f"page of day {day}",)),)
         inputs = Inputs(Reading("the same program", "", ""), f"pages of day {day}", units)
         put_in_force(store, replace(staged, inputs=inputs))
-        now = datetime(2026, 8, 1 + day, tzinfo=UTC)
-        published.publish(store, accepted=["aws:*"], now=lambda now=now: now)
+        publish(store, accepted=["aws:*"], at=datetime(2026, 8, 1 + day, tzinfo=UTC))
     return Path(store.root)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.helpers.cases import cases
-from tests.helpers.small_release import Release
+from tests.helpers.releases import Release
 
 from hwprices.errors import HwpricesError
 from hwprices.read.recommend.inferencex import ACCELERATORS, MODELS, serving_speeds

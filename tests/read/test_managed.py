@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers.small_release import Release, rows
+from tests.helpers.releases import Release, rows
 from tests.helpers.terminal import run
 
 import hwprices

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import yaml
 from tests.helpers.cases import cases
-from tests.helpers.small_release import Release, with_private_hosts
+from tests.helpers.releases import Release, with_private_hosts
 from tests.helpers.terminal import drawn
 
 from hwprices.cli.recommend import render_recommendation

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from tests.helpers import ledger_provider as ledger
-from tests.helpers import make, terminal
+from tests.helpers import terminal
+from tests.helpers.releases import fleet, stage
 
 import hwprices
 from hwprices.read.citation import Citation
@@ -28,7 +29,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ledger.Ledger]:
     On the last day a-2 costs what it did on the first, as it is read now.
     """
     with ledger.installed(tmp_path_factory.mktemp("ledger")) as made:
-        make.stage_frames(made.store, "r1", make.world(2))
+        stage(made.store, "r1", fleet(2))
         _day(made, 1, [A, C], [B])
         dearer = A | {"cents": 110}
         _day(made, 2, [dearer, C], [B])

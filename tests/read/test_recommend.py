@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from tests.helpers.cases import cases
-from tests.helpers.small_release import Release, with_private_hosts
+from tests.helpers.releases import Release, with_private_hosts
 
 import hwprices
 from hwprices.cli.recommend import Beside, render_recommendation

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.helpers.cases import cases
-from tests.helpers.small_release import Release
+from tests.helpers.releases import Release
 
 import hwprices
 from hwprices.read.recommend import constants

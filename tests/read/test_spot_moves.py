@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import prices
 
 from hwprices.cli.history import of_type
 from hwprices.read.find.spot import spot_moves, spot_words
@@ -44,7 +44,7 @@ def interval(
 
 def history(*intervals: dict[str, object]) -> pl.DataFrame:
     own = ("valid_from", "valid_to", "collection_unit", "hourly_low", "hourly_high")
-    rows = make.prices(*({k: v for k, v in one.items() if k not in own} for one in intervals))
+    rows = prices(*({k: v for k, v in one.items() if k not in own} for one in intervals))
     times = pl.DataFrame(
         [{name: one.get(name) for name in own} for one in intervals],
         schema={name: frames.dtypes(PriceHistory)[name] for name in own},

@@ -2,10 +2,10 @@
 
 from decimal import Decimal
 
+import polars as pl
 import pytest
 from tests.helpers.manifests import provider_entry, release_manifest
-from tests.helpers.offer_rows import machine, price, prices, rows
-from tests.helpers.small_release import Release
+from tests.helpers.releases import Release, Row, machine, price, tables
 from tests.helpers.terminal import drawn
 
 from hwprices.cli import show
@@ -26,18 +26,20 @@ def test_a_provider_without_a_title_is_named_by_its_id(provider: str, title: str
     assert summary.provider_title(release, provider) == title
 
 
+def cheapest_of(costs: list[Row], machines: list[Row]) -> pl.DataFrame:
+    own = {**tables(costs, machines), "accelerators": load("accelerators")}
+    return summary.cheapest_per_accelerator(Release(own))
+
+
 def test_private_people_have_a_row_of_their_own_beside_the_data_centers() -> None:
     """RunPod's Community Cloud is not a price of RunPod's data centers, and still shown."""
     name = "1x NVIDIA H100 80GB HBM3"
     h100 = machine("runpod", name, device="nvidia-h100-sxm5-80gb", count=1, gib=80)
-    tables = {
-        "accelerators": load("accelerators"),
-        "instance_types": rows("instance_types", h100),
-        "prices": prices(
-            price("runpod", "community", name, "2.69"), price("runpod", "secure", name, "3.29")
-        ).collect(),
-    }
-    cheapest = summary.cheapest_per_accelerator(Release(tables))
+    costs = [
+        price("runpod", "community", name, "2.69"),
+        price("runpod", "secure", name, "3.29"),
+    ]
+    cheapest = cheapest_of(costs, [h100])
     figures = cheapest.select("private_host", "per_accelerator_hour", "region").rows()
     assert figures == [(False, Decimal("3.29"), "secure"), (True, Decimal("2.69"), "community")]
 
@@ -49,12 +51,7 @@ def test_what_a_vendor_calls_an_h100_counts_without_a_spec_sheet() -> None:
     for row in machines:
         row["accelerators"][0]["vendor_name"] = row["instance_type"].removesuffix(" (8x)")
     costs = [price("digitalocean", "global", name, amount) for name, (amount, _) in names.items()]
-    tables = {
-        "accelerators": load("accelerators"),
-        "instance_types": rows("instance_types", *machines),
-        "prices": prices(*costs).collect(),
-    }
-    cheapest = summary.cheapest_per_accelerator(Release(tables))
+    cheapest = cheapest_of(costs, machines)
     assert cheapest["per_accelerator_hour"].to_list() == [Decimal("4.41")]
     shown = show._gpu(cheapest)
     assert shown[:3] == ["$4.41", "on demand", "NVIDIA H100"]
@@ -62,15 +59,11 @@ def test_what_a_vendor_calls_an_h100_counts_without_a_spec_sheet() -> None:
 
 def test_the_price_of_a_machine_is_divided_by_its_accelerators() -> None:
     p5 = machine("aws", "p5.48xlarge", device="nvidia-h100-sxm5-80gb", count=8, gib=640)
-    tables = {
-        "accelerators": load("accelerators"),
-        "instance_types": rows("instance_types", p5),
-        "prices": prices(
-            price("aws", "us-gov-west-1", "p5.48xlarge", "66.048"),
-            price("aws", "us-east-1", "p5.48xlarge", "55.04"),
-        ).collect(),
-    }
-    (row,) = summary.cheapest_per_accelerator(Release(tables)).iter_rows(named=True)
+    costs = [
+        price("aws", "us-gov-west-1", "p5.48xlarge", "66.048"),
+        price("aws", "us-east-1", "p5.48xlarge", "55.04"),
+    ]
+    (row,) = cheapest_of(costs, [p5]).iter_rows(named=True)
     assert (row["per_accelerator_hour"], row["region"]) == (Decimal("6.88"), "us-east-1")
 
 

@@ -10,15 +10,15 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 from moto.server import DomainDispatcherApplication, create_backend_app
-from tests.helpers import make
+from tests.helpers import releases
 from tests.helpers.nightly import NIGHTLY
 from tests.helpers.object_store import make_bucket
 from werkzeug.serving import make_server
 
 import hwprices
 from hwprices.errors import HwpricesError
-from hwprices.publish import release
 from hwprices.publish.prune import Policy, prune
+from hwprices.publish.release import Published
 from hwprices.storage.store import Store
 
 KEYS = ["latest.json", "releases/", "staged/aws/r2/", "status.json"]
@@ -76,10 +76,9 @@ def bucket(s3, monkeypatch, request) -> Iterator[tuple[FaultyS3, str]]:
     application.fault = lambda _key, _number, _serve: None
 
 
-def publish(bucket: str, number: int) -> release.Published:
-    store = Store(bucket)
-    make.stage_frames(store, f"r{number}", make.world(30 + number))
-    return release.publish(store, now=lambda: T0 + timedelta(minutes=number))
+def publish(bucket: str, number: int) -> Published:
+    at, tables = T0 + timedelta(minutes=number), releases.fleet(30 + number)
+    return releases.publish(Store(bucket), tables, run_id=f"r{number}", at=at)
 
 
 def height(bucket: str) -> int:

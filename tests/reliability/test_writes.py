@@ -17,8 +17,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.helpers import make
+from tests.helpers import releases
 from tests.helpers.nightly import NIGHTLY
+from tests.helpers.releases import fleet, publish
 
 import hwprices
 from hwprices.errors import HwpricesError
@@ -124,8 +125,8 @@ def run(root: Path, number: int) -> release.Published:
     landing.land_bytes(Unit("aws", "prices"), content, url="https://x.test", retrieved_at=T0)
     landing.store.put(f"aws/runs/r{number}.json", b"{}" * 100)
     store = Store(root)
-    make.stage_frames(store, f"r{number}", make.world(30 + number))
-    return release.publish(store, now=lambda: T0 + timedelta(minutes=number))
+    at = T0 + timedelta(minutes=number)
+    return publish(store, fleet(30 + number), run_id=f"r{number}", at=at)
 
 
 def height(root: Path) -> int:
@@ -213,9 +214,9 @@ def test_a_clock_set_back_hides_no_release_and_deletes_nothing_in_force(root: Pa
         now = datetime(2026, 8, day, tzinfo=UTC)
         seen = {
             name: rows.with_columns(pl.lit(now, rows.schema["observed_at"]).alias("observed_at"))
-            for name, rows in make.world(count, price=price).items()
+            for name, rows in fleet(count, price=price).items()
         }
-        make.stage_frames(store, f"{now:%Y%m%dT%H%M%S.%fZ}", seen)
+        releases.stage(store, f"{now:%Y%m%dT%H%M%S.%fZ}", seen)
         return now
 
     for day in (3, 4, 5):
@@ -242,8 +243,7 @@ def test_a_clock_set_back_hides_no_release_and_deletes_nothing_in_force(root: Pa
 def test_two_releases_of_one_second_have_two_names(root: Path) -> None:
     store = Store(root)
     for number in (1, 2):
-        make.stage_frames(store, f"r{number}", make.world(30 + number))
-        release.publish(store, now=lambda: T0)
+        publish(store, fleet(30 + number), run_id=f"r{number}", at=T0)
     found = [entry["version"] for entry in hwprices.releases(root)]
     assert found == ["20260801T041700Z", "20260801T041701Z"]
     assert height(root) == 32

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import polars as pl
-from tests.helpers import make
+from tests.helpers.releases import prices
 
 from hwprices.rows import earlier
 
@@ -25,7 +25,7 @@ def test_pages_that_were_fetched_in_another_order_give_no_times():
 
 
 def test_rows_get_the_times_of_today():
-    rows = make.prices({"observed_at": at(1)}, {"instance_type": "x", "observed_at": at(3)})
+    rows = prices({"observed_at": at(1)}, {"instance_type": "x", "observed_at": at(3)})
     now = earlier.with_times(rows, {at(1): at(5), at(3): at(6)})
     assert now["observed_at"].to_list() == [at(5), at(6)]
     assert now.drop("observed_at").equals(rows.drop("observed_at"))

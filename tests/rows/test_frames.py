@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers import make
 from tests.helpers.cases import cases, optional
+from tests.helpers.releases import prices
 
 from hwprices.rows import frames
 from hwprices.rows.prices import effective_hourly
@@ -22,16 +22,16 @@ def test_price_id_is_stable():
         *("on_demand", "\x00", "0", "none", "USD"),
     ]
     by_hand = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]
-    assert make.prices({})["price_id"][0] == by_hand == "4317bee3313865c706b66ed0"
+    assert prices({})["price_id"][0] == by_hand == "4317bee3313865c706b66ed0"
 
 
 def test_price_id_depends_on_every_key_column_and_nothing_else():
-    base = make.prices({})
+    base = prices({})
     other = {"zone": "z", "term_months": 12, "commitment_plan": "standard"}
     for column in PRICE_KEY:
-        changed = make.prices({column: other.get(column, "other")})
+        changed = prices({column: other.get(column, "other")})
         assert changed["price_id"][0] != base["price_id"][0], column
-    assert make.prices({"hourly": Decimal("9")})["price_id"][0] == base["price_id"][0]
+    assert prices({"hourly": Decimal("9")})["price_id"][0] == base["price_id"][0]
 
 
 def effective(hourly, upfront, months):

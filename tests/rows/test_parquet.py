@@ -6,14 +6,14 @@ from decimal import Decimal
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import prices
 
 from hwprices.rows import parquet
 from hwprices.storage.store import Store
 
 
 def test_equal_rows_have_one_digest_however_they_were_made():
-    frame = make.prices(
+    frame = prices(
         *({"instance_type": f"a-rather-long-instance-type-name-{i}"} for i in range(2000))
     )
     rebuilt = pl.concat([frame.slice(1000), frame.slice(0, 1000)])
@@ -28,7 +28,7 @@ def test_equal_rows_have_one_digest_however_they_were_made():
 @pytest.mark.parametrize("lengths", [(10, 2990), (10, 1990, 1000)])
 def test_the_digest_does_not_depend_on_the_chunks_of_a_frame(lengths):
     """polars divides rows that it gathers among the cores of the machine."""
-    frame = make.prices(*({"instance_type": f"t{i}"} for i in range(3000))).rechunk()
+    frame = prices(*({"instance_type": f"t{i}"} for i in range(3000))).rechunk()
     starts = [sum(lengths[:i]) for i in range(len(lengths))]
     parts = [frame.slice(start, length) for start, length in zip(starts, lengths, strict=True)]
     chunked = pl.concat(parts, rechunk=False)
@@ -38,7 +38,7 @@ def test_the_digest_does_not_depend_on_the_chunks_of_a_frame(lengths):
 
 
 def test_when_and_where_a_row_was_seen_does_not_change_the_digest():
-    frame = make.prices({})
+    frame = prices({})
     later = frame.with_columns(
         pl.col("observed_at") + timedelta(days=1),
         raw_sha256=pl.lit("1" * 64),
@@ -48,9 +48,9 @@ def test_when_and_where_a_row_was_seen_does_not_change_the_digest():
 
 
 def test_any_other_change_changes_the_digest():
-    frame = make.prices({})
+    frame = prices({})
     assert parquet.content_digest(frame) != parquet.content_digest(
-        make.prices({"hourly": Decimal("0.0960000001")})
+        prices({"hourly": Decimal("0.0960000001")})
     )
     assert parquet.content_digest(frame) != parquet.content_digest(
         frame.rename({"hourly": "per_hour"})
@@ -58,7 +58,7 @@ def test_any_other_change_changes_the_digest():
 
 
 def test_the_checksum_of_fixed_prices_leaves_out_the_market():
-    frame = make.prices({}, {"purchase_option": "spot"}, {"purchase_option": "reserved"})
+    frame = prices({}, {"purchase_option": "spot"}, {"purchase_option": "reserved"})
     fixed = parquet.fixed_checksums(frame)
     is_spot = pl.col("purchase_option") == "spot"
     hourly = pl.col("hourly") * 2
@@ -72,7 +72,7 @@ def test_the_checksum_of_fixed_prices_leaves_out_the_market():
 
 
 def test_files_hold_descriptions_and_units(tmp_path):
-    parquet.write(Store(tmp_path), "d", "prices", make.prices({}))
+    parquet.write(Store(tmp_path), "d", "prices", prices({}))
     schema = pq.read_schema(tmp_path / "d/prices.parquet")
     assert schema.field("effective_hourly").metadata[b"unit"] == b"currency/h"
     assert schema.field("region").metadata[b"focus"] == b"RegionId"

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import prices
 from tools import data_dictionary
 
 from hwprices.formulas import TOKEN_MODELS
@@ -62,7 +62,7 @@ def test_the_data_dictionary_has_every_column():
 
 def test_a_frame_with_a_negative_price_is_refused():
     """pandera does not look into lazy frames by default: this would pass unnoticed."""
-    outcome = validate.split(make.prices({"hourly": Decimal(-1)}), TABLES["prices"], {})
+    outcome = validate.split(prices({"hourly": Decimal(-1)}), TABLES["prices"], {})
     assert outcome.good.is_empty()
 
 

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers import make
 from tests.helpers.cases import cases
+from tests.helpers.releases import prices
 from tools.data_dictionary import VOCABULARIES
 
 from hwprices.schemas import columns, vocabulary
@@ -28,31 +28,31 @@ def test_every_value_has_one_sentence(name, value, sentence):
 
 @pytest.mark.parametrize("flags", [["cheap"], ["placeholder", "cheap"], ["placeholder", None]])
 def test_an_undeclared_flag_is_refused(flags):
-    outcome = validate.split(make.prices({"flags": flags}), Prices, {})
+    outcome = validate.split(prices({"flags": flags}), Prices, {})
     assert outcome.good.is_empty()
     assert outcome.refused["reason"].to_list() == ["check:flags_are_declared"]
 
 
 @pytest.mark.parametrize("flags", [[], ["placeholder"], ["not_offered_here", "block_of_24_hours"]])
 def test_declared_flags_and_their_patterns_pass(flags):
-    outcome = validate.split(make.prices({"flags": flags}), Prices, {})
+    outcome = validate.split(prices({"flags": flags}), Prices, {})
     assert outcome.refused.is_empty()
     assert outcome.good["flags"].to_list() == [flags]
 
 
 def test_a_missing_list_of_flags_is_refused_by_its_own_check():
-    outcome = validate.split(make.prices({"flags": None}), Prices, {})
+    outcome = validate.split(prices({"flags": None}), Prices, {})
     assert outcome.refused["reason"].to_list() == ["check:flags:not_nullable"]
 
 
 @cases("schemas/price_reasons", refused=str.split)
 def test_reasons_without_a_price_are_declared(reason, refused):
     row = {"hourly": None, "effective_hourly": None, "price_reason": reason}
-    assert validate.split(make.prices(row), Prices, {}).refused["reason"].to_list() == refused
+    assert validate.split(prices(row), Prices, {}).refused["reason"].to_list() == refused
 
 
 def test_an_undeclared_purchase_option_is_refused():
-    rows = make.prices({"purchase_option": "auction"}, {"hourly": Decimal(1)})
+    rows = prices({"purchase_option": "auction"}, {"hourly": Decimal(1)})
     outcome = validate.split(rows, Prices, {})
     assert outcome.refused["reason"].to_list() == ["check:purchase_option:isin"]
     assert outcome.good.height == 1

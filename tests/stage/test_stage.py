@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers import make
+from tests.helpers.releases import AT, prices
 from tests.publish.test_market import quantiles
 
 from hwprices.errors import HwpricesError, HwpricesWarning
@@ -37,7 +37,7 @@ class Vendor:
 
 def part(*changes, region="us-east-1", **more) -> Part:
     rows = ({"provider": "vendor", "region": region, **change} for change in changes)
-    return Part("prices", make.prices(*rows), region, **more)
+    return Part("prices", prices(*rows), region, **more)
 
 
 def refused_rows(rows: Part, reason: str, message: str, **more):
@@ -47,7 +47,7 @@ def refused_rows(rows: Part, reason: str, message: str, **more):
 
 
 def run(tmp_path, parts, run_id="r1", results=()) -> stage.Staged:
-    manifest = Run(run_id, "vendor", "live", make.AT, "0.1.0", tuple(results))
+    manifest = Run(run_id, "vendor", "live", AT, "0.1.0", tuple(results))
     return stage.stage(Vendor(parts), manifest, Landing(tmp_path / "raw"), Store(tmp_path), keep=2)
 
 
@@ -97,7 +97,7 @@ def test_a_part_is_checked_while_the_next_is_read_unless_it_is_large(
     check = StagedTables.add
     monkeypatch.setattr(StagedTables, "add", add)
     monkeypatch.setattr(stage, "BESIDE_ROWS", limit)
-    manifest = Run("r1", "vendor", "live", make.AT, "0.1.0", ())
+    manifest = Run("r1", "vendor", "live", AT, "0.1.0", ())
     vendor = Reading([part(*names(3)), part(*names(2), region="eu-west-1")])
     staged = stage.stage(vendor, manifest, Landing(tmp_path / "raw"), Store(tmp_path), keep=2)
     assert happened == order
@@ -325,7 +325,7 @@ def run_pages(tmp_path):
     """One landed page."""
     unit = Unit("vendor", "prices", "us-east-1")
     landing = Landing(tmp_path / "raw")
-    return [landing.land_bytes(unit, b"{}", url="https://vendor.example", retrieved_at=make.AT)]
+    return [landing.land_bytes(unit, b"{}", url="https://vendor.example", retrieved_at=AT)]
 
 
 def test_a_damaged_pointer_is_named(tmp_path):

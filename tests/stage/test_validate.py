@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandera.errors import SchemaErrors
-from tests.helpers import make
 from tests.helpers.nightly import NIGHTLY
+from tests.helpers.releases import prices, rows
 
 import hwprices
 from hwprices.errors import HwpricesError
@@ -37,27 +37,25 @@ BAD = {
 
 @pytest.mark.parametrize(("reason", "change"), BAD.items())
 def test_a_wrong_row_is_refused_and_the_right_one_kept(reason, change):
-    split = validate.split(make.prices({}, {"instance_type": "m5.xlarge", **change}), Prices, {})
+    split = validate.split(prices({}, {"instance_type": "m5.xlarge", **change}), Prices, {})
     assert split.good["instance_type"].to_list() == ["m5.large"]
     assert reasons(split) == [reason]
     assert "m5.xlarge" in split.refused["row"][0]
 
 
 def test_zero_is_not_a_price():
-    split = validate.split(make.prices({"hourly": Decimal(0)}), Prices, {})
+    split = validate.split(prices({"hourly": Decimal(0)}), Prices, {})
     assert (split.good.height, reasons(split)) == (0, ["check:effective_hourly:greater_than"])
 
 
 def test_an_unknown_price_with_a_reason_is_published():
-    split = validate.split(
-        make.prices({"hourly": None, "price_reason": "gpu_sku_missing"}), Prices, {}
-    )
+    split = validate.split(prices({"hourly": None, "price_reason": "gpu_sku_missing"}), Prices, {})
     assert (split.good.height, split.refused.height) == (1, 0)
 
 
 def test_two_rows_for_one_key_are_both_refused():
     split = validate.split(
-        make.prices({}, {"hourly": Decimal("0.123")}, {"instance_type": "c5.large"}), Prices, {}
+        prices({}, {"hourly": Decimal("0.123")}, {"instance_type": "c5.large"}), Prices, {}
     )
     assert split.good["instance_type"].to_list() == ["c5.large"]
     assert reasons(split) == ["duplicate_key", "duplicate_key"]
@@ -65,39 +63,37 @@ def test_two_rows_for_one_key_are_both_refused():
 
 def test_a_row_at_zero_does_not_contradict_a_price():
     zero = {"hourly": None, "price_reason": "listed_at_zero"}
-    split = validate.split(make.prices(zero, {}, zero), Prices, {})
+    split = validate.split(prices(zero, {}, zero), Prices, {})
     assert split.good["hourly"].to_list() == [Decimal("0.096")]
     assert reasons(split) == ["zero_price", "zero_price"]
 
 
 def test_a_row_at_zero_does_not_settle_which_of_two_prices_holds():
     zero = {"hourly": None, "price_reason": "listed_at_zero"}
-    split = validate.split(make.prices(zero, {}, {"hourly": Decimal("0.123")}), Prices, {})
+    split = validate.split(prices(zero, {}, {"hourly": Decimal("0.123")}), Prices, {})
     assert (split.good.height, reasons(split)) == (0, ["duplicate_key"] * 3)
 
 
 def test_two_rows_with_null_in_the_key_are_duplicates():
     """zone is null for regional prices."""
     split = validate.split(
-        make.prices({"zone": None}, {"zone": None}, {"zone": "us-east-1a"}), Prices, {}
+        prices({"zone": None}, {"zone": None}, {"zone": "us-east-1a"}), Prices, {}
     )
     assert split.good["zone"].to_list() == ["us-east-1a"]
 
 
 def test_a_refused_row_keeps_its_page_and_url():
-    types = make.table("instance_types", [{**make.TYPE, "vcpus": 0}])
-    refused = validate.split(
-        types, TABLES["instance_types"], {"0" * 64: "https://v.example/t"}
-    ).refused
+    types, urls = rows("instance_types", {"vcpus": 0}), {"0" * 64: "https://v.example/t"}
+    refused = validate.split(types, TABLES["instance_types"], urls).refused
     assert refused["source_url"][0] == "https://v.example/t"
     assert refused["raw_sha256"][0] == "0" * 64
 
 
 def test_a_frame_of_another_shape_is_an_error():
     with pytest.raises(HwpricesError, match="does not fit the table prices"):
-        validate.split(make.prices({}).drop("currency"), Prices, {})
+        validate.split(prices({}).drop("currency"), Prices, {})
     with pytest.raises(HwpricesError, match="does not fit the table prices"):
-        validate.split(make.prices({}).with_columns(pl.col("hourly").cast(pl.Float64)), Prices, {})
+        validate.split(prices({}).with_columns(pl.col("hourly").cast(pl.Float64)), Prices, {})
 
 
 @settings(max_examples=100 if NIGHTLY else 30)
@@ -111,7 +107,7 @@ def test_a_frame_of_another_shape_is_an_error():
     )
 )
 def test_every_row_is_either_good_or_refused(rows):
-    frame = make.prices(*({"instance_type": name, "hourly": price} for name, price in rows))
+    frame = prices(*({"instance_type": name, "hourly": price} for name, price in rows))
     split = validate.split(frame, Prices, {})
     assert split.good.height + split.refused["occurrences"].sum() == frame.height
     assert split.good["price_id"].n_unique() == split.good.height
@@ -119,14 +115,14 @@ def test_every_row_is_either_good_or_refused(rows):
 
 
 def test_equal_refused_rows_are_counted_once():
-    refused = validate.split(make.prices({"os": "dos"}, {"os": "dos"}), Prices, {}).refused
+    refused = validate.split(prices({"os": "dos"}, {"os": "dos"}), Prices, {}).refused
     merged = quarantine.merge_refused([refused, refused])
     assert merged["occurrences"].to_list() == [4]
 
 
 def test_a_duplicate_key_in_a_table_of_the_project_is_an_error():
     with pytest.raises(HwpricesError, match="duplicate_key"):
-        validate.check(make.prices({}, {}), Prices)
+        validate.check(prices({}, {}), Prices)
 
 
 ODD = {

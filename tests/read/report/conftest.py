@@ -11,20 +11,17 @@ from unittest import mock
 
 import polars as pl
 import pytest
-from tests.helpers import make
-from tests.helpers.offer_rows import machine, price, prices, region, rows
+from tests.helpers import releases
+from tests.helpers.releases import machine, price, region, tables
 from tests.helpers.sample_release import made_once
 from tests.helpers.small_release import PRICES, REGIONS, TYPES
 
 import hwprices
-from hwprices.publish import release
 from hwprices.read.report import index, report
 from hwprices.storage.store import Store
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 """A name that would run a script. Publishing refuses it; a crafted dataset may have it anywhere."""
-
-PROVIDERS = ("aws", "gcp", "azure", "runpod")
 
 H100_AT_RUNPOD = "1x NVIDIA H100 80GB HBM3"
 """Its figures are RunPod's of August 2026: 2.69 in community hosts, 3.29 in its own."""
@@ -56,42 +53,25 @@ PRICE_LIST = gzip.compress(
 PRICE_PAGE = hashlib.sha256(PRICE_LIST).hexdigest()
 
 
-def world(provider: str, p5: str) -> dict[str, Any]:
-    """Make a provider's tables of the small release, with more of aws; ``p5`` is one's price."""
-    types = [row for row in TYPES if row["provider"] == provider]
-    costs = [
+def vendor(p5: str) -> dict[str, pl.DataFrame]:
+    """Make the tables of the small release, with RunPod and more of aws; ``p5`` is one's price."""
+    own = {
         # from the same page both times, so that the new price is a restatement
-        price("aws", "us-east-1", "p5.48xlarge", p5, sku_id="P5", raw_sha256=PRICE_PAGE)
-        if row["instance_type"] == "p5.48xlarge"
-        else row | {"sku_id": "A3"}
-        if row["instance_type"] == "a3-highgpu-8g"
-        else row
-        for row in PRICES
-        if row["provider"] == provider
-    ]
-    if provider == "runpod":
-        name = H100_AT_RUNPOD
-        return {
-            "regions": rows("regions", region(provider, "community"), region(provider, "secure")),
-            "instance_types": rows(
-                "instance_types",
-                machine(provider, name, device="nvidia-h100-sxm5-80gb", count=1, gib=80),
-            ),
-            "prices": prices(
-                price(provider, "community", name, "2.69"), price(provider, "secure", name, "3.29")
-            ).collect(),
-        }
-    places = [row | POSITIONS[row["region"]] for row in REGIONS if row["provider"] == provider]
-    if provider == "aws":
-        plain = next(row for row in types if row["instance_type"] == "m5zn.xlarge")
-        types = [*types, *({**plain, "instance_type": name} for name in MORE_TYPES)]
-        more = [
-            {**places[0], "region": name} | POSITIONS[name]
-            for name in ("eu-1", "eu-central-1", "us-west-9")
-        ]
-        places = [*places, *more]
-        costs = [
-            *costs,
+        "p5.48xlarge": {
+            "sku_id": "P5",
+            "raw_sha256": PRICE_PAGE,
+            "hourly": p5,
+            "effective_hourly": p5,
+        },
+        "a3-highgpu-8g": {"sku_id": "A3"},
+    }
+    plain = next(row for row in TYPES if row["instance_type"] == "m5zn.xlarge")
+    h100 = machine("runpod", H100_AT_RUNPOD, device="nvidia-h100-sxm5-80gb", count=1, gib=80)
+    more = ("eu-1", "eu-central-1", "us-west-9")
+    places = [*REGIONS, *({**REGIONS[0], "region": name} for name in more)]
+    return tables(
+        [
+            *(row | own.get(row["instance_type"], {}) for row in PRICES),
             *(
                 price("aws", "us-east-1", name, f"0.{position + 100}")
                 for position, name in enumerate(MORE_TYPES)
@@ -99,12 +79,16 @@ def world(provider: str, p5: str) -> dict[str, Any]:
             price("aws", "eu-1", "m5zn.xlarge", "0.77", **EURO),
             price("aws", "us-west-9", "m5.large", "0.9"),
             price("aws", "us-east-1", "g6.xlarge", "0.3219", purchase_option="spot"),
-        ]
-    return {
-        "regions": rows("regions", *places),
-        "instance_types": rows("instance_types", *types),
-        "prices": prices(*costs).collect(),
-    }
+            price("runpod", "community", H100_AT_RUNPOD, "2.69"),
+            price("runpod", "secure", H100_AT_RUNPOD, "3.29"),
+        ],
+        [*TYPES, *({**plain, "instance_type": name} for name in MORE_TYPES), h100],
+        [
+            *(row | POSITIONS[row["region"]] for row in places),
+            region("runpod", "community"),
+            region("runpod", "secure"),
+        ],
+    )
 
 
 @pytest.fixture(scope="session")
@@ -117,10 +101,8 @@ def publish(root: Path) -> None:
     store = Store(root)
     store.put(f"raw/aws/prices/us-east-1/{PRICE_PAGE}.csv.gz", PRICE_LIST)
     for number, p5 in enumerate(("60.00", "55.04"), start=1):
-        for provider in PROVIDERS:
-            tables = world(provider, p5)
-            make.stage_frames(store, f"r{number}", tables, provider=provider, origin="sample")
-        release.publish(store, now=lambda day=number: datetime(2026, 8, day, tzinfo=UTC))
+        at = datetime(2026, 8, number, tzinfo=UTC)
+        releases.publish(store, vendor(p5), run_id=f"r{number}", origin="sample", at=at)
     make_hostile(hwprices.open(root))
 
 
