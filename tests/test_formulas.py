@@ -132,9 +132,7 @@ def test_twice_the_price_is_twice_the_unit_price(amount: Decimal, size: float) -
 
 
 @given(amounts, sizes, st.floats(min_value=1, max_value=5000))
-def test_two_machines_cost_the_same_per_pflop_as_one(
-    amount: Decimal, count: float, tflops: float
-) -> None:
+def test_two_machines_cost_the_same_per_pflop_as_one(amount, count, tflops) -> None:
     one = value(formulas.usd_per_pflop_hour(lit(amount), lit(count), lit(tflops)))
     two = value(formulas.usd_per_pflop_hour(lit(amount * 2), lit(count * 2), lit(tflops)))
     # at a ten-billionth of a PFLOPS the quantity's own rounding shows
@@ -155,9 +153,7 @@ def test_faster_is_never_dearer_per_token(amount: Decimal, rates: list[float]) -
     st.floats(min_value=0, max_value=5),
     st.floats(min_value=5, max_value=10),
 )
-def test_more_load_never_draws_less_and_stays_between_idle_and_full(
-    a: float, b: float, idle: float, full: float
-) -> None:
+def test_more_load_never_draws_less_and_stays_between_idle_and_full(a, b, idle, full) -> None:
     low, high = (value(formulas.utilised(lit(idle), lit(full), lit(u))) for u in sorted([a, b]))
     assert idle <= low <= high <= full + 1e-9  # type: ignore[operator]
 
@@ -182,9 +178,7 @@ def test_sci_is_linear_in_the_grid_and_never_below_what_making_it_emitted(
 
 
 @given(amounts, st.floats(min_value=0.05, max_value=1), st.floats(min_value=0.05, max_value=1))
-def test_a_machine_that_is_used_more_costs_less_an_hour(
-    amount: Decimal, a: float, b: float
-) -> None:
+def test_a_machine_that_is_used_more_costs_less_an_hour(amount, a, b) -> None:
     rare, often = (
         value(formulas.capital_usd_per_hour(lit(amount), lit(4.0), lit(u))) for u in sorted([a, b])
     )

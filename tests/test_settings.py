@@ -37,9 +37,7 @@ def test_the_api_key_is_in_no_representation(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @cases("settings/bad_values")
-def test_a_bad_value_is_one_line_that_names_the_variable(
-    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, problem: str
-) -> None:
+def test_a_bad_value_is_one_line_that_names_the_variable(monkeypatch, variable, value, problem):
     monkeypatch.setenv(variable, value)
     with pytest.raises(HwpricesError) as raised:
         load_everything()
@@ -53,9 +51,7 @@ def test_plain_http_is_accepted_for_this_machine() -> None:
     assert settings.aws_price_list_url == "http://127.0.0.1:9999"
 
 
-def test_a_provider_adds_its_own_settings_to_the_common_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_provider_adds_its_own_settings_to_the_common_ones(monkeypatch) -> None:
     monkeypatch.setenv("HWPRICES_GCP_PROJECT", "a-project")
     common = load(root="elsewhere", source="live", attempts=2)
     settings = extend(common, gcp.Settings)

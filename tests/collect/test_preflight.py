@@ -128,9 +128,7 @@ def test_an_endpoint_that_is_asked_with_an_account_only_is_not_checked_without(
 
 
 @pytest.mark.parametrize(("key", "outcome"), [("good", "ok"), ("bad", "failed")])
-def test_googles_catalog_is_read_with_what_there_is(
-    key, outcome, server, tmp_path, monkeypatch
-) -> None:
+def test_googles_catalog_is_read_with_what_there_is(key, outcome, server, tmp_path, monkeypatch):
     for name in ("BILLING", "COMPUTE", "TPU"):
         monkeypatch.setenv(f"HWPRICES_GCP_{name}_URL", server.url)
     monkeypatch.delenv("HWPRICES_GCP_PROJECT", raising=False)

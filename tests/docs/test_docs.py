@@ -1,11 +1,15 @@
 """Check that the documentation agrees with the code."""
 
+import fnmatch
 import re
-import subprocess
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.helpers import processes, toy_provider
+from tools import questions
 
+import hwprices
 from hwprices import providers
 
 PRIVATE_PATH = re.compile(r"/(?:home|root|Users)/[a-z]+/|/wor" + r"k/")
@@ -16,9 +20,8 @@ MAX_TEXT_FILE = 2_000_000
 
 def tracked_files(project: Path) -> list[Path]:
     """List the files that git knows."""
-    command = ["git", "ls-files"]
-    listed = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
-    return [project / name for name in listed.stdout.splitlines() if (project / name).is_file()]
+    listed = processes.run("git", "ls-files", cwd=project).stdout.splitlines()
+    return [project / name for name in listed if (project / name).is_file()]
 
 
 def documents(project: Path) -> list[Path]:
@@ -65,3 +68,62 @@ def test_no_file_names_a_path_of_one_machine(project: Path) -> None:
     for path in tracked_files(project):
         if path.stat().st_size < MAX_TEXT_FILE:
             assert not PRIVATE_PATH.search(path.read_text(errors="ignore")), path
+
+
+SHOWN_BLOCK = re.compile(r"^`(\S+)`:\n\n```\w+\n(.*?)\n```$", re.M | re.S)
+SOURCES = "tools/sample/sources/"
+"""Recorded answers, which the page names by a pattern."""
+
+
+def shown_files(project: Path) -> dict[str, str]:
+    """Return the code blocks of the page by the file they show."""
+    return dict(SHOWN_BLOCK.findall((project / "docs/a-provider.md").read_text()))
+
+
+def test_code_blocks_are_the_files(project: Path) -> None:
+    for name, block in shown_files(project).items():
+        assert block == (toy_provider.FOLDER / name).read_text().rstrip("\n"), name
+
+
+def test_every_file_is_named(project: Path) -> None:
+    text = (project / "docs/a-provider.md").read_text()
+    files = [name for name in toy_provider.files() if not name.startswith(SOURCES)]
+    assert [name for name in files if f"`{name}`" not in text] == []
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "history.md"
+
+
+def test_the_sql_of_a_day_means_its_end_in_utc() -> None:
+    """The price fell on 2025-06-23 at 13:18 UTC."""
+    (block,) = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    of_a_day, removed = block.strip().removesuffix(";").split(";\n")
+    assert "the first of October?" in of_a_day
+    data = hwprices.open("sample")
+    for day, next_day, usd in [
+        ("2025-06-22", "2025-06-23", "98.32"),
+        ("2025-06-23", "2025-06-24", "55.04"),
+    ]:
+        query = of_a_day.replace("2026-10-02 00:00:00+00", f"{next_day} 00:00:00+00")
+        assert query.count(next_day) == 2, day
+        assert data.duckdb.sql(query).fetchall() == [("us-east-1", Decimal(usd))]
+    assert data.duckdb.sql(removed).columns[-1] == "valid_to"
+
+
+def test_the_page_has_the_answers_of_the_commands_and_queries() -> None:
+    assert questions.main(["--check"]) == 0
+
+
+def test_every_recording_is_described(project: Path) -> None:
+    """In the table of a README in its folder or above; a row may use ``*`` and ``<region>``."""
+    folder = project / "tests/recordings"
+    patterns = [
+        f"{readme.parent.relative_to(folder).as_posix()}/{re.sub(r'<[^>]+>', '*', file)}"
+        for readme in folder.rglob("README.md")
+        for file in re.findall(r"^\| `([^`]+)`", readme.read_text(), re.M)
+    ]
+    patterns = [pattern.removeprefix("./") for pattern in patterns]
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "README.md"]
+    names = [path.relative_to(folder).as_posix() for path in files]
+    undescribed = [n for n in names if not any(fnmatch.fnmatch(n, p) for p in patterns)]
+    assert undescribed == []

@@ -1,12 +1,11 @@
 """Check workflows, issue forms and the citation against their schemas, without network."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from tests.helpers import processes
 
 SCHEMAS = {
     "vendor.github-workflows": ".github/workflows/*.yml",
@@ -23,10 +22,8 @@ SCHEMAS = {
 def test_files_fit_their_schema(schema: str, project: Path) -> None:
     files = sorted(str(path) for path in project.glob(SCHEMAS[schema]))
     assert files
-    module = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema]
-    filetype = ["--default-filetype", "yaml"]
-    done = subprocess.run([*module, *filetype, *files], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    options = ("--builtin-schema", schema, "--default-filetype", "yaml")
+    processes.python("-m", "check_jsonschema", *options, *files)
 
 
 def test_tests_run_on_every_python_that_is_declared(project: Path) -> None:

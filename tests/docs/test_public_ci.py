@@ -3,10 +3,10 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.helpers import processes
 
 EXTRA_CHECK = """
 import pytest
@@ -33,14 +33,8 @@ def clone(tmp_path: Path, project: Path) -> Path:
 def run_tests(clone: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the clone's tests; of CI and HWPRICES_REQUIRE_SHARED only ``variables`` are set."""
     inherited = {k: v for k, v in os.environ.items() if k not in ("CI", "HWPRICES_REQUIRE_SHARED")}
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:xdist", "-q"],
-        cwd=clone,
-        env=inherited | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    arguments = ("-m", "pytest", "-p", "no:xdist", "-q")
+    return processes.python(*arguments, status=None, cwd=clone, env=inherited | variables)
 
 
 def test_extra_checks_are_skipped_on_a_public_ci(clone: Path) -> None:

@@ -2,11 +2,10 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.helpers import processes
 
 from hwprices import providers
 
@@ -24,16 +23,8 @@ LOADED_FROM_ELSEWHERE = re.compile(
 def site(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site. A broken link or anchor, or a page in no place, fails the build."""
     site = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
-    done = subprocess.run(
-        command,
-        cwd=project,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    command = ("-m", "mkdocs", "build", "--strict", "--site-dir", site)
+    processes.python(*command, cwd=project, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
     return site
 
 

@@ -1,7 +1,5 @@
 """The command ``hwprices admin refresh``, as far as it goes without Prefect."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -20,6 +18,7 @@ from hwprices.release.manifest import (
     Status,
     UnitCounts,
 )
+from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment
 
 
@@ -115,15 +114,7 @@ def test_what_is_incomplete_or_skipped_is_a_line_each() -> None:
     "form", [["flows/refresh.py"], ["-m", "hwprices.flows.refresh"], ["-m", "hwprices", "refresh"]]
 )
 def test_every_form_of_the_command_has_the_same_help(project: Path, form: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, *form, "--help"],
-        cwd=project,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = processes.python(*form, "--help", cwd=project, env=clean_environment())
     flags = ("--source", "--provider", "--region", "--kind", "--root", "--accept", "--strict")
     for word in (*flags, "HWPRICES_ROOT", "HWPRICES_GCP_API_KEY", "sample", "live"):
         assert word in done.stdout, word
@@ -131,5 +122,4 @@ def test_every_form_of_the_command_has_the_same_help(project: Path, form: list[s
 
 def test_prefect_is_not_imported_for_the_help(project: Path) -> None:
     code = "import sys, hwprices.cli.refresh; sys.exit('prefect' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=project, check=False)
-    assert done.returncode == 0
+    processes.python("-c", code, cwd=project)

@@ -153,3 +153,15 @@ def test_the_state_says_what_the_gate_saw() -> None:
     assert reports.held_back(outcome(new=False)) == (
         f"held back: AWS ({reason}); OVHcloud ({reason}; {reason})"
     )
+
+
+def test_a_report_that_fails_is_a_warning_and_no_more(tmp_path, monkeypatch) -> None:
+    from hwprices.flows import publish
+
+    warnings: list[str] = []
+    logger = SimpleNamespace(warning=lambda text, *values: warnings.append(text % values))
+    monkeypatch.setattr(publish, "get_run_logger", lambda: logger)
+    published = SimpleNamespace(version="20260801T000000Z")
+    publish.write_report.fn(published, str(tmp_path))
+    assert len(warnings) == 1
+    assert "release 20260801T000000Z has no report: no release" in warnings[0]

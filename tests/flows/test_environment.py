@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from sqlalchemy import make_url
 from hwprices.errors import HwpricesError
 from hwprices.flows import environment
 from hwprices.storage.store import Store
+from tests.helpers import processes
 
 
 @pytest.fixture
@@ -185,6 +185,4 @@ def test_polars_allocator_knows_the_options() -> None:
 
 
 def _run(program: str, variables: dict[str, str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-c", program], env=variables, capture_output=True, text=True, check=True
-    )
+    return processes.python("-c", program, env=variables)

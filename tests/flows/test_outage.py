@@ -121,9 +121,7 @@ def later(refresh: Refresh, published: tuple[Seen, Path]) -> Refresh:
     return refresh
 
 
-def test_an_outage_of_prices_is_said_and_fails(
-    later: Refresh, azure: StubServer, published: tuple[Seen, Path]
-) -> None:
+def test_an_outage_of_prices_is_said_and_fails(later, azure, published) -> None:
     """Every price call answered 500, and it was "nothing new", exit 0, last success just now."""
     before, _ = published
     assert (before.code, before.status_code, before.entry["outcome"]) == (0, 0, "published")
@@ -138,9 +136,7 @@ def test_an_outage_of_prices_is_said_and_fails(
     assert after.entry["last_try"] > success
 
 
-def test_a_region_that_fails_is_said_and_its_prices_are_kept(
-    later: Refresh, azure: StubServer
-) -> None:
+def test_a_region_that_fails_is_said_and_its_prices_are_kept(later, azure) -> None:
     answer = azure.routes[azure_pages.RETAIL]
 
     def fail_in_the_west(request: Request) -> Reply:

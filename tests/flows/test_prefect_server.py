@@ -295,12 +295,6 @@ def test_two_writers_wait_for_each_other(tmp_path: Path) -> None:
 
     Where Prefect's own server no longer fails, ``lock_before_reading`` can go.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", TWO_WRITERS, str(tmp_path / "prefect.db")],
-        env=clean_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    arguments = ("-c", TWO_WRITERS, tmp_path / "prefect.db")
+    done = processes.python(*arguments, env=clean_environment(tmp_path))
     assert "database is locked" in done.stdout

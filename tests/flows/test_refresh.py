@@ -10,7 +10,6 @@ import shlex
 import shutil
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from hwprices import providers
 from hwprices.publish.release import publish
 from hwprices.storage.store import Store
 from tests.flows.conftest import CANARY, CREDENTIALS
+from tests.helpers import processes
 from tests.helpers.aws_pages import bulk_server
 from tests.helpers.flows_environment import clean_environment, migrated_home
 from tests.helpers.landed import landed_pages
@@ -94,20 +94,13 @@ def run_deployment(server: Server, project: Path, root: Path) -> subprocess.Comp
     return server.prefect(*words[:-2], f"root={root}", *chosen, "--watch")
 
 
-def run(
-    *command: str | Path, cwd: Path, environment: dict[str, str]
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=500, check=False
-    )
-
-
 def run_command(
     server: Server, cwd: Path, *arguments: str, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run ``hwprices admin refresh`` with a server that runs already."""
-    command = [sys.executable, "-m", "hwprices", "refresh", *arguments]
-    return run(*command, cwd=cwd, environment={**server.environment, **variables})
+    command = ("-m", "hwprices", "refresh", *arguments)
+    environment = {**server.environment, **variables}
+    return processes.python(*command, status=None, cwd=cwd, env=environment)
 
 
 def published_providers(root: Path) -> list[str]:
@@ -131,12 +124,11 @@ def script(tmp_path_factory: pytest.TempPathFactory, project: Path) -> Release:
     """
     root = tmp_path_factory.mktemp("root")
     home = migrated_home(tmp_path_factory, root / ".prefect")
-    command = [sys.executable, project / "flows/refresh.py", "--root", str(root)]
+    command = (project / "flows/refresh.py", "--root", root)
     variables = {"HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "", "no_proxy": ""}
     variables |= {"PREFECT_LOGGING_LEVEL": "INFO", "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "600"}
     environment = {**clean_environment(home), **CREDENTIALS, **variables}
-    done = run(*command, "--provider", SMALL, cwd=root, environment=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = processes.python(*command, "--provider", SMALL, cwd=root, env=environment)
     assert "Traceback" not in done.stdout + done.stderr
     return Release(root, done.stdout + done.stderr, [])
 
@@ -264,10 +256,9 @@ def test_a_provider_held_back_is_seen(tmp_path: Path, prefect_server: Server) ->
     assert "nothing new" not in done.stdout.lower()
     [remedy] = done.stderr.strip().splitlines()
     assert f"--accept {SMALL}:sample_over_live" in remedy
-    status = [sys.executable, "-m", "hwprices", "status", "--root", str(tmp_path)]
-    status_after = run(*status, cwd=tmp_path, environment=clean_environment())
-    assert status_after.returncode == 1
-    assert "held back" in status_after.stdout
+    command = ("-m", "hwprices", "status", "--root", tmp_path)
+    after = processes.python(*command, status=1, cwd=tmp_path, env=clean_environment())
+    assert "held back" in after.stdout
     assert newest_states(prefect_server)["refresh"] == ("FAILED", "HeldBack")
     assert newest_states(prefect_server)["publish"] == ("FAILED", "HeldBack")
     assert first_lines(prefect_server)["refresh"].startswith("# held back: Scaleway ")

@@ -1,6 +1,5 @@
 """The main job from an installed wheel, outside the checkout."""
 
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from hwprices.publish.release import publish
 from hwprices.settings import load
 from hwprices.stage.stage import stage_run
 from hwprices.storage.store import Store
-from tests.helpers import wheel
+from tests.helpers import processes, wheel
 from tests.helpers.flows_environment import clean_environment
 from tests.helpers.nightly import only_at_night
 
@@ -25,18 +24,6 @@ pytestmark = [
 
 PROVIDERS = ("aws", "scaleway")
 """Few, to be quick: tests/flows/test_refresh.py runs all from the checkout."""
-
-
-def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        env=clean_environment(),
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-    )
 
 
 def publish_from_checkout(root: Path) -> str:
@@ -55,14 +42,13 @@ def test_an_installed_wheel_makes_the_same_release(tmp_path: Path, project: Path
     working_directory.mkdir()
     commands = wheel.install(wheel.build(project, tmp_path / "dist").wheel, tmp_path / "venv")
     code = "import hwprices.flows; print(hwprices.flows.__file__)"
-    module = run(commands / "python", "-c", code, cwd=working_directory).stdout
+    where = {"cwd": working_directory, "env": clean_environment()}
+    module = processes.run(commands / "python", "-c", code, **where).stdout
     assert module.startswith(str(tmp_path / "venv")), module
 
     choice = [word for name in PROVIDERS for word in ("--provider", name)]
     command = [commands / "hwprices", "refresh", "--source", "sample", *choice]
-    done = run(*command, cwd=working_directory)
-
-    assert done.returncode == 0, done.stdout + done.stderr
+    processes.run(*command, **where)
     assert [path.name for path in working_directory.iterdir()] == ["data"]
     assert (working_directory / "data/.prefect").is_dir()
     installed = hwprices.open(working_directory / "data").manifest["content_sha256"]

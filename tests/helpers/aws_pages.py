@@ -9,17 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 import pytest
 from tools.sample.aws import HEADER, HOURLY, ON_DEMAND, UPFRONT
 
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages, Part, get
+from hwprices.landing.pages import Unit, UnitResult
+from hwprices.providers import Part, get
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import corrections, validate
 from tests.helpers.stub_server import Reply, StubServer
+from tests.helpers.vendor_tables import Landed
 
 NOW = datetime(2026, 7, 20, 12, tzinfo=UTC)
 
@@ -162,40 +163,24 @@ def quotes(*rows: tuple[str, str, str, str, str]) -> bytes:
     )
 
 
-class LandedPages:
+class LandedPages(Landed):
     """Pages landed for a test, and what normalising them gives."""
 
     def __init__(self, folder: Path) -> None:
-        self.landing = Landing(folder)
-        self.results: list[UnitResult] = []
+        super().__init__("aws", folder, NOW)
 
-    def add(
-        self, kind: str, region: str, *bodies: bytes, suffix: str = "csv", at: datetime = NOW
-    ) -> "LandedPages":
-        """Land the pages of one unit."""
-        unit = Unit("aws", kind, region)
-        pages = tuple(
-            self.landing.land_bytes(
-                unit, body, url=f"https://aws.test/{kind}/{region}", retrieved_at=at, suffix=suffix
-            )
-            for body in bodies
-        )
-        self.results.append(UnitResult(unit, "ok", pages))
-        return self
+    def add(self, kind: str, region: str, *bodies: bytes, suffix: str = "csv", **more: Any) -> Self:
+        return super().add(kind, region, *bodies, suffix=suffix, **more)
 
-    def add_list(self, kind: str, region: str, *items: dict[str, Any]) -> "LandedPages":
+    def add_list(self, kind: str, region: str, *items: dict[str, Any]) -> Self:
         """Land EC2's list of these items."""
         return self.add(kind, region, listed(kind, *items), suffix="xml")
 
-    def skip(self, kind: str, region: str, cause: str = "") -> "LandedPages":
+    def skip(self, kind: str, region: str, cause: str = "") -> Self:
         """Record a skipped unit, with the cause that fetching gave it."""
         unit = Unit("aws", kind, region)
         self.results.append(UnitResult(unit, "skipped", reason="not fetched", cause=cause))
         return self
-
-    def pages(self) -> Pages:
-        """Return what normalising gets."""
-        return Pages(Run("run", "aws", "live", NOW, "test", tuple(self.results)), self.landing)
 
     def parts(self) -> list[Part]:
         """Normalise the pages."""

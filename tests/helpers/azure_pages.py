@@ -8,16 +8,17 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 from tools.fullsize.environment import AZURE_RETAIL as RETAIL
 from tools.fullsize.environment import AZURE_SUBSCRIPTION as SUBSCRIPTION
 
 from hwprices.landing.download import Http
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
+from hwprices.landing.pages import Landing
 from hwprices.providers import Context, Pages, Part, get
 from hwprices.providers.azure import Settings
+from tests.helpers import vendor_tables
 from tests.helpers.stub_server import Reply, Request, StubServer
 from tests.helpers.vendor_tables import sample_pages
 
@@ -160,48 +161,23 @@ def restriction(kind: str, location: str, zones: list[str] | None = None) -> dic
     }
 
 
-class Landed:
+class Landed(vendor_tables.Landed):
     """A landing directory to which answers are added; ``parts()`` normalises it."""
 
     def __init__(self, folder: Path) -> None:
-        self.landing = Landing(str(folder))
-        self.results: list[UnitResult] = []
+        super().__init__("azure", folder, NOW)
 
     def retail(
         self,
         items: Sequence[dict[str, Any]],
         kind: str = "retail_consumption_usd",
         region: str = "eastus",
-        at: datetime = NOW,
-    ) -> "Landed":
-        return self.add(kind, region, json.dumps(answer(items)).encode(), at)
+        **more: Any,
+    ) -> Self:
+        return self.add(kind, region, json.dumps(answer(items)).encode(), **more)
 
-    def skus(
-        self, *skus: dict[str, Any], region: str = "eastus", params: dict[str, str] | None = None
-    ) -> "Landed":
-        return self.add("skus", region, json.dumps({"value": skus}).encode(), NOW, params)
-
-    def add(
-        self,
-        kind: str,
-        region: str,
-        body: bytes,
-        at: datetime = NOW,
-        params: dict[str, str] | None = None,
-    ) -> "Landed":
-        unit = Unit("azure", kind, region)
-        page = self.landing.land_bytes(
-            unit,
-            body,
-            url="https://prices.azure.com/api/retail/prices",
-            retrieved_at=at,
-            params=params,
-        )
-        self.results.append(UnitResult(unit, "ok", (page,)))
-        return self
-
-    def pages(self) -> Pages:
-        return Pages(Run("r", "azure", "live", NOW, "test", tuple(self.results)), self.landing)
+    def skus(self, *skus: dict[str, Any], region: str = "eastus", **more: Any) -> Self:
+        return self.add("skus", region, json.dumps({"value": skus}).encode(), **more)
 
     def parts(self) -> dict[str, Part]:
         return tables(self.pages())

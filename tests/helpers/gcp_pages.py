@@ -11,15 +11,13 @@ from typing import Any
 import polars as pl
 
 from hwprices import providers
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages, Part
+from hwprices.providers import Part
 from hwprices.providers.gcp import kinds
 from hwprices.providers.gcp.normalise import normalise
 from hwprices.providers.gcp.sheets import Sheets
-from tests.helpers.vendor_tables import sample_pages
+from tests.helpers.vendor_tables import Landed, sample_pages
 
 RETRIEVED_AT = datetime(2026, 7, 30, tzinfo=UTC)
-URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
 RECORDINGS = Path(__file__).resolve().parents[1] / "recordings" / "gcp"
 
 N2_RATES = {"core": "0.031611", "ram": "0.004237"}
@@ -219,16 +217,10 @@ def normalise_pages(
     root: Path, bodies: Mapping[str, Iterable[bytes]], sheets: Sheets | None = None
 ) -> Tables:
     """Land the bodies of each kind below ``root``, and normalise them."""
-    landing = Landing(root)
-    results = []
+    landed = Landed("gcp", root, RETRIEVED_AT)
     for kind, listed in bodies.items():
-        unit = Unit("gcp", kind)
-        pages = tuple(
-            landing.land_bytes(unit, body, url=URL, retrieved_at=RETRIEVED_AT) for body in listed
-        )
-        results.append(UnitResult(unit, "ok", pages))
-    run = Run("r", "gcp", "live", RETRIEVED_AT, "1", tuple(results))
-    return Tables(list(normalise(Pages(run, landing), sheets)))
+        landed.add(kind, "global", *listed)
+    return Tables(list(normalise(landed.pages(), sheets)))
 
 
 def normalise_sample(project: Path) -> Tables:

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment
 from tests.helpers.nightly import only_at_night
 
@@ -73,15 +74,8 @@ class Server:
         return answer.json()
 
     def prefect(self, *arguments: str, timeout: float = 500) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*PREFECT, "--no-prompt", *arguments],
-            env=self.environment,
-            cwd=self.project,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+        options = {"env": self.environment, "cwd": self.project, "timeout": timeout}
+        return processes.run(*PREFECT, "--no-prompt", *arguments, status=None, **options)
 
 
 @contextmanager

@@ -1,9 +1,12 @@
-"""List the processes of this machine that are at work, and wait for what they do."""
+"""Run programs, list the processes of this machine that are at work, and wait for what they do."""
 
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 SECONDS = 120
 """More than a busy machine needs to start Prefect's server, or to end a process."""
@@ -19,11 +22,26 @@ class Process:
     command: str
 
 
+def run(
+    *command: str | Path, status: int | None = 0, timeout: float = 500, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end and keep what it prints. ``status``: what it has to end with."""
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=timeout, **options
+    )
+    assert status in (None, done.returncode), f"{done.returncode}: {done.stdout}{done.stderr}"
+    return done
+
+
+def python(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run this Python as ``run`` does."""
+    return run(sys.executable, *arguments, **options)
+
+
 def running() -> list[Process]:
     """List the processes that are at work, not those that have ended and are yet to be reaped."""
     listing = ["ps", "-A", "-ww", "-o", "pid=,ppid=,pgid=,stat=,args="]
-    listed = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
-    rows = (line.split(maxsplit=4) for line in listed.splitlines())
+    rows = (line.split(maxsplit=4) for line in run(*listing).stdout.splitlines())
     return [
         Process(int(pid), int(parent), int(group), "".join(command))
         for pid, parent, group, state, *command in rows

@@ -155,10 +155,18 @@ def fleet(
     )
 
 
+def seen_at(at: datetime, tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Return the tables as if their pages had been fetched at another time."""
+    return {
+        name: frame.with_columns(observed_at=pl.lit(at, frame.schema["observed_at"]))
+        for name, frame in tables.items()
+    }
+
+
 def stage(
     store: Store, run_id: str, tables: Mapping[str, pl.DataFrame], *, origin: str = "live"
 ) -> Staged:
-    """Put tables in force as staged tables of their providers. Return those of the last one."""
+    """Stage tables, each provider's rows as a run of its own; return the last one."""
     providers = {name: None for frame in tables.values() for name in frame["provider"]}
     for provider in providers:
         directory = layout.staged_directory(provider, run_id)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -63,15 +63,36 @@ def read_units(provider: str, root: Path, units: Iterable[Body]) -> Tables:
     return Tables(provider, landed_units(provider, root, units))
 
 
+class Landed:
+    """A folder in which a test lands pages of a provider's units."""
+
+    def __init__(self, provider: str, folder: Path, at: datetime = STARTED) -> None:
+        self.provider, self.at = provider, at
+        self.landing = Landing(folder)
+        self.results: list[UnitResult] = []
+
+    def add(
+        self, kind: str, region: str, *bodies: bytes, at: datetime | None = None, **more: Any
+    ) -> Self:
+        """Land the pages of one unit; ``more`` are parameters of ``Landing.land_bytes``."""
+        unit = Unit(self.provider, kind, region)
+        more |= {"url": f"https://{self.provider}.test/{kind}", "retrieved_at": at or self.at}
+        pages = tuple(self.landing.land_bytes(unit, body, **more) for body in bodies)
+        self.results.append(UnitResult(unit, "ok", pages))
+        return self
+
+    def pages(self) -> Pages:
+        """Return what normalising gets."""
+        run = Run("r", self.provider, "live", self.at, "test", tuple(self.results))
+        return Pages(run, self.landing)
+
+
 def landed_units(provider: str, root: Path, units: Iterable[Body]) -> Pages:
     """Land a page for each unit."""
-    landing = Landing(root)
-    results = []
+    landed = Landed(provider, root)
     for unit, body in units:
-        url = f"https://{provider}.test/{unit.kind}"
-        page = landing.land_bytes(unit, body, url=url, retrieved_at=STARTED)
-        results.append(UnitResult(unit, "ok", (page,)))
-    return Pages(Run("r", provider, "live", STARTED, "0", tuple(results)), landing)
+        landed.add(unit.kind, unit.region, body)
+    return landed.pages()
 
 
 def read_sample(provider: str, project: Path) -> Tables:

@@ -1,12 +1,13 @@
 """Build the project's sdist and wheel, and install the wheel outside the checkout."""
 
 import shutil
-import subprocess
 import sys
 import sysconfig
 import venv
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.helpers import processes
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,7 @@ class Built:
 def build(project: Path, folder: Path) -> Built:
     """Build the sdist, and the wheel from the sdist. Needs no network."""
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, project]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    processes.run(*command)
     return Built(next(folder.glob("*.tar.gz")), next(folder.glob("*.whl")))
 
 
@@ -42,10 +42,7 @@ def install(wheel: Path, folder: Path) -> Path:
         command = [uv, "pip", "install", "--quiet", "--offline", "--python", python]
     else:
         command = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index"]
-    done = subprocess.run(
-        [*command, "--no-deps", wheel], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    processes.run(*command, "--no-deps", wheel)
     return scripts
 
 

@@ -84,9 +84,7 @@ def context_at(
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", keyless())
-def test_a_fault_lands_nothing_and_names_the_server(
-    name, fault, stub, tmp_path, monkeypatch
-) -> None:
+def test_a_fault_lands_nothing_and_names_the_server(name, fault, stub, tmp_path, monkeypatch):
     server = stub().on("/*", FAULTS[fault])
     if FAULTS[fault].stall:  # the others may take their time on a busy machine
         monkeypatch.setenv("HWPRICES_READ_TIMEOUT", "0.2")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.helpers import toy_provider
+from tests.helpers import processes, toy_provider
 from tests.helpers.nightly import only_at_night
 
 TOY_README = "src/hwprices/providers/toycloud/README.md"
@@ -71,8 +71,7 @@ pytestmark = pytest.mark.slow
 def tracked_files(project: Path) -> list[str]:
     """List the files of the checkout as git sees them, links not followed."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
-    names = listed.stdout.splitlines()
+    names = processes.run(*command, cwd=project).stdout.splitlines()
     return [name for name in names if (project / name).exists()]
 
 
@@ -157,9 +156,7 @@ def test_what_it_refused_is_in_quarantine(answers: dict[str, str]) -> None:
         ("device", ["toycloud", "gpu-h100-1"]),  # 2.49 USD is less than Lambda asks
     ],
 )
-def test_commands_show_the_new_provider(
-    answers: dict[str, str], command: str, words: list[str]
-) -> None:
+def test_commands_show_the_new_provider(answers, command, words) -> None:
     text = answers[command].lower().replace(" ", "")
     assert [word for word in words if word.lower() not in text] == []
 

@@ -1,13 +1,11 @@
 """An empty store, and one with a release, for the tests of publishing."""
 
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.helpers.releases import fleet, stage
+from tests.helpers.releases import fleet, publish
 
-from hwprices.publish import release
 from hwprices.storage.store import Store
 
 
@@ -18,10 +16,9 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture(scope="session")
 def first_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    store = Store(tmp_path_factory.mktemp("first"))
-    stage(store, "20260801T040000.000000Z", fleet())
-    release.publish(store, now=lambda: datetime(2026, 8, 1, 4, 17, tzinfo=UTC))
-    return store.path
+    root = tmp_path_factory.mktemp("first")
+    publish(root, fleet(), run_id="20260801T040000.000000Z")
+    return root
 
 
 @pytest.fixture

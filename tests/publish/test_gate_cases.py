@@ -27,8 +27,7 @@ from tests.publish.gate_cases import (
     rows_that_differ,
     where,
 )
-from tests.publish.gate_cases.events import EVENTS, flagged_spot
-from tests.publish.gate_cases.mistakes import MISTAKES
+from tests.publish.gate_cases.changes import EVENTS, MISTAKES, flagged_spot
 
 from hwprices.publish import choose, gate
 from hwprices.publish.gate.limits import LASTING

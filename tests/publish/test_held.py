@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import polars as pl
-from tests.helpers import manifests
-from tests.helpers.releases import machine, price, prices, rows, stage, tables
+from tests.helpers import manifests, releases
+from tests.helpers.releases import machine, price, prices, rows, tables
 
 import hwprices
 from hwprices.publish import choose, release
@@ -33,24 +33,16 @@ def world(types: Sequence[str] = TYPES, **changed: str) -> dict[str, pl.DataFram
     )
 
 
-def collect(store: Store, day: int, tables: dict[str, pl.DataFrame]) -> None:
-    """Stage tables whose pages were fetched on a day."""
-    seen = pl.lit(START + timedelta(days=day)).dt.cast_time_unit("us")
-    dated = {
-        name: rows.with_columns(seen.cast(rows.schema["observed_at"]).alias("observed_at"))
-        for name, rows in tables.items()
-    }
-    stage(store, f"r{day}", dated)
+def publish(store: Store, day: int, tables=None, accepted=()) -> release.Published:
+    """Publish on a day, after staging the tables, whose pages were fetched on it."""
+    seen = START + timedelta(days=day)
+    dated = releases.seen_at(seen, tables or {})
+    at = seen + timedelta(hours=1)
+    return releases.publish(store, dated, run_id=f"r{day}", at=at, accepted=accepted)
 
 
-def publish(store: Store, day: int, accepted: tuple[str, ...] = ()) -> release.Published:
-    at = START + timedelta(days=day, hours=1)
-    return release.publish(store, now=lambda: at, accepted=accepted)
-
-
-def day(store: Store, number: int, accepted: tuple[str, ...] = (), **changed: str):
-    collect(store, number, world(**changed))
-    return publish(store, number, accepted)
+def day(store: Store, number: int, **changed: str) -> release.Published:
+    return publish(store, number, world(**changed))
 
 
 def rates(store: Store, name: str) -> list[tuple[str, list[str]]]:
@@ -102,8 +94,7 @@ def test_a_new_row_stays_out(store):
     day(store, 0)
     new = price("aws", "sa-east-1", "m5.large", "0.01")
     made = world()
-    collect(store, 1, {**made, "prices": pl.concat([made["prices"], prices(new)])})
-    publish(store, 1)
+    publish(store, 1, {**made, "prices": pl.concat([made["prices"], prices(new)])})
     assert rates(store, "m5.large") == [("0.1", [])] * 3
     assert held(store).select("region", "published_value", "reason").row(0) == (
         *("sa-east-1", None, "regions"),
@@ -120,12 +111,10 @@ def test_only_a_value_that_comes_in_three_collections_is_released(store):
         "r5.large": ["73"] * 5,  # which only a mistake explains
     }
     before = {"m5.large": "0.1", "m5.xlarge": "0.2", "c5.large": "0.1", "r5.large": "0.1"}
-    collect(store, 0, world(names))
-    publish(store, 0)
+    publish(store, 0, world(names))
     for number in range(1, 6):
         prices = {name.replace(".", "_"): values[number - 1] for name, values in by_day.items()}
-        collect(store, number, world(names, **prices))
-        published = publish(store, number)
+        published = publish(store, number, world(names, **prices))
         is_held = {name: number < 3 or name != "m5.large" for name in by_day}
         for name, held_back in is_held.items():
             expected = (before[name], ["held_back"]) if held_back else ("0.155", [])
@@ -154,8 +143,7 @@ def test_a_figure_of_a_machine_is_held_alone(store):
         made = world(m5_large="0.11")
         memory = pl.when(pl.col("instance_type") == "m5.large").then(12.0).otherwise("memory_gib")
         types = made["instance_types"].with_columns(memory_gib=memory, family=pl.lit("m5n"))
-        collect(store, number, {**made, "instance_types": types})
-        publish(store, number)
+        publish(store, number, {**made, "instance_types": types})
         rows = hwprices.open(store.path).scan("instance_types").collect()
         kept = rows.filter(instance_type="m5.large").select("memory_gib", "family").row(0)
         assert kept == (12.0 if number == 3 else 8.0, "m5n")
@@ -165,8 +153,7 @@ def test_a_figure_of_a_machine_is_held_alone(store):
 def test_a_table_that_became_empty_stays(store):
     kind = {"kind": "availability_zone"}
     zones = [kind | {"region": r, "zone": f"{r}{letter}"} for r in REGIONS for letter in "abc"]
-    collect(store, 0, {**world(), "zones": rows("zones", *zones)})
-    publish(store, 0)
+    publish(store, 0, {**world(), "zones": rows("zones", *zones)})
     published = day(store, 1, m5_large="0.11")
     assert hwprices.open(store.path).scan("zones").collect().height == 9
     (result,) = published.held
@@ -234,10 +221,8 @@ def test_the_parts_of_a_held_price_are_those_of_the_price_published(store):
         ]
         return {**made, "prices": prices, "price_components": rows("price_components", *parts)}
 
-    collect(store, 0, tables("0.01"))
-    publish(store, 0)
-    collect(store, 1, tables("0.1"))
-    publish(store, 1)
+    publish(store, 0, tables("0.01"))
+    publish(store, 1, tables("0.1"))
     data = hwprices.open(store.path)
     parts = data.scan("price_components").filter(component="ram").collect()
     assert set(parts["unit_price"]) == {Decimal("0.01")}

@@ -70,7 +70,7 @@ def test_a_word_is_one_row_with_its_lines_its_dependants_and_a_page(store):
             "word": "RunInstances:0006:box",
             "lines": 3,
             "dependants": 2,  # BOX has a rate in each of two plans
-            "source_url": "https://aws.test/prices/us-east-1",
+            "source_url": "https://aws.test/prices",
             "first_seen": DAYS[0],
             "last_seen": DAYS[0],
         }

@@ -5,29 +5,27 @@ tests/reliability interrupts publishers.
 
 import json
 import shutil
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.releases import AT, fleet, rows, stage
+from tests.helpers import releases
+from tests.helpers.releases import AT, PUBLISHED_AT, fleet, rows, stage
 
 import hwprices
 from hwprices.errors import HwpricesError
-from hwprices.publish import release
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
 
-T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
 
-
-def publish(store, minutes=0, accepted=()):
-    return release.publish(store, now=lambda: T0 + timedelta(minutes=minutes), accepted=accepted)
+def publish(store, *tables, minutes=0, **options):
+    at = PUBLISHED_AT + timedelta(minutes=minutes)
+    return releases.publish(store, *tables, at=at, **options)
 
 
 def test_a_reader_gets_the_published_rows(store, tmp_path):
-    stage(store, "r1", fleet())
-    outcome = publish(store)
+    outcome = publish(store, fleet())
     data = hwprices.open(tmp_path)
     assert (outcome.new, data.version) == (True, "20260801T041700Z")
     assert data.prices.select(pl.len()).collect().item() == 300
@@ -57,13 +55,12 @@ def test_regions_whose_place_is_the_sheets_have_lost_no_values_and_not_moved(sto
     sea = {"latitude": 0.5, "longitude": 0.5}
     regions = rows("regions", *({**sea, "region": region} for region, _ in places))
     world = {**fleet(), "regions": regions}
-    stage(store, "r1", world)
-    publish(store)
+    publish(store, world)
     assert dict(hwprices.open(store.path).regions.select("region", "country").collect().rows()) == (
         dict(places)
     )
-    stage(store, "r2", {**world, "prices": world["prices"].head(299)})
-    outcome = publish(store, minutes=5)
+    fewer = {**world, "prices": world["prices"].head(299)}
+    outcome = publish(store, fewer, run_id="r2", minutes=5)
     checks = {r.check: r.detail for r in outcome.results}
     assert {checks[name] for name in ("emptied", "facts", "fact")} == {"holds"}
 
@@ -83,8 +80,7 @@ def test_tables_get_the_columns_that_were_added_since_they_were_written(
         shutil.rmtree(tmp_path / "staged/aws")
     (file,) = (tmp_path / left).glob(f"**/{name}")
     fleet()["instance_types"].drop(added).write_parquet(file)
-    stage(store, "r1", fleet(provider="gcp"))
-    assert publish(store, minutes=5).new
+    assert publish(store, fleet(provider="gcp"), minutes=5).new
     data = hwprices.open(tmp_path)
     types = data.scan("instance_types").collect()
     assert types.height == 600
@@ -113,8 +109,7 @@ def test_two_builds_of_the_same_tables_are_byte_identical(tmp_path):
     sums = []
     for name in ("a", "b"):
         store = Store(tmp_path / name)
-        stage(store, "r1", fleet())
-        publish(store)
+        publish(store, fleet())
         manifest = json.loads(
             (tmp_path / name / "releases/20260801T041700Z/manifest.json").read_text()
         )
@@ -125,14 +120,8 @@ def test_two_builds_of_the_same_tables_are_byte_identical(tmp_path):
 
 
 def test_rows_that_were_only_seen_later_make_no_release(released, tmp_path):
-    seen_later = {
-        name: f.with_columns(
-            observed_at=pl.lit(AT + timedelta(days=1)).cast(f["observed_at"].dtype)
-        )
-        for name, f in fleet().items()
-    }
-    stage(released, "r2", seen_later)
-    outcome = publish(released, minutes=5)
+    seen_later = releases.seen_at(AT + timedelta(days=1), fleet())
+    outcome = publish(released, seen_later, run_id="r2", minutes=5)
     assert (outcome.new, outcome.version) == (False, "20260801T041700Z")
     assert [r["version"] for r in hwprices.releases(tmp_path)] == ["20260801T041700Z"]
 
@@ -146,11 +135,9 @@ def test_rows_that_were_only_seen_later_make_no_release(released, tmp_path):
 )
 def test_a_stopped_provider_keeps_its_last_good_partition(store, tmp_path, count, price, check):
     stage(store, "r1", fleet())
-    stage(store, "r1", fleet(provider="gcp"))
-    publish(store)
+    publish(store, fleet(provider="gcp"))
     stage(store, "r2", fleet(count, price=price))
-    stage(store, "r2", fleet(301, provider="gcp"))
-    outcome = publish(store, minutes=5)
+    outcome = publish(store, fleet(301, provider="gcp"), run_id="r2", minutes=5)
     data = hwprices.open(tmp_path)
     counts = dict(data.prices.group_by("provider").len().sort("provider").collect().iter_rows())
     assert outcome.new

@@ -1,27 +1,31 @@
-"""status.json: what publications and failed collections write there."""
+"""status.json: what publications and failed collections write there; the line of a shortfall."""
 
 import json
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
-from tests.helpers.releases import fleet, prices, stage
+import yaml
+from tests.helpers import releases
+from tests.helpers.cases import FOLDER, cases
+from tests.helpers.manifests import inputs
+from tests.helpers.releases import PUBLISHED_AT, fleet, prices, stage
 
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Unit, UnitResult
-from hwprices.publish import release, status
+from hwprices.publish import status
 from hwprices.release.manifest import Trouble
-from hwprices.stage.stage import put_in_force
+from hwprices.stage.stage import Staged, put_in_force
 from hwprices.storage import layout
 
-T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
 FIRST, SECOND = "20260801T040000.000000Z", "20260802T040000.000000Z"
 FIRST_AT, SECOND_AT = "2026-08-01T04:00:00+00:00", "2026-08-02T04:00:00+00:00"
 
 
-def publish(store, hours=0, accepted=()):
-    return release.publish(store, now=lambda: T0 + timedelta(hours=hours), accepted=accepted)
+def publish(store, *arguments, hours=0, **options):
+    return releases.publish(store, *arguments, at=PUBLISHED_AT + timedelta(hours=hours), **options)
 
 
 def entry(store, provider="aws"):
@@ -40,9 +44,8 @@ def fail(store, provider="aws", *, at=SECOND_AT, results=()):
 
 
 def test_a_publication_writes_every_provider(store):
-    stage(store, FIRST, fleet())
     stage(store, FIRST, fleet(provider="gcp"))
-    published = publish(store)
+    published = publish(store, fleet(), run_id=FIRST)
     assert set(published.status.providers) == {"aws", "gcp"}
     assert published.release.providers["gcp"].title == "Google Cloud"
     assert entry(store, "gcp") == {
@@ -68,8 +71,7 @@ def test_a_publication_writes_every_provider(store):
 def test_equal_tables_are_unchanged_and_still_a_success(released):
     publish(released, hours=1)
     assert entry(released)["outcome"] == "published"  # the same run
-    stage(released, SECOND, fleet())
-    publish(released, hours=24)
+    publish(released, fleet(), run_id=SECOND, hours=24)
     now = entry(released)
     assert (now["outcome"], now["last_success"]) == ("unchanged", SECOND_AT)
     assert now["release"] == "20260801T041700Z"
@@ -81,8 +83,7 @@ def test_equal_tables_are_unchanged_and_still_a_success(released):
     ids=["two thirds gone", "a thousand times as much"],
 )
 def test_a_provider_held_back_keeps_the_time_of_its_last_success(released, world):
-    stage(released, SECOND, world)
-    published = publish(released, hours=24)
+    published = publish(released, world, run_id=SECOND, hours=24)
     now = entry(released)
     assert (published.new, list(published.held_back)) == (False, ["aws"])
     assert (now["outcome"], now["last_try"], now["last_success"]) == (
@@ -98,11 +99,9 @@ def test_a_provider_held_back_keeps_the_time_of_its_last_success(released, world
 
 def test_a_first_release_that_is_stopped_is_in_the_status_too(store):
     """Nothing is published, so status.json is the only place that says why."""
-    world = fleet()
-    world["prices"] = prices({"hourly": 0, "effective_hourly": 1})
-    stage(store, FIRST, world)
+    world = {**fleet(), "prices": prices({"hourly": 0, "effective_hourly": 1})}
     with pytest.raises(HwpricesError, match="the gate stopped the first release"):
-        publish(store)
+        publish(store, world, run_id=FIRST)
     now = entry(store)
     assert (now["outcome"], now["last_success"], now["release"]) == ("held_back", None, None)
     assert now["checks"] == ["sum"]
@@ -124,8 +123,7 @@ def test_a_failure_stays_until_a_later_collection_succeeds(released):
         "aws/prices/us-east-1",
         "aws/spot/us-east-1",
     ]
-    stage(released, "20260803T040000.000000Z", fleet())
-    publish(released, hours=49)
+    publish(released, fleet(), run_id="20260803T040000.000000Z", hours=49)
     assert (entry(released)["outcome"], entry(released)["reason"]) == ("unchanged", "")
 
 
@@ -180,8 +178,7 @@ def test_a_run_with_a_unit_carried_over_is_partial_and_no_success(
         f"1 of {fetched + 1} price unit{'s' * (fetched > 0)} failed (HTTP 500);"
         " prices of 2026-08-01 kept"
     )
-    stage(released, "20260803T040000.000000Z", fleet())
-    publish(released, hours=49)
+    publish(released, fleet(), run_id="20260803T040000.000000Z", hours=49)
     assert (entry(released)["outcome"], entry(released)["reason"]) == ("unchanged", "")
     assert entry(released)["prices_fetched"]
 
@@ -207,8 +204,7 @@ def test_failures_of_several_processes_at_once_are_all_kept(store):
 
 def test_a_damaged_status_does_not_keep_anybody_from_publishing(store):
     store.put(layout.STATUS, b"{")
-    stage(store, FIRST, fleet())
-    publish(store)
+    publish(store, fleet(), run_id=FIRST)
     assert entry(store)["outcome"] == "published"
 
 
@@ -216,9 +212,8 @@ def test_a_damaged_status_does_not_keep_anybody_from_publishing(store):
 
 
 def test_the_sample_is_left_out_beside_live_figures(store):
-    stage(store, FIRST, fleet())
     stage(store, FIRST, fleet(provider="gcp"), origin="sample")
-    published = publish(store)
+    published = publish(store, fleet(), run_id=FIRST)
     assert list(published.release.providers) == ["aws"]
     [stop] = published.held_back["gcp"]
     assert stop.check == "sample_beside_live"
@@ -234,8 +229,7 @@ def test_a_released_sample_goes_when_another_provider_becomes_live(store):
     for name in ("aws", "gcp"):
         stage(store, FIRST, fleet(provider=name), origin="sample")
     assert publish(store).held_back == {}
-    stage(store, SECOND, fleet())
-    published = publish(store, hours=24)
+    published = publish(store, fleet(), run_id=SECOND, hours=24)
     origins = {name: one.origin for name, one in published.release.providers.items()}
     assert origins == {"aws": "live"}
 
@@ -255,3 +249,53 @@ def test_an_unknown_name_is_not_accepted(store, name, message):
     with pytest.raises(HwpricesError, match=message):
         publish(store, accepted=[name])
     assert store.get(layout.STATUS) is None
+
+
+RUN = "20261124T041700.000000Z"
+DOWN = "https://prices.azure.com/api failed 4 times, last: HTTP 500. Try again later."
+
+
+def price(region: str, reason: str = DOWN, run: str = RUN, *, requested: bool = True) -> Trouble:
+    """A unit of prices that has the pages of an earlier run, or none where ``run`` is empty."""
+    return Trouble(f"azure/retail/{region}", "carried" if run else "failed", reason, requested, run)
+
+
+def staged(price_units: dict[str, int], **more: Any) -> Staged:
+    more |= {"inputs": inputs(RUN), "price_units": price_units}
+    return Staged("azure", RUN, "live", (), **more)
+
+
+def line_of(troubles: list[Trouble], price_units: dict[str, int], **more: Any) -> str:
+    return status.shortfall_line(staged(price_units, troubles=tuple(troubles), **more))
+
+
+CASES = yaml.safe_load((FOLDER / "publish/price_shortfalls.yaml").read_text())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_line_says_what_failed_why_and_what_is_kept(case) -> None:
+    price_units = case["price_units"]
+    units = {**price_units, "ok": price_units.get("ok", 0) + 2}
+    troubles = [price(**trouble) for trouble in case["troubles"]]
+    assert line_of(troubles, price_units, units=units) == case["expected"]
+
+
+def test_units_without_prices_have_a_line_and_skipped_ones_none() -> None:
+    reason = "login refused. Log in."
+    sizes = Trouble("azure/skus/eastus", "failed", reason, holds_prices=False)
+    line = line_of([sizes], {"ok": 5}, units={"ok": 6, "failed": 1})
+    assert line == "1 of 2 other units failed (login refused)"
+    skipped = Trouble("azure/retail/a", "skipped", "not sold")
+    assert line_of([skipped], {"ok": 1, "skipped": 1}, units={"ok": 3, "skipped": 1}) == ""
+
+
+def test_many_reasons_are_counted() -> None:
+    names = [f"r{number}" for number in range(6)]
+    troubles = [price(name, f"azure/retail/{name} has no items.") for name in names]
+    line = line_of(troubles, {"carried": 6})
+    assert "retail/r3 has no items, and 2 more: hwprices admin status)" in line
+
+
+@cases("publish/shortfalls", price_units=yaml.safe_load, expected=yaml.safe_load)
+def test_a_run_without_one_unit_of_prices_is_known(price_units, expected) -> None:
+    assert status.has_no_prices(staged(price_units)) == expected

@@ -14,6 +14,7 @@ from typing import IO
 import polars as pl
 import pytest
 import yaml
+from tests.helpers import processes
 from tests.helpers.cases import cases
 from tests.helpers.releases import machine, price, publish, tables
 from tests.helpers.terminal import run
@@ -401,16 +402,13 @@ def test_help_of_a_command_has_an_example(command: str) -> None:
     ids=["script", "module"],
 )
 def test_the_package_runs_as_script_and_as_module(command: list[str]) -> None:
-    result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    result = processes.run(*command, "--version")
     assert result.stdout.strip() == f"hwprices {hwprices.__version__}"
 
 
 def test_help_imports_no_polars() -> None:
     code = "import sys, hwprices.cli; print([m for m in ('polars', 'duckdb') if m in sys.modules])"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "[]"
+    assert processes.python("-c", code).stdout.strip() == "[]"
 
 
 FIND = """
@@ -434,7 +432,7 @@ def test_no_line_in_a_pipe_ends_in_blanks(root: Path, command: list[str]) -> Non
 
 def test_find_imports_only_what_it_needs(root: Path) -> None:
     command = [sys.executable, "-c", FIND, str(root)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = processes.run(*command)
     assert "offers" in result.stdout
     imported = set(result.stderr.splitlines())
     assert "polars" in imported

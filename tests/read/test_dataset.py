@@ -8,14 +8,13 @@ import os
 import pickle
 import shlex
 import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pytest
+from tests.helpers import processes
 from tests.helpers.cases import cases
 from tests.helpers.releases import fleet, stage
 from tests.helpers.terminal import run
@@ -102,8 +101,7 @@ print(*frame.schema.dtypes(), frame.height, sep="; ")
 
 def test_a_query_gives_a_frame_without_pyarrow(dataset: hwprices.Dataset) -> None:
     """``duckdb.sql(…).pl()`` needs pyarrow, which the reader does not install."""
-    call = [sys.executable, "-c", WITHOUT_PYARROW, dataset.store.root]
-    result = subprocess.run(call, capture_output=True, text=True, check=True)
+    result = processes.python("-c", WITHOUT_PYARROW, dataset.store.root)
     assert (result.stdout.strip(), result.stderr) == (
         "Decimal(precision=20, scale=10); Datetime(time_unit='us', time_zone='UTC'); List(String); "
         "Decimal(precision=38, scale=0); 20",
@@ -170,13 +168,8 @@ for connection in (data.duckdb, data.duckdb.cursor(), data.unsafe_duckdb()):
 
 
 def test_sql_gives_times_in_utc_on_every_machine(dataset: hwprices.Dataset) -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", IN_UTC, dataset.store.root],
-        env=os.environ | {"TZ": "America/New_York"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    elsewhere = os.environ | {"TZ": "America/New_York"}
+    result = processes.python("-c", IN_UTC, dataset.store.root, env=elsewhere)
     assert result.stdout.splitlines() == ["UTC 2026-08-01 00:00:00+00"] * 3
 
 
@@ -225,19 +218,13 @@ def test_public_names_are_imported_when_used() -> None:
 
 
 def test_no_module_of_the_reader_needs_the_pipeline() -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", IMPORT_THE_READER], capture_output=True, text=True, check=True
-    )
-    modules = set(result.stdout.split())
+    modules = set(processes.python("-c", IMPORT_THE_READER).stdout.split())
     assert {"hwprices.read.device.device", "hwprices.read.recommend.recommend"} <= modules
     assert modules & PIPELINE == set()
 
 
 def test_the_package_imports_little_besides_polars() -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", IMPORT_THE_PACKAGE], capture_output=True, text=True, check=True
-    )
-    modules = set(result.stdout.split())
+    modules = set(processes.python("-c", IMPORT_THE_PACKAGE).stdout.split())
     assert {"hwprices.read.dataset", "polars"} <= modules
     assert modules & NEEDED_LATER == set()
 

@@ -845,9 +845,7 @@ def test_in_stock_leaves_out_what_is_sold_out_or_not_stated() -> None:
         ("nd h100 v5", "Standard_ND96isr_H100_v5", "Standard_NC40ads_H100_v5"),
     ],
 )
-def test_cpus_bare_metal_and_series_are_understood(
-    sample_root: Path, text: str, has: str, lacks: str
-) -> None:
+def test_cpus_bare_metal_and_series_are_understood(sample_root, text, has, lacks) -> None:
     machines = {*hwprices.open(sample_root).find(text)["instance_type"]}
     assert has in machines
     assert lacks not in machines

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 import yaml
 from tests.helpers.cases import cases, rows
-from tests.helpers.manifests import inputs
+from tests.helpers.manifests import provider_entry, release_manifest
 from tests.helpers.object_store import s3
 from tests.helpers.terminal import run
 
@@ -28,10 +28,7 @@ from hwprices.hidden_characters import escaped
 from hwprices.publish.status import record_failure
 from hwprices.read import status as read_status
 from hwprices.release.manifest import (
-    CollectionReport,
     LatestRelease,
-    ProviderEntry,
-    ReleaseManifest,
     TableEntry,
     TableFile,
 )
@@ -52,26 +49,10 @@ def write_release(store: Store) -> None:
     pl.DataFrame({"instance_type": ["m5.large", "m5.xlarge", "m5.2xlarge"]}).write_parquet(buffer)
     data = buffer.getvalue()
     at = datetime(2026, 8, 1, 4, 17, tzinfo=UTC).isoformat()
-    entry = ProviderEntry(
-        status="fresh",
-        origin="live",
-        run_id="r1",
-        observed_from=at,
-        observed_to=at,
-        rows={"prices": 3},
-        report=CollectionReport(),
-        gate=(),
-        inputs=inputs("r1"),
-    )
+    seen = {"observed_from": at, "observed_to": at, "rows": {"prices": 3}}
     file = TableFile("prices", KEY, 3, len(data), "0" * 64, "1" * 64)
-    release = ReleaseManifest(
-        schema_version="1",
-        version=VERSION,
-        created_at=at,
-        content_sha256="2" * 64,
-        tables={"prices": TableEntry(3, len(data), (file,))},
-        providers={"aws": entry},
-    )
+    tables = {"prices": TableEntry(3, len(data), (file,))}
+    release = release_manifest({"aws": provider_entry(**seen)}, tables=tables)
     store.put(RELEASE_FILE, data)
     store.put(MANIFEST, manifests.encode(release))
     store.put(layout.LATEST_RELEASE, manifests.encode(LatestRelease(VERSION, at, MANIFEST, "1")))
@@ -137,9 +118,7 @@ def test_a_key_that_is_no_file_of_the_table(root: Path, key: str) -> None:
 
 
 @cases("read/hostile_values", value=yaml.safe_load)
-def test_a_value_that_a_field_may_not_have(
-    root: Path, path: str, value: object, words: str
-) -> None:
+def test_a_value_that_a_field_may_not_have(root, path, value, words) -> None:
     """``path``: names and numbers from the top of the manifest to the field."""
 
     def change(manifest: Any) -> None:

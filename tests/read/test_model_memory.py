@@ -97,9 +97,7 @@ def test_lora_of_7b_by_hand() -> None:
     st.integers(min_value=128, max_value=65_536 * 64),
 )
 @settings(deadline=None)
-def test_longer_contexts_never_need_less(
-    size: float, workload: language_model.Workload, context: int
-) -> None:
+def test_longer_contexts_never_need_less(size, workload, context) -> None:
     small = memory(size, workload, "bf16", context)
     big = memory(size, workload, "bf16", context * 2)
     assert small[0] <= big[0]

@@ -15,9 +15,7 @@ from hwprices.specs import sheets
 @pytest.mark.parametrize(
     ("size", "layers", "hidden"), [(8.03e9, 32, 4096), (70.55e9, 80, 8192), (405.85e9, 126, 16384)]
 )
-def test_an_estimated_shape_is_near_the_published_one(
-    size: float, layers: int, hidden: int
-) -> None:
+def test_an_estimated_shape_is_near_the_published_one(size, layers, hidden) -> None:
     estimate = model_shape(size)
     assert estimate.basis == "estimate"
     assert estimate.hidden == pytest.approx(hidden, rel=0.1)

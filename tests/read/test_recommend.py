@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -43,12 +42,7 @@ def ranked(
 
 
 @cases("read/recommended", question=yaml.safe_load, machines=yaml.safe_load)
-def test_which_machines_do_a_job_and_why_others_do_not(
-    release: Release,
-    question: dict[str, Any],
-    fit: str,
-    machines: dict[str, dict[str, Any] | None],
-) -> None:
+def test_which_machines_do_a_job_and_why_others_do_not(release, question, fit, machines) -> None:
     """Texts are patterns; null: not in the answer. ``fit``: all that are ranked, if listed."""
     frame = recommend(**question, dataset=release)
     assert frame.columns == OUTPUT
@@ -77,9 +71,7 @@ def test_which_machines_do_a_job_and_why_others_do_not(
         ({"requests_per_second": 2}, None),
     ],
 )
-def test_the_speed_of_one_user_is_asked_where_nothing_is_said_of_users(
-    release: Release, serving: dict[str, float], users: float | None
-) -> None:
+def test_the_speed_of_one_user_is_asked_where_nothing_is_said_of_users(release, serving, users):
     """As with the command; with requests it said that they are the same as concurrency."""
     fit, _ = ranked(release, "7B", objective="speed", serving=Serving(**serving))
     if users is None:
@@ -159,9 +151,7 @@ def test_each_user_gets_the_speed_that_is_asked_for(release: Release) -> None:
     st.floats(min_value=0.05, max_value=3),
     st.sampled_from([None, 1, 20, 500]),
 )
-def test_no_ranked_machine_breaks_a_limit(
-    release: Release, model: str, wanted: float, latest: float, users: float | None
-) -> None:
+def test_no_ranked_machine_breaks_a_limit(release, model, wanted, latest, users) -> None:
     asked = Serving(
         concurrency=users, min_tokens_per_second=wanted, max_seconds_to_first_token=latest
     )
@@ -178,9 +168,7 @@ def test_more_requests_take_more_machines(release: Release) -> None:
     assert many.filter(machine="p5.48xlarge")["nodes"].item() >= 4
 
 
-def test_costs_are_of_the_requests_asked_for_not_of_all_that_a_machine_could_do(
-    release: Release,
-) -> None:
+def test_costs_are_of_the_requests_asked_for_not_of_all_that_a_machine_could_do(release) -> None:
     """2 requests/s of 2,000 and 300 tokens: 55.04 × 10^6 / (4,600 × 3600) is 3.3237 USD."""
     serving = Serving(input_tokens=2000, output_tokens=300, requests_per_second=2)
     fit, _ = ranked(release, "llama-3.1-8b", serving=serving)
@@ -348,9 +336,7 @@ def test_a_training_costs_in_a_month_what_its_hours_cost(release: Release) -> No
         ("speed", "tokens_per_second", True),
     ],
 )
-def test_each_objective_ranks_by_its_figure(
-    release: Release, objective: str, column: str, descending: bool
-) -> None:
+def test_each_objective_ranks_by_its_figure(release, objective, column, descending) -> None:
     fit, _ = ranked(release, "llama-3.1-8b", "lora", objective=objective, where="cloud")
     assert fit["rank"].to_list() == list(range(1, fit.height + 1))
     values = fit[column].drop_nulls()
@@ -504,9 +490,7 @@ def test_speech_is_priced_and_untuned_software_is_named(release: Release) -> Non
     assert "measured, untuned" in drawn(l4)
 
 
-def test_rates_and_discounts_of_limits_may_be_written_as_everywhere(
-    release: Release, tmp_path: Path
-) -> None:
+def test_rates_and_discounts_of_limits_may_be_written_as_everywhere(release, tmp_path) -> None:
     """``Limits(usd_per={"EUR": "1.08"})`` was a ValueError, a file of rules an AttributeError."""
     offers = release.tables["offers"].with_columns(
         on_demand_hourly="on_demand_usd_per_hour",
@@ -532,9 +516,7 @@ def test_rates_and_discounts_of_limits_may_be_written_as_everywhere(
 
 @settings(max_examples=15, deadline=None)
 @given(st.floats(min_value=1e9, max_value=3e11), st.integers(min_value=512, max_value=16_384))
-def test_what_fits_with_a_longer_context_fits_with_a_shorter(
-    release: Release, size: float, context: int
-) -> None:
+def test_what_fits_with_a_longer_context_fits_with_a_shorter(release, size, context) -> None:
     one = Serving(concurrency=1)
     long, _ = ranked(release, size, "inference", context=2 * context, serving=one)
     short, _ = ranked(release, size, "inference", context=context, serving=one)
@@ -626,9 +608,7 @@ def test_a_payback_after_the_machines_life_is_said_so(release: Release) -> None:
 
 
 @cases("read/wrong_questions", question=yaml.safe_load)
-def test_a_wrong_value_is_an_error_in_one_line(
-    release: Release, question: dict[str, Any], message: str
-) -> None:
+def test_a_wrong_value_is_an_error_in_one_line(release, question, message) -> None:
     with pytest.raises(HwpricesError, match=message) as caught:
         recommend(**{"model_parameters": "7B", **question}, dataset=release)
     assert "\n" not in str(caught.value)
@@ -645,9 +625,7 @@ def test_a_wrong_value_is_an_error_in_one_line(
         (None, (100, None), (100, 256)),
     ],
 )
-def test_a_context_changes_no_length_that_is_asked(
-    context: int | None, asked: tuple[float | None, float | None], expected: tuple[float, float]
-) -> None:
+def test_a_context_changes_no_length_that_is_asked(context, asked, expected) -> None:
     job = make_job(Question("70B", context=context, serving=Serving(*asked)))
     assert (job.input_tokens, job.output_tokens) == expected
 
@@ -780,9 +758,7 @@ def test_a_question_is_asked_whole(release: Release) -> None:
         ("llama-3.1-8b", None, "ct6e-standard-4t", None),
     ],
 )
-def test_commands_of_vllm_and_sglang_fit_the_machine(
-    release: Release, model: str, precision: str | None, machine: str, command: str | None
-) -> None:
+def test_commands_of_vllm_and_sglang_fit_the_machine(release, model, precision, machine, command):
     """All accelerators work, the lengths are the question's, and others than GPUs have none."""
     answer = recommend(model, precision=precision, dataset=release).filter(machine=machine)
     both = answer.select("serve_command", "sglang_command").row(0)

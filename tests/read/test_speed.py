@@ -60,12 +60,7 @@ def served(model: str, **more: Any) -> dict[str, Any]:
         ("nvidia-a100-sxm4-40gb", 1, ("phi-4", "q4_k_m", 1, 128, 1), 86.95),
     ],
 )
-def test_a_published_figure_is_within_the_outer_range(
-    accelerator: str,
-    count: int,
-    asked: tuple[str, str, float, float, float | None],
-    published: float,
-) -> None:
+def test_a_published_figure_is_within_the_outer_range(accelerator, count, asked, published) -> None:
     names = ("precision", "input_tokens", "output_tokens", "users")
     machine = {"accelerator_id": accelerator, "accelerators": count}
     answer = served(asked[0], **machine, **dict(zip(names, asked[1:], strict=True)))
@@ -134,9 +129,7 @@ def test_a_copy_is_divided_as_its_heads_allow(model: str, devices: list[int]) ->
 
 
 @cases("read/weight_formats")
-def test_weights_have_the_format_that_the_hardware_computes(
-    accelerator: str, model: str, expected: str
-) -> None:
+def test_weights_have_the_format_that_the_hardware_computes(accelerator, model, expected) -> None:
     device = sheets.load("accelerators").filter(accelerator_id=accelerator)
     device = device.with_columns(cpu_id=pl.lit(None, pl.String))
     assert device.select(usual_precision(make_job(Question(model)))).item() == expected
@@ -228,9 +221,7 @@ def test_offers_in_another_currency_are_counted_or_converted(sample: hwprices.Da
     assert "scaleway" in set(converted.drop_nulls("rank")["provider"])
 
 
-def test_a_modeled_machine_precedes_a_measured_one_by_its_cautious_figure_alone(
-    sample: hwprices.Dataset,
-) -> None:
+def test_a_modeled_machine_precedes_a_measured_one_by_its_cautious_figure_alone(sample) -> None:
     ranked = recommend("llama-3.1-8b", dataset=sample, where="cloud").drop_nulls("rank")
     assert set(ranked["basis"]) == {"measured", "modeled"}
     costs = ranked["usd_per_million_tokens"].to_list()

@@ -1,12 +1,11 @@
 """``hwprices admin status``: text for operators, an exit status for monitors."""
 
 import json
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
+from tests.helpers import processes
 from tests.helpers.cases import cases
 from tests.helpers.terminal import drawn
 
@@ -127,12 +126,8 @@ def test_what_is_no_duration_is_named(text):
 
 
 def run(root, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "hwprices", "status", "--root", str(root), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ("-m", "hwprices", "status", "--root", root, *arguments)
+    return processes.python(*command, status=None)
 
 
 def test_the_exit_status_tells_a_monitor(tmp_path):
@@ -159,8 +154,7 @@ def test_the_command_needs_no_part_of_the_pipeline():
         "bad = {'hwprices.publish', 'hwprices.providers', 'hwprices.stage', 'prefect', 'filelock'};"
         "sys.exit(', '.join(bad & set(sys.modules)) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    processes.python("-c", code)
 
 
 @pytest.mark.parametrize("root", ["sample", sample_root()], ids=["word", "path"])

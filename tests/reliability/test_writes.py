@@ -15,7 +15,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-import polars as pl
 import pytest
 from tests.helpers import releases
 from tests.helpers.nightly import NIGHTLY
@@ -212,10 +211,7 @@ def test_a_clock_set_back_hides_no_release_and_deletes_nothing_in_force(root: Pa
 
     def collect(day: int, count: int, price: str = "0.1") -> datetime:
         now = datetime(2026, 8, day, tzinfo=UTC)
-        seen = {
-            name: rows.with_columns(pl.lit(now, rows.schema["observed_at"]).alias("observed_at"))
-            for name, rows in fleet(count, price=price).items()
-        }
+        seen = releases.seen_at(now, fleet(count, price=price))
         releases.stage(store, f"{now:%Y%m%dT%H%M%S.%fZ}", seen)
         return now
 

@@ -84,9 +84,7 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
         ({"HWPRICES_CACHE": "~/copies", "HWPRICES_CACHE_GIB": "0.5"}, 0.5),
     ],
 )
-def test_there_is_none_unless_a_variable_names_a_folder(
-    monkeypatch, tmp_path, variables, gib
-) -> None:
+def test_there_is_none_unless_a_variable_names_a_folder(monkeypatch, tmp_path, variables, gib):
     for variable in ("HWPRICES_CACHE", "HWPRICES_CACHE_GIB"):
         monkeypatch.delenv(variable, raising=False)
     for variable, value in {"HOME": str(tmp_path), **variables}.items():

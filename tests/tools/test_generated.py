@@ -1,8 +1,10 @@
-"""Generated documents are written or compared."""
+"""Generated documents and tables."""
 
 from tests.helpers.cases import cases, optional
-from tools import spec_lint
+from tools import providers_table, spec_lint
 from tools.generated import write_or_check
+
+from hwprices import providers
 
 
 @cases("tools/generated", existing=optional, arguments=str.split, status=int, after=optional)
@@ -22,3 +24,12 @@ def test_spec_lint_exits_with_1_when_it_finds_something(monkeypatch, capsys):
     assert capsys.readouterr().err == (
         "error: nvidia-l4: bus width and rate of a pin go together (bandwidth)\n"
     )
+
+
+def test_every_provider_says_what_is_missing() -> None:
+    rows = providers_table.report().splitlines()
+    for name in providers.names():
+        about = providers.get(name).about
+        assert about.missing, name
+        assert about.is_price_sheet or "live" in about.missing, name
+        assert [row for row in rows if f"| `{name}` |" in row], name

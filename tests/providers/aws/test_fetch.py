@@ -45,6 +45,18 @@ def account(monkeypatch):
     return at
 
 
+@pytest.fixture
+def ec2(stub, account):
+    """Start a server with these answers, and have an account there."""
+
+    def start(answer) -> StubServer:
+        server = stub().on("/", answer)
+        account(server.url)
+        return server
+
+    return start
+
+
 def context(tmp_path, **settings) -> Context:
     made = load_as(
         Settings,
@@ -183,19 +195,14 @@ def test_with_an_account_the_ec2_api_is_asked_too(stub, tmp_path, account):
     assert b"use1-az" in one.landing.read(page)
 
 
-def test_over_plain_http_the_server_sees_no_credential(stub, tmp_path, account, monkeypatch):
-    server = ec2(stub(), text(quotes()))
-    account(server.url)
+def test_over_plain_http_the_server_sees_no_credential(ec2, tmp_path, monkeypatch):
+    server = ec2(text(quotes()))
     monkeypatch.setenv("AWS_SESSION_TOKEN", SECRET)
     get("aws").fetch(context(tmp_path), Unit("aws", "spot", "eu-west-1"))
     [request] = server.requests
     sent = f"{request.headers} {request.body.decode()}".lower()
     assert not any(word.lower() in sent for word in (SECRET, "AKIASAMPLE", "security-token"))
     assert region_of(request) == "eu-west-1"
-
-
-def ec2(server: StubServer, answer) -> StubServer:
-    return server.on("/", answer)
 
 
 FIRST_QUOTE = quotes(
@@ -207,10 +214,9 @@ def text(body: bytes, **more) -> Reply:
     return Reply(body, content_type="text/xml", **more)
 
 
-def test_spot_pages_are_followed_to_the_last(stub, tmp_path, account):
+def test_spot_pages_are_followed_to_the_last(ec2, tmp_path):
     last = quotes(("us-east-1b", "m5.large", "Linux/UNIX", "0.05", "2026-07-01T00:00:00Z"))
-    server = ec2(stub(), [text(FIRST_QUOTE), text(last)])
-    account(server.url)
+    server = ec2([text(FIRST_QUOTE), text(last)])
     one = context(tmp_path)
     pages = get("aws").fetch(one, Unit("aws", "spot", "us-east-1"))
     assert [one.landing.read(p) for p in pages] == [FIRST_QUOTE, last]
@@ -220,8 +226,8 @@ def test_spot_pages_are_followed_to_the_last(stub, tmp_path, account):
     assert "NextToken=more" in requests[1]
 
 
-def test_a_page_that_leads_to_itself_is_an_error(stub, account, fetch):
-    account(ec2(stub(), text(FIRST_QUOTE)).url)
+def test_a_page_that_leads_to_itself_is_an_error(ec2, fetch):
+    ec2(text(FIRST_QUOTE))
     with pytest.raises(FetchError, match="same page"):
         fetch("spot")
 
@@ -245,8 +251,8 @@ def by_region(**answers: Reply):
 
 
 @pytest.mark.parametrize("code", ["AuthFailure", "UnauthorizedOperation", "OptInRequired"])
-def test_a10_a_region_that_is_not_enabled_is_skipped(stub, tmp_path, account, code):
-    account(ec2(stub(), by_region(me_south_1=error(code, 401))).url)
+def test_a10_a_region_that_is_not_enabled_is_skipped(ec2, tmp_path, code):
+    ec2(by_region(me_south_1=error(code, 401)))
     one = context(tmp_path)
     with pytest.raises(SkippedError, match=code) as refused:
         get("aws").fetch(one, Unit("aws", "instance_types", "me-south-1"))
@@ -255,16 +261,15 @@ def test_a10_a_region_that_is_not_enabled_is_skipped(stub, tmp_path, account, co
     assert b"only.in-eu-west-1" in one.landing.read(page)
 
 
-def test_a10_a_region_known_to_be_closed_is_not_even_asked(stub, account, fetch):
-    server = ec2(stub(), error("AuthFailure", 401))
-    account(server.url)
+def test_a10_a_region_known_to_be_closed_is_not_even_asked(ec2, fetch):
+    server = ec2(error("AuthFailure", 401))
     with pytest.raises(SkippedError, match="not enabled"):
         fetch("spot", "af-south-1", {"opt_in": "not-opted-in"})
     assert server.requests == []
 
 
 def test_a10_a_dead_region_is_skipped_within_seconds(stub, account, fetch):
-    late = ec2(stub(), Reply(b"late", stall=30, cut=0)).url
+    late = stub().on("/", Reply(b"late", stall=30, cut=0)).url
     began = time.monotonic()
     for endpoint in (late, "http://127.0.0.1:9"):  # discard: nobody listens
         account(endpoint)
@@ -274,26 +279,25 @@ def test_a10_a_dead_region_is_skipped_within_seconds(stub, account, fetch):
     assert time.monotonic() - began < 10
 
 
-def test_a_region_that_stops_answering_midway_fails(stub, account, fetch):
-    account(ec2(stub(), [text(FIRST_QUOTE), Reply(b"x", stall=30, cut=0)]).url)
+def test_a_region_that_stops_answering_midway_fails(ec2, fetch):
+    ec2([text(FIRST_QUOTE), Reply(b"x", stall=30, cut=0)])
     with pytest.raises(FetchError, match="broke off"):
         fetch("spot", read_timeout=1)
 
 
-def test_an_answer_cut_short_is_tried_again_and_then_an_error(stub, account, fetch):
+def test_an_answer_cut_short_is_tried_again_and_then_an_error(ec2, fetch):
     complete = described({"instanceType": "m5.large"})
     cut, good = (text(complete[:-20]), text(complete))
-    account(ec2(stub(), [cut, good]).url)
+    ec2([cut, good])
     assert len(fetch("instance_types")) == 1
-    account(ec2(stub(), cut).url)
+    ec2(cut)
     with pytest.raises(FetchError, match="no EC2 answer"):
         fetch("instance_types")
 
 
-def test_throttling_is_waited_out(stub, account, fetch):
+def test_throttling_is_waited_out(ec2, fetch):
     good = text(described({"instanceType": "m5.large"}))
-    server = ec2(stub(), [*[error("RequestLimitExceeded", 503)] * 2, good])
-    account(server.url)
+    server = ec2([*[error("RequestLimitExceeded", 503)] * 2, good])
     assert len(fetch("instance_types")) == 1
     assert len(server.requests) == 3
 
@@ -301,15 +305,15 @@ def test_throttling_is_waited_out(stub, account, fetch):
 @pytest.mark.parametrize(
     ("code", "status", "kind"), [("RequestExpired", 400, "zones"), ("AuthFailure", 401, "regions")]
 )
-def test_other_refusals_fail_the_unit_with_the_code_alone(stub, account, fetch, code, status, kind):
-    account(ec2(stub(), error(code, status)).url)
+def test_other_refusals_fail_the_unit_with_the_code_alone(ec2, fetch, code, status, kind):
+    ec2(error(code, status))
     with pytest.raises(FetchError, match=code) as refused:
         fetch(kind)
     assert SECRET not in str(refused.value)
 
 
-def test_wrong_credentials_do_not_stop_the_price_lists(stub, tmp_path, account):
-    account(ec2(stub(), error("AuthFailure", 401)).url)
+def test_wrong_credentials_do_not_stop_the_price_lists(ec2, stub, tmp_path):
+    ec2(error("AuthFailure", 401))
     regions = ("us-east-1", "us-gov-west-1", "us-west-2-lax-1")
     server = bulk_server(stub(), dict.fromkeys(regions, BODY), {})
     planned = units(get("aws").plan(context(tmp_path, **at(server), attempts=1), None))
@@ -334,7 +338,7 @@ def test_without_credentials_the_metadata_service_is_not_waited_for(stub, tmp_pa
     assert time.monotonic() - began < 10
 
 
-def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(stub, account, fetch):
+def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(ec2, fetch):
     types = ({"instanceType": name} for name in ("p5.48xlarge", "p4d.24xlarge"))
     sold, none = text(described(*types)), text(listed("capacity_blocks"))
 
@@ -343,16 +347,17 @@ def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(stub, account, fet
             return sold
         return error("InvalidParameterValue", 400) if b"p4d" in request.body else none
 
-    server = ec2(stub(), answer)
-    account(server.url)
+    server = ec2(answer)
     (page,) = fetch("capacity_blocks")
     assert page.params["InstanceType"] == "p5.48xlarge"
     assert "Filter.1.Value.1=capacity-block" in server.requests[0].body.decode()
-    ec2(server, error("UnauthorizedOperation", 403))
+    server.on("/", error("UnauthorizedOperation", 403))
     with pytest.raises(SkippedError, match="UnauthorizedOperation"):
         fetch("capacity_blocks")
     for broken, words in ((error("InternalError", 500), "InternalError"), (text(b"<"), "no EC2")):
-        ec2(server, lambda r, bad=broken: sold if action_of(r) == "DescribeInstanceTypes" else bad)
+        server.on(
+            "/", lambda r, bad=broken: sold if action_of(r) == "DescribeInstanceTypes" else bad
+        )
         with pytest.raises(FetchError, match=words):
             fetch("capacity_blocks", attempts=1)
 
@@ -400,10 +405,9 @@ def blocks(request: Request) -> Reply:
     return text(body)
 
 
-def test_a22_ultraservers_are_asked_for_and_priced_as_a_whole(stub, tmp_path, account):
+def test_a22_ultraservers_are_asked_for_and_priced_as_a_whole(ec2, tmp_path):
     """GB200 in Dallas, July 2026: 761.904 an hour for 72 GPUs; machines stay as they are."""
-    server = ec2(stub(), blocks)
-    account(server.url)
+    server = ec2(blocks)
     one = context(tmp_path)
     unit = Unit("aws", "capacity_blocks", "us-east-1")
     pages = get("aws").fetch(one, unit)
@@ -429,14 +433,13 @@ def test_a22_ultraservers_are_asked_for_and_priced_as_a_whole(stub, tmp_path, ac
     [("UnauthorizedOperation", 1), ("OperationNotPermitted", 1), ("InvalidRequest", 7)],
 )
 def test_a22_an_account_that_may_not_ask_for_ultraservers_has_the_machines(
-    stub, tmp_path, account, code, requests
+    ec2, tmp_path, code, requests
 ) -> None:
     def answer(request: Request) -> Reply:
         is_rack = b"UltraserverType" in request.body
         return error(code, 403) if is_rack else blocks(request)
 
-    server = ec2(stub(), answer)
-    account(server.url)
+    server = ec2(answer)
     (page,) = get("aws").fetch(context(tmp_path), Unit("aws", "capacity_blocks", "us-east-1"))
     assert page.params["InstanceType"] == "p5.48xlarge"
     asked = sum(b"UltraserverType" in request.body for request in server.requests)

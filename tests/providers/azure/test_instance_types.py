@@ -1,21 +1,22 @@
-"""Read specifications of sizes from resource SKUs."""
+"""Read specifications of sizes from resource SKUs, and where they are offered."""
 
 import json
 from datetime import date
+from pathlib import Path
 
 import polars as pl
 import pytest
 import yaml
 from tests.helpers.azure_pages import (
-    NOW,
     Landed,
     frame,
     one_size,
     recording,
     refused,
+    restriction,
     sku,
 )
-from tests.helpers.cases import cases, number
+from tests.helpers.cases import cases, number, optional
 
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
@@ -154,7 +155,7 @@ def test_the_api_goes_before_the_bundled_sizes(tmp_path) -> None:
 def test_every_recorded_sku_is_read(tmp_path) -> None:
     body = recording("skus_westus_2024-10.json.gz")
     names = {value["name"] for value in json.loads(body)["value"]}
-    parts = Landed(tmp_path).add("skus", "westus", body, NOW).parts()
+    parts = Landed(tmp_path).add("skus", "westus", body).parts()
     types, places = frame(parts["instance_types"]), frame(parts["availability"])
     assert len(names) == 732
     assert set(types["instance_type"]) == set(places["instance_type"]) == names
@@ -165,3 +166,63 @@ def test_every_recorded_sku_is_read(tmp_path) -> None:
     assert types["physical_cores"].null_count() == constrained.height
     for name, rows in (("instance_types", types), ("availability", places)):
         assert validate.split(rows, TABLES[name], {}).refused.is_empty()
+
+
+def test_zones_and_restrictions(tmp_path) -> None:
+    """Zones in any order, restrictions of both kinds, a zone that only a restriction names."""
+    closed, zonal = restriction("Location", "eastus"), restriction("Zone", "eastus", ["1"])
+    landed = Landed(tmp_path).skus(
+        sku(
+            "Standard_D2s_v3",
+            location="EastUS",
+            zones=["2", "3", "1"],
+            restrictions=[restriction("Zone", "EastUS", ["3", "4"])],
+        ),
+        sku("Standard_D4s_v3", zones=["1"], restrictions=[closed, zonal]),
+        sku("Standard_D8s_v3"),
+        sku("Standard_D16s_v3", restrictions=[restriction("Zone", "eastus", ["2"])]),
+    )
+    columns = ("instance_type", "region", "zone", "restriction_reason")
+    rows = frame(landed.parts()["availability"]).select(*columns, "restricted")
+    no = "NotAvailableForSubscription"
+    assert sorted(rows.select(columns).rows(), key=str) == [
+        ("Standard_D16s_v3", "eastus", "2", no),
+        ("Standard_D2s_v3", "eastus", "1", None),
+        ("Standard_D2s_v3", "eastus", "2", None),
+        ("Standard_D2s_v3", "eastus", "3", no),
+        ("Standard_D2s_v3", "eastus", "4", no),
+        ("Standard_D4s_v3", "eastus", "1", no),
+        ("Standard_D8s_v3", "eastus", None, None),
+    ]
+    assert rows["restricted"].equals(rows["restriction_reason"].is_not_null().rename("restricted"))
+
+
+def test_zones_of_a_recorded_answer(tmp_path) -> None:
+    body = recording("skus_eastus_2023.json.gz")
+    machines = [s for s in json.loads(body)["value"] if s["resourceType"] == "virtualMachines"]
+    parts = Landed(tmp_path).add("skus", "eastus", body).parts()
+    types, places = frame(parts["instance_types"]), frame(parts["availability"])
+    assert set(types["instance_type"]) == {machine["name"] for machine in machines}
+    assert set(places.filter(instance_type="Standard_D2_v2")["zone"]) == {"1", "2", "3"}
+
+
+@cases("azure/accelerators", gpus=optional, count=number, gib=int)
+def test_z7_accelerators_of_sizes(tmp_path, name, gpus, accelerator, count, gib) -> None:
+    row = one_size(tmp_path, name, "family", GPUs=gpus)
+    (device,) = row["accelerators"]  # type: ignore[misc]
+    assert (device["accelerator_id"], row["accelerator_kind"]) == (accelerator, "gpu")
+    assert device["count"] == row["accelerator_count"] == pytest.approx(count)
+    assert row["accelerator_memory_gib"] == pytest.approx(gib)
+
+
+def test_an_fpga_is_not_a_gpu(tmp_path: Path) -> None:
+    row = one_size(tmp_path, "Standard_NP20s", "standardNPSFamily", GPUs="2")
+    assert (row["accelerator_kind"], row["accelerator_count"]) == ("fpga", 2.0)
+
+
+def test_an_accelerator_without_a_sheet_keeps_its_place(tmp_path: Path) -> None:
+    row = one_size(tmp_path, "Standard_ND256isr_R300_v9", "standardNDv9Family")
+    assert (row["accelerator_kind"], row["accelerator_count"]) == ("gpu", None)
+    assert row["accelerators"] == [
+        {"accelerator_id": None, "vendor_name": None, "count": None, "memory_gib": None}
+    ]

@@ -88,9 +88,7 @@ def test_each_size_pays_the_licenses_of_its_vcpus(tmp_path: Path) -> None:
 
 
 @cases("azure/license_lines", hourly=yaml.safe_load, members=yaml.safe_load)
-def test_other_lines_are_counted_or_refused(
-    tmp_path, product, meter, hourly, members, outcome
-) -> None:
+def test_other_lines_are_counted_or_refused(tmp_path, product, meter, hourly, members, outcome):
     given = license_item(product, meter, hourly, **members)
     landed = land(tmp_path, machine("Standard_D4s_v3"), [given], sku("Standard_D4s_v3", vCPUs="4"))
     part = landed.parts()["price_components"]

@@ -164,9 +164,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("reply", "message"), FAILURES.values(), ids=FAILURES)
-def test_a_failure_is_one_line_without_the_subscription(
-    stub, tmp_path, caplog, reply, message
-) -> None:
+def test_a_failure_is_one_line_without_the_subscription(stub, tmp_path, caplog, reply, message):
     server = stub().on(SKUS, reply)
     with pytest.raises(FetchError, match=message) as caught:
         fetch(tmp_path, server, attempts=1)

@@ -21,9 +21,7 @@ def other_project(shared: Path) -> list[dict[str, str]]:
 
 
 @cases("gcp/sustained_use")
-def test_sustained_use_agrees_with_the_other_projects_monthly_figure(
-    sample, other_project, name
-) -> None:
+def test_sustained_use_agrees_with_the_other_projects_monthly_figure(sample, other_project, name):
     row = next(
         r for r in other_project if (r["instance_type"], r["region"]) == (name, "us-central1")
     )

@@ -224,9 +224,7 @@ def test_g17_a3_edge_is_not_priced_as_a3_high(tmp_path: Path) -> None:
     ("name", "vcpus", "listed_mib", "price"),
     [("n1-highcpu-2", 2, 1843, "0.0708486"), ("n1-highcpu-16", 16, 14746, "0.5667888")],
 )
-def test_g18_memory_is_billed_as_sold_and_not_as_listed(
-    tmp_path, name, vcpus, listed_mib, price
-) -> None:
+def test_g18_memory_is_billed_as_sold_and_not_as_listed(tmp_path, name, vcpus, listed_mib, price):
     """The API lists 1,843 MiB for 1.8 GiB; others have 0.0708478 for n1-highcpu-2."""
     skus = [
         sku("N1 Predefined Instance Core running in Iowa", "0.031611"),

@@ -42,9 +42,7 @@ def priced(series: str, component: str, option: str, term: int, place: str) -> P
 
 
 @cases("gcp/sku_meanings", term=int)
-def test_what_a_description_says(
-    description, group, usage, series, component, option, term
-) -> None:
+def test_what_a_description_says(description, group, usage, series, component, option, term):
     part = classified(description, group, usage)
     assert isinstance(part, PricedComponent)
     assert (part.series, str(part.component)) == (series, component)

@@ -9,7 +9,10 @@ import polars as pl
 import pytest
 import yaml
 from tests.helpers.cases import cases
+from tests.helpers.stub_server import Reply, Request, StubServer
 from tests.helpers.vendor_tables import Tables, json_unit, read_units
+
+from hwprices import providers
 
 TYPE: dict[str, Any] = {
     "id": "g6-standard-2",
@@ -109,3 +112,40 @@ def test_what_is_not_understood_is_refused(read, change, reason) -> None:
     assert tables.refused.select("table", "reason").rows() == [("prices", reason)]
     assert tables["prices"]["instance_type"].to_list() == ["g6-standard-4"]
     assert tables["instance_types"].filter(pl.col("vcpus") == 2).height == 2
+
+
+PATH = "/linode/types"
+
+
+@pytest.fixture
+def server(live: Callable[..., StubServer]) -> StubServer:
+    return live(linode_url="")
+
+
+def page(number: int, pages: int) -> Reply:
+    return Reply.json({"data": [{"id": f"g6-{number}"}], "page": number, "pages": pages})
+
+
+def test_pages_follow_until_the_last(server, fetch) -> None:
+    server.on(PATH, lambda request: page(int(request.query["page"]), 3))
+    result = fetch("linode", "types")
+    assert [dict(landed.params)["page"] for landed in result.pages] == ["1", "2", "3"]
+    assert {request.query["page_size"] for request in server.requests} == {"500"}
+
+
+def test_a_server_that_ignores_the_page_is_noticed(server, fetch) -> None:
+    server.on(PATH, page(1, 2))
+    result = fetch("linode", "types")
+    assert (result.status, len(server.requests)) == ("failed", 2)
+    assert "is page 1 of 2" in result.reason
+
+
+def test_pages_without_an_end_are_given_up(server, monkeypatch, fetch) -> None:
+    monkeypatch.setattr(providers, "MOST_PAGES", 2)
+
+    def endless(request: Request) -> Reply:
+        return page(int(request.query["page"]), 1000)
+
+    server.on(PATH, endless)
+    assert "no end after 2 pages" in fetch("linode", "types").reason
+    assert len(server.requests) == 2

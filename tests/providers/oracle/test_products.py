@@ -4,7 +4,10 @@ The products are those of the recorded lists (data/sample/README.md), by part nu
 words.
 """
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,12 +17,19 @@ from tests.helpers.oracle_pages import (
     E4_SHAPE,
     H100,
     H100_SHAPE,
+    body,
     memory,
     ocpus,
     product,
     read,
     shape,
 )
+from tests.helpers.stub_server import Reply, StubServer
+
+from hwprices import settings
+from hwprices.collect.collector import Collector
+from hwprices.landing.pages import Landing, Run
+from hwprices.providers import Pages, get
 
 A1_OCPU = "B93297"
 A1 = shape("BM.Standard.A1.160", (A1_OCPU, 160, "ocpu"))
@@ -173,3 +183,38 @@ def test_numbers_as_text_are_numbers() -> None:
     tables = read([a1(tiers[::-1])], [host])
     assert tables.hourly("BM.Standard.A1.160") == Decimal("1.6")
     assert tables.refused == []
+
+
+PRODUCTS, SHAPES = "/products/", "/shapes.json"
+
+
+@pytest.fixture
+def oracle(live: Callable[..., StubServer]) -> StubServer:
+    """Serve both files."""
+    server = live(oracle_prices_url="", oracle_shapes_url=SHAPES)
+    server.on(PRODUCTS, Reply.gzipped(body([product(), ocpus(), memory()])))
+    return server.on(SHAPES, Reply(body([H100_SHAPE, E4_SHAPE])))
+
+
+def run_live() -> Run:
+    with Collector("oracle", settings.load()) as collector:
+        results = [collector.fetch(unit) for unit in collector.plan()]
+        return collector.record(datetime.now(UTC), results)
+
+
+def test_a_live_run_needs_no_account(oracle: StubServer, tmp_path: Path) -> None:
+    run = run_live()
+    found = {result.unit.name: result.status for result in run.results}
+    assert found == {"oracle/products/global": "ok", "oracle/shapes/global": "ok"}
+    pages = Pages(run, Landing(tmp_path / "raw"))
+    (prices,) = [p.frame for p in get("oracle").normalise(pages) if p.table == "prices"]
+    found = dict(prices.lazy().select("instance_type", "hourly").collect().iter_rows())
+    assert found == {"BM.GPU.H100.8": 80, "BM.Standard.E4.128": Decimal("6.272")}
+
+
+def test_dollars_are_asked_for_by_an_honest_name(oracle: StubServer) -> None:
+    """One collector was refused with its HTTP library's name."""
+    run_live()
+    request = next(r for r in oracle.requests if r.path == PRODUCTS)
+    assert request.query == {"currencyCode": "USD"}
+    assert request.headers["User-Agent"] == "hwprices"

@@ -3,6 +3,8 @@
 Prices are those recorded 2026-08-22 (h100-380, h200-1920, l40s-90 of the US) unless said otherwise.
 """
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,10 +12,15 @@ import polars as pl
 import pytest
 import yaml
 from tests.helpers.cases import cases
-from tests.helpers.ovh_pages import B3_8, plan, read
+from tests.helpers.ovh_pages import B3_8, body, plan, read
+from tests.helpers.stub_server import Reply, StubServer
 from tests.helpers.vendor_tables import sample_pages
 
-from hwprices.providers import get
+from hwprices import settings
+from hwprices.collect.collector import Collector
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Landing, Run
+from hwprices.providers import Pages, get
 from hwprices.stage.stage import stage
 from hwprices.storage.store import Store
 
@@ -245,3 +252,34 @@ def test_a_gpu_flavor_without_its_gpu_has_no_specification() -> None:
 def test_an_hour_is_an_hour_in_any_spelling(unit) -> None:
     pricing = {"price": "5000000", "interval": "1", "intervalUnit": unit}
     assert prices(plan("b3-8.consumption", technical=B3_8, pricings=[pricing])) == KNOWN
+
+
+PATH = "/order/catalog/public/cloud"
+
+
+@pytest.fixture
+def ovh(live: Callable[..., StubServer]) -> StubServer:
+    """Serve a catalog."""
+    return live(ovh_api_url="").on(PATH, Reply.gzipped(body(plan())))
+
+
+def run_live() -> Run:
+    with Collector("ovh", settings.load()) as collector:
+        results = [collector.fetch(unit) for unit in collector.plan()]
+        return collector.record(datetime.now(UTC), results)
+
+
+def test_a_live_run_needs_no_account(ovh: StubServer, tmp_path: Path) -> None:
+    pages = Pages(run_live(), Landing(tmp_path / "raw"))
+    assert [request.query for request in ovh.requests] == [{"ovhSubsidiary": "FR"}]
+    (prices,) = [p.frame for p in get("ovh").normalise(pages) if p.table == "prices"]
+    row = prices.lazy().select("instance_type", "hourly", "currency", "basis").collect()
+    assert row.rows() == [("h100-380", Decimal("2.8"), "EUR", "listed")]
+
+
+def test_the_catalog_of_another_subsidiary_is_refused(ovh: StubServer) -> None:
+    """Its prices would be published in another currency under the same keys."""
+    run_live()
+    ovh.on(PATH, Reply(body(plan(), currency="USD", subsidiary="US")))
+    with pytest.raises(HwpricesError, match="is the catalog of US, not of FR"):
+        run_live()

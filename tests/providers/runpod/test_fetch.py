@@ -67,9 +67,7 @@ def refresh(server: StubServer, root: Path, stock: dict[str, Any]) -> list[str]:
     return [result.status for result in results]
 
 
-def test_stock_becomes_intervals_and_a_refused_query_of_it_costs_no_price(
-    server: StubServer, tmp_path: Path
-) -> None:
+def test_stock_becomes_intervals_and_a_refused_query_of_it_costs_no_price(server, tmp_path) -> None:
     """The words are those RunPod documents, and one that it does not."""
     assert refresh(server, tmp_path, stated("Low", 1, 2)) == ["ok", "ok"]
     found = CliRunner().invoke(app, ["find", "--in-stock", "--csv", "--root", str(tmp_path)])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from tests.helpers.cases import cases, optional
+from tests.helpers.stub_server import Reply, Request, StubServer
 from tests.helpers.vendor_tables import Tables, json_unit, read_units
 
 PLAN: dict[str, Any] = {
@@ -57,9 +58,7 @@ def test_a_plan_without_a_place_has_no_price(sample: Tables) -> None:
 
 
 @cases("vultr/gpus", accelerator=optional, count=yaml.safe_load, memory=yaml.safe_load)
-def test_a_gpu_is_what_the_plan_or_its_rule_says(
-    sample, machine, accelerator, count, memory
-) -> None:
+def test_a_gpu_is_what_the_plan_or_its_rule_says(sample, machine, accelerator, count, memory):
     (device,) = sample.one("instance_types", instance_type=machine)["accelerators"]
     found = (device["accelerator_id"], device["count"], device["memory_gib"])
     assert found == (accelerator, count, memory)
@@ -110,3 +109,34 @@ def test_what_is_not_understood_is_refused(read, change, reason) -> None:
 def test_a_renamed_flag_is_refused(read: Callable[..., Tables]) -> None:
     plan = {name: value for name, value in PLAN.items() if name != "deploy_ondemand"}
     assert read(plan).refused["word"].to_list() == ["deploy_ondemand"]
+
+
+PATH = "/plans-metal"
+
+
+@pytest.fixture
+def server(live: Callable[..., StubServer]) -> StubServer:
+    return live(vultr_url="")
+
+
+def page(following: object) -> Reply:
+    return Reply.json({"plans_metal": [{}], "meta": {"links": {"next": following}}})
+
+
+def test_pages_follow_until_there_is_no_cursor(server, fetch) -> None:
+    def reply(request: Request) -> Reply:
+        assert request.query["per_page"] == "500"
+        return page("" if request.query.get("cursor") == "bmV4dA==" else "bmV4dA==")
+
+    server.on(PATH, reply)
+    assert [
+        dict(landed.params).get("cursor") for landed in fetch("vultr", "plans_metal").pages
+    ] == [None, "bmV4dA=="]
+
+
+@pytest.mark.parametrize("following", ["again", None, 2])
+def test_a_cursor_that_repeats_or_is_none_fails(server, following, fetch) -> None:
+    server.on(PATH, page(following))
+    result = fetch("vultr", "plans_metal")
+    assert result.status == "failed"
+    assert "for its next page" in result.reason

@@ -1,6 +1,6 @@
 """Mistakes and genuine events that the gate is measured by, as changes of a release's tables.
 
-Their authors did not write the gate, and they name no check of it. ``mistakes`` and ``events`` are
+Their authors did not write the gate, and they name no check of it. ``changes`` has the
 tables of cases; this module has the changes that they are made of and the comparison of tables
 that says which cells a change altered and which of them were published.
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import polars as pl
 from tests.publish.gate_cases import Case
-from tests.publish.gate_cases.events import EVENTS
-from tests.publish.gate_cases.mistakes import MISTAKES
+from tests.publish.gate_cases.changes import EVENTS, MISTAKES
 from tests.publish.test_gate_cases import Clouds, clouds_of, held, leaked, of_some_types
 
 

@@ -2,13 +2,13 @@
 
 import gzip
 import json
-import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.helpers import processes
 from tests.helpers.cases import FOLDER
 
 from hwprices.errors import HwpricesError
@@ -236,9 +236,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 def test_a_hostile_file_is_an_error_in_bounded_memory(write, name, error, tmp_path) -> None:
     write(tmp_path / name)
     command = [sys.executable, "-c", HOSTILE, str(tmp_path / name)]
-    said, megabytes = subprocess.run(
-        command, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    said, megabytes = processes.run(*command).stdout.splitlines()
     assert error in said
     assert int(megabytes) < 200
 

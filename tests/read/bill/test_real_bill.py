@@ -1,10 +1,12 @@
-"""A real bill of September 2024, anonymized: FinOps Foundation, CC BY 4.0."""
+"""A real bill of September 2024, anonymized (FinOps Foundation, CC BY 4.0), and the command."""
 
+import json
 from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.conftest import SHARED
+from tests.helpers import terminal
 
 import hwprices
 
@@ -59,3 +61,45 @@ def test_a_bill_that_is_older_than_the_history_is_not_checked(path: Path, lines:
     classes = dict(found.totals.select("class", "lines").rows())
     assert classes["no_price_then"] == lines
     assert found.coverage.row(0, named=True)["lines_checked"] == 1  # of a machine with a past
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = terminal.run("bill", *arguments, root="sample")
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_check_prints_coverage_first_and_writes_all_lines(tmp_path: Path) -> None:
+    out = tmp_path / "lines.csv"
+    code, said, _ = run("check", str(RECORDED), "--nearest", "--out", str(out))
+    assert code == 0
+    assert "usage lines" in said.splitlines()[1]
+    assert len(out.read_text().splitlines()) == 34
+
+
+def test_both_actions_print_json() -> None:
+    _, checked, _ = run("check", str(RECORDED), "--json")
+    answer = json.loads(checked)
+    assert answer["coverage"][0]["lines_checked"] == 1
+    assert {row["class"] for row in answer["totals"]} == {
+        "commitment",
+        "no_price_then",
+        "not_collected",
+        "not_usage",
+    }
+    _, repriced, _ = run("reprice", str(RECORDED), "--on", "gcp,azure", "--json")
+    assert [row["on"] for row in json.loads(repriced)["totals"]] == ["gcp", "azure"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", str(RECORDED), "--on", "gcp"),
+        ("reprice", str(RECORDED), "--nearest"),
+        ("reprice", str(RECORDED), "--on", "no-cloud"),
+        ("check", "no.csv"),
+        ("check", str(RECORDED), "--out", "lines.doc"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(arguments: tuple[str, ...]) -> None:
+    code, _, error = run(*arguments)
+    assert (code, error.count("error: ")) == (2, 1)

@@ -1,4 +1,4 @@
-"""The pages of accelerators and machine types, which need no script."""
+"""The pages of accelerators and machine types, which need no script, and their past."""
 
 import base64
 import gzip
@@ -17,6 +17,7 @@ from tests.read.report.conftest import HOSTILE, MORE_TYPES
 
 import hwprices
 from hwprices.read.report import index, pages, report
+from hwprices.read.report.index import changes, history
 from hwprices.read.report.journey import Explained
 from hwprices.read.report.pages import file_name
 
@@ -238,3 +239,18 @@ def test_community_hosts_have_a_line_of_their_own(dataset: hwprices.Dataset, fol
     ]
     text = Page(folder / "accelerators" / "nvidia-h100-sxm5-80gb.html").text
     assert "RunPod community" in text
+
+
+def test_the_history_has_each_value_of_a_price(dataset: hwprices.Dataset) -> None:
+    rows = history(dataset).filter(instance_type="p5.48xlarge").sort("valid_from")
+    assert rows["usd"].to_list() == [Decimal("7.5"), Decimal("6.88")]
+    assert rows["valid_to"][0] == rows["valid_from"][1]
+    assert rows["start_reason"][1] == "restated"
+
+
+def test_the_changes_are_those_since_the_release_before(dataset: hwprices.Dataset) -> None:
+    since = changes(dataset)
+    assert [row["instance_type"] for row in since["prices"]] == ["p5.48xlarge"]
+    assert since["prices"][0]["change_percent"] < 0
+    assert since["prices"][0]["change"] == "restated"
+    assert since["lines"] == ["Prices: 1 restated by us."]

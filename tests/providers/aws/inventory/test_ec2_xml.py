@@ -3,6 +3,7 @@
 import pytest
 from tests.helpers.cases import cases
 
+from hwprices.providers.aws.inventory import ec2_xml
 from hwprices.providers.aws.inventory.ec2_xml import read_items
 
 ANSWER = (
@@ -24,3 +25,10 @@ def test_an_entity_is_refused_in_every_encoding(start: str, encoding: str) -> No
     body = (start + ENTITY + ANSWER.replace(" a ", "&a;")).encode(encoding)
     with pytest.raises(ValueError, match="an EC2 answer is not XML"):
         read_items(body, "zoneSet")
+
+
+@pytest.mark.parametrize("value", [[""], {"a": "b"}, "", None])
+def test_a_structure_is_no_text(value: object) -> None:
+    """``<hypervisor><item/></hypervisor>`` stopped AWS with a TypeError."""
+    assert ec2_xml.text(value) is None
+    assert ec2_xml.text("nitro") == "nitro"
