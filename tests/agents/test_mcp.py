@@ -48,8 +48,7 @@ def scores(sample_root: Path, answers: list[Any]) -> list[Score]:
 
 
 def test_every_question_is_answered(scores: list[Score]) -> None:
-    wrong = [score for score in scores if not score.is_right]
-    assert not wrong
+    assert not [score for score in scores if not score.is_right]
     assert len(scores) >= 80
     assert sum(score.question.origin == "agent" for score in scores) >= 20
 

@@ -60,8 +60,7 @@ def test_relative_links_lead_to_files(project: Path) -> None:
 def test_make_targets_in_the_text_exist(name: str, project: Path) -> None:
     makefile = (project / "Makefile").read_text()
     targets = set(re.findall(r"(?:^|`)make ([a-z-]+)", (project / name).read_text(), re.M))
-    missing = [t for t in sorted(targets) if not re.search(rf"^{t}:", makefile, re.M)]
-    assert missing == []
+    assert [t for t in sorted(targets) if not re.search(rf"^{t}:", makefile, re.M)] == []
 
 
 def test_no_file_names_a_path_of_one_machine(project: Path) -> None:

@@ -241,8 +241,7 @@ def expected(site: Site) -> str:
     root = str(site.home / "plain")
     for provider in PROVIDERS:
         vendors.collect(provider, root=root)
-    published = release.publish(Store(root))
-    assert not published.held_back
+    assert not release.publish(Store(root)).held_back
     return digest(root)
 
 

@@ -100,8 +100,7 @@ def test_the_headline_is_short_and_names_each_provider_once() -> None:
     """OVHcloud failed in this run; what the gate holds back are tables of an older one."""
     from hwprices.flows import reports
 
-    line = reports.headline(outcome(new=False), {"ovh": "ovh: no answer"})
-    assert line == (
+    assert reports.headline(outcome(new=False), {"ovh": "ovh: no answer"}) == (
         "failed: OVHcloud; held back: AWS (sample_over_live); held: Azure (3 rows);"
         " partial: Google Cloud; release V stays"
     )

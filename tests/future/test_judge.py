@@ -41,8 +41,7 @@ def test_a_page_is_written_as_it_was_read(body: bytes, suffix: str) -> None:
 
 
 def test_a_new_word_in_quarantine_is_right(base: Outcome, future: Future) -> None:
-    got = replace(base, refused=(NEW_WORD,))
-    assert judge(base, future, got, None).word == OK
+    assert judge(base, future, replace(base, refused=(NEW_WORD,)), None).word == OK
 
 
 def test_a_new_word_that_is_not_listed_is_told(base: Outcome, future: Future) -> None:
@@ -77,8 +76,7 @@ def test_a_new_machine_has_the_price_of_its_line(base, future, name, factor, wor
 
 
 def test_a_provider_that_is_stopped_is_told(base: Outcome, future: Future) -> None:
-    got = Outcome({}, (), None, "too many rows")
-    assert judge(base, future, got, None).word == LOST
+    assert judge(base, future, Outcome({}, (), None, "too many rows"), None).word == LOST
 
 
 def test_a_provider_without_words_gets_the_changes_of_any_page(monkeypatch) -> None:

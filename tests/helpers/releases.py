@@ -38,14 +38,17 @@ SOURCED = {
     "verified": False,
 }
 
+PRICE = {
+    **DEFAULTS,
+    "region": "us-east-1",
+    "instance_type": "m5.large",
+    "purchase_option": "on_demand",
+    "currency": "USD",
+}
+
 USUAL: Mapping[str, Row] = {
-    "prices": {
-        **DEFAULTS,
-        "region": "us-east-1",
-        "instance_type": "m5.large",
-        "purchase_option": "on_demand",
-        "currency": "USD",
-    },
+    "prices": PRICE,
+    "price_history": PRICE,
     "instance_types": {
         "instance_type": "m5.large",
         "accelerators": [],
@@ -65,7 +68,8 @@ def rows(table: str, *values: Row) -> pl.DataFrame:
     """
     schema = frames.dtypes(SHEETS.get(table) or TABLES[table])
     usual = SOURCED if table in SHEETS else {"provider": "aws", **SEEN, **USUAL.get(table, {})}
-    if table == "prices":
+    is_priced = table in ("prices", "price_history")
+    if is_priced:
         values = tuple(_with_both_amounts(row) for row in values)
     if unknown := {name for row in values for name in row} - set(schema):
         raise ValueError(f"{table} has no columns {unknown}")
@@ -74,7 +78,7 @@ def rows(table: str, *values: Row) -> pl.DataFrame:
         for row in full:
             row[name] = row[name] if row[name] is None else Decimal(row[name])
     frame = pl.DataFrame(full, schema=schema)
-    return frame.with_columns(price_id()) if table == "prices" else frame
+    return frame.with_columns(price_id()) if is_priced else frame
 
 
 def _with_both_amounts(row: Row) -> Row:

@@ -62,8 +62,7 @@ FAULTS = {  # those that tests/providers/test_faults.py does not try
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
 def test_after_a_fault_the_next_answer_is_taken(http, stub, tmp_path, fault):
     server = stub().on("/a", [*fault, Reply(BODY)])
-    page = http.download(f"{server.url}/a", tmp_path / "page")
-    assert page.read() == BODY
+    assert http.download(f"{server.url}/a", tmp_path / "page").read() == BODY
     assert len(server.requests) == 2
 
 

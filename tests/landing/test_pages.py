@@ -117,8 +117,7 @@ def test_a_failed_unit_keeps_its_last_good_pages(tmp_path):
     found = (carried.status, carried.pages, carried.carried_from, carried.reason)
     assert found == ("carried", old.results[0].pages, "r1", "dead")
     assert still_failed == fresh
-    again = carry_over([failed], make_run(carried, run_id="r2"))[0]
-    assert again.carried_from == "r1"
+    assert carry_over([failed], make_run(carried, run_id="r2"))[0].carried_from == "r1"
 
 
 @given(content=st.binary(max_size=4096))

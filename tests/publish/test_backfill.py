@@ -138,10 +138,11 @@ def test_no_backfilled_interval_reaches_into_what_was_observed(lists, observed_l
     fitted = fit_in(past, observed)
 
     known = observed.group_by("price_id").agg(first=pl.col("valid_from").min())
-    both = fitted.join(known, on="price_id")
-    assert both.filter(
-        pl.col("valid_to").is_null() | (pl.col("valid_to") > pl.col("first"))
-    ).is_empty()
+    assert (
+        fitted.join(known, on="price_id")
+        .filter(pl.col("valid_to").is_null() | (pl.col("valid_to") > pl.col("first")))
+        .is_empty()
+    )
     ends = fitted["valid_to"].drop_nulls()
     assert fitted.height == ends.len()  # the unit was observed, so none stays open
     assert fit_in(fitted, observed).equals(fitted)

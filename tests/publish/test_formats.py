@@ -36,8 +36,7 @@ def test_croissant_is_valid_and_reads_the_tables(folder, caplog) -> None:
     assert dataset.metadata.issues.errors == set()
     assert dataset.metadata.issues.warnings == set()
     assert caplog.messages == []
-    record = next(iter(dataset.records("offers")))
-    assert record["offers/instance_type"] == b"m0.large"
+    assert next(iter(dataset.records("offers")))["offers/instance_type"] == b"m0.large"
 
 
 def test_the_duckdb_file_packs_ids_without_looking_for_repetition(folder, tmp_path) -> None:
@@ -59,8 +58,7 @@ def test_the_duckdb_file_packs_ids_without_looking_for_repetition(folder, tmp_pa
             ).fetchall()
             for source in ("prices", f"from read_parquet('{folder}/prices/**/*.parquet')")
         ]
-    unique = {name for name, method in by_name.items() if method == "ZSTD"}
-    assert unique == {
+    assert {name for name, method in by_name.items() if method == "ZSTD"} == {
         ("prices", "price_id"),
         ("prices", "sku_price_id"),
         ("price_history", "price_id"),

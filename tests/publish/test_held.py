@@ -121,8 +121,7 @@ def test_only_a_value_that_comes_in_three_collections_is_released(store):
             assert rates(store, name) == [expected] * 3
         released = [(r.check, r.value) for r in published.results if r.outcome == "released"]
         assert released == ([("jump", 3)] if number == 3 else [])
-        seen = dict(held(store).select("part", "times_seen").iter_rows())
-        assert seen == {
+        assert dict(held(store).select("part", "times_seen").iter_rows()) == {
             name: 1 if name == "m5.xlarge" else number for name, back in is_held.items() if back
         }
         if number < 3:
@@ -163,8 +162,7 @@ def test_a_table_that_became_empty_stays(store):
 def test_a_provider_that_is_mostly_wrong_keeps_its_tables(store):
     day(store, 0)
     wrong = {name.replace(".", "_"): "7" for name in TYPES}
-    published = day(store, 1, **wrong)
-    assert list(published.held_back) == ["aws"]
+    assert list(day(store, 1, **wrong).held_back) == ["aws"]
     assert rates(store, "m5.large") == [("0.1", [])] * 3
 
 

@@ -253,8 +253,7 @@ def test_the_commands_tell_the_same(cloud):
     assert "2026-10-07 to 2026-10-08       32.00" in told
     assert "no longer sold" in told
     assert "restated by us" in told
-    told = run(cloud, "diff", "2026-10-07", ledger.version(8))
-    assert "Prices: 1 gone." in told
+    assert "Prices: 1 gone." in run(cloud, "diff", "2026-10-07", ledger.version(8))
     assert run(cloud, "history", "a-2", "--csv").count("\n") == 7
     wrong = CliRunner().invoke(app, ["history", "c-9", "--root", str(cloud.root)])
     assert wrong.exit_code == 2

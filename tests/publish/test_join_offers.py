@@ -266,8 +266,7 @@ def test_rows_in_another_order_make_the_same_tables() -> None:
         m7i("0.15", **COMMITMENT, payment_option="monthly"),
     ]
     first = join_prices(*price_rows).tables["offers"]
-    second = join_prices(*reversed(price_rows)).tables["offers"]
-    assert first.equals(second)
+    assert first.equals(join_prices(*reversed(price_rows)).tables["offers"])
     assert first.equals(first.sort(key(Offers)))
 
 
@@ -370,8 +369,7 @@ def test_a_device_is_sold_where_the_vendor_lists_it_or_prices_it() -> None:
     vendor = {name: f.lazy() for name, f in tables(costs, types, availability=offered).items()}
     sold = join.build(vendor, {"accelerators": load("accelerators")}).tables["accelerators"]
     row = sold.filter(accelerator_id="nvidia-l4").row(0, named=True)
-    found = values(row, "regions region_count instance_type_count")
-    assert found == [["aws/r1", "aws/r3"], 2, 4]
+    assert values(row, "regions region_count instance_type_count") == [["aws/r1", "aws/r3"], 2, 4]
 
 
 def test_the_cheapest_device_is_neither_a_private_persons_nor_where_the_machine_is_not() -> None:

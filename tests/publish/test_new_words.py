@@ -62,8 +62,7 @@ def words(store):
 
 def test_a_word_is_one_row_with_its_lines_its_dependants_and_a_page(store):
     outcome = refresh(store, [*KNOWN, *boxes(3)], DAYS[0])
-    table = words(store)
-    assert table.drop("example", "raw_sha256").to_dicts() == [
+    assert words(store).drop("example", "raw_sha256").to_dicts() == [
         {
             "provider": "aws",
             "reason": "unknown_operation",
@@ -155,5 +154,4 @@ def test_the_command_lists_every_word(seven):
     assert all(f"Unit {n}" in drawn for n in range(7))
     assert "Unit 2" not in run(*command, "--limit", "2").stdout
     assert "word" in run(*command, "--csv").stdout.splitlines()[0]
-    other = run(*command, "--columns")
-    assert other.exit_code == 2
+    assert run(*command, "--columns").exit_code == 2

@@ -184,8 +184,7 @@ def test_sensible_answers_from_the_sample(sample: Dataset) -> None:
 @pytest.mark.slow
 def test_the_page_of_answers_answers_every_question(sample: Dataset) -> None:
     """A command that fails, or prints none of the lines that it should, raises."""
-    page = answers.page(sample.store.root)
-    assert page.count("\n$ hwprices ") == len(answers.QUESTIONS)
+    assert answers.page(sample.store.root).count("\n$ hwprices ") == len(answers.QUESTIONS)
 
 
 def test_the_page_of_devices_has_a_figure_or_a_reason_in_every_cell(sample: Dataset) -> None:

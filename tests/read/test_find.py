@@ -101,8 +101,7 @@ def test_everything_can_be_asked_for(data: Dataset) -> None:
     everything = data.find(os="any", software="any", license="any", tenancy="any")
     known = pl.col("effective_hourly").is_not_null()
     placeholder = pl.col("flags").list.contains("placeholder")
-    prices = data.prices.filter(known, ~placeholder).collect()
-    assert everything.height == prices.height > 0
+    assert everything.height == data.prices.filter(known, ~placeholder).collect().height > 0
 
 
 def test_an_option_that_is_repeated_joins_its_names(market: Path) -> None:
@@ -328,8 +327,7 @@ def test_not_sold_is_told_apart_from_not_in_this_release(data, text, message) ->
 
 
 def test_price_shows_all_systems_and_says_why_there_is_none(data: Dataset, market: Path) -> None:
-    rows = data.price("d4s_V5")
-    assert rows.select("os", "effective_hourly").rows() == [
+    assert data.price("d4s_V5").select("os", "effective_hourly").rows() == [
         ("linux", Decimal("0.23")),
         ("windows", Decimal("0.414")),
     ]
@@ -714,8 +712,7 @@ def test_completion_offers_names_of_the_dataset(market, monkeypatch) -> None:
     monkeypatch.setenv("_HWPRICES_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "hwprices find --region eu")
     monkeypatch.setenv("COMP_CWORD", "3")
-    result = run()
-    assert set(result.stdout.split()) == {"eu-central-1", "europe-west4"}
+    assert set(run().stdout.split()) == {"eu-central-1", "europe-west4"}
 
 
 @cases("read/phrases")
@@ -868,8 +865,7 @@ def test_what_is_left_out_is_a_cloud_or_a_place(sample_root: Path) -> None:
     assert not sample.find("h100 not china")["continent"].has_nulls()
     for left_out in ("except aws and azure", "not aws, azure", "excluding the aws and the azure"):
         assert {"aws", "azure"}.isdisjoint(sample.find(f"h100 {left_out}")["provider"])
-    spot = sample.find("h100 not china, spot")
-    assert {*spot["purchase_option"]} == {"spot"}
+    assert {*sample.find("h100 not china, spot")["purchase_option"]} == {"spot"}
     wrong = ["h100 not spot", "h100 not", "aws europe except aws", "aws europe not europe"]
     for text in (*wrong, "h100 not china and aws"):
         with pytest.raises(HwpricesError):

@@ -4,8 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
-import pytest
-from tests.helpers.releases import Release, rows
+from tests.helpers.releases import Release, Row, price, prices, rows
 from tests.helpers.terminal import run
 
 import hwprices
@@ -13,33 +12,21 @@ from hwprices.read.find.machine import answer, managed_prices
 from hwprices.read.find.machines import NamedMachine
 
 M5 = NamedMachine("aws", "m5.xlarge")
-PLAIN = {
-    "provider": "aws",
-    "os": "linux",
-    "software": "none",
-    "license_model": "included",
-    "tenancy": "shared",
-    "purchase_option": "on_demand",
-    "currency": "USD",
-    "flags": [],
-}
 
 
-def component(usage: str, region: str, hourly: str, service: str = "AmazonSageMaker") -> dict:
+def component(usage: str, region: str, hourly: str, service: str = "AmazonSageMaker") -> Row:
     return {
-        "provider": "aws",
         "region": region,
         "component": f"usage:{usage}/RunInstance",
         "currency": "USD",
         "per": "hour",
-        "hourly": Decimal(hourly),
+        "hourly": hourly,
         "service": service,
         "sku_price_id": usage,
     }
 
 
-@pytest.fixture
-def managed() -> pl.DataFrame:
+def test_each_use_is_beside_on_demand_of_its_region() -> None:
     """As AWS listed m5.xlarge in 2026-05: 0.23 and 0.257 in SageMaker, 0.192 in EC2."""
     parts = [
         component("Host:ml.m5.xlarge", "eu-west-1", "0.257"),
@@ -52,19 +39,12 @@ def managed() -> pl.DataFrame:
         component("Host:ml.m5.xlarge", "us-east-1", "9", service="AmazonEC2"),
     ]
     release = Release({"component_prices": rows("component_prices", *parts)})
-    costly = {
-        **PLAIN,
-        "region": "us-east-1",
-        "tenancy": "dedicated",
-        "effective_hourly": Decimal(2),
-    }
-    prices = [{**PLAIN, "region": "us-east-1", "effective_hourly": Decimal("0.192")}, costly]
-    return managed_prices(release, M5, pl.DataFrame(prices))
-
-
-def test_each_use_is_beside_on_demand_of_its_region(managed):
-    found = managed.select("use", "region", "hourly", pl.col("factor").round(4)).rows()
-    assert found == [
+    listed = prices(
+        price("aws", "us-east-1", "m5.xlarge", "0.192"),
+        price("aws", "us-east-1", "m5.xlarge", "2", tenancy="dedicated"),
+    )
+    managed = managed_prices(release, M5, listed)
+    assert managed.select("use", "region", "hourly", pl.col("factor").round(4)).rows() == [
         ("Studio:JupyterLab", "us-east-1", Decimal("0.23"), 1.1979),
         ("asynchronous inference", "us-east-1", Decimal("0.23"), 1.1979),
         ("hosting", "us-east-1", Decimal("0.23"), 1.1979),

@@ -131,8 +131,7 @@ def test_a_wrong_rule_is_named_with_its_line(text: str, message: str) -> None:
 def test_values_may_be_written_as_people_write_them(data: Dataset) -> None:
     rule = "- {match: {option: %s, term: %s, os: Linux, tenancy: '*'}, discount: 20%%}"
     for option, term in (("commitment", "1y"), ("COMMITMENT", "1 year"), ("committed*", "12")):
-        answer = priced(data, "8xh100 europe", rule % (option, term))
-        assert answer == [
+        assert priced(data, "8xh100 europe", rule % (option, term)) == [
             (Decimal(50), Decimal("62.5"), "rule 1"),
             (Decimal("90.1"), Decimal("90.1"), None),
         ]
@@ -241,8 +240,7 @@ def test_the_command_tco_says_what_is_discounted_and_what_is_not(market, tmp_pat
     )
     assert said in text
     file.write_text("- {match: {provider: aws, option: spot}, discount: 18%}")
-    text = run(*arguments).stdout
-    assert "Own discounts changed none of these prices." in text
+    assert "Own discounts changed none of these prices." in run(*arguments).stdout
     assert "iscount" not in run(*arguments[:3]).stdout
 
 

@@ -105,8 +105,7 @@ def test_break_even_is_with_a_data_center_and_names_private_people_who_ask_less(
         Decimal("55.04"),
     )
     assert row["private_host_offer"] == "runpod/community/p5.48xlarge"
-    text = render(frame)
-    assert "DGX H100: 55.04 USD/h, runpod/community/p5.48xlarge" in text
+    assert "DGX H100: 55.04 USD/h, runpod/community/p5.48xlarge" in render(frame)
 
 
 def test_other_currencies_need_an_exchange_rate(release: Release) -> None:
@@ -115,8 +114,7 @@ def test_other_currencies_need_an_exchange_rate(release: Release) -> None:
     without_rate = owned(in_euro)
     with_rate = owned(in_euro, Ownership(usd_per={"EUR": Decimal("1.1")}))
     assert without_rate["purchase_price_usd"].to_list() == [None] * 3
-    prices = dict(with_rate.select("device_id", "purchase_price_usd").iter_rows())
-    assert prices == {
+    assert dict(with_rate.select("device_id", "purchase_price_usd").iter_rows()) == {
         "dgx-h100": Decimal("295900"),
         "pc-rtx-4090": Decimal("3300"),
         "rtx-4090-card": Decimal("1758.9"),

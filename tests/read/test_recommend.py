@@ -216,8 +216,7 @@ def test_a_model_published_in_four_bits_is_served_in_them(release: Release) -> N
     assert p5["memory_needed_gib"] == pytest.approx(116.8 * 4.5 / 8 / 2**30 * 1e9 + 0.8, abs=0.1)
     asked, _ = ranked(release, "gpt-oss-120b", precision="fp8")
     assert asked.filter(machine="p5.48xlarge")["memory_needed_gib"].item() > 108
-    other = recommend("llama-3.1-70b", dataset=release)
-    assert "8-bit weights" in other["assumed"][0]
+    assert "8-bit weights" in recommend("llama-3.1-70b", dataset=release)["assumed"][0]
     trained = recommend("gpt-oss-20b", "lora", dataset=release)
     assert set(trained["precision"].drop_nulls()) == {"bf16"}
 

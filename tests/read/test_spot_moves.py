@@ -6,12 +6,10 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from tests.helpers.releases import prices
+from tests.helpers.releases import Row, rows
 
 from hwprices.cli.history import of_type
 from hwprices.read.find.spot import spot_moves, spot_words
-from hwprices.rows import frames
-from hwprices.schemas.history import PriceHistory
 
 END = datetime(2026, 7, 20, tzinfo=UTC)
 
@@ -27,40 +25,24 @@ class World:
         return self.rows.lazy()
 
 
-def interval(
-    option: str, cents: int, days_ago: int, until: int | None, **more: object
-) -> dict[str, object]:
+def interval(option: str, cents: int, days_ago: int, until: int | None, **more: object) -> Row:
     start, end = (END - timedelta(days=n) if n is not None else None for n in (days_ago, until))
-    past = {"collection_unit": "past_spot/r1" if "hourly_low" in more else "spot/r1"}
     return {
         "purchase_option": option,
         "hourly": Decimal(cents) / 100,
         "valid_from": start,
         "valid_to": end,
-        **past,
+        "state": "ended" if end else "current",
+        "start_reason": "price_changed",
+        "observed_first": start,
+        "observed_last": start,
+        "collection_unit": "past_spot/r1" if "hourly_low" in more else "spot/r1",
         **more,
     }
 
 
-def history(*intervals: dict[str, object]) -> pl.DataFrame:
-    own = ("valid_from", "valid_to", "collection_unit", "hourly_low", "hourly_high")
-    rows = prices(*({k: v for k, v in one.items() if k not in own} for one in intervals))
-    times = pl.DataFrame(
-        [{name: one.get(name) for name in own} for one in intervals],
-        schema={name: frames.dtypes(PriceHistory)[name] for name in own},
-    )
-    both = pl.concat(
-        [rows.select(c for c in rows.columns if c in frames.dtypes(PriceHistory)), times],
-        how="horizontal",
-    )
-    ended = pl.col("valid_to").is_not_null()
-    made = both.lazy().with_columns(
-        state=pl.when(ended).then(pl.lit("ended")).otherwise(pl.lit("current")),
-        start_reason=pl.lit("price_changed"),
-        observed_first="valid_from",
-        observed_last="valid_from",
-    )
-    return frames.conform(made, PriceHistory).collect()
+def history(*intervals: Row) -> pl.DataFrame:
+    return rows("price_history", *intervals)
 
 
 WORLD = World(

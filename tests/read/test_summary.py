@@ -53,8 +53,7 @@ def test_what_a_vendor_calls_an_h100_counts_without_a_spec_sheet() -> None:
     costs = [price("digitalocean", "global", name, amount) for name, (amount, _) in names.items()]
     cheapest = cheapest_of(costs, machines)
     assert cheapest["per_accelerator_hour"].to_list() == [Decimal("4.41")]
-    shown = show._gpu(cheapest)
-    assert shown[:3] == ["$4.41", "on demand", "NVIDIA H100"]
+    assert show._gpu(cheapest)[:3] == ["$4.41", "on demand", "NVIDIA H100"]
 
 
 def test_the_price_of_a_machine_is_divided_by_its_accelerators() -> None:

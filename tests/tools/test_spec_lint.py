@@ -43,8 +43,7 @@ RESULT = {
 @cases("specs/other_devices")
 def test_a_result_on_the_row_of_another_device(tmp_path: Path, system: str) -> None:
     edit = add(accelerator_id="nvidia-b300", system=system, **RESULT)
-    found = findings(copy_with(tmp_path, "benchmarks", edit))
-    assert found == {("other_device", "nvidia-b300")}
+    assert findings(copy_with(tmp_path, "benchmarks", edit)) == {("other_device", "nvidia-b300")}
 
 
 def test_a_language_model_that_is_not_in_tokens(tmp_path: Path) -> None:

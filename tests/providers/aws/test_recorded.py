@@ -24,8 +24,7 @@ def test_disks_of_a_recorded_price_list_have_their_prices(recorded, tmp_path):
     body = recorded("price_list_eu-west-1.csv")
     pages = LandedPages(tmp_path).add("prices", "eu-west-1", body)
     found = pages.unchecked("component_prices").filter(pl.col("sku_id") != "INVALID_TYPE____")
-    rows = found.select("component", "unit", "per", "price", "sku_price_id")
-    assert rows.rows() == [
+    assert found.select("component", "unit", "per", "price", "sku_price_id").rows() == [
         (f"usage:EBS:{usage}", unit, "month", Decimal(price), f"{sku}.JRTCKXETXF.6YS6EN2CT7")
         for usage, unit, price, sku in (
             ("VolumeUsage.gp2", "gb", "0.11", "GDX844Q9TQAG2YZ2"),

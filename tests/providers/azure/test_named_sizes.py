@@ -7,25 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.cases import cases, optional
+from tests.helpers.releases import machine, rows
 
 from hwprices.providers.azure.inventory.accelerators import read_accelerator_sheet
 from hwprices.providers.azure.inventory.named_sizes import named_sizes
 from hwprices.providers.azure.inventory.size_names import parse_size
-from hwprices.rows import frames
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.specs import sheets
 from hwprices.stage import validate
 
-LISTED = {
-    "provider": "azure",
-    "accelerators": [],
-    "accelerator_kind": "none",
-    "corrections": [],
-    "spec_source": "bundled",
-    "observed_at": datetime(2026, 8, 31, tzinfo=UTC),
-    "raw_sha256": "b" * 64,
-}
-PARENTS = [("Standard_E16as_v6", 16, 128.0), ("Standard_M176s_3_v3", 176, 2794.0)]
+PARENTS = [
+    machine("azure", "Standard_E16as_v6", vcpus=16, memory_gib=128.0),
+    machine("azure", "Standard_M176s_3_v3", vcpus=176, memory_gib=2794.0),
+]
 
 SIZES = {
     "Standard_E16-4as_v6": ("Easv6", 4, 16, 128.0, None),  # the maker is that of its parent
@@ -58,13 +52,11 @@ NO_SIZES = ["Dsv3_Type1", "NDasrA100v4_Type1", "L192isv4", "Standard_D2as_v5_Pro
 
 @pytest.fixture
 def found() -> pl.DataFrame:
-    parents = [
-        {**LISTED, "instance_type": name, "family": "f", "vcpus": vcpus, "memory_gib": memory}
-        for name, vcpus, memory in PARENTS
-    ]
-    listed = frames.conform(pl.LazyFrame(parents), InstanceTypes).collect()
+    listed = rows("instance_types", *PARENTS)
     seen = {"observed_at": datetime(2026, 10, 31, tzinfo=UTC), "raw_sha256": "a" * 64}
-    priced = [{"instance_type": name, **seen} for name in (*SIZES, *NO_SIZES, PARENTS[0][0])]
+    priced = [
+        {"instance_type": name, **seen} for name in (*SIZES, *NO_SIZES, PARENTS[0]["instance_type"])
+    ]
     sheet, stated = read_accelerator_sheet(), sheets.load("azure_sizes")
     return named_sizes(pl.DataFrame(priced), listed, sheet, stated)
 

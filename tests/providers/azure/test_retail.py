@@ -68,8 +68,7 @@ def vendor(stub: Callable[[], StubServer], tmp_path: Path) -> Vendor:
 
 def test_one_page_needs_one_request(vendor) -> None:
     vendor.items = many(3)
-    pages = vendor.fetch()
-    assert (len(pages), vendor.downloads, len(vendor.server.requests)) == (1, 1, 1)
+    assert (len(vendor.fetch()), vendor.downloads, len(vendor.server.requests)) == (1, 1, 1)
     query = vendor.server.requests[0].query
     assert query["api-version"] == "2023-01-01-preview"
     assert query["currencyCode"] == "'USD'"

@@ -7,7 +7,6 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from unittest.mock import patch
 
 import polars as pl
 from hypothesis import strategies as st
+from tests.helpers.vendor_tables import Landed
 
 from hwprices.errors import HwpricesError
-from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, Part, get
 from hwprices.schemas.tables import TABLES
 from hwprices.specs import sheets
@@ -25,7 +24,6 @@ from hwprices.stage import corrections, validate
 from hwprices.storage import packed
 
 PROJECT = Path(__file__).resolve().parents[3]
-NOW = datetime(2026, 11, 1, tzinfo=UTC)
 DEEP = b"[" * 100_000 + b"]" * 100_000  # JSON nested far deeper than any page
 
 WRONG_VALUES: Sequence[Any] = (
@@ -89,13 +87,13 @@ class Checks:
 def normalise(kind: PageKind, body: bytes, checks: Checks) -> Tables:
     """Land a page with its companions, normalise, and check every row as staging does."""
     with tempfile.TemporaryDirectory() as folder:
-        landing = Landing(folder)
-        results = [
-            _landed(landing, kind.provider, *other)
-            for other in ((kind.kind, kind.region, kind.suffix, body), *kind.others)
-        ]
-        run = Run("r", kind.provider, "live", NOW, "test", tuple(results))
-        pages = Pages(run, landing)
+        landed = Landed(kind.provider, Path(folder))
+        for name, region, suffix, content in (
+            (kind.kind, kind.region, kind.suffix, body),
+            *kind.others,
+        ):
+            landed.add(name, region, content, suffix=suffix)
+        pages = landed.pages()
         rows: dict[str, list[pl.DataFrame]] = {}
         error = None
         try:
@@ -106,7 +104,7 @@ def normalise(kind: PageKind, body: bytes, checks: Checks) -> Tables:
             error = raised
         tables = {table: pl.concat(frames) for table, frames in rows.items()}
         unreadable = tuple(page.key for page in pages.unreadable)
-        return Tables(tables, unreadable, error, results[0].pages[0].key)
+        return Tables(tables, unreadable, error, landed.results[0].pages[0].key)
 
 
 def parts_of(pages: Pages, checks: Checks) -> Iterator[Part]:
@@ -116,15 +114,6 @@ def parts_of(pages: Pages, checks: Checks) -> Iterator[Part]:
         patch("hwprices.providers.gcp.sheets.load", checks.load_sheet),
     ):
         yield from get(pages.run.provider).normalise(pages)
-
-
-def _landed(
-    landing: Landing, provider: str, kind: str, region: str, suffix: str, body: bytes
-) -> UnitResult:
-    unit = Unit(provider, kind, region)
-    url = f"https://vendor.test/{kind}"
-    page = landing.land_bytes(unit, body, url=url, retrieved_at=NOW, suffix=suffix)
-    return UnitResult(unit, "ok", (page,))
 
 
 def mutations(body: bytes, suffix: str) -> st.SearchStrategy[bytes]:

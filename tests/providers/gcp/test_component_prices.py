@@ -46,8 +46,7 @@ def test_a_commitment_of_a_component_is_for_resources(tmp_path: Path) -> None:
     types = [machine_type("n2-standard-2", 2, 8192)]
     tables = normalise_skus(tmp_path, skus, types)
     columns = ("purchase_option", "term_months", "commitment_plan", "hourly")
-    rows = tables.table("component_prices").select(columns).rows()
-    assert sorted(rows) == [
+    assert sorted(tables.table("component_prices").select(columns).rows()) == [
         ("committed_use", 12, "resource", Decimal("0.35")),
         ("on_demand", 0, None, Decimal("0.56")),
     ]

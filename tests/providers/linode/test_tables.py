@@ -68,8 +68,7 @@ def test_a_machine_has_its_figures(sample: Tables) -> None:
 def test_limited_plans_are_priced_where_they_are_available(sample: Tables) -> None:
     sold = sample["prices"].filter(instance_type="g1-gpu-rtx6000-4")["region"]
     assert sold.sort().to_list() == ["ap-south", "ap-west"]
-    listed = sample["availability"].filter(instance_type="g1-gpu-rtx6000-4")
-    assert listed.height == 27
+    assert sample["availability"].filter(instance_type="g1-gpu-rtx6000-4").height == 27
     assert sample["prices"].filter(instance_type="g6-standard-2").height == 34
 
 

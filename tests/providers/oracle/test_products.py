@@ -67,8 +67,7 @@ def test_hardware_at_the_customer_and_vmware_are_left_out(part_number, words, ca
 
 def test_the_free_tier_is_not_the_price() -> None:
     """The first 3,000 OCPU hours of A1 in a month are free; what is left of them is not known."""
-    tables = read([a1(A1_FREE_TIER)], [A1])
-    assert tables.hourly("BM.Standard.A1.160") == Decimal("1.6")
+    assert read([a1(A1_FREE_TIER)], [A1]).hourly("BM.Standard.A1.160") == Decimal("1.6")
     assert read([a1(A1_FREE_TIER[::-1])], [A1]).hourly("BM.Standard.A1.160") == Decimal("1.6")
 
 

@@ -157,8 +157,7 @@ def test_a_line_is_classified_by_the_price_of_its_hour(cases, options, tmp_path)
 
 def test_a_class_does_not_depend_on_the_other_lines(tmp_path: Path) -> None:
     unknown = line(ChargeDescription="$9 per On Demand Linux z9.large Instance Hour")
-    found = check(unknown, tmp_path)
-    assert found.totals.select("class", "lines").rows() == [("unknown_sku", 1)]
+    assert check(unknown, tmp_path).totals.select("class", "lines").rows() == [("unknown_sku", 1)]
 
 
 def test_of_equal_differences_the_first_lines_are_shown(tmp_path: Path) -> None:

@@ -42,8 +42,7 @@ def test_every_machine_of_a_collected_region_costs_the_list_price(
     ec2 = lines.filter(
         pl.col("service").str.contains("Elastic Compute"), region="us-east-1", category="usage"
     )
-    checked = (ec2["class"] != "not_collected").sum()
-    assert (checked, ec2.height) == ec2_of_us_east_1
+    assert ((ec2["class"] != "not_collected").sum(), ec2.height) == ec2_of_us_east_1
     # the SKUs of Oracle are those of its list of today: B92307 and B97384
     oracle = lines.filter(provider="oracle", category="usage", unit="GB Hours")
     assert oracle.select("class", "matched_by").rows() == [("equal", "SKU")]
@@ -58,8 +57,7 @@ def test_every_machine_of_a_collected_region_costs_the_list_price(
 def test_a_bill_that_is_older_than_the_history_is_not_checked(path: Path, lines: int) -> None:
     found = hwprices.open("sample").bill(path).check()
 
-    classes = dict(found.totals.select("class", "lines").rows())
-    assert classes["no_price_then"] == lines
+    assert dict(found.totals.select("class", "lines").rows())["no_price_then"] == lines
     assert found.coverage.row(0, named=True)["lines_checked"] == 1  # of a machine with a past
 
 
