@@ -2,6 +2,7 @@
 
 from datetime import date
 from decimal import Decimal
+from functools import cache
 
 import polars as pl
 
@@ -68,8 +69,9 @@ def vendor() -> dict[str, pl.DataFrame]:
     return tables(PRICES, TYPES, REGIONS)
 
 
+@cache
 def build() -> join.Joined:
-    """Join them with the sheets."""
+    """Join them with the sheets. Read only."""
     return join.build({name: frame.lazy() for name, frame in vendor().items()}, sheets())
 
 

@@ -21,6 +21,7 @@ from hwprices.release import notes
 from hwprices.rows import quarantine
 from hwprices.stage.stage import stage
 from hwprices.storage import layout
+from hwprices.storage.store import Store
 
 DAYS = [datetime(2026, 11, day, 4, 17, tzinfo=UTC) for day in (23, 24, 25)]
 
@@ -123,9 +124,10 @@ def test_known_kinds_are_no_words(store):
     assert words(store).is_empty()
 
 
-@pytest.fixture
-def seven(store):
-    """A release with seven words of AWS."""
+@pytest.fixture(scope="module")
+def seven(tmp_path_factory):
+    """A release with seven words of AWS. Read only."""
+    store = Store(tmp_path_factory.mktemp("seven"))
     rows = quarantine.merge_refused([refused(f"Unit {n}") for n in range(7)])
     publish(store, {**fleet(), "quarantine": rows}, at=DAYS[0])
     return store

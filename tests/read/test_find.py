@@ -394,20 +394,27 @@ def test_price_is_in_usd_where_there_is_a_rate(market: Path) -> None:
     assert converted.count("0.2200") == 2
 
 
+class Changed(Dataset):
+    """The dataset with other columns in one table."""
+
+    def __init__(self, data: Dataset, table: str, **columns: Any) -> None:
+        super().__init__(data.store, "latest")
+        self.changed = {table: columns}
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        return super().scan(table).with_columns(**self.changed.get(table, {}))
+
+    def scan_types(self, table: str, types: Any, columns: Any = ()) -> pl.LazyFrame:
+        rows = super().scan_types(table, types, columns)
+        return rows.with_columns(**self.changed.get(table, {}))
+
+
+SPOT = pl.col("purchase_option") == "spot"
+
+
 def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
-
-    class Older(Dataset):
-        def scan_types(self, table: str, types: Any, columns: Any = ()) -> pl.LazyFrame:
-            rows = super().scan_types(table, types, columns)
-            if table != "prices":
-                return rows
-            seen = datetime(2021, 2, 9, 1, 40, tzinfo=UTC)
-            spot = pl.col("purchase_option") == "spot"
-            return rows.with_columns(
-                observed_at=pl.when(spot).then(pl.lit(seen)).otherwise("observed_at")
-            )
-
-    older = Older(data.store, "latest")
+    seen = pl.lit(datetime(2021, 2, 9, 1, 40, tzinfo=UTC))
+    older = Changed(data, "prices", observed_at=pl.when(SPOT).then(seen).otherwise("observed_at"))
     compared = comparing.compare(older, P5, A3)
     stale = [f"{purchase}_stale" for purchase in comparing.PURCHASES]
     assert compared.rows.select(stale).rows() == [
@@ -440,15 +447,9 @@ def test_a_price_seen_long_ago_is_marked(data: Dataset) -> None:
 
 def test_block_storage_is_shown_beside_the_network(data: Dataset) -> None:
     figures = {"block_storage_gbps_baseline": 0.65, "block_storage_iops_max": 18750}
-
-    class Described(Dataset):
-        def scan(self, table: str) -> pl.LazyFrame:
-            rows = super().scan(table)
-            is_p5 = pl.col("instance_type") == P5
-            known = {name: pl.when(is_p5).then(pl.lit(value)) for name, value in figures.items()}
-            return rows.with_columns(**known) if table == "instance_types" else rows
-
-    described = Described(data.store, "latest")
+    is_p5 = pl.col("instance_type") == P5
+    known = {name: pl.when(is_p5).then(pl.lit(value)) for name, value in figures.items()}
+    described = Changed(data, "instance_types", **known)
     compared = described.compare(P5, A3)
     assert compared.select(list(figures)).rows() == [(0.65, 18750), (None, None)]
     lines = drawn(render_comparison(compared)).splitlines()
@@ -485,16 +486,8 @@ def test_a_release_older_than_a_column_is_read(data: Dataset) -> None:
 
 def test_a_placeholder_is_no_price_of_a_machine(data: Dataset) -> None:
     """RunPod's 0.50 USD for an MI300X was shown as the cheapest way to rent one."""
-
-    class Flagged(Dataset):
-        def scan_types(self, table: str, types: Any, columns: Any = ()) -> pl.LazyFrame:
-            rows = super().scan_types(table, types, columns)
-            if table != "prices":
-                return rows
-            spot = pl.when(pl.col("purchase_option") == "spot").then(pl.lit(["placeholder"]))
-            return rows.with_columns(flags=spot.otherwise("flags"))
-
-    answer = one_machine.answer(Flagged(data.store, "latest"), P5)
+    flags = pl.when(SPOT).then(pl.lit(["placeholder"])).otherwise("flags")
+    answer = one_machine.answer(Changed(data, "prices", flags=flags), P5)
     assert answer.rows["purchase_option"].to_list() == ["on_demand", "spot"]
     assert one_machine.price_ranges(answer.rows)["lowest"].to_list() == [Decimal("55.04")]
     assert one_machine.by_region(answer.rows).columns[2:] == ["linux on_demand"]
