@@ -1,19 +1,25 @@
-"""Collect a provider: which units fail, are carried over or replayed, and what is recorded."""
+"""Collect a provider: which units fail, are carried over, replayed or not requested."""
 
 import os
+import re
 import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from tests.helpers.aws_pages import bulk_server
 from tests.helpers.stub_server import Reply
+from typer.testing import CliRunner
 
+from hwprices.cli import app
 from hwprices.collect.collector import Collector, record, run_id
+from hwprices.collect.preflight import unknown_variables
+from hwprices.collect.replay import check_requested
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import NO_ANSWER, Landing, Unit, UnitResult
 from hwprices.providers import SkippedError
-from hwprices.settings import load
+from hwprices.settings import Settings, load
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -235,3 +241,85 @@ def test_a_unit_beyond_its_limits_fails_with_a_line(stub, tmp_path):
     result = collector.fetch(Unit("aws", "prices", "eu-west-1", {"url": f"{server.url}/x"}))
     assert result.status == "failed"
     assert "aws/prices/eu-west-1 has more than 1000 bytes" in result.reason
+
+
+@pytest.fixture
+def live() -> Settings:
+    return load(source="live")
+
+
+@pytest.fixture
+def sample() -> Settings:
+    return load(source="sample")
+
+
+def test_a_region_that_no_provider_of_the_sample_has_is_refused(sample: Settings) -> None:
+    with pytest.raises(HwpricesError) as refused:
+        check_requested(sample, ["aws", "azure"], ["eastus", "eastsu"])
+    assert str(refused.value) == "the sample has no region eastsu. Did you mean eastus?"
+    with pytest.raises(HwpricesError, match="the sample of azure has no region nowhere"):
+        check_requested(sample, ["azure"], ["nowhere"])
+
+
+def test_a_region_of_one_of_the_providers_will_do(sample: Settings) -> None:
+    assert check_requested(sample, ["aws", "azure"], ["eastus"]) == []
+
+
+def test_providers_with_one_price_everywhere_have_no_regions_to_misspell(sample, live) -> None:
+    assert check_requested(sample, ["oracle", "lambda"], ["eastsu"]) == []
+    assert check_requested(live, ["lambda"], ["eastsu"]) == []
+
+
+def test_a_region_of_a_vendor_that_is_not_known_is_a_warning(live: Settings) -> None:
+    [warning] = check_requested(live, ["azure"], ["eastsu", "eastus", "EastUS2"])
+    assert warning == (
+        "eastsu is not known as a region of azure; the vendor is asked, as it may be new."
+        " Did you mean eastus, eastus3, eastus2?"
+    )
+    [warning] = check_requested(live, ["aws", "gcp"], ["nowhere-1", "us-east-1", "us-east1"])
+    assert warning.startswith("nowhere-1 is not known as a region of any provider asked; ")
+
+
+def test_local_zones_and_china_are_known(live: Settings) -> None:
+    assert check_requested(live, ["aws"], ["us-east-1-atl-1", "cn-north-1"]) == []
+
+
+def test_without_a_sample_the_run_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HWPRICES_SAMPLE", str(tmp_path))
+    assert check_requested(load(source="sample"), ["azure"], ["eastsu"]) == []
+
+
+LISTED = "hwprices admin refresh --help lists the settings."
+
+
+def test_a_variable_that_nothing_reads_is_listed_with_the_one_that_is_meant() -> None:
+    names = ["HWPRICES_ATTEMTS", "HWPRICES_ATTEMPTS", "HWPRICES_GCP_KEY", "HWPRICES_X", "PATH"]
+    assert unknown_variables(names) == [
+        ("HWPRICES_ATTEMTS", "Did you mean HWPRICES_ATTEMPTS?"),
+        ("HWPRICES_GCP_KEY", "Did you mean HWPRICES_GCP_API_KEY?"),
+        ("HWPRICES_X", LISTED),
+    ]
+
+
+def test_a_service_of_kubernetes_is_no_misspelt_setting() -> None:
+    protocol = "HWPRICES_PAGE_PORT_80_TCP"
+    names = ["HWPRICES_PAGE_SERVICE_HOST", "HWPRICES_SERVICE_PORT_HTTP", "HWPRICES_PORT"]
+    assert unknown_variables([*names, protocol, f"{protocol}_ADDR"]) == []
+
+
+def test_every_variable_in_the_code_and_the_docs_is_known(project: Path) -> None:
+    folders = ("src", "flows", "deploy", "docs", ".github")
+    files = [path for folder in folders for path in (project / folder).rglob("*")]
+    texts = [path.read_text() for path in files if path.suffix in (".py", ".md", ".yaml", ".yml")]
+    names = set(re.findall(r"\bHWPRICES_[A-Z_]+[A-Z]\b", " ".join(texts)))
+    assert {"HWPRICES_ROOT", "HWPRICES_GCP_API_KEY", "HWPRICES_STORE_KEY_ID"} <= names
+    of_an_example = {"HWPRICES_TOYCLOUD_URL"}  # docs: how to add a provider
+    assert unknown_variables(names - of_an_example) == []
+
+
+def test_preflight_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HWPRICES_KEEP_RELEASE", "5")
+    arguments = ["preflight", "--provider", "lambda", "--root", str(tmp_path)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    assert "Did you mean HWPRICES_KEEP_RELEASES?" in result.output
