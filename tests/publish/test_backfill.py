@@ -87,7 +87,6 @@ def told(history: pl.DataFrame) -> list[tuple[object, ...]]:
 
 def test_intervals_are_those_of_the_lists() -> None:
     history = fold(rows(month, listed) for month, listed in PAST.items())
-
     assert told(history) == [
         ("m7.large", 20, 1, 2, "backfilled", "price_changed"),
         ("m7.large", 18, 2, 5, "price_changed", "price_changed"),
@@ -314,9 +313,7 @@ def test_later_releases_and_a_copy_without_the_lists_keep_it(aws: Aws) -> None:
 def test_the_difference_to_a_backfilled_price_is_the_vendors(aws: Aws) -> None:
     aws.backfill([1, 2, 5])
     aws.history()
-
     moves = hwprices.open(aws.root).diff("2026-01-15").filter(region=REGION, os="linux")
-
     shown = moves.filter(pl.col("change") != "first_collected")
     assert shown.select("instance_type", "change", "old_hourly", "new_hourly").rows() == [
         ("m7.large", "price_down", Decimal("0.2"), Decimal("0.097")),
@@ -366,7 +363,6 @@ def test_a_kept_list_is_read_again_by_another_program(aws: Aws) -> None:
 
 def test_the_estimate_downloads_nothing(aws: Aws) -> None:
     result = aws.run("--since", "2026-02-01", "--until", "2026-06-01", "--dry-run")
-
     assert (result.exit_code, aws.fetched()) == (0, [])
     assert result.stdout.startswith("4 lists, 4 to fetch: 0.00 GB, 0 minutes")
     assert not (aws.root / "backfilled").exists()
@@ -375,7 +371,6 @@ def test_the_estimate_downloads_nothing(aws: Aws) -> None:
 @pytest.mark.parametrize(("every", "months"), [("quarter", [1, 4]), ("year", [1])])
 def test_fewer_lists_are_the_first_of_each_period(aws: Aws, every: str, months: list[int]) -> None:
     aws.run("--since", "2026-01-01", "--until", "2026-06-01", "--every", every)
-
     assert aws.fetched() == months
 
 
@@ -383,7 +378,6 @@ def test_a_vendor_without_a_past_says_so(tmp_path: Path) -> None:
     result = CliRunner().invoke(
         app, ["backfill", "azure", "--since", "2024-01-01", "--root", str(tmp_path)]
     )
-
     assert result.exit_code == 2
     assert "azure publishes no price lists of the past" in " ".join(result.stderr.split())
 

@@ -153,9 +153,7 @@ def test_a_price_that_was_read_wrongly_is_restated(vendor, monkeypatch) -> None:
 @pytest.mark.parametrize("vendor", ["azure"], indirect=True)
 def test_azure_is_asked_for_one_machine(vendor: Vendor) -> None:
     server = vendor.serve()
-
     vendor.recheck()
-
     asked = [one.query["$filter"] for one in server.requests if one.path == RETAIL]
     assert len(asked) == 1
     assert "armSkuName eq 'Standard_D8s_v3'" in asked[0]
@@ -167,5 +165,4 @@ def test_pages_that_are_gone_are_fetched_too(vendor: Vendor) -> None:
     for page in (vendor.root / "raw" / "gcp").rglob("*.zst"):
         page.unlink()
     vendor.serve("0.5")
-
     assert answer(vendor.recheck("--json")) == ("MOVED", "live", 1)

@@ -48,7 +48,6 @@ def page_of(cloud: ledger.Ledger, region: str) -> Path:
 @pytest.mark.parametrize("day", [1, 2])
 def test_the_same_pages_and_program_give_the_same_release(cloud: ledger.Ledger, day: int) -> None:
     made = made_again(cloud, day)
-
     assert (made.exit_status, made.differences, made.pages, made.problems) == (0, (), (), ())
     assert (made.program, dict(made.readings)) == (made.installed, {})
 
@@ -56,9 +55,7 @@ def test_the_same_pages_and_program_give_the_same_release(cloud: ledger.Ledger, 
 def test_an_altered_page_is_named(cloud: ledger.Ledger) -> None:
     page = page_of(cloud, "eu-1")
     page.write_bytes(page.read_bytes() + b" ")
-
     made = made_again(cloud)
-
     key = page.relative_to(cloud.root).as_posix()
     assert (made.exit_status, made.pages) == (1, (PageFault(ledger.NAME, key, "altered"),))
 
@@ -111,9 +108,7 @@ def test_a_run_with_other_pages_is_no_basis(cloud: ledger.Ledger) -> None:
 
 def test_a_release_whose_predecessor_is_gone_is_not_compared_in_full(cloud: ledger.Ledger) -> None:
     shutil.rmtree(cloud.root / "releases" / ledger.version(1))
-
     made = made_again(cloud)
-
     assert (made.exit_status, made.differences) == (2, ())
     assert len(made.problems) == 2  # new_words and the history
 
@@ -134,8 +129,6 @@ def test_the_command_prints_the_result_and_ends_with_its_status(cloud: ledger.Le
 @pytest.mark.slow
 def test_the_release_of_the_sample_comes_out_equal(sample_root: Path) -> None:
     version = latest_version(Store(sample_root))
-
     made = reproduce(Store(sample_root), str(version))
-
     assert (made.exit_status, made.differences, made.problems) == (0, (), ())
     assert made.compared > 90

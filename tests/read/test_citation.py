@@ -35,7 +35,6 @@ def cited(data: hwprices.Dataset) -> dict[str, Citation]:
 
 def test_a_citation_has_everything_to_trace_the_price(data, cited) -> None:
     citation = cited[P5]
-
     assert citation.to_dict() == {
         "amount": "55.04",
         "unit": "h",
@@ -74,13 +73,11 @@ def test_a_citation_has_everything_to_trace_the_price(data, cited) -> None:
 
 def test_a_composed_price_names_each_sku(cited: dict[str, Citation]) -> None:
     skus = [sku for sku, _ in cited[N2].sources]
-
     assert skus == ["SAMPLE-N2-CORE-OD-US-CENTRAL1", "SAMPLE-N2-RAM-OD-US-CENTRAL1"]
 
 
 def test_a_citation_is_of_the_cheapest_price_or_of_the_id(data: hwprices.Dataset) -> None:
     cheapest = data.find(H100_3Y)["price_id"][0]
-
     assert data.cite(H100_3Y).price_id == cheapest
     assert data.cite(cheapest) == data.cite(H100_3Y)
 
@@ -97,16 +94,13 @@ def test_every_format_is_read_back(data, cited, question, write) -> None:
     reference = CitedPrice(
         citation.price_id, data.version, citation.amount, citation.currency, intact=True
     )
-
     assert read(write(citation)) == [reference]
 
 
 def test_a_citation_is_found_in_a_wrapped_letter(cited: dict[str, Citation]) -> None:
     first, second = cited[P5], cited[N2]
     letter = f"> We pay {str(first).replace(' ', chr(10) + '> ')} today.\n\n{second.to_markdown()}."
-
     found = read(letter)
-
     assert [(one.price_id, one.intact) for one in found] == [
         (first.price_id, True),
         (second.price_id, True),
@@ -117,7 +111,6 @@ def test_a_citation_is_found_in_a_wrapped_letter(cited: dict[str, Citation]) -> 
 def test_an_altered_line_is_recognized(cited: dict[str, Citation], then: str, now: str) -> None:
     line = str(cited[P5])
     assert then in line
-
     assert [one.intact for one in read(line.replace(then, now))] == [False]
 
 
@@ -126,13 +119,11 @@ def test_an_altered_field_of_json_is_recognized(cited: dict[str, Citation], name
     values = cited[P5].to_dict()
     others = {"amount": "45.04", "sources": [], "term_months": 12, "valid_to": "2026-01-01T00:00Z"}
     values[name] = others.get(name, "2026-01-02T03:04:05Z")
-
     assert [one.intact for one in read(json.dumps(values))] == [False]
 
 
 def test_the_reference_alone_has_a_check_of_its_own(cited: dict[str, Citation]) -> None:
     reference = cited[P5].recheck.split()[-1]
-
     assert [one.intact for one in read(reference)] == [True]
     assert [one.intact for one in read(reference.replace("55.04", "50.04"))] == [False]
 
@@ -145,7 +136,6 @@ def test_what_has_no_citation_is_refused(text: str) -> None:
 
 def test_a_line_without_its_reference_is_refused(cited: dict[str, Citation]) -> None:
     both = f"{cited[P5]} {cited[N2]}"
-
     with pytest.raises(HwpricesError):
         read(both.replace("=55.04USD", ""))
 
@@ -199,9 +189,7 @@ def test_the_commitment_that_own_discounts_make_the_cheapest_is_cited(data) -> N
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_command_writes_every_format(cited: dict[str, Citation], name: str) -> None:
     words = [*P5.split(), "--root", "sample", "--format", name]
-
     result = run("cite", *words)
-
     assert (result.exit_code, result.stdout) == (0, FORMATS[name](cited[P5]) + "\n")
 
 

@@ -68,7 +68,6 @@ OUTCOMES = {
 @pytest.mark.parametrize(("name", "day", "expected"), OUTCOMES.values(), ids=OUTCOMES)
 def test_what_became_of_a_price(cloud, name, day, expected) -> None:
     (answer,) = hwprices.open(cloud.root, ledger.version(day)).recheck(cite(cloud, name))
-
     values = answer.to_dict()
     days = (values[key] and values[key][:10] for key in ("since", "last_day"))
     assert (values["status"], values["amount"], *days, values["reason"]) == expected
@@ -76,7 +75,6 @@ def test_what_became_of_a_price(cloud, name, day, expected) -> None:
 
 def test_a_price_that_came_back_is_the_same(cloud: ledger.Ledger) -> None:
     (answer,) = hwprices.open(cloud.root, ledger.version(6)).recheck(cite(cloud, "a-2"))
-
     assert (answer.status, answer.amount, answer.reason) == (
         "SAME",
         Decimal(1),
@@ -86,24 +84,19 @@ def test_a_price_that_came_back_is_the_same(cloud: ledger.Ledger) -> None:
 
 def test_a_release_before_the_citation_cannot_tell(cloud: ledger.Ledger) -> None:
     (answer,) = hwprices.open(cloud.root, ledger.version(1)).recheck(cite(cloud, "a-2", day=2))
-
     assert answer.status == "UNREACHABLE"
 
 
 def test_an_altered_citation_is_not_compared(cloud: ledger.Ledger) -> None:
     data = hwprices.open(cloud.root, ledger.version(2))
     line = str(cite(cloud, "b-4"))
-
     answers = data.recheck(line.replace("b-4", "b-8"), line.replace("=4USD", "=3USD"), line)
-
     assert [answer.status for answer in answers] == ["ALTERED", "ALTERED", "SAME"]
 
 
 def test_a_forged_check_is_compared_with_the_history(cloud: ledger.Ledger) -> None:
     forged = replace(cite(cloud, "b-4"), amount=Decimal(3))
-
     (answer,) = hwprices.open(cloud.root, ledger.version(2)).recheck(forged)
-
     assert (answer.status, answer.reason) == (
         "ALTERED",
         f"the history has 4 at {ledger.version(1)}",
@@ -117,7 +110,6 @@ def run(cloud: ledger.Ledger, day: int, *arguments: str, stdin: str = "") -> Res
 
 def test_the_exit_status_tells_the_worst(cloud: ledger.Ledger) -> None:
     same, moved = str(cite(cloud, "b-4")), str(cite(cloud, "a-2"))
-
     assert run(cloud, 2, same).exit_code == 0
     assert run(cloud, 2, same, moved).exit_code == 1
     assert run(cloud, 2, same, moved, same.replace("b-4", "b-8")).exit_code == 2
@@ -137,7 +129,5 @@ def test_citations_come_from_files_and_stdin(cloud: ledger.Ledger, tmp_path: Pat
 
 def test_a_line_names_old_and_new(cloud: ledger.Ledger) -> None:
     price_id = cite(cloud, "a-2").price_id
-
     result = run(cloud, 2, cite(cloud, "a-2").recheck.split()[-1])
-
     assert result.stdout == f"MOVED {price_id} 1 USD/h -> 1.1 USD/h since 2026-10-02\n"

@@ -58,7 +58,6 @@ WORLD = World(
 
 def test_volatility_and_the_share_below_on_demand_are_weighted_with_time() -> None:
     (row,) = spot_moves(WORLD, WORLD.rows).to_dicts()
-
     assert (row["spot_days"], row["spot_low"], row["spot_high"]) == (
         40,
         Decimal("0.04"),
@@ -71,9 +70,7 @@ def test_volatility_and_the_share_below_on_demand_are_weighted_with_time() -> No
 
 def test_only_the_last_90_days_count() -> None:
     older = history(interval("spot", 50, 300, 40), interval("spot", 4, 40, None))
-
     (row,) = spot_moves(World(older), older).to_dicts()
-
     assert (row["spot_days"], row["spot_below_on_demand"]) == (90, None)
     assert row["spot_mean"] == pytest.approx((50 * 0.5 + 40 * 0.04) / 90)
 

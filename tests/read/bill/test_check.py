@@ -221,9 +221,7 @@ def test_a_commitment_that_costs_more_than_it_saves_comes_first(tmp_path: Path) 
             line(**unused, CommitmentDiscountId="bad"),
         ]
     )
-
     commitments = check(lines, tmp_path).commitments
-
     assert commitments.select("commitment", "cost", "saving", "utilization").rows() == [
         ("bad", Decimal(70), Decimal("-14.96"), 0.5714),
         ("good", Decimal(40), Decimal("15.04"), 1.0),

@@ -101,7 +101,6 @@ def folder_of_parts(row: dict[str, str], folder: Path) -> Path:
 )
 def test_every_format_becomes_the_same_line(row, write, expected, tmp_path) -> None:
     bill = readers.read(write(row, tmp_path))
-
     found = bill.lines.collect().row(0, named=True)
     wanted = {**SAME, **expected}
     assert {name: found[name] for name in wanted} == wanted

@@ -56,7 +56,6 @@ def test_every_machine_of_a_collected_region_costs_the_list_price(
 )
 def test_a_bill_that_is_older_than_the_history_is_not_checked(path: Path, lines: int) -> None:
     found = hwprices.open("sample").bill(path).check()
-
     assert dict(found.totals.select("class", "lines").rows())["no_price_then"] == lines
     assert found.coverage.row(0, named=True)["lines_checked"] == 1  # of a machine with a past
 

@@ -48,7 +48,6 @@ def test_a_machine_moves_to_the_nearest_one_that_is_sold_on_its_continent(bill: 
 @pytest.mark.parametrize("on", [["gcp", "runpod"], []], ids=["other clouds", "own cloud"])
 def test_totals_state_what_stays(on: list[str], bill: Path) -> None:
     answer = SAMPLE.bill(bill).reprice(on=on)
-
     assert answer.totals["on"].to_list() == (on or ["aws"])
     for row in answer.totals.to_dicts():
         parts = row["cost_now"] + row["cost_machines_left"] + row["cost_other"]
@@ -64,7 +63,6 @@ def test_totals_state_what_stays(on: list[str], bill: Path) -> None:
 
 def test_a_commitment_has_its_break_even(bill: Path) -> None:
     answer = SAMPLE.bill(bill).reprice(on=["gcp"], option="commitment")
-
     row = answer.rows.row(0, named=True)
     assert (row["option"], row["term_months"]) == ("committed_use", 36)
     assert 0.3 < row["break_even_utilisation"] < 0.7
