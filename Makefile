@@ -9,6 +9,13 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 unexport VIRTUAL_ENV
 
+# Where PYTHONDONTWRITEBYTECODE is set, as in many containers, every process compiles all that it
+# imports: 10 s of processor time a run. tests/conftest.py keeps bytecode in the same folder.
+ifdef PYTHONDONTWRITEBYTECODE
+run live serve: export PYTHONDONTWRITEBYTECODE :=
+run live serve: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/bytecode
+endif
+
 # What runs and builds write. .gitignore has the same list.
 OUTPUTS := data/raw data/staged data/releases data/latest.json data/gate-history.json data/status.json \
            data/.leases data/.prefect data/.publish.lock data/.status.lock data/live site dist \
