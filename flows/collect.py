@@ -216,7 +216,8 @@ def _check_chosen(provider: str) -> None:
 
     Within a refresh the refresh has chosen.
     """
-    if flow_run.parent_flow_run_id is None and provider not in providers.chosen(load()):
+    # in this order: for its parent Prefect asks the server
+    if provider not in providers.chosen(load()) and flow_run.parent_flow_run_id is None:
         raise SkippedError(
             f"{provider}: not collected, HWPRICES_PROVIDERS does not name it", "Add it there."
         )
