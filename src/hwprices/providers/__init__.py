@@ -32,6 +32,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -526,8 +527,13 @@ def _sheets() -> list[str]:
 
 def names() -> list[str]:
     """List every provider there is, sorted: the folders here, and the price sheets."""
-    folders = {module.name for module in pkgutil.iter_modules(__path__) if module.ispkg}
-    return sorted(folders - {PRICE_SHEETS} | set(_sheets()))
+    return sorted(_folders(tuple(__path__)) - {PRICE_SHEETS} | set(_sheets()))
+
+
+@cache
+def _folders(paths: tuple[str, ...]) -> frozenset[str]:
+    """List the packages in these folders, once: flows ask for the names hundreds of times."""
+    return frozenset(module.name for module in pkgutil.iter_modules(paths) if module.ispkg)
 
 
 def chosen(settings: Settings) -> list[str]:

@@ -382,9 +382,12 @@ class Folder(Store):
 
     def keys(self, prefix: str) -> Iterator[str]:
         """List the keys below a prefix, sorted; obstore would leave out unfinished files."""
+        keys: list[str] = []
         # os.walk passes over directories that somebody else deletes meanwhile
-        files = (Path(at, name) for at, _, names in os.walk(self.local(prefix)) for name in names)
-        yield from sorted(path.relative_to(self.path).as_posix() for path in files)
+        for at, _, names in os.walk(self.local(prefix)):
+            folder = Path(at).relative_to(self.path).as_posix()
+            keys += [f"{folder}/{name}".removeprefix("./") for name in names]
+        yield from sorted(keys)
 
     def modified(self, key: str) -> datetime | None:
         """Return when a file was last written; None if it is missing."""
