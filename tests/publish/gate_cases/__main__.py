@@ -32,18 +32,21 @@ def result(case: Case, clouds: Clouds) -> str:
 
 
 def families(case: Case, sample: Tables) -> list[str]:
-    """List the families of which a case alters types, prices or offers in the sample."""
+    """List the families of which a case alters types, prices or offers in the sample, or copies."""
     after = case.apply(sample)
-    altered = []
+    altered = [pl.Series("instance_type", [], pl.String)]
     for name in ("prices", "instance_types", "availability"):
         before = sample.get(name)
         if before is not None and before is not after[name]:
             gone = before.join(after[name], on=before.columns, how="anti", nulls_equal=True)
             new = after[name].join(before, on=before.columns, how="anti", nulls_equal=True)
             altered += [gone["instance_type"], new["instance_type"]]
-    types = pl.concat([pl.Series("instance_type", [], pl.String), *altered]).unique()
-    of_type = sample["instance_types"].filter(pl.col("instance_type").is_in(types.implode()))
-    found = of_type["family"].drop_nulls().unique().sort().to_list()
+            if name == "prices":  # a copy has the SKU of what it is a copy of
+                altered.append(before.join(new, on="sku_id", how="semi")["instance_type"])
+    types = sample["instance_types"].filter(
+        pl.col("instance_type").is_in(pl.concat(altered).implode())
+    )
+    found = types["family"].drop_nulls().unique().sort().to_list()
     return found if len(found) <= FAMILIES else []
 
 
