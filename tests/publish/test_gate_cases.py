@@ -208,19 +208,26 @@ def held(event: Case, clouds: Clouds) -> tuple[int, int]:
     return days[-1].cells.height - days[-1].as_collected(), others.height
 
 
-def clouds_of(root: Path) -> Clouds:
-    """Read the tables of each provider in the latest release below a root."""
+def scanned(root: Path) -> dict[str, dict[str, pl.LazyFrame]]:
+    """Open the tables of each provider in the latest release below a root."""
     store = Store(root)
     version = latest_version(store)
     assert version is not None
     release = read_manifest(store, version)
-    tables = Clouds()
+    tables = {}
     for name in release.providers:
         source = choose.from_release(store, name, release)
         assert source is not None
-        frames = choose.scan(store, [source])
-        tables[name] = {table: frame.collect() for table, frame in frames.items()}
+        tables[name] = choose.scan(store, [source])
     return tables
+
+
+def clouds_of(root: Path) -> Clouds:
+    """Read the tables of each provider in the latest release below a root."""
+    return Clouds(
+        (name, {table: frame.collect() for table, frame in frames.items()})
+        for name, frames in scanned(root).items()
+    )
 
 
 @pytest.fixture(scope="module")

@@ -320,13 +320,68 @@ EVENTS = [
 ]
 
 
+M99 = {"instance_type": pl.col("instance_type").str.replace("m5.", "m99.", literal=True),
+       "family": "m99"}  # fmt: skip
+B200 = {"accelerator_id": pl.lit("nvidia-b200"), "memory_gib": pl.lit(180.0)}
+RUBIN = {"accelerator_id": pl.lit("nvidia-rubin"), "memory_gib": pl.lit(288.0)}
+
+
+def new_device(of: str, **fields: pl.Expr) -> Change:
+    """Launch a machine like another one, at its price, with another accelerator."""
+    device = pl.col("accelerators").list.eval(pl.element().struct.with_fields(**fields))
+    return together(
+        launch(machine(of), ["prices", "instance_types"], instance_type="new"),
+        types(machine("new"), accelerators=device),
+    )
+
+
+SEEN_BY_ONE_RULE = [
+    (
+        "a new size at three times its price",
+        "aws",
+        together(
+            launch(machine("m5.large"), ["prices", "instance_types"], instance_type="m5.3xlarge"),
+            scale("3", machine("m5.3xlarge")),
+        ),
+        "series",
+    ),
+    (
+        "a new family in yen",
+        "aws",
+        together(
+            launch(machine("m5.*"), ["prices", "instance_types"], **M99),
+            scale("150", machine("m99.*")),
+        ),
+        "series",
+    ),
+    (
+        "the first B200 of a cloud at the price of the H100",
+        "voltagepark",
+        new_device("8x h100-sxm5-80gb", **B200),
+        "device",
+    ),
+    (
+        "the first accelerator of a kind at a tenth",
+        "hyperstack",
+        together(new_device("*B300*", **RUBIN), scale("0.1", machine("new"))),
+        "device",
+    ),
+    ("a type lost, also where offers are not known", "aws", drop(machine("m6i.large")), "offered"),
+]
+"""Mistakes of which every price is published if one rule is left out."""
+
+
 def judged(sample: dict[str, Tables], provider: str, change: Change) -> gate.Judgement:
     old = sample[provider]
     new, before = (
         gate.Candidate(provider, "live", {name: frame.lazy() for name, frame in tables.items()})
         for tables in (change(old, 1), old)
     )
-    return gate.judge(new, before)
+    prices, machines = (
+        pl.concat([tables[name].lazy() for tables in sample.values() if name in tables])
+        for name in ("prices", "instance_types")
+    )
+    return gate.judge(new, before, peers=gate.per_accelerator(prices, machines))
 
 
 def reasons(judgement: gate.Judgement) -> set[str]:
@@ -342,6 +397,15 @@ def each(cases: Sequence[tuple[str, str, Change, str]]) -> pytest.MarkDecorator:
 @each(MISTAKES)
 def test_a_mistake_is_held(sample, provider, change, check):
     assert check in reasons(judged(sample, provider, change))
+
+
+@each(SEEN_BY_ONE_RULE)
+def test_no_price_of_a_mistake_that_one_rule_sees_is_published(sample, provider, change, check):
+    judgement = judged(sample, provider, change)
+    amounts = ("price_id", "effective_hourly")
+    before = sample[provider]["prices"].select(amounts).sort("price_id")
+    assert judgement.published("prices").select(amounts).sort("price_id").equals(before)
+    assert check in reasons(judgement)
 
 
 @each(EVENTS)

@@ -22,6 +22,9 @@ BATCH_ROWS = 500_000
 """Price rows of both releases that are compared at a time, half of them in each of two batches: a
 tenth of a gigabyte for each 100,000 of a first release. A region that has more is alone."""
 
+LEAST_READ = 1 / 8
+"""Share of a region's rows that are on demand or move by the hour, which are read in any case."""
+
 MOST_GROUPS = TYPE_GROUPS // 4
 """Where more groups of machine types changed, all prices are read: selecting them is slower."""
 
@@ -141,13 +144,16 @@ def batches(
         if file.content is not None and file.content == before.content:
             unchanged.add(file.region)
         elif file.region is not None and file.fixed and before.fixed:
-            groups = changed_groups(file.fixed, before.fixed)
-            if len(groups) <= MOST_GROUPS:
-                changed[file.region] = groups
+            differ = changed_groups(file.fixed, before.fixed)
+            if len(differ) <= MOST_GROUPS:
+                changed[file.region] = differ
     counts: Counter[str] = Counter()
     for file in (*new.price_files, *old.price_files):
         if file.region not in unchanged:
-            counts.update(dict.fromkeys(file.regions, file.count // len(file.regions or [""]) + 1))
+            groups = changed.get(file.region)
+            share = 1 if groups is None else max(LEAST_READ, len(groups) / TYPE_GROUPS)
+            rows = int(file.count * share) // len(file.regions or [""]) + 1
+            counts.update(dict.fromkeys(file.regions, rows))
     for regions in packed(counts, BATCH_ROWS // 2) if counts else [[]]:
         parts = new.only(regions, changed), old.only(regions, changed), new.only(regions)
         yield sum(counts[region] for region in regions), *parts

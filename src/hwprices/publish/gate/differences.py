@@ -74,21 +74,30 @@ class Releases:
         both = pl.concat([machines(self.old), machines(self.new)])
         return both.unique("instance_type", keep="first").collect()
 
+    def _counted(self, *by: str) -> pl.DataFrame:
+        counts = self.old.priced.with_columns(moving=is_moving()).group_by(*by, "moving")
+        return counts.agg(total=pl.len()).collect(engine="streaming")
+
     @cached_property
     def totals(self) -> pl.DataFrame:
         """The old prices counted by what they have in common, for the share that moved or went.
 
-        Columns: region, instance_type, os, software, license_model, PURCHASE, currency, moving,
-        family, accelerator, all (a constant, to group by) and total.
+        Columns: region, os, PURCHASE, currency, moving, all (a constant, to group by) and total.
         """
-        system = ("os", "software", "license_model")
-        by = ("region", "instance_type", *system, *PURCHASE, "currency", "moving")
-        counts = self.old.priced.with_columns(moving=is_moving()).group_by(by).agg(total=pl.len())
+        counts = self._counted("region", "os", *PURCHASE, "currency")
+        return counts.with_columns(all=pl.lit("all prices"))
+
+    @cached_property
+    def machine_totals(self) -> pl.DataFrame:
+        """The same: region, instance_type, family, accelerator ("" if unknown), moving and total.
+
+        One table with the columns of both would have a row for every second price.
+        """
         named = self.types.select("instance_type", "family", "accelerator")
-        totals = counts.collect(engine="streaming").join(named, on="instance_type", how="left")
-        return totals.with_columns(
-            pl.col("family", "accelerator").fill_null(""), all=pl.lit("all prices")
+        totals = self._counted("region", "instance_type").join(
+            named, on="instance_type", how="left"
         )
+        return totals.with_columns(pl.col("family", "accelerator").fill_null(""))
 
     @cached_property
     def suspects(self) -> pl.DataFrame:
@@ -123,7 +132,8 @@ class Releases:
         def work(piece: tuple[int, Candidate, Candidate, Candidate]) -> tuple[pl.DataFrame, ...]:
             _, new, old, all_new = piece
             rows = self._differences(new, old)
-            refused = judge(rows, all_new, self)
+            # of a machine whose fixed prices changed all are in memory
+            refused = judge(rows, all_new if rows["moving"].any() else new, self)
             if self.is_first:  # every row is new: a tenth of a GB for each 100,000
                 rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
             return rows, refused

@@ -10,6 +10,7 @@ from hwprices.publish.gate.differences import Releases
 from hwprices.schemas.keys import PRICE_KEY
 
 _SHARE = pl.col("lost") / pl.col("total")
+_OF_MACHINES = ("family", "accelerator")
 _OF_MARKET = (_SHARE > limits.SPOT_LOST) & (pl.col("total") >= limits.SPOT_ROWS)
 GROUPS = (
     (False, ("all",), _SHARE > limits.LOST),
@@ -111,7 +112,8 @@ def _lost(lost: pl.DataFrame, taken: pl.DataFrame, releases: Releases) -> Iterat
     lost = lost.filter(~is_retired)
     for moving, by, broken in GROUPS if lost.height else ():
         named = pl.all_horizontal(pl.col(name) != "" for name in by)
-        totals, judged = (t.filter(named, moving=moving) for t in (releases.totals, lost))
+        all_totals = releases.machine_totals if by[0] in _OF_MACHINES else releases.totals
+        totals, judged = (t.filter(named, moving=moving) for t in (all_totals, lost))
         judged = with_total(judged, totals, by).with_columns(lost=pl.len().over(by))
         reason = pl.when("closed").then(pl.lit("closed")).otherwise(
             pl.lit("market" if moving else "lost")
@@ -125,7 +127,9 @@ def _added(added: pl.DataFrame, releases: Releases) -> pl.DataFrame:
     """Refuse many new prices where region, family, system, option, term and currency are old."""
     fixed = added.filter(~pl.col("moving"))
     totals = releases.totals.filter(moving=False)
-    for name in ("region", "family", "os", "purchase_option", "term_months", "currency"):
+    families = releases.machine_totals.filter(moving=False)["family"]
+    fixed = fixed.filter(is_among("family", families))
+    for name in ("region", "os", "purchase_option", "term_months", "currency"):
         fixed = fixed.filter(is_among(name, totals[name]))
     total = int(totals["total"].sum() or 0)
     many = fixed.height > limits.ADDED * total and total > 0

@@ -9,6 +9,7 @@ from hwprices.publish.gate import compare, limits
 from hwprices.publish.gate.candidate import PRICES
 from hwprices.publish.gate.compare import IS_LINUX, MOVE, PURCHASE, refuse, times, with_total
 from hwprices.publish.gate.differences import Releases
+from hwprices.release.real_prices import is_moving
 
 _OF_TYPE = ("instance_type", "os", "software", "license_model", *PURCHASE)
 _OWN, _MACHINE, _AROUND = ("region", *_OF_TYPE), ("region", "instance_type"), ("region", *PURCHASE)
@@ -40,25 +41,31 @@ def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     found, raised = _regions(moved, changed.filter("moving"), totals)
     return [
         *found,
-        *_alone(moved, totals, releases.held),
+        *_alone(moved, totals, releases),
         *_common(moved, totals),
         *_rounded(changed),
-        _license(moved.join(raised, on="region", how="anti"), totals),
+        _license(moved.join(raised, on="region", how="anti"), releases.machine_totals),
         *_creep(moved, releases),
     ]
 
 
-def _alone(moved: pl.DataFrame, totals: pl.DataFrame, held: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _alone(moved: pl.DataFrame, totals: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Find prices that moved while those of the type elsewhere, or the rest of the machine, stayed.
 
     A vendor reprices a machine, or a purchase option everywhere. A held price that comes again is
     not apart only because the rest of its machine, which moved with it, was published meanwhile.
     """
-    known = held.filter(pl.col("reason").is_in(limits.RELEASED), table=PRICES)
+    known = releases.held.filter(pl.col("reason").is_in(limits.RELEASED), table=PRICES)
     known = known.select("new_value", price_id="row", again=pl.lit(True))
-    groups = {"own": _OWN, "machine": _MACHINE, "around": _AROUND, "type": _OF_TYPE}
-    for name, by in groups.items():
-        moved = with_total(moved, totals, by, name)
+    kind = compare.hashed(_OF_TYPE)
+    alike = releases.old.priced.filter(kind.is_in(moved.select(kind).to_series().implode()))
+    prices = alike.filter(~is_moving()).group_by(_OWN).agg(total=pl.len()).collect()
+    machines = releases.machine_totals.filter(moving=False)
+    for name, counts, by in (
+        *(("own", prices, _OWN), ("type", prices, _OF_TYPE)),
+        *(("machine", machines, _MACHINE), ("around", totals, _AROUND)),
+    ):
+        moved = with_total(moved, counts, by, name)
     others, same, median = (pl.col(name) for name in ("others", "same", "median"))
     moved = moved.with_columns(
         others=pl.col("type") - pl.col("own"),
@@ -168,7 +175,7 @@ def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
     is_cut = MOVE.exp().is_between(*limits.LICENSE_CUT, closed="none")
     is_far = (_SIZE > limits.COMMON_SPREAD) & ~is_cut
     text = pl.format("{}: all systems and options moved by {}", "family", times())
-    families = with_total(moved, totals, ["family"])
+    families = with_total(moved, totals.filter(moving=False), ["family"])
     return refuse(families, "license", as_one.over("family") & is_far, text)
 
 

@@ -1,6 +1,6 @@
 """Judge prices that came or changed by themselves and by the other prices of their machine."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -50,7 +50,8 @@ _OPTION, _MONTHS = pl.col("purchase_option"), pl.col("term_months")
 _IS_FIXED, _ON_DEMAND = ~_OPTION.is_in(MOVING_OPTIONS), _OPTION == "on_demand"
 _LINUX = compare.IS_LINUX
 _OF_PLAN = (*PLACE, "tenancy", "purchase_option", *PLAN, "zone")
-ORDER = (
+Rule = tuple[str, pl.Expr, pl.Expr, Sequence[str]]
+ORDER: Sequence[Rule] = (
     ("spot", _OPTION == "spot", _ON_DEMAND, MACHINE),
     ("commitment", _MONTHS > 0, _ON_DEMAND, MACHINE),
     ("linux", _IS_FIXED & _LINUX, _IS_FIXED & ~_LINUX, (*_OF_PLAN, "term_months")),
@@ -76,22 +77,37 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
     if judged.height:
         found.append(compare.refuse(judged, *ITS_PARTS))
         found += [compare.refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
-        found += _order(judged, new, releases.is_first)
-        found += _copied(judged, new)
+        rules = ORDER[: 1 if releases.is_first else None]
+        moved = judged.filter("is_old", MOVE.abs() > limits.MOVED)
+        machines = _beside(judged, moved, rules, new)
+        found += _order(judged, machines, rules)
+        found += _copied(moved, machines)
     return pl.concat(found)
 
 
-def _order(rows: pl.DataFrame, new: Candidate, is_first: bool) -> Iterator[pl.DataFrame]:
+def _beside(
+    rows: pl.DataFrame, moved: pl.DataFrame, rules: Sequence[Rule], new: Candidate
+) -> pl.DataFrame:
+    """Read the prices of the same machine types that ``_order`` and ``_copied`` look at."""
+
+    def of(some: pl.DataFrame) -> pl.Expr:
+        return compare.is_among("instance_type", some["instance_type"].unique())
+
+    either = [lower | upper for _, lower, upper, _ in rules]
+    needed = [of(rows.filter(one)) & one for one in either]
+    needed.append(of(moved) & compare.is_among("effective_hourly", moved["effective_hourly"]))
+    columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags", "effective_hourly")
+    prices = new.priced.filter(pl.any_horizontal(needed)).select(*columns, price=PRICE)
+    return prices.collect()
+
+
+def _order(
+    rows: pl.DataFrame, machines: pl.DataFrame, rules: Sequence[Rule]
+) -> Iterator[pl.DataFrame]:
     """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
     published = rows.select("price_id", "old_price", judged=pl.lit(True))
-    rules = [(rows.filter(rule[1] | rule[2]), *rule) for rule in ORDER[: 1 if is_first else None]]
-    needed = [
-        compare.is_among("instance_type", some["instance_type"]) & (lower | upper)
-        for some, _, lower, upper, _ in rules
-    ]
-    columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags")
-    machines = new.priced.filter(pl.any_horizontal(needed)).select(*columns, price=PRICE).collect()
-    for some, name, lower, upper, on in rules:
+    for name, lower, upper, on in rules:
+        some = rows.filter(lower | upper)
         if some.is_empty():
             continue
         key = compare.hashed(on).alias("key")
@@ -123,20 +139,17 @@ def _order(rows: pl.DataFrame, new: Candidate, is_first: bool) -> Iterator[pl.Da
             yield compare.refuse(found, "order", pl.col(f"judged{side}"), words)
 
 
-def _copied(rows: pl.DataFrame, new: Candidate) -> Iterator[pl.DataFrame]:
+def _copied(moved: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Find prices that now equal another of their machine, or the old one of another machine.
 
     They did not before, and there are several: the line, column or page of something else was read.
     """
-    moved = rows.filter("is_old", MOVE.abs() > limits.MOVED)
     if moved.is_empty():
         return
     key, own = compare.hashed((*PLACE, "price")), pl.concat_str(*SYSTEM, *PURCHASE, separator=" ")
     others = (
-        new.priced.filter(compare.is_among("effective_hourly", moved["effective_hourly"]))
-        .with_columns(price=PRICE)
+        machines.filter(compare.is_among("effective_hourly", moved["effective_hourly"]))
         .select("price_id", other=own, key=key)
-        .collect()
         .join(moved.select("price_id", "old_price"), on="price_id", how="left")
     )
     pairs = moved.with_columns(key=key, own=own).join(others, on="key", suffix="_other")
