@@ -132,7 +132,7 @@ class Releases:
         def work(piece: tuple[int, Candidate, Candidate, Candidate]) -> tuple[pl.DataFrame, ...]:
             _, new, old, all_new = piece
             rows = self._differences(new, old)
-            # of a machine whose fixed prices changed all are in memory
+            # unless a price by the hour changed, ``new`` has all prices of the machines that did
             refused = judge(rows, all_new if rows["moving"].any() else new, self)
             if self.is_first:  # every row is new: a tenth of a GB for each 100,000
                 rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")
