@@ -14,7 +14,7 @@ import polars as pl
 from hwprices.publish.batches import in_parallel
 from hwprices.release.manifest import TableFile
 from hwprices.release.real_prices import IS_PLACEHOLDER
-from hwprices.rows import parquet
+from hwprices.rows import frames, parquet
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 
@@ -69,12 +69,11 @@ def arrange(
         ]
 
     def write(batch: _Batch) -> Arranged:
-        order = pl.col(TYPE).cast(pl.Enum(batch.types)).to_physical()
+        place = pl.col(TYPE).cast(pl.Enum(batch.types), strict=False).to_physical()
         # the bounds spare reading other types' row groups: 0.3 of 0.7 s for each file, of 5 million
         bounds = (pl.lit(batch.types.min()), pl.lit(batch.types.max()))
-        filters = pl.col(TYPE).is_between(*bounds), pl.col(TYPE).is_in(batch.types.implode())
-        # in one chunk: sorting the chunks of many files takes twice as long
-        own = rows.filter(filters).collect().rechunk().sort(order, maintain_order=True)
+        own = rows.filter(pl.col(TYPE).is_between(*bounds), place.is_not_null()).collect()
+        frames.sort_in_place(own, [place])
         key = layout.arranged_file(table, f"{batch.number:03}")
         file = parquet.write_arranged(store, directory, key, table, own)
         return Arranged(file, _types(own, batch.number) if table == "prices" else _NO_TYPES)

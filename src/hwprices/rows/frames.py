@@ -1,6 +1,6 @@
 """Shape frames: the columns of a table, rows by a value, and hashes of rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import polars as pl
@@ -54,6 +54,22 @@ def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
     for column in columns:
         result.replace_column(result.get_column_index(column.name), column)
     return result
+
+
+def sort_in_place(frame: pl.DataFrame, by: Sequence[str | pl.Expr]) -> pl.Series:
+    """Sort a frame itself; return the numbers that the rows had, as ``index``.
+
+    Nulls come first, texts by their bytes, equal rows in the order they had. Only one column is in
+    memory twice, and rows in order are not copied: their history takes 0.9 of the time so.
+    """
+    places = range(frame.width)
+    for place in places:  # sorting and gathering from many chunks takes longer
+        frame.replace_column(place, frame.to_series(place).rechunk())
+    sorted_rows = pl.arg_sort_by(by, nulls_last=False, maintain_order=True)
+    order = frame.select(sorted_rows.cast(pl.UInt32).alias("index")).to_series()
+    for place in places if not order.is_sorted() else ():
+        frame.replace_column(place, frame.to_series(place).gather(order))
+    return order
 
 
 def by_value(frame: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:

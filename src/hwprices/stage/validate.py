@@ -20,7 +20,9 @@ def sort_by_key(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 
     Nulls come first, texts by their bytes, rows with one key in the order they had.
     """
-    return frame.sort(columns.key(model), nulls_last=False, maintain_order=True)
+    ordered = frame.clone()
+    frames.sort_in_place(ordered, columns.key(model))
+    return ordered
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,16 @@ class Split:
 def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -> Split:
     """Check rows against the table's model and key; ``good`` comes back sorted by key.
 
-    ``frame`` itself is sorted, column by column: a region of AWS has a million rows, of which
-    only one copy is in memory. ``sources`` maps raw_sha256 to the URL of that page, for tables
-    without source_url.
+    ``frame`` itself is sorted: a region of AWS has a million rows, of which only one copy is in
+    memory. ``sources`` maps raw_sha256 to the URL of that page, for tables without source_url.
 
     Raises:
         HwpricesError: the frame's columns or dtypes are not the table's: a mistake in a normaliser,
             not in a row.
     """
     failed = failed_checks(frame, model)
-    ordered = _sort_in_place(frame, model)
+    index = frames.sort_in_place(frame, columns.key(model))
+    ordered = frame.clone().insert_column(0, index)
     new = failed.filter(pl.col("word").is_not_null())["index"].unique()
     hidden, duplicates = _hidden_characters(ordered), _duplicate_keys(ordered, model, new)
     reasons = pl.concat([failed, hidden, duplicates], how="diagonal")
@@ -58,19 +60,6 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
     good = ordered.filter(~is_refused).drop("index")
     refused = ordered.filter(is_refused).join(by_row, on="index").sort("index")
     return Split(good, _quarantine_rows(refused, model, sources))
-
-
-def _sort_in_place(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
-    """Sort a frame by key as ``sort_by_key`` does; return it with the row it was as ``index``."""
-    places = range(frame.width)
-    for place in places:  # gathering from many chunks takes longer
-        frame.replace_column(place, frame.to_series(place).rechunk())
-    key = columns.key(model)
-    by_key = pl.arg_sort_by(key, nulls_last=False, maintain_order=True)
-    order = frame.select(by_key.cast(pl.UInt32).alias("index")).to_series()
-    for place in places:
-        frame.replace_column(place, frame.to_series(place).gather(order))
-    return frame.clone().insert_column(0, order)
 
 
 def check(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:

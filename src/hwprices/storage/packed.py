@@ -5,6 +5,7 @@ A file is hashed and counted while it is written, so nobody has to read it again
 
 import gzip
 import hashlib
+import io
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,9 +133,7 @@ def open_packed(file: Path | BinaryIO, packing: Packing) -> IO[bytes]:
 
 def read_all(content: IO[bytes], most: int | None = None) -> bytes:
     """Read to the end, or until there are more than ``most`` bytes."""
-    pieces: list[bytes] = []
-    length = 0
-    while (most is None or length <= most) and (piece := content.read(PIECE)):
-        pieces.append(piece)
-        length += len(piece)
-    return b"".join(pieces)
+    pieces = io.BytesIO()  # joining a list of them would take the memory twice
+    while (most is None or pieces.tell() <= most) and (piece := content.read(PIECE)):
+        pieces.write(piece)
+    return pieces.getvalue()

@@ -160,9 +160,9 @@ def savings_plan_rows(
     outside = classified.filter(pl.col("out_of_scope").is_not_null())
     for why, count in outside.group_by("out_of_scope").len().sort("out_of_scope").iter_rows():
         counts[f"out_of_scope:{why}"] += count
-    in_scope = (
-        classified.lazy().filter(pl.col("out_of_scope").is_null()).with_columns(*origin(page))
-    )
+    in_scope = classified.lazy().filter(pl.col("out_of_scope").is_null())
+    judged = _mark_repeated(in_scope.with_columns(*first_problem(_problems())).collect())
+    in_scope = judged.lazy().with_columns(*origin(page))
     return PriceRows(
         _rows(in_scope.filter(pl.col("reason").is_null())),
         _refused(in_scope.filter(pl.col("reason").is_not_null())),
@@ -254,12 +254,12 @@ def _plan(product: dict[str, Any]) -> dict[str, Any]:
 
 
 def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str | None) -> pl.DataFrame:
-    """Join rates to their plans and SKUs; add price, out_of_scope, reason, message and word.
+    """Join rates to their plans and SKUs; add price and out_of_scope.
 
     ``currency`` is that of rates which name none; None where it is not known.
     """
     once = _each_once(skus)
-    classified = (
+    return (
         file.rates.lazy()
         .join(file.plans.lazy(), on="plan_sku", how="left")
         .join(once, on="sku_id", how="left")
@@ -268,10 +268,9 @@ def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str | None) ->
             pl.col("plan_is_ambiguous").fill_null(False),
             price=read_money(pl.col("price_text")),
         )
-        .with_columns(_out_of_scope().alias("out_of_scope"), *first_problem(_problems()))
+        .with_columns(_out_of_scope().alias("out_of_scope"))
         .collect()
     )
-    return _mark_repeated(classified)
 
 
 def _mark_repeated(rates: pl.DataFrame) -> pl.DataFrame:
@@ -280,7 +279,7 @@ def _mark_repeated(rates: pl.DataFrame) -> pl.DataFrame:
     Two plans of one kind, term and payment are one plan, whatever their SKUs are.
     """
     key = ["commitment_plan", "term_months", "payment_option", "sku_id"]
-    is_rate = pl.all_horizontal(pl.col("out_of_scope", "reason").is_null())
+    is_rate = pl.col("reason").is_null()
     # Comparing hashes first saves 30 s of processor time of a full refresh, which takes 481 s.
     codes = rates.lazy().filter(is_rate).select(pl.struct(key).hash()).collect().to_series()
     if codes.n_unique() == codes.len():
