@@ -26,7 +26,7 @@ from hwprices.landing.download import Downloaded
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
 from hwprices.providers.aws.normalise import normalise as parts
-from hwprices.providers.aws.prices.price_list import COLUMNS
+from hwprices.providers.aws.price_list import COLUMNS
 from hwprices.rows import parquet
 from hwprices.storage.packed import PIECE, Writer
 

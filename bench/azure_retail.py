@@ -24,9 +24,8 @@ import polars as pl
 
 from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages, get
-from hwprices.providers.azure import kinds
-from hwprices.providers.azure.prices import items as azure_items
+from hwprices.providers import Pages, azure, get
+from hwprices.providers.azure import items as azure_items
 from hwprices.specs import sheets
 
 measure.load_pandera()
@@ -130,8 +129,8 @@ def land(folder: str, total: int) -> int:
     results = []
     for region in range(REGIONS):
         of_region = list(items(region, total // REGIONS + (region < total % REGIONS)))
-        for word, price_type in kinds.PRICE_TYPES.items():
-            unit = Unit("azure", kinds.retail(word, "USD"), f"region{region}")
+        for word, price_type in azure.PRICE_TYPES.items():
+            unit = Unit("azure", azure.retail_kind(word, "USD"), f"region{region}")
             chosen = [i for i in of_region if i["type"] == price_type]
             chunks = [chosen[start : start + PAGE] for start in range(0, len(chosen), PAGE)]
             pages = [

@@ -23,7 +23,7 @@ from tools import object_store
 
 import hwprices
 from bench import measure
-from hwprices.release.root import sample_root
+from hwprices.release.versions import sample_root
 
 DELAY = 0.05
 COMMAND = (sys.executable, "-m", "hwprices")

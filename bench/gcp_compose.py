@@ -15,16 +15,14 @@ from typing import Any
 
 from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages
-from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.inventory.instance_types import read_machines
+from hwprices.providers import Pages, gcp
+from hwprices.providers.gcp import grammar
+from hwprices.providers.gcp.compose import add_licenses, build_rates, compose
+from hwprices.providers.gcp.instance_types import read_machines
 from hwprices.providers.gcp.normalise import normalise
-from hwprices.providers.gcp.prices import vocabulary
-from hwprices.providers.gcp.prices.compose import build_rates, compose
-from hwprices.providers.gcp.prices.licenses import add_licenses
-from hwprices.providers.gcp.prices.rows import add_flexible
-from hwprices.providers.gcp.prices.skus import read_skus
+from hwprices.providers.gcp.price_rows import add_flexible
 from hwprices.providers.gcp.sheets import Sheets
+from hwprices.providers.gcp.skus import read_skus
 from hwprices.specs import data_directory
 
 measure.load_pandera()
@@ -94,10 +92,10 @@ def catalog(regions: list[str], count: int) -> list[dict[str, Any]]:
 
 def region_lines(region: str) -> Iterator[Line]:
     """Yield the SKUs of one region."""
-    words_of_series = {series: words for words, series in reversed(vocabulary.SERIES.items())}
+    words_of_series = {series: words for words, series in reversed(grammar.SERIES.items())}
     for series, words in words_of_series.items():
         yield from series_lines(series, words, region)
-    words_of_gpus = {gpu: words for words, gpu in reversed(vocabulary.GPUS.items())}
+    words_of_gpus = {gpu: words for words, gpu in reversed(grammar.GPUS.items())}
     for words in words_of_gpus.values():
         yield from gpu_lines(words, region)
     yield from disk_lines(region)
@@ -187,7 +185,7 @@ def land(folder: str, count: int) -> int:
     skus = catalog(regions, count)
     bodies = [{"skus": skus[i : i + PAGE]} for i in range(0, count, PAGE)]
     results = []
-    for kind, listed in ((kinds.SKUS, bodies), (kinds.MACHINE_TYPES, [types])):
+    for kind, listed in ((gcp.SKUS, bodies), (gcp.MACHINE_TYPES, [types])):
         unit = Unit("gcp", kind)
         pages = tuple(
             landing.land_bytes(
@@ -240,7 +238,7 @@ def landed(folder: str) -> Pages:
 def decode_json(folder: str) -> int:
     """Read and decode every page with the standard library."""
     pages = landed(folder)
-    kinds_of_run = (kinds.SKUS, kinds.MACHINE_TYPES)
+    kinds_of_run = (gcp.SKUS, gcp.MACHINE_TYPES)
     bodies = [json.loads(pages.read(page)) for kind in kinds_of_run for page in pages.of(kind)]
     return len(bodies)
 

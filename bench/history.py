@@ -19,9 +19,9 @@ from tools import simulate_history
 from tools.simulate_history import DAILY_MOVES, Simulation
 
 from bench import measure
-from hwprices.publish.history.record import advance
+from hwprices.publish.history import advance
 from hwprices.publish.history.snapshot import Moment
-from hwprices.release.root import sample_root
+from hwprices.release.versions import sample_root
 from hwprices.rows import parquet
 from hwprices.storage.store import Store
 

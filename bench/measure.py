@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from hwprices.flows import environment
+from hwprices import flows
 
 Rows = Callable[[bool], Iterator["Row"]]
 """Yields the rows of a script; with True of its small sizes, which take seconds."""
@@ -137,7 +137,7 @@ def run_apart(step: Step, *arguments: Any) -> Cost:
     assert module.__file__ is not None
     name = f"bench.{Path(module.__file__).stem}"  # also where the script is __main__
     command = [sys.executable, "-c", _RUN_STEP, name, step.__name__, json.dumps(arguments)]
-    allocator = {"_RJEM_MALLOC_CONF": environment.ALLOCATOR}
+    allocator = {"_RJEM_MALLOC_CONF": flows.ALLOCATOR}
     done = subprocess.run(
         command, env={**os.environ, **allocator}, capture_output=True, text=True, check=False
     )

@@ -22,7 +22,7 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 import hwprices
 from bench import measure
 from hwprices.read.report.index import index
-from hwprices.release.root import sample_root
+from hwprices.release.versions import sample_root
 from hwprices.units import Money
 
 ROOT = "data"

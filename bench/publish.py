@@ -26,14 +26,13 @@ from bench import measure
 from hwprices.publish import release
 from hwprices.read.dataset import Dataset
 from hwprices.release.manifest import Inputs, Reading, TableFile, UnitInput
-from hwprices.release.root import sample_root
+from hwprices.release.versions import sample_root
 from hwprices.rows import parquet
 from hwprices.rows.frames import conform
 from hwprices.rows.prices import effective_hourly, price_id
 from hwprices.schemas.price import Prices
 from hwprices.schemas.tables import TABLES
-from hwprices.stage import validate
-from hwprices.stage.stage import Staged, put_in_force
+from hwprices.stage import Staged, put_in_force, validate
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 from hwprices.units import HOURS_PER_YEAR, Money

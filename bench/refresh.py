@@ -36,9 +36,9 @@ from tools.fullsize.sizes import Size
 
 from bench.measure import Cost, Goal, Row, compare, make_row, run_script
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.aws.kinds import PRICE_LIST, SAVINGS_PLANS
+from hwprices.providers.aws import PRICE_LIST, SAVINGS_PLANS
 from hwprices.settings import load
-from hwprices.stage.stage import stage_run
+from hwprices.stage import stage_run
 from hwprices.storage import layout
 
 GOAL = Goal(seconds=480, megabytes=4000)

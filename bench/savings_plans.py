@@ -18,9 +18,9 @@ import polars as pl
 from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
-from hwprices.providers.aws.kinds import SAVINGS_PLANS
-from hwprices.providers.aws.prices.price_list import PriceList
-from hwprices.providers.aws.prices.savings_plans import read_page, savings_plan_rows
+from hwprices.providers.aws import SAVINGS_PLANS
+from hwprices.providers.aws.price_list import PriceList
+from hwprices.providers.aws.savings_plans import read_page, savings_plan_rows
 from hwprices.storage.packed import open_packed, packing_of, read_all
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)

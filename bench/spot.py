@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages
-from hwprices.providers.aws.kinds import SPOT
-from hwprices.providers.aws.prices.spot import spot_rows
+from hwprices.providers.aws import SPOT
+from hwprices.providers.aws.spot import spot_rows
 from hwprices.rows import frames
 from hwprices.schemas.price import Prices
 

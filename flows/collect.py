@@ -15,9 +15,9 @@ from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from hwprices import providers
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.errors import HwpricesError, install_command
-from hwprices.flows import limits, progress, reports
+from hwprices.flows import endings, progress, reports
 from hwprices.flows.endings import in_one_line
 from hwprices.landing.pages import Run, Unit, UnitResult
 from hwprices.landing.secrets import redact
@@ -25,7 +25,7 @@ from hwprices.providers import SkippedError
 from hwprices.publish import locks, status
 from hwprices.release.wording import counted
 from hwprices.settings import load
-from hwprices.stage.stage import Staged, stage_run
+from hwprices.stage import Staged, stage_run
 from hwprices.storage.store import Store
 
 Source = Literal["sample", "live"]
@@ -62,15 +62,15 @@ def plan(collector: Collector, regions: list[str] | None, kinds: list[str] | Non
         SkippedError: all kinds requested need an account, and there is none.
         HwpricesError: an index is unavailable, or nothing fits the regions and kinds requested.
     """
-    with limits.stop_after(collector.stuck_after(), f"the plan of {collector.provider.name}"):
+    with endings.stop_after(collector.stuck_after(), f"the plan of {collector.provider.name}"):
         return collector.plan(regions, kinds)
 
 
 @task(task_run_name="fetch {unit.name}", cache_policy=NO_CACHE)
 def fetch(collector: Collector, unit: Unit, limit: str | None = None) -> UnitResult:
     """Fetch and land one unit's pages, within a limit of the server if one is named."""
-    with limits.place(limit):
-        return collector.fetch(unit, limits.stop_after)
+    with endings.place(limit):
+        return collector.fetch(unit, endings.stop_after)
 
 
 @task(task_run_name="stage {provider}", cache_policy=NO_CACHE)
@@ -116,7 +116,7 @@ def _shared_limit(collector: Collector) -> str | None:
     if not os.environ.get(DASK_SCHEDULER):
         return None
     places = collector.provider.units_at_once(collector.settings)
-    return limits.make_limit(f"hwprices units {collector.provider.name}", places)
+    return endings.make_limit(f"hwprices units {collector.provider.name}", places)
 
 
 def _result(future: PrefectFuture[UnitResult], unit: Unit) -> UnitResult:
@@ -133,7 +133,7 @@ def _result(future: PrefectFuture[UnitResult], unit: Unit) -> UnitResult:
     name="collect",
     task_runner=_runner(),
     flow_run_name="collect {provider}",
-    timeout_seconds=limits.COLLECT_SECONDS,
+    timeout_seconds=endings.COLLECT_SECONDS,
     validate_parameters=False,
 )
 @in_one_line
@@ -172,7 +172,7 @@ def collect(
             attempt.started_at = datetime.now(UTC)  # not when it began to wait for others
             staged = _collect(attempt, flags, regions, kinds)
     except CancelledError:  # which Prefect raises here at the time limit
-        too_long = HwpricesError(f"took longer than {limits.COLLECT_SECONDS / 3600:g} hours")
+        too_long = HwpricesError(f"took longer than {endings.COLLECT_SECONDS / 3600:g} hours")
         _record_failure(attempt, flags, too_long)
         raise
     except SkippedError as skipped:

@@ -11,7 +11,7 @@ from prefect.runtime import flow_run
 from prefect.states import Completed
 
 from hwprices.errors import HwpricesError
-from hwprices.flows import limits, progress, reports
+from hwprices.flows import endings, progress, reports
 from hwprices.flows.endings import failed, in_one_line
 from hwprices.publish import release
 from hwprices.publish.locks import BusyError
@@ -144,7 +144,7 @@ def _run_name() -> str:
 @flow(
     name="publish",
     flow_run_name=_run_name,
-    timeout_seconds=limits.PUBLISH_SECONDS,
+    timeout_seconds=endings.PUBLISH_SECONDS,
     validate_parameters=False,
 )
 @in_one_line

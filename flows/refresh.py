@@ -31,7 +31,7 @@ from hwprices.flows.publish import HeldBackError, ended, nothing_collected, publ
 from hwprices.providers import SkippedError
 from hwprices.publish.release import Published
 from hwprices.settings import load
-from hwprices.stage.stage import Staged
+from hwprices.stage import Staged
 from hwprices.storage.store import Store
 
 

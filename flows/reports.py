@@ -19,7 +19,7 @@ from hwprices.release import notes
 from hwprices.release.manifest import ProviderStatus, Trouble
 from hwprices.release.notes import ReleaseNotes
 from hwprices.release.wording import counted
-from hwprices.stage.stage import Staged
+from hwprices.stage import Staged
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 

@@ -15,10 +15,11 @@ import time
 
 import httpx
 
+from hwprices import flows
 from hwprices.errors import HwpricesError
-from hwprices.flows import deployments, environment
+from hwprices.flows import deployments
 from hwprices.flows.deployments import POOL, PREFECT, wait_for_server
-from hwprices.flows.prefect_commands import WORKER_SECONDS, running
+from hwprices.flows.prefect_server import WORKER_SECONDS, running_command
 from hwprices.settings import load
 
 HOST = "127.0.0.1"
@@ -43,25 +44,29 @@ def main() -> None:
     """
     port = os.environ.get("PREFECT_SERVER_API_PORT", PORT)
     _check_port(port)
-    environment.set_home(load().root)
+    flows.set_home(load().root)
     url = f"http://{HOST}:{port}"
     os.environ["PREFECT_API_URL"] = f"{url}/api"
-    environment.reach_directly(HOST)
-    environment.handle_ending(environment.interrupt)
-    seconds = environment.startup_seconds()
+    flows.reach_directly(HOST)
+    flows.handle_ending(flows.interrupt)
+    seconds = flows.startup_seconds()
     print(f"Starting Prefect's server at {url}, about {seconds} s …", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         _serve(url, port)
 
 
 def _serve(url: str, port: str) -> None:
-    with running("server", "start", "--host", HOST, "--port", port, program=SERVER) as server:
+    with running_command(
+        "server", "start", "--host", HOST, "--port", port, program=SERVER
+    ) as server:
         _wait_for_server(url, server)
         print("Making the work pool, the deployments and the automations …", flush=True)
         deployments.make_work_pool("process")
         deployments.make_deployments(deployments.plan(has_root=not os.environ.get(ROOT)))
         deployments.make_automations(os.environ.get(deployments.NOTIFY_URL))
-        with running("worker", "start", "--pool", POOL, ends_within=WORKER_SECONDS) as worker:
+        with running_command(
+            "worker", "start", "--pool", POOL, ends_within=WORKER_SECONDS
+        ) as worker:
             print(_run_instructions(url), flush=True)
             worker.wait()
     raise HwpricesError("Prefect's worker ended", "Its own output above says why.")
@@ -119,10 +124,10 @@ def work(pool: str = POOL) -> None:
             own message is on the screen.
     """
     # First: the kernel keeps SIGTERM from the first process of a container that does not handle it.
-    environment.handle_ending(environment.interrupt)
+    flows.handle_ending(flows.interrupt)
     with contextlib.suppress(KeyboardInterrupt):
         wait_for_server()
         command = ("worker", "start", "--pool", pool, "--type", "process")
-        with running(*command, ends_within=WORKER_SECONDS) as worker:
+        with running_command(*command, ends_within=WORKER_SECONDS) as worker:
             worker.wait()
         raise HwpricesError("Prefect's worker ended", "Its own output above says why.")

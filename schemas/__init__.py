@@ -3,5 +3,32 @@
 Columns, dtypes, units, descriptions, checks and keys are read from here by validation, by the
 Parquet files and by the data dictionary. ``tables.TABLES`` maps a table's name to its model.
 
-This module imports nothing: ``version`` and ``vocabulary`` can be used without pandera.
+This module imports nothing: it and ``vocabulary`` can be used without pandera.
+"""
+
+PLACE_KEY = ["provider", "region", "zone"]
+
+PURCHASE_KEY = [
+    "os",
+    "software",
+    "license_model",
+    "tenancy",
+    "purchase_option",
+    "commitment_plan",
+    "term_months",
+    "payment_option",
+    "currency",
+]
+"""How a machine is bought, and with what in the price."""
+
+PRICE_KEY = [*PLACE_KEY, "instance_type", *PURCHASE_KEY]
+"""The key of the table prices, of which price_id is the hash: in this order."""
+
+PAST = "past_"  # How ``collection_unit`` of a backfilled interval begins: past_prices/us-east-1
+
+
+SCHEMA_VERSION = "1"
+"""Raised when a published column is removed, renamed or changes its meaning or dtype; see
+docs/compatibility.md. A reader refuses releases of a newer version than its own. The columns of
+each version are pinned in tests/schemas/published_columns (``python -m tools.published_columns``).
 """

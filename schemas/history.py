@@ -8,9 +8,8 @@ from typing import Any
 import pandera.polars as pa
 import polars as pl
 
-from hwprices.schemas import columns
+from hwprices.schemas import PRICE_KEY, columns
 from hwprices.schemas.columns import HASH_PATTERN, Table, column
-from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.vocabulary import (
     BASES,
     CHANGE_SUBJECTS,

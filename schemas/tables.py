@@ -2,17 +2,10 @@
 
 ``TABLES`` are the published tables, in the order in which they are published. ``SHEETS`` are the
 curated tables kept in data/specs, ``CHECK_SHEETS`` the figures they are checked against, and
-``RULE_SHEETS`` the other CSV files there. A provider's own sheets are declared in
-``<provider>_sheets.py`` in this folder, in a dict ``<PROVIDER>_SHEETS`` from file name without
-``.csv`` to model. They are found by that name, so that a new provider edits no list.
+``RULE_SHEETS`` the other CSV files there. A provider's own sheets are in ``provider_sheets.py``.
 """
 
-import importlib
-import pkgutil
-from pathlib import Path
-
 from hwprices.schemas.columns import Table, table_name
-from hwprices.schemas.held import Held
 from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.inventory import (
     Availability,
@@ -22,10 +15,10 @@ from hwprices.schemas.inventory import (
     Stock,
     Zones,
 )
-from hwprices.schemas.market import MarketQuantiles
 from hwprices.schemas.offer import Offers, SoldAccelerators
-from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
-from hwprices.schemas.quarantine import NewWords, Quarantine
+from hwprices.schemas.price import ComponentPrices, MarketQuantiles, PriceComponents, Prices
+from hwprices.schemas.provider_sheets import PROVIDER_SHEETS
+from hwprices.schemas.quarantine import Held, NewWords, Quarantine
 from hwprices.schemas.sheets import (
     AcceleratorNames,
     Benchmarks,
@@ -55,16 +48,6 @@ NAMES_FOLDER = "accelerator_names"
 
 def _by_name(*models: type[Table]) -> dict[str, type[Table]]:
     return {table_name(model): model for model in models}
-
-
-def _provider_sheets() -> dict[str, type[Table]]:
-    """Merge the dicts of all modules of this folder that are named <provider>_sheets."""
-    modules = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
-    sheets: dict[str, type[Table]] = {}
-    for name in modules:
-        if name.endswith("_sheets"):
-            sheets |= getattr(importlib.import_module(f"hwprices.schemas.{name}"), name.upper())
-    return sheets
 
 
 TABLES = _by_name(
@@ -115,7 +98,7 @@ RULE_SHEETS = {
         *(ServingSpeeds, SpareCoresSpeeds, SpeedModels, Utilisations),
         MeasuredSpeeds,
     ),
-    **_provider_sheets(),
+    **PROVIDER_SHEETS,
 }
 """Sheets that the program reads rules and dimensions from; never published."""
 

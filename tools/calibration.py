@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from hwprices.read.recommend import constants
-from hwprices.read.recommend.cpu_speeds import with_cpu_rates
 from hwprices.read.recommend.speed import (
     BUSY,
     LOAD,
@@ -27,6 +26,7 @@ from hwprices.read.recommend.speed import (
     measured_works,
     seconds,
     shapes,
+    with_cpu_rates,
     with_device,
     with_divisions,
     with_seconds,

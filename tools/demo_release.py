@@ -34,7 +34,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, UnitInput
 from hwprices.rows import parquet, prices
 from hwprices.schemas.tables import TABLES
-from hwprices.stage.stage import Staged, put_in_force
+from hwprices.stage import Staged, put_in_force
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 from hwprices.units import Timestamp

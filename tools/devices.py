@@ -11,7 +11,7 @@ from typing import Any
 
 import hwprices
 from hwprices.read.dataset import Dataset
-from hwprices.read.device.device import device
+from hwprices.read.device import device
 from tools.generated import PROJECT
 
 TARGET = PROJECT / "docs" / "devices.md"

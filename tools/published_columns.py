@@ -11,8 +11,8 @@ import sys
 
 from hwprices.errors import HwpricesError
 from hwprices.rows import frames
+from hwprices.schemas import SCHEMA_VERSION
 from hwprices.schemas.tables import TABLES
-from hwprices.schemas.version import SCHEMA_VERSION
 from tools.generated import PROJECT, write_or_check
 
 FOLDER = PROJECT / "tests" / "schemas" / "published_columns"
@@ -59,7 +59,7 @@ def require_compatible(version: str, pins: Columns, columns: Columns) -> None:
     if problems := broken(pins, columns):
         raise HwpricesError(
             f"readers of schema version {version} would break: {'; '.join(problems)}",
-            "Keep the columns, or raise SCHEMA_VERSION in schemas/version.py, run"
+            "Keep the columns, or raise SCHEMA_VERSION in schemas/__init__.py, run"
             " `python -m tools.published_columns` and add a line to CHANGELOG.md"
             " (docs/compatibility.md).",
         )

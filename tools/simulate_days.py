@@ -26,11 +26,10 @@ from hwprices.publish import release
 from hwprices.publish.prune import Policy, prune
 from hwprices.read.dataset import Dataset
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
-from hwprices.release.root import sample_root
-from hwprices.release.versions import versions
+from hwprices.release.versions import sample_root, versions
 from hwprices.rows import parquet
 from hwprices.specs import data_directory
-from hwprices.stage.stage import Staged, put_in_force
+from hwprices.stage import Staged, put_in_force
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 from hwprices.units import Money, Timestamp

@@ -21,9 +21,8 @@ import numpy as np
 import polars as pl
 
 import hwprices
-from hwprices.publish.history import record
-from hwprices.publish.history.record import Record, advance
-from hwprices.publish.history.snapshot import Moment, Snapshot, snapshot
+from hwprices.publish.history import HISTORY, Record, advance
+from hwprices.publish.history.snapshot import Moment, Snapshot, take_snapshot
 from hwprices.storage.store import Store
 from hwprices.units import Money, Timestamp
 
@@ -60,7 +59,7 @@ def snapshots(root: str) -> dict[str, Snapshot]:
     data = hwprices.open(root)
     tables = {name: data.scan(name) for name in ("prices", "instance_types", "regions")}
     return {
-        name: snapshot(name, data.version, entry.inputs, tables)
+        name: take_snapshot(name, data.version, entry.inputs, tables)
         for name, entry in data.release.providers.items()
     }
 
@@ -169,7 +168,7 @@ def _row(made: Record, count: int, seconds: float) -> str:
         began = time.perf_counter()
         files = made.write(Store(folder), "release")
         writing = time.perf_counter() - began
-        history = [file for file in files if file.table == record.HISTORY]
+        history = [file for file in files if file.table == HISTORY]
         paths = [str(Path(folder, "release", file.key)) for file in history]
         began = time.perf_counter()
         pl.scan_parquet(paths).filter(pl.col("instance_type") == "p5.48xlarge").collect()

@@ -9,8 +9,7 @@ import math
 import polars as pl
 
 from hwprices.formulas import language_model
-from hwprices.formulas.language_model import FLOPS_PER_PARAMETER_AND_TOKEN
-from hwprices.formulas.training import EXPERTS_SHARE
+from hwprices.formulas.language_model import EXPERTS_SHARE, FLOPS_PER_PARAMETER_AND_TOKEN
 from hwprices.read.recommend.speed import shapes, with_device
 from hwprices.specs import sheets
 

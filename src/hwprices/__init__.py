@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hwprices.errors import HwpricesError, HwpricesWarning
     from hwprices.read.citation import Citation
     from hwprices.read.dataset import Dataset, open
-    from hwprices.read.device.device import device
+    from hwprices.read.device import device
     from hwprices.read.explain import Explanation
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
@@ -58,7 +58,7 @@ _MODULES = {
     "Recheck": "hwprices.read.recheck",
     "Serving": "hwprices.read.recommend.question",
     "Trace": "hwprices.release.landed",
-    "device": "hwprices.read.device.device",
+    "device": "hwprices.read.device",
     "open": "hwprices.read.dataset",
     "recommend": "hwprices.read.recommend.recommend",
     "releases": "hwprices.release.versions",

@@ -1,10 +1,34 @@
-"""Errors that a person can act on: what went wrong, where, and what to do."""
+"""Errors in one line with their remedy, suggestions of near names, and text that hides nothing.
 
+Texts come from vendors, or from whoever wrote a dataset: none may move the cursor, change colours
+or hide a part of a line.
+"""
+
+import difflib
 import importlib.metadata
 import json
+import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 
-from hwprices.hidden_characters import escaped
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Unicode's categories of these characters: control, format, surrogates, private use, unassigned,
+and separators of lines and paragraphs.
+https://www.unicode.org/reports/tr44/#General_Category_Values"""
+
+
+def escaped(text: str) -> str:
+    r"""Write hidden characters as Python would: ESC as ``\x1b``. Line breaks stay."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(_escaped_character(character) for character in text)
+
+
+def _escaped_character(character: str) -> str:
+    if character == "\n" or unicodedata.category(character) not in _HIDDEN:
+        return character
+    return character.encode("unicode_escape").decode()
+
 
 CHECKOUT = "/path/to/checkout"
 
@@ -90,3 +114,19 @@ def _installed_from() -> str:
         return ""
     vcs = origin.get("vcs_info", {}).get("vcs", "")
     return f"{vcs}+{origin['url']}" if vcs else str(origin.get("url", ""))
+
+
+MAX_SUGGESTIONS = 6
+
+
+def near(word: str, choices: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    """List the choices that are spelled nearly like the word, the nearest first."""
+    by_spelling = {choice.lower(): choice for choice in choices}
+    close = difflib.get_close_matches(word.lower(), by_spelling, MAX_SUGGESTIONS, cutoff)
+    return [by_spelling[spelling] for spelling in close]
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """Write a question with near names; empty if there is none."""
+    names = near(word, choices)
+    return f"Did you mean {', '.join(names)}?" if names else ""

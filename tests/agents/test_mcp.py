@@ -14,8 +14,9 @@ import httpx
 import pytest
 
 import hwprices
+from hwprices.cli import servers
 from hwprices.errors import HwpricesError
-from hwprices.read.agents import catalog, clients, tools
+from hwprices.read.agents import catalog, tools
 from hwprices.read.agents.answer import MAX_TOKENS, tokens_in
 from hwprices.read.recommend import question as recommend
 from tests.agents import harness, vendor
@@ -25,7 +26,7 @@ from tests.helpers.prefect_server import free_port
 
 PAGE = Path(__file__).parents[2] / "docs" / "agents.md"
 
-TOOLS = ["find", "price", "compare", "explain", "history", "recommend", "device", "coverage"]
+TOOL_NAMES = ["find", "price", "compare", "explain", "history", "recommend", "device", "coverage"]
 
 MISTAKES = [tuple(row.values()) for row in rows("agents/mistakes", arguments=json.loads)]
 """A call, and a part of the error that says what to do."""
@@ -91,7 +92,7 @@ def test_a_mistake_is_answered_with_what_to_do(answers: list[Any]) -> None:
 
 def test_a_program_lists_eight_tools_that_only_read(answers: list[Any]) -> None:
     listed = answers[0]
-    assert [tool.name for tool in listed] == TOOLS
+    assert [tool.name for tool in listed] == TOOL_NAMES
     for tool in listed:
         assert tool.annotations.read_only_hint
         assert not tool.annotations.destructive_hint
@@ -101,10 +102,10 @@ def test_a_program_lists_eight_tools_that_only_read(answers: list[Any]) -> None:
     assert tokens_in(json.dumps(shown)) < 2 * MAX_TOKENS
 
 
-@pytest.mark.parametrize("name", clients.CLIENTS)
+@pytest.mark.parametrize("name", servers.CLIENTS)
 def test_the_page_shows_the_lines_of_each_client(name, monkeypatch) -> None:
-    monkeypatch.setattr(clients, "program", lambda: "hwprices")
-    lines, place = clients.config(name, "sample")
+    monkeypatch.setattr(servers, "program", lambda: "hwprices")
+    lines, place = servers.config(name, "sample")
     page = PAGE.read_text(encoding="utf-8")
     assert f"\n{lines}\n" in page
     assert f"`{name}`" in page
@@ -113,7 +114,7 @@ def test_the_page_shows_the_lines_of_each_client(name, monkeypatch) -> None:
 
 def test_lines_of_a_client_start_the_server(tmp_path: Path) -> None:
     """They name the program and the dataset by their whole paths: a client starts elsewhere."""
-    command = json.loads(clients.config("cursor", "data")[0])["mcpServers"]["hwprices"]
+    command = json.loads(servers.config("cursor", "data")[0])["mcpServers"]["hwprices"]
     assert Path(command["command"]).is_absolute()
     assert command["args"] == ["mcp", "--root", str(Path.cwd() / "data")]
 
@@ -208,7 +209,7 @@ def test_sql_reads_the_tables_and_nothing_else(sample_root: Path) -> None:
     ]
     calls = [("sql", {"query": query}) for query in queries]
     listed, counted, *refused = anyio.run(partial(harness.ask, sample_root, calls, "--sql"))
-    assert [tool.name for tool in listed] == [*TOOLS, "sql"]
+    assert [tool.name for tool in listed] == [*TOOL_NAMES, "sql"]
     assert counted.structured_content["results"][0]["n"] > 1_000
     assert '{"n": ' in counted.content[0].text
     assert all(answer.is_error for answer in refused)

@@ -13,9 +13,8 @@ from tests.helpers.stub_server import Reply
 from typer.testing import CliRunner
 
 from hwprices.cli import app
-from hwprices.collect.collector import Collector, record, run_id
+from hwprices.collect import Collector, check_requested, record, run_id
 from hwprices.collect.preflight import unknown_variables
-from hwprices.collect.replay import check_requested
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import NO_ANSWER, Landing, Unit, UnitResult
 from hwprices.providers import SkippedError

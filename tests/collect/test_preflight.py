@@ -1,6 +1,5 @@
 """The checks before a run, against servers on this machine and roots of several kinds."""
 
-import importlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -158,7 +157,7 @@ def test_every_provider_says_what_it_collects(name, server, tmp_path, monkeypatc
     assert endpoints == [] or checks[server.url].outcome == "ok"
     accounts = set(checks) - {server.url}
     assert accounts
-    if not hasattr(importlib.import_module(f"{provider.package}.fetch"), "check_access"):
+    if not hasattr(provider._module("fetch"), "check_access"):
         assert provider.about.without_account in checks["account"].detail
     else:
         absent = [check for check in checks.values() if check.outcome == "absent"]

@@ -17,7 +17,7 @@ from tests.helpers.nightly import only_at_night
 from tests.helpers.stub_server import Reply
 
 from hwprices import providers
-from hwprices.providers.gcp import kinds
+from hwprices.providers import gcp
 from hwprices.settings import load_as
 from hwprices.storage import store
 
@@ -189,7 +189,7 @@ def test_the_ecs_role_has_the_least_rights_of_the_docs(project: Path) -> None:
 def test_the_google_role_has_a_right_for_each_list_and_no_other(project: Path) -> None:
     """Google names a right after the list: machine_types is compute.machineTypes.list."""
     role = yaml.safe_load((project / "docs/gcp-role.yaml").read_text())
-    lists = {kind.replace("_", "") for kind in kinds.PROJECT_KINDS if kind != kinds.TPU_TYPES}
+    lists = {kind.replace("_", "") for kind in gcp.PROJECT_KINDS if kind != gcp.TPU_TYPES}
     needed = {f"compute.{name}.list" for name in lists}
     needed |= {"tpu.acceleratortypes.list", "tpu.locations.list"}
     assert {right.lower() for right in role["includedPermissions"]} == needed
@@ -201,7 +201,7 @@ def test_the_azure_role_reads_what_is_landed_and_nothing_else(project: Path) -> 
         "Microsoft.Compute/skus/read",
         "Microsoft.Resources/subscriptions/locations/read",
     ]
-    code = (project / "src/hwprices/providers/azure/api/resource_manager.py").read_text()
+    code = (project / "src/hwprices/providers/azure/resource_manager.py").read_text()
     landed = re.findall(r'_land\(context, unit, .*"([\w./]+)"\)', code)
     assert landed == ["providers/Microsoft.Compute/skus", "locations"]
 
@@ -248,7 +248,7 @@ def test_cloudformation_takes_the_template(folder: Path) -> None:
 
 def test_every_set_up_waits_for_a_worker_to_end_its_flows(folder, compose) -> None:
     """Else it is killed before they have said that they crashed."""
-    from hwprices.flows.prefect_commands import STOP_SECONDS, WORKER_SECONDS
+    from hwprices.flows.prefect_server import COMMAND_STOP_SECONDS, WORKER_SECONDS
 
     service = compose["services"]["worker"]
     unit = (folder / "systemd/hwprices-worker.service").read_text()
@@ -265,7 +265,7 @@ def test_every_set_up_waits_for_a_worker_to_end_its_flows(folder, compose) -> No
         found(r"TimeoutStopSec=(\d+)", unit),
         found(r"StopTimeout: (\d+)", template),
     )
-    assert all(int(seconds) > STOP_SECONDS + WORKER_SECONDS for seconds in waits)
+    assert all(int(seconds) > COMMAND_STOP_SECONDS + WORKER_SECONDS for seconds in waits)
 
 
 def found(pattern: str, text: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 import hwprices
 from hwprices.errors import FetchError, HwpricesError
 from hwprices.release.manifest import CheckResult, ProviderOutcome, ProviderStatus, Trouble
-from hwprices.stage.stage import Staged
+from hwprices.stage import Staged
 
 ENGINE = "Engine execution exited with unexpected exception"
 TASK = "Task run failed with state: Failed(message='no answer', type=FAILED)"

@@ -12,8 +12,8 @@ import pytest
 import yaml
 from sqlalchemy import make_url
 
+from hwprices import flows
 from hwprices.errors import HwpricesError
-from hwprices.flows import environment
 from hwprices.storage.store import Store
 from tests.helpers import processes
 
@@ -26,7 +26,7 @@ def variables() -> Iterator[dict[str, str]]:
 
 
 def test_a_command_keeps_prefects_state_below_the_root(variables, tmp_path) -> None:
-    environment.set_command_defaults(str(tmp_path))
+    flows.set_command_defaults(str(tmp_path))
     assert variables["PREFECT_HOME"] == str(tmp_path / ".prefect")
     assert variables["PREFECT_LOGGING_LEVEL"] == "CRITICAL"
     assert variables["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
@@ -44,7 +44,7 @@ def test_a_command_keeps_prefects_state_below_the_root(variables, tmp_path) -> N
 def test_prefects_state_is_where_the_tables_are(variables, tmp_path, monkeypatch, root, home):
     variables["HOME"] = str(tmp_path / "home")
     monkeypatch.chdir(tmp_path)
-    environment.set_command_defaults(root)
+    flows.set_command_defaults(root)
     assert variables["PREFECT_HOME"] == str(tmp_path / home)
     assert root.startswith("s3:") or Store(root).path.absolute() == (tmp_path / home).parent
     assert (tmp_path / home).parent.is_dir()
@@ -52,19 +52,19 @@ def test_prefects_state_is_where_the_tables_are(variables, tmp_path, monkeypatch
 
 def test_a_folder_that_cannot_be_made_is_one_line(variables: dict[str, str]) -> None:
     with pytest.raises(HwpricesError, match=r"cannot write in /dev/null: .* Set PREFECT_HOME"):
-        environment.set_home("/dev/null")
+        flows.set_home("/dev/null")
 
 
 def test_a_new_database_takes_longer_to_start(variables: dict[str, str], tmp_path: Path) -> None:
-    environment.set_home(str(tmp_path))
-    new = environment.startup_seconds()
+    flows.set_home(str(tmp_path))
+    new = flows.startup_seconds()
     (tmp_path / ".prefect" / "prefect.db").touch()
-    assert new > environment.startup_seconds()
+    assert new > flows.startup_seconds()
 
 
 def test_an_empty_variable_of_prefect_counts_as_not_set(variables, tmp_path) -> None:
     variables |= {"PREFECT_API_URL": "", "PREFECT_HOME": "", "PREFECT_LOGGING_LEVEL": "", "X": ""}
-    environment.set_command_defaults(str(tmp_path))
+    flows.set_command_defaults(str(tmp_path))
     assert "PREFECT_API_URL" not in variables
     assert variables["PREFECT_HOME"] == str(tmp_path / ".prefect")
     assert variables["PREFECT_LOGGING_LEVEL"] == "CRITICAL"
@@ -74,23 +74,23 @@ def test_an_empty_variable_of_prefect_counts_as_not_set(variables, tmp_path) -> 
 def test_variables_that_are_set_stay(variables: dict[str, str], tmp_path: Path) -> None:
     variables["PREFECT_HOME"] = "/elsewhere"
     variables["DO_NOT_TRACK"] = "0"
-    environment.set_command_defaults(str(tmp_path))
+    flows.set_command_defaults(str(tmp_path))
     assert variables["PREFECT_HOME"] == "/elsewhere"
     assert variables["DO_NOT_TRACK"] == "0"
 
 
 @pytest.mark.parametrize("name", ["no_proxy", "NO_PROXY"])
 def test_no_proxy_is_asked_for_this_machine(variables: dict[str, str], name: str) -> None:
-    environment.reach_directly("127.0.0.1")
+    flows.reach_directly("127.0.0.1")
     assert variables["no_proxy"] == variables["NO_PROXY"] == "127.0.0.1"
     variables.clear()
     variables[name] = "intranet"
-    environment.reach_directly("127.0.0.1")
+    flows.reach_directly("127.0.0.1")
     assert variables["no_proxy"] == variables["NO_PROXY"] == "intranet,127.0.0.1"
 
 
 def test_a_worker_keeps_prefects_own_log(variables: dict[str, str]) -> None:
-    environment.set_defaults()
+    flows.set_defaults()
     assert "PREFECT_LOGGING_LEVEL" not in variables
     assert "PREFECT_HOME" not in variables
     assert variables["DO_NOT_TRACK"] == "1"
@@ -121,7 +121,7 @@ DELETES = {"unknown": [], "deleted": ["events", "flow_runs", "orphans"], "days":
 
 
 def test_prefect_knows_every_default_and_deletes_old_runs(tmp_path: Path) -> None:
-    assert prefect_settings({**environment.DEFAULTS, **environment.QUIET}, tmp_path) == DELETES
+    assert prefect_settings({**flows.DEFAULTS, **flows.QUIET}, tmp_path) == DELETES
     misspelt = {"PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION": "1"}
     assert prefect_settings(misspelt, tmp_path)["unknown"] == [*misspelt]
 
@@ -154,7 +154,7 @@ def test_a_password_with_any_signs_reaches_postgres(project: Path, tmp_path: Pat
 def test_what_a_server_of_ones_own_needs_is_documented(project: Path) -> None:
     """Kubernetes and ECS have no server here."""
     page = (project / "docs/operations.md").read_text()
-    for name, value in environment.DEFAULTS.items():
+    for name, value in flows.DEFAULTS.items():
         if "DB_VACUUM" in name:
             assert f"{name}={value}" in page
 
@@ -170,17 +170,17 @@ def test_a_command_sets_the_allocator_before_polars_is_imported() -> None:
     """polars appends what it finds to its own options, and sets the variable in every case."""
     options = dict(os.environ)
     options.pop("_RJEM_MALLOC_CONF", None)
-    assert _run(COMMAND_IMPORTS, options).stdout.strip().endswith(f",{environment.ALLOCATOR}")
+    assert _run(COMMAND_IMPORTS, options).stdout.strip().endswith(f",{flows.ALLOCATOR}")
 
 
 def test_polars_allocator_knows_the_options() -> None:
     """With ``confirm_conf`` it prints each option that it took, and those that it does not know."""
-    options = {**os.environ, "_RJEM_MALLOC_CONF": f"confirm_conf:true,{environment.ALLOCATOR}"}
+    options = {**os.environ, "_RJEM_MALLOC_CONF": f"confirm_conf:true,{flows.ALLOCATOR}"}
     printed = _run("import polars", options).stderr
     if "<jemalloc>" not in printed:
         pytest.skip("polars has another allocator on this system")
     assert "Invalid conf" not in printed
-    for option in environment.ALLOCATOR.split(","):
+    for option in flows.ALLOCATOR.split(","):
         assert f"-- Set conf value: {option}" in printed
 
 

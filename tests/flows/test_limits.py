@@ -10,8 +10,8 @@ from itertools import chain, repeat
 
 import pytest
 
-from hwprices.collect.collector import Collector
-from hwprices.flows import limits
+from hwprices.collect import Collector
+from hwprices.flows import endings
 from hwprices.landing.pages import Unit, UnitResult
 from hwprices.settings import load
 
@@ -78,7 +78,7 @@ def test_headers_without_end_fail_their_unit(serve, tmp_path, monkeypatch, answe
 
     def fetch(unit: Unit) -> UnitResult:
         with Collector(unit.provider, settings) as collector:
-            return collector.fetch(unit, limits.stop_after)
+            return collector.fetch(unit, endings.stop_after)
 
     with ThreadPoolExecutor(len(UNITS)) as threads:
         results = list(threads.map(fetch, UNITS))

@@ -15,9 +15,10 @@ from unittest import mock
 import httpx
 import pytest
 
+from hwprices import flows
 from hwprices.cli import refresh as command
 from hwprices.errors import HwpricesError
-from hwprices.flows import environment, prefect_server, reports
+from hwprices.flows import prefect_server, reports
 from hwprices.flows.refresh import ProvidersFailedError
 from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment, migrated_home
@@ -97,7 +98,7 @@ RUN = {"state": {"type": "COMPLETED", "name": "Completed"}}
 def test_a_commands_server_deletes_the_runs_of_long_ago(settings, tmp_path, tmp_path_factory):
     """Prefect lets only servers that run for long do it. Its database begins with three runs."""
     migrated_home(tmp_path_factory, tmp_path / "home")
-    environment.set_command_defaults(str(tmp_path))
+    flows.set_command_defaults(str(tmp_path))
     database = tmp_path / "home/prefect.db"
     with prefect_server.running() as server:
         server.wait()

@@ -414,7 +414,7 @@ def test_on_a_cluster_the_server_limits_the_units_of_a_provider(
     prefect_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers share no memory, so that the collector's own limit would hold in each of them."""
-    from hwprices.collect.collector import Collector
+    from hwprices.collect import Collector
     from hwprices.flows import collect
     from hwprices.settings import load
 
@@ -444,12 +444,12 @@ def test_a_collection_that_takes_too_long_fails_and_is_in_the_status(tmp_path, m
 
 
 def test_a_job_on_kubernetes_ends_after_the_flows_own_limits(project: Path) -> None:
-    from hwprices.flows import limits
+    from hwprices.flows import endings
 
     template = json.loads((project / "deploy/kubernetes/job-template.json").read_text())
     deadline = template["job_configuration"]["job_manifest"]["spec"]["activeDeadlineSeconds"]
-    collections = len(providers.names()) * limits.COLLECT_SECONDS
-    assert deadline >= collections + limits.PUBLISH_SECONDS
+    collections = len(providers.names()) * endings.COLLECT_SECONDS
+    assert deadline >= collections + endings.PUBLISH_SECONDS
 
 
 @pytest.mark.usefixtures("in_process")

@@ -17,11 +17,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from hwprices import providers
+from hwprices import flows, providers
 from hwprices.cli import app
-from hwprices.cli.schedules import SetupName
+from hwprices.cli.servers import SetupName
 from hwprices.errors import HwpricesError
-from hwprices.flows import deployments, environment, prefect_commands, serve
+from hwprices.flows import deployments, prefect_server, serve
 from tests.helpers import processes
 from tests.helpers.stub_server import Reply, StubServer
 
@@ -69,7 +69,7 @@ def test_serve_leaves_the_root_to_the_variable_where_it_is_set(root, has_root, m
     else:
         monkeypatch.delenv("HWPRICES_ROOT", raising=False)
     ended_worker = nullcontext(SimpleNamespace(wait=lambda: 0))
-    monkeypatch.setattr(serve, "running", lambda *_, **__: ended_worker)
+    monkeypatch.setattr(serve, "running_command", lambda *_, **__: ended_worker)
     monkeypatch.setattr(serve, "_wait_for_server", lambda *_: None)
     monkeypatch.setattr(deployments, "make_work_pool", lambda *_: None)
     monkeypatch.setattr(deployments, "make_deployments", made.append)
@@ -107,9 +107,7 @@ def test_what_is_no_address_of_a_webhook_is_refused_and_not_shown(url: str) -> N
 
 @pytest.mark.parametrize("command", [["deploy", "ecs"], ["worker"]])
 def test_deploy_and_worker_need_a_server(command, monkeypatch) -> None:
-    monkeypatch.setattr(
-        environment, "handle_ending", lambda _handler: None
-    )  # these are pytest's own
+    monkeypatch.setattr(flows, "handle_ending", lambda _handler: None)  # these are pytest's own
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 2
@@ -179,10 +177,10 @@ time.sleep(300)
 
 @pytest.mark.usefixtures("own_signals")  # serve ignores signals while it ends
 def test_what_a_worker_started_ends_with_it(monkeypatch, capfd) -> None:
-    monkeypatch.setattr(prefect_commands, "PREFECT", [sys.executable, "-c", STUBBORN_FAMILY])
-    monkeypatch.setattr(prefect_commands, "STOP_SECONDS", 2)
+    monkeypatch.setattr(prefect_server, "PREFECT", [sys.executable, "-c", STUBBORN_FAMILY])
+    monkeypatch.setattr(prefect_server, "COMMAND_STOP_SECONDS", 2)
     children: list[str] = []
-    with prefect_commands.running(ends_within=2) as process:
+    with prefect_server.running_command(ends_within=2) as process:
         deadline = time.monotonic() + 60
         while len(children) < 2 and time.monotonic() < deadline:
             children += capfd.readouterr().out.split()
@@ -209,9 +207,9 @@ time.sleep(300)
 @pytest.mark.usefixtures("own_signals")
 def test_a_worker_that_stays_after_its_flows_is_not_waited_for(monkeypatch, capfd) -> None:
     """It took half a minute to end, and ``docker stop`` waits ten seconds."""
-    monkeypatch.setattr(prefect_commands, "PREFECT", [sys.executable, "-c", WORKER_THAT_STAYS])
-    monkeypatch.setattr(prefect_commands, "STOP_SECONDS", 120)
-    with prefect_commands.running(ends_within=prefect_commands.WORKER_SECONDS) as process:
+    monkeypatch.setattr(prefect_server, "PREFECT", [sys.executable, "-c", WORKER_THAT_STAYS])
+    monkeypatch.setattr(prefect_server, "COMMAND_STOP_SECONDS", 120)
+    with prefect_server.running_command(ends_within=prefect_server.WORKER_SECONDS) as process:
         assert processes.wait_until(lambda: bool(capfd.readouterr().out))
         began = time.monotonic()
     assert time.monotonic() - began < 60

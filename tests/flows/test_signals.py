@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hwprices.flows import environment, prefect_server
+from hwprices import flows
+from hwprices.flows import prefect_server
 from tests.helpers import processes
 from tests.helpers.flows_environment import clean_environment
 
@@ -53,10 +54,10 @@ def test_a_hangup_ends_as_sigterm_does_unless_nohup_ignores_it() -> None:
     def handler(number: int, _frame: object) -> None:
         raise SystemExit(number)
 
-    environment.handle_ending(handler)
+    flows.handle_ending(handler)
     assert signal.getsignal(signal.SIGHUP) is signal.getsignal(signal.SIGTERM) is handler
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    environment.handle_ending(handler)
+    flows.handle_ending(handler)
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     with pytest.raises(SystemExit, match=str(int(signal.SIGTERM))):
         signal.raise_signal(signal.SIGTERM)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import hwprices
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.publish.release import publish
 from hwprices.settings import load
-from hwprices.stage.stage import stage_run
+from hwprices.stage import stage_run
 from hwprices.storage.store import Store
 from tests.helpers import processes, wheel
 from tests.helpers.flows_environment import clean_environment

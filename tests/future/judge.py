@@ -17,8 +17,7 @@ from hwprices.errors import HwpricesError
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
 from hwprices.specs import accelerator_names, sheets
-from hwprices.stage import inputs
-from hwprices.stage.stage import Staged, stage
+from hwprices.stage import Staged, inputs, stage
 from hwprices.storage.store import Store
 from tests.future.mutations import Future
 from tests.future.pages import World
@@ -75,7 +74,7 @@ class Stager:
                 "hwprices.providers.gcp.sheets.load": sheets.load,
                 "hwprices.specs.accelerator_names._rules": accelerator_names._rules,
                 "hwprices.stage.inputs.reading": inputs.reading,
-                "hwprices.stage.stage.reading": inputs.reading,
+                "hwprices.stage.reading": inputs.reading,
             }.items()
         }
 

@@ -12,7 +12,7 @@ import pytest
 
 from hwprices import providers
 from hwprices.publish.release import publish
-from hwprices.stage.stage import stage
+from hwprices.stage import stage
 from hwprices.storage.store import Store
 from tests.future.judge import OK
 from tests.future.table import base_of, change, changes, tried, verdict, world_of

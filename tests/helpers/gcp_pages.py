@@ -11,8 +11,7 @@ from typing import Any
 import polars as pl
 
 from hwprices import providers
-from hwprices.providers import Part
-from hwprices.providers.gcp import kinds
+from hwprices.providers import Part, gcp
 from hwprices.providers.gcp.normalise import normalise
 from hwprices.providers.gcp.sheets import Sheets
 from tests.helpers.vendor_tables import Landed, sample_pages
@@ -206,8 +205,8 @@ def normalise_skus(
     zones = {"us-central1-a": zones} if isinstance(zones, list) else zones
     types = {"items": {f"zones/{zone}": {"machineTypes": listed} for zone, listed in zones.items()}}
     bodies = {
-        kinds.SKUS: [{"skus": page} for page in (skus, *more_pages)],
-        kinds.MACHINE_TYPES: [types],
+        gcp.SKUS: [{"skus": page} for page in (skus, *more_pages)],
+        gcp.MACHINE_TYPES: [types],
     }
     packed = {kind: [json.dumps(b).encode() for b in listed] for kind, listed in bodies.items()}
     return normalise_pages(root, packed, sheets)

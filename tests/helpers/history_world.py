@@ -12,7 +12,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from hwprices.publish.history.record import ReRead
+from hwprices.publish.history import ReRead
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitInput
 from hwprices.rows import frames

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.landing.pages import Unit
-from hwprices.providers.oracle.fetch import PRODUCTS, SHAPES
+from hwprices.providers.oracle import PRODUCTS, SHAPES
 from tests.helpers.vendor_tables import Lines, landed_units
 
 E4_OCPU = "B93113"

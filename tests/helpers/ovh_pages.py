@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Unit
-from hwprices.providers.ovh.fetch import CATALOG
+from hwprices.providers.ovh import CATALOG
 from tests.helpers.vendor_tables import Lines, landed_units
 
 

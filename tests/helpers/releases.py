@@ -18,7 +18,7 @@ from hwprices.release.release import NAMES
 from hwprices.rows import frames, parquet
 from hwprices.rows.prices import DEFAULTS, price_id
 from hwprices.schemas.tables import SHEETS, TABLES
-from hwprices.stage.stage import Staged, put_in_force
+from hwprices.stage import Staged, put_in_force
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 from tests.helpers import manifests

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from hwprices import providers
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.publish import release
 from hwprices.settings import load
-from hwprices.stage.stage import stage_run
+from hwprices.stage import stage_run
 from hwprices.storage.store import Store
 
 COLLECTED_AT = datetime(2026, 11, 21, tzinfo=UTC)

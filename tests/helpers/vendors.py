@@ -16,11 +16,11 @@ from urllib.parse import parse_qs
 import pytest
 from tools.fullsize.environment import GCP_PROJECT, of_aws, of_azure, of_gcp
 
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.landing.pages import UnitResult
 from hwprices.publish import release
 from hwprices.settings import load
-from hwprices.stage.stage import Staged, stage_run
+from hwprices.stage import Staged, stage_run
 from hwprices.storage.store import Store
 from tests.helpers import aws_pages, azure_pages, gcp_pages
 from tests.helpers.stub_server import Reply, Request, StubServer

@@ -15,11 +15,11 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.errors import HwpricesError
 from hwprices.publish import release
 from hwprices.settings import load
-from hwprices.stage.stage import stage_run
+from hwprices.stage import stage_run
 from hwprices.storage.store import Store
 
 PHASES = ("start", "fetch", "record", "stage", "gate", "join", "history", "write", "point", "done")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hwprices.errors import HwpricesError
-from hwprices.landing import bundled
+from hwprices.landing import pages
 
 ENTRY = {
     "kind": "machine_types",
@@ -24,8 +24,8 @@ BODY = gzip.compress(b'{"items": {}}', mtime=0)
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of bundled pages with one answer."""
-    monkeypatch.setattr(bundled, "data_directory", lambda: tmp_path)
-    folder = bundled.directory("gcp")
+    monkeypatch.setattr(pages, "data_directory", lambda: tmp_path)
+    folder = pages.directory("gcp")
     folder.mkdir(parents=True)
     (folder / "pages.json").write_text(json.dumps({"pages": [ENTRY]}))
     (folder / "machine_types.json.gz").write_bytes(BODY)
@@ -33,8 +33,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_answer_has_its_address_and_its_day(folder: Path) -> None:
-    assert bundled.read_pages("gcp", "skus") == bundled.read_pages("azure", "machine_types") == []
-    (page,) = bundled.read_pages("gcp", "machine_types")
+    assert pages.read_pages("gcp", "skus") == pages.read_pages("azure", "machine_types") == []
+    (page,) = pages.read_pages("gcp", "machine_types")
     assert (page.content, page.url) == (b'{"items": {}}', ENTRY["url"])
     assert page.params == ENTRY["params"]
     assert page.retrieved_at == datetime(2026, 8, 17, tzinfo=UTC)
@@ -58,4 +58,4 @@ def test_damaged_pages_are_one_error(folder: Path, name: str, content: bytes | N
     if content is not None:
         (folder / name).write_bytes(content)
     with pytest.raises(HwpricesError, match="are damaged"):
-        bundled.read_pages("gcp", "machine_types")
+        pages.read_pages("gcp", "machine_types")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hwprices.landing import retry
+from hwprices.landing import limits
 from hwprices.settings import load
 
-AGAIN = retry.TryAgain()
+AGAIN = limits.TryAgain()
 
 
 class BusyError(Exception):
@@ -31,7 +31,7 @@ class Caller:
         return "answer"
 
     def call(self):
-        return retry.call(
+        return limits.call(
             self.function,
             settings=self.settings,
             sleep=self.pauses.append,
@@ -46,7 +46,7 @@ class Caller:
         (9, 4, AGAIN, 4),
         (9, 1, AGAIN, 1),
         (9, 4, None, 1),  # an error that will not pass
-        (9, 4, retry.TryAgain(at_most=2), 2),
+        (9, 4, limits.TryAgain(at_most=2), 2),
     ],
 )
 def test_the_first_answer_or_the_last_error_is_given(failures, attempts, decision, tries):
@@ -61,7 +61,7 @@ def test_the_first_answer_or_the_last_error_is_given(failures, attempts, decisio
 
 @pytest.mark.parametrize(("named", "pause"), [(7, 7), (9999, 120)])
 def test_the_pause_is_the_one_the_server_names_up_to_the_setting(named, pause):
-    caller = Caller(failures=1, decision=retry.TryAgain(retry_after=named))
+    caller = Caller(failures=1, decision=limits.TryAgain(retry_after=named))
     caller.call()
     assert caller.pauses == [pause]
 
@@ -94,10 +94,10 @@ NOW = datetime(2015, 10, 21, 7, 27, 0, tzinfo=UTC)
     ],
 )
 def test_retry_after(header, seconds):
-    assert retry.parse_retry_after(header, NOW) == seconds
+    assert limits.parse_retry_after(header, NOW) == seconds
 
 
 @given(st.text(max_size=40))
 def test_no_header_of_a_server_raises(header):
-    seconds = retry.parse_retry_after(header, NOW)
+    seconds = limits.parse_retry_after(header, NOW)
     assert seconds is None or seconds >= 0

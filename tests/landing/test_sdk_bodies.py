@@ -13,12 +13,12 @@ from tests.helpers.stub_server import Reply
 
 from hwprices import providers
 from hwprices.errors import FetchError
-from hwprices.landing import sdk_bodies
+from hwprices.landing import bodies
 from hwprices.landing.download import Http
 from hwprices.landing.limits import Limits
 from hwprices.landing.pages import Landing, Unit
 from hwprices.providers import Context
-from hwprices.providers.aws.api import ec2
+from hwprices.providers.aws import ec2
 from hwprices.settings import load
 
 MEGABYTE = 1 << 20
@@ -162,7 +162,7 @@ def test_google_tokens_without_end_stop_at_the_bytes_of_a_unit(fetch):
 
 def test_a_body_that_was_read_already_is_left_as_it_is():
     session = SimpleNamespace(hooks={"response": []})
-    sdk_bodies.bound_requests(session, Limits(load()), "a unit")
+    bodies.bound_requests(session, Limits(load()), "a unit")
     response = SimpleNamespace(_content=b"read")
     session.hooks["response"][0](response)
     assert response._content == b"read"

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from tests.helpers.stub_server import Reply
 
-from hwprices.collect.collector import Collector
-from hwprices.landing import strict_json
+from hwprices.collect import Collector
+from hwprices.landing import bodies
 from hwprices.landing.pages import Unit
 from hwprices.settings import load
 
@@ -43,7 +43,7 @@ class Price(msgspec.Struct, omit_defaults=True):
 )
 def test_a_name_twice_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match="comes twice in one object"):
-        strict_json.refuse_repeated_names(content, msgspec.json.decode(content, type=Price))
+        bodies.refuse_repeated_names(content, msgspec.json.decode(content, type=Price))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_name_twice_is_refused(content: bytes) -> None:
 )
 def test_a_page_without_a_repeated_name_passes(content: bytes) -> None:
     price = msgspec.json.decode(content, type=Price)
-    strict_json.refuse_repeated_names(content, price)
+    bodies.refuse_repeated_names(content, price)
     assert price.name
 
 
@@ -75,7 +75,7 @@ def test_a_page_without_a_repeated_name_passes(content: bytes) -> None:
     ],
 )
 def test_names_are_counted_with_and_without_a_blank_before_the_colon(content, names):
-    assert strict_json.count_names(content) == names
+    assert bodies.count_names(content) == names
 
 
 SECRET = "hf_SECRET" + 50 * "0"

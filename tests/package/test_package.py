@@ -98,7 +98,7 @@ def test_the_wheel_imports_outside_the_checkout(built: Built, tmp_path: Path) ->
 
 READER = """
 import sys
-import hwprices, hwprices.cli, hwprices.cli.find, hwprices.cli.show, hwprices.read.summary
+import hwprices, hwprices.cli, hwprices.cli.find, hwprices.cli.show, hwprices.read.status
 pipeline = (
     "prefect", "boto3", "google.cloud", "azure.mgmt", "httpx", "pandera", "pydantic_settings",
     "polars_hash", "pyarrow",

@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.stub_server import StubServer
 from tests.helpers.vendor_tables import Tables, read_sample
 
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.landing.pages import Unit, UnitResult
 from hwprices.settings import load
 

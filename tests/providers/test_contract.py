@@ -9,7 +9,7 @@ from tests.helpers import processes
 from tests.helpers.vendor_tables import sample_pages
 
 from hwprices import providers
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Page
 from hwprices.providers import Pages, Part, Provider

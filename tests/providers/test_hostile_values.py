@@ -16,8 +16,7 @@ from tests.providers.test_hostile_pages import gcp_pages
 
 from hwprices.providers import Pages, get
 from hwprices.schemas.tables import TABLES
-from hwprices.stage import validate
-from hwprices.stage.stage import Staged, stage
+from hwprices.stage import Staged, stage, validate
 from hwprices.storage.layout import is_file_of
 from hwprices.storage.store import Store
 

@@ -24,10 +24,10 @@ import json, sys
 from datetime import UTC, datetime
 from typer.testing import CliRunner
 from hwprices.cli import app
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.publish import release
 from hwprices.settings import load
-from hwprices.stage.stage import stage_run
+from hwprices.stage import stage_run
 from hwprices.storage.store import Store
 
 settings = load(root=sys.argv[1], source="sample")

@@ -24,9 +24,8 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.publish import release
+from hwprices.publish import history, release
 from hwprices.publish.backfill import Backfill
-from hwprices.publish.history import record
 from hwprices.publish.history.backfill import IS_BACKFILLED, ROW_SCHEMA, fit_in, fold
 from hwprices.publish.reproduce import reproduce
 from hwprices.schemas.history import PriceHistory
@@ -328,8 +327,8 @@ def test_the_history_is_made_again_byte_for_byte(aws: Aws) -> None:
     aws.history()
     store = Store(aws.root)
 
-    for one in record.rebuild(store):
-        assert record.differences(store, one) == []
+    for one in history.rebuild(store):
+        assert history.differences(store, one) == []
     assert reproduce(store, hwprices.open(aws.root).version).exit_status == 0
 
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from hwprices.publish.batches import AT_ONCE, in_parallel, packed
+from hwprices.publish.arrange import AT_ONCE, in_parallel, packed
 
 
 class Work:

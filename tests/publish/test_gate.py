@@ -9,8 +9,9 @@ from tests.helpers.releases import AT, fleet, prices, rows
 
 from hwprices.publish import gate
 from hwprices.publish.gate import candidate as candidates
-from hwprices.publish.gate.limits import REASONS, RELEASED
-from hwprices.rows import parquet, quarantine
+from hwprices.publish.gate.compare import REASONS, RELEASED
+from hwprices.rows import parquet
+from hwprices.rows.prices import refused
 
 
 def candidate(frames, origin="live"):
@@ -52,7 +53,7 @@ def reworded(rows, word="unknown"):
     """Quarantine rows of these prices, whose lines have a word that is new."""
     lines = rows.with_columns(sku_id="SKU " + pl.col("instance_type")).lazy()
     text = pl.lit(word) if word else None
-    return quarantine.refused(
+    return refused(
         lines, table="prices", reason="unknown_unit", message="unknown unit", word=text
     ).collect()
 
@@ -97,7 +98,7 @@ def test_a_price_whose_part_a_new_word_took_is_reworded():
     old = {**LISTED, "price_components": rows("price_components", part)}
     line = pl.LazyFrame({"provider": "aws", "sku": "ABCD-1234", "region": "us-east-1"})
     line = line.with_columns(observed_at=AT, source_url=pl.lit("u"), raw_sha256=pl.lit("0"))
-    refused = quarantine.refused(
+    refused_rows = refused(
         line, table="prices", reason="unknown_grammar", message="new", word=pl.lit("Z4D Core")
     ).collect()
     no_amount = {"hourly": None, "effective_hourly": None}
@@ -105,7 +106,7 @@ def test_a_price_whose_part_a_new_word_took_is_reworded():
     without = OLD["prices"].with_columns(
         pl.when(~is_first).then(pl.col(name)).alias(name) for name in no_amount
     )
-    new = {**old, "prices": without, "quarantine": refused}
+    new = {**old, "prices": without, "quarantine": refused_rows}
     assert held_by(new, old) == {}
 
 

@@ -30,7 +30,7 @@ from tests.publish.gate_cases import (
 from tests.publish.gate_cases.changes import EVENTS, MISTAKES, flagged_spot
 
 from hwprices.publish import choose, gate
-from hwprices.publish.gate.limits import LASTING
+from hwprices.publish.gate.compare import LASTING
 from hwprices.release.versions import latest_version, read_manifest
 from hwprices.storage.store import Store
 from hwprices.units import Money

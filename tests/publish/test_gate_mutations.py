@@ -23,9 +23,8 @@ from tests.publish.gate_cases import (
     where,
 )
 
-from hwprices import providers
+from hwprices import providers, stage
 from hwprices.publish import gate
-from hwprices.stage import stage
 from hwprices.storage.store import Store
 
 CHECKED = ("prices", "instance_types", "regions", "availability")

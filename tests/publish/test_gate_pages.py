@@ -11,14 +11,14 @@ from tests.helpers.releases import AT, fleet, rows, stage
 import hwprices
 from hwprices.landing.pages import Landing, Unit
 from hwprices.publish import choose, gate, release
-from hwprices.publish.gate import limits, pages
+from hwprices.publish.gate import compare, pages
 from hwprices.release.versions import latest_version, read_manifest
 from hwprices.rows import frames
 from hwprices.schemas.price import PriceComponents
 from hwprices.storage.store import Store
 from hwprices.units import Money
 
-SKUS = tuple(f"SKU-{number:02}" for number in range(5 * limits.TRACED))
+SKUS = tuple(f"SKU-{number:02}" for number in range(5 * compare.TRACED))
 """Most of them are not in the sample: a provider of which most prices are held is stopped."""
 
 
@@ -139,12 +139,12 @@ def test_a_page_that_is_not_read_is_said_and_one_that_was_altered_holds(
 @pytest.mark.parametrize("limit", ["TRACED_BYTES", "TRACED_CONTENT"])
 def test_pages_that_are_too_large_are_not_read(store, monkeypatch, limit):
     stage(store, "r1", tables(land(store, SKUS, "0.1")))
-    monkeypatch.setattr(limits, limit, 100)
+    monkeypatch.setattr(compare, limit, 100)
     assert traced(store) == said(0, "; not traced, the pages are too large: 20")
 
 
 def test_every_sampled_price_of_the_sample_is_traced(sample_root: Path, monkeypatch):
-    monkeypatch.setattr(limits, "TRACED", 500)
+    monkeypatch.setattr(compare, "TRACED", 500)
     store = Store(sample_root)
     manifest = read_manifest(store, latest_version(store) or "")
     for name in manifest.providers:

@@ -12,7 +12,7 @@ from tests.helpers.releases import machine, price, prices, rows, tables
 import hwprices
 from hwprices.publish import choose, release
 from hwprices.rows import parquet
-from hwprices.stage.stage import Staged, put_in_force
+from hwprices.stage import Staged, put_in_force
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 

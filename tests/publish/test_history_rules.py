@@ -16,10 +16,9 @@ from tests.helpers import history_world as worlds
 from tests.helpers.history_world import World
 from tests.helpers.nightly import NIGHTLY
 
-from hwprices.publish.history import changes, intervals
-from hwprices.publish.history import record as history_record
+from hwprices.publish import history as history_record
+from hwprices.publish.history import changes, from_changes, intervals
 from hwprices.publish.history.changes import outcome_of
-from hwprices.publish.history.record import from_changes
 from hwprices.rows import frames
 from hwprices.schemas.history import Changes, PriceHistory
 from hwprices.schemas.offer import SoldAccelerators

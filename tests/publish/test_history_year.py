@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import hwprices
 from hwprices.cli import app
-from hwprices.publish.history import record
+from hwprices.publish import history
 from hwprices.publish.prune import Policy, prune
 
 A = {"type": "a-2", "vcpus": 2, "cents": 100, "currency": "USD"}
@@ -261,9 +261,9 @@ def test_the_commands_tell_the_same(cloud):
 
 def test_the_history_comes_out_the_same_again(cloud):
     """Program and pages have changed since; what was read again is in the releases."""
-    made = record.rebuild(cloud.store)
+    made = history.rebuild(cloud.store)
     assert len(made) == 12
-    assert [record.differences(cloud.store, one) for one in made] == [[]] * 12
+    assert [history.differences(cloud.store, one) for one in made] == [[]] * 12
 
 
 def test_releases_that_are_deleted_leave_their_history(cloud, tmp_path):
@@ -277,7 +277,7 @@ def test_releases_that_are_deleted_leave_their_history(cloud, tmp_path):
     flags = [rows["old_placeholder"].null_count() == rows.height for rows in both]
     assert flags == [True, False]  # only the release itself had them
     assert both[0].drop("old_placeholder").equals(both[1].drop("old_placeholder"))
-    made = record.rebuild(store)
+    made = history.rebuild(store)
     assert [one.release.version for one in made] == [ledger.version(11), ledger.version(12)]
-    assert [record.differences(store, one) for one in made] == [[], []]
+    assert [history.differences(store, one) for one in made] == [[], []]
     assert data.verify() == []

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.releases import machine, price, region, rows, tables
 
 from hwprices.publish import join
-from hwprices.publish.join import accelerators, offers
+from hwprices.publish.join import machines, offers
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
 from hwprices.schemas.offer import Offers
@@ -250,7 +250,7 @@ def test_of_several_systems_the_middle_one_of_the_best_round() -> None:
     ]
 
     def tokens(*more: dict[str, object]) -> list[float]:
-        chosen = accelerators.tokens(rows("benchmarks", *systems, *more))
+        chosen = machines.tokens(rows("benchmarks", *systems, *more))
         return chosen["tokens_per_second"].to_list()
 
     assert tokens() == [200.0]

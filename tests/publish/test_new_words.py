@@ -18,8 +18,8 @@ import hwprices
 from hwprices import providers
 from hwprices.publish import release
 from hwprices.release import notes
-from hwprices.rows import quarantine
-from hwprices.stage.stage import stage
+from hwprices.rows.prices import merge_refused, refused
+from hwprices.stage import stage
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 
@@ -99,8 +99,8 @@ def test_a_word_that_is_understood_later_leaves_the_table(store):
     assert gone.status.providers["aws"].new_words == 0
 
 
-def refused(word, reason="unknown_unit", **more):
-    return quarantine.refused(
+def refused_row(word, reason="unknown_unit", **more):
+    return refused(
         prices({"instance_type": f"{word}.large"}).lazy(),
         table="prices",
         reason=reason,
@@ -111,13 +111,13 @@ def refused(word, reason="unknown_unit", **more):
 
 
 def test_rates_without_their_sku_are_lines_of_their_own(store):
-    rows = quarantine.merge_refused([refused("Fortnights", "refused_sku", dependants=pl.lit(7))])
+    rows = merge_refused([refused_row("Fortnights", "refused_sku", dependants=pl.lit(7))])
     publish(store, {**fleet(), "quarantine": rows})
     assert words(store).select("reason", "lines", "dependants").rows() == [("refused_sku", 1, 7)]
 
 
 def test_known_kinds_are_no_words(store):
-    rows = quarantine.refused(
+    rows = refused(
         prices({}).lazy(), table="prices", reason="no_price", message="no price"
     ).collect()
     publish(store, {**fleet(), "quarantine": rows})
@@ -128,7 +128,7 @@ def test_known_kinds_are_no_words(store):
 def seven(tmp_path_factory):
     """A release with seven words of AWS. Read only."""
     store = Store(tmp_path_factory.mktemp("seven"))
-    rows = quarantine.merge_refused([refused(f"Unit {n}") for n in range(7)])
+    rows = merge_refused([refused_row(f"Unit {n}") for n in range(7)])
     publish(store, {**fleet(), "quarantine": rows}, at=DAYS[0])
     return store
 

@@ -17,7 +17,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Unit, UnitResult
 from hwprices.publish import status
 from hwprices.release.manifest import Trouble
-from hwprices.stage.stage import Staged, put_in_force
+from hwprices.stage import Staged, put_in_force
 from hwprices.storage import layout
 
 FIRST, SECOND = "20260801T040000.000000Z", "20260802T040000.000000Z"

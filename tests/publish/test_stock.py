@@ -19,13 +19,13 @@ from tests.helpers.terminal import run
 import hwprices
 from hwprices import providers
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.scaleway.fetch import SERVERS, STOCK
+from hwprices.providers.scaleway import SERVERS, STOCK
 from hwprices.publish import release
 from hwprices.publish.join.offers import KEY, stock_intervals
 from hwprices.publish.reproduce import reproduce
 from hwprices.rows import frames
 from hwprices.schemas.inventory import Stock
-from hwprices.stage.stage import stage
+from hwprices.stage import stage
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import polars as pl
 from tests.helpers.manifests import provider_entry, release_manifest
 
-from hwprices.release import age
-from hwprices.release.age import sheet_notes
+from hwprices.release import wording
+from hwprices.release.wording import sheet_notes
 
 READ = "2026-08-22T00:00:00+00:00"
 ENTRIES = {
@@ -54,9 +54,9 @@ class Release:
 
 def test_a_price_is_stale_by_its_release_and_a_recording_by_the_newest_of_its_provider() -> None:
     release = Release()
-    rows = release.scan("prices").with_columns(stale=age.stale(release)).collect()  # type: ignore[arg-type]
+    rows = release.scan("prices").with_columns(stale=wording.stale(release)).collect()  # type: ignore[arg-type]
     assert rows["stale"].to_list() == [True, False, True, True, False]
-    assert age.stale_notes(rows, ["lambda"]) == (
+    assert wording.stale_notes(rows, ["lambda"]) == (
         "aws: 1 price stale, seen on 2021-02-09.",
         "ovh: 1 price stale, seen on 2026-04-20.",
     )

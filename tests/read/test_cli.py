@@ -173,7 +173,7 @@ def test_a_fault_of_ours_is_not_called_damage(root: Path, monkeypatch: pytest.Mo
     def fail(*_: object, **__: object) -> None:
         raise FileNotFoundError("of_another_program.parquet")
 
-    monkeypatch.setattr("hwprices.read.history.intervals.answer", fail)
+    monkeypatch.setattr("hwprices.read.past.answer", fail)
     result = run("history", "m0.large", root=root)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "FileNotFoundError in test_cli.py" in result.stderr

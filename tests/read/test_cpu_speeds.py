@@ -9,10 +9,10 @@ from tests.helpers.releases import Release
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import shape_columns
-from hwprices.read.recommend.cpu_speeds import at_size, with_cpu_rates
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.question import Limits, Serving
 from hwprices.read.recommend.recommend import recommend
+from hwprices.read.recommend.speed import at_size, with_cpu_rates
 from hwprices.specs import sheets
 
 

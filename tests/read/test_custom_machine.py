@@ -20,7 +20,7 @@ from hwprices.read.gcp import (
     quote_custom_machine,
     sustained_use,
 )
-from hwprices.specs.gcp_discounts import parse_rules
+from hwprices.specs.rules import parse_rules
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from tests.helpers.terminal import run
 import hwprices
 from hwprices.cli import COMMANDS
 from hwprices.read import dataset as reading
-from hwprices.read.export.plain_json import to_json
+from hwprices.read.export.cells import to_json
 from hwprices.release.release import DAMAGED
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store
@@ -32,7 +32,7 @@ import importlib, pkgutil, sys
 import hwprices.cli, hwprices.read
 for package in (hwprices.cli, hwprices.read):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if module.name not in {"hwprices.cli.refresh", "hwprices.cli.sheets"}:
+        if module.name not in {"hwprices.cli.refresh", "hwprices.cli.status"}:
             importlib.import_module(module.name)
 print(*sorted(sys.modules), sep="\\n")
 """
@@ -219,7 +219,7 @@ def test_public_names_are_imported_when_used() -> None:
 
 def test_no_module_of_the_reader_needs_the_pipeline() -> None:
     modules = set(processes.python("-c", IMPORT_THE_READER).stdout.split())
-    assert {"hwprices.read.device.device", "hwprices.read.recommend.recommend"} <= modules
+    assert {"hwprices.read.device", "hwprices.read.recommend.recommend"} <= modules
     assert modules & PIPELINE == set()
 
 

@@ -15,10 +15,9 @@ import hwprices
 from hwprices.cli.device import render_device
 from hwprices.errors import HwpricesError
 from hwprices.formulas import TOKEN_MODELS
-from hwprices.publish.join.accelerators import tokens
+from hwprices.publish.join.machines import tokens
 from hwprices.read.currency import NO_RATES
-from hwprices.read.device import answer, figures, lookup, measured
-from hwprices.read.device.device import ANSWERS, device
+from hwprices.read.device import ANSWERS, device, figures, lookup, measured
 from hwprices.read.ownership import DEFAULTS, Ownership
 from hwprices.read.recommend import media
 from hwprices.specs import sheets
@@ -45,13 +44,13 @@ def test_the_declared_columns_are_those_that_answers_fill(release: Release) -> N
         for table, device_id in asked
         for column in ANSWERS[table](release, device_id, DEFAULTS, NO_RATES)
     }
-    assert filled == set(answer.COLUMNS) - {"missing"}
+    assert filled == set(lookup.COLUMNS) - {"missing"}
 
 
 @cases("specs/asked_devices")
 def test_every_device_that_people_ask_about_has_an_answer(release, name, device_id) -> None:
     frame = device(release, name)
-    assert frame.schema == answer.SCHEMA
+    assert frame.schema == lookup.SCHEMA
     row = frame.row(0, named=True)
     assert row["device_id"] == device_id
     assert row["type"]

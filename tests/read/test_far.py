@@ -8,7 +8,7 @@ import pytest
 from tools import object_store
 
 import hwprices
-from hwprices.release.root import sample_root
+from hwprices.release.versions import sample_root
 from hwprices.rows import frames, parquet
 from hwprices.schemas.tables import TABLES
 from hwprices.storage.store import Store

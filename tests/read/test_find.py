@@ -25,9 +25,8 @@ from hwprices.errors import HwpricesError
 from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
-from hwprices.read.find import offers, places, request, search, words
-from hwprices.read.find.machines import NamedMachine
-from hwprices.read.find.places import NamedPlace, by_region
+from hwprices.read.find import names, offers, request, search, words
+from hwprices.read.find.names import NamedMachine, NamedPlace, by_region
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import ReleaseWords
 
@@ -211,10 +210,10 @@ def test_several_places_widen_the_search_and_options_narrow_it(data: Dataset) ->
 
 
 def test_a_direction_is_the_same_in_every_spelling_of_the_vendors() -> None:
-    east = {places.direction(name)[0] for name in ("us-east-1", "us-east4", "eastus2")}
+    east = {names.direction(name)[0] for name in ("us-east-1", "us-east4", "eastus2")}
     assert east == {("east", "us")}
-    assert places.direction("ap-southeast-1") == (("asia", "east", "south"), "1")
-    assert places.direction("us-gov-east-1")[0] != ("east", "us")
+    assert names.direction("ap-southeast-1") == (("asia", "east", "south"), "1")
+    assert names.direction("us-gov-east-1")[0] != ("east", "us")
 
 
 def test_the_cheapest_comes_first_and_other_orders_can_be_asked_for(data: Dataset) -> None:

@@ -18,14 +18,13 @@ from tests.helpers.terminal import drawn
 
 import hwprices
 from hwprices.cli import history
-from hwprices.cli.diff import of_diff
+from hwprices.cli.show import of_diff
 from hwprices.errors import HwpricesError
 from hwprices.publish.history import intervals as publishing
-from hwprices.read.find import past
+from hwprices.read import past
 from hwprices.read.find.search import EVERY_WAY
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.read.history import diff, intervals
-from hwprices.read.history.intervals import cheapest
+from hwprices.read.past import cheapest
 from hwprices.release import versions
 from hwprices.release.manifest import Inputs, Reading, UnitInput
 from hwprices.rows import frames
@@ -33,7 +32,7 @@ from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus
-from hwprices.stage.stage import put_in_force
+from hwprices.stage import put_in_force
 from hwprices.storage.store import Store
 
 DEVICES = {"gpu-1": ("nvidia-h100-sxm5-80gb", 1.0), "gpu-8": ("nvidia-h100-sxm5-80gb", 8.0)}
@@ -79,7 +78,7 @@ def ask(tables, text="", usual=EVERY_WAY, *, titles=None, **options):
     """Give the intervals that a question asks for, of tables without a manifest."""
     together = past.PastTables(tables)
     search = past.understand(ReleaseWords(together, titles), text, usual, **options)
-    return intervals.of_search(together, search)
+    return past.of_search(together, search)
 
 
 @pytest.fixture(scope="module")
@@ -190,15 +189,13 @@ def test_every_system_and_tenancy_counts_unless_a_word_or_an_option_says_which(m
     own = market.scan("price_history").filter(instance_type="g6.xlarge").collect()
     both = with_history(market, own, own.with_columns(tenancy=pl.lit("dedicated")))
     assert ask(both, "g6")["tenancy"].to_list() == ["shared", "dedicated"]
-    assert ask(both, "g6", intervals.PLAIN)["tenancy"].to_list() == ["shared"]
+    assert ask(both, "g6", past.PLAIN)["tenancy"].to_list() == ["shared"]
     lines = history.of_type(ask(both, "g6"), width=80, chart=False, limit=5)
     assert [line for line in lines if line.startswith("us-")] == [
         "us-east-1  on demand  linux",
         "us-east-1  on demand  linux dedicated",
     ]
-    assert ask(both, "g6", intervals.PLAIN, tenancy="dedicated")["tenancy"].to_list() == [
-        "dedicated"
-    ]
+    assert ask(both, "g6", past.PLAIN, tenancy="dedicated")["tenancy"].to_list() == ["dedicated"]
 
 
 def asked(function, *args, **options):
@@ -249,14 +246,14 @@ def test_a_name_of_many_words_is_that_machine(market):
 
 def test_diff_tells_the_vendors_changes_from_ours(release):
     first, third, last = (worlds.moment(index).at for index in (0, 2, 3))
-    rows = diff.diff(release, first, third)
+    rows = past.diff(release, first, third)
     assert dict(rows.select("instance_type", "change").iter_rows()) == {
         "gpu-8": "price_down",
         "gpu-1": "removed",
     }
-    ours = diff.diff(release, third, last)
+    ours = past.diff(release, third, last)
     assert set(ours["change"]) == {"restated"}
-    both = diff.diff(release, first, last).filter(instance_type="gpu-8").row(0, named=True)
+    both = past.diff(release, first, last).filter(instance_type="gpu-8").row(0, named=True)
     assert (both["change"], both["partly_restated"]) == ("price_down", True)
 
 
@@ -378,15 +375,15 @@ def test_diff_names_the_damaged_file_of_the_earlier_release(with_placeholders, t
 
 def test_diff_before_the_first_release_says_when_it_begins(release):
     with pytest.raises(HwpricesError, match="does not go back to 2020-01-01"):
-        diff.diff(release, datetime(2020, 1, 1, tzinfo=UTC), worlds.moment(1).at)
+        past.diff(release, datetime(2020, 1, 1, tzinfo=UTC), worlds.moment(1).at)
 
 
 def test_diff_with_a_day_to_come_is_refused(release):
     """Nothing is known of its prices, which is not the same as that none differs."""
     last = worlds.moment(3).at
     with pytest.raises(HwpricesError, match="2027-01-01 23:59 UTC is after the release of"):
-        diff.diff(release, versions.instant("2027-01-01"), last)
-    assert diff.diff(release, last, last).is_empty()
+        past.diff(release, versions.instant("2027-01-01"), last)
+    assert past.diff(release, last, last).is_empty()
 
 
 @pytest.mark.parametrize(
@@ -421,7 +418,7 @@ def test_lines_fit_the_screen(release, width):
     assert max(map(len, history.of_accelerator(device, width=width, chart=True, limit=5))) <= max(
         width, 78
     )
-    changed = diff.diff(release, worlds.moment(0).at, worlds.moment(3).at)
+    changed = past.diff(release, worlds.moment(0).at, worlds.moment(3).at)
     shown = drawn(of_diff(changed, "2026-10-01", "now", limit=5), width=max(width, 78)).splitlines()
     assert max(map(len, shown)) <= max(width, 78)
     assert any(line.startswith("gpu-8") and "partly restated" in line for line in shown)

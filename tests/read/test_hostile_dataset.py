@@ -23,8 +23,7 @@ from tests.helpers.object_store import s3
 from tests.helpers.terminal import run
 
 import hwprices
-from hwprices.errors import HwpricesError
-from hwprices.hidden_characters import escaped
+from hwprices.errors import HwpricesError, escaped
 from hwprices.publish.status import record_failure
 from hwprices.read import status as read_status
 from hwprices.release.manifest import (

@@ -9,7 +9,7 @@ from tests.helpers.terminal import run
 
 import hwprices
 from hwprices.read.find.machine import answer, managed_prices
-from hwprices.read.find.machines import NamedMachine
+from hwprices.read.find.names import NamedMachine
 
 M5 = NamedMachine("aws", "m5.xlarge")
 

@@ -16,7 +16,7 @@ from tests.helpers.cases import rows
 from tests.helpers.nightly import NIGHTLY
 from tests.helpers.terminal import run
 
-from hwprices.release.root import sample_root
+from hwprices.release.versions import sample_root
 from hwprices.schemas.tables import TABLES
 
 COMMANDS = [shlex.split(row["command"]) for row in rows("read/null_commands")]

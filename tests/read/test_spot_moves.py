@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.releases import Row, rows
 
 from hwprices.cli.history import of_type
-from hwprices.read.find.spot import spot_moves, spot_words
+from hwprices.read.find.break_even import spot_moves, spot_words
 
 END = datetime(2026, 7, 20, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from hwprices.cli.status import render_status
 from hwprices.errors import HwpricesError
 from hwprices.read import status as read_status
 from hwprices.release.manifest import ProviderStatus, Status, Trouble, UnitCounts
-from hwprices.release.root import sample_root
+from hwprices.release.versions import sample_root
 from hwprices.release.wording import ago
 from hwprices.storage import manifests
 

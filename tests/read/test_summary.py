@@ -10,25 +10,25 @@ from tests.helpers.terminal import drawn
 
 from hwprices.cli import show
 from hwprices.cli.tables import listing, money, number, table
-from hwprices.read import summary
+from hwprices.read import status
 from hwprices.release.manifest import CollectionReport, TableEntry, Trouble, UnmatchedAccelerator
 from hwprices.specs.sheets import load
 
 
 def test_a_provider_is_named_by_the_title_in_the_manifest() -> None:
     release = release_manifest({"aws": provider_entry(title="Amazon")})
-    assert summary.provider_title(release, "aws") == "Amazon"
+    assert status.provider_title(release, "aws") == "Amazon"
 
 
 @pytest.mark.parametrize(("provider", "title"), [("aws", "AWS"), ("azure", "Azure")])
 def test_a_provider_without_a_title_is_named_by_its_id(provider: str, title: str) -> None:
     release = release_manifest({provider: provider_entry()})
-    assert summary.provider_title(release, provider) == title
+    assert status.provider_title(release, provider) == title
 
 
 def cheapest_of(costs: list[Row], machines: list[Row]) -> pl.DataFrame:
     own = {**tables(costs, machines), "accelerators": load("accelerators")}
-    return summary.cheapest_per_accelerator(Release(own))
+    return status.cheapest_per_accelerator(Release(own))
 
 
 def test_private_people_have_a_row_of_their_own_beside_the_data_centers() -> None:

@@ -18,7 +18,7 @@ from tests.helpers.nightly import NIGHTLY
 from tests.helpers.stub_server import StubServer
 
 from hwprices.errors import HwpricesError
-from hwprices.stage.stage import Staged
+from hwprices.stage import Staged
 from hwprices.storage.store import Store
 
 SHARE = 0.10

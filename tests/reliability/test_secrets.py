@@ -25,18 +25,18 @@ from tests.helpers.azure_pages import SUBSCRIPTION
 from tests.helpers.cases import cases
 from tests.helpers.stub_server import Reply, Request, StubServer
 
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.errors import HwpricesError
 from hwprices.flows import reports
 from hwprices.landing.download import public_url
 from hwprices.landing.limits import Limits
 from hwprices.landing.pages import UnitResult
 from hwprices.landing.secrets import NAMES, redact
-from hwprices.providers.azure.api import retail
-from hwprices.providers.gcp.api import google_apis
+from hwprices.providers.azure import retail
+from hwprices.providers.gcp import google_apis
 from hwprices.publish import release, status
 from hwprices.settings import load
-from hwprices.stage.stage import stage_run
+from hwprices.stage import stage_run
 from hwprices.storage import layout, packed
 from hwprices.storage.store import Store
 

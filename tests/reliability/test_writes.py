@@ -21,11 +21,11 @@ from tests.helpers.nightly import NIGHTLY
 from tests.helpers.releases import fleet, publish
 
 import hwprices
+from hwprices import stage
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit
 from hwprices.publish import release
 from hwprices.publish.prune import Policy, prune
-from hwprices.stage import stage
 from hwprices.storage.store import Folder, Store
 
 T0 = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)

@@ -8,8 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hwprices.landing.pages import Page
-from hwprices.rows.members import (
+from hwprices.landing.bodies import (
     RefusedItemError,
     figure,
     items,
@@ -19,6 +18,7 @@ from hwprices.rows.members import (
     text,
     whole,
 )
+from hwprices.landing.pages import Page
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import Availability, InstanceTypes
 from hwprices.schemas.price import PriceComponents, Prices

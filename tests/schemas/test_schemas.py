@@ -12,14 +12,13 @@ from tools.data_dictionary import VOCABULARIES
 
 from hwprices.errors import HwpricesError
 from hwprices.formulas import TOKEN_MODELS
-from hwprices.publish.descriptions import datapackage
+from hwprices.publish.write import datapackage
 from hwprices.release.manifest import ReleaseManifest, TableEntry, TableFile
 from hwprices.rows import frames
-from hwprices.schemas import columns, vocabulary
+from hwprices.schemas import SCHEMA_VERSION, columns, vocabulary
 from hwprices.schemas.columns import key
 from hwprices.schemas.price import Prices
 from hwprices.schemas.tables import TABLES
-from hwprices.schemas.version import SCHEMA_VERSION
 from hwprices.specs.sheets import load
 from hwprices.stage import validate
 
@@ -130,7 +129,7 @@ def test_a_change_that_breaks_readers_needs_a_new_version(columns, problem):
     with pytest.raises(HwpricesError) as error:
         published_columns.require_compatible("1", PINS, columns)
     assert problem in str(error.value)
-    assert "raise SCHEMA_VERSION in schemas/version.py" in str(error.value.remedy)
+    assert "raise SCHEMA_VERSION in schemas/__init__.py" in str(error.value.remedy)
 
 
 def test_an_added_column_does_not_break_readers():

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hwprices.specs.machine_cpus import machine_cpus
+from hwprices.specs.rules import machine_cpus
 from hwprices.specs.sheets import load
 
 SCHEMA = {

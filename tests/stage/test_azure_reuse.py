@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from tests.helpers.azure_pages import Landed, item, sku
 
-from hwprices import providers
+from hwprices import providers, stage
 from hwprices.landing.pages import Landing, Run, UnitResult
-from hwprices.stage import stage
-from hwprices.stage.stage import Staged
+from hwprices.stage import Staged
 from hwprices.storage.store import Store
 
 EAST, WEST = "eastus", "westus"

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from hwprices import providers
+from hwprices import providers, stage
 from hwprices.landing.pages import Landing
 from hwprices.providers.aws import normalise
-from hwprices.stage import inputs, stage
+from hwprices.stage import inputs
 from hwprices.storage.store import Store
 
 CHINA, GOVERNMENT = "cn-north-1", "us-gov-west-1"

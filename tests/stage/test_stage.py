@@ -10,13 +10,13 @@ import pytest
 from tests.helpers.releases import AT, prices
 from tests.publish.test_market import quantiles
 
+from hwprices import stage
 from hwprices.errors import HwpricesError, HwpricesWarning
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import About, Pages, Part
 from hwprices.release.manifest import Trouble
-from hwprices.rows import quarantine
-from hwprices.stage import stage
-from hwprices.stage.stage import StagedTables
+from hwprices.rows.prices import refused
+from hwprices.stage import StagedTables
 from hwprices.storage.store import Store
 
 
@@ -43,7 +43,7 @@ def part(*changes, region="us-east-1", **more) -> Part:
 def refused_rows(rows: Part, reason: str, message: str, **more):
     """Make quarantine rows of prices, as a provider does."""
     more |= {"table": "prices", "reason": reason, "message": message}
-    return quarantine.refused(rows.frame.lazy(), **more).collect()
+    return refused(rows.frame.lazy(), **more).collect()
 
 
 def run(tmp_path, parts, run_id="r1", results=()) -> stage.Staged:

@@ -13,7 +13,7 @@ from tests.helpers.releases import prices, rows
 
 import hwprices
 from hwprices.errors import HwpricesError
-from hwprices.rows import quarantine
+from hwprices.rows.prices import merge_refused
 from hwprices.schemas.columns import Table, fits
 from hwprices.schemas.price import Prices
 from hwprices.schemas.tables import TABLES
@@ -116,7 +116,7 @@ def test_every_row_is_either_good_or_refused(rows):
 
 def test_equal_refused_rows_are_counted_once():
     refused = validate.split(prices({"os": "dos"}, {"os": "dos"}), Prices, {}).refused
-    merged = quarantine.merge_refused([refused, refused])
+    merged = merge_refused([refused, refused])
     assert merged["occurrences"].to_list() == [4]
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from hwprices.errors import HwpricesError
-from hwprices.storage import cache
-from hwprices.storage.cache import Cache
+from hwprices.storage import scratch
+from hwprices.storage.scratch import Cache
 
 AT_ONCE = """
 import hashlib, sys
 from pathlib import Path
-from hwprices.storage.cache import Cache
+from hwprices.storage.scratch import Cache
 
 cache = Cache(Path(sys.argv[1]), 300_000)
 for turn in range(300):
@@ -90,7 +90,7 @@ def test_there_is_none_unless_a_variable_names_a_folder(monkeypatch, tmp_path, v
     for variable, value in {"HOME": str(tmp_path), **variables}.items():
         monkeypatch.setenv(variable, value)
     expected = gib and Cache(tmp_path / "copies", int(gib * 2**30))
-    assert cache.from_environment() == expected
+    assert scratch.from_environment() == expected
 
 
 @pytest.mark.parametrize("size", ["0", "-1", "nan", "inf", "1 GB"])
@@ -98,7 +98,7 @@ def test_a_size_that_is_not_a_positive_number_is_refused(monkeypatch, tmp_path, 
     monkeypatch.setenv("HWPRICES_CACHE", str(tmp_path))
     monkeypatch.setenv("HWPRICES_CACHE_GIB", size)
     with pytest.raises(HwpricesError, match="HWPRICES_CACHE_GIB"):
-        cache.from_environment()
+        scratch.from_environment()
 
 
 def test_a_file_in_the_place_of_the_folder_is_one_line(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from hwprices.release.manifest import (
     Trouble,
     UnmatchedAccelerator,
 )
-from hwprices.stage.stage import Staged
+from hwprices.stage import Staged
 from hwprices.storage import manifests
 
 AT = datetime(2026, 8, 1, 4, 17, tzinfo=UTC)

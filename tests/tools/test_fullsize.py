@@ -20,7 +20,7 @@ from tools.fullsize.sizes import Size
 
 from hwprices.landing.pages import Unit
 from hwprices.providers import get
-from hwprices.providers.azure.kinds import PRICE_TYPES
+from hwprices.providers.azure import PRICE_TYPES
 
 TINY = Size(scale=0.004, regions=1)
 REGION = "us-east-1"

@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from hwprices.landing.pages import Landing
-from hwprices.providers.aws.kinds import INSTANCE_TYPES, SPOT_ADVISOR
-from hwprices.providers.aws.prices import classify
+from hwprices.providers.aws import INSTANCE_TYPES, SPOT_ADVISOR, classify
 from hwprices.specs import data_directory
 from tools.fullsize.sizes import Size
 

@@ -8,9 +8,9 @@ from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
-from hwprices.providers.azure.api.retail import PROBE_SIZES, query_of
-from hwprices.providers.azure.kinds import LICENSES, PRICE_TYPES
-from hwprices.providers.azure.prices.licenses import SOFTWARE, SYSTEMS
+from hwprices.providers.azure import LICENSES, PRICE_TYPES
+from hwprices.providers.azure.licenses import SOFTWARE, SYSTEMS
+from hwprices.providers.azure.retail import PROBE_SIZES, query_of
 from hwprices.specs import data_directory
 from tools.fullsize.answers import Answer, Handler, Request, of_json
 from tools.fullsize.environment import AZURE_RETAIL, AZURE_SUBSCRIPTION

@@ -24,8 +24,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
-from hwprices.providers.aws.kinds import EC2, PART_LISTS, SAGEMAKER
-from hwprices.providers.aws.kinds import PRICE_LIST as PRICES
+from hwprices.providers.aws import EC2, PART_LISTS, SAGEMAKER
+from hwprices.providers.aws import PRICE_LIST as PRICES
 
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLE = PROJECT / "data" / "sample"

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
-from hwprices.providers.azure import kinds
+from hwprices.providers import azure
 
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLE = PROJECT / "data" / "sample"
@@ -40,14 +40,14 @@ LOCATIONS_ON = datetime(2025, 4, 30, tzinfo=UTC)
 
 # Written into pages.json beside the bundled pages.
 BUNDLED_SOURCES = {
-    kinds.LOCATIONS: "Azure Resource Manager, locations of a subscription; the day is not recorded,"
+    azure.LOCATIONS: "Azure Resource Manager, locations of a subscription; the day is not recorded,"
     " it lies before the opening of Malaysia West in May 2025",
-    kinds.SKUS: "Azure Compute, resource SKUs of 45 regions; one SKU a size with all its locations",
+    azure.SKUS: "Azure Compute, resource SKUs of 45 regions; one SKU a size with all its locations",
 }
 
 METER_REGIONS = ["francecentral", "westeurope"]
 ITEMS_A_PAGE = 1000  # the most that Retail Prices sends
-PRICE_TYPE_WORDS = {price_type: word for word, price_type in kinds.PRICE_TYPES.items()}
+PRICE_TYPE_WORDS = {price_type: word for word, price_type in azure.PRICE_TYPES.items()}
 
 # Names in the price list that differ from the size's name by more than spelling. Each of these
 # sizes has the same Linux price as the meter in another collector's list, as no other of its
@@ -80,7 +80,7 @@ def main() -> None:
     results = [
         land(
             landing,
-            kinds.LOCATIONS,
+            azure.LOCATIONS,
             "global",
             [(recordings / "locations_with_zones.json").read_bytes()],
             LOCATIONS_URL,
@@ -88,12 +88,12 @@ def main() -> None:
         ),
         land(
             landing,
-            kinds.SKUS,
+            azure.SKUS,
             "global",
             [compact({"value": list(merged(skus))})],
             SKUS_URL,
             SKUS_ON,
-            {kinds.BUNDLED: SKUS_ON.date().isoformat()},
+            {azure.BUNDLED: SKUS_ON.date().isoformat()},
         ),
         *retail(landing, recordings, known_names(research, skus)),
         licenses(landing),
@@ -175,7 +175,7 @@ def retail(landing: Landing, recordings: Path, sizes: set[str]) -> Iterator[Unit
             f" and priceType eq '{price_type}'"
         )
         params = {"api-version": "2023-01-01-preview", "currencyCode": "'USD'", "$filter": query}
-        kind = kinds.retail(PRICE_TYPE_WORDS[price_type], "USD")
+        kind = azure.retail_kind(PRICE_TYPE_WORDS[price_type], "USD")
         yield land(landing, kind, region, bodies(items), RETAIL_URL, when, params)
 
 
@@ -190,15 +190,15 @@ def licenses(landing: Landing) -> UnitResult:
                 "meterName": row["meter"],
                 "skuId": f"{row['product']} - {row['meter']}",
                 "productName": row["product"],
-                "serviceName": kinds.LICENSES,
+                "serviceName": azure.LICENSES,
                 "unitOfMeasure": "1 Hour",
                 "type": "Consumption",
             }
             for row in csv.DictReader(file)
         ]
-    params = {"$filter": f"serviceName eq '{kinds.LICENSES}' and armRegionName eq ''"}
+    params = {"$filter": f"serviceName eq '{azure.LICENSES}' and armRegionName eq ''"}
     return land(
-        landing, kinds.licenses("USD"), "global", bodies(items), RETAIL_URL, RETAIL_ON, params
+        landing, azure.licenses_kind("USD"), "global", bodies(items), RETAIL_URL, RETAIL_ON, params
     )
 
 

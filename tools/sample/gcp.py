@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.gcp import kinds
+from hwprices.providers import gcp
 
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLE = PROJECT / "data" / "sample"
@@ -468,7 +468,7 @@ def main(research: Path, into: Path) -> None:
     results = []
     for kind, listed_pages in pages(research, types).items():
         unit = Unit("gcp", kind)
-        params = {"source": "bundled"} if kind == kinds.MACHINE_TYPES else {}
+        params = {"source": "bundled"} if kind == gcp.MACHINE_TYPES else {}
         landed = [
             landing.land_bytes(
                 unit, dumps(page.body), url=page.url, retrieved_at=page.as_of, params=params
@@ -498,16 +498,16 @@ def pages(research: Path, types: dict[str, Any]) -> dict[str, list[SamplePage]]:
     regions_2025 = listed(research, "regions_2025-03.json.gz")
     zones_2025 = listed(research, "zones_2025-03.json")
     return {
-        kinds.SKUS: [
+        gcp.SKUS: [
             SamplePage({"skus": catalog}, BILLING, RATES_AS_OF),
             SamplePage({"skus": list(dws_a3())}, BILLING, DWS_AS_OF),
             SamplePage({"skus": list(licenses())}, BILLING, LICENSES_AS_OF),
             SamplePage({"skus": list(tpu())}, BILLING, TPU_AS_OF),
         ],
-        kinds.VERTEX_SKUS: [SamplePage({"skus": list(vertex())}, VERTEX, DWS_AS_OF)],
-        kinds.MACHINE_TYPES: [SamplePage(sample_types, MACHINE_TYPES_URL, TYPES_AS_OF)],
-        kinds.REGIONS: [SamplePage(regions_2025, f"{COMPUTE}/regions", PLACES_AS_OF)],
-        kinds.ZONES: [SamplePage(zones_2025, f"{COMPUTE}/zones", PLACES_AS_OF)],
+        gcp.VERTEX_SKUS: [SamplePage({"skus": list(vertex())}, VERTEX, DWS_AS_OF)],
+        gcp.MACHINE_TYPES: [SamplePage(sample_types, MACHINE_TYPES_URL, TYPES_AS_OF)],
+        gcp.REGIONS: [SamplePage(regions_2025, f"{COMPUTE}/regions", PLACES_AS_OF)],
+        gcp.ZONES: [SamplePage(zones_2025, f"{COMPUTE}/zones", PLACES_AS_OF)],
     }
 
 
@@ -517,7 +517,7 @@ def write_bundled(types: dict[str, Any]) -> None:
     file = BUNDLED / "machine_types.json.gz"
     file.write_bytes(packed)
     described = {
-        "kind": kinds.MACHINE_TYPES,
+        "kind": gcp.MACHINE_TYPES,
         "file": file.name,
         "sha256": hashlib.sha256(packed).hexdigest(),
         "url": MACHINE_TYPES_URL,

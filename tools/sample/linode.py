@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.linode.fetch import AVAILABILITY, PATHS, REGIONS, TYPES
+from hwprices.providers.linode import AVAILABILITY, PATHS, REGIONS, TYPES
 
 SOURCES = Path(__file__).parent / "sources"
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"

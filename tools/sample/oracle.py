@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Landing, Page, Run, Unit, UnitResult
-from hwprices.providers.oracle import Settings
-from hwprices.providers.oracle.fetch import BUNDLED, CURRENCY, PRODUCTS, PRODUCTS_PATH, SHAPES
+from hwprices.providers.oracle import BUNDLED, CURRENCY, PRODUCTS, PRODUCTS_PATH, SHAPES, Settings
 
 SOURCES = Path(__file__).parent / "sources"
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.ovh import Settings
-from hwprices.providers.ovh.fetch import BUNDLED, CATALOG, PATH
+from hwprices.providers.ovh import BUNDLED, CATALOG, PATH, Settings
 from hwprices.providers.ovh.normalise import PRODUCT, UNITS_PER_CURRENCY
 
 SOURCE = Path(__file__).parent / "sources" / "ovh_flavors_2026-07.csv"

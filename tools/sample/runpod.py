@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.runpod.fetch import GPU_TYPES
+from hwprices.providers.runpod import GPU_TYPES
 
 SOURCES = Path(__file__).parent / "sources"
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.scaleway.fetch import PATHS, SERVERS, STOCK
+from hwprices.providers.scaleway import PATHS, SERVERS, STOCK
 
 SOURCES = Path(__file__).parent / "sources"
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.vast.fetch import OFFERS
+from hwprices.providers.vast import OFFERS
 
 SOURCES = Path(__file__).parent / "sources"
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"

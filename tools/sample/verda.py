@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.verda.fetch import TYPES
+from hwprices.providers.verda import TYPES
 
 SOURCES = Path(__file__).parent / "sources"
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"

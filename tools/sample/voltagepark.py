@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.voltagepark.fetch import LOCATIONS, PATHS, PRESETS
+from hwprices.providers.voltagepark import LOCATIONS, PATHS, PRESETS
 
 SOURCES = Path(__file__).parent / "sources"
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"

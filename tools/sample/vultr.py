@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers.vultr.fetch import FIRST_PAGE, METAL, PATHS, PLANS, REGIONS
+from hwprices.providers.vultr import FIRST_PAGE, METAL, PATHS, PLANS, REGIONS
 
 SOURCES = Path(__file__).parent / "sources"
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"

@@ -91,16 +91,20 @@ COMMANDS = {
 
 FILES = {
     "backfill": "history",
-    "deploy": "schedules",
+    "deploy": "servers",
     "preflight": "status",
     "prune": "releases",
     "quarantine": "coverage",
-    "recheck": "cite",
+    "cite": "explain",
+    "diff": "show",
+    "mcp": "servers",
+    "sheets": "status",
+    "recheck": "explain",
     "report": "export",
     "reproduce": "releases",
-    "serve": "schedules",
+    "serve": "servers",
     "verify": "releases",
-    "worker": "schedules",
+    "worker": "servers",
 }
 """The file of each command that has no file of its own name."""
 

@@ -12,8 +12,7 @@ from rich.table import Table
 from hwprices.cli import filters
 from hwprices.cli.common import call, open_dataset, print_json, print_table, shares
 from hwprices.cli.tables import Cell, count, cut, money, number, pays_from, place, table_of
-from hwprices.errors import HwpricesError
-from hwprices.hidden_characters import escaped
+from hwprices.errors import HwpricesError, escaped
 
 if TYPE_CHECKING:
     from hwprices.read.bill.check import BillCheck
@@ -119,7 +118,7 @@ def bill(
             "--out, --nearest and --overlays are of bill check", "Leave them out, or check."
         )
     if out is not None:
-        from hwprices.read.bill.write import check_target
+        from hwprices.read.bill import check_target
 
         check_target(out)
     opened = open_dataset().bill(file)

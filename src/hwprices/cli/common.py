@@ -75,7 +75,7 @@ class Call:
     @property
     def place(self) -> str:
         """The root; without one the folder ``data`` with releases, here or above; else ./data."""
-        from hwprices.release.root import default_root
+        from hwprices.release.versions import default_root
 
         return self.root or default_root()
 
@@ -201,7 +201,7 @@ def open_dataset(version: str = LATEST) -> "Dataset":
         HwpricesError: the argument and --version are not the same.
     """
     from hwprices.read.dataset import Dataset
-    from hwprices.release.root import resolve
+    from hwprices.release.versions import resolve
     from hwprices.storage.store import Store
 
     asked = call().release
@@ -307,7 +307,7 @@ def print_line(label: str, style: str, text: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from hwprices.hidden_characters import escaped
+    from hwprices.errors import escaped
 
     # as Text, so that [brackets] in the message are not taken for a style
     line = Text.assemble((label, style), escaped(text))
@@ -323,7 +323,7 @@ def print_table(table: "RenderableType") -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON; decimals and dates become text."""
-    from hwprices.read.export.plain_json import to_json
+    from hwprices.read.export.cells import to_json
 
     typer.echo(to_json(value, indent=1, ascii_only=True))
 

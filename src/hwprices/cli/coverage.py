@@ -15,7 +15,7 @@ from hwprices.cli import filters
 from hwprices.cli.common import call, not_collected, open_dataset, print_frame
 from hwprices.cli.tables import SCREENFUL, Row, codes, count, listing, table_of
 from hwprices.errors import HwpricesError
-from hwprices.read.find import overview, request
+from hwprices.read.find import covers, request
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.wording import ago
 
@@ -59,15 +59,15 @@ def coverage(
         raise HwpricesError("--columns and --unknown are two lists", "Give one of them.")
     if unknown:
         print_frame(
-            overview.new_words(dataset, chosen),
+            covers.new_words(dataset, chosen),
             lambda rows: render_new_words(rows.head(call().limit or rows.height)),
         )
         return
     if columns:
-        counts = overview.columns(dataset, chosen)
+        counts = covers.columns(dataset, chosen)
         print_frame(counts, lambda rows: render_columns(rows, call().limit))
         return
-    regions = overview.coverage(dataset)
+    regions = covers.coverage(dataset)
     if chosen:
         regions = regions.filter(regions["provider"].is_in(sorted(chosen)))
     gaps = not_collected(chosen)
@@ -80,7 +80,7 @@ def render_coverage(
     """Draw what a release covers: a line for each provider, and one for each priced region."""
     moment = now or datetime.now(UTC)
     covered = table_of(
-        overview.by_provider(regions),
+        covers.by_provider(regions),
         {
             "cloud": "provider",
             "regions": lambda row: f"{row['regions_with_prices']} of {row['regions']}",
@@ -214,7 +214,7 @@ def quarantine() -> None:
 
         hwprices admin quarantine
     """
-    groups = overview.quarantine(open_dataset())
+    groups = covers.quarantine(open_dataset())
     print_frame(groups, lambda rows: render_quarantine(rows, call().limit))
 
 

@@ -29,7 +29,7 @@ from hwprices.read.currency import parse_rates
 from hwprices.read.device.figures import CPU_RUN
 from hwprices.read.device.lookup import SeveralDevicesError
 from hwprices.read.device.measured import ALONE, TIMES, label
-from hwprices.read.recommend.cpu_speeds import CPU_SPEEDS_SOURCE
+from hwprices.read.recommend.speed import CPU_SPEEDS_SOURCE
 
 DeviceName = Annotated[
     str,

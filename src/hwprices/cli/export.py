@@ -7,8 +7,7 @@ import typer
 
 from hwprices.cli import filters
 from hwprices.cli.common import open_dataset, shares
-from hwprices.errors import HwpricesError
-from hwprices.hidden_characters import escaped
+from hwprices.errors import HwpricesError, escaped
 from hwprices.read.dataset import Dataset
 
 Target = Annotated[

@@ -15,7 +15,7 @@ from hwprices.read.currency import parse_rates
 from hwprices.read.dataset import Dataset
 from hwprices.read.find.options import OPTIONS
 from hwprices.read.overlays import rules
-from hwprices.release.root import default_root, resolve
+from hwprices.release.versions import default_root, resolve
 from hwprices.schemas.vocabulary import PURCHASE_OPTIONS
 from hwprices.specs import packaged_sheet
 from hwprices.storage.store import Store

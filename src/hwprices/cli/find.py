@@ -19,7 +19,7 @@ from hwprices.cli.tables import HOURS, SCREENFUL, amount, codes, money, number, 
 from hwprices.read.find import offers
 from hwprices.read.find.offers import OfferAnswer
 from hwprices.read.find.search import SORTABLE
-from hwprices.release.root import root_option
+from hwprices.release.versions import root_option
 from hwprices.release.wording import counted
 
 Sort = Annotated[

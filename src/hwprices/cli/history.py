@@ -14,17 +14,15 @@ import typer
 from hwprices.cli import filters
 from hwprices.cli.common import call, open_dataset, print_frame, shares
 from hwprices.cli.tables import codes, cut, listing, money, number, rest
-from hwprices.errors import HwpricesError
-from hwprices.hidden_characters import escaped
+from hwprices.errors import HwpricesError, escaped
+from hwprices.read import past
 from hwprices.read.find import words
+from hwprices.read.find.break_even import spot_moves, spot_words
 from hwprices.read.find.search import EVERY_WAY, USUAL
-from hwprices.read.find.spot import spot_moves, spot_words
-from hwprices.read.history import intervals
-from hwprices.read.history.intervals import BY, PastAnswer, cheapest
-from hwprices.release.root import resolve
-from hwprices.release.versions import instant
+from hwprices.read.past import BY, PastAnswer, cheapest
+from hwprices.release.versions import instant, resolve
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
-from hwprices.schemas.keys import PAST
+from hwprices.schemas import PAST
 from hwprices.storage.store import Store
 
 Rebuild = Annotated[
@@ -62,7 +60,7 @@ def history(
         return
     usual = replace(EVERY_WAY, os=USUAL.os) if call().for_programs else USUAL
     dataset = open_dataset()
-    answer = intervals.answer(dataset, " ".join(words or []), usual, **options)
+    answer = past.answer(dataset, " ".join(words or []), usual, **options)
     if call().for_programs:
         print_frame(answer.rows, lambda _: "")
         return
@@ -75,7 +73,7 @@ def history(
     limit = call().limit or SHOWN
     print_lines(of_answer(answer, moves, width=screen_width(), chart=is_screen(), limit=limit))
     titles = {name: entry.title for name, entry in dataset.release.providers.items()}
-    print_lines(of_shortages(intervals.shortages(dataset, answer.rows), titles, limit=limit))
+    print_lines(of_shortages(past.shortages(dataset, answer.rows), titles, limit=limit))
 
 
 def is_screen() -> bool:
@@ -97,14 +95,14 @@ def print_lines(lines: list[str]) -> None:
 
 def _rebuild(place: str) -> None:
     """Make the histories again, print what differs, and end with 1 if anything does."""
-    from hwprices.publish.history import record
+    from hwprices.publish.history import differences, rebuild
 
     store = Store(place)
-    made = record.rebuild(store)
+    made = rebuild(store)
     faults = [
         f"{one.release.version}: {key} comes out differently"
         for one in made
-        for key in record.differences(store, one)
+        for key in differences(store, one)
     ]
     print_lines(faults)
     if faults:

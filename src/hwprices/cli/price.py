@@ -29,10 +29,10 @@ from hwprices.cli.tables import (
 )
 from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
+from hwprices.read.find.break_even import spot_words
 from hwprices.read.find.machine import MachineAnswer
 from hwprices.read.find.search import Search, of_prices
-from hwprices.read.find.spot import spot_words
-from hwprices.release.root import root_option
+from hwprices.release.versions import root_option
 from hwprices.release.wording import counted, purchase, system, why_unknown
 
 MachineType = Annotated[

@@ -14,8 +14,7 @@ from rich.console import RenderableType
 from hwprices.cli.common import call, open_dataset, print_table
 from hwprices.cli.tables import money, table
 from hwprices.read.export import cells
-from hwprices.read.export.cells import to_csv
-from hwprices.read.export.plain_json import to_json
+from hwprices.read.export.cells import to_csv, to_json
 from hwprices.read.sql import bounded, check, check_not_empty, clear_errors
 
 Sql = Annotated[str, typer.Argument(help="A query in DuckDB's SQL.")]

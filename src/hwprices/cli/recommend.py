@@ -22,11 +22,11 @@ from hwprices.errors import HwpricesError, install_command
 from hwprices.read import token_prices as tokens
 from hwprices.read.currency import ECB_RATES, parse_rates
 from hwprices.read.dataset import Dataset
-from hwprices.read.find import absence
+from hwprices.read.find import covers
 from hwprices.read.find.offers import sheet_notes
 from hwprices.read.find.search import USUAL
-from hwprices.read.history.intervals import shortages
 from hwprices.read.ownership import DEFAULTS, Ownership
+from hwprices.read.past import shortages
 from hwprices.read.recommend import machines, media
 from hwprices.read.recommend import table as table_of
 from hwprices.read.recommend.question import ABOUT, Job, Limits, Question, Serving, make_job
@@ -147,7 +147,7 @@ def recommend(
     notes = [*sheet_notes(dataset, ranked), *_sold_out(dataset, ranked)]
     search = machines.search(dataset, question.limits)
     if search is not USUAL and frame.filter(where="cloud").is_empty():
-        notes += absence.why_nothing(dataset, search)
+        notes += covers.why_nothing(dataset, search)
     by_place = pl.int_range(pl.len()).over("where")
     print_frame(
         frame.filter(by_place < top) if top and call().for_programs else frame,

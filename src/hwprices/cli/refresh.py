@@ -17,21 +17,20 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from hwprices.flows import environment, prefect_server
+from hwprices import flows
+from hwprices.flows import prefect_server
 
 # isort: split
 # The line above sets what polars reads when it is imported.
-from hwprices import providers
+from hwprices import collect, providers
 from hwprices.cli.common import call, shares
 from hwprices.cli.coverage import render_new_words
 from hwprices.cli.show import render_summary
 from hwprices.cli.tables import listing, show
-from hwprices.collect import replay
 from hwprices.collect.preflight import unknown_variables
-from hwprices.errors import HwpricesError
-from hwprices.hidden_characters import escaped
+from hwprices.errors import HwpricesError, escaped
 from hwprices.read.dataset import Dataset
-from hwprices.read.find import overview
+from hwprices.read.find import covers
 from hwprices.release.manifest import ProviderStatus, Status
 from hwprices.release.wording import counted
 from hwprices.settings import Settings, describe, load
@@ -177,7 +176,7 @@ def refresh(
         )
         requested = provider or providers.chosen(settings)
         if region:
-            print_warnings(replay.check_requested(settings, requested, region))
+            print_warnings(collect.check_requested(settings, requested, region))
         outcome = _run_flow(settings, provider, region, kind, accept)
         entries = _entries(settings.root, requested)
         outcome = replace(outcome, strict=strict, entries=entries)
@@ -229,15 +228,15 @@ def _run_flow(
     accept: list[str] | None,
 ) -> RefreshOutcome:
     """Start Prefect and run the flow; failed providers are part of the outcome."""
-    environment.handle_ending(_end)  # else what this process has started would not be ended
+    flows.handle_ending(_end)  # else what this process has started would not be ended
     console = Console()
-    environment.set_command_defaults(settings.root)
+    flows.set_command_defaults(settings.root)
     if "PREFECT_API_URL" not in os.environ:
-        console.print(f"Starting Prefect, about {environment.startup_seconds()} s …")
+        console.print(f"Starting Prefect, about {flows.startup_seconds()} s …")
     with prefect_server.running() if prefect_server.is_needed() else nullcontext() as own_server:
         import httpx
 
-        environment.check_prefect_settings()
+        flows.check_prefect_settings()
         from hwprices.flows import progress
         from hwprices.flows.refresh import refresh as refresh_flow
 
@@ -362,7 +361,7 @@ def print_summary(
         for r in published.held
     ]
     lines = [*held, *notices]
-    words = overview.new_words(dataset)
+    words = covers.new_words(dataset)
     if words.height:
         show(render_new_words(words, most=SHOWN_WORDS))
     show(render_summary(dataset, new=published.new, notices=None if well and not lines else lines))
@@ -373,7 +372,7 @@ def print_summary(
 
 def new_words(published: "Published", root: str, providers: Collection[str]) -> list[str]:
     """List the words of vendors that are not known yet, each behind its provider."""
-    rows = overview.new_words(Dataset(Store(root), published.version), providers)
+    rows = covers.new_words(Dataset(Store(root), published.version), providers)
     return [f"{provider} {word}" for provider, word in rows.select("provider", "word").iter_rows()]
 
 

@@ -19,10 +19,9 @@ from hwprices.cli.common import (
     shares,
 )
 from hwprices.cli.tables import count, table_of
-from hwprices.errors import HwpricesError
-from hwprices.hidden_characters import escaped
+from hwprices.errors import HwpricesError, escaped
 from hwprices.release import versions as reading
-from hwprices.release.root import resolve
+from hwprices.release.versions import resolve
 from hwprices.release.wording import counted
 from hwprices.storage.store import Store
 

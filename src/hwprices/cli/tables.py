@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.table import Column, Table
 
-from hwprices.hidden_characters import escaped
+from hwprices.errors import escaped
 from hwprices.release.wording import purchase, system
 
 THOUSAND = 1_000

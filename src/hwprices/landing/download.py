@@ -3,9 +3,8 @@
 The body goes to a file while it arrives: a gzip body as the server sent it, any other compressed
 with zstd. In the same pass it is hashed, its content counted, and checked: it is accepted only if
 its length is the one announced, a gzip body ends with its trailer, and its type is the expected
-one. 429, 5xx and connections that break or stall are tried again (``landing.retry``). Time and size
-are bounded while the body is received (``landing.limits``); of a page that is refused no file is
-left.
+one. 429, 5xx and connections that break or stall are tried again, and time and size are bounded
+while the body is received (``landing.limits``). Of a page that is refused no file is left.
 """
 
 import copy
@@ -29,8 +28,16 @@ import httpcore
 import httpx
 
 from hwprices.errors import FetchError
-from hwprices.landing import retry
-from hwprices.landing.limits import DamagedGzipError, Gunzip, Limits, PageLimits
+from hwprices.landing.limits import (
+    RETRIED,
+    DamagedGzipError,
+    Gunzip,
+    Limits,
+    PageLimits,
+    TryAgain,
+    call,
+    parse_retry_after,
+)
 from hwprices.landing.secrets import is_secret_name, public_url, redact
 from hwprices.settings import Settings, is_loopback
 from hwprices.storage.packed import PackedFile, Writer
@@ -132,12 +139,12 @@ class Downloaded:
 class _TryAgain(Exception):
     """This try failed, and another one may succeed."""
 
-    def __init__(self, reason: str, decision: retry.TryAgain | None = None) -> None:
+    def __init__(self, reason: str, decision: TryAgain | None = None) -> None:
         super().__init__(reason)
-        self.decision = decision or retry.TryAgain()
+        self.decision = decision or TryAgain()
 
 
-def _decide(error: BaseException) -> retry.TryAgain | None:
+def _decide(error: BaseException) -> TryAgain | None:
     return error.decision if isinstance(error, _TryAgain) else None
 
 
@@ -317,7 +324,7 @@ class Http:
             return self._once(url, into, dict(params or {}), expect, page, query)
 
         try:
-            return retry.call(
+            return call(
                 once, settings=self.settings, sleep=self.sleep, decide=_decide, limits=limits
             )
         except _TryAgain as error:
@@ -352,7 +359,7 @@ class Http:
         except httpx.HTTPError as error:
             is_stall = isinstance(error, httpx.TimeoutException)
             reason = _quoted(f"{type(error).__name__} {error}")
-            raise _TryAgain(reason, retry.TryAgain(is_stall=is_stall)) from None
+            raise _TryAgain(reason, TryAgain(is_stall=is_stall)) from None
         return Downloaded(
             file=file,
             url=public_url(url),
@@ -396,9 +403,9 @@ def _check_status(response: httpx.Response) -> None:
     if status == 200:
         return
     url = public_url(str(response.request.url))
-    if status in retry.RETRIED_STATUSES:
+    if status in RETRIED:
         header = response.headers.get("retry-after", "")
-        decision = retry.TryAgain(retry.parse_retry_after(header))
+        decision = TryAgain(parse_retry_after(header))
         raise _TryAgain(f"HTTP {status}", decision)
     if 300 <= status < 400:
         target = _quoted(public_url(response.headers.get("location", "nowhere")))

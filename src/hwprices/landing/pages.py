@@ -5,9 +5,15 @@ Gzip is stored as it came, everything else is compressed with zstd (``storage.pa
 A page's key holds the SHA-256 of the stored file, so anybody can check it with ``sha256sum``. A
 run's manifest lists its units and their pages. The bundled sample is a landing root like any other:
 what replays it is what reads a live run. ``storage.layout`` spells the keys.
+
+They are in ``data/bundled/<provider>``: the answers themselves (gzip), and ``pages.json`` with the
+address, date and source of each.
 """
 
+import gzip
 import hashlib
+import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,9 +22,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hwprices.errors import HwpricesError
-from hwprices.landing import strict_json
+from hwprices.landing import bodies
 from hwprices.landing.download import Downloaded, public_url
 from hwprices.landing.limits import MAX_READ_BYTES
+from hwprices.specs import data_directory
 from hwprices.storage import layout, manifests, packed
 from hwprices.storage.manifests import Origin
 from hwprices.storage.scratch import scratch_directory
@@ -225,10 +232,10 @@ class Landing:
 
         Raises:
             HwpricesError: it cannot be read (see ``read``), or is not strict JSON (see
-                ``strict_json.loads``).
+                ``bodies.loads``).
         """
         try:
-            return strict_json.loads(self.read(page))
+            return bodies.loads(self.read(page))
         except ValueError as error:
             raise HwpricesError(
                 f"landed page {self.store.uri(page.key)} is not JSON ({error})",
@@ -326,3 +333,64 @@ def _carried(failed: UnitResult, earlier: UnitResult, previous_run: str) -> Unit
     """Return the failed result with the earlier pages, and the run that fetched them."""
     fetched_by = earlier.carried_from or previous_run
     return replace(failed, status="carried", pages=earlier.pages, carried_from=fetched_by)
+
+
+@dataclass(frozen=True)
+class BundledPage:
+    """One answer: its content, where it came from and the day it represents."""
+
+    kind: str
+    content: bytes
+    url: str
+    retrieved_at: datetime
+    params: dict[str, str]
+
+
+def directory(provider: str) -> Path:
+    """Return the folder of a provider's bundled pages."""
+    return data_directory() / "bundled" / provider
+
+
+def read_pages(provider: str, kind: str) -> list[BundledPage]:
+    """Read the bundled pages of one kind, none where this installation has none.
+
+    Raises:
+        HwpricesError: ``pages.json`` or a page that it names is damaged or missing.
+    """
+    index = directory(provider) / "pages.json"
+    if not index.is_file():
+        return []
+    try:
+        entries = json.loads(index.read_text(encoding="utf-8"))["pages"]
+        return [_page(index.parent, entry) for entry in entries if entry["kind"] == kind]
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zlib.error) as error:
+        raise HwpricesError(
+            f"the bundled pages in {index.parent} are damaged ({error!r})", "Reinstall hwprices."
+        ) from None
+
+
+def land_pages(landing: Landing, unit: Unit) -> list[Page]:
+    """Land the bundled pages of a unit's kind with the address and date they have there.
+
+    Returns none where this installation has none.
+    """
+    return [
+        landing.land_bytes(
+            unit,
+            page.content,
+            url=page.url,
+            retrieved_at=page.retrieved_at,
+            params={**unit.params, **page.params},
+        )
+        for page in read_pages(unit.provider, unit.kind)
+    ]
+
+
+def _page(folder: Path, entry: dict[str, Any]) -> BundledPage:
+    return BundledPage(
+        kind=entry["kind"],
+        content=gzip.decompress((folder / entry["file"]).read_bytes()),
+        url=entry["url"],
+        retrieved_at=datetime.fromisoformat(entry["retrieved_at"]),
+        params=entry["params"],
+    )

@@ -16,8 +16,8 @@ No list needs an edit: a new folder is found by its name. A provider is a folder
   reads it;
 - ``README.md``: the same settings as a table, and what to know about its prices.
 
-It never imports another provider. Importing it is cheap: SDKs are imported inside the functions
-that use them. docs/a-provider.md walks through a new one.
+A small provider has all of it in ``__init__.py``. None imports another. Importing one is cheap:
+SDKs are imported inside the functions that use them. docs/a-provider.md walks through a new one.
 
 A cloud that has its prices on a web page only needs no folder: a sheet ``data/price_sheets/<name>``
 makes it a provider, and the folder ``price_sheets`` reads them all.
@@ -40,12 +40,12 @@ from typing import Any, Literal
 import polars as pl
 
 from hwprices.errors import FetchError, HwpricesError
-from hwprices.landing import strict_json
+from hwprices.landing import bodies
+from hwprices.landing.bodies import PARSER_FAILURES as PARSER_FAILURES
 from hwprices.landing.download import Downloaded, Http, public_url
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Landing, Page, Run, Unit
 from hwprices.rows.earlier import Earlier, Source
-from hwprices.rows.members import PARSER_FAILURES as PARSER_FAILURES
 from hwprices.settings import Settings, describe, extend
 from hwprices.storage.scratch import scratch_directory
 
@@ -282,7 +282,7 @@ class Pages:
                 of range.
         """
         with self.parsing(page):
-            return strict_json.loads(self.read(page))
+            return bodies.loads(self.read(page))
 
     @contextmanager
     def parsing(self, page: Page) -> Iterator[None]:
@@ -373,7 +373,8 @@ class Provider:
         """Its id in every table: the folder's name."""
 
     def _module(self, name: str) -> ModuleType:
-        return importlib.import_module(f"{self.package}.{name}")
+        module = f"{self.package}.{name}"
+        return importlib.import_module(module if importlib.util.find_spec(module) else self.package)
 
     @property
     def about(self) -> About:

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow.parquet as parquet_files
 
 from hwprices import providers
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import Pages, PastList, SkippedError

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from hwprices import providers
+from hwprices import providers, stage
 from hwprices.errors import HwpricesError
 from hwprices.publish import gate, join
 from hwprices.release.manifest import (
@@ -20,10 +20,9 @@ from hwprices.release.manifest import (
 )
 from hwprices.release.versions import read_manifest, version_time, versions
 from hwprices.rows import frames, parquet
-from hwprices.schemas.held import Held
+from hwprices.schemas.quarantine import Held
 from hwprices.schemas.tables import TABLES
-from hwprices.stage import inputs, stage, validate
-from hwprices.stage.stage import Staged
+from hwprices.stage import Staged, inputs, validate
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store, scan_options

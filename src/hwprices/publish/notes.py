@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import polars as pl
 
-from hwprices import hidden_characters
+from hwprices import errors
 from hwprices.errors import HwpricesError
 from hwprices.publish.choose import ProviderSource
-from hwprices.publish.history.record import Record
+from hwprices.publish.history import Record
 from hwprices.publish.history.snapshot import Moment
 from hwprices.release import notes as release_notes
 from hwprices.release.manifest import CheckResult
@@ -214,7 +214,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$])")
 def escaped(text: object) -> str:
     """Make a text harmless in Markdown: one line, special and hidden characters escaped."""
     line = " ".join(str(text).split())[:MAX_LENGTH]
-    harmless = _SPECIAL.sub(r"\\\1", hidden_characters.escaped(line))
+    harmless = _SPECIAL.sub(r"\\\1", errors.escaped(line))
     return harmless.replace("://", ":\\/\\/").replace("www.", "www\\.")  # or GitHub links them
 
 

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from hwprices import stage
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing
 from hwprices.publish import choose, locks
 from hwprices.release.versions import FOLDERS, has_data, latest_version, read_manifest, versions
-from hwprices.stage import stage
 from hwprices.storage import layout, scratch
 from hwprices.storage.store import LEFTOVER_AGE, Store
 

@@ -15,9 +15,8 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError, first_line
-from hwprices.publish import choose, gate, join, locks, status, write
+from hwprices.publish import choose, gate, history, join, locks, status, write
 from hwprices.publish.choose import check_names
-from hwprices.publish.history import record as history
 from hwprices.publish.history.snapshot import Moment
 from hwprices.publish.join import unknown_before
 from hwprices.publish.notes import make_notes, update_changelog
@@ -26,9 +25,9 @@ from hwprices.release.manifest import CheckResult, LatestRelease, ReleaseManifes
 from hwprices.release.notes import ReleaseNotes
 from hwprices.release.versions import read_manifest
 from hwprices.rows import frames
-from hwprices.schemas.held import Held
+from hwprices.schemas.quarantine import Held
 from hwprices.specs import sheets
-from hwprices.stage.stage import Progress
+from hwprices.stage import Progress
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store
 

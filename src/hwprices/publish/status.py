@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from hwprices import providers
-from hwprices.collect import collector
+from hwprices import collect, providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import UnitResult
 from hwprices.publish import gate, locks
@@ -31,7 +30,7 @@ from hwprices.release.manifest import (
     UnitCounts,
 )
 from hwprices.release.wording import counted
-from hwprices.stage.stage import Staged, troubles
+from hwprices.stage import Staged, troubles
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
@@ -148,7 +147,7 @@ def _judged(
     missing = shortfall_line(staged)
     entry = entry or ProviderStatus(outcome="unchanged")
     if not stops:
-        complete = collector.started_at(staged.oldest_run)
+        complete = collect.started_at(staged.oldest_run)
         entry = replace(entry, complete_since=_text(complete) if complete else began)
     if not stops and not missing:
         entry = replace(entry, last_success=began)
@@ -172,7 +171,7 @@ def _judged(
 
 def _start_time(entry: ProviderStatus | None, staged: Staged, now: datetime) -> str:
     """Find when the staged run began: by its name, else when it was first seen here."""
-    if named := collector.started_at(staged.run_id):
+    if named := collect.started_at(staged.run_id):
         return _text(named)
     if entry and entry.last_try and entry.run_id == staged.run_id:
         return entry.last_try
@@ -293,5 +292,5 @@ def _first_sentence(text: str) -> str:
 
 
 def _day(run_id: str) -> str:
-    began = collector.started_at(run_id)
+    began = collect.started_at(run_id)
     return f"{began:%Y-%m-%d}" if began else run_id

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
-from hwprices.hidden_characters import escaped
+from hwprices.errors import HwpricesError, escaped
 from hwprices.read import explain
-from hwprices.read.export.plain_json import to_json
+from hwprices.read.export.cells import to_json
 from hwprices.read.find import offers
 from hwprices.read.find.options import Options
 from hwprices.release.wording import plain, why_unknown
-from hwprices.schemas.keys import PRICE_KEY
+from hwprices.schemas import PRICE_KEY
 
 if TYPE_CHECKING:
     from hwprices.release.landed import Source

@@ -13,7 +13,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find.options import Names, Options, PastOptions
 from hwprices.release.release import Release
-from hwprices.release.root import resolve
+from hwprices.release.versions import resolve
 from hwprices.storage.store import Folder, Store
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ class Dataset(Release):
             HwpricesError: a word or option is not understood (the line names near ones), or none
                 names a machine.
         """
+        from hwprices.read import past
         from hwprices.read.find.search import EVERY_WAY
-        from hwprices.read.history import intervals
 
-        usual = intervals.PLAIN if plain else EVERY_WAY
-        return intervals.answer(self, text, usual, **options).rows
+        usual = past.PLAIN if plain else EVERY_WAY
+        return past.answer(self, text, usual, **options).rows
 
     def diff(self, since: "When | None" = None, **options: Unpack[Options]) -> pl.DataFrame:
         """List the prices of this release that differ from those at an earlier time.
@@ -93,7 +93,7 @@ class Dataset(Release):
             HwpricesError: the history does not go back so far, the time is after this release, or
                 no earlier release exists.
         """
-        from hwprices.read.history import diff
+        from hwprices.read import past
         from hwprices.release import versions
 
         earlier = self.release.previous if since is None else since
@@ -108,8 +108,8 @@ class Dataset(Release):
             for version in versions.versions(self.store)
             if versions.version_time(version) <= at
         ]
-        before = diff.flagged(Dataset(self.store, kept[-1])) if kept else None
-        return diff.diff(self, at, until, before).filter(diff.asked(self, options))
+        before = past.flagged(Dataset(self.store, kept[-1])) if kept else None
+        return past.diff(self, at, until, before).filter(past.asked(self, options))
 
     if TYPE_CHECKING:  # so that a type checker finds a name that is mistyped
         regions: pl.LazyFrame
@@ -397,7 +397,7 @@ class Dataset(Release):
         Raises:
             HwpricesError: no device has this name, or several have; or a rate is none.
         """
-        from hwprices.read.device.device import device
+        from hwprices.read.device import device
         from hwprices.read.ownership import DEFAULTS
 
         return device(self, name, ownership or DEFAULTS, usd_per or {})
@@ -482,9 +482,9 @@ class Dataset(Release):
         >>> open("sample").coverage().filter(pl.col("prices") > 0, provider="aws")["region"].item()
         'us-east-1'
         """
-        from hwprices.read.find import overview
+        from hwprices.read.find import covers
 
-        return overview.coverage(self)
+        return covers.coverage(self)
 
     def column_coverage(self, *providers: str) -> pl.DataFrame:
         """Return one row for each column of each table: in how many rows it has a value.
@@ -495,9 +495,9 @@ class Dataset(Release):
         >>> rows.filter(column="base_ghz")["filled"].item()
         0
         """
-        from hwprices.read.find import overview
+        from hwprices.read.find import covers
 
-        return overview.columns(self, providers)
+        return covers.columns(self, providers)
 
     def refused(self) -> pl.DataFrame:
         """Group the refused rows by provider, table and reason; ``quarantine`` has each of them.
@@ -505,9 +505,9 @@ class Dataset(Release):
         >>> open("sample").refused().filter(provider="azure").select("reason", "rows").rows()
         [('no_size_name', 4)]
         """
-        from hwprices.read.find import overview
+        from hwprices.read.find import covers
 
-        return overview.quarantine(self)
+        return covers.quarantine(self)
 
     def export(
         self,

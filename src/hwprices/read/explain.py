@@ -9,10 +9,11 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find import absence, machines, request
+from hwprices.read.find import covers, request
+from hwprices.read.find.names import resolve
 from hwprices.read.find.options import Names
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.release import age, landed
+from hwprices.release import landed, wording
 from hwprices.release.landed import Source, Trace
 from hwprices.release.release import Release, names_of, scan_types
 from hwprices.release.wording import plain, why_unknown
@@ -117,8 +118,8 @@ def _of_name(dataset: Release, name: str, providers: frozenset[str]) -> pl.LazyF
         return dataset.scan("prices").filter(price_id=name)
     if not names_of(dataset).filter("priced", instance_type=name).is_empty():
         return scan_types(dataset, "prices", [name])
-    machine = machines.resolve(dataset, name, providers)
-    names = [machine.instance_type, *absence.hosts_of(dataset, machine)]
+    machine = resolve(dataset, name, providers)
+    names = [machine.instance_type, *covers.hosts_of(dataset, machine)]
     return scan_types(dataset, "prices", names).filter(provider=machine.provider)
 
 
@@ -146,8 +147,8 @@ def explain(dataset: Release, price: Mapping[str, Any]) -> Explanation:
     """Explain one row of prices: its components, and for each SKU the landed page."""
     components = components_of(dataset, price)
     traces = landed.traces(dataset.store, price["provider"], sources_of(price, components))
-    judged_at = age.judged_at(dataset).get(price["provider"])
-    stale = age.is_stale(price["observed_at"], judged_at) if judged_at else None
+    judged_at = wording.judged_at(dataset).get(price["provider"])
+    stale = wording.is_stale(price["observed_at"], judged_at) if judged_at else None
     return Explanation(dict(price), components, tuple(traces), stale)
 
 

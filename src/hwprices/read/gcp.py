@@ -15,7 +15,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.specs import sheet_directory
-from hwprices.specs.gcp_discounts import SUSTAINED, DiscountRule, flexible_shares, parse_rules
+from hwprices.specs.rules import SUSTAINED, DiscountRule, flexible_shares, parse_rules
 
 Share = pl.Decimal(10, 6)  # A share or a size in a sheet, exact
 

@@ -12,9 +12,8 @@ from hwprices import formulas
 from hwprices.errors import HwpricesError
 from hwprices.read.currency import Rates, offers_in_usd, read_rates, to_usd
 from hwprices.read.overlays import apply, rules
-from hwprices.read.overlays.unmatched import warn_unmatched
-from hwprices.release.real_prices import is_private_host
-from hwprices.release.release import Tables
+from hwprices.read.overlays.apply import warn_unmatched
+from hwprices.release.release import Tables, is_private_host
 from hwprices.units import HOURS_PER_YEAR, Money
 
 SHARE = "above 0 and at most 1: 0.5 is half of all hours, 1 a machine that never idles"

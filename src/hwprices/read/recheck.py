@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from hwprices.read import past
 from hwprices.read.citation import CitedPrice, utc_text
 from hwprices.read.explain import components_of
-from hwprices.read.history import intervals
 from hwprices.release.versions import read_manifest, version_time, versions
 from hwprices.release.wording import plain, why_unknown
 
@@ -98,7 +98,7 @@ def recheck(dataset: "Release", references: Sequence[CitedPrice]) -> list[Rechec
         HwpricesError: the release has no price history.
     """
     ids = {reference.price_id for reference in references}
-    rows = intervals.table(dataset).filter(pl.col("price_id").is_in(sorted(ids)))
+    rows = past.table(dataset).filter(pl.col("price_id").is_in(sorted(ids)))
     columns = ["price_id", *INTERVAL]
     found = rows.select(columns).sort("price_id", "valid_from").collect()
     by_id = found.partition_by("price_id", as_dict=True, include_key=False)
@@ -214,7 +214,7 @@ def place_of(dataset: "Release", price_id: str) -> dict[str, Any] | None:
     that are known to have it; pages, the SHA-256 of its landed pages.
     """
     columns = ("price_id", "provider", "region", "instance_type")
-    rows = intervals.table(dataset).filter(pl.col("price_id") == price_id).sort("valid_from")
+    rows = past.table(dataset).filter(pl.col("price_id") == price_id).sort("valid_from")
     found = rows.select(*columns, "collection_unit", "raw_sha256").tail(1).collect()
     if found.is_empty():
         return None

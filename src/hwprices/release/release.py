@@ -1,4 +1,4 @@
-"""Open a release, and give its tables as lazy frames."""
+"""Open a release, give its tables as lazy frames, and distinguish their prices."""
 
 import io
 import tarfile
@@ -11,12 +11,45 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.release.versions import latest_version, read_manifest
-from hwprices.storage import cache, layout, manifests
+from hwprices.storage import layout, manifests, scratch
 from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
 
 if TYPE_CHECKING:
     from hwprices.release.manifest import TableFile
+
+
+IS_PLACEHOLDER = pl.col("flags").list.contains("placeholder").fill_null(False)
+"""Condition on a row of prices: its amount is not an offer."""
+
+REAL = (pl.col("effective_hourly").is_not_null(), ~IS_PLACEHOLDER)
+"""Conditions on a row of prices: its amount is known and an offer."""
+
+PRIVATE_HOSTS = (("runpod", "community"),)
+"""Provider and region whose machines are community hosts. RunPod's Community Cloud "connects
+individual compute providers to compute consumers": https://docs.runpod.io/faq
+
+The price of such a machine is the lowest that anybody asks, and whether one is free is not known.
+Answers name it beside the cheapest price of a data center, and never as the cheapest.
+"""
+
+MOVING_OPTIONS = ("spot", "low_priority", "capacity_block", "dws_flex_start")
+"""Purchase options whose prices change by the hour: rows come and go, and prices jump."""
+
+
+def is_moving() -> pl.Expr:
+    """Return whether the price of a row of the table prices changes by the hour."""
+    return pl.col("purchase_option").is_in(MOVING_OPTIONS) | is_private_host()
+
+
+def is_private_host() -> pl.Expr:
+    """Return whether a row with provider and region is of a private person's machine."""
+    places = [
+        (pl.col("provider") == provider) & (pl.col("region") == region)
+        for provider, region in PRIVATE_HOSTS
+    ]
+    return pl.any_horizontal(places)
+
 
 DAMAGED = "hwprices admin verify names the files that are missing or altered."
 """What to do if a table cannot be read."""
@@ -88,7 +121,7 @@ class Release:
 
     def __init__(self, store: Store, version: str) -> None:
         self.store = store
-        self._cache = None if store.is_local else cache.from_environment()
+        self._cache = None if store.is_local else scratch.from_environment()
         self._whole: dict[str, pl.DataFrame] = {}
         self._of_types: dict[tuple[str, ...], tuple[frozenset[str], pl.DataFrame]] = {}
         self.version = self._latest() if version == "latest" else version

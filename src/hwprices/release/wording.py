@@ -1,8 +1,23 @@
-"""Write numbers, names, ages, and how a price is bought, into sentences."""
+"""Write numbers, names, ages, and how a price is bought, into sentences.
 
-from collections.abc import Mapping
-from datetime import timedelta
-from typing import Any
+Prices that a person read from a web page grow old until the page is read again; the others are as
+old as the last collection, or older where a collection failed and earlier pages were kept. The rule
+is the same for all: after STALE_AFTER a price is shown, with the word stale.
+
+A price sheet as a whole is judged by the clock. A single price is judged by the release that it is
+in (``judged_at``), so that the same release always gives the same answer.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from hwprices.release.manifest import ProviderEntry
+    from hwprices.release.release import Release
+
 
 AGES = ((timedelta(days=2), "d"), (timedelta(hours=2), "h"), (timedelta(minutes=1), "min"))
 """From which age on it is told in which unit."""
@@ -83,3 +98,94 @@ def plain(amount: object) -> str:
     """
     text = f"{amount:f}" if amount is not None else ""
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+STALE_AFTER = timedelta(days=90)
+"""A quarter: a choice of this project, with which a sheet has to be read four times a year."""
+
+
+def is_stale(seen: datetime, now: datetime) -> bool:
+    """Return whether a price seen at that time is too old to rely on."""
+    return now - _in_utc(seen) > STALE_AFTER
+
+
+def seen_words(seen: datetime, now: datetime) -> str:
+    """Write when a sheet was read, and that it is stale: ``2026-08-22, 91 days ago: stale``."""
+    seen = _in_utc(seen)
+    if not is_stale(seen, now):
+        return f"{seen:%Y-%m-%d}"
+    return f"{seen:%Y-%m-%d}, {(now - seen).days} days ago: stale"
+
+
+def stale(dataset: "Release") -> pl.Expr:
+    """Check which rows with ``provider`` and ``observed_at`` are stale in their release.
+
+    A price is stale if it was seen more than STALE_AFTER before the release was made. Recordings of
+    the sample are of many days, and all older than its release: they are judged by the newest price
+    of their provider. Null where the provider is not in the release's manifest.
+    """
+    times = judged_at(dataset)
+    oldest = pl.Series(list(times.values()), dtype=pl.Datetime("us", "UTC")) - STALE_AFTER
+    limit = pl.col("provider").replace_strict(list(times), oldest, default=None)
+    return pl.col("observed_at") < limit
+
+
+def judged_at(dataset: "Release") -> dict[str, datetime]:
+    """Return the time by which the prices of each provider are judged (``stale``)."""
+    entries = dataset.release.providers
+    made = _in_utc(datetime.fromisoformat(dataset.release.created_at))
+    times = dict.fromkeys(entries, made)
+    read_by_hand = sheets(dataset)
+    recorded = [n for n, e in entries.items() if e.origin == "sample" and n not in read_by_hand]
+    if recorded:
+        newest = ((name, entries[name].newest_price) for name in recorded)
+        times |= {name: _in_utc(datetime.fromisoformat(text)) for name, text in newest if text}
+    return times
+
+
+def stale_notes(rows: pl.DataFrame, sheets: Iterable[str]) -> tuple[str, ...]:
+    """Count the stale prices of an answer, one line for each provider.
+
+    Args:
+        rows: with ``provider``, ``observed_at`` and ``stale``.
+        sheets: providers with a price sheet, whose age ``sheet_notes`` tells.
+    """
+    old = rows.filter(pl.col("stale"), ~pl.col("provider").is_in(list(sheets)))
+    day = pl.col("observed_at").dt.strftime("%Y-%m-%d")
+    counts = old.group_by("provider").agg(pl.len(), first=day.min(), last=day.max())
+    return tuple(
+        f"{provider}: {counted(count, 'price')} stale, seen "
+        + (f"on {first}." if first == last else f"from {first} to {last}.")
+        for provider, count, first, last in counts.sort("provider").iter_rows()
+    )
+
+
+def sheets(dataset: "Release") -> list[str]:
+    """List the providers whose prices are those of a sheet."""
+    return [name for name, entry in dataset.release.providers.items() if entry.price_sheet]
+
+
+def sheet_seen(entry: "ProviderEntry") -> datetime | None:
+    """Return the oldest day of a provider's price sheet; None where it has none."""
+    seen = entry.observed_from if entry.price_sheet else None
+    return _in_utc(datetime.fromisoformat(seen)) if seen else None
+
+
+def sheet_notes(
+    entries: "Mapping[str, ProviderEntry]", providers: Iterable[str | None], now: datetime
+) -> tuple[str, ...]:
+    """State the days of the price sheets behind an answer, one line for each."""
+    days: dict[datetime, list[str]] = {}
+    for provider in sorted({name for name in providers if name}):
+        seen = sheet_seen(entries[provider]) if provider in entries else None
+        if seen is not None:
+            days.setdefault(seen, []).append(provider)
+    return tuple(
+        f"{', '.join(names)}: prices as their web pages had them on {seen:%Y-%m-%d}"
+        + (f", stale: more than {STALE_AFTER.days} days ago." if is_stale(seen, now) else ".")
+        for seen, names in sorted(days.items())
+    )
+
+
+def _in_utc(time: datetime) -> datetime:
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -9,8 +9,8 @@ from typing import Any, Final
 import polars as pl
 
 from hwprices.landing.pages import Page
-from hwprices.rows import frames, quarantine
-from hwprices.rows.origin import origin
+from hwprices.rows import frames, prices
+from hwprices.rows.frames import origin
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.specs.accelerator_names import Match
 
@@ -83,11 +83,11 @@ def is_possible() -> pl.Expr:
 
 def refuse(rows: pl.LazyFrame) -> pl.DataFrame:
     """Make quarantine rows; ``rows`` is as ``quarantine.refused`` needs it."""
-    return quarantine.refused(
+    return prices.refused(
         rows,
         table="instance_types",
         reason="impossible_figure",
-        message=quarantine.message("{} has a figure that no machine has", "instance_type"),
+        message=prices.message("{} has a figure that no machine has", "instance_type"),
     ).collect()
 
 

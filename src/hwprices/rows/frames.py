@@ -1,12 +1,15 @@
-"""Shape frames: the columns of a table, rows by a value, and hashes of rows."""
+"""Shape frames: a table's columns, hashes, the landed page that a row was read from."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC
 from functools import cache
 
 import polars as pl
 import polars_hash  # noqa: F401  (registers the chash namespace)
 
+from hwprices.landing.pages import Page
 from hwprices.schemas.columns import Table
+from hwprices.units import Timestamp
 
 
 def dtypes(model: type[Table]) -> dict[str, pl.DataType]:
@@ -96,3 +99,37 @@ def digest(*parts: pl.Expr) -> pl.Expr:
     texts = [part.cast(pl.String).fill_null("\x00") for part in parts]
     hashed = pl.concat_str(texts, separator="\x1f").chash.sha2_256()  # type: ignore[attr-defined]
     return hashed.str.slice(0, HASH_CHARACTERS)  # type: ignore[no-any-return]
+
+
+ORIGIN = ("observed_at", "source_url", "raw_sha256")
+"""The columns that name the landed page of a row."""
+
+
+def origin(page: Page) -> list[pl.Expr]:
+    """Make observed_at, source_url and raw_sha256 of every row read from this page."""
+    return [
+        pl.lit(page.retrieved_at).cast(Timestamp).alias("observed_at"),
+        pl.lit(page.url).alias("source_url"),
+        pl.lit(page.sha256).alias("raw_sha256"),
+    ]
+
+
+def origins(pages: Sequence[Page]) -> pl.DataFrame:
+    """Make one row for each page: page (its place in ``pages``) and the columns ``ORIGIN``.
+
+    To be joined to rows that were read from many pages.
+    """
+    return pl.DataFrame(
+        {
+            "page": range(len(pages)),
+            "observed_at": [page.retrieved_at.astimezone(UTC) for page in pages],
+            "source_url": [page.url for page in pages],
+            "raw_sha256": [page.sha256 for page in pages],
+        },
+        schema={
+            "page": pl.Int32,
+            "observed_at": Timestamp,
+            "source_url": pl.String,
+            "raw_sha256": pl.String,
+        },
+    )

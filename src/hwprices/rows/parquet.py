@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from hwprices.release.manifest import TableFile
-from hwprices.release.real_prices import is_moving
+from hwprices.release.release import is_moving
 from hwprices.schemas.tables import TABLES
 from hwprices.storage import layout
 from hwprices.storage.store import Store

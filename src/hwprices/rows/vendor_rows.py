@@ -8,15 +8,15 @@ from typing import Any
 
 import polars as pl
 
+from hwprices.landing.bodies import PARSER_FAILURES, RefusedItemError
 from hwprices.landing.pages import Page
-from hwprices.rows import accelerators, frames, quarantine
+from hwprices.rows import accelerators, frames, prices
 from hwprices.rows.accelerators import accelerator_totals
-from hwprices.rows.members import PARSER_FAILURES, RefusedItemError
-from hwprices.rows.origin import ORIGIN
+from hwprices.rows.frames import ORIGIN
 from hwprices.rows.prices import DEFAULTS, price_rows
+from hwprices.schemas import PRICE_KEY
 from hwprices.schemas.columns import Table, table_name
 from hwprices.schemas.inventory import InstanceTypes
-from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.units import Timestamp
 
@@ -116,10 +116,10 @@ class VendorRows:
     def refused(self, table: type[Table]) -> pl.DataFrame:
         """Make the quarantine rows of what was meant for a table; equal ones are counted."""
         rows = [row for row in self._refused if row["table"] == table_name(table)]
-        made = quarantine.refused(
+        made = prices.refused(
             pl.LazyFrame(rows, schema=REFUSED), table=pl.col("table"), row=pl.col("line")
         )
-        return quarantine.merge_refused([made.collect()])
+        return prices.merge_refused([made.collect()])
 
     def _settled(self) -> list[Row]:
         """Return one row of each key, and refuse those that contradict each other.

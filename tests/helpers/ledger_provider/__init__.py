@@ -15,13 +15,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hwprices import providers
-from hwprices.collect import collector
+from hwprices import collect, providers, stage
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Unit, UnitResult
 from hwprices.publish import release
 from hwprices.publish.release import Published
-from hwprices.stage import stage
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 
@@ -58,7 +56,7 @@ class Ledger:
         at = START + timedelta(days=day - 1, minutes=-10)
         landing = Landing(layout.landing_root(str(self.root)))
         results = [_land(landing, region, lines, at) for region, lines in regions.items()]
-        run = collector.record(landing, NAME, "live", at, results)
+        run = collect.record(landing, NAME, "live", at, results)
         stage.stage(providers.get(NAME), run, landing, self.store, keep=30)
 
     def publish(self, day: int, accepted: Iterable[str] = (ALL, "aws:*")) -> Published:

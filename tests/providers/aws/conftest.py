@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 from tests.helpers.aws_pages import bulk_server, without_account
 
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.landing.pages import UnitResult
 from hwprices.rows import frames
 from hwprices.schemas.tables import TABLES
 from hwprices.settings import load
-from hwprices.stage.stage import Staged, stage_run
+from hwprices.stage import Staged, stage_run
 from hwprices.storage.store import Store
 
 

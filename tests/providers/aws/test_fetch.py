@@ -447,7 +447,7 @@ def test_a22_an_account_that_may_not_ask_for_ultraservers_has_the_machines(
 
 
 def test_the_policy_allows_what_is_asked_and_no_more(project):
-    from hwprices.providers.aws.api import ec2 as module
+    from hwprices.providers.aws import ec2 as module
 
     policy = json.loads((project / "docs/aws-iam-policy.json").read_text())
     operations = {operation.name for operation in module.OPERATIONS.values()}

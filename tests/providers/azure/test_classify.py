@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.helpers.azure_pages import Landed, frame, item, one_row, refused
 from tests.helpers.cases import cases, optional
 
-from hwprices.providers.azure.prices import product_names
+from hwprices.providers.azure import items
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]])
@@ -126,13 +126,11 @@ SPACES = st.sampled_from([" ", "\u00a0", "  ", " \u202f", "\t"])
 
 
 def facts(product: str) -> tuple[str, str, str]:
-    tidied = pl.DataFrame({"productName": [product]}).select(product_names.tidy("productName"))[
+    tidied = pl.DataFrame({"productName": [product]}).select(items.tidy("productName"))[
         "productName"
     ]
     return (
-        product_names.product_facts(tidied)
-        .select("product_kind", "product_os", "product_tenancy")
-        .row(0)
+        items.product_facts(tidied).select("product_kind", "product_os", "product_tenancy").row(0)
     )
 
 
@@ -163,8 +161,8 @@ def test_cloud_services_is_not_a_machine(series, space, joined, start, end) -> N
 
 @given(st.text(max_size=60))
 def test_tidy_twice_is_tidy_once_and_every_name_has_facts(text: str) -> None:
-    once = pl.DataFrame({"n": [text]}).select(product_names.tidy("n"))
-    assert once.select(product_names.tidy("n")).equals(once)
+    once = pl.DataFrame({"n": [text]}).select(items.tidy("n"))
+    assert once.select(items.tidy("n")).equals(once)
     kind, os, tenancy = facts(text)
     assert kind in ("vm", "host", "cloud_services", "promo", "unknown")
     assert os

@@ -24,7 +24,7 @@ from tests.helpers.azure_pages import (
 from tests.helpers.stub_server import Reply, Request, StubServer
 
 from hwprices import settings
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import Pages, Part, get

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.helpers.azure_pages import NOW, Landed, answer, frame, item, tables
 
 from hwprices.providers import get
-from hwprices.providers.azure.prices.items import (
+from hwprices.providers.azure.items import (
     AMOUNTS,
     MEMBERS,
     RetailPage,

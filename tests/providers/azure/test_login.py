@@ -7,7 +7,7 @@ import pytest
 from azure.core.credentials import AccessTokenInfo
 from azure.core.exceptions import ClientAuthenticationError
 
-from hwprices.providers.azure.api.resource_manager import SharedLogin
+from hwprices.providers.azure.resource_manager import SharedLogin
 
 SCOPE = "https://management.azure.com/.default"
 HOUR = 3600

@@ -15,9 +15,8 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import SkippedError, get
-from hwprices.providers.azure import Settings
-from hwprices.providers.azure.api import resource_manager
-from hwprices.providers.azure.inventory.instance_types import SKU
+from hwprices.providers.azure import Settings, resource_manager
+from hwprices.providers.azure.instance_types import SKU
 from hwprices.settings import load_as
 
 AZURE = get("azure")

@@ -18,7 +18,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Run, Unit, UnitResult
 from hwprices.providers import SkippedError, get
-from hwprices.providers.azure.api import retail
+from hwprices.providers.azure import retail
 
 AZURE = get("azure")
 UNIT = Unit(

@@ -13,11 +13,11 @@ from tests.helpers.azure_pages import SAMPLE, frame, item_rows, refused, sample_
 from tests.helpers.cases import cases
 from tests.helpers.landed import landed_contents
 
-from hwprices.landing import bundled
+from hwprices.landing import pages
 from hwprices.landing.pages import Landing, Run
-from hwprices.providers.azure import kinds
-from hwprices.providers.azure.inventory.named_sizes import memory_of_name
-from hwprices.providers.azure.inventory.size_names import parse_size
+from hwprices.providers import azure
+from hwprices.providers.azure.instance_types import memory_of_name
+from hwprices.providers.azure.sizes import parse_size
 
 PROJECT = Path(__file__).resolve().parents[3]
 BUNDLED = PROJECT / "data" / "bundled" / "azure"
@@ -51,7 +51,7 @@ def test_a_reservation_and_the_savings_plans_of_one_size() -> None:
 
 def test_every_item_is_a_price_or_refused_or_out_of_scope() -> None:
     landing = Landing(SAMPLE)
-    retail = [r for r in sample_run().results if kinds.is_retail(r.unit.kind)]
+    retail = [r for r in sample_run().results if azure.is_retail(r.unit.kind)]
     items = sum(len(landing.read_json(page)["Items"]) for r in retail for page in r.pages)
     part = sample_parts()["prices"]
     counted = item_rows(sample_prices()).height + len(refused(part)) + sum(part.counts.values())
@@ -138,9 +138,9 @@ def test_every_listed_accelerator_but_one_has_a_spec_sheet() -> None:
 
 
 def test_the_bundled_pages_are_those_of_the_sample() -> None:
-    for kind in (kinds.SKUS, kinds.LOCATIONS):
+    for kind in (azure.SKUS, azure.LOCATIONS):
         (page,) = sample_run().of(kind)
-        (copy,) = bundled.read_pages("azure", kind)
+        (copy,) = pages.read_pages("azure", kind)
         assert copy.content == Landing(SAMPLE).read(page)
         assert (copy.url, copy.retrieved_at) == (page.url, page.retrieved_at)
         assert copy.params == page.params

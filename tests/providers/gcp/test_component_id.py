@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hwprices.providers.gcp.component_id import SPELLINGS, ComponentId
+from hwprices.providers.gcp.machine_type import SPELLINGS, ComponentId
 
 PUBLISHED = {
     "core": ComponentId("core"),

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.helpers.gcp_pages import Tables, core_and_ram, machine_type, normalise_skus, sku
 
-from hwprices.providers.gcp.inventory.instance_types import nominal_gib
+from hwprices.providers.gcp.instance_types import nominal_gib
 
 
 def test_g1_h100_on_demand_is_not_the_schedulers_price(sample) -> None:

@@ -17,16 +17,15 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 from tools.fullsize.environment import GCP_PROJECT
 
 from hwprices import providers
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.errors import HwpricesError
-from hwprices.landing import bundled
+from hwprices.landing import pages
 from hwprices.landing.download import FetchError, Http
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Context, Pages
-from hwprices.providers.gcp import Settings
-from hwprices.providers.gcp.api import google_apis
+from hwprices.providers.gcp import Settings, google_apis
 from hwprices.settings import load
-from hwprices.stage.stage import stage_run
+from hwprices.stage import stage_run
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SKUS = "/v1/services/6F81-5844-456A/skus"
@@ -223,12 +222,12 @@ def test_key_alone_gives_prices_with_the_bundled_machines(server, context) -> No
 
 
 def test_damaged_or_missing_bundled_machines_are_named(context, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(bundled, "data_directory", lambda: tmp_path)
+    monkeypatch.setattr(pages, "data_directory", lambda: tmp_path)
     unit = Unit("gcp", "machine_types")
     with pytest.raises(HwpricesError, match="bundled GCP machine table is missing"):
         providers.get("gcp").fetch(context, unit)
-    bundled.directory("gcp").mkdir(parents=True)
-    (bundled.directory("gcp") / "pages.json").write_text("{}")
+    pages.directory("gcp").mkdir(parents=True)
+    (pages.directory("gcp") / "pages.json").write_text("{}")
     with pytest.raises(HwpricesError, match="are damaged"):
         providers.get("gcp").fetch(context, unit)
 

@@ -19,12 +19,12 @@ from tests.helpers.gcp_pages import (
     spot_core_and_ram,
 )
 
-from hwprices.providers.gcp.inventory.machine_type import Machines, MachineType
-from hwprices.providers.gcp.prices.compose import LINE_COLUMNS, OFFER_KEY, MachinePrices
-from hwprices.providers.gcp.prices.rows import add_flexible
+from hwprices.providers.gcp.compose import LINE_COLUMNS, OFFER_KEY, MachinePrices
+from hwprices.providers.gcp.machine_type import Machines, MachineType
+from hwprices.providers.gcp.price_rows import add_flexible
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.read.gcp import flexible_commitment, read_discount_rules
-from hwprices.rows.origin import ORIGIN
+from hwprices.rows.frames import ORIGIN
 
 NANO = Decimal("1e-8")
 """Google rounds the price of each component under a commitment to the ninth decimal."""

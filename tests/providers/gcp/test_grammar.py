@@ -9,15 +9,10 @@ from hypothesis import strategies as st
 from tests.helpers.cases import cases, optional
 from tests.helpers.nightly import NIGHTLY
 
-from hwprices.providers.gcp.component_id import ComponentId
-from hwprices.providers.gcp.prices import grammar, vocabulary
-from hwprices.providers.gcp.prices.classify import OutOfScope, classify
-from hwprices.providers.gcp.prices.grammar import (
-    Descriptions,
-    NotAMachinePrice,
-    PricedComponent,
-    Unknown,
-)
+from hwprices.providers.gcp import grammar
+from hwprices.providers.gcp.classify import OutOfScope, classify
+from hwprices.providers.gcp.grammar import Descriptions, NotAMachinePrice, PricedComponent, Unknown
+from hwprices.providers.gcp.machine_type import ComponentId
 
 PLACES = [
     *("Americas", "Iowa", "Northern Virginia", "Sao Paulo", "Salt Lake City", "Tel Aviv", "Zürich"),
@@ -122,10 +117,10 @@ RHEL, SAP = "Red Hat Enterprise Linux 9 on VM with", "SLES 15 For SAP License on
     [
         (f"{RHEL} up to 8 VCPU", (1, 8)),
         (f"{RHEL} 9 to 127 VCPU", (9, 127)),
-        (f"{RHEL} 128 VCPU or more", (128, vocabulary.OPEN_BAND_TO)),
+        (f"{RHEL} 128 VCPU or more", (128, grammar.OPEN_BAND_TO)),
         (f"{SAP} 1 to 3 VCPU", (1, 3)),
         (f"{SAP} 4 VCPU", (4, 4)),
-        (f"{SAP} 6 or more VCPU", (6, vocabulary.OPEN_BAND_TO)),
+        (f"{SAP} 6 or more VCPU", (6, grammar.OPEN_BAND_TO)),
     ],
 )
 def test_a_license_has_a_band_of_vcpus(text, band) -> None:
@@ -146,51 +141,51 @@ def test_a_license_that_is_new_is_named(description: str, word: str | None) -> N
 
 
 places = st.sampled_from(PLACES)
-modes = st.sampled_from(sorted(vocabulary.MODES))
+modes = st.sampled_from(sorted(grammar.MODES))
 
 
 @settings(deadline=None)
 @given(
-    series=st.sampled_from(sorted(vocabulary.SERIES)),
+    series=st.sampled_from(sorted(grammar.SERIES)),
     mode=st.one_of(st.none(), modes),
     unit=st.sampled_from(["Core", "Ram"]),
     place=places,
 )
 def test_every_series_by_every_mode_reads_back(series, mode, unit, place) -> None:
     text = f"{mode + ' ' if mode else ''}{series} Instance {unit} running in {place}"
-    option = vocabulary.MODES[mode] if mode else "on_demand"
+    option = grammar.MODES[mode] if mode else "on_demand"
     part = classified(text, "CPU" if unit == "Core" else "RAM", USAGE.get(option, "OnDemand"))
-    assert part == priced(vocabulary.SERIES[series], unit.lower(), option, 0, place)
+    assert part == priced(grammar.SERIES[series], unit.lower(), option, 0, place)
     assert len(grammar.matching_rules(text)) == 1
 
 
 @settings(deadline=None)
 @given(
-    gpu=st.sampled_from(sorted(vocabulary.GPUS)),
+    gpu=st.sampled_from(sorted(grammar.GPUS)),
     mode=st.one_of(st.none(), modes),
     years=st.sampled_from([1, 3]),
     place=places,
 )
 def test_every_gpu_by_every_mode_reads_back(gpu, mode, years, place) -> None:
     attached = f"attached to {mode} VMs running" if mode else "running"
-    option = vocabulary.MODES[mode] if mode else "on_demand"
+    option = grammar.MODES[mode] if mode else "on_demand"
     assert classified(
         f"{gpu} GPU {attached} in {place}", "GPU", USAGE.get(option, "OnDemand")
-    ) == priced("any", f"gpu:{vocabulary.GPUS[gpu]}", option, 0, place)
+    ) == priced("any", f"gpu:{grammar.GPUS[gpu]}", option, 0, place)
     committed = classified(
         f"Commitment v1: {gpu} GPU in {place} for {years} Years", "GPU", f"Commit{years}Yr"
     )
     assert committed == priced(
-        "any", f"gpu:{vocabulary.GPUS[gpu]}", "committed_use", 12 * years, place
+        "any", f"gpu:{grammar.GPUS[gpu]}", "committed_use", 12 * years, place
     )
 
 
 VOCABULARY = [
-    *vocabulary.SERIES,
-    *vocabulary.GPUS,
-    *vocabulary.SLICES,
-    *vocabulary.MODES,
-    *vocabulary.INSTANCES,
+    *grammar.SERIES,
+    *grammar.GPUS,
+    *grammar.SLICES,
+    *grammar.MODES,
+    *grammar.INSTANCES,
 ]
 CONNECTIVES = (
     "Instance Core Ram Cpu GPU running in attached to VMs Commitment v1: for 1 Year Reserved "

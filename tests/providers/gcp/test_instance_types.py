@@ -7,7 +7,7 @@ import polars as pl
 from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import Tables, core_and_ram, machine_type, n2_skus, normalise_skus, sku
 
-from hwprices.providers.gcp.inventory.instance_types import nominal_gib
+from hwprices.providers.gcp.instance_types import nominal_gib
 
 
 def test_the_network_of_most_types_is_known(sample: Tables) -> None:

@@ -24,8 +24,7 @@ from tests.helpers.gcp_pages import (
     spot_core_and_ram,
 )
 
-from hwprices.providers import UnreadablePageError
-from hwprices.providers.gcp import kinds
+from hwprices.providers import UnreadablePageError, gcp
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
@@ -381,7 +380,7 @@ def test_a_page_that_is_no_list_is_still_unreadable(tmp_path: Path) -> None:
     for body in (b"[]", b'{"skus": 7}', b'{"skus": [1, 2]}', b"null"):
         with pytest.raises(UnreadablePageError, match="a list of SKUs"):
             normalise_pages(
-                tmp_path, {kinds.SKUS: [body], kinds.MACHINE_TYPES: [json.dumps({}).encode()]}
+                tmp_path, {gcp.SKUS: [body], gcp.MACHINE_TYPES: [json.dumps({}).encode()]}
             )
 
 

@@ -9,10 +9,9 @@ import polars as pl
 from tests.helpers.gcp_pages import RETRIEVED_AT, Tables
 
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages
-from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.inventory.instance_types import read_machines
-from hwprices.providers.gcp.inventory.regions import read_zones
+from hwprices.providers import Pages, gcp
+from hwprices.providers.gcp.instance_types import read_machines
+from hwprices.providers.gcp.regions import read_zones
 from hwprices.providers.gcp.sheets import Sheets
 
 
@@ -48,7 +47,7 @@ def test_slices_without_topology_and_of_unknown_generations_are_refused(tmp_path
 
 def tpu_pages(folder: Path, bodies: dict[str, bytes]) -> Pages:
     """Land a page for each zone, a second apart."""
-    landing, unit = Landing(folder), Unit("gcp", kinds.TPU_TYPES)
+    landing, unit = Landing(folder), Unit("gcp", gcp.TPU_TYPES)
     pages = tuple(
         landing.land_bytes(
             unit,
@@ -84,7 +83,7 @@ def test_pages_of_equal_content_keep_their_own_time_and_address(tmp_path: Path) 
     body = {"acceleratorTypes": [{"type": "v5litepod-16", "acceleratorConfigs": [config]}]}
     zones = ("us-west4-a", "us-west4-b")
     run_pages = tpu_pages(tmp_path, {zone: json.dumps(body).encode() for zone in zones})
-    pages = run_pages.of(kinds.TPU_TYPES)
+    pages = run_pages.of(gcp.TPU_TYPES)
     offers = read_machines(run_pages, Sheets.load()).offers
     assert offers["source_url"].to_list() == [page.url for page in pages]
     assert offers["observed_at"].to_list() == [page.retrieved_at for page in pages]

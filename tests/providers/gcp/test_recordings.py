@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from tests.helpers.gcp_pages import Tables, normalise_pages, recording
 
-from hwprices.providers.gcp import kinds
+from hwprices.providers import gcp
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 
@@ -15,10 +15,10 @@ from hwprices.stage import validate
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     bodies = {
-        kinds.SKUS: [recording("skus_2023-03")],
-        kinds.MACHINE_TYPES: [recording("machine_types_2026-08-17")],
-        kinds.REGIONS: [recording("regions_2025-03")],
-        kinds.ZONES: [recording("zones_2025-03")],
+        gcp.SKUS: [recording("skus_2023-03")],
+        gcp.MACHINE_TYPES: [recording("machine_types_2026-08-17")],
+        gcp.REGIONS: [recording("regions_2025-03")],
+        gcp.ZONES: [recording("zones_2025-03")],
     }
     return normalise_pages(Path(tmp_path_factory.mktemp("landing")), bodies)
 

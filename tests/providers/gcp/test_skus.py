@@ -20,9 +20,8 @@ from tests.helpers.gcp_pages import (
     sku,
 )
 
-from hwprices.providers import UnreadablePageError
-from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.prices.catalog import SkuList
+from hwprices.providers import UnreadablePageError, gcp
+from hwprices.providers.gcp.listings import SkuList
 
 
 def test_g5_c2_for_many_regions_and_with_instance(tmp_path) -> None:
@@ -189,4 +188,4 @@ def test_a_name_twice_costs_the_catalog(tmp_path: Path, member: str) -> None:
     body = json.dumps({"skus": n2_skus()}, separators=(",", ":"))
     body = body.replace('"pricingInfo":[{', f'"pricingInfo":[{{"{member}":1,"{member}":2,', 1)
     with pytest.raises(UnreadablePageError, match="comes twice in one object"):
-        normalise_pages(tmp_path, {kinds.SKUS: [body.encode()]})
+        normalise_pages(tmp_path, {gcp.SKUS: [body.encode()]})

@@ -8,9 +8,9 @@ import pytest
 from tests.helpers.cases import cases
 from tests.helpers.gcp_pages import Tables, n2_skus, n2_zones, normalise_pages, sku
 
-from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.prices.classify import classify_vertex
-from hwprices.providers.gcp.prices.grammar import Descriptions, PricedComponent
+from hwprices.providers import gcp
+from hwprices.providers.gcp.classify import classify_vertex
+from hwprices.providers.gcp.grammar import Descriptions, PricedComponent
 
 PREDICTION = "Vertex AI: Online/Batch Prediction"
 
@@ -19,9 +19,9 @@ def read(root: Path, page: bytes | None) -> Tables:
     """Normalise N2 of Compute Engine, with a page of Vertex AI or without."""
     types = {"items": {f"zones/{z}": {"machineTypes": m} for z, m in n2_zones().items()}}
     bodies = {
-        kinds.SKUS: [json.dumps({"skus": n2_skus()}).encode()],
-        kinds.VERTEX_SKUS: [page] if page else [],
-        kinds.MACHINE_TYPES: [json.dumps(types).encode()],
+        gcp.SKUS: [json.dumps({"skus": n2_skus()}).encode()],
+        gcp.VERTEX_SKUS: [page] if page else [],
+        gcp.MACHINE_TYPES: [json.dumps(types).encode()],
     }
     return normalise_pages(root, bodies)
 

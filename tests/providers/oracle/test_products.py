@@ -27,7 +27,7 @@ from tests.helpers.oracle_pages import (
 from tests.helpers.stub_server import Reply, StubServer
 
 from hwprices import settings
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.landing.pages import Landing, Run
 from hwprices.providers import Pages, get
 

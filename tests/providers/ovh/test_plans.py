@@ -17,11 +17,11 @@ from tests.helpers.stub_server import Reply, StubServer
 from tests.helpers.vendor_tables import sample_pages
 
 from hwprices import settings
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run
 from hwprices.providers import Pages, get
-from hwprices.stage.stage import stage
+from hwprices.stage import stage
 from hwprices.storage.store import Store
 
 

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 import hwprices
 from hwprices import settings
 from hwprices.cli import app
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.publish import release
-from hwprices.stage.stage import stage_run
+from hwprices.stage import stage_run
 from hwprices.storage.store import Store
 
 GOOD = Reply.json({"data": {"gpuTypes": [H100]}})

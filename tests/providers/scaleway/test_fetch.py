@@ -8,10 +8,10 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 from tests.providers.scaleway.test_tables import SERVER
 
 from hwprices import settings
-from hwprices.collect.collector import Collector
+from hwprices.collect import Collector
 from hwprices.landing.pages import Landing, Run
 from hwprices.providers import Pages, get
-from hwprices.providers.scaleway import fetch as products
+from hwprices.providers import scaleway as products
 
 PATH = "/zones/fr-par-2/products/servers"
 

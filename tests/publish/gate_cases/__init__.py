@@ -18,8 +18,8 @@ import polars as pl
 from tests.helpers import cases
 
 from hwprices.rows.prices import price_id
+from hwprices.schemas import PRICE_KEY
 from hwprices.schemas.columns import key
-from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.tables import TABLES
 from hwprices.units import Money
 

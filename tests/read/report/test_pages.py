@@ -18,8 +18,7 @@ from tests.read.report.conftest import HOSTILE, MORE_TYPES
 import hwprices
 from hwprices.read.report import index, pages, report
 from hwprices.read.report.index import changes, history
-from hwprices.read.report.journey import Explained
-from hwprices.read.report.pages import file_name
+from hwprices.read.report.pages import Explained, file_name
 
 
 class Page(HTMLParser):

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hwprices.read.report.payload import CODE_TYPES, Payload, code_width, rows
+from hwprices.read.report.files import CODE_TYPES, Payload, code_width, rows
 
 
 def unpacked(text: str) -> dict[str, Any]:

@@ -10,14 +10,14 @@ import pytest
 from tests.helpers.cases import cases
 
 import hwprices
-from hwprices.read.report import programs
+from hwprices.read.report import report
 
 MOST_BYTES = 300_000
 
 
 @pytest.fixture(scope="module")
 def files(sample_root: Path) -> dict[str, str]:
-    return dict(programs.files(hwprices.open(sample_root)))
+    return dict(report.files(hwprices.open(sample_root)))
 
 
 @pytest.fixture(scope="module")
@@ -81,4 +81,4 @@ def test_a_page_in_markdown_has_price_and_specification(files: dict[str, str]) -
 
 
 def test_what_a_release_holds_is_no_mark() -> None:
-    assert programs.cell("a|b\n<img> [x](y)") == "a\\|b \\<img\\> \\[x\\](y)"
+    assert report.cell("a|b\n<img> [x](y)") == "a\\|b \\<img\\> \\[x\\](y)"

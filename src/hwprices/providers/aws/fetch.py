@@ -7,15 +7,14 @@ from typing import Any
 from hwprices.errors import HwpricesError
 from hwprices.landing.download import FetchError
 from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Check, Context, check_regions
-from hwprices.providers.aws import Settings, kinds
-from hwprices.providers.aws.api import bulk_files, ec2
-from hwprices.providers.aws.inventory.regions import partition_of
+from hwprices.providers import Check, Context, aws, check_regions
+from hwprices.providers.aws import Settings, bulk_files, ec2
+from hwprices.providers.aws.regions import partition_of
 
 REGION_CODE = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 """The code of a region. Codes of local and Wavelength zones are longer: us-west-2-lax-1."""
 
-ACCOUNT_KINDS = (kinds.REGIONS, *kinds.EC2_BY_REGION)
+ACCOUNT_KINDS = (aws.REGIONS, *aws.EC2_BY_REGION)
 """Kinds of unit that are planned with an account only."""
 
 
@@ -41,7 +40,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     units += _ec2_units(context, listed, selected)
     if selected:
         check_regions("aws", selected, {*listed, *(unit.region for unit in units)})
-    advisor = Unit("aws", kinds.SPOT_ADVISOR, params={"url": context.settings.aws_spot_advisor_url})
+    advisor = Unit("aws", aws.SPOT_ADVISOR, params={"url": context.settings.aws_spot_advisor_url})
     return [*units, advisor]
 
 
@@ -53,13 +52,13 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         SkippedError: the region is not enabled for the account, or does not answer.
         HwpricesError: AWS has no such kind of unit.
     """
-    if unit.kind in kinds.BULK_FILES:
+    if unit.kind in aws.BULK_FILES:
         return bulk_files.fetch(context, unit)
     if unit.kind in ACCOUNT_KINDS:
         return ec2.fetch(context, unit)
     raise HwpricesError(
         f"aws has no kind of page {unit.kind!r}",
-        f"There are: {', '.join((*kinds.BULK_FILES, *ACCOUNT_KINDS))}.",
+        f"There are: {', '.join((*aws.BULK_FILES, *ACCOUNT_KINDS))}.",
     )
 
 
@@ -86,7 +85,7 @@ def _china_units(context: Context, selected: set[str] | None) -> list[Unit]:
         host = context.settings.aws_china_price_list_url
         files = bulk_files.read_index(context, host, "cn")
     except FetchError as error:
-        return [Unit("aws", kinds.PRICE_LIST, code, {"error": str(error)}) for code in codes]
+        return [Unit("aws", aws.PRICE_LIST, code, {"error": str(error)}) for code in codes]
     return _bulk_units(files, set(codes))
 
 
@@ -102,21 +101,21 @@ def _ec2_units(context: Context, listed: list[str], selected: set[str] | None) -
         opt_in = {code: "" for code in regions if partition_of(code) is None}
     by_region = [
         Unit("aws", kind, code, {"opt_in": opt_in[code]} if opt_in[code] else {})
-        for kind in kinds.EC2_BY_REGION
+        for kind in aws.EC2_BY_REGION
         for code in sorted(opt_in)
         if selected is None or code in selected
     ]
-    return [Unit("aws", kinds.REGIONS), *by_region]
+    return [Unit("aws", aws.REGIONS), *by_region]
 
 
 POLICY = "Allow what docs/aws-iam-policy.json lists."
 
 ADDS = {
-    kinds.REGIONS: "which regions the account has enabled",
-    kinds.ZONES: "zones and their ids",
-    kinds.INSTANCE_TYPES: "exact specs of every type",
-    kinds.OFFERINGS: "which zone has which type",
-    kinds.SPOT: "live spot prices",
+    aws.REGIONS: "which regions the account has enabled",
+    aws.ZONES: "zones and their ids",
+    aws.INSTANCE_TYPES: "exact specs of every type",
+    aws.OFFERINGS: "which zone has which type",
+    aws.SPOT: "live spot prices",
 }
 """What each call of ``ec2.OPERATIONS`` adds to the dataset."""
 

@@ -5,16 +5,14 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from hwprices.landing.pages import Page
-from hwprices.providers import Pages, Part
-from hwprices.providers.aws import kinds
-from hwprices.providers.aws.inventory.instance_types import availability_rows, instance_type_rows
-from hwprices.providers.aws.inventory.regions import currency_of, region_rows, zone_rows
-from hwprices.providers.aws.inventory.spec_words import PriceListFacts
-from hwprices.providers.aws.prices.capacity_blocks import capacity_block_rows
-from hwprices.providers.aws.prices.parts import component_part
-from hwprices.providers.aws.prices.price_list import PriceList, read_price_list
-from hwprices.providers.aws.prices.savings_plans import SavingsPlans, read_page, savings_plan_rows
-from hwprices.providers.aws.prices.spot import spot_advice, spot_rows
+from hwprices.providers import Pages, Part, aws
+from hwprices.providers.aws.instance_types import availability_rows, instance_type_rows
+from hwprices.providers.aws.price_list import PriceList, read_price_list
+from hwprices.providers.aws.price_rows import component_part
+from hwprices.providers.aws.regions import currency_of, region_rows, zone_rows
+from hwprices.providers.aws.responses import PriceListFacts
+from hwprices.providers.aws.savings_plans import SavingsPlans, read_page, savings_plan_rows
+from hwprices.providers.aws.spot import capacity_block_rows, spot_advice, spot_rows
 from hwprices.rows import frames
 from hwprices.rows.earlier import Source
 from hwprices.rows.prices import PriceRows, merge
@@ -29,23 +27,23 @@ def normalise(pages: Pages) -> Iterator[Part]:
         HwpricesError: a landed page is altered.
     """
     price_lists: list[PriceListFacts] = []
-    own_files = frozenset(pages.regions(kinds.PRICE_LIST))
+    own_files = frozenset(pages.regions(aws.PRICE_LIST))
     for region in sorted(
-        {*own_files, *pages.regions(kinds.SPOT), *pages.regions(kinds.CAPACITY_BLOCKS)}
+        {*own_files, *pages.regions(aws.SPOT), *pages.regions(aws.CAPACITY_BLOCKS)}
     ):
         # No variable here holds the part, so that Part.collected frees the lines of the price list
         # before the rows are checked.
         yield _with_facts(pages, _prices(pages, region, own_files), price_lists)
         if part := _component_prices(pages, region, own_files, price_lists):
             yield part
-    for region in pages.regions(kinds.OFFERINGS):
+    for region in pages.regions(aws.OFFERINGS):
         yield Part("availability", availability_rows(pages, region), region)
     yield Part("regions", region_rows(pages, price_lists))
-    if pages.of(kinds.ZONES):
+    if pages.of(aws.ZONES):
         yield Part("zones", zone_rows(pages))
     types, impossible = instance_type_rows(pages, price_lists)
     yield Part("instance_types", types, refused=impossible)
-    if pages.of(kinds.SPOT_ADVISOR):
+    if pages.of(aws.SPOT_ADVISOR):
         yield _spot_advice(pages)
 
 
@@ -61,11 +59,9 @@ def _component_prices(
     pages: Pages, region: str, own_files: frozenset[str], price_lists: list[PriceListFacts]
 ) -> Part | None:
     """Read what is billed beside machines in a region; None where no list has any."""
-    lists = [
-        (facts.page, kinds.EC2, facts.parts) for facts in price_lists if facts.region == region
-    ]
+    lists = [(facts.page, aws.EC2, facts.parts) for facts in price_lists if facts.region == region]
     counts: Counter[str] = Counter()
-    for kind, service in kinds.PART_LISTS.items():
+    for kind, service in aws.PART_LISTS.items():
         for page in pages.of(kind, region)[-1:]:
             with pages.leave_out(page):
                 price_list = read_price_list(pages, page, region, own_files, has_machines=False)
@@ -86,7 +82,7 @@ def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
         # The savings plans are decoded in a thread of their own while polars reads the price list.
         plans = [
             (page, beside.submit(read_page, pages, page))
-            for page in pages.of(kinds.SAVINGS_PLANS, region)[-1:]
+            for page in pages.of(aws.SAVINGS_PLANS, region)[-1:]
         ]
         price_list = _price_list(pages, region, own_files)
         facts = price_list.facts if price_list else None
@@ -108,16 +104,16 @@ def _source(pages: Pages, region: str, own_files: frozenset[str]) -> Source:
     """List the pages that the prices of a region are read from."""
     read = [
         *_newest_price_list(pages, region),
-        *pages.of(kinds.SAVINGS_PLANS, region)[-1:],
-        *pages.of(kinds.SPOT, region),
-        *pages.of(kinds.CAPACITY_BLOCKS, region),
+        *pages.of(aws.SAVINGS_PLANS, region)[-1:],
+        *pages.of(aws.SPOT, region),
+        *pages.of(aws.CAPACITY_BLOCKS, region),
     ]
     return Source("prices", region, tuple(read), about=tuple(sorted(own_files)))
 
 
 def _newest_price_list(pages: Pages, region: str) -> list[Page]:
     """Return the page of a region's price list; none where the run has none."""
-    return pages.of(kinds.PRICE_LIST, region)[-1:]
+    return pages.of(aws.PRICE_LIST, region)[-1:]
 
 
 def _price_list(pages: Pages, region: str, own_files: frozenset[str]) -> PriceList | None:
@@ -140,11 +136,11 @@ def _price_sources(
     for page, file in plans:
         with pages.leave_out(page):
             sources.append(savings_plan_rows(file.result(), page, region, price_list))
-    if quotes := pages.of(kinds.SPOT, region):
+    if quotes := pages.of(aws.SPOT, region):
         listed = price_list.prices.rows if price_list else frames.empty(Prices).lazy()
         with pages.leave_out(*quotes):
             sources.append(spot_rows(pages, region, listed, currency))
-    if blocks := pages.of(kinds.CAPACITY_BLOCKS, region):
+    if blocks := pages.of(aws.CAPACITY_BLOCKS, region):
         with pages.leave_out(*blocks):
             sources.append(capacity_block_rows(pages, region, currency))
     return sources
@@ -152,7 +148,7 @@ def _price_sources(
 
 def _spot_advice(pages: Pages) -> Part:
     """Read the newest advisor file that can be read; no rows where there is none."""
-    for page in reversed(pages.of(kinds.SPOT_ADVISOR)):
+    for page in reversed(pages.of(aws.SPOT_ADVISOR)):
         with pages.leave_out(page):
             return spot_advice(pages, page)
     return Part("spot_advice", frames.empty(SpotAdvice))

@@ -7,12 +7,11 @@ import polars as pl
 
 from hwprices.landing.pages import Unit
 from hwprices.providers import Context, Pages, PastList, PastPrices, SkippedError
-from hwprices.providers.aws.api import bulk_files, ec2
+from hwprices.providers.aws import SPOT, bulk_files, ec2
 from hwprices.providers.aws.fetch import REGION_CODE
-from hwprices.providers.aws.inventory.regions import partition_of
-from hwprices.providers.aws.kinds import SPOT
 from hwprices.providers.aws.normalise import normalise
-from hwprices.providers.aws.prices.spot import day_rows
+from hwprices.providers.aws.regions import partition_of
+from hwprices.providers.aws.spot import day_rows
 
 DAYS = 90
 """Days that DescribeSpotPriceHistory reaches back; the first of them is not complete.

@@ -8,13 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hwprices.errors import HwpricesError
-from hwprices.landing import bundled
 from hwprices.landing.download import FetchError
-from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Check, Context, SkippedError, check_regions
-from hwprices.providers.azure import Settings, kinds
-from hwprices.providers.azure.api import resource_manager, retail
-from hwprices.providers.azure.inventory.regions import is_public_location
+from hwprices.landing.pages import Page, Unit, directory, land_pages, read_pages
+from hwprices.providers import Check, Context, SkippedError, azure, check_regions
+from hwprices.providers.azure import Settings, resource_manager, retail
+from hwprices.providers.azure.regions import is_public_location
 from hwprices.settings import Settings as CommonSettings
 
 
@@ -45,7 +43,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
             }
             check_regions("azure", chosen, known)
     return [
-        Unit("azure", kinds.LOCATIONS),
+        Unit("azure", azure.LOCATIONS),
         *_size_units(settings, [region for region in chosen if region in listed_regions]),
         *_price_units(settings, chosen),
     ]
@@ -69,7 +67,7 @@ def _bundled_regions() -> list[str]:
     """List the public regions of the bundled locations, sorted."""
     locations = [
         location
-        for page in bundled.read_pages("azure", kinds.LOCATIONS)
+        for page in read_pages("azure", azure.LOCATIONS)
         for location in json.loads(page.content)["value"]
     ]
     return sorted({v["name"].lower() for v in locations if is_public_location(v)})
@@ -77,25 +75,25 @@ def _bundled_regions() -> list[str]:
 
 def _size_units(settings: Settings, regions: Sequence[str]) -> list[Unit]:
     if not settings.azure_subscription_id:
-        return [Unit("azure", kinds.SKUS)]
-    return [Unit("azure", kinds.SKUS, region) for region in regions]
+        return [Unit("azure", azure.SKUS)]
+    return [Unit("azure", azure.SKUS, region) for region in regions]
 
 
 def _price_units(settings: Settings, regions: Sequence[str]) -> list[Unit]:
     return [
         Unit(
             "azure",
-            kinds.retail(word, currency),
+            azure.retail_kind(word, currency),
             region,
             {"price_type": price_type, "currency": currency},
         )
         for currency in settings.azure_currencies
-        for word, price_type in kinds.PRICE_TYPES.items()
+        for word, price_type in azure.PRICE_TYPES.items()
         for region in regions
     ] + [
         Unit(
             "azure",
-            kinds.licenses(currency),
+            azure.licenses_kind(currency),
             params={"price_type": "Consumption", "currency": currency},
         )
         for currency in settings.azure_currencies
@@ -109,29 +107,29 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
         FetchError: they are not available in full.
         SkippedError: there is nothing to have; the error says why.
     """
-    if kinds.is_retail(unit.kind) or kinds.is_license(unit.kind):
+    if azure.is_retail(unit.kind) or azure.is_license(unit.kind):
         return retail.fetch(context, unit)
     if not context.settings.azure_subscription_id:
         return _land_bundled(context, unit)
-    if unit.kind == kinds.SKUS:
+    if unit.kind == azure.SKUS:
         return resource_manager.fetch_sizes(context, unit)
     return resource_manager.fetch_locations(context, unit)
 
 
 def narrowed(unit: Unit, instance_type: str) -> Unit:
     """Return the unit with the prices of one size only: the retail list can be filtered by it."""
-    if not kinds.is_retail(unit.kind):
+    if not azure.is_retail(unit.kind):
         return unit
     return replace(unit, params={**unit.params, "size": instance_type})
 
 
 def _land_bundled(context: Context, unit: Unit) -> list[Page]:
     """Land the bundled pages of a unit with the date and address they have there."""
-    pages = bundled.land_pages(context.landing, unit)
+    pages = land_pages(context.landing, unit)
     if not pages:
         raise SkippedError(
             "no subscription is set (AZURE_SUBSCRIPTION_ID) and"
-            f" {bundled.directory('azure')} holds no {unit.kind}"
+            f" {directory('azure')} holds no {unit.kind}"
         )
     return pages
 

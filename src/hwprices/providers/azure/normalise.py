@@ -10,30 +10,28 @@ from dataclasses import replace
 
 import polars as pl
 
-from hwprices.providers import Pages, Part
-from hwprices.providers.azure import kinds
-from hwprices.providers.azure.inventory.accelerators import read_accelerator_sheet
-from hwprices.providers.azure.inventory.availability import availability_rows
-from hwprices.providers.azure.inventory.instance_types import instance_type_rows, read_skus
-from hwprices.providers.azure.inventory.named_sizes import named_sizes
-from hwprices.providers.azure.inventory.regions import (
-    is_public,
-    read_locations,
-    region_rows,
-    zone_rows,
-)
-from hwprices.providers.azure.prices.items import price_units, read_items
-from hwprices.providers.azure.prices.licenses import (
+from hwprices.providers import Pages, Part, azure
+from hwprices.providers.azure.instance_types import instance_type_rows, named_sizes, read_skus
+from hwprices.providers.azure.items import price_units, read_items
+from hwprices.providers.azure.licenses import (
     LICENSED_BY,
     Licenses,
     license_lines,
     read_licenses,
     with_licenses,
 )
-from hwprices.providers.azure.prices.rows import prices_by_region
+from hwprices.providers.azure.price_rows import prices_by_region
+from hwprices.providers.azure.regions import (
+    availability_rows,
+    is_public,
+    read_locations,
+    region_rows,
+    zone_rows,
+)
+from hwprices.providers.azure.sizes import read_accelerator_sheet
 from hwprices.rows import frames
 from hwprices.rows.earlier import Source
-from hwprices.rows.origin import origins
+from hwprices.rows.frames import origins
 from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.specs import sheets
 
@@ -148,7 +146,7 @@ def _sources(pages: Pages, availability: pl.DataFrame, types: pl.DataFrame) -> M
     Beside its pages and those of licenses that is how the lists of sizes spell the names, what
     decides a size's licenses, and which sizes the region offers.
     """
-    licenses = [unit for units in price_units(pages, kinds.is_license).values() for unit in units]
+    licenses = [unit for units in price_units(pages, azure.is_license).values() for unit in units]
     facts = pl.col(LICENSED_BY).cast(pl.String).fill_null("")
     licensed = _digest(types.select(pl.concat_str(facts, separator=" ")).to_series())
     spellings = _digest(availability["instance_type"])

@@ -10,11 +10,10 @@ from functools import partial
 from typing import Any
 
 from hwprices.errors import HwpricesError
-from hwprices.landing import bundled
-from hwprices.landing.pages import Page, Unit
-from hwprices.providers import Check, Context, SkippedError
-from hwprices.providers.gcp import Settings, kinds
-from hwprices.providers.gcp.api.google_apis import PageCall, ReceivedPage, connect, has_credentials
+from hwprices.landing.pages import Page, Unit, land_pages
+from hwprices.providers import Check, Context, SkippedError, gcp
+from hwprices.providers.gcp import Settings
+from hwprices.providers.gcp.google_apis import PageCall, ReceivedPage, connect, has_credentials
 
 COMPUTE_ENGINE = "services/6F81-5844-456A"
 """Cloud Billing's id of Compute Engine,
@@ -25,7 +24,7 @@ CLOUD_TPU = "services/E000-3F24-B8AA"
 
 VERTEX_AI = "services/C7E2-9256-1C43"  # Cloud Billing's id of Vertex AI
 
-CATALOGS = {kinds.SKUS: COMPUTE_ENGINE, kinds.TPU_SKUS: CLOUD_TPU, kinds.VERTEX_SKUS: VERTEX_AI}
+CATALOGS = {gcp.SKUS: COMPUTE_ENGINE, gcp.TPU_SKUS: CLOUD_TPU, gcp.VERTEX_SKUS: VERTEX_AI}
 """Kind of unit: the service whose SKUs it has."""
 
 SKU_PAGE_SIZE = 5000
@@ -40,7 +39,7 @@ https://cloud.google.com/compute/docs/reference/rest/v1/machineTypes/aggregatedL
 SPAN = {"start": "from", "end": "until"}
 """Names of ListSkusRequest and of a unit's params, for the prices of another time than today."""
 
-ACCOUNT_KINDS = tuple(kind for kind in kinds.PROJECT_KINDS if kind != kinds.MACHINE_TYPES)
+ACCOUNT_KINDS = tuple(kind for kind in gcp.PROJECT_KINDS if kind != gcp.MACHINE_TYPES)
 """Kinds of unit that are planned with a project only. Without one, machine types are bundled."""
 
 
@@ -56,7 +55,7 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     check_configured(context.settings)
     params = {"regions": ",".join(sorted(regions))} if regions else {}
     has_project = bool(context.settings.gcp_project)
-    machine_kinds = kinds.PROJECT_KINDS if has_project else (kinds.MACHINE_TYPES,)
+    machine_kinds = gcp.PROJECT_KINDS if has_project else (gcp.MACHINE_TYPES,)
     return [Unit("gcp", kind, params=params) for kind in (*CATALOGS, *machine_kinds)]
 
 
@@ -90,15 +89,15 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
             never the key.
         HwpricesError: there is no such kind, or the bundled machine types cannot be read.
     """
-    if unit.kind == kinds.MACHINE_TYPES and not context.settings.gcp_project:
+    if unit.kind == gcp.MACHINE_TYPES and not context.settings.gcp_project:
         return _land_bundled(context, unit)
     fetchers: dict[str, Callable[[Context, Unit], list[Page]]] = {
         **dict.fromkeys(CATALOGS, _fetch_skus),
-        kinds.TPU_TYPES: _fetch_tpu_types,
-        kinds.REGIONS: _fetch_compute_list,
-        kinds.ZONES: _fetch_compute_list,
-        kinds.MACHINE_TYPES: _fetch_compute_list,
-        kinds.ACCELERATOR_TYPES: _fetch_compute_list,
+        gcp.TPU_TYPES: _fetch_tpu_types,
+        gcp.REGIONS: _fetch_compute_list,
+        gcp.ZONES: _fetch_compute_list,
+        gcp.MACHINE_TYPES: _fetch_compute_list,
+        gcp.ACCELERATOR_TYPES: _fetch_compute_list,
     }
     if unit.kind not in fetchers:
         raise HwpricesError(
@@ -134,14 +133,14 @@ def _fetch_compute_list(context: Context, unit: Unit) -> list[Page]:
 
     settings: Settings = context.settings
     client_class, request_class, method = {
-        kinds.REGIONS: (compute.RegionsClient, compute.ListRegionsRequest, "list"),
-        kinds.ZONES: (compute.ZonesClient, compute.ListZonesRequest, "list"),
-        kinds.MACHINE_TYPES: (
+        gcp.REGIONS: (compute.RegionsClient, compute.ListRegionsRequest, "list"),
+        gcp.ZONES: (compute.ZonesClient, compute.ListZonesRequest, "list"),
+        gcp.MACHINE_TYPES: (
             compute.MachineTypesClient,
             compute.AggregatedListMachineTypesRequest,
             "aggregated_list",
         ),
-        kinds.ACCELERATOR_TYPES: (
+        gcp.ACCELERATOR_TYPES: (
             compute.AcceleratorTypesClient,
             compute.AggregatedListAcceleratorTypesRequest,
             "aggregated_list",
@@ -209,7 +208,7 @@ def _land(
 
 def _land_bundled(context: Context, unit: Unit) -> list[Page]:
     """Land the bundled pages of this kind, with the date they were collected."""
-    pages = bundled.land_pages(context.landing, unit)
+    pages = land_pages(context.landing, unit)
     if not pages:
         raise HwpricesError(
             "the bundled GCP machine table is missing",
@@ -232,7 +231,7 @@ def check_access(context: Context) -> Iterator[Check]:
         yield Check("billing catalog", "absent", detail, skipped.remedy)
         return
     key = "HWPRICES_GCP_API_KEY" if settings.gcp_api_key else "application default credentials"
-    problem = _problem(context, kinds.TPU_SKUS)
+    problem = _problem(context, gcp.TPU_SKUS)
     yield Check(
         "billing catalog",
         "failed" if problem else "ok",
@@ -248,7 +247,7 @@ def check_access(context: Context) -> Iterator[Check]:
             " least rights, docs/gcp-role.yaml.",
         )
         return
-    problem = _problem(context, kinds.ZONES)
+    problem = _problem(context, gcp.ZONES)
     yield Check(
         "project",
         "failed" if problem else "ok",

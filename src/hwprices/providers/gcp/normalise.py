@@ -6,17 +6,13 @@ from datetime import datetime
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.providers import Pages, Part, check_regions
-from hwprices.providers.gcp import kinds
-from hwprices.providers.gcp.inventory import instance_types, regions
-from hwprices.providers.gcp.prices import rows
-from hwprices.providers.gcp.prices.classify import named_by_refused
-from hwprices.providers.gcp.prices.compose import build_rates, compose
-from hwprices.providers.gcp.prices.disks import disk_price_rows
-from hwprices.providers.gcp.prices.licenses import add_licenses
-from hwprices.providers.gcp.prices.rows import add_flexible, component_price_rows
-from hwprices.providers.gcp.prices.skus import read_skus
+from hwprices.providers import Pages, Part, check_regions, gcp
+from hwprices.providers.gcp import instance_types, price_rows, regions
+from hwprices.providers.gcp.classify import named_by_refused
+from hwprices.providers.gcp.compose import add_licenses, build_rates, compose
+from hwprices.providers.gcp.price_rows import add_flexible, component_price_rows
 from hwprices.providers.gcp.sheets import Sheets
+from hwprices.providers.gcp.skus import disk_price_rows, read_skus
 
 
 def normalise(
@@ -52,14 +48,14 @@ def normalise(
     composed_linux = compose(machines, rates, faults, _unfetched_parts(pages))
     linux = add_flexible(composed_linux, machines, sheets)
     licensed = add_licenses(machines, rates, linux)
-    composed = rows.composed_prices(linux, licensed, machines)
-    prices = rows.price_rows(composed)
-    ids = composed.select(*rows.LICENSED, "region", prices["price_id"])
+    composed = price_rows.composed_prices(linux, licensed, machines)
+    prices = price_rows.price_rows(composed)
+    ids = composed.select(*price_rows.LICENSED, "region", prices["price_id"])
     parts = [component_price_rows(rates.rates, sheets), disk_price_rows(catalog.disks)]
-    refused = rows.refused_rows(catalog, licensed, requested)
-    yield from rows.by_region("prices", prices, requested, refused, catalog.counts)
-    yield from rows.price_component_parts(ids, linux, licensed, requested)
-    yield from rows.by_region("component_prices", pl.concat(parts), requested)
+    refused = price_rows.refused_rows(catalog, licensed, requested)
+    yield from price_rows.by_region("prices", prices, requested, refused, catalog.counts)
+    yield from price_rows.price_component_parts(ids, linux, licensed, requested)
+    yield from price_rows.by_region("component_prices", pl.concat(parts), requested)
 
 
 def _unfetched_parts(pages: Pages) -> dict[str, str]:
@@ -67,13 +63,13 @@ def _unfetched_parts(pages: Pages) -> dict[str, str]:
 
     Each has the reason of a price that is missing because of it.
     """
-    return {} if pages.of(kinds.TPU_SKUS) else {"tpu": "tpu_catalog_not_fetched"}
+    return {} if pages.of(gcp.TPU_SKUS) else {"tpu": "tpu_catalog_not_fetched"}
 
 
 def _check_catalog(pages: Pages) -> None:
     """Refuse a run without the SKU catalog: each machine would look as if nobody sold its parts."""
-    if pages.of(kinds.SKUS):
+    if pages.of(gcp.SKUS):
         return
-    failed = [result for result in pages.run.results if result.unit.kind == kinds.SKUS]
+    failed = [result for result in pages.run.results if result.unit.kind == gcp.SKUS]
     reason = f": {failed[0].reason}" if failed and failed[0].reason else ""
     raise HwpricesError(f"gcp: no page of the SKU catalog was landed{reason}")

@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from hwprices.landing.pages import Unit
-from hwprices.providers import Context, Pages, PastList, PastPrices
-from hwprices.providers.gcp import fetch, kinds
+from hwprices.providers import Context, Pages, PastList, PastPrices, gcp
+from hwprices.providers.gcp import fetch
 from hwprices.providers.gcp.normalise import normalise
-from hwprices.providers.gcp.prices.skus import price_days
+from hwprices.providers.gcp.skus import price_days
 
 PACIFIC = ZoneInfo("America/Los_Angeles")
 
@@ -34,10 +34,10 @@ def lists(context: Context, since: datetime) -> list[PastList]:
     starts = [month]
     while starts[-1] <= context.now():
         starts.append((starts[-1] + timedelta(days=32)).replace(day=1))
-    of_project = kinds.PROJECT_KINDS if context.settings.gcp_project else (kinds.MACHINE_TYPES,)
+    of_project = gcp.PROJECT_KINDS if context.settings.gcp_project else (gcp.MACHINE_TYPES,)
     return [
         PastList(
-            kinds=(*kinds.SKU_KINDS, *of_project),
+            kinds=(*gcp.SKU_KINDS, *of_project),
             version=f"{begin:%Y%m}",
             begin=begin.astimezone(UTC),
             end=end.astimezone(UTC),
@@ -55,9 +55,7 @@ def units(context: Context, past: PastList, region: str) -> list[Unit]:
     assert past.end is not None
     until = past.end - timedelta(seconds=1)
     span = {"from": f"{past.begin:%Y-%m-%dT%H:%M:%SZ}", "until": f"{until:%Y-%m-%dT%H:%M:%SZ}"}
-    return [
-        Unit("gcp", kind, region, span if kind in kinds.SKU_KINDS else {}) for kind in past.kinds
-    ]
+    return [Unit("gcp", kind, region, span if kind in gcp.SKU_KINDS else {}) for kind in past.kinds]
 
 
 def prices(pages: Pages, past: PastList) -> PastPrices:

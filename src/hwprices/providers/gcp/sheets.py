@@ -10,7 +10,7 @@ from typing import Any, Self
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.specs import gcp_discounts
+from hwprices.specs import rules
 from hwprices.specs.accelerator_names import Match, accelerator_matcher
 from hwprices.specs.sheets import load
 from hwprices.units import Money
@@ -108,7 +108,7 @@ class Sheets:
         """Index the sheets.
 
         Args:
-            tables: the sheets gcp_* by name, with the columns of ``schemas.gcp_sheets``.
+            tables: the sheets gcp_* by name, with the columns of ``schemas.provider_sheets``.
             match_accelerator: finds the spec sheet of an accelerator from Google's name of it and
                 the machine type, see ``specs.accelerator_names``.
         """
@@ -205,7 +205,7 @@ def _flexible_shares(sheet: pl.DataFrame) -> pl.DataFrame:
 
     The share is pays_share; what has no row is not covered.
     """
-    shares = gcp_discounts.flexible_shares(gcp_discounts.parse_rules(sheet))
+    shares = rules.flexible_shares(rules.parse_rules(sheet))
     return pl.DataFrame(
         [(*key, share) for key, share in shares.items()],
         schema={

@@ -8,11 +8,11 @@ costs no more, however many hours it has.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hwprices.landing.bodies import RefusedItemError, figure, items, member, money, text, whole
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
-from hwprices.providers.linode.fetch import AVAILABILITY, REGIONS, TYPES
+from hwprices.providers.linode import AVAILABILITY, REGIONS, TYPES
 from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
-from hwprices.rows.members import RefusedItemError, figure, items, member, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions

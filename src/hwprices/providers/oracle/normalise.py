@@ -15,12 +15,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from hwprices.landing.bodies import DECIMALS, RefusedItemError, items, money, number, text
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
-from hwprices.providers.oracle.fetch import CURRENCY, PRODUCTS
-from hwprices.providers.oracle.machines import Machine, instance_type_row, read_machines
-from hwprices.providers.oracle.sheets import OracleSheets
-from hwprices.rows.members import DECIMALS, RefusedItemError, items, money, number, text
+from hwprices.providers.oracle import CURRENCY, PRODUCTS
+from hwprices.providers.oracle.machines import (
+    Machine,
+    OracleSheets,
+    instance_type_row,
+    read_machines,
+)
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices

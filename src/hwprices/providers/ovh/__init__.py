@@ -1,9 +1,19 @@
-"""OVHcloud: prices and machines from the public order catalog, in its own currency."""
+"""OVHcloud: prices and machines from the public order catalog, in its own currency.
+
+One page without an account: a catalog has every plan of one subsidiary.
+"""
+
+from collections.abc import Sequence
+from typing import Final
 
 from pydantic import Field
 
 from hwprices import settings
-from hwprices.providers import About
+from hwprices.landing.bodies import other_format, read_object
+from hwprices.landing.download import Downloaded
+from hwprices.landing.pages import Page, Unit
+from hwprices.landing.secrets import redact
+from hwprices.providers import About, Context
 from hwprices.settings import Endpoint
 
 ABOUT = About(
@@ -27,3 +37,36 @@ class Settings(settings.Settings):
         pattern="^[A-Z]{2}$",
         description="OVHcloud company whose catalog is read: it decides currency and prices.",
     )
+
+
+CATALOG: Final = "catalog"
+"""Kind of unit: the order catalog of Public Cloud, every plan with its price and its machine."""
+
+BUNDLED: Final = "bundled"
+"""Value of a page's parameter ``source`` where its machines were collected by hand."""
+
+PATH = "/order/catalog/public/cloud"
+
+
+def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
+    """List the one unit. The catalog is not by region."""
+    return [Unit("ovh", CATALOG)]
+
+
+def fetch(context: Context, unit: Unit) -> list[Page]:
+    """Land the catalog of the subsidiary that the settings name.
+
+    Raises:
+        FetchError: it is unavailable, no catalog, or that of another subsidiary.
+    """
+    subsidiary = context.settings.ovh_subsidiary
+
+    def check(body: Downloaded) -> None:
+        locale = read_object(body, "addons").get("locale")
+        named = locale.get("subsidiary") if isinstance(locale, dict) else None
+        if named != subsidiary:
+            problem = f"is the catalog of {redact(str(named))[:20]}, not of {subsidiary}"
+            raise other_format(body, problem)
+
+    url = context.settings.ovh_api_url + PATH
+    return [context.land_json(unit, url, check, params={"ovhSubsidiary": subsidiary})]

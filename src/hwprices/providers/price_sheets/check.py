@@ -10,7 +10,7 @@ from hwprices.landing.pages import Landing
 from hwprices.providers.price_sheets import folder, names, sheet_file
 from hwprices.providers.price_sheets.fetch import SHEET, future_days
 from hwprices.providers.price_sheets.sheet import Sheet, SheetLine, parse
-from hwprices.release.age import STALE_AFTER
+from hwprices.release.wording import STALE_AFTER
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.specs.sheets import load
 

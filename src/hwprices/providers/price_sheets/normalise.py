@@ -11,9 +11,9 @@ from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part, UnreadablePageError
 from hwprices.providers.price_sheets.fetch import SHEET
 from hwprices.providers.price_sheets.sheet import Sheet, SheetLine, SheetProblem, parse
-from hwprices.rows import frames, quarantine
+from hwprices.rows import frames, prices
 from hwprices.rows.accelerators import accelerator_totals
-from hwprices.rows.origin import ORIGIN, origin
+from hwprices.rows.frames import ORIGIN, origin
 from hwprices.rows.prices import price_rows
 from hwprices.schemas.columns import Accelerators, Table
 from hwprices.schemas.inventory import InstanceTypes, Regions
@@ -203,7 +203,7 @@ def _refused(sheets: Sequence[tuple[Page, Sheet]], provider: str) -> pl.DataFram
 def _refused_row(problem: SheetProblem, page: Page, provider: str) -> pl.DataFrame:
     cells = pl.LazyFrame([{**problem.cells, "line": problem.number}])
     frame = cells.with_columns(pl.lit(provider).alias("provider"), *origin(page))
-    return quarantine.refused(
+    return prices.refused(
         frame,
         table="prices",
         reason=problem.reason,

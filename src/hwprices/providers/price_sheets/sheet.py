@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from hwprices.errors import HwpricesError
-from hwprices.rows.members import RefusedItemError
+from hwprices.landing.bodies import RefusedItemError
 from hwprices.schemas.columns import NAME_PATTERN, PLACE_PATTERN
 
 COLUMNS = (

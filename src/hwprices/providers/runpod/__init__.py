@@ -1,9 +1,21 @@
-"""RunPod: GPUs by the hour, from its own data centers (secure) and from hosts (community)."""
+"""RunPod: GPUs by the hour, from its own data centers (secure) and from hosts (community).
+
+GraphQL answers a refused query with status 200 and a list of errors. Stock is a unit of its own: an
+unknown field in its query costs no price.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
 
 from pydantic import Field
 
 from hwprices import settings
-from hwprices.providers import About
+from hwprices.errors import FetchError
+from hwprices.landing.bodies import other_format, read_json
+from hwprices.landing.download import Downloaded, public_url
+from hwprices.landing.pages import Page, Unit
+from hwprices.landing.secrets import redact
+from hwprices.providers import About, Context
 from hwprices.settings import Endpoint
 
 ABOUT = About(
@@ -22,3 +34,52 @@ class Settings(settings.Settings):
     runpod_url: Endpoint = Field(
         default="https://api.runpod.io/graphql", description="RunPod's GraphQL API."
     )
+
+
+GPU_TYPES: Final = "gpu_types"
+"""Kind of unit: all GPU types with their prices."""
+
+STOCK: Final = "stock"
+"""Kind of unit: all GPU types with a word for their stock in each cloud."""
+
+_STOCK = "lowestPrice(input: {gpuCount: 1, secureCloud: %s}) { stockStatus availableGpuCounts }"
+QUERIES = {
+    GPU_TYPES: "query GpuTypes { gpuTypes { id displayName manufacturer memoryInGb maxGpuCount"
+    " secureCloud communityCloud securePrice communityPrice secureSpotPrice communitySpotPrice } }",
+    STOCK: "query Stock { gpuTypes { id maxGpuCount"
+    f" secure: {_STOCK % 'true'} community: {_STOCK % 'false'} }} }}",
+}
+"""The fields that are read: https://docs.runpod.io/sdks/graphql/manage-pods"""
+
+SHOWN_ERROR = 200
+"""Characters of the API's own words in an error."""
+
+
+def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
+    """List the two units; both clouds are in each."""
+    return [Unit("runpod", kind) for kind in QUERIES]
+
+
+def fetch(context: Context, unit: Unit) -> list[Page]:
+    """Land a list of GPU types.
+
+    Raises:
+        FetchError: it is unavailable, refused, or has no GPU type.
+    """
+    return [context.land_json(unit, context.settings.runpod_url, _check, query=QUERIES[unit.kind])]
+
+
+def _check(body: Downloaded) -> None:
+    content = read_json(body)
+    if not isinstance(content, dict):
+        raise other_format(body, "is not an object")
+    if errors := content.get("errors"):
+        raise FetchError(
+            f"{public_url(body.url)} refuses the query: {redact(str(errors))[:SHOWN_ERROR]}",
+            "RunPod may ask for an account now, or have renamed a field.",
+        )
+    data: Any = content.get("data")
+    if not isinstance(data, dict) or not isinstance(data.get("gpuTypes"), list):
+        raise other_format(body, "has no list data.gpuTypes")
+    if not data["gpuTypes"]:
+        raise other_format(body, "lists no GPU type")

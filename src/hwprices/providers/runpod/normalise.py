@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
+from hwprices.landing.bodies import RefusedItemError, items, member, money, number, text, whole
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
-from hwprices.providers.runpod.fetch import GPU_TYPES, STOCK
+from hwprices.providers.runpod import GPU_TYPES, STOCK
 from hwprices.rows.accelerators import gpus
-from hwprices.rows.members import RefusedItemError, items, member, money, number, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.columns import table_name

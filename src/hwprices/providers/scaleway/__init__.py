@@ -1,10 +1,24 @@
-"""Scaleway: virtual machines in Paris, Amsterdam, Warsaw and Milan, priced in euros."""
+"""Scaleway: virtual machines in Paris, Amsterdam, Warsaw and Milan, priced in euros.
+
+A page is an object ``servers`` with a member for each machine type. The last page has fewer than
+were requested. A server that ignored the number of the page would send the same types forever.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 from pydantic import Field
 
 from hwprices import settings
-from hwprices.providers import About
+from hwprices.errors import FetchError
+from hwprices.landing.bodies import other_format, read_json
+from hwprices.landing.download import Downloaded, public_url
+from hwprices.landing.limits import MAX_READ_BYTES
+from hwprices.landing.pages import Page, Unit
+from hwprices.providers import About, Context
 from hwprices.settings import Endpoint, Names
+from hwprices.storage.scratch import scratch_directory
 
 ABOUT = About(
     title="Scaleway",
@@ -32,3 +46,64 @@ class Settings(settings.Settings):
     scaleway_zones: Names = Field(
         default=ZONES, description="Zones whose products are collected, with commas between them."
     )
+
+
+SERVERS: Final = "servers"  # Kind of unit: the machine types of a zone, each with its price
+STOCK: Final = "stock"  # Kind of unit: the machine types of a zone, each with a word for its stock
+PATHS = {SERVERS: "products/servers", STOCK: "products/servers/availability"}
+PER_PAGE = 100  # The most that the API gives: https://www.scaleway.com/en/developers/api/instances/
+MOST_PAGES = 50  # Far more than Scaleway has: 136 types are two pages
+
+
+def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
+    """List two units for each zone of the settings, or for each zone requested."""
+    zones = context.settings.scaleway_zones if regions is None else regions
+    return [Unit("scaleway", kind, zone) for kind in PATHS for zone in sorted(set(zones))]
+
+
+def fetch(context: Context, unit: Unit) -> list[Page]:
+    """Land every page of a zone's products, or of their stock.
+
+    Raises:
+        FetchError: a page is unavailable or is not a product list, the list has no machine type, or
+            the pages do not end.
+    """
+    url = f"{context.settings.scaleway_url}/zones/{unit.region}/{PATHS[unit.kind]}"
+    pages: list[Page] = []
+    seen: set[str] = set()
+    with scratch_directory() as folder:
+        for number in range(1, MOST_PAGES + 1):
+            params = {"per_page": str(PER_PAGE), "page": str(number)}
+            path = Path(folder) / f"page{number}"
+            body = context.http.download(url, path, params=params, max_bytes=MAX_READ_BYTES)
+            names = _names(body)
+            if not names and pages:
+                return pages
+            _check_progress(body, names, seen)
+            seen |= names
+            pages.append(context.landing.land(unit, body, suffix="json"))
+            if len(names) < PER_PAGE:
+                return pages
+    raise FetchError(
+        f"{public_url(url)} has no end after {MOST_PAGES} pages",
+        "The endpoint setting is wrong, or Scaleway's pages have changed.",
+    )
+
+
+def _names(body: Downloaded) -> set[str]:
+    content = read_json(body)
+    servers = content.get("servers") if isinstance(content, dict) else None
+    if not isinstance(servers, dict):
+        raise _other_format(body, "has no object servers")
+    return set(servers)
+
+
+def _check_progress(body: Downloaded, names: set[str], seen: set[str]) -> None:
+    if not names:
+        raise _other_format(body, "lists no machine type")
+    if names & seen:
+        raise _other_format(body, f"repeats {sorted(names & seen)[0]} of an earlier page")
+
+
+def _other_format(body: Downloaded, problem: str) -> FetchError:
+    return other_format(body, f"{problem} (page {body.params.get('page', '?')})")

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hwprices.landing.bodies import RefusedItemError, figure, member, money, text, whole
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
-from hwprices.providers.scaleway.fetch import SERVERS, STOCK
+from hwprices.providers.scaleway import SERVERS, STOCK
 from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
-from hwprices.rows.members import RefusedItemError, figure, member, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Stock

@@ -1,10 +1,25 @@
-"""Vast.ai: a marketplace of GPU hosts, kept as daily quantiles."""
+"""Vast.ai: a marketplace of GPU hosts, kept as daily quantiles.
+
+https://docs.vast.ai/api-reference/search/search-offers documents the query. Searching needs no
+account. A search answers with 64 offers at most, so each is for one number of GPUs, cheapest first.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
 
 from pydantic import Field
 
 from hwprices import settings
-from hwprices.providers import About
+from hwprices.landing.bodies import other_format, read_json
+from hwprices.landing.download import Downloaded
+from hwprices.landing.limits import MAX_READ_BYTES
+from hwprices.landing.pages import Page, Unit
+from hwprices.providers import About, Context
 from hwprices.settings import Endpoint
+from hwprices.specs.sheets import read_csv
+from hwprices.storage.scratch import scratch_directory
 
 ABOUT = About(
     title="Vast.ai",
@@ -21,3 +36,69 @@ class Settings(settings.Settings):
     """The common settings and those of Vast.ai."""
 
     vast_url: Endpoint = Field(default="https://console.vast.ai/api/v0", description="Vast.ai API.")
+
+
+OFFERS: Final = "offers"
+"""Kind of unit: all searches. Also the name of the list in an answer."""
+
+GPUS: Final = (1, 2, 4, 8)
+"""Numbers of GPUs that are searched for."""
+
+MOST_OFFERS: Final = 64
+"""Offers in one answer, whatever limit is requested."""
+
+
+def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
+    """List the one unit. Offers are worldwide."""
+    return [Unit("vast", OFFERS)]
+
+
+def units_at_once(_settings: settings.Settings) -> int:
+    """Fetch one after another: the API answers about five requests in a row with 429."""
+    return 1
+
+
+def fetch(context: Context, unit: Unit) -> list[Page]:
+    """Land the answer of every search, after the last one has come.
+
+    Raises:
+        FetchError: one is unavailable or has no list, or no answer has an offer.
+    """
+    url = f"{context.settings.vast_url}/bundles/"
+    with scratch_directory() as folder:
+        bodies = [
+            context.http.download(
+                url, Path(folder) / str(number), max_bytes=MAX_READ_BYTES, params={"q": query}
+            )
+            for number, query in enumerate(searches())
+        ]
+        if not sum(map(_offers, bodies)):
+            raise other_format(bodies[0], "has no offer of any GPU")
+        return [context.landing.land(unit, body, suffix="json") for body in bodies]
+
+
+def _offers(body: Downloaded) -> int:
+    """Return how many offers an answer has; a GPU may have none."""
+    content = read_json(body)
+    listed = content.get(OFFERS) if isinstance(content, dict) else None
+    if not isinstance(listed, list):
+        raise other_format(body, f"has no list of {OFFERS}")
+    return len(listed)
+
+
+def searches() -> Iterator[str]:
+    """Yield the query of each GPU and number of GPUs. Names have blanks, not underscores."""
+    for name in read_csv("accelerator_names/vast.csv", None)["vendor_name"].unique(
+        maintain_order=True
+    ):
+        for count in GPUS:
+            wanted = {
+                "gpu_name": {"eq": name},
+                "num_gpus": {"eq": count},
+                "rentable": {"eq": True},
+                "external": {"eq": False},
+                "type": "on-demand",
+                "order": [["dph_base", "asc"]],
+                "limit": MOST_OFFERS,
+            }
+            yield json.dumps(wanted)

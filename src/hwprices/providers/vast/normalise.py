@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from hwprices.landing.bodies import RefusedItemError, items, money, text, whole
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
-from hwprices.providers.vast.fetch import MOST_OFFERS, OFFERS
-from hwprices.rows.members import RefusedItemError, items, money, text, whole
+from hwprices.providers.vast import MOST_OFFERS, OFFERS
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
-from hwprices.schemas.market import MarketQuantiles
+from hwprices.schemas.price import MarketQuantiles
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 QUANTILES: Final = {"p10": 10, "p25": 25, "median": 50, "p75": 75, "p90": 90}

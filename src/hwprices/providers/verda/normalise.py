@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hwprices.landing.bodies import RefusedItemError, figure, member, money, text, whole
 from hwprices.providers import Pages, Part
-from hwprices.providers.verda.fetch import TYPES
+from hwprices.providers.verda import TYPES
 from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
-from hwprices.rows.members import RefusedItemError, figure, member, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import InstanceTypes, Regions

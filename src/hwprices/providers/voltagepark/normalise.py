@@ -8,11 +8,11 @@ USD (https://www.voltagepark.com/pricing); the lists name no currency.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hwprices.landing.bodies import RefusedItemError, figure, items, member, money, text, whole
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
-from hwprices.providers.voltagepark.fetch import LOCATIONS, PRESETS
+from hwprices.providers.voltagepark import LOCATIONS, PRESETS
 from hwprices.rows.accelerators import gpus
-from hwprices.rows.members import RefusedItemError, figure, items, member, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import InstanceTypes, Regions, Stock

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from hwprices.landing.bodies import RefusedItemError, figure, items, member, money, text
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
-from hwprices.providers.vultr.fetch import METAL, PLANS, REGIONS
+from hwprices.providers.vultr import METAL, PLANS, REGIONS
 from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
-from hwprices.rows.members import RefusedItemError, figure, items, member, money, text
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions

@@ -14,15 +14,14 @@ from functools import cached_property
 
 import polars as pl
 
-from hwprices.publish.gate import facts, held, levels, limits, lost, moves, pages, parts, prices
-from hwprices.publish.gate.candidate import PRICES, Candidate, PriceFile
-from hwprices.publish.gate.differences import SUSPECT, Releases
+from hwprices.publish.gate import compare, facts, held, levels, machine_prices, moves, pages
+from hwprices.publish.gate.candidate import PRICES, SUSPECT, Candidate, PriceFile, Releases
 from hwprices.publish.gate.held import Replacement
 from hwprices.publish.gate.levels import per_accelerator
 from hwprices.release.manifest import CheckResult, Outcome
 from hwprices.release.wording import counted
 from hwprices.rows import frames
-from hwprices.schemas.held import Held
+from hwprices.schemas.quarantine import Held
 from hwprices.storage.store import Store
 
 __all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "judge", "per_accelerator", "stopped"]
@@ -87,8 +86,8 @@ def judge(
     # after a clock was set back, the pages of today are older than those published
     seen, before = new.seen, base.seen
     times = [time for time in (now, before) if time]
-    is_older = seen and before and seen < min(times) - limits.CLOCK
-    is_ahead = seen and now and seen > max(times) + limits.CLOCK
+    is_older = seen and before and seen < min(times) - compare.CLOCK
+    is_ahead = seen and now and seen > max(times) + compare.CLOCK
     if (is_ahead or is_older) and not {"older", held.ALL} & set(names):
         text = f"the pages are of {seen:%Y-%m-%d}, those published of {before or seen:%Y-%m-%d}"
         return stop("older", text)
@@ -115,7 +114,7 @@ def judge(
     if is_first:
         results.append(CheckResult(provider, "baseline", "pass", "nothing to compare with"))
     broken = {result.check for result in results}
-    passed = (CheckResult(provider, n, "pass", "holds") for n in limits.REASONS if n not in broken)
+    passed = (CheckResult(provider, n, "pass", "holds") for n in compare.REASONS if n not in broken)
     return Judgement(new, base, (*results, *passed), kept.select(list(frames.dtypes(Held))))
 
 
@@ -126,18 +125,18 @@ def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
 
 def _found(releases: Releases) -> pl.DataFrame:
     """List what breaks a limit. A first release has only itself to be compared with."""
-    rows, refused = releases.differences(prices.refused_in_a_region)
+    rows, refused = releases.differences(machine_prices.refused_in_a_region)
     found = []
     if not releases.is_first:
         cells = facts.found(releases)
-        wrong = parts.refused(releases, facts.skus(cells, releases))
+        wrong = machine_prices.refused(releases, facts.skus(cells, releases))
         refused = pl.concat(
             [
                 refused,
                 wrong.join(rows, on="price_id", how="semi"),
                 *levels.refused_levels(rows, releases),
                 *moves.refused_moves(rows, releases),
-                *lost.refused(releases, rows),
+                *moves.refused(releases, rows),
             ]
         )
         refused = pl.concat([refused, *moves.beside(refused, rows, releases)])
@@ -159,13 +158,13 @@ def _is_implausible(kept: pl.DataFrame, releases: Releases) -> bool:
 
     New prices that stay out count only in a first release.
     """
-    is_wrong = pl.col("reason").is_in(limits.LASTING) | pl.col("new_value").is_null()
+    is_wrong = pl.col("reason").is_in(compare.LASTING) | pl.col("new_value").is_null()
     if not releases.is_first:
         is_wrong &= pl.col("published_value").is_not_null()
     count = kept.filter(is_wrong, table=PRICES).height
     side = releases.new if releases.is_first else releases.old
     total = side.priced.select(pl.len()).collect(engine="streaming").item() if count else 0
-    return bool(count > limits.IMPLAUSIBLE * total)
+    return bool(count > compare.IMPLAUSIBLE * total)
 
 
 SHOWN = 3
@@ -175,7 +174,7 @@ SHOWN = 3
 def _results(provider: str, rows: pl.DataFrame, outcome: Outcome) -> list[CheckResult]:
     """Describe rows of held, one result for each reason, with the parts that have most rows."""
     results = []
-    for reason in sorted(rows["reason"].unique(), key=limits.REASONS.index):
+    for reason in sorted(rows["reason"].unique(), key=compare.REASONS.index):
         own = rows.filter(reason=reason)
         parts = own.group_by("part").agg(rows=pl.len(), first=pl.col("reference").first())
         parts = parts.sort("rows", "part", descending=[True, False])

@@ -5,10 +5,9 @@ from datetime import date
 
 import polars as pl
 
-from hwprices.publish.gate import compare, limits
-from hwprices.publish.gate.candidate import PRICES
+from hwprices.publish.gate import compare
+from hwprices.publish.gate.candidate import PRICES, Releases, machines
 from hwprices.publish.gate.compare import Spread, Text
-from hwprices.publish.gate.differences import Releases, machines
 from hwprices.schemas.columns import key
 from hwprices.schemas.tables import TABLES
 
@@ -29,7 +28,7 @@ COLUMNS: Mapping[str, Mapping[str, str | tuple[float, float]]] = {
     },
     "component_prices": {
         **dict.fromkeys(("unit", "per", "currency"), SAME),
-        **dict.fromkeys(("hourly", "price"), (limits.SHARED_CUT, limits.SHARED_RISE)),
+        **dict.fromkeys(("hourly", "price"), (compare.SHARED_CUT, compare.SHARED_RISE)),
     },
     "availability": {"offered": COMMON},
 }  # fmt: skip
@@ -91,7 +90,7 @@ def cells(
 def skus(found: pl.DataFrame, releases: Releases) -> pl.Series:
     """Return the SKUs whose price is held for good."""
     table = "component_prices"
-    wrong = found.filter(pl.col("reason").is_in(limits.LASTING), table=table)
+    wrong = found.filter(pl.col("reason").is_in(compare.LASTING), table=table)
     rows = releases.new.table(table).filter(row_of(table).is_in(wrong["row"].implode()))
     return rows.select("sku_id").collect()["sku_id"]
 
@@ -118,7 +117,7 @@ def _of(table: str, releases: Releases) -> Iterator[pl.DataFrame]:
     differs = both.select(pl.col(n).ne_missing(pl.col(f"{n}_new")).any() for n in columns)
     rows = [_column(table, n, both, releases) for n in columns if differs[n].item()]
     held = pl.concat([pl.DataFrame(schema=FOUND), *rows], how="diagonal")
-    is_lasting = pl.col("reason").is_in(limits.LASTING).fill_null(False)
+    is_lasting = pl.col("reason").is_in(compare.LASTING).fill_null(False)
     depends = is_lasting.any().over("row") & ~is_lasting
     texts = {"reason": "facts", "reference": "another figure of the row is held"}
     yield held.with_columns(
@@ -162,7 +161,7 @@ def _rows_lost(
         yield cells(table, closed, "closed", "the region is gone")
         gone = gone.join(left, on="region", how="semi")
     share = pl.col("lost") / pl.col("total")
-    broken = share > limits.SPOT_LOST if table == "spot_advice" else limits.too_many()
+    broken = share > compare.SPOT_LOST if table == "spot_advice" else compare.too_many()
     text = pl.format("{} of {} rows are gone", "lost", "total")
     for reason, by in (("emptied", "provider"), ("closed", "region")):
         if by in gone.columns:
@@ -176,12 +175,12 @@ def _parts_lost(releases: Releases) -> Iterator[pl.DataFrame]:
     table = "price_components"
     old, new = (side.table(table).select("price_id") for side in (releases.old, releases.new))
     total, now = (side.select(pl.len()).collect().item() for side in (old, new))
-    if now >= total * (1 - limits.LOST):
+    if now >= total * (1 - compare.LOST):
         return
     priced = releases.new.table(PRICES).filter(pl.col("basis") != "listed").select("price_id")
     gone = old.unique().join(new, on="price_id", how="anti").join(priced, on="price_id", how="semi")
     lost = gone.select(row="price_id").collect(engine="streaming")
-    if lost.height >= limits.FACTS_LEAST:
+    if lost.height >= compare.FACTS_LEAST:
         yield cells(table, lost, "emptied", f"{total - now:,} of {total:,} rows are gone")
 
 
@@ -205,9 +204,9 @@ def _new(releases: Releases) -> Iterator[pl.DataFrame]:
         refused = pl.concat(rule.refused(added, old) for rule in rules)
         is_wrong = compare.is_among("price_id", refused["price_id"])
         if is_machine:
-            others = limits.most(is_wrong, "is_old")
+            others = compare.most(is_wrong, "is_old")
         else:
-            others = limits.most(is_wrong, "region") & ~compare.is_among("region", old["region"])
+            others = compare.most(is_wrong, "region") & ~compare.is_among("region", old["region"])
         text = "most rows that are new with it are held"
         refused = pl.concat([refused, compare.refuse(added, "family", others & ~is_wrong, text)])
         rows = refused.rename({"price_id": "row"})
@@ -228,8 +227,8 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
     had = both[name].count()
     lost, changed = differs.select(is_gone.sum(), changed=(~is_gone & ~is_filled).sum()).row(0)
     counts = pl.DataFrame({"lost": lost, "total": max(1, had)})
-    is_emptied = counts.select(limits.too_many()).item()
-    many = changed > limits.FACTS_CHANGED * had and changed >= limits.FACTS_LEAST
+    is_emptied = counts.select(compare.too_many()).item()
+    many = changed > compare.FACTS_CHANGED * had and changed >= compare.FACTS_LEAST
     rule = COLUMNS.get(table, {}).get(name)
     reason = pl.lit(None, pl.String)
     facts, text = pl.lit("facts"), f"{changed:,} of {had:,} values changed"
@@ -237,11 +236,11 @@ def _column(table: str, name: str, both: pl.DataFrame, releases: Releases) -> pl
         reason = pl.when(~is_filled | many).then(facts)
     elif is_date:
         seen = releases.new.seen or releases.now
-        reason = pl.when(new < seen.date() - limits.PAST).then(facts)
+        reason = pl.when(new < seen.date() - compare.PAST).then(facts)
     elif isinstance(rule, tuple):
         ratio = new.cast(pl.Float64) / old.cast(pl.Float64)
-        wrong = compare.is_factor(ratio, limits.FIGURE_FACTORS) & (
-            (pl.len() >= limits.FACTS_LEAST) | compare.is_leap(ratio)
+        wrong = compare.is_factor(ratio, compare.FIGURE_FACTORS) & (
+            (pl.len() >= compare.FACTS_LEAST) | compare.is_leap(ratio)
         )
         reason = (
             pl.when(wrong).then(pl.lit("factor"))

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import polars as pl
 
-from hwprices.publish.gate import compare, facts, limits
+from hwprices.publish.gate import compare, facts
 from hwprices.publish.gate.candidate import PRICES, Candidate
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
-from hwprices.schemas.held import Held
+from hwprices.schemas.quarantine import Held
 from hwprices.schemas.tables import TABLES
 
 FLAG = "held_back"
@@ -43,7 +43,7 @@ def with_past(found: pl.DataFrame, provider: str, before: pl.DataFrame) -> pl.Da
     that was held before keeps its date, and has been seen once more if the collection is newer.
     """
     on = ["table", "row", "field"]
-    order = pl.col("reason").cast(pl.Enum(limits.REASONS))
+    order = pl.col("reason").cast(pl.Enum(compare.REASONS))
     found = found.sort(*on, order, maintain_order=True)
     found = found.unique(on, keep="first", maintain_order=True)
     names = {"was_since": "since", "was_seen": "last_seen", "was": "times_seen"}
@@ -91,9 +91,9 @@ def is_released() -> pl.Expr:
     """Return whether a row came again unchanged as often, and for as long, as makes it news."""
     age = pl.col("last_seen") - pl.col("since")
     return (
-        pl.col("reason").is_in(limits.RELEASED)
-        & (pl.col("times_seen") >= limits.RELEASED_AFTER)
-        & (age >= timedelta(hours=limits.RELEASED_HOURS))
+        pl.col("reason").is_in(compare.RELEASED)
+        & (pl.col("times_seen") >= compare.RELEASED_AFTER)
+        & (age >= timedelta(hours=compare.RELEASED_HOURS))
     )
 
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from hwprices.publish.gate import compare, limits
-from hwprices.publish.gate.candidate import PRICES, Candidate
+from hwprices.publish.gate import compare
+from hwprices.publish.gate.candidate import PRICES, Candidate, Releases
 from hwprices.publish.gate.compare import PLACE, PLAN, PRICE, PURCHASE, SYSTEM, Spread
-from hwprices.publish.gate.differences import Releases
 
 IS_PLAIN = pl.all_horizontal(
     compare.IS_LINUX, pl.col("purchase_option") == "on_demand", pl.col("tenancy") == "shared"
@@ -74,7 +73,7 @@ def refused_levels(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]
     wrong = IS_PLAIN & compare.is_among("price_id", pl.concat(found)["price_id"])
     share = wrong.sum().over("region") / pl.max_horizontal(1, IS_PLAIN.sum().over("region"))
     is_known = compare.is_among("region", releases.totals["region"])
-    depends = wrong.any().over(PLACE) | (~is_known & (share > limits.COMMON_SHARE))
+    depends = wrong.any().over(PLACE) | (~is_known & (share > compare.COMMON_SHARE))
     text = "its on-demand price, or those of its region, are held"
     return [*found, compare.refuse(new, "on_demand", depends, text)]
 
@@ -106,18 +105,18 @@ def _new_prices(new: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]
     )
     known = releases.totals["currency"].unique()
     on = ["region", "zone", "instance_type", *SYSTEM, *PURCHASE, *PLAN]
-    for currency in set(new["currency"]) & limits.RATES.keys() - set(known):
+    for currency in set(new["currency"]) & compare.RATES.keys() - set(known):
         dollars = base.filter(currency="USD").select(*on, dollars=PRICE).collect()
         both = new.filter(currency=currency).join(dollars, on=on, nulls_equal=True)
-        rate = _PRICE / pl.col("dollars") / limits.RATES[currency]
-        broken = ~rate.is_between(*limits.RATE_RANGE)
+        rate = _PRICE / pl.col("dollars") / compare.RATES[currency]
+        broken = ~rate.is_between(*compare.RATE_RANGE)
         yield compare.refuse(
             both, "unit", broken, compare.figures("{} times the dollar price", rate)
         )
     plain = base.filter(IS_PLAIN).sort("price_id").select(*PLACE, plain=PRICE).collect()
     fixed = new.filter(~IS_PLAIN, ~pl.col("moving"), pl.col("term_months") == 0)
     judged = fixed.join(plain.unique(PLACE, keep="first"), on=PLACE, how="inner")
-    ratio, shares = _PRICE / pl.col("plain"), limits.LEAST_OF_PLAIN
+    ratio, shares = _PRICE / pl.col("plain"), compare.LEAST_OF_PLAIN
     is_on_demand = pl.col("purchase_option") == "on_demand"
     least = pl.when(is_on_demand).then(shares["on_demand"]).otherwise(shares["other"])
     yield compare.refuse(
@@ -138,7 +137,7 @@ def _twins(rows: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame) -> pl.Da
         median = usual.group_by(by).agg(ratio.median().alias(f"usual_{by}"))
         metal = metal.join(median, on=by, how="left")
     expected = pl.coalesce("usual_instance_type", "usual_family", 1.0)
-    apart = (ratio / expected - 1).abs() > limits.TWIN_TOLERANCE
+    apart = (ratio / expected - 1).abs() > compare.TWIN_TOLERANCE
     return compare.refuse(metal, "twin", apart, compare.figures("{} of its virtual twin", ratio))
 
 

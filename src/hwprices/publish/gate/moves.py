@@ -1,15 +1,23 @@
-"""Judge moves: that of a price beside those of its machine, type, region and provider."""
+"""Judge moves of prices beside those of their machine, type, region and provider, and losses."""
 
 from collections.abc import Iterator
 from math import log
 
 import polars as pl
 
-from hwprices.publish.gate import compare, limits
-from hwprices.publish.gate.candidate import PRICES
-from hwprices.publish.gate.compare import IS_LINUX, MOVE, PURCHASE, refuse, times, with_total
-from hwprices.publish.gate.differences import Releases
-from hwprices.release.real_prices import is_moving
+from hwprices.publish.gate import compare
+from hwprices.publish.gate.candidate import PRICES, Releases
+from hwprices.publish.gate.compare import (
+    IS_LINUX,
+    MOVE,
+    PURCHASE,
+    is_among,
+    refuse,
+    times,
+    with_total,
+)
+from hwprices.release.release import is_moving
+from hwprices.schemas import PRICE_KEY
 
 _OF_TYPE = ("instance_type", "os", "software", "license_model", *PURCHASE)
 _OWN, _MACHINE, _AROUND = ("region", *_OF_TYPE), ("region", "instance_type"), ("region", *PURCHASE)
@@ -26,14 +34,14 @@ def _many(total: str, least: float, *by: str) -> pl.Expr:
     count = _same_way(pl.len(), *by)
     return pl.all_horizontal(
         count >= least,
-        count / pl.col(total) > limits.COMMON_SHARE,
-        _same_way(pl.col("family").n_unique(), *by) >= limits.COMMON_FAMILIES,
+        count / pl.col(total) > compare.COMMON_SHARE,
+        _same_way(pl.col("family").n_unique(), *by) >= compare.COMMON_FAMILIES,
     )
 
 
 def refused_moves(rows: pl.DataFrame, releases: Releases) -> list[pl.DataFrame]:
     """Compare the move of a price with those of its siblings and of its surroundings."""
-    changed = rows.filter("is_new", _SIZE > limits.SAME).with_columns(all=pl.lit("all prices"))
+    changed = rows.filter("is_new", _SIZE > compare.SAME).with_columns(all=pl.lit("all prices"))
     moved = changed.filter(moving=False)
     if moved.is_empty():
         return []
@@ -55,7 +63,7 @@ def _alone(moved: pl.DataFrame, totals: pl.DataFrame, releases: Releases) -> Ite
     A vendor reprices a machine, or a purchase option everywhere. A held price that comes again is
     not apart only because the rest of its machine, which moved with it, was published meanwhile.
     """
-    known = releases.held.filter(pl.col("reason").is_in(limits.RELEASED), table=PRICES)
+    known = releases.held.filter(pl.col("reason").is_in(compare.RELEASED), table=PRICES)
     known = known.select("new_value", price_id="row", again=pl.lit(True))
     kind = compare.hashed(_OF_TYPE)
     alike = releases.old.priced.filter(kind.is_in(moved.select(kind).to_series().implode()))
@@ -71,17 +79,17 @@ def _alone(moved: pl.DataFrame, totals: pl.DataFrame, releases: Releases) -> Ite
         others=pl.col("type") - pl.col("own"),
         same=_same_way(pl.len(), *_OF_TYPE).cast(pl.Int64) - _same_way(pl.len(), *_OWN),
         median=_same_way(MOVE.median(), *_OF_TYPE),
-        stays=_same_way(pl.len(), *_MACHINE) / pl.col("machine") < limits.SIBLINGS_SHARE,
-        in_region=_many("around", limits.COMMON_ROWS / 2, *_AROUND),
+        stays=_same_way(pl.len(), *_MACHINE) / pl.col("machine") < compare.SIBLINGS_SHARE,
+        in_region=_many("around", compare.COMMON_ROWS / 2, *_AROUND),
         new_value=compare.shown(),
     ).join(known, on=["price_id", "new_value"], how="left", maintain_order="left")
     again = pl.col("again").fill_null(False)
-    least, share = limits.NEAR
+    least, share = compare.NEAR
     near = (MOVE - median).abs() <= pl.max_horizontal(least, share * median.abs())
-    is_shared = (others == 0) | ((same / others >= limits.SIBLINGS_SHARE) & near)
+    is_shared = (others == 0) | ((same / others >= compare.SIBLINGS_SHARE) & near)
     text = pl.format("{}; {} of {} prices in other regions moved so", times(), same, others)
-    is_apart = pl.col("stays") & MOVE.abs().gt(log(limits.APART)) & ~again
-    is_alone = again | pl.col("in_region") | MOVE.abs().gt(log(limits.ALONE))
+    is_apart = pl.col("stays") & MOVE.abs().gt(log(compare.APART)) & ~again
+    is_alone = again | pl.col("in_region") | MOVE.abs().gt(log(compare.ALONE))
     for reason, broken in (("apart", is_apart), ("alone", is_alone)):
         yield refuse(moved, reason, ~is_shared & broken, text)
 
@@ -96,10 +104,10 @@ def _regions(
     common, text = _too_much(moved, totals, "region")
     by_one, median = common.filter("by_one"), pl.col("median")
     regions = by_one.group_by("region").agg(median.first())
-    follows = (MOVE - median).abs() < limits.COUPLED
+    follows = (MOVE - median).abs() < compare.COUPLED
     spots = market.join(regions, on="region").filter(
-        follows.mean().over("region") > limits.SIBLINGS_SHARE,
-        follows.sum().over("region") >= limits.COPIES,
+        follows.mean().over("region") > compare.SIBLINGS_SHARE,
+        follows.sum().over("region") >= compare.COPIES,
     )
     wrong = compare.is_among("region", spots["region"])
     found = [
@@ -115,13 +123,13 @@ def _common(moved: pl.DataFrame, totals: pl.DataFrame) -> Iterator[pl.DataFrame]
 
     A small provider changes its list so.
     """
-    if totals["total"].sum() < limits.SMALL_LIST:
+    if totals["total"].sum() < compare.SMALL_LIST:
         return
     is_everywhere = totals["region"].n_unique() == 1
     for by in ("all", "os", "purchase_option", "currency"):
         common, text = _too_much(moved, totals, by)
         of_region = _same_way(pl.len(), by, "region") / _same_way(pl.len(), by)
-        wide = is_everywhere | (_same_way(of_region.max(), by) < limits.ONE_REGION)
+        wide = is_everywhere | (_same_way(of_region.max(), by) < compare.ONE_REGION)
         yield refuse(common, "common", pl.col("by_one") & wide, text)
 
 
@@ -142,12 +150,12 @@ def _too_much(moved: pl.DataFrame, totals: pl.DataFrame, by: str) -> tuple[pl.Da
     group = with_total(moved, totals, [by]).with_columns(
         count=_same_way(pl.len(), by),
         median=_same_way(median, by),
-        by_one=_same_way(pl.max_horizontal(spread, beyond), by) < limits.COMMON_SPREAD,
-        many=_many("total", limits.COMMON_ROWS, by),
+        by_one=_same_way(pl.max_horizontal(spread, beyond), by) < compare.COMMON_SPREAD,
+        many=_many("total", compare.COMMON_ROWS, by),
     )
     factor = times(pl.col("median"))
     text = pl.format("{}: {} of {} prices moved by {}", by, "count", "total", factor)
-    return group.filter("many", _SIZE > limits.MOVED), text
+    return group.filter("many", _SIZE > compare.MOVED), text
 
 
 def _rounded(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -155,7 +163,7 @@ def _rounded(changed: pl.DataFrame) -> Iterator[pl.DataFrame]:
     price, before = pl.col("price"), pl.col("old_price")
     for places in range(4):
         is_rounded = (price == price.round(places)) & ((before.round(places) - price).abs() < 1e-9)
-        many = (is_rounded.sum() >= limits.COMMON_ROWS) & (is_rounded.mean() > limits.ROUNDED)
+        many = (is_rounded.sum() >= compare.COMMON_ROWS) & (is_rounded.mean() > compare.ROUNDED)
         text = f"most prices that changed lost all but {places} decimals"
         yield refuse(changed, "mixed", many, text)
 
@@ -168,12 +176,12 @@ def _license(moved: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
     """
     as_one = pl.all_horizontal(
         *((pl.col("os") == name).any() for name in ("windows", "linux")),
-        pl.len() >= limits.COMMON_ROWS,
-        pl.len() > limits.LICENSE_SHARE * pl.col("total").first(),
-        _spread(MOVE, 0.05) < limits.COMMON_SPREAD / 4,
+        pl.len() >= compare.COMMON_ROWS,
+        pl.len() > compare.LICENSE_SHARE * pl.col("total").first(),
+        _spread(MOVE, 0.05) < compare.COMMON_SPREAD / 4,
     )
-    is_cut = MOVE.exp().is_between(*limits.LICENSE_CUT, closed="none")
-    is_far = (_SIZE > limits.COMMON_SPREAD) & ~is_cut
+    is_cut = MOVE.exp().is_between(*compare.LICENSE_CUT, closed="none")
+    is_far = (_SIZE > compare.COMMON_SPREAD) & ~is_cut
     text = pl.format("{}: all systems and options moved by {}", "family", times())
     families = with_total(moved, totals.filter(moving=False), ["family"])
     return refuse(families, "license", as_one.over("family") & is_far, text)
@@ -198,7 +206,7 @@ def _creep(moved: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
             moved = moved.filter((last - week).sign() == MOVE.sign())
             continue
         total = pl.col("price").log() - before
-        broken = ((week - before).sign() == MOVE.sign()) & (total.abs() > log(1 + limits.CREEP))
+        broken = ((week - before).sign() == MOVE.sign()) & (total.abs() > log(1 + compare.CREEP))
         yield refuse(moved, "creep", broken, pl.format("{} within weeks, in steps", times(total)))
 
 
@@ -217,20 +225,148 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
     A mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
     is a small move of a machine that has little of it.
     """
-    lasting = refused.filter(pl.col("reason").is_in(limits.LASTING))["price_id"]
+    lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
     if lasting.is_empty():
         return
     is_hit, median = pl.col("is_hit"), pl.col("median")
     changed = rows.filter("is_new").with_columns(is_hit=compare.is_among("price_id", lasting))
     fixed, market = changed.filter(~pl.col("moving")), changed.filter("moving", ~is_hit)
     hits, text = fixed.filter(is_hit), "most of what changed with it is held"
-    many = pl.any_horizontal(limits.most(is_hit, by) for by in GROUPS)
+    many = pl.any_horizontal(compare.most(is_hit, by) for by in GROUPS)
     yield refuse(fixed, "beside", many & ~is_hit, text)
     share = pl.len().over("region") / pl.col("total").fill_null(1)
     of_region = with_total(hits, releases.totals.filter(moving=False), ["region"])
-    regions = of_region.filter(share > limits.COMMON_SHARE)["region"]
+    regions = of_region.filter(share > compare.COMMON_SHARE)["region"]
     yield refuse(market, "beside", compare.is_among("region", regions), text)
-    follows = ((MOVE - median).abs() < limits.COUPLED) & (median.abs() > limits.COUPLED)
+    follows = ((MOVE - median).abs() < compare.COUPLED) & (median.abs() > compare.COUPLED)
     for by in ("family", "instance_type"):
         moves = hits.group_by("region", by).agg(median=MOVE.median())
         yield refuse(market.join(moves, on=["region", by]), "beside", follows, text)
+
+
+_SHARE = pl.col("lost") / pl.col("total")
+_OF_MACHINES = ("family", "accelerator")
+_OF_MARKET = (_SHARE > compare.SPOT_LOST) & (pl.col("total") >= compare.SPOT_ROWS)
+LOST_GROUPS = (
+    (False, ("all",), _SHARE > compare.LOST),
+    *((False, (name,), compare.too_many()) for name in ("region", "os", "currency", "family",
+                                                       "accelerator", "purchase_option")),
+    (False, ("region", "purchase_option"), compare.too_many()),
+    (False, ("region", "os"), compare.too_many()),
+    (True, ("purchase_option",), _OF_MARKET),
+    (True, ("region", "purchase_option"), _OF_MARKET),
+)  # fmt: skip
+"""Groups of prices: whether they move by the hour, what they have in common, what is too much."""
+
+LABELS = ("currency", "os", "software", "license_model", "tenancy", "purchase_option",
+          "term_months", "payment_option")  # fmt: skip
+
+TEXT = r'"[^"\\]+"'
+"""A text in JSON without escaped characters, which no vendor's id has."""
+
+
+def refused(releases: Releases, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Return price_id, reason and reference of lost and added prices that are refused.
+
+    Prices that are gone for a word that is new are refused only if they are most of the provider's.
+    """
+    described = rows.with_columns(pl.col("accelerator").fill_null(""), all=pl.lit("all prices"))
+    has_price = pl.col("price").is_not_null()
+    gone = described.filter(pl.col("old_price").is_not_null(), ~has_price)
+    added = described.filter("is_new", ~pl.col("is_old"), has_price)
+    if gone.is_empty() and added.is_empty():
+        return
+    taken = _taken_by_words(releases, gone)
+    total = int(releases.totals["total"].sum() or 0)
+    many = taken.height > compare.REWORDED * total
+    text = f"{taken.height:,} of {total:,} prices are gone for words that are new"
+    yield refuse(taken, "reworded", many, text)
+    lost = gone.join(taken, on="price_id", how="anti")
+    yield from _relabeled(lost, added)
+    yield from _lost(lost, taken, releases)
+    yield _added(added, releases)
+
+
+def _relabeled(gone: pl.DataFrame, added: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Refuse prices that are gone and came again with another label."""
+    gone = gone.filter(is_among("old_price", added["price"]))
+    for label in LABELS if gone.height else ():
+        on = [name for name in PRICE_KEY if name not in ("provider", label)]
+        came = added.select(*on, old_price="price", was=label, added_id="price_id")
+        pairs = gone.join(came, on=[*on, "old_price"], nulls_equal=True)
+        many = pairs.height >= compare.LEAST_SIBLINGS
+        labels = (pl.col(name).cast(pl.String).fill_null("none") for name in (label, "was"))
+        text = pl.format("{} is {} elsewhere", *labels)
+        for name in ("price_id", "added_id"):
+            yield refuse(pairs.with_columns(price_id=name), "unit", many, text)
+
+
+def _taken_by_words(releases: Releases, gone: pl.DataFrame) -> pl.DataFrame:
+    """Select the prices that are gone because the vendor's line is refused for a new word.
+
+    A refused row names the line by an id that the old price or one of its parts has.
+    """
+    words = releases.new.table("quarantine").filter(pl.col("word").is_not_null())
+    texts = pl.col("row").str.extract_all(TEXT).list.eval(pl.element().str.strip_chars('"'))
+    ids = words.select(id=texts).explode("id", empty_as_null=False).unique().collect()["id"]
+    if ids.is_empty() or gone.is_empty():
+        return gone.clear()
+    parts = releases.old.table("price_components").filter(is_among("sku_id", ids))
+    composed = is_among("price_id", parts.select("price_id").collect()["price_id"])
+    return gone.filter(is_among("price_id", ids) | is_among("old_sku_id", ids) | composed)
+
+
+def _lost(lost: pl.DataFrame, taken: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
+    """Refuse what a group lost, where it is more than chance takes, and what is still offered.
+
+    The prices of types that left every list are genuinely gone, but not of many types. A price is
+    closed if its machine has no price left in its region.
+    """
+    here = ["region", "instance_type"]
+    new, old = releases.new, releases.old
+    offers = new.table("availability").filter("offered").select(here).unique().collect()
+    known = pl.concat([new.priced_types, taken.select("instance_type")])
+    gone = old.priced_types.join(known, on="instance_type", how="anti")
+    offered, retired = (
+        gone.join(offers, on="instance_type", how=how)["instance_type"] for how in ("semi", "anti")
+    )
+    is_retired = is_among("instance_type", retired)
+    share = len(retired) / max(1, old.priced_types.height)
+    many = share > compare.RETIRED and len(retired) >= compare.LEAST_RETIRED
+    text = f"{len(retired):,} types have left every list ({share:.1%})"
+    yield refuse(lost, "retired", is_retired & many, text)
+    priced = new.priced.filter(is_among("instance_type", lost["instance_type"]))
+    left = priced.select(*here, open=pl.lit(True)).unique().collect()
+    lost = lost.join(left, on=here, how="left").join(
+        offers.with_columns(offered=pl.lit(True)), on=here, how="left"
+    )
+    lost = lost.with_columns(closed=~pl.col("is_new") & pl.col("open").is_null())
+    is_offered = is_among("instance_type", offered) | (pl.col("closed") & pl.col("offered"))
+    still = pl.format("{} has no price left but is still offered", "instance_type")
+    yield refuse(lost, "offered", is_offered, still)
+    lost = lost.filter(~is_retired)
+    for moving, by, broken in LOST_GROUPS if lost.height else ():
+        named = pl.all_horizontal(pl.col(name) != "" for name in by)
+        all_totals = releases.machine_totals if by[0] in _OF_MACHINES else releases.totals
+        totals, judged = (t.filter(named, moving=moving) for t in (all_totals, lost))
+        judged = with_total(judged, totals, by).with_columns(lost=pl.len().over(by))
+        reason = pl.when("closed").then(pl.lit("closed")).otherwise(
+            pl.lit("market" if moving else "lost")
+        )  # fmt: skip
+        name = pl.concat_str(by, separator=" ")
+        shares = pl.format("{}: {} of {} are gone", name, "lost", "total")
+        yield refuse(judged, reason, broken, shares)
+
+
+def _added(added: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Refuse many new prices where region, family, system, option, term and currency are old."""
+    fixed = added.filter(~pl.col("moving"))
+    totals = releases.totals.filter(moving=False)
+    families = releases.machine_totals.filter(moving=False)["family"]
+    fixed = fixed.filter(is_among("family", families))
+    for name in ("region", "os", "purchase_option", "term_months", "currency"):
+        fixed = fixed.filter(is_among(name, totals[name]))
+    total = int(totals["total"].sum() or 0)
+    many = fixed.height > compare.ADDED * total and total > 0
+    text = f"{fixed.height:,} prices are new beside {total:,} where nothing else is"
+    return refuse(fixed, "added", many, text)

@@ -10,10 +10,9 @@ from itertools import product
 import polars as pl
 
 from hwprices.errors import HwpricesError, TooLargeError
-from hwprices.publish.gate import limits
-from hwprices.publish.gate.candidate import PRICES, Candidate
+from hwprices.publish.gate import compare
+from hwprices.publish.gate.candidate import PRICES, SUSPECT, Candidate
 from hwprices.publish.gate.compare import is_among
-from hwprices.publish.gate.differences import SUSPECT
 from hwprices.release import landed
 from hwprices.release.manifest import DIGEST_CHARACTERS
 from hwprices.release.wording import plain
@@ -48,7 +47,7 @@ def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
     sample = _sample(candidate)
     keys = landed.page_keys(store, candidate.provider)
     results: list[Result] = []
-    left = limits.TRACED_BYTES
+    left = compare.TRACED_BYTES
     pages = _sources(sample, candidate).partition_by("raw_sha256", as_dict=True)
     for (sha256,), rows in sorted(pages.items()):
         data: bytes | str
@@ -87,8 +86,8 @@ def _sample(candidate: Candidate) -> pl.DataFrame:
     """Choose prices by a hash of their ids and of the day, from a few files."""
     day = candidate.seen.toordinal() if candidate.seen else 0
     files = [file.rows for file in candidate.price_files] or [candidate.table(PRICES)]
-    order = pl.Series(range(len(files))).hash(day).arg_sort()[: limits.TRACED_FILES]
-    count = -(-limits.TRACED // len(order))
+    order = pl.Series(range(len(files))).hash(day).arg_sort()[: compare.TRACED_FILES]
+    count = -(-compare.TRACED // len(order))
     price_id = pl.col("price_id")
     chosen = [
         files[number]
@@ -119,7 +118,7 @@ def _on_page(data: bytes, key: str, rows: pl.DataFrame) -> Iterator[Result]:
     """Look for SKUs and amounts on one page."""
     content = cache(lambda: landed.content(data, key))  # unpacked once for all SKUs, if for any
     skus = pl.concat([rows["sku_id"], rows["sku_price_id"]]).drop_nulls()
-    state, lines = landed.search(data, key, skus, limits.TRACED_CONTENT)
+    state, lines = landed.search(data, key, skus, compare.TRACED_CONTENT)
     for price_id, basis, _, sku_price_id, sku_id, months, amounts in rows.iter_rows():
         sku = sku_price_id or sku_id
         if state not in ("whole", "large"):
@@ -146,6 +145,6 @@ def _state(lines: str, amounts: Sequence[Decimal], months: int) -> bool:
     numbers += [float(units or 0) + float(nanos) / 1e9 for units, nanos in NANOS.findall(lines)]
     units = (*UNITS, 1 / (months * HOURS_PER_MONTH)) if months else UNITS
     return any(
-        math.isclose(number * unit, amount, rel_tol=limits.TRACED_TOLERANCE)
+        math.isclose(number * unit, amount, rel_tol=compare.TRACED_TOLERANCE)
         for amount, number, unit in product(amounts, numbers, units)
     )

@@ -9,3 +9,463 @@ The rules, in one place each:
 - ``judge``: a difference that our reading makes is not called a change of the vendor; what was not
   collected is not called removed, and not called new afterwards.
 """
+
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import polars as pl
+
+from hwprices import providers, stage
+from hwprices.errors import HwpricesError
+from hwprices.landing.pages import Landing
+from hwprices.publish import arrange, choose
+from hwprices.publish.arrange import in_parallel, packed
+from hwprices.publish.choose import ProviderSource
+from hwprices.publish.history import backfill, changes, intervals
+from hwprices.publish.history.changes import Outcome, added_up, outcome_of
+from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot, take_snapshot
+from hwprices.release.manifest import ReleaseManifest, TableFile
+from hwprices.release.release import NAMES
+from hwprices.release.versions import read_manifest, versions
+from hwprices.rows import frames, parquet
+from hwprices.schemas.columns import Table
+from hwprices.schemas.history import Changes, PriceHistory
+from hwprices.schemas.inventory import InstanceTypes
+from hwprices.schemas.offer import SoldAccelerators
+from hwprices.schemas.price import Prices
+from hwprices.stage import validate
+from hwprices.storage import layout
+from hwprices.storage.scratch import scratch_directory
+from hwprices.storage.store import Store, scan_options
+from hwprices.units import Timestamp
+
+HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
+ACCELERATORS = SoldAccelerators.Config.name
+
+COMPARED = (Prices.Config.name, InstanceTypes.Config.name)
+"""Vendors' tables of which the differences are listed."""
+
+
+SCRATCH = "intervals"  # Where the files with intervals lie below the temporary folder
+
+BATCH_ROWS = 250_000
+"""Intervals and prices of a provider that are carried further at once; with a million of each the
+process grew to 3.4 GB. A provider that has more is carried further some regions at a time."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """The history of a release: files with the intervals of each provider, and the changes.
+
+    A provider has one file, or more for BATCH_ROWS rows each, by machine type. The files are in a
+    temporary ``folder`` until ``write`` copies them.
+
+    ``names``: NAMES of the intervals, once each, and ``priced``: whether there is a price now.
+
+    ``problems``: why a provider's older pages could not be read again.
+    """
+
+    files: Sequence[TableFile]
+    changes: pl.DataFrame
+    folder: "tempfile.TemporaryDirectory[str]"
+    names: pl.DataFrame
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def intervals(self) -> dict[str, pl.LazyFrame]:
+        """The intervals of each provider."""
+        paths: dict[str, list[Path]] = {}
+        for file in self.files:
+            path = Path(self.folder.name, SCRATCH, file.key)
+            paths.setdefault(str(file.provider), []).append(path)
+        return {name: _scan(own) for name, own in sorted(paths.items())}
+
+    def write(self, store: Store, directory: str) -> list[TableFile]:
+        """Write both tables below a directory."""
+        for file in self.files:
+            source = Store(self.folder.name)
+            store.copy(source, f"{SCRATCH}/{file.key}", f"{directory}/{file.key}")
+        files = list(self.files)
+        if not files:
+            key = layout.table_file(HISTORY)
+            nothing = frames.empty(PriceHistory)
+            files.append(parquet.write_arranged(store, directory, key, HISTORY, nothing))
+        key = layout.table_file(CHANGES)
+        changed = parquet.write_arranged(store, directory, key, CHANGES, self.changes)
+        return [*files, changed]
+
+
+def _names(intervals: pl.DataFrame) -> pl.DataFrame:
+    priced = (pl.col("state") == "current").any()
+    return intervals.group_by(NAMES).agg(priced=priced).sort(NAMES)
+
+
+def _scan(files: list[Path] | list[str], root: str = "") -> pl.LazyFrame:
+    return pl.scan_parquet(files, hive_partitioning=False, **scan_options(root))
+
+
+@dataclass(frozen=True)
+class ReRead:
+    """What the newer reading makes of the older pages.
+
+    ``prices``: price_id and VALUE. ``figures``: instance_type, field and value. ``problem``: why
+    the pages could not be read again; then it has no rows.
+    """
+
+    prices: pl.DataFrame | None = None
+    figures: pl.DataFrame | None = None
+    problem: str = ""
+
+
+def record(
+    store: Store,
+    previous: ReleaseManifest | None,
+    sources: Sequence[ProviderSource],
+    accelerators: pl.DataFrame,
+    version: str,
+) -> Record:
+    """Make the history of a release that is about to be written.
+
+    Raises:
+        HwpricesError: a table breaks a check of its model: a mistake in this package.
+    """
+    moment = Moment(version, previous.version if previous else None)
+    after = {source.provider: _of_source(store, source, version) for source in sources}
+    runs = {source.provider: source for source in sources}
+    before = _last_snapshots(store, previous)
+    again = {
+        name: read_again(store, name, previous.providers[name].run_id)
+        for name, then in before.items()
+        if previous
+        and name in after
+        and _must_be_told_apart(store, then, after[name], runs[name], previous)
+    }
+    past = history_of(store, previous) if previous else {}
+    sheets = (_accelerators(store, previous), accelerators)
+    nothing = frames.empty(PriceHistory).lazy()
+    backfilled = {
+        name: backfill.intervals_of(store, name, past.get(name, nothing))
+        for name in {*past, *backfill.providers_of(store)}
+    }
+    was_checked = previous is not None
+    return advance(
+        past, before, after, moment, again, sheets, backfilled=backfilled, was_checked=was_checked
+    )
+
+
+def advance(
+    past: Mapping[str, pl.LazyFrame],
+    before: Mapping[str, Snapshot],
+    after: Mapping[str, Snapshot],
+    moment: Moment,
+    again: Mapping[str, ReRead],
+    sheets: tuple[pl.DataFrame | None, pl.DataFrame],
+    *,
+    backfilled: Mapping[str, pl.LazyFrame] | None = None,
+    was_checked: bool = False,
+) -> Record:
+    """Carry the intervals of all providers to the next release, and list the changes.
+
+    ``backfilled`` are the intervals to fit in before the observed ones; without it those of
+    ``past``. ``sheets`` are the accelerators of the release before, None for none, and of this
+    one. With ``was_checked`` only intervals of prices that moved are checked: those of ``past``
+    were before.
+    """
+    folder = scratch_directory()
+    files: list[TableFile] = []
+    listed = [frames.empty(Changes)]
+    names = [_names(frames.empty(PriceHistory))]
+    nothing = frames.empty(PriceHistory).lazy()
+    older = past if backfilled is None else backfilled
+    for name in sorted({*past, *after, *older}):
+        read = again.get(name, ReRead())
+        then, now = before.get(name), after.get(name)
+        rows = past.get(name, nothing).filter(~backfill.IS_BACKFILLED)
+        fill = older.get(name, nothing).filter(backfill.IS_BACKFILLED)
+        outcomes: list[Outcome] = []
+        unchecked = frames.empty(PriceHistory)
+        carry = _Carry(
+            name, rows, fill, then, now, moment, read.prices, Store(folder.name), was_checked
+        )
+        for piece in carry.pieces():
+            files.append(replace(piece.file, provider=name))
+            names.append(piece.names)
+            if unchecked.height + piece.unchecked.height > BATCH_ROWS:
+                _checked(unchecked, PriceHistory)
+                unchecked = unchecked.clear()
+            unchecked = pl.concat([unchecked, piece.unchecked])
+            outcomes.append(piece.outcome)
+        _checked(unchecked, PriceHistory)
+        placeholders = [s.placeholders for s in (then, now) if s is not None]
+        listed += changes.of_provider(name, added_up(outcomes), placeholders)
+        listed.append(changes.of_instance_types(then, now, read.figures))
+    if sheets[0] is not None:
+        listed.append(changes.of_accelerators(sheets[0], sheets[1]))
+    problems = {name: read.problem for name, read in again.items() if read.problem}
+    changed = _checked(pl.concat(listed), Changes)
+    return Record(files, changed, folder, pl.concat(names).sort(NAMES), problems)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What was done to the intervals of some types; ``unchecked`` are yet to be checked."""
+
+    file: TableFile
+    names: pl.DataFrame
+    outcome: Outcome
+    unchecked: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class _Carry:
+    """Carries one provider's intervals to the next release. Arguments as those of ``advance``."""
+
+    provider: str
+    rows: pl.LazyFrame
+    backfilled: pl.LazyFrame
+    then: Snapshot | None
+    now: Snapshot | None
+    moment: Moment
+    read: pl.DataFrame | None
+    store: Store
+    was_checked: bool
+
+    def pieces(self) -> Iterator[_Piece]:
+        """Carry all of them at once, or some machine types at a time where there are many."""
+        past = intervals.past_of(self.rows)
+        now = [self.now.prices.select(arrange.TYPE)] if self.now else []
+        older = self.backfilled.select(arrange.TYPE)
+        types = pl.concat([self.rows.select(arrange.TYPE), older, *now])
+        counted = types.group_by(arrange.TYPE).len().collect(engine="streaming")
+        counts: dict[str, int] = dict(counted.iter_rows()) or {"": 0}  # one piece without rows
+        units = self._first_observed()
+        yield from in_parallel(
+            lambda batch: self._piece(*batch, past, units),
+            enumerate(packed(counts, BATCH_ROWS)),
+            rows=lambda batch: sum(counts[name] for name in batch[1]),
+            most=4 * BATCH_ROWS,
+        )
+
+    def _first_observed(self) -> pl.DataFrame | None:
+        """Return when each unit was first observed; None where nothing is backfilled."""
+        if self.backfilled.head(1).collect().is_empty():
+            return None
+        observed = [self.rows.select("collection_unit", "valid_from")]
+        if self.now is not None:
+            now = self.now.prices_with_origin().select("collection_unit")
+            observed.append(now.with_columns(valid_from=pl.lit(self.moment.at, dtype=Timestamp)))
+        return backfill.first_observed(pl.concat(observed))
+
+    def _piece(
+        self, number: int, types: list[str], past: intervals.Past, units: pl.DataFrame | None
+    ) -> _Piece:
+        """Carry the intervals of these machine types, which follow one another by name."""
+        is_in = pl.col(arrange.TYPE).is_between(pl.lit(types[0]), pl.lit(types[-1]))
+        rows, older = self.rows.filter(is_in), self.backfilled.filter(is_in)
+        now = self.now and replace(self.now, prices=self.now.prices.filter(is_in))
+        before = validate.sort_by_key(rows.collect(), PriceHistory)
+        step = intervals.step(before, self.then, now, self.moment, self.read, past)
+        history = step.history
+        fitted = backfill.fit_in(older.collect(), history, units)
+        if fitted.height:
+            if now is not None:
+                fitted = intervals.with_accelerators(fitted, now)
+            history = validate.sort_by_key(pl.concat([history, fitted], rechunk=True), PriceHistory)
+            _checked(history, PriceHistory)
+        history = history.sort(arrange.TYPE, maintain_order=True)
+        key = layout.table_file(HISTORY, self.provider, f"{number:03}")
+        file = parquet.write_arranged(self.store, SCRATCH, key, HISTORY, history)
+        if not self.was_checked:
+            _checked(step.history, PriceHistory)
+        unchecked = step.affected if self.was_checked else step.history.clear()
+        return _Piece(file, _names(history), outcome_of(step), unchecked)
+
+
+def _checked(rows: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
+    return rows if rows.is_empty() else validate.check(rows, model)
+
+
+def history_of(store: Store, release: ReleaseManifest) -> dict[str, pl.LazyFrame]:
+    """Scan the intervals of a release by provider."""
+    uris: dict[str, list[str]] = {}
+    for file in release.tables[HISTORY].files:
+        uri = store.uri(layout.release_file(release.version, file.key))
+        uris.setdefault(str(file.provider), []).append(uri)
+    return {name: _scan(own, store.root) for name, own in uris.items()}
+
+
+def from_release(
+    store: Store,
+    previous: ReleaseManifest | None,
+    release: ReleaseManifest,
+    past: Mapping[str, pl.LazyFrame],
+) -> Record:
+    """Make the history of a release that is kept, once more.
+
+    What was read again for it then is taken from its own changes.
+    """
+    moment = Moment(release.version, previous.version if previous else None)
+    sources = [choose.from_release(store, name, release) for name in release.providers]
+    after = {
+        source.provider: _of_source(store, source, release.version) for source in sources if source
+    }
+    listed = _table(store, release, CHANGES)
+    again = {name: from_changes(listed, name) for name in after}
+    sheets = (_accelerators(store, previous), _table(store, release, ACCELERATORS))
+    before = _last_snapshots(store, previous)
+    own = history_of(store, release)
+    return advance(past, before, after, moment, again, sheets, backfilled=own)
+
+
+def _of_source(
+    store: Store, source: ProviderSource, version: str, *, prices: bool = True
+) -> Snapshot:
+    tables = choose.scan(store, [source])
+    return take_snapshot(source.provider, version, source.inputs, tables, prices=prices)
+
+
+def _last_snapshots(store: Store, previous: ReleaseManifest | None) -> dict[str, Snapshot]:
+    if previous is None:
+        return {}
+    sources = (choose.from_release(store, name, previous) for name in previous.providers)
+    return {
+        source.provider: _of_source(store, source, previous.version, prices=False)
+        for source in sources
+        if source is not None
+    }
+
+
+def _must_be_told_apart(
+    store: Store,
+    before: Snapshot,
+    after: Snapshot,
+    source: ProviderSource,
+    previous: ReleaseManifest,
+) -> bool:
+    """Return whether pages and reading both differ, and the rows do too."""
+    if _digests(source.files) == _digests(choose.parts_of(store, previous)[source.provider].files):
+        return False
+    return before.reading != after.reading and before.inputs.pages != after.inputs.pages
+
+
+def _digests(files: Collection[TableFile]) -> dict[str, str]:
+    return {file.key: file.content_sha256 for file in files if file.table in COMPARED}
+
+
+def _accelerators(store: Store, release: ReleaseManifest | None) -> pl.DataFrame | None:
+    return _table(store, release, ACCELERATORS) if release else None
+
+
+def _table(store: Store, release: ReleaseManifest, table: str) -> pl.DataFrame:
+    directory = layout.release_directory(release.version)
+    keys: Collection[str] = [file.key for file in release.tables[table].files]
+    parts = [
+        pl.read_parquet(store.get(f"{directory}/{key}") or b"", hive_partitioning=False)
+        for key in keys
+    ]
+    return pl.concat(parts)
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A release and its history as it comes out now."""
+
+    release: ReleaseManifest
+    record: Record
+
+
+def rebuild(store: Store) -> list[Rebuilt]:
+    """Make the history of each kept release, oldest first.
+
+    It begins with the oldest release that is kept. If there were releases before it that are
+    deleted now, what it says about them is taken from its own history, and it is not listed.
+    """
+    rebuilt: list[Rebuilt] = []
+    past: dict[str, pl.LazyFrame] = {}
+    previous: ReleaseManifest | None = None
+    for version in versions(store):
+        release = read_manifest(store, version)
+        follows = release.previous == (previous.version if previous else None)
+        if not follows:
+            past = history_of(store, release)
+        else:
+            made = from_release(store, previous, release, past)
+            rebuilt.append(Rebuilt(release, made))
+            past = made.intervals
+        previous = release
+    return rebuilt
+
+
+def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
+    """List the history files of a release that do not come out byte for byte as they are there."""
+    published = {
+        file.key: file.sha256
+        for name in (HISTORY, CHANGES)
+        for file in rebuilt.release.tables[name].files
+    }
+    with scratch_directory() as folder:
+        directory = layout.release_directory(rebuilt.release.version)
+        made = {file.key: file.sha256 for file in rebuilt.record.write(Store(folder), directory)}
+    keys = sorted({*published, *made})
+    return [key for key in keys if published.get(key) != made.get(key)]
+
+
+def read_again(store: Store, provider: str, run_id: str) -> ReRead:
+    """Normalise and check the landed pages of an older run again, in a folder of its own.
+
+    The pages may be gone, or today's program may refuse them: that is not an error here.
+    """
+    landing = Landing(layout.landing_root(store.root))
+    try:
+        run = landing.run(provider, run_id)
+        with scratch_directory() as folder:
+            scratch = Store(folder)
+            staged = stage.stage(providers.get(provider), run, landing, scratch, keep=1)
+            prices = _staged_table(scratch, staged, Prices.Config.name)
+            types = _staged_table(scratch, staged, InstanceTypes.Config.name)
+    except HwpricesError as error:
+        return ReRead(problem=error.message)
+    return ReRead(prices.select("price_id", *VALUE), changes.figures(types))
+
+
+def _staged_table(store: Store, staged: stage.Staged, table: str) -> pl.DataFrame:
+    files = [store.uri(f"{staged.directory}/{file.key}") for file in staged.of(table)]
+    if not files:
+        return frames.empty({"prices": Prices, "instance_types": InstanceTypes}[table])
+    return pl.scan_parquet(files, hive_partitioning=False).collect()
+
+
+def from_changes(changes: pl.DataFrame, provider: str) -> ReRead:
+    """Take what was read again from the changes of the release that it was done for.
+
+    So a history can be made again when the pages are gone, and the program has changed since.
+    """
+    rows = changes.filter(provider=provider, evidence="re_read")
+    return ReRead(
+        _middle(
+            rows.filter(subject="price"), ["price_id"], VALUE, ["effective_hourly", "price_reason"]
+        ),
+        _middle(rows.filter(subject="instance_type"), ["instance_type", "field"], ["value"], []),
+    )
+
+
+def _middle(
+    rows: pl.DataFrame, key: list[str], values: "tuple[str, ...] | list[str]", one_of: list[str]
+) -> pl.DataFrame | None:
+    """Find the middle value: the new one of our step, else the old one of the vendor's.
+
+    Rows of which none of the columns ``one_of`` has a value were not there.
+    """
+    if rows.is_empty():
+        return None
+    is_ours = pl.col("change") == "restated"
+    middle = rows.with_columns(
+        pl.when(is_ours).then(f"new_{name}").otherwise(f"old_{name}").alias(name) for name in values
+    )
+    first = middle.sort(~is_ours, maintain_order=True).unique(
+        key, keep="first", maintain_order=True
+    )
+    there = [pl.col(name).is_not_null() for name in one_of] or [pl.lit(True)]
+    return first.filter(pl.any_horizontal(there)).select(*key, *values)

@@ -14,8 +14,8 @@ import polars as pl
 
 from hwprices.publish.history.snapshot import VALUE
 from hwprices.rows import frames
+from hwprices.schemas import PAST, PRICE_KEY
 from hwprices.schemas.history import PriceHistory
-from hwprices.schemas.keys import PAST, PRICE_KEY
 from hwprices.stage import validate
 from hwprices.storage import layout
 from hwprices.storage.store import Store, scan_options

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices.publish.history import judge
+from hwprices.publish.history import snapshot
 from hwprices.publish.history.intervals import Step
 from hwprices.publish.history.snapshot import VALUE, Snapshot
 from hwprices.rows import frames
+from hwprices.schemas import PRICE_KEY
 from hwprices.schemas.history import Changes
-from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.spec import Accelerators
 
 SUBJECTS = ("instance_type", "region")  # What comes with its first price, and goes with its last
@@ -304,7 +304,7 @@ def of_values(rows: pl.DataFrame, subject: str, re_read: pl.DataFrame | None) ->
     """
     key = ["instance_type", "field"] if subject == "instance_type" else ["accelerator_id", "field"]
     rows_of_both = rows.with_columns(old_exists=pl.lit(True), new_exists=pl.lit(True))
-    judged = judge.with_middle(rows_of_both, ["value"], re_read, key)
+    judged = snapshot.with_middle(rows_of_both, ["value"], re_read, key)
     parts = [
         _value_rows(judged.filter("unclear"), "old", "new", "unclear"),
         _value_rows(judged.filter("ours"), "old", "middle", "restated"),
@@ -347,7 +347,7 @@ def of_instance_types(
         same_pages=pl.lit(before.inputs.pages == after.inputs.pages),
         same_page=pl.lit(False),
         seen_before=pl.lit(True),
-    ).with_columns(judge.evidence(can_re_read=re_read is not None))
+    ).with_columns(snapshot.evidence(can_re_read=re_read is not None))
     return of_values(marked, "instance_type", re_read)
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hwprices.publish.history import judge
+from hwprices.publish.history import snapshot
 from hwprices.publish.history.snapshot import VALUE, Moment, Snapshot
 from hwprices.rows import frames
+from hwprices.schemas import PRICE_KEY
 from hwprices.schemas.history import PriceHistory
-from hwprices.schemas.keys import PRICE_KEY
 from hwprices.stage import validate
 from hwprices.units import Timestamp
 
@@ -168,7 +168,7 @@ def _no_moves() -> pl.DataFrame:
         empty.with_row_index(ROW), empty.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN)
     )
     return _with_reasons(
-        judge.with_middle(
+        snapshot.with_middle(
             both.with_columns(
                 evidence=pl.lit("none"), newly_collected=pl.lit(False), ended_before=pl.lit(False)
             ),
@@ -197,7 +197,9 @@ def _compare_values(
         beside = beside[at]
     before = open_rows.select(pl.col(name).alias(f"old_{name}") for name in VALUE)
     is_present = pl.col("now_exists").fill_null(False)
-    is_same = before.hstack(beside).select(is_present & ~judge.values_differ("old", "now", VALUE))
+    is_same = before.hstack(beside).select(
+        is_present & ~snapshot.values_differ("old", "now", VALUE)
+    )
     chosen = is_same.to_series()
     origins = beside.select(f"now_{name}" for name in ORIGIN)
     if at is None:
@@ -253,7 +255,7 @@ def _full_join(open_rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
 
 def _missing(moves: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> pl.DataFrame:
     places = {"old_collection_unit": "collection_unit", "old_basis": "basis"}
-    decided = judge.missing(moves.rename(places), before, after)
+    decided = snapshot.missing(moves.rename(places), before, after)
     decided = decided.rename({new: old for old, new in places.items()})
     is_refused = pl.col("price_id").is_in(list(after.refused))
     return decided.with_columns(
@@ -323,7 +325,7 @@ def _judged(
     re_read: pl.DataFrame | None,
 ) -> pl.DataFrame:
     place = {"new_collection_unit": "collection_unit"}
-    marked = judge.newly_collected(moves.rename(place), before)
+    marked = snapshot.newly_collected(moves.rename(place), before)
     marked = marked.rename({"collection_unit": "new_collection_unit"})
     same_pages = bool(before and before.inputs.pages == after.inputs.pages)
     last = before.version if before else ""
@@ -344,11 +346,11 @@ def _judged(
         newly_collected=pl.col("newly_collected") & ~pl.col("old_exists"),
         ended_before=pl.col("price_id").is_in(ended_before.implode()),
     ).with_columns(same_pages=pl.lit(same_pages) & pl.col("seen_before"))
-    known = marked.with_columns(judge.evidence(can_re_read=re_read is not None))
+    known = marked.with_columns(snapshot.evidence(can_re_read=re_read is not None))
     known = known.with_columns(
         evidence=pl.when("newly_collected").then(pl.lit("collection")).otherwise("evidence")
     )
-    return _with_reasons(judge.with_middle(known, VALUE, re_read, ["price_id"]))
+    return _with_reasons(snapshot.with_middle(known, VALUE, re_read, ["price_id"]))
 
 
 def _with_reasons(moves: pl.DataFrame) -> pl.DataFrame:

@@ -1,17 +1,29 @@
-"""One provider in one release, as the history needs it."""
+"""One provider in one release, as the history needs it, and whose change a difference is.
 
-from collections.abc import Mapping
+A price is made of a vendor's pages and of our reading of them (program, rule sheets, corrections),
+and of nothing else. So a difference between two releases is told apart by going in two steps, from
+the older pages with the older reading to the older pages with the newer reading (``middle``), and
+from there to the newer pages with the newer reading. The first step is ours, the second the
+vendor's:
+
+- the reading is the same: middle is the old value, all is the vendor's;
+- the pages are the same: middle is the new value, all is ours;
+- both differ: the older pages are read again with the newer reading. That gives middle itself;
+- both differ and the older pages are not there any more: unclear.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import polars as pl
 
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, UnitInput
-from hwprices.release.real_prices import IS_PLACEHOLDER
+from hwprices.release.release import IS_PLACEHOLDER
 from hwprices.release.versions import version_time
 from hwprices.rows import frames
+from hwprices.schemas import PRICE_KEY
 from hwprices.schemas.inventory import InstanceTypes, Regions
-from hwprices.schemas.keys import PRICE_KEY
 from hwprices.schemas.price import Prices
 from hwprices.schemas.quarantine import Quarantine
 from hwprices.schemas.tables import TABLES
@@ -71,7 +83,7 @@ class Snapshot:
         )
 
 
-def snapshot(
+def take_snapshot(
     provider: str,
     version: str,
     inputs: Inputs,
@@ -114,3 +126,190 @@ def _refused(quarantine: pl.LazyFrame) -> list[str]:
         .collect()["price_id"]
         .to_list()
     )
+
+
+STEPS = ("old", "middle", "new")
+
+
+def evidence(*, can_re_read: bool) -> pl.Expr:
+    """Describe how a difference is known, from columns that tell what is the same.
+
+    The columns are same_reading, same_pages, same_page (the page that states the value) and
+    seen_before (it was in the release before, whose pages can be read again).
+
+    Differences in spite of the same pages and the same reading should not be: they are unclear.
+    """
+    return (
+        pl.when(pl.col("same_reading") & pl.col("same_pages"))
+        .then(pl.lit("none"))
+        .when("same_reading")
+        .then(pl.lit("same_reading"))
+        .when("same_pages")
+        .then(pl.lit("same_pages"))
+        .when("same_page")
+        .then(pl.lit("same_page"))
+        .when(pl.lit(can_re_read) & pl.col("seen_before"))
+        .then(pl.lit("re_read"))
+        .otherwise(pl.lit("none"))
+        .alias("evidence")
+    )
+
+
+def with_middle(
+    rows: pl.DataFrame, values: Sequence[str], re_read: pl.DataFrame | None, on: Sequence[str]
+) -> pl.DataFrame:
+    """Add the middle values, and whether each of the two steps makes a difference.
+
+    Args:
+        rows: with evidence, and for each value old_<value> and new_<value>; old_exists and
+            new_exists say whether there is a row at all.
+        values: the columns that make a difference.
+        re_read: what the newer reading makes of the older pages: the key and the values.
+        on: the key.
+
+    Adds middle_exists and middle_<value>, ``unclear``, ``ours`` and ``vendors``.
+    """
+    read = _re_read(rows, values, re_read, on)
+    from_old = pl.col("evidence").is_in(["same_reading", "collection"])
+    from_new = pl.col("evidence").is_in(["same_pages", "same_page", "own_sheet"])
+    middle = [
+        pl.when(from_old)
+        .then(f"old_{name}")
+        .when(from_new)
+        .then(f"new_{name}")
+        .otherwise(f"read_{name}")
+        .alias(f"middle_{name}")
+        for name in ("exists", *values)
+    ]
+    unclear = pl.col("evidence") == "none"
+    return (
+        read.with_columns(middle)
+        .with_columns(
+            unclear.alias("unclear"),
+            (~unclear & differs("old", "middle", values)).alias("ours"),
+            (~unclear & differs("middle", "new", values)).alias("vendors"),
+        )
+        .drop(f"read_{name}" for name in ("exists", *values))
+    )
+
+
+def _re_read(
+    rows: pl.DataFrame, values: Sequence[str], re_read: pl.DataFrame | None, on: Sequence[str]
+) -> pl.DataFrame:
+    if re_read is None:
+        re_read = rows.clear().select(*on, *(pl.col(f"new_{name}").alias(name) for name in values))
+    read = re_read.select(*on, *(pl.col(name).alias(f"read_{name}") for name in values))
+    read = read.with_columns(read_exists=pl.lit(True))
+    joined = rows.join(read, on=on, how="left", maintain_order="left")
+    return joined.with_columns(pl.col("read_exists").fill_null(False))
+
+
+def differs(one: str, other: str, values: Sequence[str]) -> pl.Expr:
+    """Return whether two of STEPS differ: one is there and the other not, or a value differs."""
+    return values_differ(one, other, ["exists", *values])
+
+
+def values_differ(one: str, other: str, values: Sequence[str]) -> pl.Expr:
+    """Return whether columns that begin with ``one`` and ``other`` differ in any of the values."""
+    return pl.any_horizontal(
+        pl.col(f"{one}_{name}").ne_missing(pl.col(f"{other}_{name}")) for name in values
+    )
+
+
+GLOBAL = "global"  # The region of units that hold for all regions
+
+Place = tuple[str | None, str, str, str | None]
+"""What decides whether a missing price could have been seen: its unit, its basis, its region, and
+the units that it has been waiting for. The unit is None where it is not known."""
+
+PLACE = ("collection_unit", "basis", "region", "waits_for")
+
+
+def missing(rows: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> pl.DataFrame:
+    """Add the columns ``collected`` and ``waits_for`` to prices that a release lacks.
+
+    ``collected``: everything that the price is read from was collected, and it is not there.
+    ``waits_for``: else the units that were not, with commas between them; null if not known.
+    ``rows`` has the columns of PLACE, as they were when the price was last seen.
+    """
+    places = rows.select(PLACE).unique()
+    absent_units = [_absent(place, before, after) for place in places.iter_rows()]
+    decided = places.with_columns(
+        pl.Series("collected", [absent == [] for absent in absent_units], dtype=pl.Boolean),
+        pl.Series(
+            "now", [",".join(absent or []) or None for absent in absent_units], dtype=pl.String
+        ),
+    )
+    joined = rows.join(decided, on=PLACE, how="left", nulls_equal=True, maintain_order="left")
+    return joined.drop("waits_for").rename({"now": "waits_for"})
+
+
+def _absent(place: Place, before: Snapshot | None, after: Snapshot) -> list[str] | None:
+    """List the units that a price needs and that were not collected; None if it is not known."""
+    needed = sorted(set(_needed(place, before)))
+    if not needed:
+        return None
+    return [unit for unit in needed if not _covers(after, unit, place[2])]
+
+
+def _needed(place: Place, before: Snapshot | None) -> Iterable[str]:
+    """List the units that a price needs.
+
+    A listed price stands on its own page. One that is composed or derived may need any page of its
+    region, so that all of them count, as for one whose unit is not known.
+    """
+    unit, basis, region, waits_for = place
+    if waits_for:
+        yield from waits_for.split(",")
+    if unit is not None:
+        yield unit
+        if basis == "listed":
+            return
+    for other in before.inputs.units if before else ():
+        if other.collected and _region(other.unit) in (region, GLOBAL):
+            yield other.unit
+
+
+def _covers(snapshot: Snapshot, unit: str, region: str) -> bool:
+    """Return whether a unit's pages were read for a region.
+
+    A unit that was not planned, while others of its kind were, is no longer listed by the vendor:
+    that counts as looked at. If its whole kind was left out, nobody looked.
+    """
+    if unit in snapshot.units:
+        return _holds(snapshot.units[unit], region)
+    return _kind(unit) in {_kind(other) for other in snapshot.units}
+
+
+def newly_collected(rows: pl.DataFrame, before: Snapshot | None) -> pl.DataFrame:
+    """Add the column ``newly_collected`` to prices that appeared: whether nobody looked before.
+
+    The same holds for prices of a unit that had failed, of a kind that had not been collected, and
+    of a region that was there but not requested. In a region that is new a price is new.
+    """
+    places = rows.select("collection_unit", "region").unique()
+    answers = [_is_new(unit, region, before) for unit, region in places.iter_rows()]
+    decided = places.with_columns(pl.Series("newly_collected", answers, dtype=pl.Boolean))
+    keys = ["collection_unit", "region"]
+    return rows.join(decided, on=keys, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _is_new(unit: str | None, region: str, before: Snapshot | None) -> bool:
+    if before is None or unit is None:
+        return False
+    if unit in before.units:
+        return not _holds(before.units[unit], region)
+    kinds = {_kind(other) for other in before.units}
+    return _kind(unit) not in kinds or region in before.regions
+
+
+def _holds(unit: UnitInput, region: str) -> bool:
+    return unit.collected and (not unit.regions or region in unit.regions)
+
+
+def _kind(unit: str) -> str:
+    return unit.partition("/")[0]
+
+
+def _region(unit: str) -> str:
+    return unit.partition("/")[2]

@@ -10,14 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.publish.join import accelerators, machines, offers
+from hwprices.publish.join import machines, offers
 from hwprices.rows import frames
 from hwprices.schemas.columns import key
-from hwprices.schemas.market import MarketQuantiles
 from hwprices.schemas.offer import Offers
+from hwprices.schemas.price import MarketQuantiles
 from hwprices.schemas.quarantine import NewWords
 from hwprices.schemas.tables import SHEETS, TABLES
-from hwprices.specs.machine_cpus import KEY
+from hwprices.specs.rules import KEY
 from hwprices.stage import validate
 
 WORD_KEY = key(NewWords)
@@ -141,7 +141,7 @@ def build(
     )
     offer_table = build_offers(vendor["prices"], machine_types, region_table, sheet["benchmarks"])
     offer_table = flag_averages(offer_table, sheet["region_footprint"])
-    accelerator_table = accelerators.accelerators(
+    accelerator_table = machines.accelerators(
         sheet["accelerators"],
         types=vendor["instance_types"],
         availability=vendor["availability"],
@@ -161,7 +161,7 @@ def build(
     checked["market_quantiles"] = market_days(vendor["market_quantiles"], known["market_quantiles"])
     checked["stock"] = offers.stock_intervals(vendor["stock"], known["stock"])
     in_order = {name: checked[name] for name in TABLES if name in checked}
-    return Joined(in_order, accelerators.unmatched(vendor["instance_types"], sheet["accelerators"]))
+    return Joined(in_order, machines.unmatched(vendor["instance_types"], sheet["accelerators"]))
 
 
 def market_days(stated: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
@@ -246,5 +246,5 @@ def build_offers(
     # assumptions are columns of every row, also where the machine is not known
     assumed = machines.assumptions()
     table = table.with_columns(pl.col(name).fill_null(value) for name, value in assumed.items())
-    table = accelerators.with_measured(offers.with_derived(table), benchmark_sheet)
+    table = machines.with_measured(offers.with_derived(table), benchmark_sheet)
     return frames.conform(table.drop("uniform").lazy(), Offers).collect()

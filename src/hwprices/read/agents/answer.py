@@ -15,8 +15,8 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from hwprices.read import citation
-from hwprices.read.export.plain_json import to_json
-from hwprices.read.find import absence
+from hwprices.read.export.cells import to_json
+from hwprices.read.find import covers
 from hwprices.release.wording import counted, plain, purchase, system
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def not_covered(
     """
     entries = dataset.release.providers
     asked = sorted(set(providers) & set(entries)) or sorted(entries)
-    covered = absence.coverage(dataset)
+    covered = covers.coverage_by_provider(dataset)
     gaps = [
         f"{name} {one.known - len(one.priced)} of {one.known}"
         for name, one in covered.items()

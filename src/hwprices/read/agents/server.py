@@ -101,7 +101,7 @@ def answer(
 ) -> CallToolResult:
     """Return a tool's answer, or an error that says how to ask."""
     from hwprices.read.agents.tools import call as call_tool
-    from hwprices.read.export.plain_json import plain
+    from hwprices.read.export.cells import plain
 
     tool = tools.get(call.name)
     if tool is None:

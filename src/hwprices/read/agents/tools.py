@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read import citation
+from hwprices.read import citation, past
 from hwprices.read import explain as tracing
 from hwprices.read.agents.answer import (
     MAX_TOKENS,
@@ -27,17 +27,15 @@ from hwprices.read.agents.answer import (
 from hwprices.read.agents.catalog import Tool
 from hwprices.read.currency import read_rates
 from hwprices.read.dataset import Dataset
-from hwprices.read.export.cells import check_names
-from hwprices.read.export.plain_json import to_json
+from hwprices.read.export.cells import check_names, to_json
 from hwprices.read.find import compare as comparing
+from hwprices.read.find import covers, offers, request
 from hwprices.read.find import machine as machine_answers
-from hwprices.read.find import offers, overview, past, request
 from hwprices.read.find import search as searching
-from hwprices.read.find.machines import NamedMachine
+from hwprices.read.find.names import NamedMachine
 from hwprices.read.find.search import ANY, EVERY_WAY, USUAL, Search
 from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.read.history import intervals
-from hwprices.release.root import default_root, resolve
+from hwprices.release.versions import default_root, resolve
 from hwprices.release.wording import counted, plain, purchase, system
 from hwprices.storage.store import Store
 
@@ -281,7 +279,7 @@ def _rechecked(dataset: Dataset, text: str) -> Answer:
 
 def history(dataset: Dataset, question: str) -> Answer:
     """List what prices were, and when."""
-    rows = intervals.answer(dataset, question, USUAL).rows.filter(~pl.col("placeholder"))
+    rows = past.answer(dataset, question, USUAL).rows.filter(~pl.col("placeholder"))
     amount = pl.col("effective_hourly")
     values, last = amount.n_unique(), amount.sort_by("valid_from").last()
     order = [-values.cast(pl.Int64).over("price_id"), last.over("price_id")]
@@ -497,14 +495,14 @@ def _of_devices(dataset: Dataset, rows: list[dict[str, Any]]) -> list[Figure]:
 def coverage(dataset: Dataset, question: str = "") -> Answer:
     """State which clouds and regions have prices, and how old they are."""
     search = request.request(ReleaseWords.of(dataset), question)
-    regions = overview.coverage(dataset)
+    regions = covers.coverage(dataset)
     if search.providers:
         regions = regions.filter(pl.col("provider").is_in(sorted(search.providers)))
     if search.regions is not None:
         regions = regions.filter(searching.pairs("region", search.regions))
     priced = regions.filter(pl.col("prices") > 0)
     few = bool(search.providers or search.regions is not None)
-    rows = priced if few else overview.by_provider(regions)
+    rows = priced if few else covers.by_provider(regions)
     made = answer(
         dataset,
         f"{regions.height} regions known, {priced.height} with prices"

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hwprices.read.bill import keys as line_keys
+from hwprices.read.bill import formats as line_keys
 from hwprices.read.bill import prices
-from hwprices.read.bill.keys import KEY
+from hwprices.read.bill.formats import KEY
 from hwprices.read.bill.readers import BillLines
 from hwprices.read.citation import of_price
 from hwprices.read.export.files import described
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
-from hwprices.read.overlays.unmatched import warn_unmatched
+from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.release.release import Release
-from hwprices.schemas.keys import PRICE_KEY
+from hwprices.schemas import PRICE_KEY
 from hwprices.units import HOURS_PER_MONTH, Money, Timestamp
 
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ class BillCheck:
 
     def write(self, target: str | Path) -> Path:
         """Write every line with its class, match, price_id and citation; see ``write.write``."""
-        from hwprices.read.bill import write
+        from hwprices.read import bill
 
-        return write.write(self.lines, self.proofs, self.totals, target)
+        return bill.write(self.lines, self.proofs, self.totals, target)
 
 
 def check(

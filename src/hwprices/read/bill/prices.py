@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from hwprices.read.bill.keys import KEY, plain_place
-from hwprices.release.real_prices import IS_PLACEHOLDER
-from hwprices.release.release import Release
+from hwprices.read.bill.formats import KEY, plain_place
+from hwprices.release.release import IS_PLACEHOLDER, Release
 from hwprices.units import Timestamp
 
 BY_ID = "rate or meter id"

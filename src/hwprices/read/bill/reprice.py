@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.bill import keys as line_keys
-from hwprices.read.bill.keys import KEY
+from hwprices.read.bill import formats as line_keys
+from hwprices.read.bill.formats import KEY
 from hwprices.read.bill.prices import AMOUNT
 from hwprices.read.bill.readers import BillLines
 from hwprices.read.currency import Rates, read_rates, usd_per
 from hwprices.read.find import break_even, offers, request
 from hwprices.read.find.compare import comparable, nearest_of
-from hwprices.read.find.machines import NamedMachine
+from hwprices.read.find.names import NamedMachine
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.release import Release

@@ -1,1 +1,300 @@
-"""Describe everything the dataset knows about one device."""
+"""Answer what one device is, who sells it, what it costs, how fast it is and what it emits."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+import polars as pl
+
+from hwprices.read.currency import NO_RATES, Rates, offers_in_usd, read_rates
+from hwprices.read.device import figures, lookup, measured
+from hwprices.read.device.lookup import Values, to_frame
+from hwprices.read.device.sellers import PriceDates, where_sold
+from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.ownership import DEFAULTS, Ownership, owned
+from hwprices.release import wording
+from hwprices.release.release import Release, Tables
+from hwprices.specs.rules import KEY, machine_cpus
+from hwprices.units import NUMBER_FORMATS
+
+ARM_FP16 = "arm_fp16"
+"""Half precision arithmetic of Arm (fphp and asimdhp in lscpu): no column of its own. Every Armv8.2
+CPU of the sheet has it, and Armv8.2 is the first version with it (FEAT_FP16):
+https://developer.arm.com/documentation/109697/latest/Feature-descriptions"""
+
+FIRST_ISA_WITH_ARM_FP16 = (8, 2)
+
+CPU_FEATURES = {
+    "fp16": ("amx_fp16", "avx512_fp16", ARM_FP16),
+    "bf16": ("amx_bf16", "avx512_bf16", "arm_bf16"),
+    "int8": ("amx_int8", "avx512_vnni", "avx_vnni", "dotprod", "i8mm"),
+}
+"""Number format: columns of cpus, and ARM_FP16. A CPU with any of these features computes in the
+format."""
+
+
+def device(
+    dataset: Tables,
+    name: str,
+    ownership: Ownership = DEFAULTS,
+    rates: Mapping[str, object] = NO_RATES,
+) -> pl.DataFrame:
+    """Describe an accelerator, a CPU or a machine to buy in one row.
+
+    ``name`` is an id (nvidia-l4), a name (RTX 4090), enough words of one, or a machine type or
+    family of a cloud (p5.48xlarge, P5). An id that two tables have means the accelerator; the
+    other is requested with its table (cpus/apple-m4). ``ownership`` holds the assumptions behind
+    tco_usd_per_hour, ``rates`` what other currencies are worth in USD ({"EUR": "1.08"}). The
+    columns are those of ``answer.COLUMNS``; costs and emissions are of one accelerator or of one
+    vCPU of a CPU, and of a whole machine where that is what is requested.
+
+    >>> import hwprices
+    >>> device(hwprices.open("sample"), "l4").select("device_id", "memory_gb").rows()
+    [('nvidia-l4', 24.0)]
+
+    Raises:
+        HwpricesError: no device has this name, or several have (the line names the nearest ones),
+            or a rate is none.
+    """
+    known_rates = read_rates(rates)
+    sold_as = lookup.SoldAs.of(dataset)
+    names = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
+    devices = lookup.candidates(dataset)
+    table, device_id = lookup.find(devices, name, sold_as, names)
+    answer = ANSWERS[table](dataset, device_id, ownership, known_rates)
+    if namesakes := lookup.namesakes(devices, table, device_id):
+        others = f"The id has another answer too: hwprices device {', '.join(namesakes)}."
+        answer["notes"] = " ".join(filter(None, [answer["notes"], others]))
+    return to_frame(answer, sold_as.unanswered(name, device_id))
+
+
+def _judged_at(dataset: Tables) -> dict[str, datetime]:
+    """Return the time by which each provider's prices are judged; none without a manifest."""
+    return wording.judged_at(dataset) if isinstance(dataset, Release) else {}
+
+
+def _row(dataset: Tables, table: str, column: str, value: str) -> Values:
+    return dataset.scan(table).filter(pl.col(column) == value).collect().row(0, named=True)
+
+
+def _accelerator(
+    dataset: Tables, accelerator_id: str, ownership: Ownership, rates: Rates
+) -> Values:
+    """Describe an accelerator, with its offers, benchmarks and the machines that have it."""
+    row = _row(dataset, "accelerators", "accelerator_id", accelerator_id)
+    own_offers = dataset.scan("offers").filter(pl.col("accelerator_id") == accelerator_id)
+    offers = offers_in_usd(own_offers, rates).collect()
+    dates = PriceDates.of(dataset, offers)
+    offers = dates.add_to(offers)
+    cheapest = measured.cheapest_offers(offers)
+    results = measured.results(dataset, measured.sizes_of(cheapest), accelerator_id)
+    rent = figures.rent(
+        offers,
+        dates,
+        on_demand="usd_per_accelerator_hour",
+        spot="spot_usd_per_accelerator_hour",
+        count="accelerator_count",
+        part_usd_per_hour=row["min_part_usd_per_hour"],
+    )
+    return {
+        **_identity(row, accelerator_id, row["kind"], row["architecture"]),
+        **_accelerator_capabilities(row),
+        "providers": row["providers"],
+        "regions": row["regions"],
+        "where_sold": where_sold(offers, row["providers"], _judged_at(dataset)),
+        "local_devices": row["local_devices"],
+        "sold_locally": row["sold_locally"] or bool(row["local_devices"]),
+        **rent,
+        **figures.purchase(dataset, row, ownership),
+        "measured": figures.measurements(results),
+        "usd_per_million_tokens": figures.token_prices(cheapest, results),
+        "usd_per_thousand_samples": figures.sample_prices(
+            results, rent["on_demand_usd_per_hour"], 1.0
+        ),
+        **figures.power(row),
+        **figures.emissions(offers),
+    }
+
+
+OF_IDENTITY = (
+    *("name", "vendor", "release_year", "memory_gb", "memory_bandwidth_gbs"),
+    *("source_url", "confidence", "notes"),
+)
+"""Columns of the answer that are columns of accelerators, cpus or local_hardware."""
+
+
+def _identity(row: Values, device_id: str, device_type: str, architecture: str | None) -> Values:
+    return {
+        **{name: row.get(name) for name in OF_IDENTITY},
+        "device_id": device_id,
+        "type": device_type,
+        "architecture": architecture,
+    }
+
+
+def _accelerator_capabilities(row: Values) -> Values:
+    """Number formats and dense rates (TFLOPS, or TOPS for integers) of a row of accelerators."""
+    rates = [
+        {
+            "dtype": dtype,
+            "rate": row[column],
+            "unit": "TOPS" if dtype.startswith("int") else "TFLOPS",
+        }
+        for dtype, column in NUMBER_FORMATS.items()
+        if row[column]
+    ]
+    support = {dtype: row[f"{dtype}_support"] for dtype in NUMBER_FORMATS}
+    return {
+        "dtypes": [dtype for dtype, state in support.items() if state == "supported"],
+        "dtypes_unknown": [dtype for dtype, state in support.items() if state == "unknown"],
+        "dense_rates": rates,
+        "ai_features": row["ai_features"],
+        "software": row.get("software_stack"),
+    }
+
+
+def _cpu(dataset: Tables, cpu_id: str, _: Ownership, rates: Rates) -> Values:
+    """Describe a CPU by the offers of the machine types that have it; prices are of one vCPU."""
+    row = _row(dataset, "cpus", "cpu_id", cpu_id)
+    types = machine_cpus(
+        dataset.scan("instance_types").select(*KEY, "family", "series", "cpu_models").collect(),
+        dataset.scan("cpus").collect(),
+        dataset.scan("cpu_families").collect(),
+        "cpu_id",
+    )
+    with_this_cpu = types.filter(cpu_id=cpu_id).lazy()
+    own_offers = dataset.scan("offers").join(with_this_cpu, on=KEY, how="semi")
+    offers = offers_in_usd(own_offers, rates).collect()
+    dates = PriceDates.of(dataset, offers)
+    without_accelerators = dates.add_to(offers.filter(accelerator_kind="none"))
+    rent = figures.rent(without_accelerators, dates, on_demand="usd_per_vcpu_hour", count="vcpus")
+    one_vcpu = without_accelerators.with_columns(
+        accelerator_count=pl.col("vcpus").cast(pl.Float64),
+        usd_per_accelerator_hour="usd_per_vcpu_hour",
+    )
+    architecture = f"{row['microarchitecture']} ({row['isa'] or row['arch']})"
+    return {
+        **_identity(row, cpu_id, "cpu", architecture),
+        **_cpu_capabilities(row),
+        "providers": offers["provider"].unique().sort().to_list(),
+        "regions": figures.regions(without_accelerators),
+        "where_sold": [],
+        **rent,
+        "measured": figures.cpu_measurements(cpu_id),
+        "power_w": row["tdp_w"],
+        "power_basis": None if row["tdp_w"] is None else "TDP of the socket",
+        **figures.emissions(one_vcpu),
+    }
+
+
+def _cpu_capabilities(row: Values) -> Values:
+    """Number formats of a row of cpus: every CPU has fp64 and fp32, features add the others."""
+    features_of = row | {ARM_FP16: _arm_fp16(row)}
+    states = {
+        dtype: {features_of[feature] for feature in features}
+        for dtype, features in CPU_FEATURES.items()
+    }
+    supported = [dtype for dtype, values in states.items() if "supported" in values]
+    return {
+        "dtypes": ["fp64", "fp32", *supported],
+        "dtypes_unknown": [
+            dtype
+            for dtype, values in states.items()
+            if dtype not in supported and "unknown" in values
+        ],
+        "ai_features": [name for name, value in row.items() if value == "supported"],
+        "software": row.get("software_stack"),
+    }
+
+
+def _arm_fp16(row: Values) -> str:
+    """Return whether a CPU has Arm's half precision, by the version of its instruction set."""
+    if row["arch"] != "arm64":
+        return "unsupported"
+    version = re.match(r"armv(\d+)\.(\d+)-a", row["isa"] or "")
+    if version is None:
+        return "unknown"
+    has_it = (int(version[1]), int(version[2])) >= FIRST_ISA_WITH_ARM_FP16
+    return "supported" if has_it else "unsupported"
+
+
+def _machine(dataset: Tables, device_id: str, ownership: Ownership, rates: Rates) -> Values:
+    """Describe a machine to buy, with the formats and the measured speed of its accelerator."""
+    row = owned(dataset, ownership).filter(device_id=device_id).row(0, named=True)
+    of_one: Values = {}
+    if row["accelerator_id"]:
+        of_one = _accelerator(dataset, row["accelerator_id"], ownership, rates)
+    count = row["accelerator_count"] or 1.0
+    bandwidth, dense = of_one.get("memory_bandwidth_gbs"), of_one.get("dense_rates")
+    basis = f"{row['price_kind'] or 'kind not known'}, {row['price_date'] or 'undated'}"
+    return {
+        **_identity(row, device_id, row["kind"], of_one.get("architecture") or row["cpu"]),
+        "memory_gb": row["accelerator_memory_gb"] or row["memory_gib"],
+        "memory_bandwidth_gbs": None if bandwidth is None else bandwidth * count,
+        **{name: of_one.get(name) for name in CAPABILITIES},
+        "dense_rates": dense and [rate | {"rate": rate["rate"] * count} for rate in dense],
+        "providers": [],
+        "regions": [],
+        "where_sold": [],
+        "local_devices": [device_id],
+        "sold_locally": True,
+        "purchase_price": row["price"],
+        "purchase_currency": row["price_currency"],
+        "purchase_price_usd": row["purchase_price_usd"],
+        "purchase_basis": None if row["price"] is None else basis,
+        "tco_usd_per_hour": row["tco_usd_per_hour"],
+        **_machine_performance(dataset, row),
+        **_machine_power(row, of_one, count),
+        **_machine_emissions(row),
+    }
+
+
+CAPABILITIES = ("dtypes", "dtypes_unknown", "ai_features", "software")
+"""What a machine to buy has of its accelerator."""
+
+
+def _machine_power(row: Values, of_one: Values, count: float) -> Values:
+    """Return the watts of a machine, and the rate of all its accelerators over them."""
+    rate, watts_of_one = of_one.get("tflops_per_watt"), of_one.get("tdp_w")
+    efficiency = None
+    if rate and watts_of_one and row["power_w"]:
+        efficiency = rate * watts_of_one * count / row["power_w"]
+    return {
+        "power_w": row["power_w"],
+        "power_basis": row["power_basis"],
+        "tflops_per_watt": efficiency,
+        "tflops_per_watt_dtype": of_one["tflops_per_watt_dtype"] if efficiency else None,
+    }
+
+
+def _machine_performance(dataset: Tables, row: Values) -> Values:
+    """Return the measured speed of machines of its size, and what tokens and images cost its owner.
+
+    ``row`` is one of ``ownership.owned``.
+    """
+    if not row["accelerator_id"]:
+        return {}
+    cost, count = row["tco_usd_per_hour"], row["accelerator_count"]
+    results = measured.results(dataset, lambda *_: count, row["accelerator_id"])
+    return {
+        "measured": figures.measurements(results),
+        "usd_per_million_tokens": figures.owned_token_prices(results, cost, count),
+        "usd_per_thousand_samples": figures.sample_prices(results, cost, count),
+    }
+
+
+def _machine_emissions(row: Values) -> Values:
+    """Compute SCI where making the machine is known, else the electricity; both on your grid."""
+    bases = {"gco2e_per_hour": "SCI", "operational_gco2e_per_hour": "electricity"}
+    for column, basis in bases.items():
+        if row[column] is not None:
+            return {"gco2e_per_hour": row[column], "gco2e_basis": f"{basis}, your grid"}
+    return {}
+
+
+ANSWERS: dict[str, Callable[[Tables, str, Ownership, Rates], Values]] = {
+    "accelerators": _accelerator,
+    "cpus": _cpu,
+    "local_hardware": _machine,
+}
+"""Table: function that describes a device of it."""

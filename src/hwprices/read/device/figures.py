@@ -9,12 +9,11 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.device.answer import Values
+from hwprices.read.device.lookup import Values
 from hwprices.read.device.measured import PRICE_OF_ONE, SAMPLE_MODELS, label
-from hwprices.read.device.where_sold import DATED, OFFER_KEY, PriceDates
+from hwprices.read.device.sellers import DATED, OFFER_KEY, PriceDates
 from hwprices.read.ownership import Ownership, owned
-from hwprices.release.real_prices import is_private_host
-from hwprices.release.release import Tables
+from hwprices.release.release import Tables, is_private_host
 from hwprices.specs import packaged_sheet
 from hwprices.units import HOURS_PER_YEAR, NUMBER_FORMATS, Money
 

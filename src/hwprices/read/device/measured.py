@@ -6,10 +6,9 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
-from hwprices.read.device.where_sold import OFFER_KEY
-from hwprices.read.systems import representative
-from hwprices.release.real_prices import is_private_host
-from hwprices.release.release import Tables
+from hwprices.read.device.sellers import OFFER_KEY
+from hwprices.read.recommend.media import representative
+from hwprices.release.release import Tables, is_private_host
 from hwprices.specs import packaged_sheet
 
 SAMPLE_MODELS = ["stable-diffusion-xl", "whisper", "wan-2.2-t2v-a14b"]

@@ -1,4 +1,4 @@
-"""Compute the share of hours from which a commitment costs less than on demand.
+"""From which share of hours a commitment costs less than on demand, and how spot prices moved.
 
 A commitment is paid for every hour of its term, used or not; on demand is paid for the hours of
 use. The two cost the same at the share u of all hours for which
@@ -13,6 +13,7 @@ of the month (Google's sustained use discounts), on demand is what is left of it
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -23,14 +24,15 @@ from hwprices.read import gcp
 from hwprices.read.find import search as searching
 from hwprices.read.find.search import Search
 from hwprices.read.overlays import apply
-from hwprices.release.real_prices import REAL
-from hwprices.release.release import Tables, scan_types
-from hwprices.schemas.keys import PLACE_KEY
-from hwprices.specs.gcp_discounts import DiscountRule
+from hwprices.release.release import REAL, Release, Tables, scan_types
+from hwprices.release.versions import version_time
+from hwprices.schemas import PLACE_KEY
+from hwprices.specs.rules import DiscountRule
 from hwprices.units import WideMoney
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
+
 
 COLUMN = "break_even_utilisation"
 """Share of all hours from which a commitment costs less than on demand; above 1 it never does."""
@@ -168,3 +170,82 @@ def _where_they_cost(costs: Sequence[tuple[Decimal, Decimal]], amount: Decimal) 
             return share + (amount - cost) * (next_share - share) / (next_cost - cost)
     whole = costs[-1][1]
     return amount / whole if whole > 0 else None
+
+
+DAYS = 90
+MACHINE = ["provider", "region", "instance_type"]
+
+SAME_SPOT = [*MACHINE, "os", "software", "license_model", "tenancy", "currency"]
+"""What a spot price and the on-demand price beside it share."""
+
+RANGE = ("hourly_low", "hourly_high")
+
+
+def spot_moves(dataset: Release, rows: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the spot prices of some machines over the DAYS before the release.
+
+    Args:
+        dataset: a release.
+        rows: with the columns of MACHINE.
+
+    Returns:
+        A row for each spot price that has been in the history for some of that time: price_id;
+        spot_days, for how many days it is known; spot_mean, weighted with time; spot_low and
+        spot_high; spot_volatility, the standard deviation over time by the mean; and
+        spot_below_on_demand, the share of the time in which it was below the on-demand price, null
+        without one. Of days of which only the mean is known, the mean is compared.
+    """
+    types = set(rows["instance_type"])
+    history = scan_types(dataset, "price_history", types).drop_nulls("effective_hourly")
+    columns = history.collect_schema().names()
+    end = version_time(dataset.version)
+    own = (
+        history.filter(pl.col("purchase_option").is_in(["spot", "on_demand"]))
+        .join(rows.lazy().select(MACHINE).unique(), MACHINE, "semi")
+        .select(
+            *("price_id", "purchase_option", *SAME_SPOT),
+            *(pl.coalesce(n if n in columns else "hourly", "hourly").alias(n) for n in RANGE),
+            price=pl.col("effective_hourly").cast(pl.Float64),
+            start=pl.max_horizontal("valid_from", pl.lit(end - timedelta(DAYS))),
+            stop=pl.col("valid_to").fill_null(end),
+        )
+        .filter(pl.col("start") < pl.col("stop"))
+        .collect()
+    )
+    spot = own.filter(purchase_option="spot").with_columns(weight=_seconds("start", "stop"))
+    price, weight = pl.col("price"), pl.col("weight")
+    mean = (price * weight).sum() / weight.sum()
+    moves = spot.group_by("price_id").agg(
+        spot_days=weight.sum() / timedelta(1).total_seconds(),
+        spot_mean=mean,
+        spot_low=pl.col("hourly_low").min(),
+        spot_high=pl.col("hourly_high").max(),
+        spot_volatility=((price - mean).pow(2) * weight).sum().truediv(weight.sum()).sqrt() / mean,
+    )
+    return moves.join(_below(spot, own.filter(purchase_option="on_demand")), "price_id", "left")
+
+
+def spot_words(row: Mapping[str, Any]) -> str:
+    """Write how much a spot price moved: a row of ``spot_moves``."""
+    share = row["spot_below_on_demand"]
+    below = f", below on demand {share:.0%} of the time" if share is not None else ""
+    return f"volatility {row['spot_volatility']:.0%}{below}"
+
+
+def _below(spot: pl.DataFrame, on_demand: pl.DataFrame) -> pl.DataFrame:
+    beside = spot.join(on_demand, SAME_SPOT, suffix="_on_demand").with_columns(
+        weight=_seconds(
+            pl.max_horizontal("start", "start_on_demand"),
+            pl.min_horizontal("stop", "stop_on_demand"),
+        ).clip(lower_bound=0)
+    )
+    is_below = pl.col("price") < pl.col("price_on_demand")
+    share = pl.col("weight").filter(is_below).sum() / pl.col("weight").sum()
+    return beside.group_by("price_id").agg(
+        spot_below_on_demand=pl.when(pl.col("weight").sum() > 0).then(share)
+    )
+
+
+def _seconds(start: pl.Expr | str, stop: pl.Expr | str) -> pl.Expr:
+    start, stop = (pl.col(one) if isinstance(one, str) else one for one in (start, stop))
+    return (stop - start).dt.total_seconds().cast(pl.Float64)

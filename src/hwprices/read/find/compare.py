@@ -9,7 +9,7 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import break_even, offers, request, words
 from hwprices.read.find import search as searching
-from hwprices.read.find.machines import NamedMachine
+from hwprices.read.find.names import NamedMachine
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import ReleaseWords

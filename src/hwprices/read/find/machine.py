@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.find import absence, break_even, machines, option_values, request, words
+from hwprices.read.find import break_even, covers, names, request, words
 from hwprices.read.find import search as searching
+from hwprices.read.find.break_even import spot_moves
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
-from hwprices.read.find.options import Options
+from hwprices.read.find.options import Options, read
 from hwprices.read.find.search import Search, of_prices
-from hwprices.read.find.spot import spot_moves
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
-from hwprices.read.overlays.unmatched import warn_unmatched
-from hwprices.release import age
-from hwprices.release.real_prices import IS_PLACEHOLDER, REAL
-from hwprices.release.release import Release, names_of
+from hwprices.read.overlays.apply import warn_unmatched
+from hwprices.release import wording
+from hwprices.release.release import IS_PLACEHOLDER, REAL, Release, names_of
 from hwprices.release.wording import placeholders_left_out
-from hwprices.schemas.keys import PURCHASE_KEY
+from hwprices.schemas import PURCHASE_KEY
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -38,7 +37,7 @@ class MachineAnswer:
     the question names a system, software, license or tenancy.
     """
 
-    machine: machines.NamedMachine
+    machine: names.NamedMachine
     specification: dict[str, Any] | None
     rows: pl.DataFrame
     notes: tuple[str, ...]
@@ -69,7 +68,7 @@ def answer(
         HwpricesError: there is no such machine type, or an option is not understood.
     """
     names = ReleaseWords.of(dataset)
-    given = option_values.read(options)
+    given = read(options)
     providers = request.providers(names, given.pop("provider", None))
     search = request.request(names, text, searching.EVERY_WAY, **given)
     (machine,), named = words.resolve_machines(names, [name], providers or search.providers)
@@ -88,7 +87,7 @@ def answer(
 
 def of_search(
     dataset: Release,
-    machine: machines.NamedMachine,
+    machine: names.NamedMachine,
     search: Search,
     overlays: "Overlays | None" = None,
 ) -> MachineAnswer:
@@ -96,14 +95,14 @@ def of_search(
     only = frozenset({(machine.provider, machine.instance_type)})
     search = replace(search, machines=only, providers=frozenset({machine.provider}))
     rows = _rows(dataset, search, overlays)
-    hosts = absence.hosts_of(dataset, machine) if rows.is_empty() else []
+    hosts = covers.hosts_of(dataset, machine) if rows.is_empty() else []
     if hosts:
         of_hosts = frozenset((machine.provider, host) for host in hosts)
         rows = _rows(dataset, replace(search, machines=of_hosts), overlays)
     empty = rows.is_empty()
     of_rows = (*_host_note(machine, hosts), *_placeholder_note(rows), *age_notes(dataset, rows))
     notes = _notes(dataset, machine, search) if empty else of_rows
-    is_sheet = machine.provider in age.sheets(dataset)
+    is_sheet = machine.provider in wording.sheets(dataset)
     has = specification(dataset, machine)
     managed = managed_prices(dataset, machine, rows)
     billing = _billing(dataset, rows)
@@ -125,7 +124,7 @@ def _rows(dataset: Release, search: Search, overlays: "Overlays | None") -> pl.D
     if overlays is not None:
         listed = apply.apply(listed, overlays)
         columns += OVERLAY_COLUMNS
-    marked = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
+    marked = searching.priced(listed, search).with_columns(stale=wording.stale(dataset))
     collected = marked.select(*columns, "price_reason").collect()
     rows = searching.sort(collected, "price").sort(IS_PLACEHOLDER, maintain_order=True)
     rows = break_even.with_break_even(dataset, rows, search, overlays)
@@ -140,17 +139,17 @@ MOVES = ("spot_days", "spot_volatility", "spot_below_on_demand")
 """Columns of ``spot_moves`` that prices have, null but for spot."""
 
 
-def _host_note(machine: machines.NamedMachine, hosts: list[str]) -> Iterator[str]:
+def _host_note(machine: names.NamedMachine, hosts: list[str]) -> Iterator[str]:
     for host in hosts:
         yield f"{machine.instance_type} is sold as a whole dedicated host, {host}: its prices."
 
 
-def _notes(dataset: Release, machine: machines.NamedMachine, search: Search) -> tuple[str, ...]:
-    sentences = absence.why_nothing(dataset, search)
+def _notes(dataset: Release, machine: names.NamedMachine, search: Search) -> tuple[str, ...]:
+    sentences = covers.why_nothing(dataset, search)
     known = names_of(dataset).filter("priced", instance_type=machine.instance_type)
     regions = known["region"].unique().sort().to_list()
     if regions:
-        sentences.append(f"It has prices in {', '.join(regions[: absence.MAX_NAMED])}.")
+        sentences.append(f"It has prices in {', '.join(regions[: covers.MAX_NAMED])}.")
     return tuple(sentences)
 
 
@@ -162,7 +161,7 @@ def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
     return (f"{placeholders_left_out(count)} --json and --csv have every row.",)
 
 
-def specification(dataset: Release, machine: machines.NamedMachine) -> dict[str, Any] | None:
+def specification(dataset: Release, machine: names.NamedMachine) -> dict[str, Any] | None:
     """Return the row of ``search.machine_types``; None where the release has a price and no row."""
     rows = (
         searching.machine_types(dataset)
@@ -272,7 +271,7 @@ https://aws.amazon.com/sagemaker/ai/pricing/"""
 
 
 def managed_prices(
-    dataset: Release, machine: machines.NamedMachine, prices: pl.DataFrame
+    dataset: Release, machine: names.NamedMachine, prices: pl.DataFrame
 ) -> pl.DataFrame:
     """Return what a machine costs by the hour in SageMaker, beside on demand in the same region.
 

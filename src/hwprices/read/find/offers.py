@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Unpack
 import polars as pl
 import polars.selectors as cs
 
-from hwprices.read.find import absence, request
+from hwprices.read.find import covers, request
 from hwprices.read.find import search as searching
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
-from hwprices.read.overlays.unmatched import warn_unmatched
-from hwprices.release import age
-from hwprices.release.real_prices import REAL
-from hwprices.release.release import scan_types
+from hwprices.read.overlays.apply import warn_unmatched
+from hwprices.release import wording
+from hwprices.release.release import REAL, scan_types
 from hwprices.release.wording import counted
-from hwprices.schemas.keys import PLACE_KEY, PURCHASE_KEY
+from hwprices.schemas import PLACE_KEY, PURCHASE_KEY
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays
@@ -110,7 +109,7 @@ def run(
         warn_unmatched(dataset, overlays, ReleaseWords.of(dataset))
         listed = apply.apply(listed, overlays)
         columns = [*COLUMNS, *OVERLAY_COLUMNS]
-    rows = searching.priced(listed, search).with_columns(stale=age.stale(dataset))
+    rows = searching.priced(listed, search).with_columns(stale=wording.stale(dataset))
     types = searching.types_of(dataset, search)
     place = ["provider", "region", "instance_type"]
     wanted = [*place, "gco2e_per_hour"]
@@ -123,21 +122,21 @@ def run(
     ordered = searching.sort(offers, sort, descending=descending)
     currencies = currency_notes(dataset, search, ordered)
     notes = (*currencies, *notes_of(dataset, search, ordered, ordered))
-    return OfferAnswer(ordered, notes, search, tuple(age.sheets(dataset)), currencies)
+    return OfferAnswer(ordered, notes, search, tuple(wording.sheets(dataset)), currencies)
 
 
 def notes_of(
     dataset: "Release", search: Search, rows: pl.DataFrame, shown: pl.DataFrame
 ) -> list[str]:
     """Explain why there is nothing, and which rows are old."""
-    elsewhere = absence.unstated(dataset, search)
+    elsewhere = covers.unstated(dataset, search)
     nowhere = [f"+ {counted(elsewhere, 'offer')} whose location is not stated"] if elsewhere else []
     if search.in_stock:
         stating = dataset.scan("stock").select(pl.col("provider").unique().sort()).collect()
         only = f"Only {', '.join(stating['provider'])} state their stock."
         nowhere.append(only if stating.height else "No cloud in this release states its stock.")
     if rows.is_empty():
-        return [*absence.why_nothing(dataset, search), *nowhere]
+        return [*covers.why_nothing(dataset, search), *nowhere]
     return [*nowhere, *age_notes(dataset, shown)]
 
 
@@ -151,14 +150,16 @@ def currency_notes(dataset: "Release", search: Search, rows: pl.DataFrame) -> tu
         f"{counted(count, 'offer')} in {currency} not ranked without --usd-per {currency}=…"
         for currency, count in counts.items()
     )
-    return (*not_ranked, *absence.not_compared(dataset, search))
+    return (*not_ranked, *covers.not_compared(dataset, search))
 
 
 def age_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
     """State which rows are stale, and how old the price sheets behind the others are."""
-    return (*age.stale_notes(rows, age.sheets(dataset)), *sheet_notes(dataset, rows))
+    return (*wording.stale_notes(rows, wording.sheets(dataset)), *sheet_notes(dataset, rows))
 
 
 def sheet_notes(dataset: "Release", rows: pl.DataFrame) -> tuple[str, ...]:
     """Describe the age of the price sheets behind ``rows``, which has the column ``provider``."""
-    return age.sheet_notes(dataset.release.providers, rows["provider"].unique(), datetime.now(UTC))
+    return wording.sheet_notes(
+        dataset.release.providers, rows["provider"].unique(), datetime.now(UTC)
+    )

@@ -1,15 +1,23 @@
-"""The options of a question: their one declaration.
+"""The options of a question: their one declaration, and the check of what was given.
 
 Type checkers and editors read it from the methods of ``Dataset``, which take
 ``**options: Unpack[Options]``; the command line makes its options of it (``cli.filters``), and
 ``request`` reads the values. A figure of a machine, such as its memory, needs a line here and a
 field of its column in ``search.Search``.
+
+A program may give values of any kind and length. What is wrong is an error in one line before
+anything is looked up, and never one of Python's or polars' own.
 """
 
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, TypedDict, get_args, get_type_hints
+from numbers import Integral, Number
+from typing import Annotated, Any, TypedDict, cast, get_args, get_type_hints
+
+from hwprices.errors import HwpricesError, did_you_mean
 
 Names = str | Iterable[str] | None  # One name, several with commas, or a list of either
 Amount = str | float | None  # 16 is at least 16, "16-32" a range, "=16" exactly 16
@@ -123,3 +131,126 @@ OPTIONS: Mapping[str, tuple[Any, OptionFacts]] = dict(_declared())
 
 FIGURES = {about.column: about.noun for _, about in OPTIONS.values() if about.column}
 """Columns of ``search.machine_types`` that a question may set limits to: the name of each."""
+
+
+MAX_WORDS, MAX_LETTERS = 40, 1000
+"""Longest question. A word takes some 40 ms to understand, and 2,000 took a minute and a half. The
+longest name of a machine has 60 letters and ten words."""
+
+SEPARATOR = re.compile(r"[\s,;]+")  # What stands between the words of a question
+MAX_NAME_LETTERS = 200  # Longest name or amount in an option
+
+_TAKES = {
+    Names: "It takes a name, or a list of names.",
+    Names | int: "It takes 1y, 3y or a number of months; several as texts.",
+    str | None: "It takes one text.",
+    Amount: "It takes a number or a text.",
+}
+"""Kind of value, as ``Options`` declares it: what an error says of it."""
+
+
+def check_question(text: object) -> None:
+    """Refuse what is not a question in a few words.
+
+    Raises:
+        HwpricesError: it is not a text, or so long that it would take minutes to understand.
+    """
+    if not isinstance(text, str):
+        raise HwpricesError(
+            f"the question is not a text: {text!r:.40}", "Write a few words: '8xH100 europe'."
+        )
+    if len(text) > MAX_LETTERS or len(SEPARATOR.split(text)) > MAX_WORDS:
+        raise HwpricesError(
+            f"the question {text[:20]!r} … has more than {MAX_WORDS} words or {MAX_LETTERS:,}"
+            " letters",
+            "Write a few words, and lists of names as options.",
+        )
+
+
+def check_name(text: object) -> None:
+    """Refuse what is not a name of a machine type.
+
+    Raises:
+        HwpricesError: it is not a text, or longer than any name.
+    """
+    if not isinstance(text, str):
+        raise HwpricesError(
+            f"a machine type is not a text: {text!r:.40}",
+            "Give the name of one; of several one after the other.",
+        )
+    if len(text) > MAX_NAME_LETTERS:
+        raise HwpricesError(
+            f"{text[:20]!r} … is longer than any name of a machine type", "Check the name."
+        )
+
+
+def read(options: Mapping[str, Any]) -> Options:
+    """Check names and values, and give each option the one name that it has; None is left out.
+
+    Raises:
+        HwpricesError: there is no such option (the line names near ones), or it does not take such
+            a value.
+    """
+    known = [name for name in OPTIONS if name not in OTHER_NAMES]
+    for other, name in OTHER_NAMES.items():
+        if options.get(other):
+            if options.get(name):
+                raise HwpricesError(f"{other} is another name of {name}", "Give one of them.")
+            options = {**options, name: options[other]}
+    options = {name: value for name, value in options.items() if name not in OTHER_NAMES}
+    for name in options:
+        if name not in known:
+            short = name[:MAX_NAME_LETTERS]
+            raise HwpricesError(
+                f"unknown option {short!r}",
+                did_you_mean(short, known) or f"There are: {', '.join(known)}.",
+            )
+    given = {name: value for name, value in options.items() if value is not None}
+    return cast(Options, {name: _checked(name, value) for name, value in given.items()})
+
+
+def _checked(name: str, value: Any) -> Any:
+    """Return a value of the kind that the option takes; of an iterator it makes a list."""
+    kind, _ = OPTIONS[name]
+    kinds = set(get_args(kind))
+    if bool in kinds:
+        return _yes_or_no(name, value)
+    if float in kinds and isinstance(value, Number) and not isinstance(value, bool):
+        return _finite(name, value)
+    if int in kinds and isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    if str not in kinds:  # exchange rates, which have errors of their own
+        return _mapping(name, value)
+    is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    texts = list(value) if is_list and Iterable[str] in kinds else [value]
+    if not all(isinstance(text, str) for text in texts):
+        raise HwpricesError(f"{name} takes no {value!r:.40}", _TAKES.get(kind, _TAKES[Amount]))
+    if any(len(part) > MAX_NAME_LETTERS for text in texts for part in text.split(",")):
+        raise HwpricesError(
+            f"{name} has more than {MAX_NAME_LETTERS} letters: {texts[0]:.20} …",
+            "No name and no amount is so long.",
+        )
+    return texts if is_list else value
+
+
+def _yes_or_no(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise HwpricesError(f"{name} takes no {value!r:.40}", "It takes True or False.")
+
+
+def _mapping(name: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return value
+    raise HwpricesError(f"{name} takes no {value!r:.40}", 'It takes {"EUR": "1.08"}.')
+
+
+def _finite(name: str, value: Any) -> Any:
+    """Return a number that a float can hold; reject any other, such as a complex one."""
+    try:
+        is_finite = math.isfinite(value)
+    except (OverflowError, ValueError, TypeError):  # beyond all floats, signalling NaN, complex
+        is_finite = False
+    if not is_finite:
+        raise HwpricesError(f"{name}: this is not a number, or too large", "Write 12.5.")
+    return value

@@ -6,13 +6,19 @@ from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 from typing import Any, Unpack
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, did_you_mean
 from hwprices.read import currency
-from hwprices.read.find import machines, option_values, places, words
-from hwprices.read.find.options import OPTIONS, Names, OptionFacts, Options
-from hwprices.read.find.places import CODES
+from hwprices.read.find import words
+from hwprices.read.find.names import (
+    CODES,
+    continent_code,
+    country_code,
+    find_machines,
+    near_machines,
+    of_family,
+)
+from hwprices.read.find.options import OPTIONS, Names, OptionFacts, Options, check_question, read
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Bounds, Search
-from hwprices.read.find.suggestions import did_you_mean
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
@@ -158,8 +164,8 @@ def request(
         HwpricesError: a word or a value is not understood, or there is no such option; the line
             names near ones.
     """
-    option_values.check_question(text)
-    asked = option_values.read(options)
+    check_question(text)
+    asked = read(options)
     fields = {**_figures(asked), **_software(asked), **_machines_by_name(names, asked)}
     placed = _placed(
         names,
@@ -340,13 +346,11 @@ def _with_cpu(names: ReleaseWords, text: str) -> frozenset[tuple[str, str]]:
 
 
 def _machines(names: ReleaseWords, text: str) -> list[tuple[str, str]]:
-    chosen = machines.find_machines(names.machines, text) or machines.of_family(
-        names.machines, text
-    )
+    chosen = find_machines(names.machines, text) or of_family(names.machines, text)
     if not chosen:
         raise HwpricesError(
             f"no machine type {text!r} is in this release",
-            machines.near_machines(names.machines, text),
+            near_machines(names.machines, text),
         )
     return [(machine.provider, machine.instance_type) for machine in chosen]
 
@@ -381,11 +385,11 @@ def _placed(names: ReleaseWords, **options: Names) -> dict[str, Any]:
 
 def _place(names: ReleaseWords, kind: str, text: str) -> list[tuple[str, str]]:
     if kind == "continent":
-        code = places.continent_code(text)
+        code = continent_code(text)
         chosen = [place for place in names.places if code and place.continent == code]
         known = list(CONTINENTS)
     elif kind == "country":
-        code = places.country_code(text, names.countries)
+        code = country_code(text, names.countries)
         chosen = [place for place in names.places if code and place.country == code]
         known = [*sorted(names.countries), *CODES]
     else:

@@ -6,13 +6,11 @@ from typing import Literal
 
 import polars as pl
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, did_you_mean
 from hwprices.read import currency
 from hwprices.read.find.options import FIGURES
-from hwprices.read.find.suggestions import did_you_mean
-from hwprices.release.real_prices import REAL
-from hwprices.release.release import Tables, scan_types, stock_of
-from hwprices.schemas.keys import PRICE_KEY
+from hwprices.release.release import REAL, Tables, scan_types, stock_of
+from hwprices.schemas import PRICE_KEY
 from hwprices.units import Money, WideMoney
 
 ANY = "any"  # Stands for every operating system, or every software

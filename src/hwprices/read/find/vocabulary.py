@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hwprices.read.find import machines as machine_names
-from hwprices.read.find import places as place_names
+from hwprices.read.find import names as machine_names
+from hwprices.read.find import names as place_names
 from hwprices.read.find.search import pairs
 from hwprices.release.release import Tables
-from hwprices.specs.machine_cpus import machine_cpus
+from hwprices.specs.rules import machine_cpus
 
 if TYPE_CHECKING:
     from hwprices.release.release import Release

@@ -13,15 +13,13 @@ from decimal import ROUND_FLOOR, Decimal
 from itertools import dropwhile
 from shlex import quote
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, near
 from hwprices.read.currency import LAST_PLACE
-from hwprices.read.find import machines as machine_names
-from hwprices.read.find import option_values
-from hwprices.read.find import places as place_names
-from hwprices.read.find.options import FIGURES
-from hwprices.read.find.places import CODES
+from hwprices.read.find import names as machine_names
+from hwprices.read.find import names as place_names
+from hwprices.read.find.names import CODES
+from hwprices.read.find.options import FIGURES, SEPARATOR, check_name
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Bounds, Search
-from hwprices.read.find.suggestions import near
 from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
@@ -170,7 +168,7 @@ _HOURS = {"h": 1, "m": HOURS_PER_MONTH, "y": HOURS_PER_YEAR}
 """By the first letter of the unit of a limit."""
 
 PATTERNS = {
-    "separator": option_values.SEPARATOR,
+    "separator": SEPARATOR,
     "number": _NUMBER,
     "counted": _COUNTED,
     "counted_behind": _COUNTED_BEHIND,
@@ -217,7 +215,7 @@ def resolve_machines(
             has the note too.
     """
     for text in texts:
-        option_values.check_name(text)
+        check_name(text)
     notes = _accelerator_notes(names, texts)
     choices = [m for m in names.machines if not providers or m.provider in providers]
     try:
@@ -271,7 +269,7 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
         search = _merge(search, Meaning("price", {"max_price": hourly}))
     text = _LIMIT.sub(" ", text)
     text = _LEFT_OUT.sub(lambda left_out: re.sub("[,;]", " and ", left_out[0]), text)
-    stripped = (word.strip(_ENDS) for word in option_values.SEPARATOR.split(text))
+    stripped = (word.strip(_ENDS) for word in SEPARATOR.split(text))
     words = [word for word in stripped if word]
     about_cpus = options.vcpus or any(_ABOUT_CPUS.fullmatch(word.lower()) for word in words)
     left_out, makers = NOTHING_ASKED, NOTHING_ASKED

@@ -23,9 +23,8 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hwprices.errors import HwpricesError
+from hwprices.errors import HwpricesError, did_you_mean
 from hwprices.read.find.search import COMMITMENT
-from hwprices.read.find.suggestions import did_you_mean
 from hwprices.schemas import vocabulary
 
 PRICE_VALUES: Mapping[str, Collection[str]] = {

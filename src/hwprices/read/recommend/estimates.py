@@ -9,10 +9,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from hwprices.formulas import language_model, training
+from hwprices.formulas import language_model
 from hwprices.formulas.language_model import shape_columns
 from hwprices.read.recommend import constants
-from hwprices.read.recommend.cpu_speeds import with_cpu_rates
 from hwprices.read.recommend.machines import SHEET_COLUMNS, first_of
 from hwprices.read.recommend.question import Job
 from hwprices.read.recommend.speed import (
@@ -24,6 +23,7 @@ from hwprices.read.recommend.speed import (
     PEAK,
     RANGE,
     estimated,
+    with_cpu_rates,
     with_device,
     with_divisions,
 )
@@ -203,7 +203,7 @@ def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     memory = language_model.training_memory(name, precision, context)  # type: ignore[arg-type]
     measured = packaged_sheet("utilisations").filter(precision="fp8" if narrow else "bf16")
     basis = pl.when(col.measured_mfu.is_null()).then(lit("modeled")).otherwise(lit("measured"))
-    hours = training.job_hours(name, tokens, context)  # type: ignore[arg-type]
+    hours = language_model.job_hours(name, tokens, context)  # type: ignore[arg-type]
     frame = (
         _with_memory(kinds, job, reasons, *memory, col.devices)
         .join(measured.select("accelerator_id", measured_mfu="mfu"), "accelerator_id", "left")
@@ -221,7 +221,7 @@ def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
         .join(job.speed_model.ranges, "range", "left")
         .with_columns(
             limit=lit((job.days or math.inf) * 24) * col.p25,
-            mfu=training.utilisation(narrow=narrow, unpacked=unpacked),
+            mfu=language_model.utilisation(narrow=narrow, unpacked=unpacked),
             nodes=lit(MANY),
         )
         .with_columns(machine_hours=MANY * hours, nodes=col.nodes_needed)

@@ -13,18 +13,17 @@ from typing import Any
 import polars as pl
 
 from hwprices import formulas
-from hwprices.formulas.training import SETUP_HOURS
+from hwprices.formulas.language_model import SETUP_HOURS
 from hwprices.read.currency import rates_used
 from hwprices.read.overlays import rules
-from hwprices.read.overlays.unmatched import warn_unmatched
+from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
 from hwprices.read.recommend import constants, machines, media, table
 from hwprices.read.recommend.estimates import with_estimates
-from hwprices.read.recommend.price_ids import PLACE, with_price_ids
+from hwprices.read.recommend.machines import PLACE, with_price_ids
 from hwprices.read.recommend.question import Job, Limits, Question, assumptions, make_job
 from hwprices.read.recommend.serve_command import with_serve_command
-from hwprices.release.real_prices import PRIVATE_HOSTS
-from hwprices.release.release import Tables
+from hwprices.release.release import PRIVATE_HOSTS, Tables
 from hwprices.units import HOURS_PER_MONTH, WideMoney
 
 col, lit = pl.col, pl.lit

@@ -1,16 +1,27 @@
-"""The files that come with the program: templates, and the script and style that tools/page built.
+"""The files that come with the program, and tables packed for the page.
 
 What a release holds is escaped in a template: it is text, never HTML.
+
+A packed payload is, gzipped and in base64: the length of the header as four bytes, little-endian;
+the header as JSON; the codes of all columns. A column of a table is a list of its values, each
+once, and an unsigned number per row: 0 for null, else the position of the value, counted from 1.
+``tools/page/src/payload.ts`` reads this.
 """
 
 import base64
+import gzip
 import hashlib
-from dataclasses import dataclass
+import json
+import sys
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from importlib import resources
 from typing import Any
 
+import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -86,3 +97,90 @@ def render(template: str, **values: Any) -> str:
         jinja2.UndefinedError: the template names a value that is not given.
     """
     return _environment().get_template(template).render(**values)
+
+
+CODE_TYPES = {1: "B", 2: "H", 4: "I"}
+"""Bytes of a code: its type in ``array``. The page reads the same three as typed arrays."""
+
+ALIGNMENT = 4  # bytes; a typed array must begin at a multiple of its width
+COMPRESSION_LEVEL = 9  # written once, read often
+
+
+@dataclass
+class Payload:
+    """Tables and facts on their way to the page."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    """JSON values by name: what the page reads as it is."""
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    codes: bytearray = field(default_factory=bytearray)
+
+    def add_table(self, name: str, frame: pl.DataFrame) -> None:
+        """Add a table, column by column. Decimals become numbers, lists become JSON lists."""
+        columns = {column: self._add_column(frame[column]) for column in frame.columns}
+        self.tables[name] = {"rows": frame.height, "columns": columns}
+
+    def _add_column(self, column: pl.Series) -> dict[str, Any]:
+        values = _plain(column.drop_nulls().unique(maintain_order=True).sort())
+        width = code_width(len(values))
+        codes = array(CODE_TYPES[width], _codes(column).to_list())
+        if sys.byteorder == "big":
+            codes.byteswap()
+        self.codes.extend(bytes(-len(self.codes) % ALIGNMENT))
+        offset = len(self.codes)
+        self.codes.extend(codes.tobytes())
+        return {"values": values, "width": width, "offset": offset}
+
+    def packed(self) -> str:
+        """Return the payload as base64 text."""
+        header = json.dumps(
+            {"facts": self.facts, "tables": self.tables},
+            ensure_ascii=False,
+            separators=(",", ":"),
+            default=str,
+            allow_nan=False,
+        ).encode()
+        header += b" " * (-(len(header) + 4) % ALIGNMENT)
+        whole = len(header).to_bytes(4, "little") + header + bytes(self.codes)
+        # without a time in it, so that the same release gives the same bytes
+        return base64.b64encode(gzip.compress(whole, COMPRESSION_LEVEL, mtime=0)).decode()
+
+
+def compressed_json(value: Any) -> str:
+    """Return a JSON value, gzipped, as base64 text."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return base64.b64encode(gzip.compress(text.encode(), COMPRESSION_LEVEL, mtime=0)).decode()
+
+
+def code_width(values: int) -> int:
+    """Return how many bytes a code needs, when a column has that many different values."""
+    return next(width for width in CODE_TYPES if values < 2 ** (8 * width))
+
+
+def _codes(column: pl.Series) -> pl.Series:
+    """Number the values of a column in ascending order from 1; null is 0."""
+    return column.rank("dense").fill_null(0).cast(pl.UInt32)
+
+
+def _plain(values: pl.Series) -> list[Any]:
+    if values.dtype.is_decimal():
+        return values.cast(pl.Float64).to_list()
+    if values.dtype.is_temporal():
+        return values.dt.to_string("iso:strict").to_list()
+    return values.to_list()
+
+
+def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a small table; decimals are numbers and times are text."""
+    plain = frame.with_columns(
+        pl.selectors.decimal().cast(pl.Float64), pl.selectors.temporal().dt.to_string("iso:strict")
+    )
+    return plain.to_dicts()
+
+
+def rows(frame: pl.DataFrame) -> list[Mapping[str, Any]]:
+    """Return the rows of a small table as JSON objects, without what is null."""
+    return [
+        {name: value for name, value in row.items() if value is not None and value != []}
+        for row in records(frame)
+    ]

@@ -9,19 +9,18 @@ from hwprices import formulas
 from hwprices.read.device import measured
 from hwprices.read.find.search import ANY, USUAL, Search, machine_types, of_prices
 from hwprices.read.find.words import MONTHS
-from hwprices.read.history.intervals import mark_placeholders
 from hwprices.read.ownership import DEFAULTS
+from hwprices.read.past import mark_placeholders
 from hwprices.read.recommend.model_shape import model_shape
 from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import recommend
-from hwprices.read.report import columns, payload
+from hwprices.read.report import columns, files
+from hwprices.read.report.columns import grammar
 from hwprices.read.report.files import bundled, render
-from hwprices.read.report.grammar import grammar
 from hwprices.read.report.pages import Machines
-from hwprices.read.summary import provider_title
+from hwprices.read.status import provider_title
 from hwprices.release import notes as release_notes
-from hwprices.release.real_prices import PRIVATE_HOSTS, REAL
-from hwprices.release.release import Release, Tables
+from hwprices.release.release import PRIVATE_HOSTS, REAL, Release, Tables
 
 ROW_ORDER = ("provider", "instance_type", "region")
 """Rows of one machine type side by side: neighbours are alike, and gzip makes them small."""
@@ -43,7 +42,7 @@ def packed(dataset: Release, offers: pl.DataFrame, machines: Machines) -> str:
     names = columns.sent(offers)
     models, answered = answers(dataset)
     described = columns.describe(dataset, names, offers.schema)
-    whole = payload.Payload(
+    whole = files.Payload(
         facts={
             "about": about(dataset, offers),
             "machine_pages": machines,
@@ -52,7 +51,7 @@ def packed(dataset: Release, offers: pl.DataFrame, machines: Machines) -> str:
             "accelerators": accelerators(dataset),
             "accelerator_columns": columns.descriptions(dataset, "accelerators"),
             "benchmarks": benchmarks(dataset, offers),
-            "machines_to_buy": payload.rows(dataset.scan("local_hardware").collect()),
+            "machines_to_buy": files.rows(dataset.scan("local_hardware").collect()),
             "ownership": {
                 "lifetime_years": DEFAULTS.lifetime_years,
                 "utilisation": DEFAULTS.utilisation,
@@ -161,13 +160,13 @@ def regions(dataset: Release) -> list[Mapping[str, Any]]:
     """Return where regions are, for the map. Some providers name no place."""
     names = ["provider", "region", "display_name", "country", "latitude", "longitude"]
     placed = dataset.scan("regions").select(names).drop_nulls(["latitude", "longitude"])
-    return payload.rows(placed.sort("provider", "region").collect())
+    return files.rows(placed.sort("provider", "region").collect())
 
 
 def accelerators(dataset: Release) -> list[Mapping[str, Any]]:
     """Return the sheet of accelerators without the columns that the page computes from offers."""
     sheet = dataset.scan("accelerators").collect()
-    return payload.rows(sheet.drop("regions", strict=False))
+    return files.rows(sheet.drop("regions", strict=False))
 
 
 def benchmarks(dataset: Release, offers: pl.DataFrame) -> list[Mapping[str, Any]]:
@@ -183,7 +182,7 @@ def benchmarks(dataset: Release, offers: pl.DataFrame) -> list[Mapping[str, Any]
         model="benchmark",
         scenario=pl.concat_str("scenario", "own_format", separator=", ", ignore_nulls=True),
     )
-    return payload.rows(
+    return files.rows(
         of_benchmark.select("model", *wanted, *lengths, "system", "official", "source_url")
     )
 
@@ -361,4 +360,4 @@ def changes(dataset: Release) -> dict[str, Any]:
         )
         .collect()
     )
-    return {"lines": release_notes.lines(notes) if notes else [], "prices": payload.rows(prices)}
+    return {"lines": release_notes.lines(notes) if notes else [], "prices": files.rows(prices)}

@@ -1,16 +1,280 @@
-"""Write the report of a release: a folder of pages."""
+"""Write the report of a release: a folder of pages, and files that programs read.
 
-from collections.abc import Iterator
+Each page of an accelerator has a twin in Markdown beside it, and each provider one with its machine
+types that have accelerators, made from the tables and not from the pages. ``gpu-offers.json`` is
+small enough to be copied into another project: one line for each accelerator, provider and purchase
+option, the cheapest, with its citation. ``gpu-offers.schema.json`` says what its names mean; they
+are never renamed (docs/compatibility.md).
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
-from hwprices.errors import cannot_write
-from hwprices.read.report import programs
-from hwprices.read.report.files import bundled, image
+import polars as pl
+
+from hwprices.errors import cannot_write, escaped
+from hwprices.read.citation import cite_all
+from hwprices.read.find import search as searching
+from hwprices.read.report.files import bundled, image, template
 from hwprices.read.report.index import index
-from hwprices.read.report.pages import Machines, ReportPage, ReportPages
-from hwprices.release.release import Release
+from hwprices.read.report.pages import MACHINE, SHEET, Machines, ReportPage, ReportPages, file_name
+from hwprices.read.status import provider_title
+from hwprices.release import wording
+from hwprices.release.release import REAL, Release, is_private_host
+from hwprices.release.wording import plain, purchase
 from hwprices.storage import layout
+from hwprices.units import NUMBER_FORMATS
+
+MACHINE_KEY = ["provider", "instance_type"]
+
+OFFER_KEY = ["accelerator_id", "provider", "community", "purchase_option", "term_months"]
+"""What has one line in gpu-offers.json, in each currency."""
+
+SCHEMA_FILE = "gpu-offers.schema.json"
+
+
+def files(dataset: Release) -> Iterator[tuple[str, str]]:
+    """Make the files one by one: each with its path below the report, and its text."""
+    prices = _prices(dataset)
+    by_machine = prices.partition_by(MACHINE_KEY, as_dict=True, maintain_order=True)
+    sheet = dataset.scan("accelerators").sort("vendor", "name").collect()
+    cheapest = _cheapest(prices)
+    references = _references(dataset, prices["price_id"].to_list())
+    yield ("llms.txt", _llms(dataset, sheet))
+    yield ("gpu-offers.json", _gpu_offers(dataset, cheapest, references))
+    yield (SCHEMA_FILE, template(SCHEMA_FILE))
+    for row in sheet.iter_rows(named=True):
+        own = cheapest.filter(accelerator_id=row["accelerator_id"])
+        path = f"accelerators/{file_name(row['accelerator_id'])}.md"
+        yield (path, _accelerator(dataset, row, own, references))
+    types = {
+        (row["provider"], row["instance_type"]): row
+        for row in dataset.scan("instance_types").collect().iter_rows(named=True)
+    }
+    for provider, names in _machines(dataset).items():
+        title = provider_title(dataset.release, provider)
+        sections = [
+            f"# {cell(title)}: machine types with accelerators\n\nRelease {dataset.version}. Linux,"
+            " shared tenancy, license included; prices of the machine for an hour.\n"
+        ]
+        for name in names:
+            own = by_machine.get((provider, name), prices.clear())
+            sections.append(_machine(name, types.get((provider, name), {}), own, references))
+        yield (machines_path(provider), "\n".join(sections))
+
+
+def machines_path(provider: str) -> str:
+    """Return the path of the Markdown of a provider's machine types, below the report."""
+    return f"machines/{file_name(provider)}.md"
+
+
+def _machines(dataset: Release) -> dict[str, list[str]]:
+    """List the machine types with accelerators that have an offer, priced or not, by provider."""
+    offers = dataset.scan("offers").filter(pl.col("accelerator_count") > 0)
+    listed = offers.select(MACHINE_KEY).unique().sort(MACHINE_KEY).collect()
+    grouped = listed.group_by("provider", maintain_order=True).agg("instance_type")
+    return dict(grouped.iter_rows())
+
+
+def _prices(dataset: Release) -> pl.DataFrame:
+    """Return the real prices of machines with accelerators, the cheapest of each machine first.
+
+    They are of Linux on shared hardware.
+    """
+    listed = searching.prices(dataset, searching.USUAL).filter(*REAL)
+    rows = searching.priced(listed, searching.USUAL).with_columns(
+        stale=wording.stale(dataset), community=is_private_host()
+    )
+    rows = rows.filter(pl.col("accelerator_count") > 0)
+    return rows.sort(*MACHINE_KEY, "effective_hourly", "region", "price_id").collect()
+
+
+def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
+    """Return the cheapest price of one accelerator, for each line of gpu-offers.json."""
+    each = pl.col("effective_hourly") / pl.col("accelerator_count").cast(pl.Decimal(38, 10))
+    known = prices.filter(pl.col("accelerator_id").is_not_null())
+    key = [*OFFER_KEY, "currency"]
+    return (
+        known.with_columns(each=each)
+        .sort(*key, "each", "region", "instance_type", "price_id")
+        .unique(key, keep="first", maintain_order=True)
+    )
+
+
+def _references(dataset: Release, ids: Sequence[str]) -> dict[str, str]:
+    return {one.price_id: one.reference for one in cite_all(dataset, ids)}
+
+
+def _gpu_offers(dataset: Release, cheapest: pl.DataFrame, references: Mapping[str, str]) -> str:
+    head = {
+        "$schema": SCHEMA_FILE,
+        "schema_version": 1,
+        "release": dataset.version,
+        "created_at": dataset.release.created_at,
+        "recorded": sorted(n for n, e in dataset.release.providers.items() if e.origin == "sample"),
+    }
+    lines = [
+        json.dumps(_offer(row, references), ensure_ascii=False, separators=(",", ":"))
+        for row in cheapest.iter_rows(named=True)
+    ]
+    start = json.dumps(head, ensure_ascii=False)[:-1]
+    return f'{start}, "offers": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def _offer(row: Mapping[str, Any], references: Mapping[str, str]) -> dict[str, Any]:
+    values = {
+        "accelerator": row["accelerator_id"],
+        "provider": row["provider"],
+        "option": row["purchase_option"],
+        "term_months": row["term_months"] or None,
+        "community": row["community"] or None,
+        "price": plain(row["each"]),
+        "currency": row["currency"],
+        "machine": row["instance_type"],
+        "accelerators": row["accelerator_count"],
+        "region": row["region"],
+        "seen": f"{row['observed_at']:%Y-%m-%d}",
+        "stale": row["stale"] or None,
+        "citation": references[row["price_id"]],
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def cell(value: object) -> str:
+    """Write a value into a table of Markdown: what a release holds is text, never markup."""
+    text = escaped(" ".join(str(value).split()))
+    for mark in "\\|[]<>*`_":
+        text = text.replace(mark, f"\\{mark}")
+    return text
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Write a table of Markdown; it escapes the cells of the rows."""
+    lines = [list(headings), ["---"] * len(headings), *([cell(c) for c in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _facts(names: Sequence[str], row: Mapping[str, Any]) -> list[tuple[str, object]]:
+    return [
+        (name, _written(row[name])) for name in names if row.get(name) not in (None, "", "none", 0)
+    ]
+
+
+def _written(value: Any) -> object:
+    return plain(Decimal(repr(value))) if isinstance(value, float) else value
+
+
+def _accelerator(
+    dataset: Release, row: Mapping[str, Any], offers: pl.DataFrame, references: Mapping[str, str]
+) -> str:
+    rates = [(f"{name} dense", f"{row[column]:g}") for name, column in _rates(row)]
+    parts = [
+        f"# {cell(row['name'])}\n",
+        f"`{row['accelerator_id']}`, release {dataset.version}.\n",
+        "## Rent, one accelerator for an hour\n",
+        _rent(offers, references) if offers.height else "No cloud of this release sells it.\n",
+        "## The device\n",
+        table(["figure", "value"], [*_facts(SHEET, row), *rates]),
+        f"Source: {row['source_url']}, read on {row['as_of']}, confidence {row['confidence']}.\n",
+    ]
+    return "\n".join(parts)
+
+
+def _rates(row: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (f"{name} {'TOPS' if name == 'int8' else 'TFLOPS'}", column)
+        for name, column in NUMBER_FORMATS.items()
+        if row.get(column) is not None
+    ]
+
+
+def _rent(offers: pl.DataFrame, references: Mapping[str, str]) -> str:
+    rows = offers.sort("purchase_option", "term_months", "currency", "each", "provider")
+    return table(
+        ["provider", "purchase option", "price", "currency", "machine", "region", *SEEN],
+        [
+            (
+                row["provider"],
+                purchase(row) + ", community host" * row["community"],
+                plain(row["each"]),
+                row["currency"],
+                row["instance_type"],
+                row["region"],
+                *_seen(row, references),
+            )
+            for row in rows.iter_rows(named=True)
+        ],
+    )
+
+
+SEEN = ("seen", "citation")
+
+
+def _seen(row: Mapping[str, Any], references: Mapping[str, str]) -> tuple[str, str]:
+    day = f"{row['observed_at']:%Y-%m-%d}" + ", stale" * bool(row["stale"])
+    return day, references[row["price_id"]]
+
+
+def _machine(
+    name: str, row: Mapping[str, Any], prices: pl.DataFrame, references: Mapping[str, str]
+) -> str:
+    devices = [
+        f"{plain(device['count'])} x {device['accelerator_id'] or device['vendor_name']}"
+        for device in row.get("accelerators") or []
+    ]
+    listed = [
+        (
+            price["zone"] or price["region"],
+            purchase(price),
+            plain(price["effective_hourly"]),
+            price["currency"],
+            *_seen(price, references),
+        )
+        for price in prices.iter_rows(named=True)
+    ]
+    headings = ["region", "purchase option", "price", "currency", *SEEN]
+    return "\n".join(
+        [
+            f"## {cell(name)}\n",
+            f"{cell(', '.join(devices))}\n" if devices else "",
+            table(headings, listed) if listed else "No such price is known.\n",
+            table(["figure", "value"], _facts(MACHINE, row)),
+        ]
+    )
+
+
+def _llms(dataset: Release, sheet: pl.DataFrame) -> str:
+    """Write llms.txt: where a program that reads text finds what."""
+    devices = [
+        f"- [{cell(name)}](accelerators/{file_name(key)}.md)"
+        for key, name in sheet.select("accelerator_id", "name").iter_rows()
+    ]
+    types = [
+        f"- [{cell(provider_title(dataset.release, provider))}]({machines_path(provider)}):"
+        f" {cell(', '.join(names))}"
+        for provider, names in _machines(dataset).items()
+    ]
+    return (
+        "# hwprices\n\n"
+        "> List prices of AI and cloud hardware for an hour, each traced to the vendor's page, and"
+        f" what the hardware can do. Release {dataset.version}.\n\n"
+        "Quote a price with its currency, the day it was seen and its citation; `hwprices recheck`"
+        " says whether a citation still holds. Prices are without tax, storage, traffic and"
+        " negotiated discounts. The release folder has the tables as Parquet; `hwprices mcp`"
+        " answers questions.\n\n"
+        "## Data\n\n"
+        "- [gpu-offers.json](gpu-offers.json): the cheapest price of each accelerator, provider and"
+        f" purchase option ([schema]({SCHEMA_FILE}))\n\n"
+        "## Accelerators\n\n"
+        + "\n".join(devices)
+        + "\n\n## Machines with accelerators\n\n"
+        + "\n".join(types)
+        + "\n"
+    )
 
 
 @dataclass(frozen=True)
@@ -69,5 +333,5 @@ def pages(dataset: Release, machines: Machines = "all") -> Iterator[ReportPage]:
     single = ReportPages(dataset, offers)
     yield from single.accelerators()
     yield from single.machines(machines)
-    for path, text in programs.files(dataset):
+    for path, text in files(dataset):
         yield ReportPage(path, text)

@@ -7,7 +7,7 @@ import polars as pl
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.rows import frames
-from hwprices.rows.origin import origin
+from hwprices.rows.frames import origin
 from hwprices.rows.prices import price_rows
 from hwprices.schemas.inventory import InstanceTypes, Regions
 

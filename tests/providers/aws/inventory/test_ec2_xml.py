@@ -3,8 +3,8 @@
 import pytest
 from tests.helpers.cases import cases
 
-from hwprices.providers.aws.inventory import ec2_xml
-from hwprices.providers.aws.inventory.ec2_xml import read_items
+from hwprices.providers.aws import responses
+from hwprices.providers.aws.responses import read_items
 
 ANSWER = (
     '<r xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><zoneSet>'
@@ -30,5 +30,5 @@ def test_an_entity_is_refused_in_every_encoding(start: str, encoding: str) -> No
 @pytest.mark.parametrize("value", [[""], {"a": "b"}, "", None])
 def test_a_structure_is_no_text(value: object) -> None:
     """``<hypervisor><item/></hypervisor>`` stopped AWS with a TypeError."""
-    assert ec2_xml.text(value) is None
-    assert ec2_xml.text("nitro") == "nitro"
+    assert responses.text(value) is None
+    assert responses.text("nitro") == "nitro"

@@ -6,7 +6,7 @@ from tests.helpers.aws_pages import LandedPages, line, price_list
 from tests.helpers.cases import cases
 
 from hwprices.landing.pages import NO_ANSWER
-from hwprices.providers.aws.inventory.regions import currency_of, region_of
+from hwprices.providers.aws.regions import currency_of, region_of
 from hwprices.specs import sheets
 
 

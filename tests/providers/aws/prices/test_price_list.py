@@ -15,7 +15,7 @@ from tests.helpers.cases import cases, optional
 from tools.sample.aws import PLATFORMS
 
 from hwprices.providers import UnreadablePageError
-from hwprices.providers.aws.prices.price_list import read_price_list
+from hwprices.providers.aws.price_list import read_price_list
 
 
 @pytest.fixture
@@ -367,7 +367,7 @@ def test_a_list_read_in_batches_gives_the_same_rows(tmp_path, monkeypatch):
     lines += [made for term in RECORDED_M5_LARGE for made in reserved(*term)]
     tables = []
     for batch in (200_000, 4, 1):
-        monkeypatch.setattr("hwprices.providers.aws.prices.price_list.BATCH", batch)
+        monkeypatch.setattr("hwprices.providers.aws.price_list.BATCH", batch)
         landed = LandedPages(tmp_path / str(batch)).add("prices", "us-east-1", price_list(lines))
         tables.append((landed.table("prices"), landed.refused(), landed.counts()))
     for prices, refused, counts in tables[1:]:

@@ -16,8 +16,8 @@ from tests.helpers.aws_pages import (
 )
 
 from hwprices.providers import UnreadablePageError
-from hwprices.providers.aws.prices import savings_plans as reader
-from hwprices.providers.aws.prices.savings_plans import read_page, savings_plan_rows
+from hwprices.providers.aws import savings_plans as reader
+from hwprices.providers.aws.savings_plans import read_page, savings_plan_rows
 
 WINDOWS = {"Operating System": "Windows", "operation": "RunInstances:0002"}
 

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.aws_pages import LandedPages, line, price_list, quotes
 from tests.helpers.cases import cases
 
-from hwprices.providers.aws.prices.spot import read_band
+from hwprices.providers.aws.spot import read_band
 from hwprices.schemas.tables import TABLES
 from hwprices.stage import validate
 

@@ -10,7 +10,7 @@ from hwprices.read.currency import USD
 from hwprices.read.export import files
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import machine_types
-from hwprices.read.history.diff import asked
+from hwprices.read.past import asked
 
 if TYPE_CHECKING:
     from hwprices.read.overlays.rules import Overlays

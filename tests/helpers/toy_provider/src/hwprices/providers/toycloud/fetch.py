@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hwprices.landing.json_bodies import read_object
+from hwprices.landing.bodies import read_object
 from hwprices.landing.pages import Page, Unit
 from hwprices.providers import Context
 from hwprices.storage.scratch import scratch_directory

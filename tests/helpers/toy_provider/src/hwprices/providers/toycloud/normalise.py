@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+from hwprices.landing.bodies import RefusedItemError, figure, items, money, text, whole
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.toycloud.fetch import INVENTORY, PRICE_LIST
 from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
-from hwprices.rows.members import RefusedItemError, figure, items, money, text, whole
 from hwprices.rows.prices import LARGEST_PRICE
 from hwprices.rows.vendor_rows import VendorRows
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions

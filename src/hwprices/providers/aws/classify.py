@@ -1,0 +1,394 @@
+"""Decide what a line of a price list is: its key columns, whether it is in scope, its problem.
+
+A file has a million lines, but only a few hundred distinct combinations of the columns that
+classify a line. Each combination is classified once, and the result is joined to the lines.
+
+The price list states operating system, software and license twice: in words (Operating System, Pre
+Installed S/W, License Model) and as a usage operation code. Both must agree.
+Codes: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from hwprices.providers.aws.price_rows import Problem, first_problem, unknown_word, word_of
+from hwprices.rows import prices
+
+
+@dataclass(frozen=True)
+class Platform:
+    """The three key columns of prices that say what software is paid for."""
+
+    os: str
+    software: str = "none"
+    license_model: str = "included"
+
+    def __str__(self) -> str:
+        return f"{self.os}/{self.software}/{self.license_model}"
+
+
+INFRASTRUCTURE = "infrastructure"
+"""License of a machine whose Windows is billed apart, by the vCPU. Its price is a part of a price:
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-optimize-cpu.html"""
+
+OPERATIONS = {
+    "RunInstances": Platform("linux"),
+    "RunInstances:0004": Platform("linux", "sql_std"),
+    "RunInstances:0200": Platform("linux", "sql_web"),
+    "RunInstances:0100": Platform("linux", "sql_ent"),
+    "RunInstances:0010": Platform("rhel"),
+    "RunInstances:0014": Platform("rhel", "sql_std"),
+    "RunInstances:0210": Platform("rhel", "sql_web"),
+    "RunInstances:0110": Platform("rhel", "sql_ent"),
+    "RunInstances:00g0": Platform("rhel", license_model="byol"),
+    "RunInstances:1010": Platform("rhel_ha"),
+    "RunInstances:1014": Platform("rhel_ha", "sql_std"),
+    "RunInstances:1110": Platform("rhel_ha", "sql_ent"),
+    "RunInstances:000g": Platform("sles"),
+    "RunInstances:0g00": Platform("ubuntu_pro"),
+    "RunInstances:0002": Platform("windows"),
+    "RunInstances:0006": Platform("windows", "sql_std"),
+    "RunInstances:0202": Platform("windows", "sql_web"),
+    "RunInstances:0102": Platform("windows", "sql_ent"),
+    "RunInstances:0800": Platform("windows", license_model="byol"),
+    "RunInstances:0002:box": Platform("windows", license_model=INFRASTRUCTURE),
+}
+
+OS_WORDS = {
+    "linux": "linux",
+    "rhel": "rhel",
+    "red hat enterprise linux with ha": "rhel_ha",
+    "suse": "sles",
+    "ubuntu pro": "ubuntu_pro",
+    "windows": "windows",
+}
+
+SOFTWARE_WORDS = {
+    "": "none",
+    "na": "none",
+    "sql std": "sql_std",
+    "sql web": "sql_web",
+    "sql ent": "sql_ent",
+}
+
+LICENSE_WORDS = {
+    "": "included",
+    "na": "included",
+    "no license required": "included",
+    "license included": "included",
+    "bring your own license": "byol",
+    "license included - infrastructure": INFRASTRUCTURE,
+}
+
+SPOT_PRODUCTS = {
+    "Linux/UNIX": "linux",
+    "Red Hat Enterprise Linux": "rhel",
+    "SUSE Linux": "sles",
+    "Windows": "windows",
+}
+"""ProductDescription of spot quotes, without the suffix " (Amazon VPC)" that names the network."""
+
+
+def from_words() -> list[pl.Expr]:
+    """Make os, software and license_model from the words; null where a word is unknown."""
+    return [
+        _translated("operating_system", OS_WORDS).alias("os"),
+        _translated("pre_installed", SOFTWARE_WORDS).alias("software"),
+        _translated("license_words", LICENSE_WORDS).alias("license_model"),
+    ]
+
+
+def from_operation() -> pl.Expr:
+    """Translate the operation code to ``os/software/license_model``; null for an unknown code."""
+    codes = {code: str(platform) for code, platform in OPERATIONS.items()}
+    return pl.col("operation").replace_strict(codes, default=None, return_dtype=pl.String)
+
+
+def _translated(column: str, words: Mapping[str, str]) -> pl.Expr:
+    text = pl.col(column).fill_null("").str.strip_chars().str.to_lowercase()
+    return text.replace_strict(words, default=None, return_dtype=pl.String)
+
+
+WORDS = [
+    *("term_type", "starting_range", "ending_range", "unit", "currency", "lease", "payment"),
+    *("offering_class", "product_family", "location_type", "tenancy_word", "operating_system"),
+    *("pre_installed", "license_words", "operation", "capacity_status", "market_option"),
+    "region_code",
+]
+"""Columns whose words classify a line."""
+
+COMBINATION = [*WORDS, "sign", "unnamed"]
+"""All columns that classify a line: the words, the sign of the price (-1, 0, 1; null where it is
+unreadable), and whether no instance type is named."""
+
+INSTANCES = ("Compute Instance", "Compute Instance (bare metal)")
+HOSTS = "Dedicated Host"
+
+OTHER_FAMILIES = [
+    *("CPU Credits", "Data Transfer", "EBS direct API Requests", "Elastic Graphics", "Fee"),
+    *("IP Address", "Load Balancer", "Load Balancer-Application", "Load Balancer-Gateway"),
+    *("Load Balancer-Network", "NAT Gateway", "Provisioned IOPS", "Provisioned Throughput"),
+    *("Storage", "Storage Snapshot", "System Operation"),
+]
+"""Product families that are not machines. Another one that names an instance type is new."""
+
+OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation", "N/A", "NA"]
+"""Capacity that is reserved and idle, or paid with its reservation, or not of a running machine.
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
+
+IDLE = r"Unused|Reservation"  # Usage types of such capacity, which tell it where nothing else does
+ZONES = ["AWS Local Zone", "AWS Wavelength Zone"]
+PLACES = ["", "AWS Region", *ZONES]
+"""Location types of machines that AWS runs; older files leave the column empty."""
+
+PAYMENTS = {
+    "noupfront": "no_upfront",
+    "partialupfront": "partial_upfront",
+    "allupfront": "all_upfront",
+}
+"""PurchaseOption without blanks and case: old files write AllUpfront, newer ones All Upfront."""
+
+PART = "part"  # The reason of a line that is not a machine: it is read for component_prices
+ON_HOST = "tenancy="  # Begins the reason for which an instance on a dedicated host is left out
+CURRENCY = r"^[A-Z]{3}$"
+
+OF_TERMS = ("OfferTermCode", "LeaseContractLength", "PurchaseOption", "OfferingClass")
+"""Columns that only reserved terms need."""
+
+
+def classify(
+    combinations: pl.DataFrame,
+    region: str,
+    own_files: frozenset[str],
+    lacking: frozenset[str] = frozenset(),
+) -> pl.DataFrame:
+    """Classify distinct combinations of the columns COMBINATION.
+
+    Adds the key columns os, software, license_model, tenancy, region, lease_months and
+    lease_payment; capacity_block and is_upfront; out_of_scope (why lines are left out on purpose,
+    else null); reason, message and word (why lines are refused, else null); and sku_refused
+    (whether it is the SKU that is refused, with all its lines, and not the line alone).
+
+    ``region`` is used where a line names none. Lines about regions in ``own_files`` are left out:
+    those regions have a price list of their own. ``lacking`` are the columns that the file lacks.
+    """
+    words = pl.col(WORDS).cast(pl.String).fill_null("").str.strip_chars()
+    months = {"1": 12, "3": 36}
+    payment = pl.col("payment").str.replace_all(" ", "").str.to_lowercase()
+    classified = combinations.with_columns(words).with_columns(
+        *from_words(),
+        _tenancy().alias("tenancy"),
+        pl.col("region_code").replace("", region).alias("region"),
+        pl.col("lease")
+        .str.extract(r"^([13])\s*yr$")
+        .replace_strict(months, default=None, return_dtype=pl.Int32)
+        .alias("lease_months"),
+        payment.replace_strict(PAYMENTS, default=None, return_dtype=pl.String).alias(
+            "lease_payment"
+        ),
+        (pl.col("market_option") == "CapacityBlock").alias("capacity_block"),
+        (pl.col("unit").str.to_lowercase() == "quantity").alias("is_upfront"),
+    )
+    of_sku = _sku_problems()
+    return classified.with_columns(
+        _out_of_scope(own_files).alias("out_of_scope"),
+        *first_problem([*of_sku, *_line_problems(lacking & set(OF_TERMS))]),
+        sku_refused=pl.any_horizontal(problem.condition.fill_null(False) for problem in of_sku),
+    )
+
+
+def is_part() -> pl.Expr:
+    """Return whether a line is of something billed beside machines; its family may be null."""
+    family = pl.col("product_family")
+    is_machine = family.is_in([*INSTANCES, HOSTS]).fill_null(False)
+    is_other = family.is_in(OTHER_FAMILIES).fill_null(False)
+    return is_other | (~is_machine & pl.col("unnamed"))
+
+
+def _tenancy() -> pl.Expr:
+    is_host = pl.col("product_family") == HOSTS
+    by_word = pl.col("tenancy_word").replace_strict(
+        {"Shared": "shared", "Dedicated": "dedicated"}, default=None, return_dtype=pl.String
+    )
+    return pl.when(is_host).then(pl.lit("host")).otherwise(by_word)
+
+
+def _out_of_scope(own_files: frozenset[str]) -> pl.Expr:
+    """Return why a line is left out on purpose; null where it is in scope."""
+    family, capacity = pl.col("product_family"), pl.col("capacity_status")
+    is_host = family == HOSTS
+    is_infrastructure = pl.col("license_model") == INFRASTRUCTURE
+    return (
+        pl.when(pl.col("location_type").str.contains("(?i)outpost"))
+        .then(pl.lit("location_type=") + pl.col("location_type"))
+        .when(pl.col("region").is_in(sorted(own_files)))
+        .then(pl.lit("region=another_file"))
+        .when(is_part())
+        .then(pl.lit(PART))
+        .when(~is_host & capacity.is_in(OTHER_CAPACITY))
+        .then(pl.lit("capacity_status=") + capacity)
+        # An instance on a dedicated host is listed at $0: the host is what is paid for.
+        .when(~is_host & pl.col("tenancy_word").is_in(["Host", "Reserved"]))
+        .then(pl.lit(ON_HOST) + pl.col("tenancy_word"))
+        .when(is_host & (pl.col("term_type") == "OnDemand") & (pl.col("sign") == 0))
+        .then(pl.lit("dedicated_host_at_zero"))
+        # The machine without its Windows, which is billed apart by the vCPU: no price of either.
+        .when(~is_host & is_infrastructure & (from_operation() == _platform()))
+        .then(pl.lit("license_model=") + pl.col("license_words"))
+    )
+
+
+def _sku_problems() -> list[Problem]:
+    """List why a SKU is not understood, which all its lines share; the first that holds counts."""
+    is_host, family = pl.col("product_family") == HOSTS, pl.col("product_family")
+    is_block, is_reserved = pl.col("capacity_block"), pl.col("term_type") == "Reserved"
+    return [
+        Problem(pl.col("unnamed"), "no_instance_type", "the line names no instance type"),
+        unknown_word(
+            ~family.is_in([*INSTANCES, HOSTS]),
+            "unknown_product",
+            "Product Family",
+            "product_family",
+        ),
+        unknown_word(
+            ~pl.col("location_type").is_in(PLACES),
+            "unknown_location",
+            "Location Type",
+            "location_type",
+        ),
+        # Without its code a zone would have the prices of the region that the file is of.
+        Problem(
+            pl.col("location_type").is_in(ZONES) & (pl.col("region_code") == ""),
+            "unknown_location",
+            "Location Type {} without Region Code",
+            ("location_type",),
+            pl.format("{} without Region Code", "location_type"),
+        ),
+        unknown_word(
+            ~is_host & ~pl.col("capacity_status").is_in(["", "Used"]),
+            "unknown_option",
+            "CapacityStatus",
+            "capacity_status",
+        ),
+        unknown_word(
+            ~pl.col("market_option").is_in(["", "OnDemand", "CapacityBlock"]),
+            "unknown_market_option",
+            "MarketOption",
+            "market_option",
+        ),
+        Problem(
+            is_block & is_reserved,
+            "unknown_market_option",
+            "MarketOption {} of a {} term",
+            ("market_option", "term_type"),
+            pl.format("{} {}", "term_type", "market_option"),
+        ),
+        unknown_word(pl.col("tenancy").is_null(), "unknown_tenancy", "Tenancy", "tenancy_word"),
+        Problem(
+            ~pl.col("unit").str.to_lowercase().is_in(["hrs", "quantity"]),
+            "unknown_unit",
+            "Unit {} of a {} term",
+            ("unit", "term_type"),
+            word_of("unit"),
+        ),
+        *_platform_problems(~is_host, has_code=~is_host & ~is_block),
+    ]
+
+
+def _platform_problems(is_machine: pl.Expr, has_code: pl.Expr) -> list[Problem]:
+    """List the problems of words and operation code.
+
+    A host has no platform, and capacity blocks have codes of their own.
+    """
+    message = "Operating System {}, Pre Installed S/W {}, License Model {}"
+    values = ("operating_system", "pre_installed", "license_words")
+    code, words = from_operation(), _platform()
+    return [
+        *(
+            Problem(is_machine & pl.col(key).is_null(), reason, message, values, word_of(vendors))
+            for key, vendors, reason in (
+                ("os", "operating_system", "unknown_platform"),
+                ("software", "pre_installed", "unknown_platform"),
+                ("license_model", "license_words", "unknown_license"),
+            )
+        ),
+        Problem(
+            has_code & code.is_null(),
+            "unknown_operation",
+            "operation {} beside {}",
+            ("operation", words),
+            word_of("operation"),
+        ),
+        # Both are known and their pair is not. Blocks have no code, and no license of a part.
+        Problem(
+            (has_code & (code != words))
+            | (is_machine & (pl.col("license_model") == INFRASTRUCTURE)),
+            "platform_disagrees",
+            "operation {} is {}, the words say {}",
+            ("operation", code, words),
+            prices.message("{} beside {}", "operation", words),
+        ),
+    ]
+
+
+def _line_problems(lacking: frozenset[str]) -> list[Problem]:
+    """List why a line of a SKU that is understood cannot be a price."""
+    is_reserved = pl.col("term_type") == "Reserved"
+    named = ", ".join(sorted(lacking))
+    message, values = "{} / {} / {}", ("lease", "payment", "offering_class")
+    return [
+        Problem(
+            pl.col("sign").is_null() | (pl.col("sign") < 0),
+            "unreadable_price",
+            "PricePerUnit is not a price",
+        ),
+        Problem(pl.col("currency") == "", "no_currency", "the line names no currency"),
+        unknown_word(
+            ~pl.col("currency").str.contains(CURRENCY), "unknown_currency", "Currency", "currency"
+        ),
+        unknown_word(
+            ~pl.col("term_type").is_in(["OnDemand", "Reserved"]),
+            "unknown_term",
+            "TermType",
+            "term_type",
+        ),
+        Problem(
+            is_reserved & pl.lit(bool(lacking)),
+            "unknown_column",
+            f"the file lacks {named}",
+            word=pl.lit(named),
+        ),
+        *(
+            Problem(is_reserved & is_unknown, "unknown_term", message, values, word_of(vendors))
+            for is_unknown, vendors in (
+                (pl.col("lease_months").is_null(), "lease"),
+                (pl.col("lease_payment").is_null(), "payment"),
+                (~pl.col("offering_class").is_in(["standard", "convertible"]), "offering_class"),
+            )
+        ),
+        Problem(
+            pl.col("is_upfront") & ~is_reserved,
+            "unknown_unit",
+            "Unit {} of a {} term",
+            ("unit", "term_type"),
+            pl.format("{} {}", "term_type", "unit"),
+        ),
+        Problem(
+            _is_tiered() & ~pl.col("is_upfront"),
+            "tiered_price",
+            "from {} to {}",
+            ("starting_range", "ending_range"),
+        ),
+    ]
+
+
+def _platform() -> pl.Expr:
+    return pl.concat_str(["os", "software", "license_model"], separator="/")
+
+
+def _is_tiered() -> pl.Expr:
+    from_zero = pl.col("starting_range").is_in(["0", ""])
+    to_infinity = pl.col("ending_range").is_in(["Inf", ""])
+    return ~from_zero | ~to_infinity

@@ -1,0 +1,406 @@
+"""Read one region's price list (CSV): prices, and what it says of SKUs, machines and regions.
+
+Format: https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/reading-service-price-list-file-for-services.html
+A few lines about the file come first, then the header, then one line for each price dimension.
+Columns are looked up by name, because their number and order change. A region has more than a
+million lines, so the file is scanned once and nothing here loops over lines.
+"""
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from hwprices.landing.pages import Page
+from hwprices.providers import Pages
+from hwprices.providers.aws import classify, price_rows
+from hwprices.providers.aws.responses import PriceListFacts
+from hwprices.rows import prices
+from hwprices.rows.frames import origin
+from hwprices.rows.prices import PriceRows, read_money
+from hwprices.storage.packed import open_packed, packing_of
+
+COLUMNS = {
+    "SKU": "sku_id",
+    "OfferTermCode": "offer_term_code",
+    "RateCode": "sku_price_id",
+    "TermType": "term_type",
+    "EffectiveDate": "effective_date",
+    "StartingRange": "starting_range",
+    "EndingRange": "ending_range",
+    "Unit": "unit",
+    "PricePerUnit": "price_text",
+    "Currency": "currency",
+    "LeaseContractLength": "lease",
+    "PurchaseOption": "payment",
+    "OfferingClass": "offering_class",
+    "Product Family": "product_family",
+    "Location": "location",
+    "Location Type": "location_type",
+    "Instance Type": "instance_type",
+    "Current Generation": "current_generation",
+    "vCPU": "vcpu",
+    "Physical Processor": "physical_processor",
+    "Clock Speed": "clock_speed",
+    "Memory": "memory",
+    "Storage": "storage",
+    "Network Performance": "network_performance",
+    "Tenancy": "tenancy_word",
+    "Operating System": "operating_system",
+    "License Model": "license_words",
+    "usageType": "usage_type",
+    "operation": "operation",
+    "CapacityStatus": "capacity_status",
+    "GPU": "gpu",
+    "MarketOption": "market_option",
+    "Pre Installed S/W": "pre_installed",
+    "Region Code": "region_code",
+}
+"""The vendor's columns that are read, and their names here."""
+
+IGNORED = set(
+    """
+Availability Zone,AvailabilityZone,ClassicNetworkingSupport,Dedicated EBS Throughput,EBS Optimized
+ECU,Elastic Graphics Type,Enhanced Networking Supported,From Location,From Location Type
+From Region Code,GPU Memory,Group,Group Description,Instance,Instance Family,Intel AVX Available
+Intel AVX2 Available,Intel Turbo Available,Max IOPS Burst Performance,Max IOPS/volume
+Max Volume Size,Max throughput/volume,Normalization Size Factor,Physical Cores,PriceDescription
+Processor Architecture,Processor Features,Product Type,Provisioned,RelatedTo,Resource Type
+SnapshotArchiveFeeType,Storage Media,To Location,To Location Type,To Region Code,Transfer Type
+VPCNetworkingSupport,VPCnetworkingsupport,Volume API Name,Volume Type,instanceSKU,serviceCode
+serviceName
+Instance Capacity - 10xlarge,Instance Capacity - 12xlarge,Instance Capacity - 16xlarge
+Instance Capacity - 18xlarge,Instance Capacity - 24xlarge,Instance Capacity - 2xlarge
+Instance Capacity - 32xlarge,Instance Capacity - 4xlarge,Instance Capacity - 8xlarge
+Instance Capacity - 9xlarge,Instance Capacity - large,Instance Capacity - medium
+Instance Capacity - metal,Instance Capacity - xlarge
+""".strip()
+    .replace("\n", ",")
+    .split(",")
+)
+"""Columns of the lists of 2017 to 2026 that say nothing of a price. Any other is new."""
+
+REQUIRED_OF_PARTS = frozenset(
+    ("SKU", "RateCode", "TermType", "Unit", "PricePerUnit", "Currency", "operation")
+)
+"""Columns that every price needs. The others are absent from some older files."""
+
+REQUIRED = REQUIRED_OF_PARTS | {"Product Family", "Instance Type", "Tenancy", "Operating System"}
+"""Columns that every price of a machine needs."""
+
+TEXTS = ["sku_id", "sku_price_id", "instance_type", "price_text", "usage_type"]
+"""Columns that are read as texts. All others have few words, which polars makes categories of while
+it reads; casting them afterwards takes a sixth longer. Text between a closing quote and the
+next comma, which polars refuses in columns of text, is not refused in these."""
+
+ATTRIBUTES = [
+    *("current_generation", "vcpu", "physical_processor", "clock_speed", "memory", "storage"),
+    *("network_performance", "gpu"),
+]
+"""Columns that describe the machine. They are equal on all lines of a SKU, so they are kept of the
+on-demand lines only."""
+
+ON_DEMAND = ["sku_id", "instance_type", "location", *ATTRIBUTES, "combination"]
+"""Columns of on-demand lines that say what a SKU is."""
+
+BATCH = 200_000
+"""Lines that are read at once. Fewer take longer, more take more memory: reading 1,480,000 lines
+in batches of 50,000 and 200,000 took 4.3 and 3.6 s, and 650 and 690 MB."""
+
+MAX_PREAMBLE = 20  # Lines searched for the header. In every file seen, five lines come before it.
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """What one region's price list says.
+
+    Every line is one of: the hourly rate of a price row, an upfront fee merged into one
+    (``prices.counts["merged:upfront"]``), a part (``facts.parts``), refused, or counted as out of
+    scope.
+
+    ``skus`` has one row for each on-demand line of a machine: sku_id, instance_type, region, os,
+    software, license_model, tenancy, in_scope, is_refused, and word (the vendor's word for which it
+    was refused). It holds these lines in memory, ``facts`` holds none.
+
+    ``currency`` is that of all prices, None where there are several.
+    """
+
+    prices: PriceRows
+    skus: pl.LazyFrame
+    facts: PriceListFacts
+    currency: str | None = None
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a price list.
+
+    ``prices`` has rows.LINE of every line, ``on_demand`` has ON_DEMAND of on-demand lines,
+    ``parts`` has parts.LINE and combination of lines that are not machines.
+    ``combinations`` has a row for each distinct combination of classify.COMBINATION, in order of
+    first appearance: these columns, ``combination`` (its number, which the lines have too: that of
+    its first line) and ``lines`` (how many have it).
+    """
+
+    prices: pl.DataFrame
+    on_demand: pl.DataFrame
+    parts: pl.DataFrame
+    combinations: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class _Header:
+    """Where the header of a file is, and its columns."""
+
+    lines_before: int
+    columns: frozenset[str]
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """Columns that are read and that the file lacks."""
+        return frozenset(COLUMNS) - self.columns
+
+
+def read_price_list(
+    pages: Pages,
+    page: Page,
+    region: str,
+    own_files: frozenset[str] = frozenset(),
+    *,
+    has_machines: bool = True,
+) -> PriceList:
+    """Read one landed price list.
+
+    ``own_files`` are the regions that have a price list in this run: lines about another region
+    that has one are left to it. A list without EC2 machines, such as that of data transfer, has
+    columns of its own, which say nothing of a price, and all its lines are parts: those of
+    SageMaker have an instance type, too.
+
+    Raises:
+        UnreadablePageError: the file has no header, lacks a required column, or is no CSV.
+        HwpricesError: it was altered.
+    """
+    with pages.parsing(page), pages.file(page) as path:
+        header = _header(path, REQUIRED if has_machines else REQUIRED_OF_PARTS)
+        lines = _read_lines(_compact(_scan(path, header), has_machines=has_machines))
+    others = own_files - {region}
+    combinations = classify.classify(lines.combinations, region, others, header.lacking)
+    prices = price_rows.price_list_rows(lines.prices, combinations, page)
+    new_columns = [_new_columns(header, page, region)] if has_machines else []
+    refused = pl.concat([prices.refused, *new_columns])
+    counts = {**_out_of_scope(combinations), **prices.counts}
+    machines = lines.on_demand.lazy().join(combinations.lazy(), on="combination", how="left")
+    of_parts = combinations.filter(pl.col("out_of_scope") == classify.PART)
+    facts = PriceListFacts(
+        region,
+        page,
+        _machines(machines),
+        _places(machines),
+        price_rows.part_lines(lines.parts, of_parts),
+    )
+    currency = _currency(combinations)
+    return PriceList(PriceRows(prices.rows, refused, counts), _skus(machines), facts, currency)
+
+
+def _new_columns(header: _Header, page: Page, region: str) -> pl.DataFrame:
+    """Make a quarantine row of each column that is not known. Its values are not read."""
+    new = pl.LazyFrame({"column": sorted(header.columns - set(COLUMNS) - IGNORED)})
+    shown = new.with_columns(*origin(page), provider=pl.lit("aws"), region=pl.lit(region))
+    return prices.refused(
+        shown.with_columns(pl.col("column").cast(pl.String)),
+        table="prices",
+        reason="unknown_column",
+        message=prices.message("the price list has the new column {}, not read", "column"),
+        word=pl.col("column"),
+    ).collect()
+
+
+def _currency(combinations: pl.DataFrame) -> str | None:
+    """Return the currency of the list; None where it has none or several."""
+    priced = combinations.filter(pl.col("out_of_scope").is_null(), pl.col("reason").is_null())
+    currencies = priced["currency"].unique().to_list()
+    return currencies[0] if len(currencies) == 1 else None
+
+
+def _scan(path: Path, header: _Header) -> pl.LazyFrame:
+    """Scan the columns that are read, under our names; null where the file lacks one.
+
+    TEXTS are strings, the others categories.
+    """
+    dtypes = {
+        vendor_name: pl.String() if name in TEXTS else pl.Categorical()
+        for vendor_name, name in COLUMNS.items()
+    }
+    frame = pl.scan_csv(
+        path, skip_lines=header.lines_before, infer_schema=False, schema_overrides=dtypes
+    )
+    lacking: dict[str, pl.Expr] = {
+        name: pl.lit(None, dtype=dtypes[name]) for name in header.lacking
+    }
+    if "CapacityStatus" in header.lacking and "usageType" in header.columns:
+        is_idle = pl.col("usageType").str.contains(classify.IDLE)
+        lacking["CapacityStatus"] = pl.when(is_idle).then(pl.lit(classify.OTHER_CAPACITY[0]))
+    return frame.select(
+        lacking.get(vendor, pl.col(vendor)).cast(dtypes[vendor]).alias(name)
+        for vendor, name in COLUMNS.items()
+    )
+
+
+def _header(path: Path, required: frozenset[str]) -> _Header:
+    content = open_packed(path, packing_of(path.name))
+    with io.TextIOWrapper(content, encoding="utf-8", errors="replace") as text:
+        for number, line in zip(range(MAX_PREAMBLE), text, strict=False):
+            if line.startswith(('"SKU"', "SKU,")):
+                header = _Header(number, frozenset(next(csv.reader([line]))))
+                if lacking := sorted(required & header.lacking):
+                    raise ValueError(f"{path.name} lacks the columns {', '.join(lacking)}")
+                return header
+    raise ValueError(f"{path.name} has no header line that begins with SKU")
+
+
+def _compact(lines: pl.LazyFrame, *, has_machines: bool = True) -> pl.LazyFrame:
+    """Shrink the TEXTS of lines so that they fit in memory.
+
+    Ids and names that repeat become categories, and prices decimals. Adds on_demand, sign and
+    unnamed (see ``classify.COMBINATION``).
+    """
+    # Categories of their own are freed with the lines; those of words stay for the next region.
+    skus = pl.Categorical(pl.Categories.random("aws"))
+    small = lines.select(
+        pl.col("sku_id").cast(skus),
+        *price_rows.shortened_price_id(),
+        pl.exclude(TEXTS),
+        "usage_type",
+        pl.col("instance_type").cast(pl.Categorical),
+        on_demand=(pl.col("term_type") == "OnDemand").fill_null(False),
+        price=read_money(pl.col("price_text")),
+        unnamed=(pl.col("instance_type").fill_null("") == "") | (not has_machines),
+    ).with_columns(usage_type=pl.when(classify.is_part()).then("usage_type"))
+    is_positive, is_negative = pl.col("price") > 0, pl.col("price") < 0
+    return small.with_columns(sign=is_positive.cast(pl.Int8) - is_negative.cast(pl.Int8))
+
+
+def _read_lines(compact: pl.LazyFrame) -> _Lines:
+    """Read all lines. Only BATCH of them have their words in memory at a time."""
+    number = {"combination": pl.UInt32()}
+    schema: dict[str, pl.DataType] = {**compact.collect_schema(), **number}
+    part_line = [*price_rows.COMPONENT_COLUMNS, "combination"]
+    prices, on_demand, others, combinations = (
+        pl.DataFrame(schema={name: schema[name] for name in names})
+        for names in (
+            price_rows.PRICE_COLUMNS,
+            ON_DEMAND,
+            part_line,
+            ["combination", *classify.COMBINATION],
+        )
+    )
+    counts = pl.DataFrame(schema={**number, "lines": pl.UInt32})
+    lines_read = 0
+    for batch in compact.collect_batches(chunk_size=BATCH, engine="streaming"):
+        # in one chunk: else each step below would first copy all columns into chunks that match
+        numbered, new, own_counts = _numbered(batch.rechunk(), lines_read, combinations)
+        lines_read += batch.height
+        prices.vstack(numbered.select(price_rows.PRICE_COLUMNS), in_place=True)
+        on_demand.vstack(numbered.filter("on_demand").select(ON_DEMAND), in_place=True)
+        others.vstack(numbered.filter(classify.is_part()).select(part_line), in_place=True)
+        combinations.vstack(new, in_place=True)
+        counts.vstack(own_counts, in_place=True)
+    counted = counts.group_by("combination").agg(pl.col("lines").sum())
+    combinations = combinations.join(counted, on="combination", maintain_order="left")
+    return _Lines(prices, on_demand, others, combinations)
+
+
+def _numbered(
+    batch: pl.DataFrame, lines_before: int, known: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Number the lines of a batch by combination.
+
+    Args:
+        batch: lines, in one chunk.
+        lines_before: how many lines the file has before them.
+        known: combinations of the lines before: ``combination`` and classify.COMBINATION.
+
+    Returns:
+        the batch with ``combination``, the combinations that are not known, as ``known``, and how
+        many lines have each combination (``combination``, ``lines``).
+    """
+    place = pl.col("place")
+    lines = batch.with_row_index("place").with_columns(
+        first=place.first().over(classify.COMBINATION)
+    )
+    own = lines.group_by("first", maintain_order=True).agg(lines=pl.len())
+    words = lines.select(classify.COMBINATION)[own["first"]]
+    own = own.hstack(words).join(
+        known, on=classify.COMBINATION, how="left", nulls_equal=True, maintain_order="left"
+    )
+    is_new = own["combination"].is_null()
+    own = own.with_columns(pl.coalesce("combination", pl.col("first") + lines_before))
+    number = pl.col("first").replace_strict(own["first"], own["combination"])
+    return (
+        lines.select(pl.exclude("place", "first"), combination=number),
+        own.filter(is_new).select(known.columns),
+        own.select("combination", "lines"),
+    )
+
+
+def _out_of_scope(combinations: pl.DataFrame) -> dict[str, int]:
+    counted = (
+        combinations.filter(pl.col("out_of_scope") != classify.PART)
+        .group_by("out_of_scope")
+        .agg(pl.col("lines").sum())
+        .sort("out_of_scope")
+    )
+    return {f"out_of_scope:{why}": count for why, count in counted.iter_rows()}
+
+
+def _skus(machines: pl.LazyFrame) -> pl.LazyFrame:
+    """List what each SKU of a machine is, for the savings plans that name it."""
+    in_scope = pl.col("out_of_scope").is_null() & ~pl.col("capacity_block")
+    is_machine = ~pl.col("product_family").is_in(classify.OTHER_FAMILIES)
+    return machines.filter(is_machine).select(
+        pl.col("sku_id", "instance_type").cast(pl.String),
+        "region",
+        "os",
+        "software",
+        "license_model",
+        "tenancy",
+        in_scope=in_scope,
+        is_refused=pl.col("sku_refused"),
+        word=pl.when("sku_refused").then("word"),
+    )
+
+
+def _machines(lines: pl.LazyFrame) -> pl.DataFrame:
+    """Make ``PriceListFacts.machines``.
+
+    Lines of machines on a dedicated host are not prices, but of a machine that is sold by the host
+    only, such as a Mac, they alone say what it is.
+    """
+    stated = ["instance_type", *ATTRIBUTES, "product_family"]
+    on_host = pl.col("out_of_scope").fill_null("").str.starts_with(classify.ON_HOST)
+    machines = lines.filter(
+        pl.col("product_family").is_in(classify.INSTANCES),
+        pl.col("out_of_scope").is_null() | on_host,
+        ~pl.col("unnamed"),
+    )
+    in_scope = machines.filter(~on_host | on_host.all().over("instance_type"))
+    systems = pl.col("os").drop_nulls().unique()
+    counted = in_scope.group_by(stated).agg(lines=pl.len(), systems=systems).collect()
+    return counted.with_columns(
+        pl.col(stated).cast(pl.String).fill_null(""), pl.col("systems").list.sort()
+    ).sort(stated)
+
+
+def _places(lines: pl.LazyFrame) -> pl.DataFrame:
+    location = pl.col("location").cast(pl.String)
+    key = ["region", "location", "location_type"]
+    return (
+        lines.filter(pl.col("out_of_scope").is_null(), location.fill_null("") != "")
+        .group_by(key)
+        .agg(lines=pl.len())
+        .with_columns(location)
+        .sort(key)
+        .collect()
+    )

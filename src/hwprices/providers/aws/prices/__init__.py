@@ -1,1 +1,0 @@
-"""Read prices from landed pages."""

@@ -1,0 +1,192 @@
+"""Make rows of the regions and zones tables.
+
+Regions come from three sources: the price lists name them, DescribeRegions gives their opt-in
+status, and a region whose endpoint did not answer is marked unreachable.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from hwprices.landing.pages import NO_ANSWER, Page
+from hwprices.providers import Pages
+from hwprices.providers.aws import INSTANCE_TYPES, REGIONS, ZONES, responses
+from hwprices.providers.aws.responses import PriceListFacts
+from hwprices.rows import frames
+from hwprices.schemas.inventory import Regions, Zones
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Regions with accounts and price lists of their own: their kind, and what they charge in."""
+
+    kind: str
+    currency: str
+
+
+PARTITIONS = {
+    "cn-": Partition("china", "CNY"),
+    "eusc-": Partition("sovereign", "EUR"),
+    "us-gov-": Partition("gov", "USD"),
+}
+"""Partitions beside the commercial one, by how the codes of their regions begin.
+https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html,
+https://docs.aws.eu/esc/latest/userguide/what-is-aws-european-sovereign-cloud.html"""
+
+COMMERCIAL = re.compile(r"(af|ap|ca|eu|il|me|mx|sa|us)-[a-z]+-\d+(-.+)?")
+"""Regions of the commercial partition and their zones, as botocore's partitions.json has them."""
+
+LOCATION_TYPES = {"AWS Local Zone": "local_zone", "AWS Wavelength Zone": "wavelength"}
+
+ZONE_KINDS = {
+    "availability-zone": "zone",
+    "local-zone": "local_zone",
+    "wavelength-zone": "wavelength",
+}
+
+OPT_IN = {"opt-in-not-required": "available", "opted-in": "opt_in", "not-opted-in": "opt_in"}
+"""optInStatus → status: whether the asking account has enabled a region says nothing of others."""
+
+PARENT = re.compile(r"([a-z]{2,4}(?:-[a-z]+)+-\d+)-.+")
+"""A local or Wavelength zone's code begins with its region's: us-west-2-lax-1."""
+
+
+WAVELENGTH = re.compile(r"(.+-wl\d+-[a-z]+)-wlz-?(\d+)")
+FIRST_WAVELENGTH = {
+    "us-east-1-wl1-bos-wlz-1": "us-east-1-wl1",
+    "us-west-2-wl1-sfo-wlz-1": "us-west-2-wl1",
+}
+"""The first two Wavelength zones have no city in the price lists. Codes of zones:
+https://docs.aws.amazon.com/wavelength/latest/developerguide/available-wavelength-zones.html; codes
+in price lists: "regions" of the EC2 offer's region_index.json, with the same location."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What one page says of one region; None where it says nothing."""
+
+    region: str
+    page: Page
+    display_name: str | None = None
+    kind: str | None = None
+    status: str | None = None
+
+
+def region_of(zone: str) -> str:
+    """Return a zone's region: ``us-west-2-lax-1a`` → ``us-west-2-lax-1``.
+
+    A zone's code is its region's and a letter. A Wavelength zone has another code as a zone than it
+    has in the price lists: ``us-east-1-wl1-atl-wlz-1`` → ``us-east-1-wl1-atl1``.
+    """
+    if zone in FIRST_WAVELENGTH:
+        return FIRST_WAVELENGTH[zone]
+    if wavelength := WAVELENGTH.fullmatch(zone):
+        return "".join(wavelength.groups())
+    return zone[:-1] if re.search(r"\d[a-z]$", zone) else zone
+
+
+def partition_of(region: str) -> Partition | None:
+    """Find the partition of a region; None for the commercial one and for those not known."""
+    found = [partition for start, partition in PARTITIONS.items() if region.startswith(start)]
+    return found[0] if found else None
+
+
+def currency_of(region: str) -> str | None:
+    """Return the currency of a region whose price list is unavailable; None if not known."""
+    partition = partition_of(region)
+    if partition is None:
+        return "USD" if COMMERCIAL.fullmatch(region) else None
+    return partition.currency
+
+
+def region_rows(pages: Pages, price_lists: Sequence[PriceListFacts]) -> pl.DataFrame:
+    """Make the regions table; geography and grid are null here and are filled in from the sheets.
+
+    Where sources disagree, the first one counts: price lists before DescribeRegions, and within a
+    price list the name that most lines have.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for statement in [*_listed(price_lists), *_described(pages)]:
+        row = rows.setdefault(statement.region, _new_row(statement))
+        for column in ("display_name", "kind", "status"):
+            row[column] = getattr(statement, column) if row[column] is None else row[column]
+    for region in _unreachable(pages) & set(rows):
+        rows[region]["status"] = "unreachable"
+    completed = [_completed(rows[region]) for region in sorted(rows)]
+    return pl.DataFrame(completed, schema=frames.dtypes(Regions))
+
+
+def zone_rows(pages: Pages) -> pl.DataFrame:
+    """Make the zones table from DescribeAvailabilityZones."""
+    rows: dict[str, dict[str, Any]] = {}
+    for page in pages.of(ZONES):
+        with pages.leave_out(page):
+            listed = responses.landed_items(pages, page, "availabilityZoneInfo", "zoneName")
+            rows |= {zone["zoneName"]: _zone_row(zone, page) for zone in listed}
+    return pl.DataFrame(list(rows.values()), schema=frames.dtypes(Zones))
+
+
+def _zone_row(zone: dict[str, Any], page: Page) -> dict[str, Any]:
+    zone_id = zone.get("zoneId")
+    return {
+        "provider": "aws",
+        "region": region_of(zone["zoneName"]),
+        "zone": zone["zoneName"],
+        "zone_id": zone_id if isinstance(zone_id, str) and zone_id else None,
+        "kind": ZONE_KINDS.get(zone.get("zoneType", "availability-zone"), "zone"),
+        "observed_at": page.retrieved_at,
+        "raw_sha256": page.sha256,
+    }
+
+
+def _listed(price_lists: Sequence[PriceListFacts]) -> Iterator[Statement]:
+    for facts in price_lists:
+        places = facts.places.sort("lines", descending=True, maintain_order=True)
+        for place in places.iter_rows(named=True):
+            kind = LOCATION_TYPES.get(place["location_type"])
+            yield Statement(place["region"], facts.page, place["location"], kind)
+
+
+def _described(pages: Pages) -> list[Statement]:
+    statements: list[Statement] = []
+    for page in pages.of(REGIONS):
+        with pages.leave_out(page):
+            statements += [
+                Statement(
+                    region["regionName"], page, status=OPT_IN.get(region.get("optInStatus", ""))
+                )
+                for region in responses.landed_items(pages, page, "regionInfo", "regionName")
+            ]
+    return statements
+
+
+def _unreachable(pages: Pages) -> set[str]:
+    return {
+        result.unit.region
+        for result in pages.run.results
+        if result.unit.kind == INSTANCE_TYPES and result.cause == NO_ANSWER
+    }
+
+
+def _new_row(statement: Statement) -> dict[str, Any]:
+    return {
+        "provider": "aws",
+        "region": statement.region,
+        "display_name": None,
+        "kind": None,
+        "status": None,
+        "observed_at": statement.page.retrieved_at,
+        "raw_sha256": statement.page.sha256,
+    }
+
+
+def _completed(row: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the kind by the region's code where no source states it, and the parent region."""
+    code = row["region"]
+    partition = partition_of(code)
+    kind = row["kind"] or (partition.kind if partition else "region")
+    parent = PARENT.fullmatch(code) if kind in ("local_zone", "wavelength") else None
+    return {**row, "kind": kind, "parent_region": parent[1] if parent else None}

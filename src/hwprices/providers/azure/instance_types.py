@@ -1,0 +1,445 @@
+"""Make rows of instance_types of resource SKUs, and of sizes that only prices name.
+
+Source: https://learn.microsoft.com/rest/api/compute/resource-skus/list. A SKU is a size in one
+location; the bundled table has one SKU for a size in many locations, which the shape allows.
+Capabilities are pairs of name and value, all strings.
+
+The bundled table lacks new, old and constrained sizes. Their names state the number of vCPUs
+(https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions). A constrained size has
+every other figure of its parent (https://learn.microsoft.com/azure/virtual-machines/constrained-vcpu).
+Memory is what a page of Microsoft's states (the sheet azure_sizes), or follows from the family
+where all listed sizes agree. Other figures are null.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from hwprices.landing.pages import Page
+from hwprices.providers import Pages, azure
+from hwprices.providers.azure.sizes import (
+    AcceleratorSheet,
+    Size,
+    accelerators_of,
+    parse_size,
+    with_accelerators,
+)
+from hwprices.rows import accelerators, frames, prices
+from hwprices.rows.accelerators import accelerator_totals
+from hwprices.rows.frames import ORIGIN, origin
+from hwprices.schemas.inventory import InstanceTypes
+
+Schema = dict[str, pl.DataType | type[pl.DataType]]
+
+
+def read_list(pages: Pages, page: Page, members: Schema, elements: str) -> pl.DataFrame:
+    """Read the elements of a page as a frame of their ``members``, with the origin columns.
+
+    ``elements`` is what an error calls them ("resource SKUs").
+
+    Raises:
+        UnreadablePageError: the page is not such a list.
+        HwpricesError: it is altered.
+    """
+    with pages.parsing(page):
+        return read_elements(pages.read(page), members, elements).with_columns(origin(page))
+
+
+def read_elements(body: bytes, members: Schema, elements: str) -> pl.DataFrame:
+    """Read the elements of a page's body as a frame of their ``members``.
+
+    Raises:
+        ValueError: the body is not such a list.
+    """
+    schema = {"value": pl.List(pl.Struct(members))}
+    try:
+        values: pl.Series | None = pl.read_json(body, schema=schema)["value"][0]
+    except (pl.exceptions.PolarsError, IndexError) as error:
+        raise ValueError(f"it is not a list of {elements} ({str(error)[:120]})") from None
+    if values is None:
+        raise ValueError(f"it is not a list of {elements}")
+    return values.struct.unnest()
+
+
+MACHINES = "virtualMachines"
+STRINGS = pl.List(pl.String)
+RESTRICTION: Schema = {
+    "type": pl.String,
+    "values": STRINGS,
+    "reasonCode": pl.String,
+    "restrictionInfo": pl.Struct({"locations": STRINGS, "zones": STRINGS}),
+}
+SKU: Schema = {
+    "resourceType": pl.String,
+    "name": pl.String,
+    "family": pl.String,
+    "locations": STRINGS,
+    "locationInfo": pl.List(pl.Struct({"location": pl.String, "zones": STRINGS})),
+    "capabilities": pl.List(pl.Struct({"name": pl.String, "value": pl.String})),
+    "restrictions": pl.List(pl.Struct(RESTRICTION)),
+}
+"""Members of a SKU that are read."""
+
+CAPABILITIES = [
+    *("vCPUs", "vCPUsAvailable", "vCPUsPerCore", "MemoryGB", "GPUs", "CpuArchitectureType"),
+    *("MaxResourceVolumeMB", "NvmeDiskSizeInMiB", "NvmeSizePerDiskInMiB", "NvmeMaxReadIops"),
+    *("NvmeMaxWriteIops", "UncachedDiskIOPS", "UncachedDiskBytesPerSecond", "RdmaEnabled"),
+    *("ConfidentialComputingType", "RetirementDateUtc"),
+]
+"""Capabilities that are read."""
+
+NO_RETIREMENT_YEAR = 9999  # RetirementDateUtc 01/01/9999 means that no date is set
+
+HARD_DISKS = r"(?i)^basicA|^standardA0|^standardFamily"
+"""Families (basicAFamily, standardA0_A7Family, standardA8_A11Family) whose temporary disk is a hard
+disk; A v2 has an SSD (https://learn.microsoft.com/azure/virtual-machines/sizes/previous-gen)."""
+
+ARCHITECTURES = {"x64": "x86_64", "Arm64": "arm64"}
+CONFIDENTIAL = {"SNP": "sev_snp", "TDX": "tdx"}
+
+
+@dataclass(frozen=True)
+class Skus:
+    """Resource SKUs as the vendor wrote them.
+
+    ``machines`` are those of virtual machines: the columns of ``SKU``, provider, spec_source and
+    the origin columns. ``refused`` are those without a name, family or location, as quarantine
+    rows. ``counts`` says how many SKUs are of other resources.
+    """
+
+    machines: pl.DataFrame
+    refused: pl.DataFrame
+    counts: Mapping[str, int]
+
+
+def read_skus(pages: Pages) -> Skus:
+    """Read every SKU of every landed page.
+
+    Raises:
+        UnreadablePageError: not one landed page is a list of SKUs.
+        HwpricesError: a landed page is altered.
+    """
+    dtypes = frames.dtypes(InstanceTypes)
+    schema = {
+        **SKU,
+        "observed_at": dtypes["observed_at"],
+        "source_url": pl.String,
+        "raw_sha256": pl.String,
+        "spec_source": pl.String,
+    }
+    parts = _read_lists(pages)
+    skus = pl.concat([pl.DataFrame(schema=schema), *parts]).with_columns(
+        pl.lit("azure").alias("provider")
+    )
+    is_machine = (pl.col("resourceType") == MACHINES).fill_null(False)
+    others = skus.filter(~is_machine).group_by("resourceType").len().sort("resourceType")
+    is_complete = (
+        pl.col("name").is_not_null()
+        & pl.col("family").is_not_null()
+        & (pl.col("locationInfo").list.len().fill_null(0) > 0)
+    )
+    return Skus(
+        skus.filter(is_machine & is_complete),
+        _refused(skus.filter(is_machine & ~is_complete)),
+        {f"out_of_scope:resource_type={kind}": count for kind, count in others.iter_rows()},
+    )
+
+
+def _read_lists(pages: Pages) -> list[pl.DataFrame]:
+    """Read the lists, each with its spec_source. The last error counts if none can be read."""
+    parts: list[pl.DataFrame] = []
+    listed = pages.of(azure.SKUS)
+    for page in listed:
+        source = pl.lit("bundled" if azure.BUNDLED in page.params else "api").alias("spec_source")
+        with pages.leave_out(page):
+            parts.append(read_list(pages, page, SKU, "resource SKUs").with_columns(source))
+    if listed and not parts:
+        read_list(pages, listed[-1], SKU, "resource SKUs")
+    return parts
+
+
+def _refused(incomplete: pl.DataFrame) -> pl.DataFrame:
+    return prices.refused(
+        incomplete.lazy(),
+        table="instance_types",
+        reason="sku_without_name",
+        message="A SKU lacks its name, family or location.",
+    ).collect()
+
+
+def instance_type_rows(
+    skus: pl.DataFrame, sheet: AcceleratorSheet, network: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Make rows of instance_types, one a size, and quarantine rows of sizes that no machine has.
+
+    ``skus`` is ``Skus.machines``, ``network`` the sheet azure_network. A size is as its first
+    location in the alphabet describes it; the API goes before the bundled table.
+    """
+    locations = pl.col("locationInfo").list.eval(
+        pl.element().struct.field("location").str.to_lowercase()
+    )
+    sizes = (
+        skus.with_columns(locations.list.min().alias("first_location"))
+        .sort("name", "spec_source", "first_location", "raw_sha256")
+        .unique("name", keep="first", maintain_order=True)
+    )
+    table = with_accelerators(_with_capabilities(sizes), sheet).with_columns(
+        _name_parts(sizes["name"].to_list())
+    )
+    rows = _columns(table.lazy(), network.lazy()).collect()
+    is_possible = rows.select(accelerators.is_possible()).to_series()
+    figures = table.select(*ORIGIN).hstack(
+        rows.select("provider", "instance_type", *accelerators.LARGEST)
+    )
+    # as text, because JSON has no infinity
+    shown = figures.filter(~is_possible).cast(dict.fromkeys(accelerators.LARGEST, pl.String))
+    possible = frames.conform(rows.filter(is_possible).lazy(), InstanceTypes).collect()
+    return possible, accelerators.refuse(shown.lazy())
+
+
+def _with_capabilities(skus: pl.DataFrame) -> pl.DataFrame:
+    """Add a text column for each of ``CAPABILITIES``, null where the SKU has none of that name.
+
+    Where a name is repeated, the first value counts.
+    """
+    capability = pl.col("capabilities").struct
+    pairs = (
+        skus.select("name", "capabilities")
+        .explode("capabilities", empty_as_null=False)
+        .select("name", capability.field("name").alias("capability"), capability.field("value"))
+    )
+    wide = pairs.filter(pl.col("capability").is_in(CAPABILITIES)).pivot(
+        "capability", index="name", values="value", aggregate_function="first"
+    )
+    missing = [
+        pl.lit(None, dtype=pl.String).alias(name)
+        for name in CAPABILITIES
+        if name not in wide.columns
+    ]
+    return skus.join(wide.with_columns(missing), on="name", how="left", maintain_order="left")
+
+
+def _columns(table: pl.LazyFrame, network: pl.LazyFrame) -> pl.LazyFrame:
+    """Make the columns of instance_types from capabilities, name parts, accelerators and network.
+
+    The sheet's network is Ethernet, which is not all that a size with InfiniBand has.
+    """
+    is_whole = pl.when(pl.col("RdmaEnabled").fill_null("False") == "False")
+    bandwidth = network.select("network_gbps_max", name="instance_type")
+    return table.join(bandwidth, on="name", how="left", maintain_order="left").select(
+        "provider",
+        pl.col("name").alias("instance_type"),
+        "family",
+        "series",
+        "generation",
+        *_retirement(),
+        pl.col("CpuArchitectureType")
+        .replace_strict(ARCHITECTURES, default=None, return_dtype=pl.String)
+        .alias("arch"),
+        "cpu_vendor",
+        *_cpus(),
+        # Called GB, meant GiB: "8" of Standard_D2s_v3 is documented as 8 GiB.
+        _number("MemoryGB").alias("memory_gib"),
+        pl.col("family").str.contains(r"(?i)^standardB").alias("burstable"),
+        pl.lit(False).alias("bare_metal"),
+        "accelerators",
+        "accelerator_kind",
+        "accelerator_count",
+        "accelerator_memory_gib",
+        *_disks(),
+        is_whole.then("network_gbps_max").alias("network_gbps_max"),
+        pl.when(pl.col("RdmaEnabled") == "True")
+        .then(pl.lit("infiniband"))
+        .when(pl.col("RdmaEnabled") == "False")
+        .then(pl.lit("none"))
+        .alias("rdma"),
+        pl.lit("hyper-v").alias("hypervisor"),
+        _confidential_computing(),
+        "spec_source",
+        pl.lit([], dtype=pl.List(pl.String)).alias("corrections"),
+        "observed_at",
+        "raw_sha256",
+        *_block_storage(),
+        _positive("NvmeMaxReadIops").alias("local_disk_read_iops"),
+        _positive("NvmeMaxWriteIops").alias("local_disk_write_iops"),
+    )
+
+
+def _retirement() -> list[pl.Expr]:
+    """Make status and retirement_date; both null where the date is absent or not understood."""
+    date = pl.col("RetirementDateUtc").str.to_date("%m/%d/%Y", strict=False)
+    is_set = date.is_not_null() & (date.dt.year() < NO_RETIREMENT_YEAR)
+    status = (
+        pl.when(is_set)
+        .then(pl.lit("retiring"))
+        .when(date.is_not_null())
+        .then(pl.lit("current"))
+        .alias("status")
+    )
+    return [status, pl.when(is_set).then(date).alias("retirement_date")]
+
+
+def _cpus() -> list[pl.Expr]:
+    """Make vcpus, vcpus_billed, physical_cores and threads_per_core.
+
+    A constrained size has fewer vCPUs than the size it is made of, and costs what that size costs;
+    how many cores it uses is not published. The figures may be what no machine has, and are made
+    whole numbers later.
+    """
+    available, parent = _number("vCPUsAvailable"), _number("vCPUs")
+    is_unconstrained = available.is_null() | (available == parent)
+    threads = _number("vCPUsPerCore")
+    return [
+        pl.coalesce(available, parent).alias("vcpus"),
+        parent.alias("vcpus_billed"),
+        pl.when(is_unconstrained).then(parent / threads).alias("physical_cores"),
+        threads.alias("threads_per_core"),
+    ]
+
+
+def _disks() -> list[pl.Expr]:
+    """Make local_disk_gib, _count and _kind of temporary and NVMe disks together.
+
+    MaxResourceVolumeMB, the temporary disk, is in MiB.
+    """
+    nvme = _number("NvmeDiskSizeInMiB").fill_null(0)
+    temporary = _number("MaxResourceVolumeMB").fill_null(0)
+    nvme_each = _number("NvmeSizePerDiskInMiB").fill_null(nvme)
+    nvme_count = pl.when(nvme > 0).then(nvme / nvme_each).otherwise(0)
+    kind = (
+        pl.when(nvme > 0)
+        .then(pl.lit("nvme_ssd"))
+        .when(temporary <= 0)
+        .then(None)
+        .when(pl.col("family").str.contains(HARD_DISKS))
+        .then(pl.lit("hdd"))
+        .otherwise(pl.lit("ssd"))
+    )
+    return [
+        ((nvme + temporary) / 1024).alias("local_disk_gib"),
+        (nvme_count + (temporary > 0).cast(pl.Float64)).round(0).alias("local_disk_count"),
+        kind.alias("local_disk_kind"),
+    ]
+
+
+def _block_storage() -> list[pl.Expr]:
+    """Make the columns of block storage: managed disks without the host's cache.
+
+    The figures are those without bursts: 3,750 IOPS and 85 MB/s of Standard_D2s_v5, which reaches
+    10,000 IOPS and 1,200 MB/s for half an hour. How far bursts go is documented and no capability.
+    https://learn.microsoft.com/azure/virtual-machines/sizes/general-purpose/dsv5-series
+    """
+    unknown = pl.lit(None, dtype=pl.Float64)
+    gbps = _positive("UncachedDiskBytesPerSecond") * 8 / 1e9
+    return [
+        gbps.alias("block_storage_gbps_baseline"),
+        unknown.alias("block_storage_gbps_max"),
+        _positive("UncachedDiskIOPS").alias("block_storage_iops_baseline"),
+        unknown.alias("block_storage_iops_max"),
+    ]
+
+
+def _confidential_computing() -> pl.Expr:
+    """Make a list of one technology, or null."""
+    technology = pl.col("ConfidentialComputingType").replace_strict(
+        CONFIDENTIAL, default=None, return_dtype=pl.String
+    )
+    return (
+        pl.when(technology.is_not_null())
+        .then(pl.concat_list(technology))
+        .alias("confidential_computing")
+    )
+
+
+def _number(capability: str) -> pl.Expr:
+    return pl.col(capability).cast(pl.Float64, strict=False)
+
+
+def _positive(capability: str) -> pl.Expr:
+    """Read a number; null for 0, which no machine has."""
+    figure = _number(capability)
+    return pl.when(figure != 0).then(figure)
+
+
+def _name_parts(sizes: list[str]) -> list[pl.Series]:
+    """Make series, generation and cpu_vendor, in the sizes' order."""
+    parsed = [parse_size(size) for size in sizes]
+    return [
+        pl.Series(part, [getattr(size, part) if size else None for size in parsed], dtype=pl.String)
+        for part in ("series", "generation", "cpu_vendor")
+    ]
+
+
+NUMBERED = {"A", "D", "DS", "G", "GS", "SQLG"}
+OLDEST_NAMED = 3
+"""Before this version these families number their sizes: D15_v2 has 20 vCPUs, G5 has 32. The other
+1,387 names of the bundled table state the vCPUs, except F64-16ams_v7: its parent has 80."""
+
+STATED = ["instance_type", "vcpus", "memory_gib"]
+
+GIB_PER_VCPU = {"D": 4, "DC": 4, "F": 4, "E": 8, "L": 8}
+"""Memory per vCPU of x86 sizes. It is that of all 553 sizes of these families in the bundled table
+(D, DC, E and F from v5; E and L up to LARGEST_OF_RATIO vCPUs). The naming rules say that l has less
+and m more."""
+
+OF_FEATURE = {"l": 2, "m": 8}
+OLDEST_OF_RATIO = 5
+
+LARGEST_OF_RATIO = 64
+"""vCPUs of a size of E or L up to which the ratio holds: E96s_v5 has 672 GiB, 7 for each."""
+
+NOT_OF_PARENT = ["physical_cores", "network_gbps_max"]
+"""Columns in which a constrained size differs from its parent, or may differ."""
+
+
+def named_sizes(
+    priced: pl.DataFrame, listed: pl.DataFrame, sheet: AcceleratorSheet, stated: pl.DataFrame
+) -> pl.DataFrame:
+    """Return rows of instance_types, one for each size that no list has.
+
+    ``priced`` has instance_type, observed_at and raw_sha256 of sizes with a price; ``listed`` is
+    instance_types of the lists, ``stated`` the sheet azure_sizes. Names that do not follow the
+    rules, such as those of dedicated hosts, get no row.
+    """
+    known = {row["instance_type"].lower(): row for row in listed.iter_rows(named=True)}
+    figures = {name: values for name, *values in stated.select(STATED).iter_rows()}
+    newest = priced.sort("observed_at", "raw_sha256").unique("instance_type", keep="last")
+    rows = []
+    for page in newest.sort("instance_type").iter_rows(named=True):
+        size = parse_size(page["instance_type"])
+        if size is None or size.promo or page["instance_type"].lower() in known:
+            continue
+        parent = known.get(size.parent.lower()) if size.constrained else None
+        if parent is not None:
+            row = {**parent, **dict.fromkeys(NOT_OF_PARENT), "vcpus_billed": parent["vcpus"]}
+        else:
+            devices, kind = accelerators_of(size.name, None, sheet)
+            is_numbered = size.family in NUMBERED and (size.version or 0) < OLDEST_NAMED
+            of_name = [None if is_numbered else size.vcpus, memory_of_name(size)]
+            vcpus, memory = figures.get(size.parent, of_name)
+            row = {
+                "provider": "azure",
+                "family": size.series,
+                "cpu_vendor": size.cpu_vendor,
+                "vcpus_billed": vcpus,
+                "memory_gib": memory,
+                "accelerators": devices,
+                "accelerator_kind": kind,
+                "corrections": [],
+            }
+        own = {"series": size.series, "generation": size.generation, "spec_source": "name"}
+        rows.append({**row, **page, **own, "vcpus": size.constrained or row["vcpus_billed"]})
+    table = pl.DataFrame(rows, schema=frames.dtypes(InstanceTypes))
+    return table.with_columns(accelerator_totals())
+
+
+def memory_of_name(size: Size) -> float | None:
+    """Return the memory in GiB that all listed sizes of the kind have for as many vCPUs."""
+    ratio = GIB_PER_VCPU.get(size.family)
+    is_too_large = size.family in ("E", "L") and size.vcpus > LARGEST_OF_RATIO
+    is_too_old = size.family != "L" and (size.version or 0) < OLDEST_OF_RATIO
+    if ratio is None or is_too_large or is_too_old or "p" in size.features or size.constrained:
+        return None
+    special = [OF_FEATURE[letter] for letter in size.features if letter in OF_FEATURE]
+    return float(size.vcpus * (special[0] if special else ratio))

@@ -1,1 +1,0 @@
-"""Read regions, zones, machine types and availability from landed pages."""

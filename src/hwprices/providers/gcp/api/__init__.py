@@ -1,1 +1,0 @@
-"""Talk to the vendor's servers and land what they send."""

@@ -1,0 +1,259 @@
+"""Judge prices that came or changed by themselves, the others of their machine, and their parts."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from hwprices.publish.gate import compare
+from hwprices.publish.gate.candidate import PRICES, Candidate, Releases, is_out_of_time
+from hwprices.publish.gate.compare import (
+    MACHINE,
+    MOVE,
+    PLACE,
+    PLAN,
+    PRICE,
+    PURCHASE,
+    REFUSED,
+    SYSTEM,
+    is_among,
+    is_leap,
+    refuse,
+)
+from hwprices.release.release import MOVING_OPTIONS
+from hwprices.units import HOURS_PER_YEAR
+
+SAYS_NOT_BELOW = ("spot_equals_on_demand", "spot_above_on_demand", "placeholder")
+"""Flags that say why a spot price is not below on-demand. Others, such as availability_unknown on
+every price of Oracle and OVHcloud, say nothing about the price."""
+
+_UPFRONT = pl.col("upfront").cast(pl.Float64) / (pl.col("term_months") * (HOURS_PER_YEAR / 12))
+_TOTAL = pl.sum_horizontal(pl.col("hourly").cast(pl.Float64), _UPFRONT)
+_IS_STATED = pl.any_horizontal(pl.col("hourly", "upfront").is_not_null())
+
+_LOST_ID = (pl.col("price") == pl.col("old_price")) & pl.any_horizontal(
+    pl.col(name).is_null() & pl.col(f"old_{name}").is_not_null()
+    for name in ("sku_id", "sku_price_id", "hourly")
+)
+_RATIO = MOVE.exp()
+_IS_FAR = ~_RATIO.is_between(
+    pl.when("moving").then(1 / compare.SPOT_RANGE).otherwise(compare.SHARED_CUT),
+    pl.when("moving").then(compare.SPOT_RANGE).otherwise(compare.SHARED_RISE),
+)
+
+ITS_PARTS = (
+    "sum",
+    _IS_STATED & ((_TOTAL / pl.col("price") - 1).abs() > compare.SUM_TOLERANCE),
+    pl.format("hourly and upfront make {}", _TOTAL.round_sig_figs(4)),
+)
+ITS_PAST = (
+    ("unit", pl.any_horizontal(pl.col(name) != pl.col(f"old_{name}")
+                               for name in ("currency", "billing_unit")),
+     pl.format("was {} {}", "old_currency", "old_billing_unit")),
+    ("factor", compare.is_factor(_RATIO), compare.times()),
+    ("basis", _LOST_ID | (pl.col("basis") != pl.col("old_basis")),
+     pl.format("was {}", "old_basis")),
+    ("leap", _IS_FAR & compare.is_leap(_RATIO), compare.times()),
+    ("jump", _IS_FAR, compare.times()),
+)  # fmt: skip
+"""Reason, limit and reference of a price beside its own parts and its own past."""
+
+_OPTION, _MONTHS = pl.col("purchase_option"), pl.col("term_months")
+_IS_FIXED, _ON_DEMAND = ~_OPTION.is_in(MOVING_OPTIONS), _OPTION == "on_demand"
+_LINUX = compare.IS_LINUX
+_OF_PLAN = (*PLACE, "tenancy", "purchase_option", *PLAN, "zone")
+Rule = tuple[str, pl.Expr, pl.Expr, Sequence[str]]
+ORDER: Sequence[Rule] = (
+    ("spot", _OPTION == "spot", _ON_DEMAND, MACHINE),
+    ("commitment", _MONTHS > 0, _ON_DEMAND, MACHINE),
+    ("linux", _IS_FIXED & _LINUX, _IS_FIXED & ~_LINUX, (*_OF_PLAN, "term_months")),
+    ("36 months", _MONTHS == 36, _MONTHS == 12, (*_OF_PLAN, "os", "software", "license_model")),
+)
+"""Which prices of a machine are below which others, that agree in which columns."""
+
+
+def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) -> pl.DataFrame:
+    """Judge the prices of some regions by themselves and by the others of their machine.
+
+    ``rows`` are those of ``Releases.differences``, ``new`` has all prices of their regions. Returns
+    price_id, reason and reference; a row that several references refuse is returned once for each.
+    """
+    known, strange = rows.filter("is_new", "is_old"), rows.filter("is_new")
+    strange = strange.join(releases.suspects.select("price_id", "reference"), on="price_id")
+    dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
+    found = [
+        compare.refuse(strange, "page", True, pl.col("reference")),
+        compare.refuse(known, "older", is_out_of_time(releases.now), dates),
+    ]
+    judged = rows.filter("is_new", pl.col("price").is_not_null())
+    if judged.height:
+        found.append(compare.refuse(judged, *ITS_PARTS))
+        found += [compare.refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
+        rules = ORDER[: 1 if releases.is_first else None]
+        moved = judged.filter("is_old", MOVE.abs() > compare.MOVED)
+        machines = _beside(judged, moved, rules, new)
+        found += _order(judged, machines, rules)
+        found += _copied(moved, machines)
+    return pl.concat(found)
+
+
+def _beside(
+    rows: pl.DataFrame, moved: pl.DataFrame, rules: Sequence[Rule], new: Candidate
+) -> pl.DataFrame:
+    """Read the prices of the same machine types that ``_order`` and ``_copied`` look at."""
+
+    def of(some: pl.DataFrame) -> pl.Expr:
+        return compare.is_among("instance_type", some["instance_type"].unique())
+
+    either = [lower | upper for _, lower, upper, _ in rules]
+    needed = [of(rows.filter(one)) & one for one in either]
+    needed.append(of(moved) & compare.is_among("effective_hourly", moved["effective_hourly"]))
+    columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags", "effective_hourly")
+    prices = new.priced.filter(pl.any_horizontal(needed)).select(*columns, price=PRICE)
+    return prices.collect()
+
+
+def _order(
+    rows: pl.DataFrame, machines: pl.DataFrame, rules: Sequence[Rule]
+) -> Iterator[pl.DataFrame]:
+    """Compare prices of one machine that have an order: spot, Linux and longer terms are lower."""
+    published = rows.select("price_id", "old_price", judged=pl.lit(True))
+    for name, lower, upper, on in rules:
+        some = rows.filter(lower | upper)
+        if some.is_empty():
+            continue
+        key = compare.hashed(on).alias("key")
+        keys = some.select(key)["key"].unique()
+        prices = machines.filter(lower | upper).with_columns(key)  # hashed once, and few
+        prices = (
+            prices.filter(pl.col("key").is_in(keys.implode()))
+            .join(published, on="price_id", how="left", maintain_order="left")
+            .with_columns(
+                pl.col("judged").fill_null(False),
+                was=pl.when("judged").then("old_price").otherwise("price"),
+            )
+        )
+        compared = ("key", "price_id", "price", "was", "judged", "flags")
+        below, above = (prices.filter(one).select(compared) for one in (lower, upper))
+        pairs = below.join(above, on="key", suffix="_above", maintain_order="left_right")
+        price, other = pl.col("price"), pl.col("price_above")
+        if name == "spot":  # never published, whatever was before
+            excused = pl.col("flags").list.eval(pl.element().is_in(SAYS_NOT_BELOW)).list.any()
+            broken = (price >= other) & ~excused
+        else:
+            broken = (price > other) & (pl.col("was") <= pl.col("was_above")).fill_null(True)
+        if name in ("spot", "commitment"):
+            broken |= price < compare.LEAST_OF_OTHER * other
+        words = pl.format(f"{name} {{}}, above it {{}}", price, other)
+        wrong = pairs.filter(broken)
+        for side in ("", "_above"):
+            found = wrong.with_columns(price_id=f"price_id{side}")
+            yield compare.refuse(found, "order", pl.col(f"judged{side}"), words)
+
+
+def _copied(moved: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Find prices that now equal another of their machine, or the old one of another machine.
+
+    They did not before, and there are several: the line, column or page of something else was read.
+    """
+    if moved.is_empty():
+        return
+    key, own = compare.hashed((*PLACE, "price")), pl.concat_str(*SYSTEM, *PURCHASE, separator=" ")
+    others = (
+        machines.filter(compare.is_among("effective_hourly", moved["effective_hourly"]))
+        .select("price_id", other=own, key=key)
+        .join(moved.select("price_id", "old_price"), on="price_id", how="left")
+    )
+    pairs = moved.with_columns(key=key, own=own).join(others, on="key", suffix="_other")
+    pairs = pairs.filter(
+        pl.col("own") != pl.col("other"),
+        pl.col("old_price") != pl.col("old_price_other").fill_null(pl.col("price")),
+    )
+    many = pl.col("price_id").n_unique().over("region", "family", "os") >= compare.COPIES
+    one_each = pairs.unique("price_id", keep="first", maintain_order=True)
+    yield compare.refuse(one_each, "copied", many, pl.format("equals {}", "other"))
+    line = ("region", *SYSTEM, *PURCHASE, *PLAN, "currency")
+    fixed = moved.filter(~pl.col("moving"))
+    before = fixed.select(*line, "instance_type", price="old_price", is_copy=pl.lit(True))
+    before = before.unique((*line, "price"), keep="first", maintain_order=True)
+    slipped = fixed.join(before, on=[*line, "price"], how="left", nulls_equal=True, suffix="_was")
+    is_copy = pl.col("is_copy") & (pl.col("instance_type") != pl.col("instance_type_was"))
+    copies = is_copy.fill_null(False).sum().over(line)
+    most = (copies >= compare.LEAST_SIBLINGS) & (
+        copies >= compare.COMMON_SHARE * pl.len().over(line)
+    )
+    yield compare.refuse(slipped, "copied", most, pl.format("{} of its line is another's", copies))
+
+
+SKU = ("region", "sku_id", "component", "purchase_option")
+_RATE = pl.col("rate")
+
+
+def refused(releases: Releases, skus: pl.Series) -> pl.DataFrame:
+    """Return the prices whose parts are wrong, changed or not, with the columns of REFUSED.
+
+    ``skus`` are those whose price is held.
+    """
+    new, old = (_parts(side.table("price_components")) for side in (releases.new, releases.old))
+    found = [pl.DataFrame(schema=REFUSED)]
+    if new.height:
+        text = pl.format("made of {}, which is held", "sku_id")
+        found += [_sums(new, releases), *_changes(new, old, releases),
+                  refuse(new, "parts", is_among("sku_id", skus), text)]  # fmt: skip
+    return pl.concat(found).unique("price_id", keep="first", maintain_order=True)
+
+
+def _parts(table: pl.LazyFrame) -> pl.DataFrame:
+    quantity, rate = pl.col("quantity").cast(pl.Float64), pl.col("unit_price").cast(pl.Float64)
+    return table.select("price_id", *SKU, quantity, rate=rate).collect(engine="streaming")
+
+
+def _sums(parts: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Compare composed prices with the sum of their parts."""
+    total = pl.col("total")
+    sums = parts.group_by("price_id").agg(total=(pl.col("quantity") * _RATE).sum())
+    prices = releases.new.table(PRICES).select("price_id", "hourly").drop_nulls()
+    both = prices.join(sums.lazy(), on="price_id", how="inner").collect()
+    ratio = pl.col("hourly").cast(pl.Float64) / total
+    apart = ~((ratio - 1).abs() < compare.PARTS_TOLERANCE)
+    return refuse(both, "parts", apart, pl.format("its parts make {}", total.round_sig_figs(4)))
+
+
+def _changes(new: pl.DataFrame, old: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
+    """Compare each part with the same one before, and its rate with that of its SKU.
+
+    A part of a new price is compared with what the SKU costs others.
+    """
+    if old.is_empty() or old.equals(new):
+        return
+    on, listed = ["region", "sku_id"], pl.col("hourly").cast(pl.Float64).median().alias("listed")
+    now, then = (
+        side.table("component_prices").group_by(on).agg(listed).collect()
+        for side in (releases.new, releases.old)
+    )
+    moved = (pl.col("listed") / pl.col("listed_was")).alias("moved")
+    moves = now.join(then, on=on, suffix="_was").select(*on, moved)
+    row = pl.struct("price_id", *SKU, "quantity", "rate").hash().alias("hash")
+    new, old = (side.with_columns(row) for side in (new, old))
+    has_moved = is_among("sku_id", moves.filter(pl.col("moved") != 1)["sku_id"]).fill_null(False)
+    changed = pl.concat(
+        one.filter(has_moved | ~is_among("hash", other["hash"]))["price_id"]
+        for one, other in ((new, old), (old, new))
+    )
+    now, then = (side.filter(is_among("price_id", changed)) for side in (new, old))
+    key = ["price_id", "component"]
+    both = now.join(then, on=key, how="full", coalesce=True, suffix="_was", maintain_order="left")
+    quantity, was = pl.col("quantity"), pl.col("quantity_was")
+    is_known = is_among("price_id", then["price_id"]) & is_among("price_id", now["price_id"])
+    is_other = is_known & (quantity.is_null() | was.is_null())
+    text = pl.format("{} is another quantity", "component")
+    yield refuse(both, "parts", is_other | is_leap(quantity / was), text)
+    rates = old.group_by(SKU).agg(low=_RATE.min(), high=_RATE.max())
+    judged = both.filter(_RATE.is_not_null()).join(rates, on=SKU, how="left")
+    judged = judged.join(moves, on=on, how="left")
+    same_sku = pl.col("sku_id") == pl.col("sku_id_was")
+    low, high = (pl.when(same_sku).then("rate_was").otherwise(name) for name in ("low", "high"))
+    is_listed, factor = pl.col("moved").is_not_null(), pl.col("moved").fill_null(1)
+    loose = 1 + pl.when(is_listed).then(compare.RATE_TOLERANCE).otherwise(compare.LEAP - 1)
+    broken = (high * factor * loose < _RATE) | (low * factor / loose > _RATE)
+    text = pl.format("{} costs {} for others", "component", (low * factor).round_sig_figs(4))
+    yield refuse(judged, "parts", broken, text)

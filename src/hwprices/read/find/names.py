@@ -1,0 +1,279 @@
+"""Find the machine type, or the regions, that a name means.
+
+``countries.csv`` has the codes and English names of countries, with the short forms in use:
+https://www.iso.org/obp/ui/#search (ISO 3166-1). One that is missing is understood by its code.
+"""
+
+import csv
+import difflib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+import polars as pl
+
+from hwprices.errors import MAX_SUGGESTIONS, HwpricesError
+from hwprices.release.release import Tables, names_of
+from hwprices.schemas.vocabulary import CONTINENTS
+
+_SEPARATOR = re.compile(r"[^a-z0-9]+")
+_SERIES = re.compile(r"([a-z]{1,2})(_.*v\d)")
+
+
+@dataclass(frozen=True)
+class NamedMachine:
+    """One machine type of one provider."""
+
+    provider: str
+    instance_type: str
+
+    @cached_property
+    def normal_name(self) -> str:
+        """The name as ``normal`` spells it: each word of a question asks for those of all types."""
+        return normal(self.instance_type)
+
+    @cached_property
+    def squeezed_name(self) -> str:
+        """The same without separators."""
+        return self.normal_name.replace("_", "")
+
+
+def machines(dataset: Tables) -> list[NamedMachine]:
+    """List the machine types of the release: those with a specification, and those with a price."""
+    columns = ["provider", "instance_type"]
+    types = dataset.scan("instance_types").select(columns).collect()
+    priced = names_of(dataset).filter("priced").select(columns)
+    rows = pl.concat([types, priced]).unique().sort(columns)
+    return [NamedMachine(*row) for row in rows.iter_rows()]
+
+
+def normal(name: str) -> str:
+    """Spell a name in lower case with one separator: "D4s v5" and "d4s-v5" are d4s_v5."""
+    return _SEPARATOR.sub("_", name.lower()).strip("_")
+
+
+def squeezed(name: str) -> str:
+    """Keep letters and digits only, in lower case."""
+    return _SEPARATOR.sub("", name.lower())
+
+
+def prefixes(choices: Iterable[NamedMachine]) -> dict[str, str]:
+    """Return the first word that most names of a provider share, such as standard_, by provider."""
+    words: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for machine in choices:
+        words[machine.provider][machine.normal_name.partition("_")[0]] += 1
+    common = {name: counts.most_common(1)[0] for name, counts in words.items()}
+    return {
+        name: f"{word}_"
+        for name, (word, count) in common.items()
+        if count > words[name].total() / 2 and count > 1
+    }
+
+
+def find_machines(choices: list[NamedMachine], name: str) -> list[NamedMachine]:
+    """Find the machine types of that name; several where providers share it, none if unknown."""
+    exact = [machine for machine in choices if machine.instance_type == name]
+    if exact:
+        return exact
+    shared = prefixes(choices)
+    for spell in (normal, squeezed):
+        target = spell(name)
+        matches = [
+            machine
+            for machine in choices
+            if target
+            and target in (machine.squeezed_name if spell is squeezed else machine.normal_name)
+            and target in _spellings(machine, shared, spell is squeezed)
+        ]
+        if matches:
+            return matches
+    return []
+
+
+def _spellings(machine: NamedMachine, shared: dict[str, str], squeeze: bool) -> set[str]:
+    full = machine.normal_name
+    short = full.removeprefix(shared.get(machine.provider, ""))
+    return {text.replace("_", "") if squeeze else text for text in (full, short)}
+
+
+def of_family(choices: Iterable[NamedMachine], word: str) -> list[NamedMachine]:
+    """Find the machine types whose name begins with that word: "p5" has p5.48xlarge, not p5en.
+
+    "nd h100 v5" has Standard_ND96isr_H100_v5: Azure writes sizes and features behind the letters.
+    """
+    candidates = list(choices)
+    shared = prefixes(candidates)
+    start, series = normal(word) + "_", _SERIES.fullmatch(normal(word))
+    pattern = re.compile(rf"{series[1]}\d+[a-z]*{series[2]}" if series else "(?!)")
+    return [
+        machine
+        for machine in candidates
+        if (series or start in machine.normal_name)
+        and any(
+            text.startswith(start) or pattern.fullmatch(text)
+            for text in _spellings(machine, shared, squeeze=False)
+        )
+    ]
+
+
+def resolve(dataset: Tables, name: str, providers: Collection[str] = ()) -> NamedMachine:
+    """Return the one machine type of that name, before which its provider may stand.
+
+    ``providers``: the only ones that are looked through; empty for all.
+
+    Raises:
+        HwpricesError: see ``one_of``.
+    """
+    choices = [m for m in machines(dataset) if not providers or m.provider in providers]
+    return one_of(choices, name)
+
+
+def one_of(choices: list[NamedMachine], name: str) -> NamedMachine:
+    """Return the one machine type of that name among those, before which its provider may stand.
+
+    Raises:
+        HwpricesError: none has the name (the line names near ones), or those of several providers
+            do.
+    """
+    matches = find_machines(choices, name) or _after_provider(choices, name)
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        raise HwpricesError(
+            f"no machine type {name!r} is in this release", near_machines(choices, name)
+        )
+    listed = ", ".join(f"{m.provider} {m.instance_type}" for m in matches[:MAX_SUGGESTIONS])
+    raise HwpricesError(
+        f"{name!r} is {len(matches)} machine types: {listed}",
+        f"Put its cloud before the name: {f'{matches[0].provider} {matches[0].instance_type}'!r}.",
+    )
+
+
+def _after_provider(choices: Iterable[NamedMachine], name: str) -> list[NamedMachine]:
+    """Find the machine types of a name with a provider before it: "nebius NVIDIA HGX H100"."""
+    provider, _, own_name = name.strip().partition(" ")
+    return find_machines([m for m in choices if m.provider == provider.lower()], own_name)
+
+
+def near_machines(choices: Iterable[NamedMachine], name: str) -> str:
+    """Write the remedy for an unknown name: near names, or where to look."""
+    candidates = list(choices)
+    shared = prefixes(candidates)
+    by_spelling: dict[str, str] = {}
+    for machine in candidates:
+        for spelling in _spellings(machine, shared, squeeze=False):
+            by_spelling.setdefault(spelling, machine.instance_type)
+    close = difflib.get_close_matches(normal(name), by_spelling, n=MAX_SUGGESTIONS, cutoff=0.7)
+    names = list(dict.fromkeys(by_spelling[spelling] for spelling in close))
+    family = of_family(candidates, re.split(r"[._-]", name)[0])
+    names += [machine.instance_type for machine in family if machine.instance_type not in names]
+    if names:
+        return f"Did you mean {', '.join(names[:MAX_SUGGESTIONS])}?"
+    return (
+        "Either nobody sells it, or its vendor's lists are not in this release:"
+        " hwprices show coverage."
+    )
+
+
+with Path(__file__).with_name("countries.csv").open(encoding="utf-8", newline="") as _file:
+    CODES = {
+        name: row["code"] for row in csv.DictReader(_file) for name in row["names"].split("; ")
+    }
+"""Name of a country in lower case: its ISO code."""
+
+SHORT_CONTINENTS = {"eu": "europe"}
+"""Short names that people use for a continent. Others (na, sa, af) are codes of countries too."""
+
+_PARTS = re.compile(r"north|south|east|west|central|[a-z]+?(?=north|south|east|west|central|\d|$)")
+
+ABBREVIATIONS = {"eu": "europe", "ap": "asia"}
+"""Words that vendors shorten in the names of their regions: eu-west-1, europe-west4."""
+
+SPECIAL_KINDS = ("gov", "china", "sovereign")
+"""Kinds of regions that a direction such as us-east does not mean, because few may use them."""
+
+
+@dataclass(frozen=True)
+class NamedPlace:
+    """One region of one provider."""
+
+    provider: str
+    region: str
+    kind: str
+    country: str
+    continent: str
+    display_name: str
+
+    @cached_property
+    def normal_region(self) -> str:
+        """The region as ``normal`` spells it; each word of a question is compared with it."""
+        return normal(self.region)
+
+
+def places(dataset: Tables) -> list[NamedPlace]:
+    """List every region of the release, also those without prices."""
+    columns = ["provider", "region", "kind", "country", "continent", "display_name"]
+    rows = dataset.scan("regions").select(pl.col(columns).fill_null("")).collect()
+    return [NamedPlace(*row) for row in rows.iter_rows()]
+
+
+def by_region(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
+    """Find regions by name, by the beginning of a name, or by direction.
+
+    "us-east-1" is that region, and so is "us east 1". "us-east" is every region in the east of the
+    US, however its vendor spells it: us-east-1, us-east4, eastus2, and a region named us-east.
+    """
+    choices = list(all_places)
+    text = word.lower()
+    parts, number = direction(text)
+    name = normal(text)
+    exact = [place for place in choices if place.normal_region == name]
+    if exact and (number or len(parts) < 2 or "-" not in text):
+        return exact
+    common = [place for place in choices if place.kind not in SPECIAL_KINDS]
+    if len(parts) > 1:
+        same = [p for p in common if direction(p.region)[0] == parts]
+        matches = [p for p in same if not number or direction(p.region)[1] == number]
+        if matches:
+            return [*exact, *(place for place in matches if place not in exact)]
+    begins = re.compile(re.escape(text) + r"([-_.]|$)")
+    return [place for place in choices if "-" in text and begins.match(place.region.lower())]
+
+
+@cache
+def direction(region: str) -> tuple[tuple[str, ...], str]:
+    """Split the name of a region into its words, sorted, and its number.
+
+    "us-east4" is (east, us) and 4; "eastus" is (east, us) without a number.
+    """
+    squeezed = re.sub(r"[^a-z0-9]", "", region.lower())
+    number = re.search(r"\d+$", squeezed)
+    words = _PARTS.findall(squeezed.rstrip("0123456789"))
+    full = (ABBREVIATIONS.get(word, word) for word in words)
+    return tuple(sorted(full)), number[0] if number else ""
+
+
+def continent_code(word: str) -> str | None:
+    """Return the code of a continent by its name: "Europe", "north america"; None for none."""
+    text = word.lower().replace(" ", "_").replace("-", "_")
+    text = SHORT_CONTINENTS.get(text, text)
+    return text if text in CONTINENTS else None
+
+
+def country_code(word: str, known: Iterable[str]) -> str | None:
+    """Return the ISO code of a country by its name or code; None for none.
+
+    Codes that no region has are not understood: "is" and "no" are words as well.
+    """
+    code = CODES.get(word.lower().replace("-", " "), word.upper())
+    return code if code in set(known) or word.lower() in CODES else None
+
+
+def by_city(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
+    """Find regions by a word of their display name: "frankfurt", "virginia"."""
+    text = re.escape(word.lower())
+    whole_word = re.compile(rf"(?<![a-z]){text}(?![a-z])")
+    return [place for place in all_places if whole_word.search(place.display_name.lower())]

@@ -1,1 +1,0 @@
-"""Answer what a price was, what changed between two releases, and which release was current."""

@@ -1,0 +1,502 @@
+"""What is gone, what a price was, and how the prices of two releases differ.
+
+Words and options mean what they mean in any question (``request``). Names are looked up in the
+release and in its price history, so that a machine type that nobody sells any more is found.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Unpack
+
+import polars as pl
+
+from hwprices.errors import HwpricesError
+from hwprices.read.find import request, words
+from hwprices.read.find import search as searching
+from hwprices.read.find.options import Options, PastOptions, check_question
+from hwprices.read.find.search import ANY, EVERY_WAY, Search, of_prices
+from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.release import verify, versions
+from hwprices.release.release import IS_PLACEHOLDER, Tables, names_of, scan_types, stock_of
+from hwprices.schemas import PRICE_KEY
+from hwprices.units import Money
+
+if TYPE_CHECKING:
+    from hwprices.release.release import Release
+
+
+TYPE = ["provider", "instance_type"]
+REGION = ["provider", "region"]
+
+_DEVICE = pl.struct(
+    "accelerator_id",
+    pl.lit(None, pl.String).alias("vendor_name"),
+    pl.col("accelerator_count").alias("count"),
+    pl.lit(None, pl.Float64).alias("memory_gib"),
+)
+"""A device in the list ``accelerators`` of a machine type that is gone."""
+
+NOT_OF_THE_PAST = ("max_price", "usd_per")
+"""Options that compare prices, of which a history has one for each time."""
+
+
+class PastTables:
+    """The tables of a release, with the machine types and regions that only its past has.
+
+    Of a type that is gone the history knows the accelerators, of a region nothing but the name.
+    """
+
+    def __init__(self, now: Tables) -> None:
+        """Take a release."""
+        self.now = now
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """Return a table as a lazy frame; that of types and that of regions with those of the past.
+
+        What is gone has null in each column of which nothing is known.
+        """
+        rows = self.now.scan(table)
+        if table == "instance_types":
+            return pl.concat([rows, self._gone_types.lazy()], how="diagonal")
+        if table == "regions":
+            gone = self._only_in_history("regions", REGION, [])
+            return pl.concat([rows, gone.lazy()], how="diagonal")
+        return rows
+
+    @property
+    def names(self) -> pl.DataFrame:
+        """Which machines have prices, or had: see ``names_of``."""
+        return names_of(self.now)
+
+    @cached_property
+    def _gone_types(self) -> pl.DataFrame:
+        """Types with their accelerators; null where the history has no id of theirs."""
+        counted = self._only_in_history(
+            "instance_types", TYPE, ["accelerator_id", "accelerator_count"]
+        )
+        sheet = self.now.scan("accelerators").select("accelerator_id", accelerator_kind="kind")
+        gone = counted.unique(TYPE, keep="first", maintain_order=True).lazy()
+        rows = gone.join(sheet, on="accelerator_id", how="left", maintain_order="left")
+        known = pl.col("accelerator_id").is_not_null()
+        return rows.select(
+            *TYPE,
+            "accelerator_kind",
+            "accelerator_count",
+            accelerators=pl.when(known).then(pl.concat_list(_DEVICE)),
+        ).collect()
+
+    def _only_in_history(self, table: str, key: list[str], more: list[str]) -> pl.DataFrame:
+        """Return the keys that the history has and the table has not, with more columns of it."""
+        listed = self.now.scan(table).select(key).collect()
+        rows = names_of(self.now).select(*key, *more).unique()
+        return rows.join(listed, on=key, how="anti").sort(*key, *more, nulls_last=True)
+
+
+def understand(
+    names: ReleaseWords, text: str, usual: Search, **options: Unpack[PastOptions]
+) -> Search:
+    """Read which prices of the past are requested.
+
+    Args:
+        names: of ``PastTables``.
+        text: a question in a few words, as ``request.request`` takes it; or the name of a machine
+            type as a whole, though its words may mean other things: "NVIDIA L40S with AMD CPU".
+        usual: what holds where neither words nor options say.
+        options: those of ``PastOptions``; NOT_OF_THE_PAST have an error of their own.
+
+    Raises:
+        HwpricesError: a word or option is not understood (the line names near ones), or none of
+            them says of which machines.
+    """
+    for name in NOT_OF_THE_PAST:
+        if options.get(name):
+            raise HwpricesError(
+                f"a history has no option {name!r}", "Choose among the rows that it gives."
+            )
+    check_question(text)
+    wanted = text.strip().casefold()
+    named = frozenset(
+        (machine.provider, machine.instance_type)
+        for machine in names.machines
+        if machine.instance_type.casefold() == wanted
+    )
+    search = request.request(names, "" if named else text, usual, **options)
+    if named:
+        of_name = replace(words.NOTHING_ASKED, machines=named)
+        search = request.combine(of_name, search, (), names)
+    if search.machines is None and not searching.asks_of_machines(search):
+        raise HwpricesError(
+            "no machine is requested", "Write a machine type or an accelerator: p5.48xlarge, h100."
+        )
+    return search
+
+
+def of_history(tables: PastTables, search: Search) -> tuple[set[str], pl.LazyFrame]:
+    """Select the rows of the price history that a search asks for; and name their machine types."""
+    types = searching.types_of(tables, search) or set()  # ``understand`` refuses any
+    rows = scan_types(tables.now, "price_history", types).filter(searching.of_prices(search))
+    if not searching.asks_of_machines(search):
+        return types, rows
+    machines = searching.machine_types(tables).filter(searching.of_machines(search))
+    return types, rows.join(machines.select(TYPE), on=TYPE, how="semi", maintain_order="left")
+
+
+PLAIN = Search(os=ANY)  # What is meant where nobody says otherwise, but of every operating system
+
+
+@dataclass(frozen=True)
+class PastAnswer:
+    """The intervals found, and the search as it was understood."""
+
+    rows: pl.DataFrame
+    search: Search
+
+
+def answer(
+    dataset: "Release", text: str = "", usual: Search = EVERY_WAY, /, **options: Unpack[PastOptions]
+) -> PastAnswer:
+    """List every interval of the prices that a question asks for; see ``Dataset.history``.
+
+    ``usual``: what holds where neither words nor options say.
+
+    Returns:
+        The columns of price_history; ``placeholder``, as ``mark_placeholders`` says; and
+        per_accelerator_hour: effective_hourly for one of its accelerators. Sorted by machine, place
+        and purchase option, then by time.
+
+    Raises:
+        HwpricesError: the release has no history, or the question is not understood; the line names
+            the nearest.
+    """
+    table(dataset)
+    tables = PastTables(dataset)
+    search = understand(ReleaseWords.of(dataset, tables), text, usual, **options)
+    return PastAnswer(of_search(tables, search), search)
+
+
+def of_search(tables: PastTables, search: Search) -> pl.DataFrame:
+    """Select the intervals that a search asks for, with the columns that ``answer`` returns."""
+    types, rows = of_history(tables, search)
+    count = pl.col("accelerator_count").cast(Money)
+    each = pl.when(pl.col("accelerator_count") > 0).then(pl.col("effective_hourly") / count)
+    marked = mark_placeholders(rows, *_with_placeholders(tables.now, types))
+    return marked.with_columns(per_accelerator_hour=each.cast(Money)).collect()
+
+
+def _with_placeholders(tables: Tables, types: set[str]) -> list[pl.LazyFrame]:
+    """Scan the prices of the machine types that have placeholders; nothing where none has."""
+    names = names_of(tables).filter(pl.col("instance_type").is_in(sorted(types)))
+    if "placeholders" in names.columns:
+        types = set(names.filter("placeholders")["instance_type"])
+    return [scan_types(tables, "prices", types)] if types else []
+
+
+def shortages(tables: Tables, rows: pl.DataFrame) -> pl.DataFrame:
+    """List when the vendors stated that machines of a history were out of stock.
+
+    Returns rows of the table stock, sorted by its key.
+    """
+    machine = ["provider", "region", "instance_type"]
+    sold_out = stock_of(tables).filter(~pl.col("available"), pl.col("first_seen").is_not_null())
+    found = sold_out.join(rows.lazy().select(machine), on=machine, how="semi")
+    return found.sort(*machine, "first_seen").collect()
+
+
+def mark_placeholders(rows: pl.LazyFrame, *prices: pl.LazyFrame) -> pl.LazyFrame:
+    """Add ``placeholder``: the interval holds, and this release flags its price as a placeholder.
+
+    Of intervals that have ended, and of prices that are gone, nothing is known: the history has no
+    flags.
+    """
+    if not prices:
+        return rows.with_columns(placeholder=pl.lit(False))
+    flagged = pl.concat(prices).filter(IS_PLACEHOLDER)
+    marks = flagged.select("price_id", placeholder=pl.lit(True))
+    joined = rows.join(marks, on="price_id", how="left", maintain_order="left")
+    is_open = pl.col("valid_to").is_null()
+    return joined.with_columns(placeholder=pl.col("placeholder").fill_null(False) & is_open)
+
+
+def table(tables: Tables) -> pl.LazyFrame:
+    """Open the price history of a release.
+
+    Raises:
+        HwpricesError: it has none.
+    """
+    try:
+        return tables.scan("price_history")
+    except HwpricesError as error:
+        raise HwpricesError(
+            "this release has no price history", "The next release that is published has it."
+        ) from error
+
+
+def valid_at(rows: pl.LazyFrame, at: datetime) -> pl.LazyFrame:
+    """Select the intervals that hold at a time."""
+    moment = pl.lit(at.astimezone(UTC)).cast(pl.Datetime("us", "UTC"))
+    ended = (pl.col("valid_to") <= moment).fill_null(False)
+    return rows.filter(pl.col("valid_from") <= moment, ~ended)
+
+
+BY = ["provider", "purchase_option", "term_months", "currency"]
+WHERE = ["instance_type", "region"]
+
+
+def cheapest(rows: pl.DataFrame) -> pl.DataFrame:
+    """List the cheapest price of one accelerator for an hour, over time.
+
+    ``rows`` is what ``intervals.answer`` returns; placeholders are left out. There is a row for
+    each provider, purchase option, term and currency, and each span of time with one cheapest
+    price: BY, WHERE, per_accelerator_hour, valid_from, valid_to.
+    """
+    priced = rows.filter(pl.col("per_accelerator_hour").is_not_null(), ~pl.col("placeholder"))
+    parts = [_of_one(one) for _, one in sorted(priced.group_by(BY), key=lambda item: str(item[0]))]
+    columns = [*BY, *WHERE, "per_accelerator_hour", "valid_from", "valid_to"]
+    return pl.concat(parts).select(columns) if parts else priced.select(columns)
+
+
+def _of_one(rows: pl.DataFrame) -> pl.DataFrame:
+    ordered = rows.sort("per_accelerator_hour", *WHERE, "price_id")
+    times = pl.concat([rows["valid_from"], rows["valid_to"].drop_nulls()]).unique().sort()
+    cheapest = [_cheapest_at(ordered, at) for at in times]
+    ends = [*times[1:], None]
+    spans = pl.concat(
+        [
+            row.with_columns(
+                valid_from=pl.lit(at, rows.schema["valid_from"]),
+                valid_to=pl.lit(end, rows.schema["valid_to"]),
+            )
+            for row, at, end in zip(cheapest, times, ends, strict=True)
+        ]
+    )
+    same = pl.struct("per_accelerator_hour", *WHERE).rle_id()
+    adjacent = (pl.col("valid_from") != pl.col("valid_to").shift(1)).fill_null(False).cum_sum()
+    return (
+        spans.group_by(same.alias("run"), adjacent.alias("gap"), maintain_order=True)
+        .agg(
+            pl.exclude("valid_from", "valid_to").first(),
+            pl.col("valid_from").first(),
+            pl.col("valid_to").last(),
+        )
+        .drop("run", "gap")
+    )
+
+
+def _cheapest_at(ordered: pl.DataFrame, at: datetime) -> pl.DataFrame:
+    ended = (pl.col("valid_to") <= at).fill_null(False)
+    return ordered.filter(pl.col("valid_from") <= at, ~ended).head(1)
+
+
+VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
+
+VENDORS = (
+    *("added", "returned", "removed", "price_changed", "changed_and_restated"),
+    "observed",  # ends a backfilled interval: both amounts are the vendor's
+)
+OURS = ("restated", "changed_and_restated")
+PERCENT_DIGITS = 4
+
+
+TO_OR_FROM_PLACEHOLDER = "placeholder"
+"""The change of a price that was a placeholder, or is one now: neither up nor down."""
+
+
+@dataclass(frozen=True)
+class Flagged:
+    """The prices that a release flags as placeholders (``price_id``), and its time."""
+
+    at: datetime
+    placeholders: pl.DataFrame
+
+
+def flagged(dataset: "Release") -> Flagged:
+    """Read which prices a release flags as placeholders.
+
+    Raises:
+        HwpricesError: a file of the release is missing or damaged.
+    """
+    rows = dataset.scan("prices").filter(IS_PLACEHOLDER).select("price_id")
+    try:
+        ids = rows.collect()
+    except (FileNotFoundError, pl.exceptions.ComputeError) as error:
+        fault = verify.explain(error, dataset.store, dataset.release)
+        raise fault or error from None
+    return Flagged(versions.version_time(dataset.version), ids)
+
+
+def diff(
+    tables: Tables, since: datetime, until: datetime, before: Flagged | None = None
+) -> pl.DataFrame:
+    """List the prices that differ between two times.
+
+    A price that moved and came back does not differ. ``change`` is a code of the table changes, or
+    TO_OR_FROM_PLACEHOLDER; ``partly_restated`` is true where part of the difference is a correction
+    of ours.
+
+    Args:
+        tables: a release of ``until`` or later. The release at ``since`` need not be kept.
+        since: the earlier time.
+        until: the later one.
+        before: the placeholders of the newest release of ``since`` or earlier that is kept.
+
+    Returns:
+        change, provider, instance_type, the rest of the price key, old and new values,
+        change_percent (null to or from a placeholder), old_placeholder and new_placeholder (null
+        without a price, or if its release is not kept), partly_restated and price_id; the
+        vendors' largest changes first, then what came or went, what we restated, and what was
+        collected for the first time.
+
+    Raises:
+        HwpricesError: ``since`` is after ``until``, or the history does not go back so far.
+    """
+    if since > until:
+        raise HwpricesError(
+            f"{since:%Y-%m-%d %H:%M} UTC is after the release of {until:%Y-%m-%d %H:%M} UTC",
+            "Name an earlier day (a day counts until its end), or the earlier release first.",
+        )
+    rows = table(tables)
+    first = rows.select(pl.col("valid_from").min()).collect().item()
+    if first is None or since < first:
+        begins = f"{first:%Y-%m-%d %H:%M} UTC" if first else "with the next release"
+        raise HwpricesError(
+            f"the history does not go back to {since:%Y-%m-%d %H:%M} UTC", f"It begins {begins}."
+        )
+    old_rows = _marked(valid_at(rows, since), before)
+    new_rows = mark_placeholders(valid_at(rows, until), tables.scan("prices"))
+    both = _side_by_side(old_rows, new_rows)
+    reasons = _reasons(rows, since, until)
+    judged = both.join(reasons, on="price_id", how="left").with_columns(_change().alias("change"))
+    old, new = (pl.col(f"{one}_effective_hourly").cast(pl.Float64) for one in ("old", "new"))
+    return (
+        judged.with_columns(
+            change_percent=pl.when(~_touches_placeholder()).then(
+                ((new / old - 1) * 100).round(PERCENT_DIGITS)
+            ),
+            partly_restated=pl.col("ours") & pl.col("vendors"),
+        )
+        .select(
+            "change",
+            *PRICE_KEY,
+            *(f"{when}_{name}" for name in VALUE for when in ("old", "new")),
+            "change_percent",
+            "old_placeholder",
+            "new_placeholder",
+            "partly_restated",
+            "price_id",
+        )
+        .sort(_rank(), -pl.col("change_percent").abs(), *PRICE_KEY, nulls_last=True)
+        .collect()
+    )
+
+
+def _rank() -> pl.Expr:
+    """Sort: the vendor's changes first, then ours, then what was only collected."""
+    ranks = {"restated": 2, "unclear": 2, "first_collected": 3, "price_up": 0, "price_down": 0}
+    return pl.col("change").replace_strict(ranks, default=1, return_dtype=pl.Int8)
+
+
+def _marked(rows: pl.LazyFrame, before: Flagged | None) -> pl.LazyFrame:
+    """Add ``placeholder`` to the intervals of the earlier time; null where that is not known.
+
+    An interval that began after the release that was kept has another amount than it has.
+    """
+    if before is None:
+        return rows.with_columns(placeholder=pl.lit(None, pl.Boolean))
+    ids = before.placeholders["price_id"].implode()
+    known = pl.col("valid_from") <= before.at
+    return rows.with_columns(placeholder=pl.when(known).then(pl.col("price_id").is_in(ids)))
+
+
+def _side_by_side(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFrame:
+    """Join the intervals of both times, where they differ."""
+    columns = ("price_id", *PRICE_KEY, *VALUE, "placeholder")
+    old, new = (rows.select(*columns, exists=pl.lit(True)) for rows in (before, after))
+    named = {name: f"old_{name}" for name in ("exists", *VALUE)}
+    joined = old.rename({**named, "placeholder": "old_placeholder"}).join(
+        new.rename({name: f"new_{name}" for name in (*named, "placeholder")}),
+        on="price_id",
+        how="full",
+        coalesce=True,
+    )
+    joined = joined.with_columns(
+        *(pl.coalesce(name, f"{name}_right").alias(name) for name in PRICE_KEY),
+        pl.col("old_exists", "new_exists").fill_null(False),
+    )
+    differs = pl.any_horizontal(
+        pl.col(f"old_{name}").ne_missing(pl.col(f"new_{name}")) for name in named
+    )
+    return joined.filter(differs)
+
+
+def _reasons(rows: pl.LazyFrame, since: datetime, until: datetime) -> pl.LazyFrame:
+    """Gather for each price why intervals began and ended between the two times."""
+    began = pl.col("valid_from").is_between(since, until, closed="right")
+    ended = pl.col("valid_to").is_between(since, until, closed="right").fill_null(False)
+    both = pl.concat(
+        [
+            rows.filter(began).select("price_id", reason="start_reason"),
+            rows.filter(ended).select("price_id", reason="end_reason"),
+        ]
+    )
+    return both.group_by("price_id").agg(
+        vendors=pl.col("reason").is_in(VENDORS).any(),
+        ours=pl.col("reason").is_in(OURS).any(),
+        unclear=(pl.col("reason") == "unclear").any(),
+    )
+
+
+def _touches_placeholder() -> pl.Expr:
+    return pl.any_horizontal(pl.col("old_placeholder", "new_placeholder").fill_null(False))
+
+
+def _change() -> pl.Expr:
+    old, new = pl.col("old_effective_hourly"), pl.col("new_effective_hourly")
+    by_value = (
+        pl.when(~pl.col("old_exists"))
+        .then(pl.lit("added"))
+        .when(~pl.col("new_exists"))
+        .then(pl.lit("removed"))
+        .when(_touches_placeholder())
+        .then(pl.lit(TO_OR_FROM_PLACEHOLDER))
+        .when(old.is_null() & new.is_not_null())
+        .then(pl.lit("price_known"))
+        .when(old.is_not_null() & new.is_null())
+        .then(pl.lit("price_unknown"))
+        .when(new > old)
+        .then(pl.lit("price_up"))
+        .when(new < old)
+        .then(pl.lit("price_down"))
+        .otherwise(pl.lit("terms_changed"))
+    )
+    return (
+        pl.when("unclear")
+        .then(pl.lit("unclear"))
+        .when(pl.col("ours") & ~pl.col("vendors"))
+        .then(pl.lit("restated"))
+        .when(~pl.col("vendors"))
+        .then(pl.lit("first_collected"))
+        .otherwise(by_value)
+    )
+
+
+OF_PRICES = (
+    *("provider", "region", "country", "continent", "type"),
+    *("option", "term", "os", "software", "license", "tenancy"),
+)
+"""The options that ask for something of a price, and for nothing of its machine."""
+
+
+def asked(dataset: "Release", options: Options) -> list[pl.Expr]:
+    """Write the conditions of a question on rows that have the columns of ``prices``.
+
+    Raises:
+        HwpricesError: an option or a value is not understood, or the option asks for something that
+            the rows do not have.
+    """
+    others = [name for name, value in options.items() if value and name not in OF_PRICES]
+    if others:
+        raise HwpricesError(
+            f"prices are not chosen by {others[0]!r} here", f"Use {', '.join(OF_PRICES)}."
+        )
+    return of_prices(request.request(ReleaseWords.of(dataset), "", EVERY_WAY, **options))
