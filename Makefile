@@ -13,7 +13,7 @@ unexport VIRTUAL_ENV
 # imports: 10 s of processor time a run. tests/conftest.py keeps bytecode in the same folder.
 ifdef PYTHONDONTWRITEBYTECODE
 run live serve: export PYTHONDONTWRITEBYTECODE :=
-run live serve: export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/bytecode
+run live serve: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode
 endif
 
 # What runs and builds write. .gitignore has the same list.

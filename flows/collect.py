@@ -216,8 +216,10 @@ def _check_chosen(provider: str) -> None:
 
     Within a refresh the refresh has chosen.
     """
-    # in this order: for its parent Prefect asks the server
-    if provider not in providers.chosen(load()) and flow_run.parent_flow_run_id is None:
+    settings = load()
+    if not settings.providers or flow_run.parent_flow_run_id is not None:
+        return  # in this order: Prefect requests the parent from its server
+    if provider not in providers.chosen(settings):
         raise SkippedError(
             f"{provider}: not collected, HWPRICES_PROVIDERS does not name it", "Add it there."
         )

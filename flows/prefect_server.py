@@ -346,7 +346,7 @@ def remedy() -> str:
 
 def main(descriptor: int) -> None:
     """Serve at a listening socket, given by its descriptor, until stdin is closed."""
-    gc.disable()  # importing makes a million objects and no garbage: a fifth of the start
+    gc.disable()  # imports make a million objects that stay: collecting takes a fifth of the start
     import uvicorn
     from prefect.server.api.server import create_app
 

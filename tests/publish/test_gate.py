@@ -170,6 +170,7 @@ def test_regions_compared_one_after_the_other_give_the_same(monkeypatch):
     assert judged(wrong=spots)["region"].to_list() == list(places)
     monkeypatch.setattr(candidates, "BATCH_ROWS", 50)
     assert judged().equals(whole)
+    assert judged(repeated=places).equals(whole)
 
 
 def files_of(rows, unchanged, repeated=()):

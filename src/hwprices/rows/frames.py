@@ -62,8 +62,8 @@ def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
 def sort_in_place(frame: pl.DataFrame, by: Sequence[str | pl.Expr]) -> pl.Series:
     """Sort a frame itself; return the numbers that the rows had, as ``index``.
 
-    Nulls come first, texts by their bytes, equal rows in the order they had. Only one column is in
-    memory twice, and rows in order are not copied: their history takes 0.9 of the time so.
+    Nulls come first, texts by their bytes, equal rows in the order they had. Rows in order are not
+    copied; of others one column at a time is in memory twice, if nobody else holds the columns.
     """
     places = range(frame.width)
     for place in places:  # sorting and gathering from many chunks takes longer

@@ -76,11 +76,12 @@ def main(root: str, sample: str, every: str, *names: str) -> None:
         began = time.process_time()
         try:
             also = families(case, small[case.provider])
-            if last != (last := (case.provider, also)):
+            if last != (case.provider, also):
                 clouds = Clouds({**clouds, **small})
                 tables = tables_of(full[case.provider], int(every), also)
                 clouds[case.provider] = tables
                 clouds.began = tables["prices"]["observed_at"].top_k(1)[0]
+                last = (case.provider, also)
             text = result(case, clouds) or "right"
         except Exception as error:
             text = f"cannot be run: {type(error).__name__}: {error}"

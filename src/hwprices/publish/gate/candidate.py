@@ -24,8 +24,9 @@ BATCH_ROWS = 500_000
 """Price rows of both releases that are compared at a time, half of them in each of two batches: a
 tenth of a gigabyte for each 100,000 of a first release. A region that has more is alone."""
 
-LEAST_READ = 1 / 8
-"""Share of a region's rows that are on demand or move by the hour, which are read in any case."""
+LEAST_READ = 1 / 3
+"""Share of a region's rows that are read whatever changed: those that move by the hour, and those
+on demand beside them. They are 34 % of Azure's rows and 30 % of Google's (``tools.fullsize``)."""
 
 MOST_GROUPS = TYPE_GROUPS // 4
 """Where more groups of machine types changed, all prices are read: selecting them is slower."""

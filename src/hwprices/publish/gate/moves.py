@@ -70,8 +70,10 @@ def _alone(moved: pl.DataFrame, totals: pl.DataFrame, releases: Releases) -> Ite
     prices = alike.filter(~is_moving()).group_by(_OWN).agg(total=pl.len()).collect()
     machines = releases.machine_totals.filter(moving=False)
     for name, counts, by in (
-        *(("own", prices, _OWN), ("type", prices, _OF_TYPE)),
-        *(("machine", machines, _MACHINE), ("around", totals, _AROUND)),
+        ("own", prices, _OWN),
+        ("type", prices, _OF_TYPE),
+        ("machine", machines, _MACHINE),
+        ("around", totals, _AROUND),
     ):
         moved = with_total(moved, counts, by, name)
     others, same, median = (pl.col(name) for name in ("others", "same", "median"))
