@@ -16,8 +16,9 @@ No list needs an edit: a new folder is found by its name. A provider is a folder
   reads it;
 - ``README.md``: the same settings as a table, and what to know about its prices.
 
-A small provider has all of it in ``__init__.py``. None imports another. Importing one is cheap:
-SDKs are imported inside the functions that use them. docs/a-provider.md walks through a new one.
+A small provider has what is in ``fetch.py`` in ``__init__.py``. None imports another. Importing one
+is cheap: SDKs are imported inside the functions that use them. docs/a-provider.md walks through a
+new one.
 
 A cloud that has its prices on a web page only needs no folder: a sheet ``data/price_sheets/<name>``
 makes it a provider, and the folder ``price_sheets`` reads them all.
