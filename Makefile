@@ -10,7 +10,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 unexport VIRTUAL_ENV
 
 # Where PYTHONDONTWRITEBYTECODE is set, as in many containers, every process compiles all that it
-# imports: 10 s of processor time a run. tests/conftest.py keeps bytecode in the same folder.
+# imports. tests/conftest.py keeps bytecode in the same folder.
 ifdef PYTHONDONTWRITEBYTECODE
 run live serve: export PYTHONDONTWRITEBYTECODE :=
 run live serve: export PYTHONPYCACHEPREFIX := $(abspath $(VENV))/bytecode

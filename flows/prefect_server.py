@@ -75,10 +75,10 @@ def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
     """
     for number in (signal.SIGINT, *ENDING):
         signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave the rest running
-    flows = _groups(process) - {process.pid}
-    _signal(flows, signal.SIGTERM)
-    _wait_for(flows, COMMAND_STOP_SECONDS)
-    groups = flows | _groups(process)  # a worker may have started another flow meanwhile
+    of_flows = _groups(process) - {process.pid}
+    _signal(of_flows, signal.SIGTERM)
+    _wait_for(of_flows, COMMAND_STOP_SECONDS)
+    groups = of_flows | _groups(process)  # a worker may have started another flow meanwhile
     _signal(groups, signal.SIGTERM)
     _wait_for(groups, seconds)
     _signal(groups, signal.SIGKILL)
@@ -346,7 +346,7 @@ def remedy() -> str:
 
 def main(descriptor: int) -> None:
     """Serve at a listening socket, given by its descriptor, until stdin is closed."""
-    gc.disable()  # imports make a million objects that stay: collecting takes a fifth of the start
+    gc.disable()  # imports make a million objects that stay, and would be looked through often
     import uvicorn
     from prefect.server.api.server import create_app
 

@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -492,6 +493,18 @@ def test_providers_are_chosen_once_for_all_flows(prefect_server, tmp_path, monke
     assert published_providers(tmp_path) == ["lambda"]
     refresh("sample", str(tmp_path), ["scaleway"])
     assert published_providers(tmp_path) == ["lambda", "scaleway"]
+
+
+def test_what_a_refresh_chose_is_collected_whatever_the_variable_names(monkeypatch) -> None:
+    from hwprices.errors import HwpricesError
+    from hwprices.flows import collect
+
+    monkeypatch.setenv("HWPRICES_PROVIDERS", "lambad")
+    monkeypatch.setattr(collect, "flow_run", SimpleNamespace(parent_flow_run_id="of a refresh"))
+    collect._check_chosen("lambda")
+    monkeypatch.setattr(collect, "flow_run", SimpleNamespace(parent_flow_run_id=None))
+    with pytest.raises(HwpricesError, match="lambad"):
+        collect._check_chosen("lambda")
 
 
 @pytest.mark.usefixtures("in_process")

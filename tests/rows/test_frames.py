@@ -71,3 +71,16 @@ def test_columns_are_replaced_by_name_and_no_others_are_taken():
     assert frame.to_dict(as_series=False) == {"a": [1, 2], "b": [3, 4]}
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="c"):
         frames.replace(frame, pl.Series("c", [5, 6]))
+
+
+def test_a_frame_itself_is_sorted_as_polars_sorts_it():
+    """Nulls first, equal rows in their order, rows in several chunks; the caller gets the order."""
+    first = pl.DataFrame({"a": ["b", None, "a"], "b": [2, 1, 2], "row": [0, 1, 2]})
+    later = pl.DataFrame({"a": ["b", "a", None], "b": [2, 1, 1], "row": [3, 4, 5]})
+    frame = pl.concat([first, later], rechunk=False)
+    expected = frame.sort("a", "b", nulls_last=False, maintain_order=True)
+    order = frames.sort_in_place(frame, ["a", "b"])
+    assert frame.equals(expected)
+    assert frame["row"].to_list() == order.to_list() == [1, 5, 4, 2, 0, 3]
+    assert frames.sort_in_place(frame, ["a", "b"]).to_list() == list(range(6))
+    assert frame.equals(expected)

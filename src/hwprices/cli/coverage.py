@@ -172,7 +172,7 @@ ALL_WORDS = "hwprices show coverage --unknown"
 
 
 def render_new_words(words: pl.DataFrame, *, most: int | None = None) -> RenderableType:
-    """Draw the words that are not known yet, as ``overview.new_words`` lists them.
+    """Draw the words that are not known yet, as ``covers.new_words`` lists them.
 
     ``most``: words shown of each provider; the rest is counted.
     """

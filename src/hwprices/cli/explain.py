@@ -1,4 +1,4 @@
-"""A price back to the line of the vendor: ``hwprices explain``, ``cite`` and ``cite recheck``."""
+"""A price back to the line of the vendor: ``hwprices explain``, ``cite`` and ``recheck``."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -232,7 +232,7 @@ def of_type(
 def of_shortages(rows: pl.DataFrame, titles: Mapping[str, str], *, limit: int) -> list[str]:
     """Write when machines were out of stock, one line for each interval, the newest first.
 
-    ``rows`` is what ``intervals.shortages`` returns, ``titles`` the providers' display names.
+    ``rows`` is what ``past.shortages`` returns, ``titles`` the providers' display names.
     """
     is_one_type = rows["instance_type"].n_unique() == 1
     lines = []

@@ -349,7 +349,7 @@ class Collector:
         narrowed: bool = False,
         kinds: Sequence[str] | None = None,
     ) -> Run:
-        """Write the run's manifest. See ``record.record``."""
+        """Write the run's manifest; see the function ``record``."""
         return record(
             self.landing,
             self.provider.name,

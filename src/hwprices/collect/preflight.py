@@ -189,11 +189,11 @@ def _check_endpoint(client: httpx.Client, url: str) -> Check:
 PREFIX = "HWPRICES_"
 
 OTHERS = {
-    "HWPRICES_CACHE",  # storage/cache.py
+    "HWPRICES_CACHE",  # storage/scratch.py
     "HWPRICES_CACHE_GIB",
     "HWPRICES_DASK_SCHEDULER",  # flows/collect.py
     "HWPRICES_NIGHTLY",  # tests/helpers/nightly.py
-    "HWPRICES_NOTIFY_URL",  # cli/schedules.py
+    "HWPRICES_NOTIFY_URL",  # cli/servers.py
     "HWPRICES_OVERLAYS",  # cli/filters.py
     "HWPRICES_REQUIRE_SHARED",  # tests/conftest.py
     "HWPRICES_STORE_KEY_ID",  # storage/store.py

@@ -319,9 +319,9 @@ class Part:
     """Rows of one table, of one region or of the whole provider.
 
     ``frame`` has exactly the columns of the table's model (use ``frames.conform``). ``refused`` has
-    the columns of the quarantine table (use ``quarantine.refused``). ``counts`` says what became of
-    the vendor's rows that are neither: ``{"out_of_scope:product_family=Storage": 12}``. For each
-    table and region there is at most one part.
+    those of the quarantine table (use ``rows.prices.refused``). ``counts`` says what became of the
+    vendor's rows that are neither: ``{"out_of_scope:product_family=Storage": 12}``. For each table
+    and region there is at most one part.
 
     ``source``: what the rows are read from, where a later run may take them over; ``facts`` are
     frames that later parts need of this one. ``holds_until``: when pages of the same content would

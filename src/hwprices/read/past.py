@@ -246,7 +246,7 @@ WHERE = ["instance_type", "region"]
 def cheapest(rows: pl.DataFrame) -> pl.DataFrame:
     """List the cheapest price of one accelerator for an hour, over time.
 
-    ``rows`` is what ``intervals.answer`` returns; placeholders are left out. There is a row for
+    ``rows`` is what ``answer`` returns; placeholders are left out. There is a row for
     each provider, purchase option, term and currency, and each span of time with one cheapest
     price: BY, WHERE, per_accelerator_hour, valid_from, valid_to.
     """

@@ -82,7 +82,7 @@ def is_possible() -> pl.Expr:
 
 
 def refuse(rows: pl.LazyFrame) -> pl.DataFrame:
-    """Make quarantine rows; ``rows`` is as ``quarantine.refused`` needs it."""
+    """Make quarantine rows; ``rows`` is as ``prices.refused`` needs it."""
     return prices.refused(
         rows,
         table="instance_types",

@@ -161,9 +161,9 @@ def price_rows(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl
     """Complete price rows to the columns of the prices table, in order and dtype.
 
     ``frame`` has region, instance_type, currency, hourly (null where unknown), the columns of
-    ``rows.origin``, purchase_option unless it is a constant, and any other column of the table that
-    differs from ``DEFAULTS``. ``constants`` are columns with one value, an expression or a literal.
-    Columns that are not of the prices table are dropped. effective_hourly and price_id are
+    ``frames.origin``, purchase_option unless it is a constant, and any other column of the table
+    that differs from ``DEFAULTS``. ``constants`` are columns with one value, an expression or a
+    literal. Columns that are not of the prices table are dropped. effective_hourly and price_id are
     computed.
 
     Raises:

@@ -1,8 +1,8 @@
 """Split rows into those that fit their table and those that do not, and judge the refused ones.
 
-Rows with a word (``quarantine.word``) are new from the vendor: they are published in the table
-new_words, and do not stop a provider, unless most of what it had is gone with them. What was
-refused for the same reason before does not count again.
+Refused rows with a ``word`` are new from the vendor: they are published in the table new_words, and
+do not stop a provider, unless most of what it had is gone with them. What was refused for the same
+reason before does not count again.
 """
 
 import warnings

@@ -137,8 +137,8 @@ class PriceList:
 class _Lines:
     """The lines of a price list.
 
-    ``prices`` has rows.LINE of every line, ``on_demand`` has ON_DEMAND of on-demand lines,
-    ``parts`` has parts.LINE and combination of lines that are not machines.
+    ``prices`` has PRICE_COLUMNS of every line, ``on_demand`` has ON_DEMAND of on-demand lines,
+    ``parts`` has COMPONENT_COLUMNS and combination of lines that are not machines.
     ``combinations`` has a row for each distinct combination of classify.COMBINATION, in order of
     first appearance: these columns, ``combination`` (its number, which the lines have too: that of
     its first line) and ``lines`` (how many have it).

@@ -39,8 +39,8 @@ REFUSED = [
 class Terms:
     """Terms with an upfront fee.
 
-    ``rows`` has LINE and upfront; ``unpaired`` has LINE, reason, message and word; ``merged`` is
-    the number of fee lines that became part of a row.
+    ``rows`` has PRICE_COLUMNS and upfront; ``unpaired`` has them, reason, message and word;
+    ``merged`` is the number of fee lines that became part of a row.
     """
 
     rows: pl.DataFrame
@@ -69,7 +69,7 @@ def _sku_price_id() -> pl.Expr:
 
 
 def price_list_rows(lines: pl.DataFrame, combinations: pl.DataFrame, page: Page) -> PriceRows:
-    """Make price rows of ``lines`` (columns LINE) with their classified ``combinations``.
+    """Make price rows of ``lines`` (PRICE_COLUMNS) with their classified ``combinations``.
 
     Each line in scope becomes a row, a part of a row (``counts["merged:upfront"]``), or is refused:
     it has a quarantine row, or is a dependant of the one of its SKU.
@@ -358,7 +358,7 @@ OPEN_END = ("Inf", "")
 
 
 def part_lines(lines: pl.DataFrame, combinations: pl.DataFrame) -> pl.DataFrame:
-    """Return ``lines`` (LINE and combination) with WORDS of their combinations, small to keep."""
+    """Return ``lines`` (COMPONENT_COLUMNS, combination) with WORDS, small to keep."""
     sku_price_id = pl.concat_str(pl.col("sku_id", "rate_code").cast(pl.String))
     joined = lines.join(combinations.select("combination", *WORDS), on="combination")
     return joined.select(

@@ -241,7 +241,7 @@ class PriceListFacts:
     ``machines`` has one row for each distinct set of attributes of an instance type:
     instance_type, product_family, the columns ``price_list.ATTRIBUTES`` in the vendor's words,
     ``systems`` (operating systems it is sold with) and ``lines`` (how many lines state the set).
-    ``parts`` are the lines that are not machines, as ``parts.part_lines`` gives them.
+    ``parts`` are the lines that are not machines, as ``price_rows.part_lines`` gives them.
     ``places`` has region, location (the vendor's name), location_type and ``lines``.
     """
 

@@ -96,9 +96,9 @@ class MachinePrices:
     """Prices of machines without a license.
 
     ``prices`` has offer, OFFER_KEY, commitment_plan, hourly (null with price_reason), flags,
-    effective_from, currency and the columns of ``rows.origin``. ``components`` has one row for each
-    part of each known price with LINE_COLUMNS; component_option is on_demand for a part that cannot
-    be committed.
+    effective_from, currency and the columns of ``frames.origin``. ``components`` has one row for
+    each part of each known price with LINE_COLUMNS; component_option is on_demand for a part that
+    cannot be committed.
     """
 
     prices: pl.DataFrame

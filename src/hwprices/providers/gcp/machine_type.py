@@ -203,8 +203,8 @@ class Machines:
     """Everything that the run's pages tell about machine types.
 
     ``types`` is sorted by name. ``offers`` has one row for each type in each zone: zone, region,
-    instance_type and the columns of ``rows.origin``. ``parts`` has one row for each part of each
-    type, see ``machine_parts.PARTS_SCHEMA``. ``faults`` are the types whose parts are not all
+    instance_type and the columns of ``frames.origin``. ``parts`` has one row for each part of each
+    type, see ``PARTS_SCHEMA``. ``faults`` are the types whose parts are not all
     known, each with the reason that they have no price. ``unsold`` has the pairs instance_type,
     purchase_option that Google does not sell. ``refused`` has quarantine rows of types that are not
     understood.

@@ -229,10 +229,10 @@ class SkuCatalog:
     """The SKUs of the run.
 
     ``components`` are those that sell a component, ``refused`` those that are not understood or
-    have no usable price. Both have the columns of ``COLUMNS`` and ``rows.origin``, with ``price``
+    have no usable price. Both have the columns of ``COLUMNS`` and ``frames.origin``, with ``price``
     (Decimal, for the time in ``per``: hour or month, ``sku_units`` of the SKU being one of our
     units) instead of units and nanos, and effective_from as a time. ``disks`` is
-    ``disks.read_disks`` of the SKUs billed beside machines, with origin. ``new_members`` has
+    ``read_disks`` of the SKUs billed beside machines, with origin. ``new_members`` has
     quarantine rows of members that are not known. ``counts`` says how many others there were, by
     reason.
     """

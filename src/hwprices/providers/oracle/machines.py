@@ -26,7 +26,7 @@ from hwprices.specs.sheets import load
 
 
 @dataclass(frozen=True)
-class OracleSeries:
+class ShapeSeries:
     """The machine series of a shape and its CPU.
 
     ``vcpus_per_ocpu`` is 2 where a core has two threads (x86) or an OCPU two cores (AmpereOne).
@@ -85,7 +85,7 @@ class OracleSheets:
             accelerator_matcher("oracle", directory),
         )
 
-    def series_of(self, shape: str) -> OracleSeries | None:
+    def series_of(self, shape: str) -> ShapeSeries | None:
         """Return the series of a shape, None where the sheet has none.
 
         Raises:
@@ -100,7 +100,7 @@ class OracleSheets:
         if not rows:
             return None
         row = rows[0]
-        return OracleSeries(
+        return ShapeSeries(
             row["series"],
             row["arch"],
             row["cpu_vendor"],
@@ -180,7 +180,7 @@ class Machine:
 
     name: str
     shape: str
-    series: OracleSeries | None
+    series: ShapeSeries | None
     processor: str | None
     bare_metal: bool
     preemptible: bool
@@ -303,7 +303,7 @@ def _parts(item: dict[str, Any]) -> dict[str, str]:
     return {name: QUANTITY_KINDS[kind] for name, kind in zip(numbers, kinds, strict=True)}
 
 
-def _listed_quantities(item: dict[str, Any], series: OracleSeries | None) -> dict[str, Decimal]:
+def _listed_quantities(item: dict[str, Any], series: ShapeSeries | None) -> dict[str, Decimal]:
     """Return how much of each part a shape of one size has; the sheet has what it leaves out."""
     listed = {QUANTITY_KINDS[_word(p, "type")]: _quantity(p, "qty") for p in item["products"]}
     memory = _quantity(item, "bundleMemoryQty") if "bundleMemoryQty" in item else None

@@ -63,7 +63,7 @@ def _frame(
     row: Callable[[SheetLine], dict[str, Any]],
     dtypes: dict[str, Any],
 ) -> pl.DataFrame:
-    """Make a row of every line, with the columns of ``rows.origin`` of its page."""
+    """Make a row of every line, with the columns of ``frames.origin`` of its page."""
     made = [
         pl.DataFrame(
             [row(line) for line in sheet.lines], schema_overrides=dtypes, infer_schema_length=None
@@ -170,7 +170,7 @@ def _price(line: SheetLine) -> dict[str, Any]:
 
 
 def _prices(sheets: Sequence[tuple[Page, Sheet]]) -> pl.DataFrame:
-    """Make the columns of PRICE_COLUMNS and of ``rows.origin``."""
+    """Make the columns of PRICE_COLUMNS and of ``frames.origin``."""
     frame = _frame(sheets, _price, PRICE_COLUMNS)
     if not frame.is_empty():
         return frame

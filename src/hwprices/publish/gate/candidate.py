@@ -237,7 +237,9 @@ class Releases:
 
     @cached_property
     def machine_totals(self) -> pl.DataFrame:
-        """The same: region, instance_type, family, accelerator ("" if unknown), moving and total.
+        """The old prices counted by machine.
+
+        Columns: region, instance_type, family, accelerator ("" if unknown), moving and total.
 
         One table with the columns of both would have a row for every second price.
         """
@@ -280,7 +282,7 @@ class Releases:
         def work(piece: tuple[int, Candidate, Candidate, Candidate]) -> tuple[pl.DataFrame, ...]:
             _, new, old, all_new = piece
             rows = self._differences(new, old)
-            # unless a price by the hour changed, ``new`` has all prices of the machines that did
+            # a spot price is judged beside fixed prices, which ``new`` lacks of unchanged machines
             refused = judge(rows, all_new if rows["moving"].any() else new, self)
             if self.is_first:  # every row is new: a tenth of a GB for each 100,000
                 rows = rows.join(refused.select("price_id").unique(), on="price_id", how="semi")

@@ -247,7 +247,6 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
 
 
 _SHARE = pl.col("lost") / pl.col("total")
-_OF_MACHINES = ("family", "accelerator")
 _OF_MARKET = (_SHARE > compare.SPOT_LOST) & (pl.col("total") >= compare.SPOT_ROWS)
 LOST_GROUPS = (
     (False, ("all",), _SHARE > compare.LOST),
@@ -349,7 +348,8 @@ def _lost(lost: pl.DataFrame, taken: pl.DataFrame, releases: Releases) -> Iterat
     lost = lost.filter(~is_retired)
     for moving, by, broken in LOST_GROUPS if lost.height else ():
         named = pl.all_horizontal(pl.col(name) != "" for name in by)
-        all_totals = releases.machine_totals if by[0] in _OF_MACHINES else releases.totals
+        has_all = {*by} <= {*releases.totals.columns}
+        all_totals = releases.totals if has_all else releases.machine_totals
         totals, judged = (t.filter(named, moving=moving) for t in (all_totals, lost))
         judged = with_total(judged, totals, by).with_columns(lost=pl.len().over(by))
         reason = pl.when("closed").then(pl.lit("closed")).otherwise(

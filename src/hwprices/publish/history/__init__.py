@@ -6,8 +6,8 @@ that are kept. docs/history.md has the rules and an example.
 The rules, in one place each:
 
 - ``intervals``: one row for each price and value, which never overlap;
-- ``judge``: a difference that our reading makes is not called a change of the vendor; what was not
-  collected is not called removed, and not called new afterwards.
+- ``snapshot``: a difference that our reading makes is not called a change of the vendor; what was
+  not collected is not called removed, and not called new afterwards.
 """
 
 import tempfile

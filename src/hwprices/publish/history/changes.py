@@ -298,7 +298,7 @@ def _was_waiting_for() -> pl.Expr:
 
 
 def of_values(rows: pl.DataFrame, subject: str, re_read: pl.DataFrame | None) -> pl.DataFrame:
-    """List figures that differ, such as the columns of machine types, as told apart by ``judge``.
+    """List figures that differ, such as columns of machine types; see ``snapshot.evidence``.
 
     ``rows`` has provider or accelerator_id, field, old_value, new_value and evidence.
     """

@@ -83,7 +83,7 @@ def step(
         before: its tables in the release before; None if it was not in it.
         after: its tables in this release; None if it is not in it.
         moment: this release.
-        re_read: what the newer reading makes of the pages of ``before``; see ``judge``.
+        re_read: what the newer reading makes of the pages of ``before``; see ``snapshot.evidence``.
         past: what is to be known of the provider's other intervals; None without others.
     """
     past = past or past_of(history.lazy())

@@ -102,7 +102,7 @@ class Joined:
 
     ``tables`` are published tables by name, each checked against its model and sorted by key;
     offers by accelerator and machine type first.
-    ``unmatched`` are accelerators without a sheet: see ``accelerators.unmatched``.
+    ``unmatched`` are accelerators without a sheet: see ``machines.unmatched``.
     """
 
     tables: Mapping[str, pl.DataFrame]

@@ -1,5 +1,5 @@
 """Answer the questions of agents: tools of the Model Context Protocol over an open release.
 
-``tools`` declares the tools, ``answer`` what their answers have in common, ``server`` speaks the
-protocol, ``clients`` knows how programs are told of the server.
+``catalog`` declares the tools, ``tools`` has the function of each, ``answer`` what their answers
+have in common, and ``server`` speaks the protocol.
 """

@@ -154,7 +154,7 @@ def _notes(dataset: Release, machine: names.NamedMachine, search: Search) -> tup
 
 
 def _placeholder_note(rows: pl.DataFrame) -> tuple[str, ...]:
-    """Describe how many prices ``real_prices`` leaves out because they are not offers."""
+    """Describe how many prices are left out because they are not offers."""
     count = rows.filter(IS_PLACEHOLDER).height
     if not count:
         return ()
