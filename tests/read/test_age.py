@@ -20,9 +20,8 @@ ENTRIES = {
 def test_an_answer_says_how_old_its_price_sheets_are() -> None:
     now = datetime(2026, 11, 21, tzinfo=UTC)
     assert sheet_notes(ENTRIES, ["lambda", "coreweave", "aws", "nebius", None], now) == (
-        "coreweave, lambda: prices as their web pages had them on 2026-08-22,"
-        " stale: more than 90 days ago.",
-        "nebius: prices as their web pages had them on 2026-11-01.",
+        "coreweave, lambda: prices read from their web pages on 2026-08-22, 91 days ago: stale.",
+        "nebius: prices read from their web pages on 2026-11-01.",
     )
 
 

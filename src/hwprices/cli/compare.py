@@ -133,6 +133,7 @@ def _accelerators(dataset: Dataset, texts: list[str]) -> list[str]:
     return [] if is_machine or not all(found) else list(dict.fromkeys(chain(*found)))
 
 
+BURST = "  burst"
 LABELS = {
     "provider": "cloud",
     "arch": "CPU",
@@ -141,19 +142,19 @@ LABELS = {
     "memory_gib": "memory, GiB",
     "accelerator_id": "accelerator",
     "accelerator_count": "accelerators",
-    "accelerator_memory_gib": "their memory, GiB",
+    "accelerator_memory_gib": "GPU memory, GiB",
     "accelerator_interconnect": "interconnect",
     "local_disk_gib": "local disk, GiB",
     "network_gbps_max": "network, Gbit/s",
     "rdma": "RDMA",
     "block_storage_gbps_baseline": "block storage, Gbit/s",
-    "block_storage_gbps_max": "  at most",
+    "block_storage_gbps_max": BURST,
     "block_storage_iops_baseline": "block storage, IOPS",
-    "block_storage_iops_max": "  at most",
-    "accelerator_memory_bandwidth_gbs": "bandwidth each, GB/s",
-    "accelerator_fp16_dense_tflops": "FP16 each, TFLOPS",
-    "accelerator_bf16_dense_tflops": "BF16 each, TFLOPS",
-    "accelerator_fp8_dense_tflops": "FP8 each, TFLOPS",
+    "block_storage_iops_max": BURST,
+    "accelerator_memory_bandwidth_gbs": "bandwidth per GPU, GB/s",
+    "accelerator_fp16_dense_tflops": "FP16 per GPU, TFLOPS",
+    "accelerator_bf16_dense_tflops": "BF16 per GPU, TFLOPS",
+    "accelerator_fp8_dense_tflops": "FP8 per GPU, TFLOPS",
     "on_demand_usd_per_hour": "on demand, USD/h",
     "on_demand_region": "  in",
     "spot_usd_per_hour": "spot, USD/h",
@@ -192,7 +193,9 @@ def render_comparison(
     has_stale = False
     for key, label in LABELS.items():
         values = [column.get(key) for column in columns]
-        if all(value is None for value in values):
+        usual = [column.get(key.replace("_max", "_baseline")) for column in columns]
+        bursts = any(value not in (None, base) for value, base in zip(values, usual, strict=True))
+        if (label == BURST and not bursts) or all(value is None for value in values):
             continue
         differs = len({str(value) for value in values}) > 1 and not key.endswith(OF_A_PRICE)
         style = "bold" if differs else ""

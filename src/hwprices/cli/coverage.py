@@ -1,7 +1,7 @@
 """What a release has and lacks: ``hwprices show coverage``, ``hwprices admin quarantine``."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -13,10 +13,11 @@ from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import call, not_collected, open_dataset, print_frame
-from hwprices.cli.tables import SCREENFUL, Row, codes, count, listing, table_of
+from hwprices.cli.tables import SCREENFUL, Row, codes, count, listing, table, table_of
 from hwprices.errors import HwpricesError
 from hwprices.read.find import covers, request
 from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.release.release import Release
 from hwprices.release.wording import ago
 
 
@@ -33,9 +34,9 @@ def coverage(
 ) -> None:
     """State which regions have prices, and how old they are.
 
-    Prints a line for each cloud and one for each region with prices, and with --provider what is
-    not collected of the cloud. --json and --csv list the
-    regions without prices as well. --columns says instead in how many rows each column has a value,
+    Prints a line for each cloud and one for each region with prices, accelerators without a spec
+    sheet, and with --provider what is not collected of the cloud. --json and --csv list the regions
+    without prices as well. --columns says instead in how many rows each column has a value,
     of the columns with gaps; --json and --csv list the others as well. --unknown lists what is new
     from the vendors: each word, unit or name that is not known yet, how many lines have it, which
     further rows are not published with them, since when, and an example with its page.
@@ -70,8 +71,8 @@ def coverage(
     regions = covers.coverage(dataset)
     if chosen:
         regions = regions.filter(regions["provider"].is_in(sorted(chosen)))
-    gaps = not_collected(chosen)
-    print_frame(regions, lambda rows: Group(render_coverage(rows, call().limit), *gaps))
+    below = [*_without_sheet(dataset, chosen), *not_collected(chosen)]
+    print_frame(regions, lambda rows: Group(render_coverage(rows, call().limit), *below))
 
 
 def render_coverage(
@@ -101,6 +102,27 @@ def render_coverage(
     for provider, names in _without_prices(regions):
         parts.append(Text(f"no prices of {provider}: {listing(names)}", "dim"))
     return Group(*parts)
+
+
+def _without_sheet(dataset: Release, chosen: Collection[str]) -> Iterator[Table]:
+    """Draw the accelerators that no spec sheet describes; of all providers if none is chosen."""
+    unmatched = dataset.release.unmatched_accelerators
+    rows = [entry for entry in unmatched if not chosen or entry.provider in chosen]
+    if rows:
+        yield table(
+            ["cloud", "accelerator", "machines"],
+            [
+                [
+                    entry.provider,
+                    entry.accelerator_id or entry.vendor_name or "its vendor does not name it",
+                    listing(entry.instance_types),
+                ]
+                for entry in rows
+            ],
+            title="\nAccelerators without a spec sheet",
+            wrap=["accelerator", "machines"],
+            least=(),
+        )
 
 
 def render_columns(columns: pl.DataFrame, limit: int | None) -> RenderableType:

@@ -68,7 +68,7 @@ SIDE_BY_SIDE = {
     "memory_gb": "GB",
     "on_demand_usd_per_hour": "USD/h",
     "spot_usd_per_hour": "spot",
-    "launch_price_usd": "at launch",
+    "launch_price_usd": "launch price",
     "memory_bandwidth_gbs": "GB/s",
     "release_year": "released",
 }
@@ -87,7 +87,7 @@ def render_devices(frame: pl.DataFrame) -> Table:
         {heading: partial(_cell, name=name) for name, heading in shown.items()},
         title=f"{frame.height} devices",
         right=headings[2:],
-        least=["at launch", "released", "GB/s", "device", "spot", "GB"],
+        least=["launch price", "released", "GB/s", "device", "spot", "GB"],
         caption="hwprices device ID shows one of them",
     )
 
@@ -98,7 +98,7 @@ def _cell(row: Row, name: str) -> str:
     value = row[name]
     if "usd" in name:
         return money(value)
-    return f"{value:g}" if isinstance(value, float) else str("" if value is None else value)
+    return number(value) if isinstance(value, float) else str("" if value is None else value)
 
 
 def render_device(frame: pl.DataFrame) -> Table:
@@ -143,16 +143,19 @@ def _costs(row: Row) -> list[tuple[str, str]]:
     purchase = f"{money(row['purchase_price'])} {row['purchase_currency'] or ''}".strip()
     return [
         ("USD/h", rent("on_demand_usd_per_hour", "on_demand_offer")),
-        ("USD/h spot", rent("spot_usd_per_hour", "spot_offer")),
-        ("USD/h cheapest", rent("cheapest_usd_per_hour", "cheapest_offer")),
-        (f"USD/h {PRIVATE}", rent("private_host_usd_per_hour", "private_host_offer")),
-        ("USD/h as a part", money(row["part_usd_per_hour"])),
+        ("USD/h, spot", rent("spot_usd_per_hour", "spot_offer")),
+        ("USD/h, cheapest", rent("cheapest_usd_per_hour", "cheapest_offer")),
+        (f"USD/h, {PRIVATE}", rent("private_host_usd_per_hour", "private_host_offer")),
+        ("USD/h, component", money(row["part_usd_per_hour"])),
         ("USD/year", rent("usd_per_year", "usd_per_year_basis")),
         ("prices of", str(row["prices_observed"] or "")),
-        ("at launch", with_remark(money(row["launch_price_usd"]), launch_price_of(row))),
+        ("launch price", with_remark(money(row["launch_price_usd"]), launch_price_of(row))),
         ("to buy", with_remark(purchase, row["purchase_basis"])),
-        ("in a machine", with_remark(money(row["machine_share_usd"]), row["machine_share_basis"])),
-        ("USD/h owned", money(row["tco_usd_per_hour"])),
+        (
+            "inside a machine",
+            with_remark(money(row["machine_share_usd"]), row["machine_share_basis"]),
+        ),
+        ("USD/h, owning", money(row["tco_usd_per_hour"])),
     ]
 
 

@@ -26,6 +26,7 @@ from hwprices.cli.tables import (
     pays_from,
     table,
     table_of,
+    with_remark,
 )
 from hwprices.read.find import machine as machines
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
@@ -97,25 +98,6 @@ def price(
     )
 
 
-SPECIFICATION = {
-    "arch": ("CPU", ""),
-    "vcpus": ("vCPUs", ""),
-    "memory_gib": ("memory", "GiB"),
-    "accelerators": ("accelerators", ""),
-    "accelerator_memory_gib": ("accelerator memory", "GiB"),
-    "accelerator_interconnect": ("interconnect", ""),
-    "local_disk_gib": ("local disk", "GiB"),
-    "network_gbps_max": ("network", "Gbit/s"),
-    "rdma": ("RDMA", ""),
-    "block_storage_gbps_baseline": ("block storage", "Gbit/s"),
-    "block_storage_gbps_max": ("block storage at most", "Gbit/s"),
-    "block_storage_iops_baseline": ("block storage", "IOPS"),
-    "block_storage_iops_max": ("block storage at most", "IOPS"),
-    "local_disk_read_iops": ("local disk reads", "IOPS"),
-    "status": ("status", ""),
-}
-
-
 def render_machine(
     answer: MachineAnswer,
     limit: int | None,
@@ -171,21 +153,43 @@ def _title(answer: MachineAnswer) -> str:
 
 
 def _specification(answer: MachineAnswer) -> str:
+    """Write in a line what a machine has; what it lacks, or is not known of it, is left out."""
     row = answer.specification
     if row is None:
         return "The release has no specification of it."
-    words = []
-    for column, (name, unit) in SPECIFICATION.items():
-        value = row.get(column)  # a release that is older than a column has no figure for it
-        if column == "accelerators":
-            text = ", ".join(_device(device) for device in value or ())
-        elif value in (None, 0, "none", "", "current"):
-            text = ""
-        else:
-            text = value if isinstance(value, str) else number(value, unit)
-        if text:
-            words.append(f"{name} {text}")
-    return " · ".join(words)
+
+    def figure(column: str, unit: str) -> str:
+        return number(row.get(column) or None, unit)  # an older release may lack the column
+
+    def range_of(name: str, unit: str) -> str:
+        usual, most = (figure(f"{name}_{end}", unit) for end in ("baseline", "max"))
+        rises = most not in ("", usual)
+        return f"{usual.removesuffix(f' {unit}')} up to {most}".strip() if rises else usual
+
+    codes_shown = {
+        name: "" if row.get(name) in (None, "none", "current") else codes(row[name])
+        for name in ("accelerator_interconnect", "rdma", "status")
+    }
+    accelerators = ", ".join(_device(device) for device in row.get("accelerators") or ())
+    parts = [
+        ("", with_remark(figure("vcpus", f"vCPU{'s' * (row['vcpus'] != 1)}"), row["arch"])),
+        ("", figure("memory_gib", "GiB memory")),
+        (
+            "",
+            with_remark(accelerators, figure("accelerator_memory_gib", "GiB")),
+            codes_shown["accelerator_interconnect"],
+        ),
+        ("local disk", figure("local_disk_gib", "GiB"), figure("local_disk_read_iops", "reads/s")),
+        ("network", figure("network_gbps_max", "Gbit/s"), codes_shown["rdma"]),
+        (
+            "block storage",
+            range_of("block_storage_gbps", "Gbit/s"),
+            range_of("block_storage_iops", "IOPS"),
+        ),
+        ("", codes_shown["status"].replace("previous", "previous generation")),
+    ]
+    texts = [(label, ", ".join(filter(None, figures))) for label, *figures in parts]
+    return " · ".join(f"{label} {text}".strip() for label, text in texts if text)
 
 
 def _device(device: Mapping[str, Any]) -> str:
@@ -346,6 +350,12 @@ def _matrices(known: pl.DataFrame, limit: int | None, per: str) -> list[Renderab
     ]
 
 
+def _importance(name: str) -> tuple[int, str]:
+    """Sort columns of the prices by region as the purchase options are: those of GROUPS first."""
+    ends = (" on_demand", " spot", " 1y", " 3y", "")
+    return next(rank for rank, end in enumerate(ends) if name.endswith(end)), name
+
+
 def _matrix(
     matrix: pl.DataFrame,
     fresh: Mapping[tuple[str, str], Mapping[str, Any]],
@@ -362,8 +372,7 @@ def _matrix(
         return shown + STALE_MARK * (row[name] is not None and row[name] != price)
 
     has_any = matrix.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in purchases))
-    order = [name for name in purchases if name.endswith(" on_demand")]
-    order += [name for name in purchases if name not in order]
+    order = sorted(purchases, key=_importance)
     sorted_rows = has_any.sort("currency", order[0], "region", nulls_last=True)
     shown = sorted_rows.head(limit or SCREENFUL)
     rows = [

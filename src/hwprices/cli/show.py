@@ -30,7 +30,7 @@ from hwprices.errors import escaped
 from hwprices.read import status
 from hwprices.read.status import COUNTED, cheapest_per_accelerator, provider_title
 from hwprices.release import notes as release_notes
-from hwprices.release.manifest import ReleaseManifest, UnmatchedAccelerator
+from hwprices.release.manifest import ReleaseManifest
 from hwprices.release.release import Release as OpenRelease
 from hwprices.release.versions import SAMPLE, root_option
 from hwprices.release.wording import counted, seen_words, sheet_seen
@@ -59,8 +59,8 @@ def show(version: ReleaseArgument = LATEST) -> None:
     print_frame(status.providers(dataset), lambda _: render_summary(dataset))
 
 
-MAX_ISSUES = 5  # failed units, and accelerators without a sheet; the manifest has all of them
-GPU_HEADINGS = ["", "cheapest", "option", "device", "machine", "region", "on demand from"]
+MAX_ISSUES = 5  # failed units of a provider; the manifest has all of them
+GPU_HEADINGS = ["", "cheapest", "option", "on demand from", "machine", "region", "device"]
 
 
 def render_summary(
@@ -96,7 +96,7 @@ def render_summary(
 
 
 def _rows(release: ReleaseManifest) -> RenderableType:
-    """Count the rows of each provider in the tables that say most, and of all other tables.
+    """Count the rows of each provider in the tables that say most.
 
     A line for a provider: there may be many, and more of them than fit side by side.
     """
@@ -107,9 +107,7 @@ def _rows(release: ReleaseManifest) -> RenderableType:
     totals = {name: entry.rows for name, entry in release.tables.items()}
     lines.append(_counts("total", totals))
     headings = list(COUNTED.values())
-    counts = table(["", *headings], lines, title="Rows", right=headings)
-    others = [f"{name} {rows:,}" for name, rows in totals.items() if name not in COUNTED]
-    return Group(counts, Text(f"and {', '.join(others)}", style="dim"))
+    return table(["", *headings], lines, title="Rows", right=headings)
 
 
 def _counts(title: str, rows: Mapping[str, int]) -> list[Text]:
@@ -152,6 +150,8 @@ def _gpus(dataset: OpenRelease, prices: pl.DataFrame) -> RenderableType:
         rows,
         title="\nOne H100 for an hour",
         right=["cheapest", "on demand from"],
+        wrap=["machine", "region"],
+        least=["device", "on demand from"],
         caption=f"no H100 price from {', '.join(without)}" if without else "",
     )
 
@@ -163,10 +163,10 @@ def _gpu(prices: pl.DataFrame) -> list[str]:
     return [
         _price(cheapest),
         _purchase(cheapest),
-        (cheapest["accelerator_id"] or cheapest["vendor_name"]).removeprefix("nvidia-"),
+        _price(on_demand[0]) if on_demand else "-",
         cheapest["instance_type"],
         cheapest["region"],
-        _price(on_demand[0]) if on_demand else "-",
+        (cheapest["accelerator_id"] or cheapest["vendor_name"]).removeprefix("nvidia-"),
     ]
 
 
@@ -182,36 +182,30 @@ def _purchase(row: Mapping[str, Any]) -> str:
 
 
 def _notes(release: ReleaseManifest) -> list[RenderableType]:
-    """Describe how old each provider's figures are, and which units or spec sheets are missing."""
-    notes: list[RenderableType] = [Text("\nHow fresh", style="bold")]
-    width = 2 + max(len(provider_title(release, name)) for name in release.providers)
+    """Describe how old each provider's figures are, and which units are missing.
+
+    Price sheets of one day share a line: there are many, and none of them moves by itself.
+    """
+    ages: list[tuple[str, str]] = []
+    sheets: dict[str, list[str]] = {}
+    missing: list[Text] = []
     for provider, entry in release.providers.items():
-        first, last = ((seen or "?")[:10] for seen in (entry.observed_from, entry.observed_to))
-        age = f"seen {first} to {last}"
-        kept = f", kept from release {entry.kept_from}" if entry.status == "kept" else ""
-        sheet = sheet_seen(entry)
-        if sheet is not None:
-            age = f"price sheet, read {seen_words(sheet, datetime.now(UTC))}"
         title = provider_title(release, provider)
-        notes.append(f"{title:<{width}}{entry.origin}, {age}{kept}")
-        notes += [
-            Text(f"  {unit.unit} {unit.status}: {unit.reason}", style="yellow")
+        kept = f", kept from release {entry.kept_from}" if entry.kept_from else ""
+        first, last = ((seen or "?")[:10] for seen in (entry.observed_from, entry.observed_to))
+        days = f"on {first}" if first == last else f"{first} to {last}"
+        if (sheet := sheet_seen(entry)) is not None:
+            day = seen_words(sheet, datetime.now(UTC))
+            sheets.setdefault(f"{entry.origin}, read {day}{kept}", []).append(title)
+        else:
+            ages.append((title, f"{entry.origin}, seen {days}{kept}"))
+        missing += [
+            Text(f"{title}: {unit.unit} {unit.status}: {unit.reason}", style="yellow")
             for unit in entry.report.troubles[:MAX_ISSUES]
         ]
-    unmatched = release.unmatched_accelerators[:MAX_ISSUES]
-    if unmatched:
-        names = "; ".join(_unmatched(entry) for entry in unmatched)
-        notes.append(Text(f"no spec sheet  {names}", style="yellow"))
-    return notes
-
-
-def _unmatched(entry: UnmatchedAccelerator) -> str:
-    """Describe an accelerator without a spec sheet, and the machine types that have it."""
-    unnamed = "an accelerator its maker's API does not name"
-    name = entry.accelerator_id or entry.vendor_name or unnamed
-    types = entry.instance_types
-    more = f" and {len(types) - 2} more" if len(types) > 2 else ""
-    return f"{name} in {entry.provider} {', '.join(types[:2])}{more}"
+    ages += [("price sheets", f"{day}: {', '.join(names)}") for day, names in sheets.items()]
+    drawn = table(["", " "], ages, title="\nHow fresh", wrap=[" "], least=())
+    return [drawn, *missing]
 
 
 @dataclass(frozen=True)
@@ -262,8 +256,10 @@ def render_next_steps(dataset: OpenRelease, gpus: pl.DataFrame) -> RenderableTyp
         "what is in it": f"{command} show coverage{at}",
     }
     if example := _example(dataset, gpus, WELL_KNOWN_COMPOSED):
-        sql = "select region, min(effective_hourly) as usd from prices "
-        sql += f"where instance_type = '{example.name}' group by region"
+        sql = "select region, on_demand_usd_per_hour from offers "
+        sql += f"where instance_type = '{example.name}'"
+        sql += f" and provider = '{example.provider}'" if example.provider else ""
+        sql += " order by 2"
         steps["SQL"] = f'{command} query "{sql}"{at}'
     steps |= {
         "files": f"{root}/releases/{dataset.version}/  (Parquet; manifest.json has the checksums)",

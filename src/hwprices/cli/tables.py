@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.table import Column, Table
+from rich.text import Text
 
 from hwprices.errors import escaped
 from hwprices.release.wording import purchase, system
@@ -47,6 +48,8 @@ class FittingTable(Table):
     whole, as long as they have room. ``breaks_first``: text is broken before a column is left out.
     """
 
+    heading = ""
+    note = ""
     least: tuple[str, ...] = ()
     breaks_first = False
 
@@ -55,7 +58,12 @@ class FittingTable(Table):
         smallest = self.without(self.least) if self.least else self
         fits = (form for form in forms if form.width_needed <= options.max_width)
         drawn = next(fits, smallest)
+        # rich would break both where the table ends, not the terminal
+        if self.heading:
+            yield Text(self.heading, "bold")
         yield from super(FittingTable, drawn).__rich_console__(console, options)
+        if drawn.note:
+            yield Text(drawn.note, "dim")
 
     def _forms(self) -> Iterator["FittingTable"]:
         """Return the table whole, and then with less and less."""
@@ -84,8 +92,9 @@ class FittingTable(Table):
             column._cells = original._cells
         hidden = [name for name in self.headings if name and name in headings]
         names = ", ".join(hidden).replace("\n", " ")
-        remark = f"hidden (terminal too narrow): {names}"
-        fewer.caption = f"{self.caption}\n{remark}" if self.caption else remark
+        # not what explains a heading that is gone
+        kept_notes = [line for line in self.note.splitlines() if line.split(":")[0] not in hidden]
+        fewer.note = "\n".join([*kept_notes, f"hidden (terminal too narrow): {names}"])
         return fewer
 
     def with_broken_text(self) -> "FittingTable":
@@ -138,16 +147,12 @@ def table(
     ``breaks_first``: text is broken into lines before a column is left out.
     """
     drawn = FittingTable(
-        title=title or None,
-        title_justify="left",
-        title_style="bold",
-        caption=caption or None,
-        caption_justify="left",
         show_header=any(heading.strip() for heading in headings),
         box=None,
         pad_edge=False,
         padding=(0, 2, 0, 0),
     )
+    drawn.heading, drawn.note = title, caption
     drawn.least = tuple(reversed(headings[2:])) if least is None else tuple(least)
     drawn.breaks_first = breaks_first
     for heading in headings:

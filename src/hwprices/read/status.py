@@ -182,8 +182,8 @@ COUNTED = {
     "regions": "regions",
     "instance_types": "machines",
     "prices": "prices",
-    "price_components": "their parts",
-    "quarantine": "refused",
+    "price_components": "components",
+    "quarantine": "refused rows",
 }
 """Tables of providers that are counted one by one, and the heading of each."""
 

@@ -181,8 +181,7 @@ def sheet_notes(
         if seen is not None:
             days.setdefault(seen, []).append(provider)
     return tuple(
-        f"{', '.join(names)}: prices as their web pages had them on {seen:%Y-%m-%d}"
-        + (f", stale: more than {STALE_AFTER.days} days ago." if is_stale(seen, now) else ".")
+        f"{', '.join(names)}: prices read from their web pages on {seen_words(seen, now)}."
         for seen, names in sorted(days.items())
     )
 
