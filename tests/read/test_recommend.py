@@ -396,7 +396,7 @@ def test_the_first_sentence_and_three_options_fit_80_columns(release: Release) -
     options = rest.partition(" To rent ")[0]
     assert "$/1M tok/s machine USD/h tokens per user basis cheapest" in options
     columns = next(line.split() for line in text.splitlines() if line.startswith("   machine  "))
-    assert columns[1:] == ["GPUs", "USD/h", "$/GPU", "tokens", "tok/s", "input", "basis"]
+    assert columns[1:] == ["GPUs", "USD/h", "$/GPU", "tokens", "tok/s", "basis"]
     assert len(re.findall("measured|modeled", options)) == 3
     assert "hidden" not in options
 

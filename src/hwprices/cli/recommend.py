@@ -111,7 +111,7 @@ def recommend(
     of the measurements that the estimate did not know are within the range of a price, whose upper
     end ranks; of a cloud's machines with the same accelerator the best size is shown.
 
-    "pays after" counts the hours of this work after which a machine has cost as much as the
+    "break-even" counts the hours of this work after which a machine has cost as much as the
     cheapest rent for it: "not within 5 years" where it is not used that long, "never" where its
     electricity alone costs more. --json and --csv have the hours even if they are more than 5 years
     and, without --top, also the machines left out, with the reason (excluded).
@@ -144,15 +144,18 @@ def recommend(
     frame = dataset.recommend(question, ownership=Ownership(usd_per=rates))
     shown = top or SHOWN
     ranked = frame.filter(pl.col("excluded").is_null()).head(shown)
-    notes = [*sheet_notes(dataset, ranked), *_sold_out(dataset, ranked)]
+    notes = list(sheet_notes(dataset, ranked))
+    sold_out = list(_sold_out(dataset, ranked))
     search = machines.search(dataset, question.limits)
     if search is not USUAL and frame.filter(where="cloud").is_empty():
         notes += covers.why_nothing(dataset, search)
     by_place = pl.int_range(pl.len()).over("where")
     print_frame(
         frame.filter(by_place < top) if top and call().for_programs else frame,
-        lambda rows: render_recommendation(rows, shown, notes, top, _beside(dataset, question)),
-        notes=notes,
+        lambda rows: render_recommendation(
+            rows, shown, notes, top, _beside(dataset, question), sold_out
+        ),
+        notes=[*notes, *sold_out],
     )
 
 
@@ -229,12 +232,13 @@ def render_recommendation(
     notes: Sequence[str] = (),
     top_to_buy: int | None = None,
     beside: Beside | None = None,
+    sold_out: Sequence[str] = (),
 ) -> RenderableType:
     """Draw the first ``top`` machines to rent, and the first to buy, of ``recommend.recommend``.
 
     Without ``top_to_buy`` at most five of the latter are beside those to rent.
-    Above them is what the answer assumes; below them ``notes``. A figure that no machine has
-    (hours, for inference) gets no column.
+    Above them stand those that are ``sold_out`` and what the answer assumes, below them ``notes``.
+    A figure that no machine has (hours, for inference) gets no column.
     ``beside``: what is shown beside the ranking.
     """
     left_out = frame.drop_nulls("excluded")
@@ -243,6 +247,7 @@ def render_recommendation(
     currencies = other_currencies(left_out)
     sentence = "; ".join(filter(None, [_headline(rented, bought), currencies]))
     parts: list[RenderableType] = [f"{sentence[0].upper()}{sentence[1:]}."] if sentence else []
+    parts += sold_out
     if frame.height:
         parts.append(f"Assumed: {frame['assumed'][0].removesuffix(f'; {currencies}')}.")
     if beside:
@@ -421,7 +426,7 @@ def _private_hosts(left_out: pl.DataFrame) -> list[str]:
             f"Community hosts ({private.height}) are not ranked; the cheapest:"
             f" {row['machine']}, {place(row, 'provider', 'region')},"
             f" {money(row['usd_per_hour'])} USD/h, {money(row[column])} {unit}."
-            " The word community ranks them."
+            " Add the word community to rank them."
         ]
     return []
 
@@ -442,11 +447,11 @@ def _ranking(
     has_rent = bool(ranked["rent_usd_per_hour"].count())
     marks = "; ?: the vendor does not say whether it is free"
     if to_buy:
-        marks = "; costs are of an hour in use"
-        marks += ", pays after: hours of this work" if has_rent else ""
+        marks = "; costs are per hour of use"
+        marks += ", break-even is after hours of this work" if has_rent else ""
     elif not shown["availability_unknown"].any():
         marks = ""
-    own = ["USD\nto buy", "price\nof", *(["pays after"] if has_rent else [])]
+    own = ["USD\nto buy", "price\nof", *(["break-even\nafter"] if has_rent else [])]
     own = own if to_buy else ["USD/h", "$/GPU"]
     yield table(
         ["", "machine", "GPUs", *own, *headings, "basis", "weights"],
@@ -479,5 +484,5 @@ def _own(row: dict[str, Any]) -> dict[str, str]:
     return {
         "USD\nto buy": money(row["purchase_price_usd"]),
         "price\nof": year(row["purchase_price_usd"], row["purchase_price_date"]),
-        "pays after": "" if rent is None else pays,
+        "break-even\nafter": "" if rent is None else pays,
     }

@@ -20,7 +20,7 @@ from hwprices.release.wording import purchase, system
 THOUSAND = 1_000
 MILLION = 1_000_000
 MILLICENT = Decimal("0.00001")
-ROOM_FOR_WORDS = 20  # columns that a text broken into lines has at least
+ROOM_FOR_WORDS = 26  # columns that a text broken into lines has at least
 ROOM_FOR_BROKEN = 8  # columns of a text that is broken even inside its words
 MAX_LISTED = 8  # regions or machines shown before "and n more"
 

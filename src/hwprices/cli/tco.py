@@ -98,7 +98,7 @@ def render_break_even(frame: pl.DataFrame, ownership: Ownership = DEFAULTS) -> R
             **(grams if emissions else {}),
             "USD/h cloud": ("cloud_usd_per_hour", money),
             "cheapest offer": "cloud_offer",
-            "pays after": lambda row: _pays_after(row, ownership),
+            "break-even after": lambda row: _pays_after(row, ownership),
             "": lambda row: _years(row, ownership),
         },
         title="Owning against renting on demand",
@@ -173,7 +173,7 @@ def _against_commitments(frame: pl.DataFrame, ownership: Ownership) -> Iterator[
                 "USD/h cloud": lambda row: money(row[f"cloud_{row['term']}usd_per_hour"]),
                 "commitment": lambda row: codes(row[f"cloud_{row['term']}option"]),
                 "cheapest offer": lambda row: row[f"cloud_{row['term']}offer"],
-                "pays after": lambda row: _pays_after(row, ownership, row["term"]),
+                "break-even after": lambda row: _pays_after(row, ownership, row["term"]),
                 "": lambda row: _years(row, ownership, row["term"]),
             },
             title="Owning against commitments, paid for all hours;"

@@ -161,13 +161,13 @@ BREAK_EVEN_COLUMNS = [
 ]
 
 NOT_COMPARED = {
-    "needs_host": "are parts that need a host",
-    "no_price": "have no known price",
-    "other_currency": "are priced in another currency (--usd-per)",
-    "old_price": f"have no price of the last {OLD_PRICE_YEARS} years",
-    "power_unknown": "have no known power",
-    "not_rented": "have an accelerator that no cloud prices",
-    "no_accelerator": "have no accelerator",
+    "needs_host": "needing a host",
+    "no_price": "without a known price",
+    "other_currency": "priced in another currency (--usd-per)",
+    "old_price": f"without a price of the last {OLD_PRICE_YEARS} years",
+    "power_unknown": "of unknown power",
+    "not_rented": "with an accelerator that no cloud prices",
+    "no_accelerator": "without an accelerator",
 }
 """Code of not_compared: why machines have no break-even."""
 
