@@ -149,8 +149,8 @@ def test_why_a_machine_is_not_compared_is_said(release: Release) -> None:
     reasons = dict(break_even(release).select("device_id", "not_compared").iter_rows())
     assert reasons == {"dgx-h100": None, "pc-rtx-4090": "not_rented", "rtx-4090-card": "needs_host"}
     assert "2 machines have no answer" in shown
-    assert "1 have an accelerator that no cloud prices" in shown
-    assert "1 are parts that need a host" in shown
+    assert "1 with an accelerator that no cloud prices" in shown
+    assert "1 needing a host" in shown
     assert "PC with" not in shown
     machines = release.tables["local_hardware"]
     dgx = machines.filter(device_id="dgx-h100")

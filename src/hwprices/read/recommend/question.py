@@ -340,6 +340,7 @@ def assumptions(job: Job) -> str:
     kind = "dense model" if model.ffn else "mixture of experts"
     runs = job.speed_model.runs
     named = str(job.question.model_parameters)
+    days = f"{job.days or 0:g} day{'s' * (job.days != 1)}"
     parts = {
         f"{named} is {model.name}": with_size(named),
         f"{job.input_tokens:,.10g} tokens in{output}": serving,
@@ -350,7 +351,7 @@ def assumptions(job: Job) -> str:
         f"speeds of {job.question.speeds} first, {NOT_RUN}, {runs}": runs,
         f"embeddings: never measured; modeled on prompts, in {job.precision}, with the range of"
         " 90 %": serving and model.embeds,
-        f"{short(job.tokens or 0)} tokens in {job.days or 0:g} day{'s' * (job.days != 1)}": job.has_end,
+        f"{short(job.tokens or 0)} tokens in {days}": job.has_end,
         f"sequences of {job.context:,}, {job.precision}, adam": job.question.is_training,
         f"{job.question.limits.option.replace('_', ' ')} prices": True,
         f"a {kind} with the proportions of Llama 3{hint}": model.basis == "estimate",
