@@ -121,7 +121,7 @@ def test_private_people_ask_less_and_are_not_the_cheapest(release: Release) -> N
     assert row["private_host_usd_per_hour"] is not None
     assert not [reason for reason in row["missing"] if reason.startswith("hourly cost")]
     lines = lines_of(device(alone, "nvidia-h100-sxm5-80gb"))
-    (line,) = [line for line in lines if "USD/h community hosts" in line]
+    (line,) = [line for line in lines if "USD/h, community hosts" in line]
     assert "runpod/community" in line
 
 

@@ -454,7 +454,7 @@ def test_block_storage_is_shown_beside_the_network(data: Dataset) -> None:
     lines = drawn(render_comparison(compared)).splitlines()
     assert ["≠", "block", "storage,", "Gbit/s", "0.65", "-"] in [line.split() for line in lines]
     screen = drawn(render_machine(one_machine.answer(described, P5), None))
-    assert "block storage 0.65 Gbit/s · block storage at most 18,750 IOPS" in screen
+    assert "block storage 0.65 Gbit/s, up to 18,750 IOPS" in screen
 
 
 def test_a_narrow_comparison_goes_on_below_and_cuts_no_figure(data: Dataset) -> None:
@@ -464,7 +464,7 @@ def test_a_narrow_comparison_goes_on_below_and_cuts_no_figure(data: Dataset) -> 
     assert screen.splitlines()[0].split() == ["g6.xlarge", "g2-standard-4"]
     headings = [line.split() for line in screen.splitlines() if line.startswith("      ")]
     assert [name for line in headings for name in line if name in names] == list(names)
-    assert len(headings) == sum("FP8 each, TFLOPS" in line for line in screen.splitlines())
+    assert len(headings) == sum("FP8 per GPU, TFLOPS" in line for line in screen.splitlines())
     assert "0.8048" in screen
     assert "…" not in screen.replace("EUR=…", "")
     wide = drawn(compared, width=200).splitlines()
@@ -480,7 +480,7 @@ def test_a_release_older_than_a_column_is_read(data: Dataset) -> None:
 
     older = Older(data.store, "latest")
     assert older.compare(P5, A3)["block_storage_gbps_max"].to_list() == [None, None]
-    assert "memory 2,048 GiB" in drawn(render_machine(one_machine.answer(older, P5), None))
+    assert "2,048 GiB memory" in drawn(render_machine(one_machine.answer(older, P5), None))
 
 
 def test_a_placeholder_is_no_price_of_a_machine(data: Dataset) -> None:

@@ -80,7 +80,8 @@ SERVED = {"usd_per_million_tokens": "$/1M\ntokens", "tokens_per_second": "tok/s\
 
 def render_devices(frame: pl.DataFrame) -> Table:
     """Draw devices, one a line: those that a name may mean, or that are compared."""
-    shown = SIDE_BY_SIDE | (SERVED if "tokens_per_second" in frame.columns else {})
+    every = SIDE_BY_SIDE | (SERVED if "tokens_per_second" in frame.columns else {})
+    shown = {name: heading for name, heading in every.items() if frame[name].count()}
     headings = list(shown.values())
     return table_of(
         frame,

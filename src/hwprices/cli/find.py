@@ -62,6 +62,7 @@ def find(
         sort=sort.removeprefix("-"),
         descending=sort.startswith("-"),
         overlays=filters.load_overlays(overlays),
+        shown=None if call().for_programs else call().limit or SCREENFUL,
         **options,
     )
     if answer.rows.is_empty():

@@ -73,7 +73,7 @@ class KeptDataset(Dataset):
 
 def find(dataset: Dataset, question: str, usd_per: Rates = None) -> Answer:
     """Find offers."""
-    found = offers.answer(dataset, question, usd_per=usd_per)
+    found = offers.answer(dataset, question, usd_per=usd_per, shown=SHOWN)
     rows, search = found.rows, found.search
     return answer(
         dataset,

@@ -263,10 +263,12 @@ def why_not_sold(
     if offered:
         return _offered_without_price(names, offered, priced)
     listed = _regions(lists) & priced
-    lack = "Not sold: the vendor's lists of" if listed else "The release has no price there:"
-    places = _pairs(listed or priced)
-    sentence = f"{lack} {places} do not have {names}." if listed else f"{lack} {names}, {places}."
-    return f"{sentence} {extent(covered, providers)}"
+    lack = (
+        f"Not sold in {_pairs(listed)}: the vendor's lists do not have {names}."
+        if listed
+        else f"The release has no price there: {names}, {_pairs(priced)}."
+    )
+    return f"{lack} {extent(covered, providers)}"
 
 
 def sold_by_host(dataset: Tables, machines: pl.DataFrame) -> pl.LazyFrame:

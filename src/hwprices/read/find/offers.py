@@ -83,15 +83,16 @@ def answer(
     sort: str = "price",
     descending: bool = False,
     overlays: "Overlays | None" = None,
+    shown: int | None = None,
     **options: Unpack[Options],
 ) -> OfferAnswer:
-    """Find offers. ``options`` are those of ``Options``.
+    """Find offers. ``options`` are those of ``Options``; ``shown`` as in ``run``.
 
     Raises:
         HwpricesError: a word or option is not understood, or ``sort`` is unknown.
     """
     search = request.request(ReleaseWords.of(dataset), text, **options)
-    return run(dataset, search, sort=sort, descending=descending, overlays=overlays)
+    return run(dataset, search, sort=sort, descending=descending, overlays=overlays, shown=shown)
 
 
 def run(
@@ -101,8 +102,9 @@ def run(
     sort: str = "price",
     descending: bool = False,
     overlays: "Overlays | None" = None,
+    shown: int | None = None,
 ) -> OfferAnswer:
-    """Answer a search that was understood."""
+    """Answer a search that was understood. Notes tell the age of the first ``shown``, or of all."""
     listed = searching.prices(dataset, search).filter(*REAL)
     columns = COLUMNS
     if overlays is not None:
@@ -121,7 +123,7 @@ def run(
     offers = rows.join(carbon, on=place, how="left").select(columns).collect()
     ordered = searching.sort(offers, sort, descending=descending)
     currencies = currency_notes(dataset, search, ordered)
-    notes = (*currencies, *notes_of(dataset, search, ordered, ordered))
+    notes = (*currencies, *notes_of(dataset, search, ordered, ordered[:shown]))
     return OfferAnswer(ordered, notes, search, tuple(wording.sheets(dataset)), currencies)
 
 
