@@ -71,7 +71,7 @@ def coverage(
     regions = covers.coverage(dataset)
     if chosen:
         regions = regions.filter(regions["provider"].is_in(sorted(chosen)))
-    below = [*_without_sheet(dataset, chosen), *not_collected(chosen)]
+    below: list[RenderableType] = [*_without_sheet(dataset, chosen), *not_collected(chosen)]
     print_frame(regions, lambda rows: Group(render_coverage(rows, call().limit), *below))
 
 

@@ -124,7 +124,7 @@ def verify(version: ReleaseArgument = LATEST) -> None:
     if faults:
         raise typer.Exit(1)
     if not call().for_programs:
-        typer.echo(f"release {dataset.version} is whole: {files} files match their checksums")
+        typer.echo(f"release {dataset.version} is intact: {files} files match their checksums")
 
 
 Version = Annotated[
