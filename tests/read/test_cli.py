@@ -121,6 +121,16 @@ def test_the_next_steps_name_machines_that_the_release_has(shared: Path) -> None
         assert "49.24" not in result.stdout
 
 
+def test_tco_takes_words_of_a_machine_and_of_its_accelerator(market: Path) -> None:
+    for words in (("dgx", "H100"), ("nvidia-dgx-h100",)):
+        rows = json.loads(run("tco", *words, "--json", root=market).stdout)
+        assert [row["device_id"] for row in rows] == ["nvidia-dgx-h100"]
+    rows = json.loads(run("tco", "h100-sxm5", "--json", root=market).stdout)
+    assert {row["accelerator_id"] for row in rows} == {"nvidia-h100-sxm5-80gb"}
+    failed = run("tco", "dgx", "z9", root=market)
+    assert (failed.exit_code, "no machine to buy is called 'dgx z9'" in failed.stderr) == (2, True)
+
+
 def test_show_summarises_a_release(root: Path) -> None:
     result = run("show", root=root)
     assert result.exit_code == 0, result.stderr

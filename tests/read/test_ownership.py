@@ -148,7 +148,7 @@ def test_why_a_machine_is_not_compared_is_said(release: Release) -> None:
     shown = render(break_even(release))
     reasons = dict(break_even(release).select("device_id", "not_compared").iter_rows())
     assert reasons == {"dgx-h100": None, "pc-rtx-4090": "not_rented", "rtx-4090-card": "needs_host"}
-    assert "2 machines have no answer" in shown
+    assert "No answer for 2 machines: " in shown
     assert "1 with an accelerator that no cloud prices" in shown
     assert "1 needing a host" in shown
     assert "PC with" not in shown

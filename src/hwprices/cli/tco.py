@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from typing import Annotated
 
 import polars as pl
+import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hwprices.cli import filters
 from hwprices.cli.common import UsdPer, call, open_dataset, print_frame
 from hwprices.cli.tables import Cell, Row, codes, money, number, table_of
+from hwprices.errors import HwpricesError
 from hwprices.read.currency import parse_rates
 from hwprices.read.ownership import (
     COMMITTED_YEARS,
@@ -19,9 +22,16 @@ from hwprices.read.ownership import (
     OVERLAY_COLUMNS,
     Ownership,
 )
+from hwprices.release.wording import counted
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(help="Machines whose name or accelerator has all of these: dgx h100."),
+]
 
 
 def tco(
+    words: Names = None,
     lifetime_years: filters.LifetimeYears = 5,
     utilisation: filters.Utilisation = 0.5,
     usd_per_kwh: filters.UsdPerKwh = 0.13,
@@ -36,7 +46,7 @@ def tco(
     as many accelerators cost per hour on demand in the cheapest cloud offer, and after how many
     hours of use owning is cheaper: "not within 5 years" where that is later than the machine is
     used, "never" where its electricity alone costs more than renting. --json and --csv have the
-    hours of the former all the same. The last column says why a machine is not compared. --grid
+    hours of the former all the same. Machines without an answer are counted by the reason. --grid
     adds what an hour of its electricity emits. Below stands the same against the cheapest
     commitments of one and of three years, which are paid for all hours of their term, used or not.
     --overlays applies own discounts to what renting costs; prices to buy and electricity stay as
@@ -44,7 +54,7 @@ def tco(
 
     Example:
 
-        hwprices tco --utilisation 0.8 --usd-per-kwh 0.20
+        hwprices tco dgx h100 --utilisation 0.8 --usd-per-kwh 0.20
 
         hwprices tco --overlays discounts.yaml
     """
@@ -58,6 +68,15 @@ def tco(
     )
     own = filters.load_overlays(overlays)
     machines = open_dataset().tco(ownership, overlays=own)
+    named = pl.concat_str("device_id", "name", "accelerator_id", separator=" ", ignore_nulls=True)
+    for word in words or []:
+        machines = machines.filter(
+            named.str.to_lowercase().str.contains(word.lower(), literal=True)
+        )
+    if machines.is_empty():
+        raise HwpricesError(
+            f"no machine to buy is called {' '.join(words or [])!r}", "hwprices tco lists them."
+        )
     shown = machines.head(call().limit or machines.height)
     print_frame(shown, lambda rows: render_break_even(rows, ownership))
 
@@ -126,7 +145,7 @@ def _left_out(frame: pl.DataFrame) -> Iterator[str]:
         f"{row['len']} {NOT_COMPARED[row['not_compared']]}"
         for row in counts.sort("len", "not_compared", descending=[True, False]).to_dicts()
     )
-    yield f"{others.height} machines have no answer: {reasons}. --json lists them."
+    yield f"No answer for {counted(others.height, 'machine')}: {reasons}. --json lists them."
 
 
 def _own_discounts(frame: pl.DataFrame) -> Iterator[str]:
