@@ -555,6 +555,28 @@ def test_an_equal_may_leave_its_cpu_unstated_and_must_have_a_price(asked: str) -
     assert {machine.provider: machine.instance_type for machine in found} == equals
 
 
+def test_a_machine_of_another_size_is_no_equal() -> None:
+    """Azure's only machine in a place was the equal of an m4.10xlarge: 2 vCPUs for 40."""
+    sizes = {
+        ("aws", "m4.10xlarge"): (40, 160),
+        ("azure", "Standard_D2s_v3"): (2, 8),
+        ("gcp", "c3-standard-44"): (44, 176),
+        ("linode", "half the memory"): (40, 80),
+        ("oracle", "twice as large"): (80, 320),
+        ("scaleway", "four times the memory"): (40, 640),
+    }
+    types = [
+        machine(*name, arch="x86_64", vcpus=vcpus, memory_gib=float(gib), burstable=False)
+        for name, (vcpus, gib) in sizes.items()
+    ]
+    shared = {"arch": "x86_64", "vcpus": 40, "memory_gib": 160.0, "burstable": True}
+    types.append(machine("vultr", "a share of its CPUs", **shared))
+    costs = [price(row["provider"], "r", row["instance_type"], "1") for row in types]
+    release = Release({**cloud_release().tables, **releases.tables(costs, types)})
+    found = comparing.nearest(release, NamedMachine("aws", "m4.10xlarge"), Search())
+    assert {one.provider for one in found} == {"gcp", "oracle"}
+
+
 def test_a_machine_whose_sizes_are_known_goes_before_one_whose_are_not() -> None:
     release = cloud_release()
     types = release.tables["instance_types"].with_columns(

@@ -1,6 +1,6 @@
 """The command ``hwprices bill``: check a bill against list prices, or reprice its usage."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from hwprices.cli import filters
 from hwprices.cli.common import call, open_dataset, print_json, print_table, shares
-from hwprices.cli.tables import Cell, count, cut, money, number, pays_from, place, table_of
+from hwprices.cli.tables import Cell, Row, count, cut, money, number, pays_from, place, table_of
 from hwprices.errors import HwpricesError, escaped
 
 if TYPE_CHECKING:
@@ -147,11 +147,17 @@ def bill(
 
 
 def _table(
-    title: str, frame: pl.DataFrame, cells: Mapping[str, Cell], most: int = MOST_ROWS
+    title: str,
+    frame: pl.DataFrame,
+    cells: Mapping[str, Cell],
+    most: int = MOST_ROWS,
+    *,
+    wrap: Collection[str] = (),
+    least: Sequence[str] = (),
 ) -> Table:
     rest = frame.height - most
     caption = f"and {rest} more: see --json" if rest > 0 else ""
-    return table_of(frame.head(most), cells, title=title, caption=caption)
+    return table_of(frame.head(most), cells, title=title, caption=caption, wrap=wrap, least=least)
 
 
 def _share(value: float | None) -> str:
@@ -163,6 +169,11 @@ def _signed(value: Any) -> str:
         return ""
     value = value if abs(value) >= LEAST else 0
     return f"{'-' if value < 0 else ''}{money(abs(value))}"
+
+
+def _size(row: Row, end: str) -> str:
+    sizes = [row[f"{name}{end}"] for name in ("vcpus", "memory_gib")]
+    return ", ".join(number(size) or "?" for size in sizes) if any(sizes) else ""
 
 
 LINES: Cell = ("lines", count)
@@ -193,6 +204,7 @@ def render_check(found: "BillCheck") -> RenderableType:
                 "share ": ("list_cost_share", _share),
             },
             ALL_ROWS,
+            least=["checked", "checked "],
         ),
         _table(
             f"Classes of lines, {currency}",
@@ -206,6 +218,8 @@ def render_check(found: "BillCheck") -> RenderableType:
                 "difference": ("difference", _signed),
             },
             ALL_ROWS,
+            wrap=["class"],
+            least=["price"],
         ),
         _table(
             "",
@@ -216,6 +230,7 @@ def render_check(found: "BillCheck") -> RenderableType:
                 "lines": LINES,
                 "list cost": ("list_cost", _signed),
             },
+            wrap=[""],
         ),
         _table(
             f"Largest differences, {currency}",
@@ -230,6 +245,8 @@ def render_check(found: "BillCheck") -> RenderableType:
                 "expected": ("expected", _signed),
                 "difference": ("difference", _signed),
             },
+            wrap=["class", "what"],
+            least=["file, line"],
         ),
         _table(
             f"Commitments, {currency}; those that cost more than they save first",
@@ -242,6 +259,8 @@ def render_check(found: "BillCheck") -> RenderableType:
                 "saving": ("saving", lambda value: _signed(value) or "unknown"),
                 "used": ("utilization", _share),
             },
+            wrap=["commitment"],
+            least=["kind"],
         ),
     ]
     shown = [part for part in parts if part.row_count]
@@ -265,11 +284,13 @@ def render_repricing(answer: "Repricing") -> RenderableType:
     )
     machines = _table(
         "",
-        answer.rows,
+        answer.rows.drop_nulls("cost_there"),
         {
             "machine": "instance_type",
+            "vCPU, GiB": lambda row: _size(row, ""),
             "in": lambda row: f"{row['provider']}/{row['region']}",
-            "there": lambda row: row["machine_there"] or f"({row['why_not']})",
+            "there": "machine_there",
+            "vCPU, GiB ": lambda row: _size(row, "_there"),
             "in ": lambda row: place(row, "on", "region_there"),
             "hours": ("hours", number),
             "USD/h now": ("usd_per_hour_now", money),
@@ -278,6 +299,8 @@ def render_repricing(answer: "Repricing") -> RenderableType:
             "gCO2e now": ("gco2e_now", number),
             "gCO2e there": ("gco2e_there", number),
         },
+        wrap=["machine", "there"],
+        least=["gCO2e there", "gCO2e now", "break-even", "in", "in ", "hours"],
     )
     left = _table(
         "What could not be moved, USD",
@@ -288,5 +311,6 @@ def render_repricing(answer: "Repricing") -> RenderableType:
             "lines": LINES,
             "cost": ("cost", _signed),
         },
+        wrap=["stays"],
     )
     return Group(totals, "", machines, "", left, "", *answer.assumed)

@@ -32,7 +32,9 @@ COLUMNS = (
 
 ASSUMED = (
     "A machine of another cloud counts as equal if it has the same accelerators and as many, the"
-    " same instruction set, and the nearest vCPUs and memory; rows show both sizes.",
+    " same instruction set, and the nearest vCPUs and memory (without accelerators at least three"
+    " quarters, at most three times of each, and burstable only if the other is); rows show both"
+    " sizes.",
     "Hours are those of the bill: the other machine takes as long for the work.",
     "Local disks, network speed and discounts of your own there are not compared; disks, data"
     " transfer and services stay where they are.",
@@ -177,19 +179,19 @@ def _targets(
         os, software, tenancy = map(str, way)
         types = (
             comparable(dataset, replace(search, os=os, software=software, tenancy=tenancy))
-            .drop("is_priced")
+            .drop("is_priced", "price")
             .join(
-                sold.select("provider", "instance_type", is_priced=pl.lit(True)).unique(),
+                sold.group_by("provider", "instance_type").agg(price=pl.col("usd_per_hour").min()),
                 on=["provider", "instance_type"],
                 how="left",
             )
-            .with_columns(pl.col("is_priced").fill_null(False))
+            .with_columns(is_priced=pl.col("price").is_not_null())
         )
         for provider, name in (
             machines.select("provider", "instance_type").unique(maintain_order=True).iter_rows()
         ):
             own = NamedMachine(provider, name)
-            why = "no machine with the same accelerators and instruction set has such a price"
+            why = "no machine of this kind and about this size has such a price"
             try:
                 others = nearest_of(types, own) if on else []
             except HwpricesError as error:

@@ -169,15 +169,22 @@ def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
     )
 
 
+LIKE_SIZE = (0.75, 3.0)
+"""Share of the vCPUs and of the memory of a machine that its equal has: hardly less, and not many
+times more. Sizes double, so that a complete list has a nearer one; a cloud of which the release has
+two machines in a place would else answer 40 vCPUs with 2."""
+
+
 def nearest(dataset: Tables, machine: NamedMachine, search: Search) -> list[NamedMachine]:
     """Find the machine of every other provider that is most like this one.
 
     It has the same accelerators and as many (or none either) and the same instruction set; of those
     the one with the nearest vCPUs and memory: the least |log2| of the ratio of vCPUs plus that of
-    memory, then the smaller one, then the name. Clouds that sell accelerators often state neither:
-    there an unknown instruction set counts as the same, and a machine without vCPUs or memory comes
-    after those whose figures are known. Only machines with a known price of the operating system
-    and the tenancy that ``search`` asks for are looked at, in any region.
+    memory, then the cheapest on demand, the smaller one, and the name. Clouds that sell accelerators
+    often state neither: there an unknown instruction set counts as the same, and a machine without
+    vCPUs or memory comes after those whose figures are known. Without accelerators both sizes are
+    within LIKE_SIZE, and burstable machines are equals of each other alone. Only machines with a known price of the operating system and the tenancy that ``search`` asks for are
+    looked at, in any region.
 
     Raises:
         HwpricesError: it has an accelerator, but no spec sheet says which.
@@ -204,7 +211,11 @@ def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]
     if own["has_accelerator"]:
         same_arch |= pl.col("arch").is_null() | pl.lit(own["arch"] is None)
     unknown = pl.sum_horizontal(~_known(name) for name in SIZES)
-    distance = pl.sum_horizontal(_distance(name, own[name]) for name in SIZES)
+    ratios = [_ratio(name, own[name]) for name in SIZES]
+    alike = pl.all_horizontal(
+        ratio.is_between(*LIKE_SIZE).fill_null(value=True) for ratio in ratios
+    )
+    distance = pl.sum_horizontal(ratio.log(2).abs() for ratio in ratios).round(6)
     return [
         NamedMachine(provider, name)
         for provider, name in types.filter(
@@ -214,9 +225,11 @@ def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]
             pl.col("has_accelerator") == own["has_accelerator"],
             pl.col("accelerator_id").eq_missing(own["accelerator_id"]),
             pl.col("accelerator_count").eq_missing(own["accelerator_count"]),
+            alike | pl.lit(own["has_accelerator"]),
+            (pl.col("burstable") == pl.lit(own["burstable"], pl.Boolean)).fill_null(value=True),
         )
         .with_columns(unknown=unknown, distance=distance)
-        .sort("provider", "unknown", "distance", *SIZES, "instance_type")
+        .sort("provider", "unknown", "distance", "price", *SIZES, "instance_type", nulls_last=True)
         .unique("provider", keep="first", maintain_order=True)
         .select("provider", "instance_type")
         .iter_rows()
@@ -224,7 +237,10 @@ def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]
 
 
 def comparable(dataset: Tables, search: Search) -> pl.DataFrame:
-    """Return what machine types are compared by, and whether they have a price (``is_priced``)."""
+    """Return what machine types are compared by, and whether they have a price (``is_priced``).
+
+    ``price`` is the lowest in USD an hour on demand.
+    """
     anywhere = Search(
         os=search.os,
         software=search.software,
@@ -232,7 +248,9 @@ def comparable(dataset: Tables, search: Search) -> pl.DataFrame:
         tenancy=search.tenancy,
     )
     key = ["provider", "instance_type"]
-    sold = searching.find(dataset, anywhere).select(*key, is_priced=pl.lit(True)).unique()
+    in_usd = pl.col("effective_hourly").filter(purchase_option="on_demand", currency="USD")
+    prices = searching.find(dataset, anywhere).group_by(key)
+    sold = prices.agg(price=in_usd.min()).with_columns(is_priced=pl.lit(True))
     devices = pl.col("accelerators").list.len().fill_null(0)
     first = pl.col("accelerators").list.first().struct.field("accelerator_id")
     return (
@@ -240,6 +258,7 @@ def comparable(dataset: Tables, search: Search) -> pl.DataFrame:
         .select(
             *key,
             "arch",
+            "burstable",
             *SIZES,
             accelerator_id=pl.when(devices == 1).then(first),
             accelerator_count=pl.col("accelerator_count").fill_null(0),
@@ -255,11 +274,9 @@ def _known(name: str) -> pl.Expr:
     return (pl.col(name) > 0).fill_null(False)
 
 
-def _distance(name: str, own: float | None) -> pl.Expr:
-    """Compute |log2| of the ratio of a size to that of the machine; 0 where one is not known."""
-    if not own:
-        return pl.lit(0.0)
-    return pl.when(_known(name)).then((pl.col(name) / own).log(2).abs()).otherwise(0.0)
+def _ratio(name: str, own: float | None) -> pl.Expr:
+    """Compute the ratio of a size to that of the machine; null where one is not known."""
+    return pl.when(_known(name)).then(pl.col(name) / pl.lit(own or None, pl.Float64))
 
 
 def providers_without_equal(dataset: "Release", compared: pl.DataFrame) -> list[str]:
@@ -268,7 +285,8 @@ def providers_without_equal(dataset: "Release", compared: pl.DataFrame) -> list[
     others = [name for name in priced if name not in set(compared["provider"])]
     first = compared.row(0, named=True)
     count, device = first["accelerator_count"] or 0, first["accelerator_id"]
-    has = f"{count:g} × {device}" if device else f"{first['arch']} and no accelerator"
+    size = f"{first['arch']}, no accelerator and about the same vCPUs and memory"
+    has = f"{count:g} × {device}" if device else size
     if not others:
         return []
     return [f"No price of a machine that is known to have {has} at {', '.join(others)}."]
