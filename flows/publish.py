@@ -95,7 +95,9 @@ def write_report(published: Published, root: str | None) -> None:
         report.write_into_release(dataset)
     except Exception as error:  # noqa: BLE001 - whatever it is, the release stands
         get_run_logger().warning(
-            "release %s has no report: %s. hwprices report makes one", published.version, error
+            "release %s has no report: %s. hwprices export report makes one",
+            published.version,
+            error,
         )
 
 

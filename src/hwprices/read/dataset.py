@@ -602,7 +602,8 @@ class Dataset(Release):
     def verify(self) -> list[str]:
         """List each file that is missing, altered, or not in the manifest; none means complete.
 
-        The report is left out: it is made after the release, and ``hwprices report`` makes it anew.
+        The report is left out: it is made after the release, and ``hwprices export report`` makes
+        it anew.
 
         >>> open("sample").verify()
         []

@@ -454,7 +454,7 @@ def _notes(grouped: pl.DataFrame, bill: BillLines) -> tuple[str, ...]:
     if missing:
         notes.append(
             f"Lines older than the price history: {missing:,}. Fetch past prices with hwprices"
-            " backfill, or compare with the first price known: --nearest (nearest=True)."
+            " admin backfill, or compare with the first price known: --nearest (nearest=True)."
         )
     if bill.ignored:
         notes.append(f"Not read: {', '.join(bill.ignored)}.")

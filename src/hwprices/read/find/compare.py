@@ -178,13 +178,13 @@ two machines in a place would else answer 40 vCPUs with 2."""
 def nearest(dataset: Tables, machine: NamedMachine, search: Search) -> list[NamedMachine]:
     """Find the machine of every other provider that is most like this one.
 
-    It has the same accelerators and as many (or none either) and the same instruction set; of those
-    the one with the nearest vCPUs and memory: the least |log2| of the ratio of vCPUs plus that of
-    memory, then the cheapest on demand, the smaller one, and the name. Clouds that sell accelerators
-    often state neither: there an unknown instruction set counts as the same, and a machine without
-    vCPUs or memory comes after those whose figures are known. Without accelerators both sizes are
-    within LIKE_SIZE, and burstable machines are equals of each other alone. Only machines with a known price of the operating system and the tenancy that ``search`` asks for are
-    looked at, in any region.
+    It has the same accelerators and as many (or none either) and the same instruction set. Of those
+    it has the nearest vCPUs and memory: the least |log2| of the ratio of vCPUs plus that of memory,
+    then the lowest price on demand, the smaller size, and the name. Without accelerators both sizes
+    are within LIKE_SIZE, and burstable machines are equals of each other alone. Clouds that sell
+    accelerators often state no instruction set, which counts as the same, or no sizes: such a
+    machine comes after those whose sizes are known. Only machines with a known price of the system
+    and the tenancy that ``search`` asks for are looked at, in any region.
 
     Raises:
         HwpricesError: it has an accelerator, but no spec sheet says which.

@@ -264,7 +264,7 @@ def _llms(dataset: Release, sheet: pl.DataFrame) -> str:
         f" what the hardware can do. Release {dataset.version}.\n\n"
         "Quote a price with its currency, the day it was seen and its citation; `hwprices recheck`"
         " says whether a citation still holds. Prices are without tax, storage, traffic and"
-        " negotiated discounts. The release folder has the tables as Parquet; `hwprices mcp`"
+        " negotiated discounts. The release folder has the tables as Parquet; `hwprices admin mcp`"
         " answers questions.\n\n"
         "## Data\n\n"
         "- [gpu-offers.json](gpu-offers.json): the cheapest price of each accelerator, provider and"
