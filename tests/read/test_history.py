@@ -145,6 +145,16 @@ def test_the_cheapest_hour_of_an_accelerator_over_time(release):
     ]
 
 
+def test_the_cheapest_hour_begins_when_its_price_was_seen(release):
+    """The first release of the sample is months younger than the pages it was made of."""
+    rows = ask(release, "h100")
+    seen = pl.lit(datetime(2025, 8, 16, tzinfo=UTC), rows.schema["observed_first"])
+    spans = cheapest(rows.with_columns(observed_first=seen))
+    assert spans["valid_from"][0] == datetime(2025, 8, 16, tzinfo=UTC)
+    later = spans["valid_from"][1:].to_list()
+    assert set(later) <= set(rows["valid_from"]), "a change of price is of its release"
+
+
 def test_a_placeholder_is_no_cheapest_hour(release):
     """RunPod lists 0.50 USD for an MI300X that nobody rents out."""
     rows = ask(release, "gpu-8")

@@ -1,6 +1,6 @@
 """The command ``hwprices bill``: check a bill against list prices, or reprice its usage."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -263,8 +263,7 @@ def render_check(found: "BillCheck") -> RenderableType:
             least=["kind"],
         ),
     ]
-    shown = [part for part in parts if part.row_count]
-    return Group(*(drawn for part in shown for drawn in (part, "")), *found.notes)
+    return _answered(parts, found.notes)
 
 
 def render_repricing(answer: "Repricing") -> RenderableType:
@@ -313,4 +312,10 @@ def render_repricing(answer: "Repricing") -> RenderableType:
         },
         wrap=["stays"],
     )
-    return Group(totals, "", machines, "", left, "", *answer.assumed)
+    return _answered([totals, machines, left], answer.assumed)
+
+
+def _answered(tables: Iterable[Table], notes: Iterable[str]) -> RenderableType:
+    """Draw the tables that have rows, and notes below them."""
+    shown = [drawn for drawn in tables if drawn.row_count]
+    return Group(*(part for drawn in shown for part in (drawn, "")), *notes)

@@ -19,7 +19,7 @@ from hwprices.read import past
 from hwprices.read.find import words
 from hwprices.read.find.break_even import spot_moves, spot_words
 from hwprices.read.find.search import EVERY_WAY, USUAL
-from hwprices.read.past import BY, PastAnswer, cheapest
+from hwprices.read.past import BY, SEEN, PastAnswer, cheapest
 from hwprices.release.versions import instant, resolve
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
 from hwprices.schemas import PAST
@@ -261,10 +261,6 @@ def _heading(rows: pl.DataFrame) -> str:
         f"{listing(types)} ({providers}{with_device}): {prices} "
         f"since {_begin(rows):%Y-%m-%d}, {currencies} an hour"
     )
-
-
-SEEN = pl.min_horizontal("valid_from", "observed_first")
-"""When a price was first seen: its release may have come later."""
 
 
 def _begin(rows: pl.DataFrame) -> datetime:
