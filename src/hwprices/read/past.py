@@ -242,6 +242,13 @@ def valid_at(rows: pl.LazyFrame, at: datetime) -> pl.LazyFrame:
 SEEN = pl.min_horizontal("valid_from", "observed_first")
 """When a price was first seen: its release may have come later."""
 
+BEGINS = (
+    pl.when(pl.col("valid_from") == pl.col("valid_from").min().over("price_id"))
+    .then(SEEN)
+    .otherwise("valid_from")
+)
+"""Where an interval begins for a reader: the first of a price when it was seen."""
+
 BY = ["provider", "purchase_option", "term_months", "currency"]
 WHERE = ["instance_type", "region"]
 
@@ -251,12 +258,11 @@ def cheapest(rows: pl.DataFrame) -> pl.DataFrame:
 
     ``rows`` is what ``answer`` returns; placeholders are left out. There is a row for
     each provider, purchase option, term and currency, and each span of time with one cheapest
-    price: BY, WHERE, per_accelerator_hour, valid_from, valid_to. A price begins when it was seen
-    (SEEN), not with its release.
+    price: BY, WHERE, per_accelerator_hour, valid_from (BEGINS), valid_to.
     """
-    is_first = pl.col("valid_from") == pl.col("valid_from").min().over("price_id")
-    priced = rows.with_columns(valid_from=pl.when(is_first).then(SEEN).otherwise("valid_from"))
-    priced = priced.filter(pl.col("per_accelerator_hour").is_not_null(), ~pl.col("placeholder"))
+    priced = rows.with_columns(valid_from=BEGINS).filter(
+        pl.col("per_accelerator_hour").is_not_null(), ~pl.col("placeholder")
+    )
     parts = [_of_one(one) for _, one in sorted(priced.group_by(BY), key=lambda item: str(item[0]))]
     columns = [*BY, *WHERE, "per_accelerator_hour", "valid_from", "valid_to"]
     return pl.concat(parts).select(columns) if parts else priced.select(columns)

@@ -279,7 +279,8 @@ def _rechecked(dataset: Dataset, text: str) -> Answer:
 
 def history(dataset: Dataset, question: str) -> Answer:
     """List what prices were, and when."""
-    rows = past.answer(dataset, question, USUAL).rows.filter(~pl.col("placeholder"))
+    every = past.answer(dataset, question, USUAL).rows.with_columns(valid_from=past.BEGINS)
+    rows = every.filter(~pl.col("placeholder"))
     amount = pl.col("effective_hourly")
     values, last = amount.n_unique(), amount.sort_by("valid_from").last()
     order = [-values.cast(pl.Int64).over("price_id"), last.over("price_id")]
