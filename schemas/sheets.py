@@ -67,6 +67,11 @@ class LanguageModels(Table):
         "Layers without a window; null where no layer has one.", nullable=True, gt=0
     )
     release_precision: pl.String = column("Number format of the published weights.")
+    repository: pl.String = column(
+        "Name of the weights at huggingface.co, of those that follow instructions where there are"
+        " such; null where none of them is there in a form that vLLM loads.",
+        nullable=True,
+    )
     license: pl.String = column("License of the weights: an SPDX name, or the maker's own.")
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()

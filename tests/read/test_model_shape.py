@@ -40,6 +40,13 @@ def test_a_name_of_a_repository_is_understood(name: str, expected: str) -> None:
     assert model_shape(name).name == expected
 
 
+def test_every_repository_of_the_sheet_is_understood() -> None:
+    rows = sheets.load("models").select("repository", "name").drop_nulls()
+    assert [model_shape(repository).name for repository, _ in rows.iter_rows()] == rows[
+        "name"
+    ].to_list()
+
+
 @pytest.mark.parametrize("value", ["70", "5M", "1e15", "0", 3.0, "9.99e6"])
 def test_the_limits_of_a_number_of_parameters_are_said(value: float | str) -> None:
     with pytest.raises(HwpricesError, match=r"not from 1e\+07 to 1e\+14\. Give it as 70e9 or 70B"):

@@ -753,7 +753,8 @@ def test_a_question_is_asked_whole(release: Release) -> None:
         ("llama-3.3-70b", "bf16", "p5.48xlarge", r"meta-llama/(?!.*--quantization)"),
         # neither makes INT8 of published weights: they must have been quantized before
         ("llama-3.3-70b", "int8", "p5.48xlarge", r"MODEL (?!.*--quantization)"),
-        ("gpt-oss-120b", None, "p5.48xlarge", r"MODEL (?!.*--quantization)"),
+        ("gpt-oss-120b", None, "p5.48xlarge", r"openai/gpt-oss-120b (?!.*--quantization)"),
+        ("70B", None, "p5.48xlarge", r"MODEL .*fp8"),
         ("llama-3.1-8b", None, "ct6e-standard-4t", None),
     ],
 )

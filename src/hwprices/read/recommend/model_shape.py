@@ -70,7 +70,8 @@ def model_shape(model: float | str, active: float | str | None = None) -> ModelS
     names = (squeeze(model), squeeze(of_repository(model))) if isinstance(model, str) else ()
     for wanted in names:
         for row in published_models().iter_rows(named=True):
-            if wanted not in (squeeze(row["model_id"]), squeeze(row["name"])):
+            known = filter(None, (row["model_id"], row["name"], row["repository"]))
+            if wanted not in map(squeeze, known):
                 continue
             if active is None:
                 return _published(row)

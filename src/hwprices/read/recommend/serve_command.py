@@ -4,15 +4,10 @@ Options: https://docs.vllm.ai/en/stable/cli/serve/ and
 https://docs.sglang.io/advanced_features/server_arguments.html.
 """
 
-import re
-
 import polars as pl
 
 from hwprices.read.recommend.model_shape import published_models
 from hwprices.read.recommend.question import Job
-
-REPOSITORY = re.compile(r"https://huggingface\.co/(?!docs/|blog/|spaces/)([^/]+/[^/]+)")
-"""The page of a model at Hugging Face, whose last two parts both programs take as its name."""
 
 PLACEHOLDER = "MODEL"
 
@@ -83,6 +78,5 @@ def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
 
 def _repository(name: str) -> str:
     """Return the repository of a model's weights; PLACEHOLDER where it is not known."""
-    page = published_models().filter(name=name)["source_url"]
-    found = REPOSITORY.match(page[0]) if len(page) else None
-    return found[1] if found else PLACEHOLDER
+    found = published_models().filter(name=name)["repository"].drop_nulls()
+    return found[0] if len(found) else PLACEHOLDER
