@@ -333,7 +333,7 @@ def test_a_pointer_to_a_release_that_is_gone_says_so(copy: Path) -> None:
     assert result.exit_code == 2
     assert " ".join(result.stderr.split()) == (
         f"error: {manifest} is missing, and latest.json names this release."
-        " Publish again (make run)."
+        " Publish again: hwprices admin refresh."
     )
 
 

@@ -21,7 +21,7 @@ from hwprices.cli.common import (
 from hwprices.cli.tables import count, table_of
 from hwprices.errors import HwpricesError, escaped
 from hwprices.release import versions as reading
-from hwprices.release.versions import resolve
+from hwprices.release.versions import NO_RELEASE, resolve
 from hwprices.release.wording import counted
 from hwprices.storage.store import Store
 
@@ -46,9 +46,7 @@ def releases() -> None:
     place = call().place
     entries = reading.releases(place)
     if not entries and not call().as_json:
-        raise HwpricesError(
-            f"no release in {place}", "Run the refresh flow (make run), or give --root."
-        )
+        raise HwpricesError(f"no release in {place}", NO_RELEASE)
     limit = call().limit
     newest = entries[-limit:] if limit else entries
     if call().as_json:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.release.versions import latest_version, read_manifest
+from hwprices.release.versions import NO_RELEASE, latest_version, read_manifest
 from hwprices.storage import layout, manifests, scratch
 from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
@@ -132,7 +132,7 @@ class Release:
         if version is None:
             raise HwpricesError(
                 f"no release in {self.store.root}",
-                "Run the refresh flow (make run), or give the root of a dataset.",
+                NO_RELEASE,
             )
         return version
 

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 FOLDER = "data"
 SAMPLE = "sample"  # Names the release that comes with the program: ``hwprices.open("sample")``
 
+NO_RELEASE = (
+    f"Give the root of a dataset ({SAMPLE} comes with the program), or make one: hwprices admin"
+    " refresh."
+)
+
 
 def default_root() -> str:
     """Return the folder ``data`` with releases, here or in a parent folder; else ./data."""
@@ -91,12 +96,14 @@ def read_manifest(store: Store, version: str, *, is_latest: bool = False) -> "Re
         hint = (
             f"There are: {', '.join(available[-5:])}."
             if available
-            else "There are none yet: run the refresh flow (make run)."
+            else f"There are none yet. {NO_RELEASE}"
         )
         if is_latest:
             raise HwpricesError(
                 f"{store.uri(key)} is missing, and {layout.LATEST_RELEASE} names this release",
-                f"Give --version. {hint}" if available else "Publish again (make run).",
+                f"Give --version. {hint}"
+                if available
+                else "Publish again: hwprices admin refresh.",
             )
         raise HwpricesError(f"no release {version} in {store.root}", hint)
     file = f"the manifest {store.uri(key)}"
@@ -153,7 +160,7 @@ def releases(root: str | Path) -> list[dict[str, Any]]:
     if not has_data(store):
         raise HwpricesError(
             f"no release in {store.root}, nor anything else of a dataset",
-            "Give the root of a dataset, or run the refresh flow (make run).",
+            NO_RELEASE,
         )
     latest = latest_version(store)
     entries = []
