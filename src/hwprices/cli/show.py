@@ -265,7 +265,8 @@ def render_next_steps(dataset: OpenRelease, gpus: pl.DataFrame) -> RenderableTyp
         "files": f"{root}/releases/{dataset.version}/  (Parquet; manifest.json has the checksums)",
         "Python": f"import hwprices; hwprices.open({_shown_root(root)!r}).find('8xH100')",
     }
-    if Path("Makefile").is_file():
+    is_sample = any(one.origin == "sample" for one in dataset.release.providers.values())
+    if is_sample and Path("Makefile").is_file():
         steps["live figures"] = "make live"
     lines = [
         Text(f"{purpose:<15}{step}", no_wrap=True, overflow="ignore")
