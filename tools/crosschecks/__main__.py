@@ -144,27 +144,24 @@ All figures are equal for {equal}.
 - **AWS, Google Cloud**: Linux prices of July 2026: on-demand in us-east-1 and us-central1
   (Karpenter, Apache-2.0; Cloudspecs, MIT) and all purchase options in four regions (composed).
   Cloudspecs is independent. The sample's AWS prices come from Karpenter's list, except `.metal`
-  (A13), and its Google Cloud rates were solved from the composed prices: agreement with these two
-  shows only that the prices are read correctly.
+  (A13), and its Google Cloud rates from the composed prices: agreement with these two shows only
+  that the prices are read correctly.
 - **Azure**: Linux on-demand prices of 20 August 2026 in francecentral and westeurope, compared with
-  a public list of June 2026. A size also has a Windows meter and often one of Cloud Services, which
-  includes Windows; the sample has the price of the Linux meter.
+  a public list of June 2026.
 - **Specs**: vCPUs, memory, instruction set and number of accelerators, each counted as one figure.
 - **Other clouds**: every row of `tests/recordings/others`, equal if price, vCPUs, memory and number
-  of GPUs are equal to the last digit. The rows come from
+  of GPUs are. The rows come from
   [gpu-index](https://github.com/getcomputable/gpu-index) (Apache-2.0),
   [gpurentalprices.com](https://gpurentalprices.com) (CC BY 4.0) and
   [Cloudspecs](https://github.com/TUM-DIS/cloudspecs) (MIT). Oracle's prices are independent: the
-  other source composed them itself. For the others, agreement shows that the same source, or the
-  vendor's answers of the same day, were read correctly.
+  other source composed them itself. For the others, agreement shows only that the source was read
+  correctly.
 - **SageMaker** (not in the table): the sample's hosting prices are those of another collector of
   20 May 2026 (flexera-public/policy_templates, MIT). They are 1.15 to 1.40 times EC2's in us-east-1
-  (208 of 218 types) and us-gov-west-1 (all 81, not in the sample), median 1.20. The ten of `ml.r8g`
-  in us-east-1 are 2.40, twice that collector's figures of us-east-2: only AWS's list can tell which
-  is right. The 193 of eu-west-1 are 1.07 to 1.20 times those of us-east-1; no EC2 prices of
-  eu-west-1 are at hand.
+  (208 of 218 types). The ten of `ml.r8g` are 2.40, twice that collector's figures of us-east-2:
+  only AWS's list can tell which is right. No EC2 prices of eu-west-1 (193 types) are at hand.
 - **Vertex AI**: the sample has the A3 of a bill, at 1.15 times Compute Engine's rates. The 720
-  figures of that collector add the management fee (0.15): its A2 costs 1.30 times in three regions.
+  figures of that collector add the management fee (0.15).
 
 ## Why figures differ
 
