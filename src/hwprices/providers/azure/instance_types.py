@@ -25,9 +25,9 @@ from hwprices.providers.azure.sizes import (
     parse_size,
     with_accelerators,
 )
-from hwprices.rows import accelerators, frames, prices
-from hwprices.rows.accelerators import accelerator_totals
+from hwprices.rows import frames, prices
 from hwprices.rows.frames import ORIGIN, origin
+from hwprices.rows.vendor_rows import LARGEST, accelerator_totals, is_possible, refuse_impossible
 from hwprices.schemas.inventory import InstanceTypes
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
@@ -188,14 +188,12 @@ def instance_type_rows(
         _name_parts(sizes["name"].to_list())
     )
     rows = _columns(table.lazy(), network.lazy()).collect()
-    is_possible = rows.select(accelerators.is_possible()).to_series()
-    figures = table.select(*ORIGIN).hstack(
-        rows.select("provider", "instance_type", *accelerators.LARGEST)
-    )
+    are_possible = rows.select(is_possible()).to_series()
+    figures = table.select(*ORIGIN).hstack(rows.select("provider", "instance_type", *LARGEST))
     # as text, because JSON has no infinity
-    shown = figures.filter(~is_possible).cast(dict.fromkeys(accelerators.LARGEST, pl.String))
-    possible = frames.conform(rows.filter(is_possible).lazy(), InstanceTypes).collect()
-    return possible, accelerators.refuse(shown.lazy())
+    shown = figures.filter(~are_possible).cast(dict.fromkeys(LARGEST, pl.String))
+    possible = frames.conform(rows.filter(are_possible).lazy(), InstanceTypes).collect()
+    return possible, refuse_impossible(shown.lazy())
 
 
 def _with_capabilities(skus: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from hwprices.rows.accelerators import accelerator_totals
+from hwprices.rows.vendor_rows import accelerator_totals
 from hwprices.schemas.columns import Accelerators
 from hwprices.specs import accelerator_names, sheets
 

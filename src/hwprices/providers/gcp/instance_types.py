@@ -28,8 +28,8 @@ from hwprices.providers.gcp.machine_type import (
 )
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
 from hwprices.rows import frames, prices
-from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.frames import origin, origins
+from hwprices.rows.vendor_rows import accelerator_totals
 from hwprices.schemas.inventory import InstanceTypes
 
 LARGEST_FIGURE = {

@@ -18,8 +18,7 @@ from hwprices.landing.bodies import RefusedItemError, items, member, number, tex
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle import BUNDLED, SHAPES
-from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.specs.sheets import load

@@ -17,9 +17,8 @@ from hwprices.landing.bodies import RefusedItemError, items, member, money, numb
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.runpod import GPU_TYPES, STOCK
-from hwprices.rows.accelerators import gpus
 from hwprices.rows.prices import LARGEST_PRICE
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import VendorRows, gpus
 from hwprices.schemas.columns import table_name
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Stock
 from hwprices.schemas.price import PriceComponents, Prices

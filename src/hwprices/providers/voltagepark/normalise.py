@@ -12,9 +12,8 @@ from hwprices.landing.bodies import RefusedItemError, figure, items, member, mon
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.voltagepark import LOCATIONS, PRESETS
-from hwprices.rows.accelerators import gpus
 from hwprices.rows.prices import LARGEST_PRICE
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import VendorRows, gpus
 from hwprices.schemas.inventory import InstanceTypes, Regions, Stock
 from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher

@@ -12,9 +12,8 @@ from hwprices.landing.bodies import RefusedItemError, figure, items, member, mon
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.vultr import METAL, PLANS, REGIONS
-from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.prices import LARGEST_PRICE
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher

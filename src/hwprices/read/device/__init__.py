@@ -9,8 +9,8 @@ import polars as pl
 from hwprices.read.currency import NO_RATES, Rates, offers_in_usd, read_rates
 from hwprices.read.device import figures, lookup, measured
 from hwprices.read.device.lookup import Values, to_frame
-from hwprices.read.device.sellers import PriceDates, where_sold
-from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.device.measured import PriceDates, where_sold
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.release import wording
 from hwprices.release.release import Release, Tables

@@ -12,10 +12,10 @@ from hwprices.errors import HwpricesError
 from hwprices.read.find import break_even, covers, names, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.break_even import spot_moves
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.options import Options, read
 from hwprices.read.find.search import Search, of_prices
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.release import wording
