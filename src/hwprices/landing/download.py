@@ -353,7 +353,8 @@ class Http:
                 self._client.stream(method, url, params=params or None, json=body) as response,
             ):
                 encoding = _encoding(response)
-                _check_type(response, expect)
+                if expect != "any" and "html" in _content_type(response):
+                    raise _TryAgain(f"HTML came instead of {expect.upper()}")
                 file = _receive(response, into, encoding, page)
         except httpx.HTTPError as error:
             is_stall = isinstance(error, httpx.TimeoutException)
@@ -424,11 +425,6 @@ def _encoding(response: httpx.Response) -> Encoding:
     if encoding == "gzip":
         return "gzip"
     raise _TryAgain(f"Content-Encoding {_quoted(encoding)}, which was not requested")
-
-
-def _check_type(response: httpx.Response, expect: Expect) -> None:
-    if expect != "any" and "html" in _content_type(response):
-        raise _TryAgain(f"HTML came instead of {expect.upper()}")
 
 
 def _content_type(response: httpx.Response) -> str:

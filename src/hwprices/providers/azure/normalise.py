@@ -310,7 +310,7 @@ def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
 def _list_prices(items: pl.LazyFrame, **constants: str) -> list[pl.LazyFrame]:
     """Make the rows of all that can be bought of the items, ``constants`` in each."""
     return [
-        _pay_as_you_go(items, **constants),
+        _complete(items.filter(pl.col("purchase_option") != "reserved"), **constants),
         _savings_plans(items, **constants),
         *_reservations(items, **constants),
     ]
@@ -318,11 +318,6 @@ def _list_prices(items: pl.LazyFrame, **constants: str) -> list[pl.LazyFrame]:
 
 def _complete(items: pl.LazyFrame, **constants: pl.Expr | str | int) -> pl.LazyFrame:
     return price_rows(items, provider="azure", **constants)
-
-
-def _pay_as_you_go(items: pl.LazyFrame, **constants: str) -> pl.LazyFrame:
-    """Make the rows of on demand, spot, low priority and dev/test, as listed."""
-    return _complete(items.filter(pl.col("purchase_option") != "reserved"), **constants)
 
 
 def _has_known_plan() -> pl.Expr:

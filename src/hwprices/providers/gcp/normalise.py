@@ -64,7 +64,8 @@ def normalise(
     catalog = read_skus(pages, at)
     rates = build_rates(catalog)
     faults = {**named_by_refused(catalog.refused, machines), **machines.faults}
-    composed_linux = compose(machines, rates, faults, _unfetched_parts(pages))
+    unfetched = {} if pages.of(gcp.TPU_SKUS) else {"tpu": "tpu_catalog_not_fetched"}
+    composed_linux = compose(machines, rates, faults, unfetched)
     linux = add_flexible(composed_linux, machines, sheets)
     licensed = add_licenses(machines, rates, linux)
     composed = composed_prices(linux, licensed, machines)
@@ -75,14 +76,6 @@ def normalise(
     yield from by_region("prices", prices, requested, refused, catalog.counts)
     yield from price_component_parts(ids, linux, licensed, requested)
     yield from by_region("component_prices", pl.concat(parts), requested)
-
-
-def _unfetched_parts(pages: Pages) -> dict[str, str]:
-    """List the kinds of parts whose SKU catalog has no page: TPUs have one of their own.
-
-    Each has the reason of a price that is missing because of it.
-    """
-    return {} if pages.of(gcp.TPU_SKUS) else {"tpu": "tpu_catalog_not_fetched"}
 
 
 def _check_catalog(pages: Pages) -> None:
