@@ -141,6 +141,7 @@ def _costs(row: Row) -> list[tuple[str, str]]:
         return with_remark(f"{money(row[column])}{_unit(row)}", row[offer]) if known else ""
 
     purchase = f"{money(row['purchase_price'])} {row['purchase_currency'] or ''}".strip()
+    at_launch = f"USD, {row['release_year']}" if row["release_year"] else "USD"
     return [
         ("USD/h", rent("on_demand_usd_per_hour", "on_demand_offer")),
         ("USD/h spot", rent("spot_usd_per_hour", "spot_offer")),
@@ -149,7 +150,7 @@ def _costs(row: Row) -> list[tuple[str, str]]:
         ("USD/h as a part", money(row["part_usd_per_hour"])),
         ("USD/year", rent("usd_per_year", "usd_per_year_basis")),
         ("prices of", str(row["prices_observed"] or "")),
-        ("at launch", with_remark(money(row["launch_price_usd"]), launch_price_of(row))),
+        ("at launch", with_remark(money(row["launch_price_usd"]), at_launch)),
         ("to buy", with_remark(purchase, row["purchase_basis"])),
         ("in a machine", with_remark(money(row["machine_share_usd"]), row["machine_share_basis"])),
         ("USD/h owned", money(row["tco_usd_per_hour"])),
@@ -174,11 +175,6 @@ def _performance(row: Row) -> list[tuple[str, str]]:
         ("TFLOPS/W", with_remark(efficiency, row["tflops_per_watt_dtype"])),
         ("gCO2e/h", with_remark(emissions, row["gco2e_basis"])),
     ]
-
-
-def launch_price_of(row: Row) -> str:
-    """Describe what the launch price is of."""
-    return f"USD, {row['release_year']}" if row["release_year"] else "USD"
 
 
 def _sample_prices(row: Row) -> list[str]:

@@ -74,13 +74,11 @@ def normalise(pages: Pages) -> Iterator[Part]:
         types |= {name: (page, listed) for name, listed in of_page.items() if listed}
     for _, (page, listed) in sorted(types.items()):
         _read(listed, page, match, rows)
-    for page in pages.of(STOCK):
-        with pages.leave_out(page):
-            for item in items(pages.read_json(page)["data"], "gpuTypes"):
-                for cloud in TITLES:
-                    with rows.reading(page, item, Stock, cloud):
-                        for row in _stock(item, cloud):
-                            rows.add(Stock, page, {"region": cloud} | row)
+    for page, item in pages.items(STOCK, "data", "gpuTypes"):
+        for cloud in TITLES:
+            with rows.reading(page, item, Stock, cloud):
+                for row in _stock(item, cloud):
+                    rows.add(Stock, page, {"region": cloud} | row)
     yield Part("regions", rows.table(Regions))
     yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused(InstanceTypes))
     yield Part("prices", rows.prices(), refused=rows.refused(Prices), counts=rows.counts)

@@ -42,11 +42,9 @@ def normalise(pages: Pages) -> Iterator[Part]:
             for item in list(pages.read_json(page)):
                 with rows.reading(page, item, Prices, PLACE["region"]):
                     _add_preset(item, page, match, rows)
-    for page in pages.of(LOCATIONS):
-        with pages.leave_out(page):
-            for item in items(pages.read_json(page), "results"):
-                with rows.reading(page, item, Prices):
-                    _add_location(item, page, match, rows)
+    for page, item in pages.items(LOCATIONS, "results"):
+        with rows.reading(page, item, Prices):
+            _add_location(item, page, match, rows)
     yield Part("regions", rows.table(Regions))
     types = rows.table(InstanceTypes).unique("instance_type", keep="first").sort("instance_type")
     yield Part("instance_types", types, refused=rows.refused(InstanceTypes))
