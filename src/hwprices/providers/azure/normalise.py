@@ -25,7 +25,12 @@ import polars as pl
 
 from hwprices.providers import Pages, Part, azure
 from hwprices.providers.azure.classify import TERMS, ClassifiedItems, classify_items
-from hwprices.providers.azure.instance_types import instance_type_rows, named_sizes, read_skus
+from hwprices.providers.azure.instance_types import (
+    instance_type_rows,
+    named_sizes,
+    read_accelerator_sheet,
+    read_skus,
+)
 from hwprices.providers.azure.items import (
     AMOUNTS,
     MEMBERS,
@@ -49,7 +54,6 @@ from hwprices.providers.azure.regions import (
     region_rows,
     zone_rows,
 )
-from hwprices.providers.azure.sizes import read_accelerator_sheet
 from hwprices.rows import frames, prices
 from hwprices.rows.earlier import Source
 from hwprices.rows.frames import ORIGIN, origins
