@@ -19,8 +19,7 @@ from hwprices.providers import Pages, gcp
 from hwprices.providers.gcp import grammar
 from hwprices.providers.gcp.compose import add_licenses, build_rates, compose
 from hwprices.providers.gcp.instance_types import read_machines
-from hwprices.providers.gcp.normalise import normalise
-from hwprices.providers.gcp.price_rows import add_flexible
+from hwprices.providers.gcp.normalise import add_flexible, normalise
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.providers.gcp.skus import read_skus
 from hwprices.specs import data_directory

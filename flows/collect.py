@@ -19,8 +19,8 @@ from hwprices.collect import Collector
 from hwprices.errors import HwpricesError, install_command
 from hwprices.flows import endings, progress, reports
 from hwprices.flows.endings import in_one_line
+from hwprices.landing.download import redact
 from hwprices.landing.pages import Run, Unit, UnitResult
-from hwprices.landing.secrets import redact
 from hwprices.providers import SkippedError
 from hwprices.publish import locks, status
 from hwprices.release.wording import counted

@@ -28,7 +28,7 @@ from hwprices import flows
 from hwprices.errors import HwpricesError, first_line
 from hwprices.flows import ENDING
 from hwprices.flows.deployments import PREFECT
-from hwprices.landing.secrets import redact
+from hwprices.landing.download import redact
 
 COMMAND_STOP_SECONDS = 30
 """How long flows, and then a server, may take to end before they are killed. A flow takes seconds.

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.landing.secrets import redact
+from hwprices.landing.download import redact
 from hwprices.providers import SkippedError
 from hwprices.publish import status
 from hwprices.publish.notes import escaped, new_words

@@ -94,6 +94,11 @@ def column(
     return pa.Field(description=description, nullable=nullable, metadata=metadata, **checks)
 
 
+def measure(description: str, unit: str | None = None, *, focus: str | None = None) -> Any:
+    """Declare a figure above zero; null where it is not known."""
+    return column(description, unit=unit, focus=focus, nullable=True, gt=0)
+
+
 def list_column(description: str, values: Vocabulary) -> Any:
     """Declare a list column with elements of a vocabulary; ``elements_declared`` checks them."""
     metadata = {"unit": None, "focus": None, "vocabulary": values.name}
@@ -247,41 +252,33 @@ def pue() -> Any:
 
 
 def block_storage_gbps_baseline() -> Any:
-    return column(
+    return measure(
         "Bandwidth to block storage over the network (EBS volumes, managed disks) that the machine"
         " always has; volumes may have lower limits of their own.",
-        unit="Gbit/s",
-        nullable=True,
-        gt=0,
+        "Gbit/s",
     )
 
 
 def block_storage_gbps_max() -> Any:
-    return column(
+    return measure(
         "Highest bandwidth to block storage, which a machine with bursts reaches for a time; null"
         " where the vendor's list does not say how far bursts go.",
-        unit="Gbit/s",
-        nullable=True,
-        gt=0,
+        "Gbit/s",
     )
 
 
 def block_storage_iops_baseline() -> Any:
-    return column(
+    return measure(
         "Operations of block storage that the machine always has, as its vendor counts them.",
-        unit="IOPS",
-        nullable=True,
-        gt=0,
+        "IOPS",
     )
 
 
 def block_storage_iops_max() -> Any:
-    return column(
+    return measure(
         "Most operations of block storage, which a machine with bursts reaches for a time; null"
         " where the vendor's list does not say how far bursts go.",
-        unit="IOPS",
-        nullable=True,
-        gt=0,
+        "IOPS",
     )
 
 

@@ -9,7 +9,7 @@ import pandera.polars as pa
 import polars as pl
 
 from hwprices.schemas import PRICE_KEY, columns
-from hwprices.schemas.columns import HASH_PATTERN, Table, column
+from hwprices.schemas.columns import HASH_PATTERN, Table, column, measure
 from hwprices.schemas.vocabulary import (
     BASES,
     CHANGE_SUBJECTS,
@@ -57,14 +57,9 @@ class PriceHistory(Table):
     payment_option: pl.String = column("When the commitment is paid.", values=PAYMENT_OPTIONS)
     currency: pl.String = columns.currency()
     hourly: Money = column("What was paid every hour.", unit="currency/h", nullable=True, ge=0)
-    upfront: Money = column(
-        "What was paid once for the whole term.", unit="currency", nullable=True, gt=0
-    )
-    effective_hourly: Money = column(
-        "hourly + upfront / (term in years × 8760); null when unknown.",
-        unit="currency/h",
-        nullable=True,
-        gt=0,
+    upfront: Money = measure("What was paid once for the whole term.", "currency")
+    effective_hourly: Money = measure(
+        "hourly + upfront / (term in years × 8760); null when unknown.", "currency/h"
     )
     price_reason: pl.String = column(
         "Why effective_hourly is null.", nullable=True, values=PRICE_REASONS
@@ -110,15 +105,11 @@ class PriceHistory(Table):
         focus="SkuPriceDetails.GpuCount",
     )
 
-    hourly_low: Money = column(
+    hourly_low: Money = measure(
         "Lowest price, where hourly is the mean of a backfilled spot price over each day.",
-        unit="currency/h",
-        nullable=True,
-        gt=0,
+        "currency/h",
     )
-    hourly_high: Money = column(
-        "Highest price, where hourly is such a mean.", unit="currency/h", nullable=True, gt=0
-    )
+    hourly_high: Money = measure("Highest price, where hourly is such a mean.", "currency/h")
 
     @pa.dataframe_check(name="price_or_reason")
     def price_or_reason(cls, data: pa.PolarsData) -> pl.LazyFrame:

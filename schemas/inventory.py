@@ -3,7 +3,7 @@
 import polars as pl
 
 from hwprices.schemas import columns
-from hwprices.schemas.columns import Accelerators, Table, column
+from hwprices.schemas.columns import Accelerators, Table, column, measure
 from hwprices.schemas.vocabulary import (
     ACCELERATOR_KINDS,
     DISK_KINDS,
@@ -88,30 +88,22 @@ class InstanceTypes(Table):
     cpu_models: pl.List(pl.String) = column(
         "CPU models the vendor may give; more than one where it does not promise.", nullable=True
     )
-    base_ghz: pl.Float64 = column(
+    base_ghz: pl.Float64 = measure(
         "Base clock of the CPU. Null in every row today: no vendor's list of machines states it;"
         " cpus.base_ghz is the maker's.",
-        unit="GHz",
-        nullable=True,
-        gt=0,
+        "GHz",
     )
-    boost_ghz: pl.Float64 = column(
-        "Highest sustained clock the vendor states.", unit="GHz", nullable=True, gt=0
-    )
-    vcpus: pl.Int32 = column(
+    boost_ghz: pl.Float64 = measure("Highest sustained clock the vendor states.", "GHz")
+    vcpus: pl.Int32 = measure(
         "vCPUs as sold; of a size with constrained vCPUs, those that are active.",
-        nullable=True,
-        gt=0,
         focus="SkuPriceDetails.CoreCount",
     )
-    vcpus_billed: pl.Float64 = column(
-        "vCPUs that the price is computed from: 0.25 for a GCP e2-micro.", nullable=True, gt=0
+    vcpus_billed: pl.Float64 = measure(
+        "vCPUs that the price is computed from: 0.25 for a GCP e2-micro."
     )
-    physical_cores: pl.Int32 = column("Physical cores.", nullable=True, gt=0)
+    physical_cores: pl.Int32 = measure("Physical cores.")
     threads_per_core: pl.Int32 = columns.threads_per_core()
-    memory_gib: pl.Float64 = column(
-        "Main memory.", unit="GiB", nullable=True, gt=0, focus="SkuPriceDetails.MemorySize"
-    )
+    memory_gib: pl.Float64 = measure("Main memory.", "GiB", focus="SkuPriceDetails.MemorySize")
     burstable: pl.Boolean = column("The CPU is shared and limited by credits.", nullable=True)
     bare_metal: pl.Boolean = column(
         "The machine runs on the hardware without a hypervisor.", nullable=True
@@ -130,9 +122,7 @@ class InstanceTypes(Table):
         ge=0,
         focus="SkuPriceDetails.GpuCount",
     )
-    accelerator_memory_gib: pl.Float64 = column(
-        "Accelerator memory of the whole machine.", unit="GiB", nullable=True, gt=0
-    )
+    accelerator_memory_gib: pl.Float64 = measure("Accelerator memory of the whole machine.", "GiB")
     accelerator_interconnect: pl.String = column(
         "How the accelerators of one machine are connected.", nullable=True
     )
@@ -145,17 +135,12 @@ class InstanceTypes(Table):
     )
     local_disk_count: pl.Int32 = column("Number of local disks.", nullable=True, ge=0)
     local_disk_kind: pl.String = column("Kind of local disk.", nullable=True, values=DISK_KINDS)
-    network_gbps_baseline: pl.Float64 = column(
-        "Network bandwidth the machine always has, over all cards.",
-        unit="Gbit/s",
-        nullable=True,
-        gt=0,
+    network_gbps_baseline: pl.Float64 = measure(
+        "Network bandwidth the machine always has, over all cards.", "Gbit/s"
     )
-    network_gbps_max: pl.Float64 = column(
+    network_gbps_max: pl.Float64 = measure(
         "Highest network bandwidth, over all cards.",
-        unit="Gbit/s",
-        nullable=True,
-        gt=0,
+        "Gbit/s",
         focus="SkuPriceDetails.NetworkMaxThroughput",
     )
     rdma: pl.String = column(
@@ -179,26 +164,19 @@ class InstanceTypes(Table):
     block_storage_gbps_max: pl.Float64 = columns.block_storage_gbps_max()
     block_storage_iops_baseline: pl.Int32 = columns.block_storage_iops_baseline()
     block_storage_iops_max: pl.Int32 = columns.block_storage_iops_max()
-    local_disk_read_iops: pl.Int32 = column(
+    local_disk_read_iops: pl.Int32 = measure(
         "Random reads of all local disks together, at most; null if it has no local disk or"
         " the vendor's list does not say.",
-        unit="IOPS",
-        nullable=True,
-        gt=0,
+        "IOPS",
         focus="SkuPriceDetails.DiskMaxIops",
     )
-    local_disk_write_iops: pl.Int32 = column(
-        "Random writes of all local disks together, at most; null as for the reads.",
-        unit="IOPS",
-        nullable=True,
-        gt=0,
+    local_disk_write_iops: pl.Int32 = measure(
+        "Random writes of all local disks together, at most; null as for the reads.", "IOPS"
     )
-    network_gbps_max_at_extra_charge: pl.Float64 = column(
+    network_gbps_max_at_extra_charge: pl.Float64 = measure(
         "Highest network bandwidth that is sold with the machine at an extra charge, which no price"
         " here contains; null where none is known.",
-        unit="Gbit/s",
-        nullable=True,
-        gt=0,
+        "Gbit/s",
     )
 
     class Config:

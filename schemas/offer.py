@@ -10,28 +10,16 @@ import pandera.polars as pa
 import polars as pl
 
 from hwprices.schemas import columns
-from hwprices.schemas.columns import Table, column, list_column
+from hwprices.schemas.columns import Table, column, list_column, measure
 from hwprices.schemas.spec import Accelerators
 from hwprices.schemas.vocabulary import ACCELERATOR_KINDS, FLAGS, ON_DEMAND_REASONS, POWER_BASES
 from hwprices.units import Money, Timestamp
 
 
 def _usd(description: str) -> Any:
-    return column(
-        description + " Linux, shared tenancy, license included.",
-        unit="USD/h",
-        focus="ListUnitPrice",
-        nullable=True,
-        gt=0,
+    return measure(
+        description + " Linux, shared tenancy, license included.", "USD/h", focus="ListUnitPrice"
     )
-
-
-def _upfront(description: str) -> Any:
-    return column(description, unit="USD", nullable=True, gt=0)
-
-
-def _unit_price(description: str, unit: str) -> Any:
-    return column(description, unit=unit, nullable=True, gt=0)
 
 
 def _discount(description: str) -> Any:
@@ -43,18 +31,12 @@ def _discount(description: str) -> Any:
     )
 
 
-def _spec(description: str, unit: str | None = None) -> Any:
-    return column(description, unit=unit, nullable=True, gt=0)
-
-
 def _tokens(model: str, lengths: str) -> Any:
-    return column(
+    return measure(
         f"On-demand price of a million generated tokens of {model}, with the prompts they answer"
         f" ({lengths}): MLPerf Inference, Offline, measured on a system with the same accelerators"
         " and as many; null where none was measured.",
-        unit="USD/10^6 tokens",
-        nullable=True,
-        gt=0,
+        "USD/10^6 tokens",
     )
 
 
@@ -79,12 +61,8 @@ class Offers(Table):
     cpu_microarchitecture: pl.String = column(
         "CPU microarchitecture, where the vendor commits the type to one.", nullable=True
     )
-    vcpus: pl.Int32 = column(
-        "vCPUs as sold.", nullable=True, gt=0, focus="SkuPriceDetails.CoreCount"
-    )
-    memory_gib: pl.Float64 = column(
-        "Main memory.", unit="GiB", nullable=True, gt=0, focus="SkuPriceDetails.MemorySize"
-    )
+    vcpus: pl.Int32 = measure("vCPUs as sold.", focus="SkuPriceDetails.CoreCount")
+    memory_gib: pl.Float64 = measure("Main memory.", "GiB", focus="SkuPriceDetails.MemorySize")
     local_disk_gib: pl.Float64 = column(
         "Total local disk of the machine; 0 where there is none.",
         unit="GiB",
@@ -92,11 +70,9 @@ class Offers(Table):
         ge=0,
         focus="SkuPriceDetails.DiskSpace",
     )
-    network_gbps_max: pl.Float64 = column(
+    network_gbps_max: pl.Float64 = measure(
         "Highest network bandwidth, over all cards.",
-        unit="Gbit/s",
-        nullable=True,
-        gt=0,
+        "Gbit/s",
         focus="SkuPriceDetails.NetworkMaxThroughput",
     )
     rdma: pl.String = column("Remote direct memory access it offers; none.", nullable=True)
@@ -116,46 +92,37 @@ class Offers(Table):
         ge=0,
         focus="SkuPriceDetails.GpuCount",
     )
-    accelerator_memory_gib: pl.Float64 = column(
-        "Accelerator memory of the whole machine, as the cloud reports it.",
-        unit="GiB",
-        nullable=True,
-        gt=0,
+    accelerator_memory_gib: pl.Float64 = measure(
+        "Accelerator memory of the whole machine, as the cloud reports it.", "GiB"
     )
     accelerator_interconnect: pl.String = column(
         "How the accelerators of one machine are connected.", nullable=True
     )
-    accelerator_memory_bandwidth_gbs: pl.Float64 = _spec(
+    accelerator_memory_bandwidth_gbs: pl.Float64 = measure(
         "Memory bandwidth of one accelerator.", "GB/s"
     )
-    accelerator_fp16_tflops: pl.Float64 = _spec("Dense FP16 rate of one accelerator.", "TFLOPS")
-    accelerator_bf16_tflops: pl.Float64 = _spec("Dense BF16 rate of one accelerator.", "TFLOPS")
-    accelerator_fp8_tflops: pl.Float64 = _spec("Dense FP8 rate of one accelerator.", "TFLOPS")
-    accelerator_int8_tops: pl.Float64 = _spec("Dense INT8 rate of one accelerator.", "TOPS")
-    accelerator_tdp_w: pl.Float64 = _spec(
+    accelerator_fp16_tflops: pl.Float64 = measure("Dense FP16 rate of one accelerator.", "TFLOPS")
+    accelerator_bf16_tflops: pl.Float64 = measure("Dense BF16 rate of one accelerator.", "TFLOPS")
+    accelerator_fp8_tflops: pl.Float64 = measure("Dense FP8 rate of one accelerator.", "TFLOPS")
+    accelerator_int8_tops: pl.Float64 = measure("Dense INT8 rate of one accelerator.", "TOPS")
+    accelerator_tdp_w: pl.Float64 = measure(
         "Thermal design power of one accelerator that its maker publishes.", "W"
     )
-    accelerator_power_w: pl.Float64 = _spec(
+    accelerator_power_w: pl.Float64 = measure(
         "Power of one accelerator at full load: its default power limit where the maker states one,"
         " else its TDP.",
         "W",
     )
-    accelerator_embodied_kgco2e: pl.Float64 = _spec(
+    accelerator_embodied_kgco2e: pl.Float64 = measure(
         "Emissions of making one accelerator.", "kgCO2e"
     )
 
     currency: pl.String = columns.currency()
-    on_demand_hourly: Money = column(
-        "On-demand price in the currency of the row.",
-        unit="currency/h",
-        focus="ListUnitPrice",
-        nullable=True,
-        gt=0,
+    on_demand_hourly: Money = measure(
+        "On-demand price in the currency of the row.", "currency/h", focus="ListUnitPrice"
     )
     on_demand_usd_per_hour: Money = _usd("On-demand price.")
-    on_demand_usd_per_year: Money = column(
-        "On-demand price × 8760.", unit="USD/year", nullable=True, gt=0
-    )
+    on_demand_usd_per_year: Money = measure("On-demand price × 8760.", "USD/year")
     on_demand_reason: pl.String = column(
         "Why the on-demand price is null; null where it is known. Several reasons are joined by a"
         " comma.",
@@ -175,33 +142,33 @@ class Offers(Table):
     reserved_1y_partial_upfront_usd_per_hour: Money = _usd(
         "Standard reservation, 1 year, part paid upfront: effective hourly."
     )
-    reserved_1y_partial_upfront_usd: Money = _upfront("What is paid upfront for that.")
+    reserved_1y_partial_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
     reserved_1y_all_upfront_usd_per_hour: Money = _usd(
         "Standard reservation, 1 year, all paid upfront: effective hourly."
     )
-    reserved_1y_all_upfront_usd: Money = _upfront("What is paid upfront for that.")
+    reserved_1y_all_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
     reserved_3y_no_upfront_usd_per_hour: Money = _usd(
         "Standard reservation, 3 years, nothing or a month at a time paid."
     )
     reserved_3y_partial_upfront_usd_per_hour: Money = _usd(
         "Standard reservation, 3 years, part paid upfront: effective hourly."
     )
-    reserved_3y_partial_upfront_usd: Money = _upfront("What is paid upfront for that.")
+    reserved_3y_partial_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
     reserved_3y_all_upfront_usd_per_hour: Money = _usd(
         "Standard reservation, 3 years, all paid upfront: effective hourly."
     )
-    reserved_3y_all_upfront_usd: Money = _upfront("What is paid upfront for that.")
+    reserved_3y_all_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
     reserved_5y_no_upfront_usd_per_hour: Money = _usd(
         "Standard reservation, 5 years, nothing or a month at a time paid."
     )
     reserved_5y_partial_upfront_usd_per_hour: Money = _usd(
         "Standard reservation, 5 years, part paid upfront: effective hourly."
     )
-    reserved_5y_partial_upfront_usd: Money = _upfront("What is paid upfront for that.")
+    reserved_5y_partial_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
     reserved_5y_all_upfront_usd_per_hour: Money = _usd(
         "Standard reservation, 5 years, all paid upfront: effective hourly."
     )
-    reserved_5y_all_upfront_usd: Money = _upfront("What is paid upfront for that.")
+    reserved_5y_all_upfront_usd: Money = measure("What is paid upfront for that.", "USD")
     compute_savings_plan_1y_no_upfront_usd_per_hour: Money = _usd(
         "Compute savings plan, 1 year, nothing upfront."
     )
@@ -261,25 +228,25 @@ class Offers(Table):
     )
     best_3y_discount: pl.Float64 = _discount("Cheapest 3-year commitment against on-demand.")
 
-    usd_per_vcpu_hour: Money = _unit_price(
+    usd_per_vcpu_hour: Money = measure(
         "On-demand price / vcpus; only for machines without accelerators.", "USD/(vCPU·h)"
     )
-    usd_per_accelerator_hour: Money = _unit_price(
+    usd_per_accelerator_hour: Money = measure(
         "On-demand price / accelerator_count.", "USD/(accelerator·h)"
     )
-    spot_usd_per_accelerator_hour: Money = _unit_price(
+    spot_usd_per_accelerator_hour: Money = measure(
         "Spot price / accelerator_count.", "USD/(accelerator·h)"
     )
-    usd_per_gib_accelerator_memory_hour: Money = _unit_price(
+    usd_per_gib_accelerator_memory_hour: Money = measure(
         "On-demand price / accelerator_memory_gib.", "USD/(GiB·h)"
     )
-    usd_per_pflop_hour_bf16: Money = _unit_price(
+    usd_per_pflop_hour_bf16: Money = measure(
         "On-demand price / dense BF16 PFLOPS of all accelerators.", "USD/(PFLOPS·h)"
     )
-    usd_per_pflop_hour_fp8: Money = _unit_price(
+    usd_per_pflop_hour_fp8: Money = measure(
         "On-demand price / dense FP8 PFLOPS of all accelerators.", "USD/(PFLOPS·h)"
     )
-    tflops_per_watt_bf16: pl.Float64 = _spec(
+    tflops_per_watt_bf16: pl.Float64 = measure(
         "Dense BF16 rate / TDP of one accelerator, at the peak.", "TFLOPS/W"
     )
 
@@ -289,7 +256,7 @@ class Offers(Table):
     cpu_min_watts_per_vcpu: pl.Float64 = column(
         "Power of one vCPU at idle.", unit="W/vCPU", nullable=True, ge=0
     )
-    cpu_max_watts_per_vcpu: pl.Float64 = _spec("Power of one vCPU at full load.", "W/vCPU")
+    cpu_max_watts_per_vcpu: pl.Float64 = measure("Power of one vCPU at full load.", "W/vCPU")
     cpu_utilisation: pl.Float64 = column(
         "CPU utilisation the watts assume.", unit="ratio", in_range={"min_value": 0, "max_value": 1}
     )
@@ -298,8 +265,8 @@ class Offers(Table):
         unit="ratio",
         in_range={"min_value": 0, "max_value": 1},
     )
-    cpu_watts: pl.Float64 = _spec("vcpus × (idle + utilisation × (full load - idle)).", "W")
-    memory_watts: pl.Float64 = _spec("memory_gib × W/GiB.", "W")
+    cpu_watts: pl.Float64 = measure("vcpus × (idle + utilisation × (full load - idle)).", "W")
+    memory_watts: pl.Float64 = measure("memory_gib × W/GiB.", "W")
     local_disk_watts: pl.Float64 = column("Local disk in TB × W/TB.", unit="W", nullable=True, ge=0)
     accelerator_watts: pl.Float64 = column(
         "accelerator_count × accelerator_power_w × utilisation; 0 without accelerators.",
@@ -307,19 +274,19 @@ class Offers(Table):
         nullable=True,
         ge=0,
     )
-    estimated_watts: pl.Float64 = _spec(
+    estimated_watts: pl.Float64 = measure(
         "Estimated power of the machine without the building's share: CPU + memory + local disk +"
         " accelerators.",
         "W",
     )
-    estimated_watts_from_tdp_estimate: pl.Float64 = _spec(
+    estimated_watts_from_tdp_estimate: pl.Float64 = measure(
         "The same from an estimate of the accelerator's TDP, where its maker publishes no power."
         " Never part of estimated_watts.",
         "W",
     )
     pue: pl.Float64 = columns.pue()
     grid_gco2e_per_kwh: pl.Float64 = columns.grid_gco2e_per_kwh()
-    energy_kwh_per_hour: pl.Float64 = _spec(
+    energy_kwh_per_hour: pl.Float64 = measure(
         "Watts / 1000 × pue (E of SCI). The watts are estimated_watts, else those from an estimated"
         " TDP, else the parts that are known; flags say which.",
         "kWh/h",
@@ -360,12 +327,12 @@ class Offers(Table):
     benchmark_rounds: pl.List(pl.String) = column(
         "The measurements those prices use: model/round/system of the benchmarks table."
     )
-    minutes_per_llama2_70b_lora: pl.Float64 = _spec(
+    minutes_per_llama2_70b_lora: pl.Float64 = measure(
         "Minutes of one LoRA fine-tuning of Llama 2 70B: MLPerf Training, measured on a system with"
         " the same accelerators and as many.",
         "min",
     )
-    usd_per_llama2_70b_lora: Money = _unit_price("On-demand price of those minutes.", "USD")
+    usd_per_llama2_70b_lora: Money = measure("On-demand price of those minutes.", "USD")
 
     flags: pl.List(pl.String) = list_column(
         "Flags of the on-demand and spot rows of prices, and of the machine, its power and its"
@@ -425,25 +392,18 @@ class SoldAccelerators(Accelerators):
         "Where a cloud lists a machine type with it, or prices one: provider/region, sorted."
     )
     region_count: pl.Int32 = column("How many regions these are, over all clouds.", ge=0)
-    min_usd_per_accelerator_hour: Money = column(
+    min_usd_per_accelerator_hour: Money = measure(
         "Cheapest on-demand price of one device in any machine and region, without community"
         " hosts (RunPod's Community Cloud) and regions that lack the machine.",
-        unit="USD/(accelerator·h)",
-        nullable=True,
-        gt=0,
+        "USD/(accelerator·h)",
     )
-    min_spot_usd_per_accelerator_hour: Money = column(
-        "Cheapest spot price of one device, of the same machines.",
-        unit="USD/(accelerator·h)",
-        nullable=True,
-        gt=0,
+    min_spot_usd_per_accelerator_hour: Money = measure(
+        "Cheapest spot price of one device, of the same machines.", "USD/(accelerator·h)"
     )
-    min_part_usd_per_hour: Money = column(
+    min_part_usd_per_hour: Money = measure(
         "Cheapest on-demand price of one device sold as a part (a GPU to attach, a TPU chip),"
         " without the machine around it.",
-        unit="USD/h",
-        nullable=True,
-        gt=0,
+        "USD/h",
     )
     local_devices: pl.List(pl.String) = column(
         "Machines with it that one can buy; key of local_hardware, sorted."

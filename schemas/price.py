@@ -6,7 +6,7 @@ import pandera.polars as pa
 import polars as pl
 
 from hwprices.schemas import PRICE_KEY, columns
-from hwprices.schemas.columns import HASH_PATTERN, Table, column, list_column
+from hwprices.schemas.columns import HASH_PATTERN, Table, column, list_column, measure
 from hwprices.schemas.vocabulary import (
     BASES,
     BILLED_FOR,
@@ -66,18 +66,13 @@ class Prices(Table):
         nullable=True,
         ge=0,
     )
-    upfront: Money = column(
-        "What is paid once for the whole term; null where nothing is.",
-        unit="currency",
-        nullable=True,
-        gt=0,
+    upfront: Money = measure(
+        "What is paid once for the whole term; null where nothing is.", "currency"
     )
-    effective_hourly: Money = column(
+    effective_hourly: Money = measure(
         "hourly + upfront / (term in years × 8760): the number to compare. Null when unknown: see"
         " price_reason.",
-        unit="currency/h",
-        nullable=True,
-        gt=0,
+        "currency/h",
     )
     price_reason: pl.String = column(
         "Why effective_hourly is null; null when there is a price. Several reasons are joined by a"
@@ -205,11 +200,8 @@ class ComponentPrices(Table):
     tier_from: pl.Decimal(20, 10) = column(
         "Units a month from which the price holds; 0 where it holds for all.", unit="unit", ge=0
     )
-    tier_to: pl.Decimal(20, 10) = column(
-        "Units a month up to which the price holds; null without a limit.",
-        unit="unit",
-        nullable=True,
-        gt=0,
+    tier_to: pl.Decimal(20, 10) = measure(
+        "Units a month up to which the price holds; null without a limit.", "unit"
     )
     accelerator_id: pl.String = column(
         "Spec sheet of the part, where it is an accelerator.", nullable=True
@@ -247,7 +239,7 @@ class ComponentPrices(Table):
 
 
 def _usd(description: str) -> Any:
-    return column(description, unit="USD/(GPU·h)", nullable=True, gt=0)
+    return measure(description, "USD/(GPU·h)")
 
 
 _QUANTILE = "Null with fewer than eight offers, and where is_complete is false."

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from hwprices.schemas import columns
-from hwprices.schemas.columns import ID_PATTERN, URL_PATTERN, Table, column, table_name
+from hwprices.schemas.columns import ID_PATTERN, URL_PATTERN, Table, column, measure, table_name
 from hwprices.schemas.vocabulary import ARCHITECTURES, TYPE_STATUSES
 from hwprices.units import Money
 
@@ -94,7 +94,7 @@ class GcpLocalSsd(Table):
     """Local disks that are part of a machine type."""
 
     instance_type_pattern: pl.String = _instance_type_pattern()
-    disks: pl.Int32 = column("Number of disks; null where the API tells it.", nullable=True, gt=0)
+    disks: pl.Int32 = measure("Number of disks; null where the API tells it.")
     gib_per_disk: pl.Int32 = column("Size of one disk.", unit="GiB", gt=0)
     billed: pl.String = column(
         "part: paid as a component of its own; slice: in the price of the GPU slice.",
@@ -134,11 +134,8 @@ class GcpNetwork(Table):
     network_gbps_max: pl.Float64 = column(
         "Highest bandwidth in the price, of what the machine sends.", unit="Gbit/s", gt=0
     )
-    network_gbps_max_at_extra_charge: pl.Float64 = column(
-        "Highest bandwidth with Tier_1 networking, which is charged apart.",
-        unit="Gbit/s",
-        nullable=True,
-        gt=0,
+    network_gbps_max_at_extra_charge: pl.Float64 = measure(
+        "Highest bandwidth with Tier_1 networking, which is charged apart.", "Gbit/s"
     )
     rdma: pl.String = column("Remote direct memory access it offers; none.", nullable=True)
     accelerator_interconnect: pl.String = column(
@@ -255,14 +252,11 @@ class OracleSeries(Table):
     cpu_models: pl.List(pl.String) = column("CPU models; empty where not documented.")
     vcpus_per_ocpu: pl.Int32 = column("vCPUs of one OCPU.", isin=[1, 2])
     threads_per_core: pl.Int32 = column("Hardware threads of one core.", isin=[1, 2])
-    ocpus: pl.Int32 = column(
-        "OCPUs of the host, of shapes of which the estimator leaves them out.", nullable=True, gt=0
+    ocpus: pl.Int32 = measure(
+        "OCPUs of the host, of shapes of which the estimator leaves them out."
     )
-    memory_gb: pl.Int32 = column(
-        "Memory of the host, of shapes of which the estimator leaves it out.",
-        unit="GiB",
-        nullable=True,
-        gt=0,
+    memory_gb: pl.Int32 = measure(
+        "Memory of the host, of shapes of which the estimator leaves it out.", "GiB"
     )
     status: pl.String = column(
         "Whether Oracle still recommends it.", nullable=True, values=TYPE_STATUSES
@@ -285,11 +279,8 @@ class OracleSizes(Table):
         " where it cannot be chosen."
     )
     max_memory_gb: pl.Float64 = column("Largest memory.", unit="GiB", gt=0)
-    nvme_tb_per_ocpu: Money = column(
-        "Local NVMe disk for one OCPU, in decimal terabytes; null where there is none.",
-        unit="TB",
-        nullable=True,
-        gt=0,
+    nvme_tb_per_ocpu: Money = measure(
+        "Local NVMe disk for one OCPU, in decimal terabytes; null where there is none.", "TB"
     )
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()

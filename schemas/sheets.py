@@ -8,7 +8,7 @@ import pandera.polars as pa
 import polars as pl
 
 from hwprices.schemas import columns
-from hwprices.schemas.columns import PROVIDER_PATTERN, Table, column
+from hwprices.schemas.columns import PROVIDER_PATTERN, Table, column, measure
 from hwprices.schemas.spec import Sourced
 from hwprices.schemas.vocabulary import (
     DIVISIONS,
@@ -48,23 +48,18 @@ class LanguageModels(Table):
         "Numbers that the key-value cache keeps for one token in one layer.", gt=0
     )
     attention_width: pl.Int32 = column("Attention heads × width of a head.", gt=0)
-    ffn_size: pl.Int32 = column(
-        "Width of the feed-forward layer; null for a mixture of experts.", nullable=True, gt=0
-    )
+    ffn_size: pl.Int32 = measure("Width of the feed-forward layer; null for a mixture of experts.")
     vocab_size: pl.Int32 = column("Tokens of the vocabulary.", gt=0)
-    experts: pl.Int32 = column("Experts of a layer; null for a dense model.", nullable=True, gt=0)
-    active_experts: pl.Int32 = column(
-        "Routed experts at work for a token; null for a dense model.", nullable=True, gt=0
+    experts: pl.Int32 = measure("Experts of a layer; null for a dense model.")
+    active_experts: pl.Int32 = measure(
+        "Routed experts at work for a token; null for a dense model."
     )
     context_limit: pl.Int32 = column("Longest context it was trained for.", unit="tokens", gt=0)
-    window_tokens: pl.Int32 = column(
-        "Tokens that layers with a sliding window keep; null where there are none.",
-        unit="tokens",
-        nullable=True,
-        gt=0,
+    window_tokens: pl.Int32 = measure(
+        "Tokens that layers with a sliding window keep; null where there are none.", "tokens"
     )
-    full_attention_layers: pl.Int32 = column(
-        "Layers without a window; null where no layer has one.", nullable=True, gt=0
+    full_attention_layers: pl.Int32 = measure(
+        "Layers without a window; null where no layer has one."
     )
     release_precision: pl.String = column("Number format of the published weights.")
     repository: pl.String = column(
@@ -127,15 +122,11 @@ class TrainingSpeeds(Table):
     workload: pl.String = column("pretrain, full_finetune or lora.")
     precision: pl.String = column("Number format of the matrices: bf16 or fp8.")
     accelerators: pl.Float64 = column("Accelerators that trained together.", gt=0)
-    context: pl.Float64 = column("Length of a sequence.", unit="tokens", nullable=True, gt=0)
-    tokens_per_second: pl.Float64 = column(
-        "Tokens per second of one accelerator.", unit="tokens/s", nullable=True, gt=0
-    )
-    model_tflops: pl.Float64 = column(
+    context: pl.Float64 = measure("Length of a sequence.", "tokens")
+    tokens_per_second: pl.Float64 = measure("Tokens per second of one accelerator.", "tokens/s")
+    model_tflops: pl.Float64 = measure(
         "Operations per second of one accelerator, without recomputing, as the source counts them.",
-        unit="TFLOPS",
-        nullable=True,
-        gt=0,
+        "TFLOPS",
     )
     mfu: pl.Float64 = column(
         "Share of the peak rate, where the source gives that alone.", nullable=True, gt=0, le=1
@@ -191,9 +182,7 @@ class ServingSpeeds(Table):
     precision: pl.String = column("Number format of the stored weights.")
     input_tokens: pl.Float64 = column("Tokens of a prompt.", unit="tokens", gt=0)
     output_tokens: pl.Float64 = column("Tokens of an answer.", unit="tokens", gt=0)
-    users: pl.Float64 = column(
-        "Requests served together; null: as many as fit.", nullable=True, gt=0
-    )
+    users: pl.Float64 = measure("Requests served together; null: as many as fit.")
     tokens_per_second: pl.Float64 = column(
         "Output of all users of the machine.", unit="tokens/s", gt=0
     )
@@ -286,14 +275,11 @@ class AcceleratorNames(Table):
         nullable=True,
     )
     accelerator_id: pl.String = columns.accelerator_id()
-    count: pl.Float64 = column(
-        "Devices of the machine, where the vendor does not say or is wrong.", nullable=True, gt=0
+    count: pl.Float64 = measure(
+        "Devices of the machine, where the vendor does not say or is wrong."
     )
-    memory_gib: pl.Float64 = column(
-        "Memory of one device, where the vendor does not say or is wrong.",
-        unit="GiB",
-        nullable=True,
-        gt=0,
+    memory_gib: pl.Float64 = measure(
+        "Memory of one device, where the vendor does not say or is wrong.", "GiB"
     )
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()
@@ -394,15 +380,10 @@ class BillingTerms(Sourced):
     provider: pl.String = columns.provider()
     purchase_option: pl.String = columns.purchase_option()
     machines: pl.String = column("Machines that the terms apply to; all for every machine.")
-    increment_seconds: pl.Int32 = column(
-        "Use is rounded up to this; null where it is not known or the whole term is paid.",
-        unit="s",
-        nullable=True,
-        gt=0,
+    increment_seconds: pl.Int32 = measure(
+        "Use is rounded up to this; null where it is not known or the whole term is paid.", "s"
     )
-    minimum_seconds: pl.Int32 = column(
-        "Least that is billed; null where it is not known.", unit="s", nullable=True, gt=0
-    )
+    minimum_seconds: pl.Int32 = measure("Least that is billed; null where it is not known.", "s")
     when_stopped: pl.String = column("Whether a stopped machine is billed.", values=WHEN_STOPPED)
     outlives_machine: pl.String = column(
         "What stays, and is billed, after the machine is deleted.", nullable=True
@@ -438,31 +419,23 @@ class Benchmarks(Table):
     system_count: pl.Int32 = column(
         "Systems that the row covers: 1, or how many the median is of.", gt=0
     )
-    accelerator_count: pl.Float64 = column(
-        "Accelerators of the system; null for a median over systems.", nullable=True, gt=0
+    accelerator_count: pl.Float64 = measure(
+        "Accelerators of the system; null for a median over systems."
     )
-    result: pl.Float64 = column(
-        "What was measured, for the whole system; null for a median over systems.",
-        nullable=True,
-        gt=0,
+    result: pl.Float64 = measure(
+        "What was measured, for the whole system; null for a median over systems."
     )
     result_unit: pl.String = column(
         "Unit of result and of the per-accelerator figures: a rate, or minutes to train.",
         values=RESULT_UNITS,
     )
-    per_accelerator: pl.Float64 = column(
+    per_accelerator: pl.Float64 = measure(
         "Rate per accelerator: result / accelerator_count, or the median of that over the systems."
-        " Null for a time.",
-        nullable=True,
-        gt=0,
+        " Null for a time."
     )
-    per_accelerator_best: pl.Float64 = column(
-        "Highest rate per accelerator among the systems.", nullable=True, gt=0
-    )
-    accelerator_hours: pl.Float64 = column(
-        "Training: minutes × accelerators / 60.", unit="h", nullable=True, gt=0
-    )
-    runs: pl.Int32 = column("Training: runs the minutes are the mean of.", nullable=True, gt=0)
+    per_accelerator_best: pl.Float64 = measure("Highest rate per accelerator among the systems.")
+    accelerator_hours: pl.Float64 = measure("Training: minutes × accelerators / 60.", "h")
+    runs: pl.Int32 = measure("Training: runs the minutes are the mean of.")
     derived: pl.Boolean = column(
         "The row has a figure computed by hwprices (per accelerator, accelerator-hours), which"
         " MLPerf does not score."

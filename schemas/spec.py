@@ -11,7 +11,7 @@ import pandera.polars as pa
 import polars as pl
 
 from hwprices.schemas import columns
-from hwprices.schemas.columns import CURRENCY_PATTERN, ID_PATTERN, Table, column
+from hwprices.schemas.columns import CURRENCY_PATTERN, ID_PATTERN, Table, column, measure
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     DISCLOSURES,
@@ -69,23 +69,16 @@ class Accelerators(Sourced):
         nullable=True,
     )
     release_year: pl.Int32 = columns.release_year()
-    memory_gb: pl.Float64 = column(
+    memory_gb: pl.Float64 = measure(
         "Memory of one device as the maker writes it. Most makers write GB and mean 2^30 bytes; a"
         " part of it is reserved.",
-        unit="GB",
-        nullable=True,
-        gt=0,
+        "GB",
     )
     memory_type: pl.String = column("Kind of memory.", nullable=True)
-    memory_bandwidth_gbs: pl.Float64 = column(
-        "Peak memory bandwidth of one device.", unit="GB/s", nullable=True, gt=0
-    )
-    memory_bus_bits: pl.Int32 = column("Width of the memory bus.", unit="bit", nullable=True, gt=0)
-    memory_gbit_per_pin: pl.Float64 = column(
-        "Data rate of one pin of the memory bus: bus bits / 8 × this = bandwidth.",
-        unit="Gbit/s",
-        nullable=True,
-        gt=0,
+    memory_bandwidth_gbs: pl.Float64 = measure("Peak memory bandwidth of one device.", "GB/s")
+    memory_bus_bits: pl.Int32 = measure("Width of the memory bus.", "bit")
+    memory_gbit_per_pin: pl.Float64 = measure(
+        "Data rate of one pin of the memory bus: bus bits / 8 × this = bandwidth.", "Gbit/s"
     )
     fp64_dense_tflops: pl.Float64 = _rate("FP64", more=" Vector units only.")
     fp64_matrix_dense_tflops: pl.Float64 = _rate("FP64", more=" Matrix units.")
@@ -126,50 +119,34 @@ class Accelerators(Sourced):
     interconnect: pl.String = column(
         "Link between devices and its generation; none; null when not known.", nullable=True
     )
-    interconnect_gbs: pl.Float64 = column(
-        "Bandwidth of that link, one device, both directions together.",
-        unit="GB/s",
-        nullable=True,
-        gt=0,
+    interconnect_gbs: pl.Float64 = measure(
+        "Bandwidth of that link, one device, both directions together.", "GB/s"
     )
-    tdp_w: pl.Float64 = column(
-        "Thermal design or board power that the maker publishes; null where it publishes none.",
-        unit="W",
-        nullable=True,
-        gt=0,
+    tdp_w: pl.Float64 = measure(
+        "Thermal design or board power that the maker publishes; null where it publishes none.", "W"
     )
-    tdp_estimate_w: pl.Float64 = column(
-        "An estimate where the maker publishes none. Never part of tdp_w.",
-        unit="W",
-        nullable=True,
-        gt=0,
+    tdp_estimate_w: pl.Float64 = measure(
+        "An estimate where the maker publishes none. Never part of tdp_w.", "W"
     )
     tdp_estimate_source: pl.String = column("Who made the estimate.", nullable=True)
-    power_limit_default_w: pl.Float64 = column(
+    power_limit_default_w: pl.Float64 = measure(
         "Power limit the maker sets for a configuration that clouds use, where it is not tdp_w.",
-        unit="W",
-        nullable=True,
-        gt=0,
+        "W",
     )
     power_limit_source: pl.String = columns.url("Where that limit is published.")
-    measured_power_mean_w: pl.Float64 = column(
-        "Mean power under load that the maker measured and published.",
-        unit="W",
-        nullable=True,
-        gt=0,
+    measured_power_mean_w: pl.Float64 = measure(
+        "Mean power under load that the maker measured and published.", "W"
     )
-    measured_power_max_w: pl.Float64 = column(
-        "Highest power that the maker measured and published.", unit="W", nullable=True, gt=0
+    measured_power_max_w: pl.Float64 = measure(
+        "Highest power that the maker measured and published.", "W"
     )
     measured_power_source: pl.String = columns.url("Where that measurement is published.")
-    launch_price_usd: Money = column("Price at launch.", unit="USD", nullable=True, gt=0)
+    launch_price_usd: Money = measure("Price at launch.", "USD")
     launch_price_source: pl.String = columns.url("Where the launch price is published.")
     sold_locally: pl.Boolean = column(
         "The device, or a machine with it, can be bought; null when not known.", nullable=True
     )
-    purchase_price_usd: Money = column(
-        "What one device was offered for.", unit="USD", nullable=True, gt=0
-    )
+    purchase_price_usd: Money = measure("What one device was offered for.", "USD")
     purchase_price_date: pl.Date = column(
         "Day, or first day of the year or month, of that price; null where the source has"
         " no date, which purchase_price_source then says (undated).",
@@ -177,9 +154,7 @@ class Accelerators(Sourced):
         nullable=True,
     )
     purchase_price_source: pl.String = column("Who offered or reported it.", nullable=True)
-    embodied_kgco2e: pl.Float64 = column(
-        "Emissions of making one device.", unit="kgCO2e", nullable=True, gt=0
-    )
+    embodied_kgco2e: pl.Float64 = measure("Emissions of making one device.", "kgCO2e")
     embodied_source: pl.String = columns.url("Where the embodied emissions are published.")
     disclosure: pl.String = column("How much the maker publishes.", values=DISCLOSURES)
     source_url: pl.String = columns.source_url()
@@ -213,21 +188,15 @@ class Cpus(Sourced):
         "Level of the instruction set: x86-64-v3, x86-64-v4, armv8.2-a, armv9.0-a …", nullable=True
     )
     release_year: pl.Int32 = columns.release_year()
-    cores: pl.Int32 = column("Physical cores of one socket.", nullable=True, gt=0)
+    cores: pl.Int32 = measure("Physical cores of one socket.")
     threads_per_core: pl.Int32 = columns.threads_per_core()
-    base_ghz: pl.Float64 = column("Base clock.", unit="GHz", nullable=True, gt=0)
-    boost_ghz: pl.Float64 = column("Highest clock of one core.", unit="GHz", nullable=True, gt=0)
-    all_core_boost_ghz: pl.Float64 = column(
-        "Highest clock of all cores together, as the cloud states it.",
-        unit="GHz",
-        nullable=True,
-        gt=0,
+    base_ghz: pl.Float64 = measure("Base clock.", "GHz")
+    boost_ghz: pl.Float64 = measure("Highest clock of one core.", "GHz")
+    all_core_boost_ghz: pl.Float64 = measure(
+        "Highest clock of all cores together, as the cloud states it.", "GHz"
     )
-    tdp_w: pl.Float64 = column(
-        "TDP of one socket that the maker publishes; null for models made for one cloud.",
-        unit="W",
-        nullable=True,
-        gt=0,
+    tdp_w: pl.Float64 = measure(
+        "TDP of one socket that the maker publishes; null for models made for one cloud.", "W"
     )
     amx_int8: pl.String = _support("AMX INT8 tiles")
     amx_bf16: pl.String = _support("AMX BF16 tiles")
@@ -297,39 +266,27 @@ class LocalHardware(Sourced):
         str_matches=ID_PATTERN,
     )
     accelerator_count: pl.Float64 = column("How many; 0 where there is none.", ge=0)
-    accelerator_memory_gb: pl.Float64 = column(
-        "Accelerator memory of the machine; unified memory counts here too.",
-        unit="GB",
-        nullable=True,
-        gt=0,
+    accelerator_memory_gb: pl.Float64 = measure(
+        "Accelerator memory of the machine; unified memory counts here too.", "GB"
     )
     unified_memory: pl.Boolean = column("CPU and accelerator share one memory.")
     cpu: pl.String = column("CPU.", nullable=True)
     arch: pl.String = columns.arch()
-    cpu_cores: pl.Int32 = column("Physical CPU cores of the machine.", nullable=True, gt=0)
-    memory_gib: pl.Float64 = column(
-        "Main memory (the unified memory where there is one).", unit="GiB", nullable=True, gt=0
+    cpu_cores: pl.Int32 = measure("Physical CPU cores of the machine.")
+    memory_gib: pl.Float64 = measure("Main memory (the unified memory where there is one).", "GiB")
+    storage_tb: pl.Float64 = measure("Storage that comes with it.", "TB")
+    network_gbps: pl.Float64 = measure(
+        "Network for traffic between machines, over all ports.", "Gbit/s"
     )
-    storage_tb: pl.Float64 = column("Storage that comes with it.", unit="TB", nullable=True, gt=0)
-    network_gbps: pl.Float64 = column(
-        "Network for traffic between machines, over all ports.", unit="Gbit/s", nullable=True, gt=0
+    max_power_w: pl.Float64 = measure(
+        "Highest power the maker states; null where it states none.", "W"
     )
-    max_power_w: pl.Float64 = column(
-        "Highest power the maker states; null where it states none.", unit="W", nullable=True, gt=0
-    )
-    power_estimate_w: pl.Float64 = column(
-        "Estimate of the power under load where the maker states none.",
-        unit="W",
-        nullable=True,
-        gt=0,
+    power_estimate_w: pl.Float64 = measure(
+        "Estimate of the power under load where the maker states none.", "W"
     )
     power_estimate_source: pl.String = column("How the estimate was made.", nullable=True)
-    price: Money = column(
-        "What the machine costs as described, without tax.", unit="currency", nullable=True, gt=0
-    )
-    price_high: Money = column(
-        "Upper end, where the source gives a range.", unit="currency", nullable=True, gt=0
-    )
+    price: Money = measure("What the machine costs as described, without tax.", "currency")
+    price_high: Money = measure("Upper end, where the source gives a range.", "currency")
     price_currency: pl.String = column(
         "Currency of the price, ISO 4217.",
         focus="PricingCurrency",
@@ -344,9 +301,7 @@ class LocalHardware(Sourced):
     )
     price_kind: pl.String = column("Where the price comes from.", nullable=True, values=PRICE_KINDS)
     price_source: pl.String = column("URL of the price, or who gave it.", nullable=True)
-    embodied_kgco2e: pl.Float64 = column(
-        "Emissions of making the machine.", unit="kgCO2e", nullable=True, gt=0
-    )
+    embodied_kgco2e: pl.Float64 = measure("Emissions of making the machine.", "kgCO2e")
     embodied_source: pl.String = columns.url("Where the embodied emissions are published.")
     source_url: pl.String = columns.source_url()
     as_of: pl.Date = columns.as_of()

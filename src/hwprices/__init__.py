@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hwprices.errors import HwpricesError, HwpricesWarning
-    from hwprices.read.citation import Citation
+    from hwprices.read.citation import Citation, Recheck
     from hwprices.read.dataset import Dataset, open
     from hwprices.read.device import device
     from hwprices.read.explain import Explanation
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
-    from hwprices.read.recheck import Recheck
     from hwprices.read.recommend.question import Limits, Question, Serving
     from hwprices.read.recommend.recommend import recommend
     from hwprices.release.landed import Trace
@@ -55,7 +54,7 @@ _MODULES = {
     "Overlays": "hwprices.read.overlays.rules",
     "Ownership": "hwprices.read.ownership",
     "Question": "hwprices.read.recommend.question",
-    "Recheck": "hwprices.read.recheck",
+    "Recheck": "hwprices.read.citation",
     "Serving": "hwprices.read.recommend.question",
     "Trace": "hwprices.release.landed",
     "device": "hwprices.read.device",

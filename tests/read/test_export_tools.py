@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import hwprices
 from hwprices.cli import app
 from hwprices.cli.export import TOOLS
-from hwprices.read.export.tools import FORMATS, LEFT_OUT, gpuhunt, karpenter, skypilot
+from hwprices.read.export.tools import FORMATS, LEFT_OUT, gpuhunt, kubernetes, skypilot
 from hwprices.read.export.tools.catalog import Catalog
 from hwprices.read.overlays import rules
 
@@ -277,7 +277,7 @@ def test_nodeoverlays_fit_the_schema_of_karpenter(folder, catalogs) -> None:
 def test_karpenter_prices_thirty_nodes_as_find_does_with_own_discounts(data, folder, catalogs):
     overlays = rules.load(folder / "rules.yaml")
     found = sold(
-        data, "", option=["on_demand", "spot"], provider=list(karpenter.CLOUDS), overlays=overlays
+        data, "", option=["on_demand", "spot"], provider=list(kubernetes.CLOUDS), overlays=overlays
     ).sort(*KEY, "purchase_option", "zone")
     every_cloud = found.group_by("provider", "overlay", maintain_order=True).agg(pl.all().head(10))
     nodes = every_cloud.explode(pl.exclude("provider", "overlay"))
@@ -286,10 +286,10 @@ def test_karpenter_prices_thirty_nodes_as_find_does_with_own_discounts(data, fol
     checked = 0
     for node in nodes.join(listed, on="price_id").iter_rows(named=True):
         labels = {
-            karpenter.TYPE_LABEL: node["instance_type"],
-            karpenter.REGION_LABEL: node["region"],
-            karpenter.ZONE_LABEL: node["zone"],
-            karpenter.CAPACITY_LABEL: node["purchase_option"].replace("_", "-"),
+            kubernetes.TYPE_LABEL: node["instance_type"],
+            kubernetes.REGION_LABEL: node["region"],
+            kubernetes.ZONE_LABEL: node["zone"],
+            kubernetes.CAPACITY_LABEL: node["purchase_option"].replace("_", "-"),
         }
         specs = of_node(objects[node["provider"]], labels)
         assert len(specs) == (node["overlay"] is not None), "objects for one node are in conflict"
@@ -305,9 +305,9 @@ def test_karpenter_is_told_what_a_commitment_costs(data: hwprices.Dataset, tmp_p
         "karpenter", tmp_path / "new", option="committed_use", term="3y", region="us-central1"
     )
     node = {
-        karpenter.TYPE_LABEL: "n2-standard-8",
-        karpenter.REGION_LABEL: "us-central1",
-        karpenter.CAPACITY_LABEL: "on-demand",
+        kubernetes.TYPE_LABEL: "n2-standard-8",
+        kubernetes.REGION_LABEL: "us-central1",
+        kubernetes.CAPACITY_LABEL: "on-demand",
     }
     [spec] = of_node(node_overlays(tmp_path / "new")["gcp"], node)
     assert spec["priceAdjustment"] == "-54.997%"

@@ -26,9 +26,8 @@ from hwprices.read.dataset import Dataset
 from hwprices.read.find import compare as comparing
 from hwprices.read.find import machine as one_machine
 from hwprices.read.find import names, offers, request, search, words
-from hwprices.read.find.names import NamedMachine, NamedPlace, by_region
+from hwprices.read.find.names import NamedMachine, NamedPlace, ReleaseWords, by_region
 from hwprices.read.find.search import Search
-from hwprices.read.find.vocabulary import ReleaseWords
 
 P5, A3, D4S = "p5.48xlarge", "a3-highgpu-8g", "Standard_D4s_v5"
 

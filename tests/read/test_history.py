@@ -22,8 +22,8 @@ from hwprices.cli.show import of_diff
 from hwprices.errors import HwpricesError
 from hwprices.publish.history import intervals as publishing
 from hwprices.read import past
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.search import EVERY_WAY
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.past import cheapest
 from hwprices.release import versions
 from hwprices.release.manifest import Inputs, Reading, UnitInput

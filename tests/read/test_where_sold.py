@@ -10,7 +10,7 @@ from tests.helpers.terminal import drawn
 
 from hwprices.cli.device import render_where_sold
 from hwprices.read.currency import offers_in_usd
-from hwprices.read.device.sellers import where_sold
+from hwprices.read.device.measured import where_sold
 from hwprices.rows import frames
 from hwprices.schemas.offer import Offers
 

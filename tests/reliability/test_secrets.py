@@ -28,10 +28,9 @@ from tests.helpers.stub_server import Reply, Request, StubServer
 from hwprices.collect import Collector
 from hwprices.errors import HwpricesError
 from hwprices.flows import reports
-from hwprices.landing.download import public_url
+from hwprices.landing.download import NAMES, public_url, redact
 from hwprices.landing.limits import Limits
 from hwprices.landing.pages import UnitResult
-from hwprices.landing.secrets import NAMES, redact
 from hwprices.providers.azure import retail
 from hwprices.providers.gcp import google_apis
 from hwprices.publish import release, status

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from hwprices.rows.accelerators import accelerator_totals
+from hwprices.rows.vendor_rows import accelerator_totals
 from hwprices.schemas.columns import Accelerators
 
 

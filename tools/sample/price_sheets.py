@@ -9,8 +9,7 @@ from pathlib import Path
 
 from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import price_sheets
-from hwprices.providers.price_sheets.fetch import land, plan
-from hwprices.providers.price_sheets.sheet import parse
+from hwprices.providers.price_sheets.fetch import land, parse, plan
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"
 

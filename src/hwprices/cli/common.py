@@ -271,7 +271,7 @@ def _one_line_warnings() -> Iterator[None]:
 
 def _damage(error: Exception) -> HwpricesError | None:
     """State which file of the dataset is damaged; None where that is not what went wrong."""
-    from hwprices.release.verify import explain
+    from hwprices.release.release import explain
 
     faults = (explain(error, data.store, data.release) for data in _opened)
     return next((fault for fault in faults if fault is not None), None)
@@ -279,7 +279,7 @@ def _damage(error: Exception) -> HwpricesError | None:
 
 def _unreadable(error: Exception) -> HwpricesError:
     """Describe an error that values of a dataset cause which no published release has."""
-    from hwprices.release.verify import missing_value
+    from hwprices.release.release import missing_value
 
     place = traceback.extract_tb(error.__traceback__)[-1]
     cause = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"

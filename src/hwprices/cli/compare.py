@@ -31,7 +31,7 @@ from hwprices.read.find import compare as comparing
 from hwprices.read.find import words
 from hwprices.read.find.break_even import COLUMN as BREAK_EVEN
 from hwprices.read.find.compare import COMMITMENTS, OF_COMMITMENT
-from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.recommend.recommend import with_serving
 from hwprices.release.wording import purchase
 

@@ -16,7 +16,7 @@ from hwprices.cli.common import call, not_collected, open_dataset, print_frame
 from hwprices.cli.tables import SCREENFUL, Row, codes, count, listing, table, table_of
 from hwprices.errors import HwpricesError
 from hwprices.read.find import covers, request
-from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.find.names import ReleaseWords
 from hwprices.release.release import Release
 from hwprices.release.wording import ago
 

@@ -142,6 +142,7 @@ def _costs(row: Row) -> list[tuple[str, str]]:
         return with_remark(f"{money(row[column])}{_unit(row)}", row[offer]) if known else ""
 
     purchase = f"{money(row['purchase_price'])} {row['purchase_currency'] or ''}".strip()
+    at_launch = f"USD, {row['release_year']}" if row["release_year"] else "USD"
     return [
         ("USD/h", rent("on_demand_usd_per_hour", "on_demand_offer")),
         ("USD/h, spot", rent("spot_usd_per_hour", "spot_offer")),
@@ -150,7 +151,7 @@ def _costs(row: Row) -> list[tuple[str, str]]:
         ("USD/h, component", money(row["part_usd_per_hour"])),
         ("USD/year", rent("usd_per_year", "usd_per_year_basis")),
         ("prices of", str(row["prices_observed"] or "")),
-        ("launch price", with_remark(money(row["launch_price_usd"]), launch_price_of(row))),
+        ("launch price", with_remark(money(row["launch_price_usd"]), at_launch)),
         ("to buy", with_remark(purchase, row["purchase_basis"])),
         (
             "inside a machine",
@@ -178,11 +179,6 @@ def _performance(row: Row) -> list[tuple[str, str]]:
         ("TFLOPS/W", with_remark(efficiency, row["tflops_per_watt_dtype"])),
         ("gCO2e/h", with_remark(emissions, row["gco2e_basis"])),
     ]
-
-
-def launch_price_of(row: Row) -> str:
-    """Describe what the launch price is of."""
-    return f"USD, {row['release_year']}" if row["release_year"] else "USD"
 
 
 def _sample_prices(row: Row) -> list[str]:

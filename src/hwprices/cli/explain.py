@@ -21,8 +21,8 @@ from hwprices.release.landed import Trace
 from hwprices.release.wording import plain, purchase, system, why_unknown
 
 if TYPE_CHECKING:
+    from hwprices.read.citation import Recheck
     from hwprices.read.dataset import Dataset
-    from hwprices.read.recheck import Recheck
 
 
 PriceOrType = Annotated[
@@ -277,7 +277,7 @@ def recheck(citations: Citations, live: Live = False) -> None:
 
         hwprices cite recheck citations.txt
     """
-    from hwprices.read.recheck import EXIT_STATUS
+    from hwprices.read.citation import EXIT_STATUS
 
     dataset = open_dataset()
     answers = dataset.recheck(*map(_text, citations))
@@ -294,10 +294,10 @@ def recheck(citations: Citations, live: Live = False) -> None:
 def _of_vendor(dataset: "Dataset", answer: "Recheck") -> "Recheck":
     """Ask the vendor for the price of an answer; what is fetched is printed on stderr."""
     from hwprices.publish import reproduce
-    from hwprices.read import recheck
+    from hwprices.read.citation import of_vendor, place_of
     from hwprices.settings import load
 
-    place = recheck.place_of(dataset, answer.reference.price_id)
+    place = place_of(dataset, answer.reference.price_id)
     if answer.status == "ALTERED" or place is None:
         return answer
     sought = reproduce.SoughtPrice(**place)
@@ -307,7 +307,7 @@ def _of_vendor(dataset: "Dataset", answer: "Recheck") -> "Recheck":
         )
     except HwpricesError as error:
         return replace(answer, status="UNREACHABLE", release="live", amount=None, reason=str(error))
-    return recheck.of_vendor(answer, now.amount, now.re_read, now.at)
+    return of_vendor(answer, now.amount, now.re_read, now.at)
 
 
 def _text(citation: str) -> str:

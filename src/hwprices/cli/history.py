@@ -164,16 +164,13 @@ def steps(spans: Iterable[Span], begin: datetime, end: datetime, width: int) -> 
     piece = (end - begin) / max(width, 1)
     line = ""
     for index in range(width):
-        until = begin + piece * (index + 1)
-        at = [span for span in listed if span.start < until and _lasts(span, begin + piece * index)]
+        since, until = begin + piece * index, begin + piece * (index + 1)
+        began = (span for span in listed if span.start < until)
+        at = [span for span in began if span.end is None or span.end > since]
         line += _bar(
             at[-1].value if at else None, min(values, default=None), max(values, default=None)
         )
     return line
-
-
-def _lasts(span: Span, begin: datetime) -> bool:
-    return span.end is None or span.end > begin
 
 
 def _bar(value: Decimal | None, low: Decimal | None, high: Decimal | None) -> str:

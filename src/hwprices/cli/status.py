@@ -22,7 +22,7 @@ from hwprices.storage import layout
 
 if TYPE_CHECKING:
     from hwprices.collect.preflight import Subject
-    from hwprices.providers.price_sheets.check import SheetPage
+    from hwprices.providers.price_sheets.fetch import SheetPage
 
 
 MaxAge = Annotated[
@@ -210,7 +210,7 @@ def sheets(file: SheetFile = None) -> None:
         hwprices admin sheets data/price_sheets/coreweave.csv
     """
     from hwprices.landing.pages import Landing
-    from hwprices.providers.price_sheets.check import check, pages
+    from hwprices.providers.price_sheets.fetch import check, pages
     from hwprices.settings import load
 
     now = datetime.now(UTC)
@@ -233,7 +233,7 @@ def sheets(file: SheetFile = None) -> None:
 
 def render_pages(listed: "Sequence[SheetPage]") -> RenderableType:
     """Draw the pages to read again with their figures, and count the others."""
-    from hwprices.providers.price_sheets.check import READ_AGAIN
+    from hwprices.providers.price_sheets.fetch import READ_AGAIN
 
     drawn: list[RenderableType] = []
     for page in listed:
@@ -252,7 +252,7 @@ HEADINGS = ["region", "machine", "option", "before", "now"]
 
 
 def render_report(report: Mapping[str, Any]) -> RenderableType:
-    """Draw a report of ``hwprices.providers.price_sheets.check``, as a mapping."""
+    """Draw a report of ``hwprices.providers.price_sheets.fetch``, as a mapping."""
     refused = [Text(f"refused: {line}", "red") for line in report["refused"]]
     notes = [Text(f"note: {note}", "yellow") for note in report["notes"]]
     state = "cannot be used" if refused else "can be used"

@@ -19,10 +19,9 @@ import httpx
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
-from hwprices.landing.download import Http, public_url
+from hwprices.landing.download import Http, public_url, redact
 from hwprices.landing.download import client as new_client
 from hwprices.landing.pages import Landing
-from hwprices.landing.secrets import redact
 from hwprices.providers import Check, Context, Provider
 from hwprices.settings import Settings, describe, own_endpoints
 from hwprices.storage.scratch import scratch_directory

@@ -15,9 +15,8 @@ import msgspec
 import polars as pl
 
 from hwprices.errors import FetchError
-from hwprices.landing.download import Downloaded, public_url
+from hwprices.landing.download import Downloaded, public_url, redact
 from hwprices.landing.limits import MAX_LIST_BYTES, MAX_READ_BYTES, SDK_CHUNK, Limits, PageLimits
-from hwprices.landing.secrets import redact
 
 if TYPE_CHECKING:
     import polars as pl

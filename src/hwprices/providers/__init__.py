@@ -285,6 +285,20 @@ class Pages:
         with self.parsing(page):
             return bodies.loads(self.read(page))
 
+    def items(self, kind: str, *names: str) -> Iterator[tuple[Page, Any]]:
+        """Yield each item of a kind's pages: ``names`` are the members that lead to the list.
+
+        A page without such a list is left out.
+        """
+        for page in self.of(kind):
+            listed: list[Any] = []
+            with self.leave_out(page):
+                content = self.read_json(page)
+                for name in names[:-1]:
+                    content = content[name]
+                listed = bodies.items(content, names[-1])
+            yield from ((page, item) for item in listed)
+
     @contextmanager
     def parsing(self, page: Page) -> Iterator[None]:
         """Make an UnreadablePageError of what the block raises over the content of a page.

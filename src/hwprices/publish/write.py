@@ -271,10 +271,6 @@ class Content:
         """The files of the vendors' tables, with their source."""
         return [(source, file) for source in self.sources for file in source.files]
 
-    def is_outdated(self, source: ProviderSource, file: TableFile) -> bool:
-        """Return whether a file lacks columns that the others of its table have."""
-        return (source.provider, file.table) in self.outdated
-
 
 def content_digest(store: Store, content: Content) -> str:
     """Hash the rows of all files, and what was backfilled.
@@ -283,7 +279,7 @@ def content_digest(store: Store, content: Content) -> str:
     """
     digests = {
         file.key: parquet.content_digest(_all_columns(store, source, file))
-        if content.is_outdated(source, file)
+        if (source.provider, file.table) in content.outdated
         else file.content_sha256
         for source, file in content.vendor_files
     }

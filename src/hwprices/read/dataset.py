@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from hwprices.read.bill import Bill
-    from hwprices.read.citation import Citation
+    from hwprices.read.citation import Citation, Recheck
     from hwprices.read.explain import Explanation
     from hwprices.read.export.tools.catalog import Catalog
     from hwprices.read.overlays.rules import Overlays
     from hwprices.read.ownership import Ownership
-    from hwprices.read.recheck import Recheck
     from hwprices.release.versions import When
 
 
@@ -371,11 +370,11 @@ class Dataset(Release):
         Raises:
             HwpricesError: a text has no citation, or the release no price history.
         """
-        from hwprices.read import citation, recheck
+        from hwprices.read import citation
 
         texts = [str(text) for text in citations]
         references = [found for text in texts for found in citation.read(text)]
-        return recheck.recheck(self, references)
+        return citation.recheck(self, references)
 
     def device(
         self,
@@ -608,7 +607,7 @@ class Dataset(Release):
         >>> open("sample").verify()
         []
         """
-        from hwprices.release.verify import faults
+        from hwprices.release.release import faults
 
         return faults(self.store, self.release)
 

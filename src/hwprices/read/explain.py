@@ -10,9 +10,8 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.find import covers, request
-from hwprices.read.find.names import resolve
+from hwprices.read.find.names import ReleaseWords, resolve
 from hwprices.read.find.options import Names
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release import landed, wording
 from hwprices.release.landed import Source, Trace
 from hwprices.release.release import Release, names_of, scan_types

@@ -14,11 +14,11 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import request, words
 from hwprices.read.find import search as searching
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.options import Options, PastOptions, check_question
 from hwprices.read.find.search import ANY, EVERY_WAY, Search, of_prices
-from hwprices.read.find.vocabulary import ReleaseWords
-from hwprices.release import verify, versions
-from hwprices.release.release import IS_PLACEHOLDER, Tables, names_of, scan_types, stock_of
+from hwprices.release import versions
+from hwprices.release.release import IS_PLACEHOLDER, Tables, explain, names_of, scan_types, stock_of
 from hwprices.schemas import PRICE_KEY
 from hwprices.units import Money
 
@@ -332,7 +332,7 @@ def flagged(dataset: "Release") -> Flagged:
     try:
         ids = rows.collect()
     except (FileNotFoundError, pl.exceptions.ComputeError) as error:
-        fault = verify.explain(error, dataset.store, dataset.release)
+        fault = explain(error, dataset.store, dataset.release)
         raise fault or error from None
     return Flagged(versions.version_time(dataset.version), ids)
 

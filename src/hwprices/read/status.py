@@ -9,7 +9,7 @@ import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.read.find import search, words
-from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.find.names import ReleaseWords
 from hwprices.release.manifest import ProviderStatus, ReleaseManifest, Status
 from hwprices.release.release import Release, Tables, is_private_host
 from hwprices.release.versions import SAMPLE, is_sample, resolve

@@ -9,7 +9,7 @@ import polars as pl
 from hwprices.errors import cannot_write
 
 if TYPE_CHECKING:
-    import duckdb
+    pass
 
 FOCUS_VERSIONS = "FOCUS 1.2 and 1.3"
 
@@ -179,7 +179,8 @@ def build(
         columns = {}
         for table, paths in files.items():
             source = f"read_parquet({quoted_list(paths)}, hive_partitioning = false)"
-            kinds = _kinds(connection, source)
+            described = connection.execute(f"describe select * from {source}").fetchall()  # noqa: S608
+            kinds = {name: kind for name, kind, *_ in described}
             columns[table] = list(kinds)
             connection.execute(_create_table(table, kinds))
             connection.execute(f"insert into {quoted_name(table)} select * from {source}")  # noqa: S608
@@ -199,11 +200,6 @@ def build(
         raise cannot_write(target, error) from error
     finally:
         connection.close()
-
-
-def _kinds(connection: "duckdb.DuckDBPyConnection", source: str) -> dict[str, str]:
-    columns = connection.execute(f"describe select * from {source}").fetchall()  # noqa: S608
-    return {name: kind for name, kind, *_ in columns}
 
 
 def _create_table(table: str, kinds: Mapping[str, str]) -> str:

@@ -223,7 +223,9 @@ def stage(
         units=_units(run.results),
         price_units=_units([one for one in run.results if provider.holds_prices(one.unit.kind)]),
         troubles=troubles(provider, run.results),
-        oldest_run=_oldest_run(run),
+        oldest_run=min(
+            (r.carried_from for r in run.results if r.pages and r.carried_from), default=""
+        ),
         inputs=inputs_of(run),
         parts=tuple(tables.parts),
     )
@@ -335,10 +337,6 @@ def prune(store: Store, provider: str, keep: int) -> None:
 def _units(results: Sequence[UnitResult]) -> dict[str, int]:
     statuses = (result.status if result.requested else "not_requested" for result in results)
     return dict(sorted(Counter(statuses).items()))
-
-
-def _oldest_run(run: Run) -> str:
-    return min((r.carried_from for r in run.results if r.pages and r.carried_from), default="")
 
 
 def _with_unreadable(run: Run, unreadable: Sequence[UnreadablePage]) -> Run:

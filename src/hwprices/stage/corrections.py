@@ -15,7 +15,7 @@ import polars as pl
 import yaml
 
 from hwprices.errors import HwpricesError
-from hwprices.rows import accelerators
+from hwprices.rows.vendor_rows import accelerator_totals
 from hwprices.specs import data_directory
 
 FILE = "corrections.yaml"
@@ -107,7 +107,7 @@ def _apply_one(frame: pl.DataFrame, correction: Correction) -> pl.DataFrame:
     ).drop("_selected", "_expected")
     if column != "accelerators":
         return corrected
-    return corrected.with_columns(accelerators.accelerator_totals())
+    return corrected.with_columns(accelerator_totals())
 
 
 def _matches(patterns: Mapping[str, str]) -> pl.Expr:

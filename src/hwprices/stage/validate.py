@@ -302,7 +302,7 @@ def check_refusals(
         broken = known.filter(table=table)
         grown = int(_grown(broken, before.filter(table=table), ["table"])["grown"].sum())
         total = now.rows(table) + int(broken["occurrences"].sum())
-        if refused_share(total, grown) > MAX_REFUSED_SHARE:
+        if total >= MIN_ROWS_FOR_SHARE and grown / total > MAX_REFUSED_SHARE:
             raise _too_many(provider, table, "", grown / total, MAX_REFUSED_SHARE, broken)
         if last is not None and grown > MAX_GROUP_SHARE * MIN_ROWS_FOR_SHARE:
             _check_groups(provider, table, broken, before.filter(table=table), now, last)
@@ -342,11 +342,6 @@ def _reworded(provider: str, table: str, lost: int, had: int, new: pl.DataFrame)
         f" new words in their place ({named})",
         "The last good data stays published until the program knows the words.",
     )
-
-
-def refused_share(total: int, refused: int) -> float:
-    """Compute the share of refused rows, 0 if there are too few rows to speak of one."""
-    return refused / total if total >= MIN_ROWS_FOR_SHARE else 0.0
 
 
 def fixed(refused: pl.DataFrame, at: datetime) -> pl.DataFrame:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.helpers.cases import cases, optional
 from tests.helpers.releases import machine, rows
 
-from hwprices.providers.azure.instance_types import named_sizes
-from hwprices.providers.azure.sizes import parse_size, read_accelerator_sheet
+from hwprices.providers.azure.instance_types import named_sizes, parse_size, read_accelerator_sheet
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.specs import sheets
 from hwprices.stage import validate

@@ -16,8 +16,7 @@ from tests.helpers.landed import landed_contents
 from hwprices.landing import pages
 from hwprices.landing.pages import Landing, Run
 from hwprices.providers import azure
-from hwprices.providers.azure.instance_types import memory_of_name
-from hwprices.providers.azure.sizes import parse_size
+from hwprices.providers.azure.instance_types import memory_of_name, parse_size
 
 PROJECT = Path(__file__).resolve().parents[3]
 BUNDLED = PROJECT / "data" / "bundled" / "azure"

@@ -21,7 +21,7 @@ from tests.helpers.gcp_pages import (
 
 from hwprices.providers.gcp.compose import LINE_COLUMNS, OFFER_KEY, MachinePrices
 from hwprices.providers.gcp.machine_type import Machines, MachineType
-from hwprices.providers.gcp.price_rows import add_flexible
+from hwprices.providers.gcp.normalise import add_flexible
 from hwprices.providers.gcp.sheets import Sheets
 from hwprices.read.gcp import flexible_commitment, read_discount_rules
 from hwprices.rows.frames import ORIGIN

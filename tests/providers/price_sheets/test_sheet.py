@@ -9,7 +9,7 @@ from tests.helpers.cases import cases
 
 from hwprices.errors import HwpricesError
 from hwprices.providers import price_sheets
-from hwprices.providers.price_sheets.sheet import COLUMNS, Sheet, parse
+from hwprices.providers.price_sheets.fetch import COLUMNS, Sheet, parse
 
 GOOD = {
     "id": "na/hgx-h100/on_demand",

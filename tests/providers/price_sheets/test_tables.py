@@ -16,8 +16,7 @@ from hwprices import providers
 from hwprices.errors import FetchError, HwpricesError
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
 from hwprices.providers import Pages, price_sheets
-from hwprices.providers.price_sheets.fetch import SHEET, land
-from hwprices.providers.price_sheets.sheet import COLUMNS, parse
+from hwprices.providers.price_sheets.fetch import COLUMNS, SHEET, land, parse
 
 TODAY = date(2026, 11, 21)
 STARTED = datetime(2026, 11, 21, tzinfo=UTC)

@@ -19,8 +19,8 @@ from tests.read.report.conftest import H100_AT_RUNPOD, HOSTILE
 
 import hwprices
 from hwprices.read.find import search as searching
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.request import request
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.ownership import Ownership, owned
 from hwprices.read.recommend.question import Question
 from hwprices.read.recommend.recommend import recommend

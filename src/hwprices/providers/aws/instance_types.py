@@ -22,8 +22,8 @@ from hwprices.providers.aws import (
 )
 from hwprices.providers.aws.regions import region_of
 from hwprices.providers.aws.responses import PriceListFacts
-from hwprices.rows import accelerators, frames
-from hwprices.rows.accelerators import accelerator_totals
+from hwprices.rows import frames
+from hwprices.rows.vendor_rows import accelerator_totals, split_possible
 from hwprices.schemas.inventory import Availability, InstanceTypes
 from hwprices.specs.accelerator_names import Match, accelerator_matcher
 
@@ -213,7 +213,7 @@ def instance_type_rows(
     matcher = accelerator_matcher("aws")
     names = sorted({*described, *words.descriptions})
     descriptions = [described.get(name) or words.descriptions[name] for name in names]
-    possible, refused = accelerators.split(
+    possible, refused = split_possible(
         (_row(name, description, words, matcher), description.page)
         for name, description in zip(names, descriptions, strict=True)
     )

@@ -21,10 +21,15 @@ from typing import Any
 import msgspec
 
 from hwprices.landing.bodies import bound_requests
-from hwprices.landing.download import FetchError, check_endpoint, check_same_host, public_url
+from hwprices.landing.download import (
+    FetchError,
+    check_endpoint,
+    check_same_host,
+    public_url,
+    redact,
+)
 from hwprices.landing.limits import RETRIED, Limits, TryAgain, call, parse_retry_after
 from hwprices.landing.pages import Page, Unit
-from hwprices.landing.secrets import redact
 from hwprices.providers import PARSER_FAILURES, Context, SkippedError
 from hwprices.providers.azure import Settings
 from hwprices.providers.azure.instance_types import SKU, Schema, read_elements

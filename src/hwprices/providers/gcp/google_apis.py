@@ -14,9 +14,8 @@ from pydantic import SecretStr
 
 from hwprices.landing import limits
 from hwprices.landing.bodies import bound_requests
-from hwprices.landing.download import FetchError, check_endpoint, public_url
+from hwprices.landing.download import FetchError, check_endpoint, public_url, redact
 from hwprices.landing.limits import Limits
-from hwprices.landing.secrets import redact
 from hwprices.providers import Context
 from hwprices.providers.gcp import Settings
 from hwprices.settings import is_loopback

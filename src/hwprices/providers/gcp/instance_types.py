@@ -28,8 +28,8 @@ from hwprices.providers.gcp.machine_type import (
 )
 from hwprices.providers.gcp.sheets import LocalDisks, Sheets
 from hwprices.rows import frames, prices
-from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.frames import origin, origins
+from hwprices.rows.vendor_rows import accelerator_totals
 from hwprices.schemas.inventory import InstanceTypes
 
 LARGEST_FIGURE = {
@@ -131,7 +131,7 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
         for zone, listed in items:
             offers.append(_Offer(zone, listed.name, page))
             first = described.get(listed.name)
-            if first is None or _is_fuller(listed, first[0]):
+            if first is None or _kinds_of_parts(listed) > _kinds_of_parts(first[0]):
                 described[listed.name] = listed, page
     types = {
         name: _machine_type(listed, page, sheets) for name, (listed, page) in described.items()
@@ -194,12 +194,8 @@ def _refused(fault: BrokenRow, page: Page) -> pl.DataFrame:
     ).collect()
 
 
-def _is_fuller(listed: _MachineType, other: _MachineType) -> bool:
-    """Return whether a type is listed with more kinds of parts than by another zone."""
-    return _kinds_of_parts(listed) > _kinds_of_parts(other)
-
-
 def _kinds_of_parts(listed: _MachineType) -> int:
+    """Count the kinds of parts that a zone lists a type with; the fullest description is read."""
     return bool(listed.accelerators) + bool(listed.bundled_local_ssds)
 
 

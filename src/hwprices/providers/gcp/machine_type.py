@@ -235,11 +235,6 @@ class _SliceList(msgspec.Struct, rename="camel"):
     accelerator_types: list[_Slice] = []
 
 
-def count_chips(topology: str) -> int:
-    """Return the chips of a topology: 16 for 4x4, 8 for 2x2x2."""
-    return math.prod(int(side) for side in topology.split("x"))
-
-
 @dataclass(frozen=True)
 class TpuSlices:
     """The slices of all zones.
@@ -277,9 +272,11 @@ def _listed(pages: Pages, page: Page) -> list[_Slice]:
 
 
 def _chips(entry: _Slice) -> int | None:
-    """Count the chips of a slice, None where its topology is missing or is not one."""
+    """Count the chips of a slice: 16 for 4x4; None where its topology is missing or is not one."""
     topology = entry.accelerator_configs[0].topology if entry.accelerator_configs else ""
-    return count_chips(topology) if TOPOLOGY.fullmatch(topology) else None
+    if not TOPOLOGY.fullmatch(topology):
+        return None
+    return math.prod(int(side) for side in topology.split("x"))
 
 
 def _refused(name: str, page: Page, tpu: Tpu | None) -> pl.DataFrame:

@@ -1,18 +1,37 @@
-"""Read landed pages into rows of the tables. Pure: no network, no clock."""
+"""Read landed pages into rows of the tables. Pure: no network, no clock.
 
-from collections.abc import Iterator
+A custom machine, a GPU attached to N1 or a TPU slice is made of component_prices.
+
+The catalog has no rate for flexible (spend-based) commitments: who commits to an amount of money
+per hour pays a share of the on-demand price of some components of some series, which
+data/specs/gcp_discounts.csv has with its source. The others stay at the full price.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 import polars as pl
 
 from hwprices.errors import HwpricesError
 from hwprices.providers import Pages, Part, check_regions, gcp
-from hwprices.providers.gcp import instance_types, price_rows, regions
+from hwprices.providers.gcp import instance_types, regions
 from hwprices.providers.gcp.classify import named_by_refused
-from hwprices.providers.gcp.compose import add_licenses, build_rates, compose
-from hwprices.providers.gcp.price_rows import add_flexible, component_price_rows
+from hwprices.providers.gcp.compose import (
+    OFFER_KEY,
+    LicensedPrices,
+    MachinePrices,
+    add_licenses,
+    build_rates,
+    compose,
+)
+from hwprices.providers.gcp.machine_type import ComponentId, Machines
 from hwprices.providers.gcp.sheets import Sheets
-from hwprices.providers.gcp.skus import disk_price_rows, read_skus
+from hwprices.providers.gcp.skus import SkuCatalog, disk_price_rows, read_skus
+from hwprices.rows import frames, prices
+from hwprices.rows.frames import ORIGIN
+from hwprices.schemas.price import ComponentPrices, PriceComponents
+from hwprices.units import HOURS_PER_MONTH, Money
 
 
 def normalise(
@@ -45,25 +64,18 @@ def normalise(
     catalog = read_skus(pages, at)
     rates = build_rates(catalog)
     faults = {**named_by_refused(catalog.refused, machines), **machines.faults}
-    composed_linux = compose(machines, rates, faults, _unfetched_parts(pages))
+    unfetched = {} if pages.of(gcp.TPU_SKUS) else {"tpu": "tpu_catalog_not_fetched"}
+    composed_linux = compose(machines, rates, faults, unfetched)
     linux = add_flexible(composed_linux, machines, sheets)
     licensed = add_licenses(machines, rates, linux)
-    composed = price_rows.composed_prices(linux, licensed, machines)
-    prices = price_rows.price_rows(composed)
-    ids = composed.select(*price_rows.LICENSED, "region", prices["price_id"])
+    composed = composed_prices(linux, licensed, machines)
+    prices = _price_rows(composed)
+    ids = composed.select(*LICENSED, "region", prices["price_id"])
     parts = [component_price_rows(rates.rates, sheets), disk_price_rows(catalog.disks)]
-    refused = price_rows.refused_rows(catalog, licensed, requested)
-    yield from price_rows.by_region("prices", prices, requested, refused, catalog.counts)
-    yield from price_rows.price_component_parts(ids, linux, licensed, requested)
-    yield from price_rows.by_region("component_prices", pl.concat(parts), requested)
-
-
-def _unfetched_parts(pages: Pages) -> dict[str, str]:
-    """List the kinds of parts whose SKU catalog has no page: TPUs have one of their own.
-
-    Each has the reason of a price that is missing because of it.
-    """
-    return {} if pages.of(gcp.TPU_SKUS) else {"tpu": "tpu_catalog_not_fetched"}
+    refused = refused_rows(catalog, licensed, requested)
+    yield from by_region("prices", prices, requested, refused, catalog.counts)
+    yield from price_component_parts(ids, linux, licensed, requested)
+    yield from by_region("component_prices", pl.concat(parts), requested)
 
 
 def _check_catalog(pages: Pages) -> None:
@@ -73,3 +85,302 @@ def _check_catalog(pages: Pages) -> None:
     failed = [result for result in pages.run.results if result.unit.kind == gcp.SKUS]
     reason = f": {failed[0].reason}" if failed and failed[0].reason else ""
     raise HwpricesError(f"gcp: no page of the SKU catalog was landed{reason}")
+
+
+PLAN = "flexible"
+UNSOLD = "flexible_committed_use"  # What data/specs/gcp_not_sold.csv calls such a commitment
+
+
+def add_flexible(linux: MachinePrices, machines: Machines, sheets: Sheets) -> MachinePrices:
+    """Add the prices of flexible commitments to those that are composed.
+
+    Each known on-demand price of a machine has one for each term that its series is sold for. Each
+    line is that of the on-demand price with the share of it that is paid, rounded at the tenth
+    decimal; the price is their sum. A line at the full price has component_option on_demand, and
+    the row the flag ``uncommitted_parts``, as under a commitment for resources.
+    """
+    lines = _lines(linux, _terms(machines, sheets), sheets.flexible_shares)
+    prices = _prices(linux.prices, lines)
+    components = lines.join(prices, on="offer", how="semi")
+    return MachinePrices(
+        pl.concat([linux.prices, prices.select(linux.prices.columns)], rechunk=True),
+        pl.concat([linux.components, components.select(linux.components.columns)], rechunk=True),
+    )
+
+
+def _terms(machines: Machines, sheets: Sheets) -> pl.DataFrame:
+    """Return one row for each machine type and term: instance_type, of_series, term_months."""
+    series = pl.DataFrame(
+        {
+            "instance_type": [machine.name for machine in machines.types],
+            "of_series": [machine.series.name for machine in machines.types],
+        },
+        schema={"instance_type": pl.String, "of_series": pl.String},
+    )
+    sold = sheets.flexible_shares.select("of_series", "term_months").unique()
+    unsold = machines.unsold.filter(pl.col("purchase_option") == UNSOLD)
+    return series.join(sold, on="of_series").join(unsold, on="instance_type", how="anti")
+
+
+def _lines(linux: MachinePrices, terms: pl.DataFrame, shares: pl.DataFrame) -> pl.DataFrame:
+    """Return one row for each part of each on-demand price and each term.
+
+    ``from_offer`` is the on-demand price's number. ``price`` is what is paid, ``pays_share`` null
+    for a part at the full price.
+    """
+    is_on_demand = pl.col("purchase_option") == "on_demand"
+    on_demand = linux.components.filter(is_on_demand).drop("term_months")
+    # Numbers beyond those of all offers, with a price or without: one block for each term.
+    block = linux.prices.select(pl.col("offer").max().fill_null(0) + 1).item()
+    joined = on_demand.join(terms, on="instance_type").join(
+        shares, on=["of_series", "component", "term_months"], how="left"
+    )
+    paid = (pl.col("price") * pl.col("pays_share")).cast(Money)
+    is_full = pl.col("pays_share").is_null()
+    option = pl.lit("committed_use")
+    return joined.with_columns(
+        pl.when(is_full).then("price").otherwise(paid).alias("price"),
+        from_offer="offer",
+        offer=(pl.col("offer") + block * (pl.col("term_months") // 12)).cast(pl.UInt32),
+        purchase_option=option,
+        component_option=pl.when(is_full).then(pl.lit("on_demand")).otherwise(option),
+    ).with_columns(cost=(pl.col("quantity") * pl.col("price")).cast(Money))
+
+
+def _prices(composed: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
+    """Add up the lines of each offer that has a part with a discount."""
+    sums = lines.group_by("offer").agg(
+        pl.col("from_offer", *OFFER_KEY).first(),
+        pl.col("cost").sum().cast(Money).alias("hourly"),
+        pl.col("pays_share").is_null().any().alias("uncommitted"),
+        pl.col("pays_share").is_not_null().any().alias("committed"),
+    )
+    uncommitted = pl.when("uncommitted").then(pl.lit("uncommitted_parts"))
+    kept = composed.drop(*OFFER_KEY, "hourly", "commitment_plan")
+    return (
+        sums.filter("committed")
+        .join(kept.rename({"offer": "from_offer"}), on="from_offer")
+        .with_columns(
+            flags=pl.concat_list("flags", uncommitted).list.drop_nulls(),
+            commitment_plan=pl.lit(PLAN),
+        )
+    )
+
+
+COMPONENT_COLUMNS = [
+    *("price_id", "region", "instance_type", "component", "component_option"),
+    *("quantity", "unit", "price", "currency", "sku_id", "observed_at", "raw_sha256"),
+]
+
+LICENSED = ["offer", "os", "software"]
+
+REFUSED_COLUMNS = [
+    *("sku_id", "description", "family", "group", "usage", "price", "currency", "place", "refused"),
+    "word",
+    *ORIGIN,
+]
+
+
+def composed_prices(
+    linux: MachinePrices, licensed: LicensedPrices, machines: Machines
+) -> pl.DataFrame:
+    """Return the prices of all regions, with Linux and with licenses.
+
+    They have the columns of ``MachinePrices.prices``, os and software.
+    """
+    with_origin = _fill_origin(linux.prices, machines).with_columns(
+        os=pl.lit("linux"), software=pl.lit("none")
+    )
+    return pl.concat([with_origin, licensed.prices])
+
+
+def _price_rows(composed: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of prices, in the order of ``composed_prices``."""
+    is_committed = pl.col("purchase_option") == "committed_use"
+    is_derived = (pl.col("commitment_plan") == PLAN).fill_null(False)
+    no_payment = pl.lit("none")
+    return prices.price_rows(
+        composed.lazy(),
+        provider="gcp",
+        # Dollars were requested; a price that is null has no currency of its own.
+        currency=pl.col("currency").fill_null("USD"),
+        # Billed by the second, at least a minute:
+        # https://cloud.google.com/compute/vm-instance-pricing
+        billing_unit="second",
+        basis=pl.when(is_derived).then(pl.lit("derived")).otherwise(pl.lit("composed")),
+        payment_option=pl.when(is_committed).then(pl.lit("monthly")).otherwise(no_payment),
+    ).collect()
+
+
+def _fill_origin(composed: pl.DataFrame, machines: Machines) -> pl.DataFrame:
+    """Return the page that lists the type where no part has a price, and so no page."""
+    pair = ["region", "instance_type"]
+    listed = machines.offers.select(*pair, *ORIGIN)
+    listed = listed.unique(pair, keep="first", maintain_order=True)
+    joined = composed.join(listed, on=pair, how="left", suffix="_listed")
+    filled = joined.with_columns(pl.coalesce(name, f"{name}_listed") for name in ORIGIN)
+    return filled.select(composed.columns)
+
+
+def price_component_parts(
+    ids: pl.DataFrame, linux: MachinePrices, licensed: LicensedPrices, regions: list[str] | None
+) -> Iterator[Part]:
+    """Yield the rows of price_components for the rows of prices, one part for each region, sorted.
+
+    The price of a licensed machine has the lines of its Linux price and those of its licenses.
+    ``ids`` has ``LICENSED``, region and price_id of each price. ``regions`` limits them; None means
+    all. Each part is joined on its own: the rows of all regions together are most of the memory
+    that normalising takes.
+    """
+    of_parts = [name for name in COMPONENT_COLUMNS if name != "price_id"]
+    machine_lines = _of_regions(linux.components.select("offer", *of_parts), regions)
+    license_lines = _of_regions(licensed.components.select(*LICENSED, *of_parts), regions)
+    ids_of = _of_regions(ids, regions)
+    for region, lines in sorted(machine_lines.items()):
+        of_region = ids_of[region].drop("region")
+        joined = [lines.join(of_region, on="offer").select(COMPONENT_COLUMNS)]
+        if region in license_lines:
+            fees = license_lines[region].join(of_region, on=LICENSED)
+            joined.append(fees.select(COMPONENT_COLUMNS))
+        named = pl.concat(joined).rename(
+            {"component_option": "purchase_option", "price": "unit_price"}
+        )
+        rows = named.lazy().with_columns(provider=pl.lit("gcp"))
+        yield Part("price_components", frames.conform(rows, PriceComponents).collect(), region)
+
+
+def _of_regions(rows: pl.DataFrame, regions: list[str] | None) -> dict[str, pl.DataFrame]:
+    """Divide rows by region; ``regions`` limits them, None means all."""
+    kept = rows if regions is None else rows.filter(pl.col("region").is_in(regions))
+    return frames.by_value(kept, "region")
+
+
+def refused_rows(
+    catalog: SkuCatalog, licensed: LicensedPrices, regions: list[str] | None
+) -> pl.DataFrame:
+    """Return quarantine rows of SKUs that are not understood.
+
+    ``regions`` keeps those of these regions and those of no region; None means all.
+    """
+    disks = catalog.disks.filter(pl.col("refused").is_not_null())
+    refused = pl.concat([catalog.refused, licensed.refused, disks], how="diagonal_relaxed")
+    if regions is not None:
+        in_regions = pl.col("regions").list.set_intersection([*regions, "global"]).list.len() > 0
+        refused = refused.filter(in_regions.fill_null(True))
+    rows = refused.lazy().select(
+        *REFUSED_COLUMNS,
+        regions=pl.col("regions").list.sort().list.join(","),
+        provider=pl.lit("gcp"),
+    )
+    message = prices.message("{}: {} ({}, {})", "refused", "description", "group", "usage")
+    quarantined = prices.refused(
+        rows, table="prices", reason=pl.col("refused"), message=message, word=pl.col("word")
+    )
+    return prices.merge_refused([quarantined.collect(), catalog.new_members])
+
+
+def by_region(
+    table: str,
+    rows: pl.DataFrame,
+    regions: list[str] | None,
+    refused: pl.DataFrame | None = None,
+    counts: Mapping[str, int] | None = None,
+) -> Iterator[Part]:
+    """Yield one part for each region, sorted; refused rows and counts go with the first.
+
+    ``regions`` limits them; None means all.
+    """
+    for index, (region, frame) in enumerate(sorted(_of_regions(rows, regions).items())):
+        if index == 0:
+            yield Part(table, frame, region, refused, dict(counts or {}))
+        else:
+            yield Part(table, frame, region)
+
+
+UNITS = {
+    "core": "vcpu",
+    "ram": "gib",
+    "gpu": "gpu",
+    "slice": "gpu",
+    "local_ssd": "gib",
+    "instance": "instance",
+}
+"""Kind of component → what one unit of it is."""
+
+
+@dataclass(frozen=True)
+class _Description:
+    """One unit of a component.
+
+    ``units_per_sku`` is how many units one unit of the SKU holds: four chips for a TPU board.
+    ``accelerator_id`` is its spec sheet, None where it is not an accelerator or has none.
+    """
+
+    unit: str
+    units_per_sku: int = 1
+    accelerator_id: str | None = None
+
+
+def component_price_rows(rates: pl.DataFrame, sheets: Sheets) -> pl.DataFrame:
+    """Return every rate for one unit and one hour, in the columns of component_prices.
+
+    ``rates`` is ``rates.Rates.rates``. A month is 730 hours, and the price of a TPU SKU of four
+    chips is divided by four; memory sold by the decimal gigabyte is for one GiB. Results are
+    rounded at the tenth decimal. price_components keeps Google's undivided figure.
+    """
+    is_monthly = pl.col("per") == "month"
+    hours = pl.when(is_monthly).then(pl.lit(HOURS_PER_MONTH)).otherwise(pl.lit(1))
+    divisor = (hours * pl.col("units_per_sku")).cast(Money)
+    price = (pl.col("price") * pl.col("sku_units")).cast(Money)
+    is_committed = pl.col("purchase_option") == "committed_use"
+    rows = rates.join(_descriptions(rates["component_id"], sheets), on="component_id").with_columns(
+        provider=pl.lit("gcp"),
+        component=pl.col("component_id"),
+        hourly=(price / divisor).cast(Money),
+        price=(price / divisor).cast(Money),
+        per=pl.lit("hour"),
+        tier_from=pl.lit(0),
+        commitment_plan=pl.when(is_committed).then(pl.lit("resource")),
+    )
+    columns = [name for name in frames.dtypes(ComponentPrices) if name in rows.columns]
+    return frames.conform(rows.lazy().select(columns), ComponentPrices).collect()
+
+
+def _descriptions(component_ids: pl.Series, sheets: Sheets) -> pl.DataFrame:
+    """Return one row for each component id: unit, units_per_sku and accelerator_id."""
+    ids = component_ids.unique().sort().to_list()
+    described = [_describe(ComponentId.parse(component_id), sheets) for component_id in ids]
+    return pl.DataFrame(
+        {
+            "component_id": ids,
+            "unit": [description.unit for description in described],
+            "units_per_sku": [description.units_per_sku for description in described],
+            "accelerator_id": [description.accelerator_id for description in described],
+        },
+        schema={
+            "component_id": pl.String,
+            "unit": pl.String,
+            "units_per_sku": pl.Int64,
+            "accelerator_id": pl.String,
+        },
+    )
+
+
+def _describe(component: ComponentId, sheets: Sheets) -> _Description:
+    if component.kind == "tpu":
+        return _describe_tpu(component, sheets)
+    if component.kind == "premium":  # M2's premium on cores and on memory
+        return _Description(UNITS[component.name])
+    if component.kind in ("gpu", "slice"):
+        match = sheets.match_accelerator(component.name, "")
+        unit = "eighth_gpu" if component.variant == "eighth" else UNITS[component.kind]
+        return _Description(unit, accelerator_id=match.accelerator_id if match else None)
+    return _Description(UNITS[component.kind])
+
+
+def _describe_tpu(component: ComponentId, sheets: Sheets) -> _Description:
+    """Describe a TPU; a generation that gcp_tpu.csv does not list is kept by the SKU's unit."""
+    for tpu in sheets.tpus.values():
+        if ComponentId.parse(f"tpu:{tpu.generation}") == component:
+            return _Description("chip", tpu.chips_per_unit, tpu.accelerator_id)
+    return _Description("sku_unit")

@@ -81,16 +81,11 @@ def is_disk(category: Category) -> bool:
     return family == "Storage" or (family, group) == ("Network", "IpAddress")
 
 
-def read_disks(skus: Sequence[Sku]) -> pl.DataFrame:
-    """Return a row for each tier of each SKU, with ``COLUMNS``.
+def _tiers(sku: Sku) -> Iterator[tuple[Any, ...]]:
+    """Yield a row of DISK_COLUMNS for each tier.
 
     ``refused`` is the quarantine reason of a SKU that is not understood, ``word`` what is new.
     """
-    rows = [row for sku in skus for row in _tiers(sku)]
-    return pl.DataFrame(rows, schema=DISK_COLUMNS, orient="row")
-
-
-def _tiers(sku: Sku) -> Iterator[tuple[Any, ...]]:
     category = Category() if sku.category is UNSET else sku.category
     words = (category.resource_family, category.resource_group, category.usage_type)
     named = (sku.sku_id, sku.description, *words, sku.regions)
@@ -231,8 +226,8 @@ class SkuCatalog:
     ``components`` are those that sell a component, ``refused`` those that are not understood or
     have no usable price. Both have the columns of ``COLUMNS`` and ``frames.origin``, with ``price``
     (Decimal, for the time in ``per``: hour or month, ``sku_units`` of the SKU being one of our
-    units) instead of units and nanos, and effective_from as a time. ``disks`` is
-    ``read_disks`` of the SKUs billed beside machines, with origin. ``new_members`` has
+    units) instead of units and nanos, and effective_from as a time. ``disks`` has
+    the tiers of the SKUs billed beside machines (DISK_COLUMNS), with origin. ``new_members`` has
     quarantine rows of members that are not known. ``counts`` says how many others there were, by
     reason.
     """
@@ -314,7 +309,9 @@ def read_skus(pages: Pages, at: datetime | None = None) -> SkuCatalog:
         listing = decode_skus(pages, page)
         skus = listing.page.skus if at is None else at_day(listing.page.skus, at)
         lines, beside = _lines(skus, kind, descriptions, counts)
-        disks.append(read_disks(beside).with_columns(origin(page)))
+        tiers = [tier for sku in beside for tier in _tiers(sku)]
+        rows = pl.DataFrame(tiers, schema=DISK_COLUMNS, orient="row")
+        disks.append(rows.with_columns(origin(page)))
         frames.append(_broken_frame(listing.broken).with_columns(origin(page)))
         members.append(refused_members(listing.new_members, page, "prices"))
         frames.append(_frame(lines).with_columns(origin(page)))

@@ -12,9 +12,8 @@ from hwprices.landing.bodies import RefusedItemError, figure, items, member, mon
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.linode import AVAILABILITY, REGIONS, TYPES
-from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.prices import LARGEST_PRICE
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
@@ -32,12 +31,12 @@ def normalise(pages: Pages) -> Iterator[Part]:
         HwpricesError: a page was altered.
     """
     rows, match = VendorRows("linode", "id", "plan"), accelerator_matcher("linode")
-    for page, item in _listed(pages, REGIONS):
+    for page, item in pages.items(REGIONS, "data"):
         with rows.reading(page, item, Regions):
             rows.add(Regions, page, _region(item))
     places = _places(pages)
     limited: dict[str, set[str]] = {}
-    for page, item in _listed(pages, AVAILABILITY):
+    for page, item in pages.items(AVAILABILITY, "data"):
         with rows.reading(page, item, Availability):
             _add_availability(item, page, limited, rows)
     for page, item in _plans(pages, rows):
@@ -51,22 +50,13 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield Part("prices", rows.prices(), refused=rows.refused(Prices), counts=rows.counts)
 
 
-def _listed(pages: Pages, kind: str) -> Iterator[tuple[Page, Any]]:
-    """Yield each item of a list with its page."""
-    for page in pages.of(kind):
-        listed: list[Any] = []
-        with pages.leave_out(page):
-            listed = items(pages.read_json(page), "data")
-        yield from ((page, item) for item in listed)
-
-
 def _plans(pages: Pages, rows: VendorRows) -> Iterator[tuple[Page, Any]]:
     """Yield each plan once, and refuse one that is listed in two ways.
 
     Its price would contradict itself in every region. A listing at 0 contradicts none.
     """
     plans: dict[str, list[tuple[Page, Any]]] = {}
-    for page, item in _listed(pages, TYPES):
+    for page, item in pages.items(TYPES, "data"):
         with rows.reading(page, item, Prices):
             versions = plans.setdefault(text(item, "id"), [])
             if item not in [version for _, version in versions]:
@@ -103,7 +93,7 @@ def _places(pages: Pages) -> set[str]:
     """Return the regions that sell machines."""
     return {
         item["id"]
-        for _, item in _listed(pages, REGIONS)
+        for _, item in pages.items(REGIONS, "data")
         if isinstance(item, Mapping) and MACHINES in item.get("capabilities", ())
     }
 

@@ -18,8 +18,7 @@ from hwprices.landing.bodies import RefusedItemError, items, member, number, tex
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages
 from hwprices.providers.oracle import BUNDLED, SHAPES
-from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
 from hwprices.schemas.inventory import InstanceTypes
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 from hwprices.specs.sheets import load
@@ -123,6 +122,7 @@ class OracleSheets:
             return []
         ratios = [Decimal(text) for text in row["gb_per_ocpu"]]
         limit = Decimal(str(row["max_memory_gb"]))
+        per_ocpu = row["nvme_tb_per_ocpu"]
         sizes: dict[str, OracleSize] = {}
         for ocpus in map(Decimal, row["ocpus"]):
             for ratio in ratios:
@@ -131,13 +131,9 @@ class OracleSheets:
                     continue
                 suffix = f"{ocpus}" if len(ratios) == 1 else f"{ocpus}-{int(memory)}"
                 name = f"{shape}.{suffix}"
-                sizes[name] = OracleSize(name, ocpus, memory, _nvme(row, ocpus))
+                nvme = None if per_ocpu is None else ocpus * per_ocpu
+                sizes[name] = OracleSize(name, ocpus, memory, nvme)
         return list(sizes.values())
-
-
-def _nvme(row: Mapping[str, Any], ocpus: Decimal) -> Decimal | None:
-    per_ocpu = row["nvme_tb_per_ocpu"]
-    return None if per_ocpu is None else ocpus * per_ocpu
 
 
 def _decimal(figure: float | None) -> Decimal | None:

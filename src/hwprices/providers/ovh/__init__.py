@@ -10,9 +10,8 @@ from pydantic import Field
 
 from hwprices import settings
 from hwprices.landing.bodies import other_format, read_object
-from hwprices.landing.download import Downloaded
+from hwprices.landing.download import Downloaded, redact
 from hwprices.landing.pages import Page, Unit
-from hwprices.landing.secrets import redact
 from hwprices.providers import About, Context
 from hwprices.settings import Endpoint
 

@@ -18,8 +18,7 @@ from hwprices.landing.bodies import RefusedItemError, figure, items, member, tex
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.ovh import BUNDLED, CATALOG
-from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher

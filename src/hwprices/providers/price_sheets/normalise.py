@@ -9,12 +9,11 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part, UnreadablePageError
-from hwprices.providers.price_sheets.fetch import SHEET
-from hwprices.providers.price_sheets.sheet import Sheet, SheetLine, SheetProblem, parse
+from hwprices.providers.price_sheets.fetch import SHEET, Sheet, SheetLine, SheetProblem, parse
 from hwprices.rows import frames, prices
-from hwprices.rows.accelerators import accelerator_totals
 from hwprices.rows.frames import ORIGIN, origin
 from hwprices.rows.prices import price_rows
+from hwprices.rows.vendor_rows import accelerator_totals
 from hwprices.schemas.columns import Accelerators, Table
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import PriceComponents, Prices

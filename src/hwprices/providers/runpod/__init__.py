@@ -12,9 +12,8 @@ from pydantic import Field
 from hwprices import settings
 from hwprices.errors import FetchError
 from hwprices.landing.bodies import other_format, read_json
-from hwprices.landing.download import Downloaded, public_url
+from hwprices.landing.download import Downloaded, public_url, redact
 from hwprices.landing.pages import Page, Unit
-from hwprices.landing.secrets import redact
 from hwprices.providers import About, Context
 from hwprices.settings import Endpoint
 

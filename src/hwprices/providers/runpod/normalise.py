@@ -17,9 +17,8 @@ from hwprices.landing.bodies import RefusedItemError, items, member, money, numb
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.runpod import GPU_TYPES, STOCK
-from hwprices.rows.accelerators import gpus
 from hwprices.rows.prices import LARGEST_PRICE
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import VendorRows, gpus
 from hwprices.schemas.columns import table_name
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Stock
 from hwprices.schemas.price import PriceComponents, Prices
@@ -75,13 +74,11 @@ def normalise(pages: Pages) -> Iterator[Part]:
         types |= {name: (page, listed) for name, listed in of_page.items() if listed}
     for _, (page, listed) in sorted(types.items()):
         _read(listed, page, match, rows)
-    for page in pages.of(STOCK):
-        with pages.leave_out(page):
-            for item in items(pages.read_json(page)["data"], "gpuTypes"):
-                for cloud in TITLES:
-                    with rows.reading(page, item, Stock, cloud):
-                        for row in _stock(item, cloud):
-                            rows.add(Stock, page, {"region": cloud} | row)
+    for page, item in pages.items(STOCK, "data", "gpuTypes"):
+        for cloud in TITLES:
+            with rows.reading(page, item, Stock, cloud):
+                for row in _stock(item, cloud):
+                    rows.add(Stock, page, {"region": cloud} | row)
     yield Part("regions", rows.table(Regions))
     yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused(InstanceTypes))
     yield Part("prices", rows.prices(), refused=rows.refused(Prices), counts=rows.counts)

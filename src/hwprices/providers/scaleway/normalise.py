@@ -14,9 +14,8 @@ from hwprices.landing.bodies import RefusedItemError, figure, member, money, tex
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.scaleway import SERVERS, STOCK
-from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.prices import LARGEST_PRICE
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions, Stock
 from hwprices.schemas.price import Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher

@@ -11,9 +11,8 @@ from typing import Any
 from hwprices.landing.bodies import RefusedItemError, figure, member, money, text, whole
 from hwprices.providers import Pages, Part
 from hwprices.providers.verda import TYPES
-from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.prices import LARGEST_PRICE
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher

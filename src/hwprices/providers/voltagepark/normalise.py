@@ -12,9 +12,8 @@ from hwprices.landing.bodies import RefusedItemError, figure, items, member, mon
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.voltagepark import LOCATIONS, PRESETS
-from hwprices.rows.accelerators import gpus
 from hwprices.rows.prices import LARGEST_PRICE
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import VendorRows, gpus
 from hwprices.schemas.inventory import InstanceTypes, Regions, Stock
 from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
@@ -43,11 +42,9 @@ def normalise(pages: Pages) -> Iterator[Part]:
             for item in list(pages.read_json(page)):
                 with rows.reading(page, item, Prices, PLACE["region"]):
                     _add_preset(item, page, match, rows)
-    for page in pages.of(LOCATIONS):
-        with pages.leave_out(page):
-            for item in items(pages.read_json(page), "results"):
-                with rows.reading(page, item, Prices):
-                    _add_location(item, page, match, rows)
+    for page, item in pages.items(LOCATIONS, "results"):
+        with rows.reading(page, item, Prices):
+            _add_location(item, page, match, rows)
     yield Part("regions", rows.table(Regions))
     types = rows.table(InstanceTypes).unique("instance_type", keep="first").sort("instance_type")
     yield Part("instance_types", types, refused=rows.refused(InstanceTypes))

@@ -12,9 +12,8 @@ from hwprices.landing.bodies import RefusedItemError, figure, items, member, mon
 from hwprices.landing.pages import Page
 from hwprices.providers import Pages, Part
 from hwprices.providers.vultr import METAL, PLANS, REGIONS
-from hwprices.rows.accelerators import NO_ACCELERATORS, gpus
 from hwprices.rows.prices import LARGEST_PRICE
-from hwprices.rows.vendor_rows import VendorRows
+from hwprices.rows.vendor_rows import NO_ACCELERATORS, VendorRows, gpus
 from hwprices.schemas.inventory import Availability, InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
@@ -45,11 +44,11 @@ def normalise(pages: Pages) -> Iterator[Part]:
         HwpricesError: a page was altered.
     """
     rows, match = VendorRows("vultr", "id"), accelerator_matcher("vultr")
-    for page, item in _listed(pages, REGIONS):
+    for page, item in pages.items(REGIONS, REGIONS):
         with rows.reading(page, item, Regions):
             rows.add(Regions, page, _region(item))
     for kind in (PLANS, METAL):
-        for page, item in _listed(pages, kind):
+        for page, item in pages.items(kind, kind):
             with rows.reading(page, item, InstanceTypes):
                 machine = _machine(item, match) | {"bare_metal": kind == METAL}
                 rows.add(InstanceTypes, page, machine)
@@ -59,15 +58,6 @@ def normalise(pages: Pages) -> Iterator[Part]:
     yield Part("instance_types", rows.table(InstanceTypes), refused=rows.refused(InstanceTypes))
     yield Part("availability", rows.table(Availability))
     yield Part("prices", rows.prices(), refused=rows.refused(Prices), counts=rows.counts)
-
-
-def _listed(pages: Pages, kind: str) -> Iterator[tuple[Page, Any]]:
-    """Yield each item of a list with its page."""
-    for page in pages.of(kind):
-        listed: list[Any] = []
-        with pages.leave_out(page):
-            listed = items(pages.read_json(page), kind)
-        yield from ((page, item) for item in listed)
 
 
 def _region(item: dict[str, Any]) -> dict[str, Any]:

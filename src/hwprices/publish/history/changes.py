@@ -115,7 +115,8 @@ def of_provider(
     if not outcome.had and not outcome.has:
         return []
     if not outcome.had:
-        return [_first_release(provider, outcome.has)]
+        row = {"subject": "provider", "change": "added", "provider": provider}
+        return [rows_of([{**row, "prices": outcome.has, "evidence": "collection"}])]
     # One row represents all prices of a unit that was collected for the first time: _collection.
     listed = outcome.moves.filter(pl.col("start_reason").ne_missing("first_collected"))
     by_price = _with_placeholders(_by_price(listed), placeholders)
@@ -125,11 +126,6 @@ def of_provider(
         _type_or_region_changes(outcome, by_price, "region", ["provider", "region"]),
         *_collection(provider, outcome),
     ]
-
-
-def _first_release(provider: str, prices: int) -> pl.DataFrame:
-    row = {"subject": "provider", "change": "added", "provider": provider, "prices": prices}
-    return rows_of([{**row, "evidence": "collection"}])
 
 
 def rows_of(rows: Sequence[dict[str, object]]) -> pl.DataFrame:

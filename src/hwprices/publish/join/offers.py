@@ -175,19 +175,10 @@ def with_derived(table: pl.DataFrame) -> pl.DataFrame:
     ``uniform``, and the region's pue and grid_gco2e_per_kwh.
     """
     table = table.with_columns(*_best("1y"), *_best("3y"))
-    energy = formulas.energy_kwh_per_hour(_watts_of_energy(), pl.col("pue"))
+    watts = pl.coalesce("estimated_watts", "estimated_watts_from_tdp_estimate", _watts_of_parts())
+    energy = formulas.energy_kwh_per_hour(watts, pl.col("pue"))
     table = table.with_columns(*_discounts(), *_unit_prices(), energy.alias("energy_kwh_per_hour"))
     return _with_power_flags(table.with_columns(*_carbon()))
-
-
-def _watts_of_energy() -> pl.Expr:
-    """Return the watts that energy is computed from, the best known of three.
-
-    These are the published power, that with an estimated TDP, and the sum of the parts whose size
-    the vendor states. A machine whose accelerators or CPUs (without accelerators) have no power has
-    no energy.
-    """
-    return pl.coalesce("estimated_watts", "estimated_watts_from_tdp_estimate", _watts_of_parts())
 
 
 def _watts_of_parts() -> pl.Expr:

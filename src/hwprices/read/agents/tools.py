@@ -32,9 +32,8 @@ from hwprices.read.find import compare as comparing
 from hwprices.read.find import covers, offers, request
 from hwprices.read.find import machine as machine_answers
 from hwprices.read.find import search as searching
-from hwprices.read.find.names import NamedMachine
+from hwprices.read.find.names import NamedMachine, ReleaseWords
 from hwprices.read.find.search import ANY, EVERY_WAY, USUAL, Search
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.versions import default_root, resolve
 from hwprices.release.wording import counted, plain, purchase, system
 from hwprices.storage.store import Store

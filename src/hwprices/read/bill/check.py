@@ -14,7 +14,7 @@ from hwprices.read.bill.formats import KEY
 from hwprices.read.bill.readers import BillLines
 from hwprices.read.citation import of_price
 from hwprices.read.export.files import described
-from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.release.release import Release

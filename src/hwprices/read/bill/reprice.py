@@ -13,9 +13,8 @@ from hwprices.read.bill.readers import BillLines
 from hwprices.read.currency import Rates, read_rates, usd_per
 from hwprices.read.find import break_even, offers, request
 from hwprices.read.find.compare import comparable, nearest_of
-from hwprices.read.find.names import NamedMachine
+from hwprices.read.find.names import NamedMachine, ReleaseWords
 from hwprices.read.find.search import Search
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.release import Release
 
 WAY = ["os", "software", "tenancy"]

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
 
 import polars as pl
 
 from hwprices.read.currency import NO_RATES, Rates, offers_in_usd, read_rates
 from hwprices.read.device import figures, lookup, measured
 from hwprices.read.device.lookup import Values, to_frame
-from hwprices.read.device.sellers import PriceDates, where_sold
-from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.device.measured import PriceDates, where_sold
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.ownership import DEFAULTS, Ownership, owned
 from hwprices.release import wording
 from hwprices.release.release import Release, Tables
@@ -68,11 +67,6 @@ def device(
     return to_frame(answer, sold_as.unanswered(name, device_id))
 
 
-def _judged_at(dataset: Tables) -> dict[str, datetime]:
-    """Return the time by which each provider's prices are judged; none without a manifest."""
-    return wording.judged_at(dataset) if isinstance(dataset, Release) else {}
-
-
 def _row(dataset: Tables, table: str, column: str, value: str) -> Values:
     return dataset.scan(table).filter(pl.col(column) == value).collect().row(0, named=True)
 
@@ -96,12 +90,13 @@ def _accelerator(
         count="accelerator_count",
         part_usd_per_hour=row["min_part_usd_per_hour"],
     )
+    judged_at = wording.judged_at(dataset) if isinstance(dataset, Release) else {}
     return {
         **_identity(row, accelerator_id, row["kind"], row["architecture"]),
         **_accelerator_capabilities(row),
         "providers": row["providers"],
         "regions": row["regions"],
-        "where_sold": where_sold(offers, row["providers"], _judged_at(dataset)),
+        "where_sold": where_sold(offers, row["providers"], judged_at),
         "local_devices": row["local_devices"],
         "sold_locally": row["sold_locally"] or bool(row["local_devices"]),
         **rent,

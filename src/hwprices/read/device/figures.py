@@ -10,8 +10,14 @@ import polars as pl
 
 from hwprices import formulas
 from hwprices.read.device.lookup import Values
-from hwprices.read.device.measured import PRICE_OF_ONE, SAMPLE_MODELS, label
-from hwprices.read.device.sellers import DATED, OFFER_KEY, PriceDates
+from hwprices.read.device.measured import (
+    DATED,
+    OFFER_KEY,
+    PRICE_OF_ONE,
+    SAMPLE_MODELS,
+    PriceDates,
+    label,
+)
 from hwprices.read.ownership import Ownership, owned
 from hwprices.release.release import Tables, is_private_host
 from hwprices.specs import packaged_sheet

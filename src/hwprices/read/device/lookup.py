@@ -12,10 +12,9 @@ from typing import Any
 import polars as pl
 
 from hwprices.errors import HwpricesError
-from hwprices.read.device.sellers import WHERE_SOLD
+from hwprices.read.device.measured import WHERE_SOLD
 from hwprices.read.find import words as meanings
-from hwprices.read.find.names import find_machines
-from hwprices.read.find.vocabulary import ReleaseWords
+from hwprices.read.find.names import ReleaseWords, find_machines
 from hwprices.release.release import Tables
 from hwprices.units import Money
 

@@ -16,13 +16,12 @@ import polars as pl
 from hwprices.errors import HwpricesError, cannot_write, first_line, install_command
 from hwprices.read import sql
 from hwprices.read.export.cells import flat, to_csv, to_json
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.offers import leading
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
-from hwprices.release import database, verify
-from hwprices.release.release import DAMAGED
-from hwprices.release.verify import Package, damaged_file
+from hwprices.release import database
+from hwprices.release.release import DAMAGED, Package, damaged_file, read_package
 from hwprices.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
@@ -241,7 +240,7 @@ ONE_TABLE: dict[str, Callable[[Path, pl.DataFrame], None]] = {
 
 def _workbook(dataset: "Release", path: Path, frames: Mapping[str, pl.DataFrame]) -> None:
     """Write a workbook with a sheet for each table, and the sheets About and Columns."""
-    package = verify.read_package(dataset, verify.Package) or {"resources": []}
+    package = read_package(dataset, Package) or {"resources": []}
     rows = {name: frame.height for name, frame in frames.items()}
     shown = frames.get(DEFAULT_TABLE)
     left_out = 0
@@ -258,7 +257,7 @@ def _workbook(dataset: "Release", path: Path, frames: Mapping[str, pl.DataFrame]
 def _database(
     path: Path, dataset: "Release", frames: Mapping[str, pl.LazyFrame], *, discounted: bool
 ) -> None:
-    package = verify.read_package(dataset, verify.Package) or {"resources": []}
+    package = read_package(dataset, Package) or {"resources": []}
     with scratch_directory() as folder:
         files = {}
         for name, frame in frames.items():

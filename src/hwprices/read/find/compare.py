@@ -9,10 +9,9 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.find import break_even, offers, request, words
 from hwprices.read.find import search as searching
-from hwprices.read.find.names import NamedMachine
+from hwprices.read.find.names import NamedMachine, ReleaseWords
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.release.release import Tables
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """Answer about one machine type: what it has, its price by option and region, and in SageMaker."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Unpack
@@ -12,10 +11,10 @@ from hwprices.errors import HwpricesError
 from hwprices.read.find import break_even, covers, names, request, words
 from hwprices.read.find import search as searching
 from hwprices.read.find.break_even import spot_moves
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.offers import COLUMNS, OVERLAY_COLUMNS, age_notes
 from hwprices.read.find.options import Options, read
 from hwprices.read.find.search import Search, of_prices
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.release import wording
@@ -100,7 +99,9 @@ def of_search(
         of_hosts = frozenset((machine.provider, host) for host in hosts)
         rows = _rows(dataset, replace(search, machines=of_hosts), overlays)
     empty = rows.is_empty()
-    of_rows = (*_host_note(machine, hosts), *_placeholder_note(rows), *age_notes(dataset, rows))
+    name = machine.instance_type
+    of_whole_hosts = (f"{name} is sold as a whole dedicated host, {h}: its prices." for h in hosts)
+    of_rows = (*of_whole_hosts, *_placeholder_note(rows), *age_notes(dataset, rows))
     notes = _notes(dataset, machine, search) if empty else of_rows
     is_sheet = machine.provider in wording.sheets(dataset)
     has = specification(dataset, machine)
@@ -137,11 +138,6 @@ def _rows(dataset: Release, search: Search, overlays: "Overlays | None") -> pl.D
 
 MOVES = ("spot_days", "spot_volatility", "spot_below_on_demand")
 """Columns of ``spot_moves`` that prices have, null but for spot."""
-
-
-def _host_note(machine: names.NamedMachine, hosts: list[str]) -> Iterator[str]:
-    for host in hosts:
-        yield f"{machine.instance_type} is sold as a whole dedicated host, {host}: its prices."
 
 
 def _notes(dataset: Release, machine: names.NamedMachine, search: Search) -> tuple[str, ...]:

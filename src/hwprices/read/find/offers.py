@@ -10,9 +10,9 @@ import polars.selectors as cs
 
 from hwprices.read.find import covers, request
 from hwprices.read.find import search as searching
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.options import Options
 from hwprices.read.find.search import Search
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply
 from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.release import wording

@@ -214,13 +214,13 @@ def _checked(name: str, value: Any) -> Any:
     kind, _ = OPTIONS[name]
     kinds = set(get_args(kind))
     if bool in kinds:
-        return _yes_or_no(name, value)
+        return _instance(name, value, bool, "It takes True or False.")
     if float in kinds and isinstance(value, Number) and not isinstance(value, bool):
         return _finite(name, value)
     if int in kinds and isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)
     if str not in kinds:  # exchange rates, which have errors of their own
-        return _mapping(name, value)
+        return _instance(name, value, Mapping, 'It takes {"EUR": "1.08"}.')
     is_list = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
     texts = list(value) if is_list and Iterable[str] in kinds else [value]
     if not all(isinstance(text, str) for text in texts):
@@ -233,16 +233,11 @@ def _checked(name: str, value: Any) -> Any:
     return texts if is_list else value
 
 
-def _yes_or_no(name: str, value: Any) -> bool:
-    if isinstance(value, bool):
+def _instance(name: str, value: Any, kind: type, remedy: str) -> Any:
+    """Return a value of that type, or refuse it."""
+    if isinstance(value, kind):
         return value
-    raise HwpricesError(f"{name} takes no {value!r:.40}", "It takes True or False.")
-
-
-def _mapping(name: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return value
-    raise HwpricesError(f"{name} takes no {value!r:.40}", 'It takes {"EUR": "1.08"}.')
+    raise HwpricesError(f"{name} takes no {value!r:.40}", remedy)
 
 
 def _finite(name: str, value: Any) -> Any:

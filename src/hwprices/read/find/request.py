@@ -11,6 +11,7 @@ from hwprices.read import currency
 from hwprices.read.find import words
 from hwprices.read.find.names import (
     CODES,
+    ReleaseWords,
     continent_code,
     country_code,
     find_machines,
@@ -19,7 +20,6 @@ from hwprices.read.find.names import (
 )
 from hwprices.read.find.options import OPTIONS, Names, OptionFacts, Options, check_question, read
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, USUAL, Bounds, Search
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     CONTINENTS,

@@ -17,10 +17,9 @@ from hwprices.errors import HwpricesError, near
 from hwprices.read.currency import LAST_PLACE
 from hwprices.read.find import names as machine_names
 from hwprices.read.find import names as place_names
-from hwprices.read.find.names import CODES
+from hwprices.read.find.names import CODES, ReleaseWords
 from hwprices.read.find.options import FIGURES, SEPARATOR, check_name
 from hwprices.read.find.search import ANY, COMMITMENT, NO_ACCELERATOR, Bounds, Search
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     CONTINENTS,

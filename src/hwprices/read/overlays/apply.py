@@ -18,9 +18,8 @@ import polars as pl
 from hwprices.errors import HwpricesWarning, did_you_mean, escaped
 from hwprices.read.currency import USD, Rates, offers_in_usd
 from hwprices.read.find import words
-from hwprices.read.find.names import country_code
+from hwprices.read.find.names import ReleaseWords, country_code
 from hwprices.read.find.search import COMMITMENT
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays.rules import MATCH_COLUMNS, Overlays, Rule
 from hwprices.release.release import Tables
 from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS

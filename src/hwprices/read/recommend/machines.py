@@ -7,8 +7,8 @@ import polars as pl
 from hwprices.errors import HwpricesError
 from hwprices.read.currency import offers_in_usd
 from hwprices.read.find import request
+from hwprices.read.find.names import ReleaseWords
 from hwprices.read.find.search import EVERY_WAY, USUAL, Bounds, Search, machine_types, of_prices
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
 from hwprices.read.recommend import constants

@@ -20,14 +20,13 @@ from hwprices.read.find.names import (
     ABBREVIATIONS,
     CODES,
     SHORT_CONTINENTS,
+    ReleaseWords,
     direction,
     normal,
     prefixes,
 )
-from hwprices.read.find.vocabulary import ReleaseWords
 from hwprices.read.find.words import MONTHS
-from hwprices.release import verify
-from hwprices.release.release import Release
+from hwprices.release.release import Release, read_package
 from hwprices.schemas.vocabulary import (
     ARCHITECTURES,
     COMMITMENT_COLUMNS,
@@ -200,7 +199,7 @@ def _group(name: str) -> str:
 
 def descriptions(dataset: Release, table: str) -> dict[str, dict[str, Any]]:
     """Read what the release's verify.json says of the columns of a table, by name."""
-    package: dict[str, Any] = verify.read_package(dataset, dict[str, Any]) or {}
+    package: dict[str, Any] = read_package(dataset, dict[str, Any]) or {}
     for resource in package.get("resources", []):
         if resource.get("name") == table:
             return {field["name"]: field for field in resource["schema"]["fields"]}

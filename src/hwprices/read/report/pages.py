@@ -382,16 +382,14 @@ class Explained:
         )
 
     def _journey(self, price: dict[str, Any]) -> dict[str, Any]:
-        explanation = Explanation(price, self._components_of(price), ())
+        components = self._components.get((price["price_id"],), pl.DataFrame())
+        explanation = Explanation(price, components, ())
         return {
             **price,
             "arithmetic": explanation.arithmetic,
             "bought": purchase(price),
             "sources": self._sources(price),
         }
-
-    def _components_of(self, price: dict[str, Any]) -> pl.DataFrame:
-        return self._components.get((price["price_id"],), pl.DataFrame())
 
     def _sources(self, price: dict[str, Any]) -> list[Source]:
         """List the SKUs of a price and the page that each is on; empty for a price without SKU."""

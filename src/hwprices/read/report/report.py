@@ -43,7 +43,9 @@ def files(dataset: Release) -> Iterator[tuple[str, str]]:
     by_machine = prices.partition_by(MACHINE_KEY, as_dict=True, maintain_order=True)
     sheet = dataset.scan("accelerators").sort("vendor", "name").collect()
     cheapest = _cheapest(prices)
-    references = _references(dataset, prices["price_id"].to_list())
+    references = {
+        one.price_id: one.reference for one in cite_all(dataset, prices["price_id"].to_list())
+    }
     yield ("llms.txt", _llms(dataset, sheet))
     yield ("gpu-offers.json", _gpu_offers(dataset, cheapest, references))
     yield (SCHEMA_FILE, template(SCHEMA_FILE))
@@ -103,10 +105,6 @@ def _cheapest(prices: pl.DataFrame) -> pl.DataFrame:
         .sort(*key, "each", "region", "instance_type", "price_id")
         .unique(key, keep="first", maintain_order=True)
     )
-
-
-def _references(dataset: Release, ids: Sequence[str]) -> dict[str, str]:
-    return {one.price_id: one.reference for one in cite_all(dataset, ids)}
 
 
 def _gpu_offers(dataset: Release, cheapest: pl.DataFrame, references: Mapping[str, str]) -> str:

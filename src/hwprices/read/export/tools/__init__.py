@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import polars as pl
 
 from hwprices.errors import HwpricesError, cannot_write
-from hwprices.read.export.tools import gpuhunt, karpenter, opencost, skypilot
+from hwprices.read.export.tools import gpuhunt, kubernetes, skypilot
 from hwprices.read.export.tools.catalog import Catalog, PricedMachines, machine_prices
 from hwprices.read.find.options import Options
 
@@ -21,8 +21,8 @@ LEFT_OUT = "left-out.csv"
 FORMATS: dict[str, Callable[[PricedMachines], Catalog]] = {
     "gpuhunt": gpuhunt.catalog,
     "skypilot": skypilot.catalog,
-    "opencost": opencost.catalog,
-    "karpenter": karpenter.catalog,
+    "opencost": kubernetes.opencost,
+    "karpenter": kubernetes.karpenter,
 }
 """What ``--as`` takes."""
 

@@ -1,8 +1,13 @@
-"""NodeOverlay objects of Karpenter: what its nodes cost you, where it knows list prices only.
+"""Prices for tools of a Kubernetes cluster: Karpenter and OpenCost.
 
+NodeOverlay objects of Karpenter say what its nodes cost you, where it knows list prices only.
 Fields and rules: pkg/apis/crds/karpenter.sh_nodeoverlays.yaml and pkg/cloudprovider/types.go of
 https://github.com/kubernetes-sigs/karpenter (Apache-2.0, commit 22664681). No two of the objects
 are for the same machine, region, zone and capacity type, so that none needs a weight.
+
+OpenCost reads a price list where ``USE_CSV_PROVIDER`` is true and ``CSV_PATH`` names it. Columns
+and look-up: pkg/cloud/provider/csvprovider.go of https://github.com/opencost/opencost (Apache-2.0,
+commit 5f653330). A node is found by region and instance type, case ignored.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +24,7 @@ from hwprices.read.export.tools.catalog import (
     Catalog,
     PricedMachines,
     amount,
+    csv,
     split,
 )
 from hwprices.read.overlays.apply import LIST_PRICE, RULE
@@ -64,7 +70,7 @@ ONE_PRICE = (
 )
 
 
-def catalog(prices: PricedMachines) -> Catalog:
+def karpenter(prices: PricedMachines) -> Catalog:
     """Write ``nodeoverlays-<cloud>.yaml`` of own discounts, and of commitments if requested.
 
     A commitment is the price of on-demand nodes. A rule that states a price becomes a price, any
@@ -190,3 +196,39 @@ def _yaml(objects: list[dict[str, Any]]) -> bytes:
     import yaml
 
     return yaml.safe_dump_all(objects, sort_keys=False, explicit_start=True).encode()
+
+
+OPENCOST_COLUMNS = {
+    "EndTimestamp": pl.col("observed_at").dt.strftime("%Y-%m-%d %H:%M:%S UTC"),
+    "InstanceID": pl.col("instance_type"),
+    "Region": pl.col("region"),
+    "AssetClass": pl.lit("node"),
+    "InstanceIDField": pl.lit("metadata.labels.node.kubernetes.io/instance-type"),
+    "InstanceType": pl.col("instance_type"),
+    "MarketPriceHourly": amount("effective_hourly"),
+    "Version": pl.col("price_id"),
+}
+"""OpenCost reads neither EndTimestamp nor Version: they hold a date and an id."""
+
+OPENCOST_REASONS = (
+    *NOT_FOR_SALE,
+    (OPTION == "spot", "spot: the list cannot tell a spot node from another"),
+    *NOT_PLAIN_LINUX,
+    (
+        ~pl.col("provider").is_in(["aws", "azure", "gcp"]),
+        "the label of a node names another region or machine than the vendor's price list",
+    ),
+)
+
+OPENCOST_DETAILS = (
+    "GPUs apart: the price of a machine includes them, so no rows of class gpu are written",
+    "volumes: hwprices has no prices of them",
+    "source page of each price: look it up by the price_id in the column Version",
+)
+
+
+def opencost(prices: PricedMachines) -> Catalog:
+    """Write OpenCost's ``pricing.csv``: the on-demand price of each machine in each region."""
+    kept, left_out = split(prices.rows, OPENCOST_REASONS)
+    files = {"pricing.csv": csv(kept.sort("provider", "region", "instance_type"), OPENCOST_COLUMNS)}
+    return Catalog(files, kept.height, left_out, OPENCOST_DETAILS)
