@@ -153,21 +153,24 @@ def _order(
 def _copied(moved: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Find prices that now equal another of their machine, or the old one of another machine.
 
-    They did not before, and there are several: the line, column or page of something else was read.
+    They did not before, or the two were exchanged, and there are several: the line, column or page
+    of something else was read.
     """
     if moved.is_empty():
         return
     key, own = compare.hashed((*PLACE, "price")), pl.concat_str(*SYSTEM, *PURCHASE, separator=" ")
+    named = [pl.col("price_id"), own.alias("other"), key.alias("key")]
     others = (
         machines.filter(compare.is_among("effective_hourly", moved["effective_hourly"]))
-        .select("price_id", other=own, key=key)
+        .select(named)
         .join(moved.select("price_id", "old_price"), on="price_id", how="left")
+        .with_columns(exchanged=pl.lit(False))
     )
+    before = moved.with_columns(price="old_price", old_price="price", exchanged=pl.lit(True))
+    others = pl.concat([others, before.select(*named, "old_price", "exchanged")])
     pairs = moved.with_columns(key=key, own=own).join(others, on="key", suffix="_other")
-    pairs = pairs.filter(
-        pl.col("own") != pl.col("other"),
-        pl.col("old_price") != pl.col("old_price_other").fill_null(pl.col("price")),
-    )
+    was_equal = pl.col("old_price") == pl.col("old_price_other").fill_null(pl.col("price"))
+    pairs = pairs.filter(pl.col("own") != pl.col("other"), was_equal == pl.col("exchanged"))
     many = pl.col("price_id").n_unique().over("region", "family", "os") >= compare.COPIES
     one_each = pairs.unique("price_id", keep="first", maintain_order=True)
     yield compare.refuse(one_each, "copied", many, pl.format("equals {}", "other"))

@@ -230,20 +230,26 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
     lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
     if lasting.is_empty():
         return
-    is_hit, median = pl.col("is_hit"), pl.col("median")
+    is_hit, moving = pl.col("is_hit"), pl.col("moving")
     changed = rows.filter("is_new").with_columns(is_hit=compare.is_among("price_id", lasting))
-    fixed, market = changed.filter(~pl.col("moving")), changed.filter("moving", ~is_hit)
-    hits, text = fixed.filter(is_hit), "most of what changed with it is held"
+    fixed, market = changed.filter(~moving), changed.filter("moving", ~is_hit)
+    text = "most of what changed with it is held"
     many = pl.any_horizontal(compare.most(is_hit, by) for by in GROUPS)
-    yield refuse(fixed, "beside", many & ~is_hit, text)
+    most = refuse(fixed, "beside", many & ~is_hit, text)
+    yield most
+    of_region = with_total(fixed.filter(is_hit), releases.totals.filter(moving=False), ["region"])
     share = pl.len().over("region") / pl.col("total").fill_null(1)
-    of_region = with_total(hits, releases.totals.filter(moving=False), ["region"])
     regions = of_region.filter(share > compare.COMMON_SHARE)["region"]
     yield refuse(market, "beside", compare.is_among("region", regions), text)
-    follows = ((MOVE - median).abs() < compare.COUPLED) & (median.abs() > compare.COUPLED)
-    for by in ("family", "instance_type"):
-        moves = hits.group_by("region", by).agg(median=MOVE.median())
-        yield refuse(market.join(moves, on=["region", by]), "beside", follows, text)
+    is_hit |= compare.is_among("price_id", most["price_id"])
+    moved = changed.filter(_SIZE > compare.COUPLED).with_columns(is_hit=is_hit).sort("move")
+    hits = moved.filter("is_hit", ~moving).select(*_MACHINE, "move", follows=True)
+    moved = moved.join_asof(hits, on="move", by=_MACHINE, strategy="nearest",
+                            tolerance=compare.COUPLED, check_sortedness=False)  # fmt: skip
+    follows, alike = pl.col("is_hit") | pl.col("follows").fill_null(False), MOVE / compare.COUPLED
+    is_held = ~pl.col("is_hit") & follows & (follows.mean().over(alike.round()) > compare.BESIDE)
+    text = pl.format("{} as what is held of its machine", times())
+    yield refuse(moved, "beside", is_held, text)
 
 
 _SHARE = pl.col("lost") / pl.col("total")
