@@ -357,7 +357,7 @@ def metal(factor, others="1"):
         ("1.005", "1", {}),
     ],
 )
-def test_what_moves_as_what_is_held_of_its_machine_is_held(factor, others, held):
+def test_prices_that_move_like_a_held_one_of_their_machine_are_held(factor, others, held):
     judgement = gate.judge(candidate(metal(factor, others)), candidate(metal("1")))
     assert dict(judgement.held["reason"].value_counts().rows()) == held
 

@@ -51,7 +51,7 @@ def families(case: Case, sample: Tables) -> list[str]:
 def tables_of(full: Mapping[str, pl.LazyFrame], every: int, families: Sequence[str]) -> Tables:
     """Read the machine types of one in ``every`` family, and of some families."""
     family = pl.coalesce("family", "instance_type")
-    is_kept = (family.rank("dense") % every == 1) | family.is_in(families)
+    is_kept = ((family.rank("dense") - 1) % every == 0) | family.is_in(families)
     kept = full["instance_types"].filter(is_kept).select("instance_type")
     return {
         name: (

@@ -222,9 +222,11 @@ GROUPS = (
 
 
 def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse the other rows of a group of which more than half of what changed is refused.
+    """Refuse what changed with rows that are refused.
 
-    A mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
+    These are the other rows of a group of which more than half is refused, and those that moved by
+    the same factor as a fixed price of their machine, if most that moved so are of such machines. A
+    mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
     is a small move of a machine that has little of it.
     """
     lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
@@ -248,8 +250,9 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
                             tolerance=compare.COUPLED, check_sortedness=False)  # fmt: skip
     follows, alike = pl.col("is_hit") | pl.col("follows").fill_null(False), MOVE / compare.COUPLED
     is_held = ~pl.col("is_hit") & follows & (follows.mean().over(alike.round()) > compare.BESIDE)
-    text = pl.format("{} as what is held of its machine", times())
-    yield refuse(moved, "beside", is_held, text)
+    yield refuse(
+        moved, "beside", is_held, pl.format("{}, like held prices of its machine", times())
+    )
 
 
 _SHARE = pl.col("lost") / pl.col("total")
