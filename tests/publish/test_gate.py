@@ -362,6 +362,33 @@ def test_prices_that_move_like_a_held_one_of_their_machine_are_held(factor, othe
     assert dict(judgement.held["reason"].value_counts().rows()) == held
 
 
+def composed(factor):
+    """Return the same tables with a price of Windows on the metal: that of Linux and a license."""
+    made = metal(factor)
+    cost = Decimal(COSTS["m5.metal"]) * Decimal(factor)
+    machine = {"instance_type": "m5.metal", "os": "windows", "basis": "composed"}
+    windows = prices({**machine, "hourly": cost + 5})
+    key = windows.select("price_id", "region", "instance_type", "purchase_option", "currency")
+    parts = [
+        key.row(0, named=True)
+        | {"component": name, "sku_id": name, "unit": "instance", "quantity": 1, "unit_price": one}
+        for name, one in (("instance", cost), ("license", 5))
+    ]
+    is_part = (pl.col("instance_type") == "m5.metal") & (pl.col("purchase_option") == "on_demand")
+    sku = pl.when(is_part).then(pl.lit("instance")).otherwise("sku_id")
+    listed = made["prices"].with_columns(sku_id=sku)
+    shown = {"prices": pl.concat([listed, windows])}
+    return {**made, **shown, "price_components": rows("price_components", *parts)}
+
+
+@pytest.mark.parametrize(
+    ("factor", "held"), [("1.08", {"twin": 1, "beside": 1, "parts": 1}), ("1.005", {})]
+)
+def test_a_price_composed_of_a_held_price_is_held(factor, held):
+    judgement = gate.judge(candidate(composed(factor)), candidate(composed("1")))
+    assert dict(judgement.held["reason"].value_counts().rows()) == held
+
+
 def spot(linux, windows):
     """Return the spot prices of two systems in three zones."""
     return prices(

@@ -205,6 +205,16 @@ def refused(releases: Releases, skus: pl.Series) -> pl.DataFrame:
     return pl.concat(found).unique("price_id", keep="first", maintain_order=True)
 
 
+def made_of(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Refuse the composed prices that have a refused price as a part."""
+    lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
+    on = ["region", "sku_id", "purchase_option"]
+    wrong = rows.filter("is_new", is_among("price_id", lasting)).select(on)
+    parts = releases.new.table("price_components").join(wrong.lazy(), on=on, how="semi")
+    made = parts.filter(~is_among("price_id", lasting)).collect(engine="streaming")
+    return refuse(made, "parts", True, pl.format("made of {}, which is held", "sku_id"))
+
+
 def _parts(table: pl.LazyFrame) -> pl.DataFrame:
     quantity, rate = pl.col("quantity").cast(pl.Float64), pl.col("unit_price").cast(pl.Float64)
     return table.select("price_id", *SKU, quantity, rate=rate).collect(engine="streaming")
