@@ -111,7 +111,7 @@ def _regions(
         follows.mean().over("region") > compare.SIBLINGS_SHARE,
         follows.sum().over("region") >= compare.COPIES,
     )
-    wrong = compare.is_among("region", spots["region"])
+    wrong = is_among("region", spots["region"])
     found = [
         refuse(common, "mixed", ~pl.col("by_one"), text),
         refuse(by_one, "common", wrong, text),
@@ -194,14 +194,14 @@ def _creep(moved: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
 
     What was held for that before is held until it is back, or accepted.
     """
-    is_known = compare.is_among("price_id", releases.held.filter(reason="creep")["row"])
+    is_known = is_among("price_id", releases.held.filter(reason="creep")["row"])
     yield refuse(moved, "creep", is_known, pl.format("{} since it was held", times()))
     last, week = pl.col("old_price").log(), pl.col("before_0")
     for number, prices in enumerate(releases.past):
         if moved.is_empty():
             return
         before = pl.col(f"before_{number}")
-        then = prices.filter(compare.is_among("price_id", moved["price_id"]))
+        then = prices.filter(is_among("price_id", moved["price_id"]))
         logs = then.select("price_id", compare.PRICE.log().alias(f"before_{number}")).collect()
         moved = moved.join(logs, on="price_id", how="left")
         if number == 0:  # only what moved this way in the last week too can have crept
@@ -233,7 +233,7 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
     if lasting.is_empty():
         return
     is_hit, moving = pl.col("is_hit"), pl.col("moving")
-    changed = rows.filter("is_new").with_columns(is_hit=compare.is_among("price_id", lasting))
+    changed = rows.filter("is_new").with_columns(is_hit=is_among("price_id", lasting))
     fixed, market = changed.filter(~moving), changed.filter("moving", ~is_hit)
     text = "most of what changed with it is held"
     many = pl.any_horizontal(compare.most(is_hit, by) for by in GROUPS)
@@ -242,8 +242,8 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
     of_region = with_total(fixed.filter(is_hit), releases.totals.filter(moving=False), ["region"])
     share = pl.len().over("region") / pl.col("total").fill_null(1)
     regions = of_region.filter(share > compare.COMMON_SHARE)["region"]
-    yield refuse(market, "beside", compare.is_among("region", regions), text)
-    is_hit |= compare.is_among("price_id", most["price_id"])
+    yield refuse(market, "beside", is_among("region", regions), text)
+    is_hit |= is_among("price_id", most["price_id"])
     moved = changed.filter(_SIZE > compare.COUPLED).with_columns(is_hit=is_hit).sort("move")
     hits = moved.filter("is_hit", ~moving).select(*_MACHINE, "move", follows=True)
     moved = moved.join_asof(hits, on="move", by=_MACHINE, strategy="nearest",
