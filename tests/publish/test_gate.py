@@ -327,6 +327,88 @@ def test_a_region_raised_by_one_factor_keeps_its_licenses(machine, license_, hel
     assert held_by(raised(machine, license_), raised("1", "1")) == held
 
 
+COSTS = {"m5.24xlarge": "4.6", "m5.metal": "4.6", "c5.large": "0.1", "r5.large": "0.2"}
+RESERVED = {"purchase_option": "reserved", "term_months": 12, "payment_option": "no_upfront"}
+
+
+def metal(factor, others="1"):
+    """Return the tables of a machine with its bare metal, and of two more.
+
+    All prices of the metal are multiplied by one factor, the other reservations by another.
+    """
+    costs, types = [], []
+    for name, cost in COSTS.items():
+        is_metal = name == "m5.metal"
+        plain, reserved = (factor, factor) if is_metal else ("1", others)
+        plain, reserved = Decimal(cost) * Decimal(plain), Decimal(cost) / 2 * Decimal(reserved)
+        machine = {"instance_type": name}
+        costs += [{**machine, "hourly": plain}, {**machine, **RESERVED, "hourly": reserved}]
+        size = {"vcpus": 96.0, "local_disk_gib": 0.0, "bare_metal": is_metal, "burstable": False}
+        types.append({**machine, "family": name[:2], **size})
+    return {"prices": prices(*costs), "instance_types": rows("instance_types", *types)}
+
+
+@pytest.mark.parametrize(
+    ("factor", "others", "held"),
+    [
+        ("1.08", "1", {"twin": 1, "beside": 1}),
+        ("1.08", "1.05", {"twin": 1, "beside": 1}),
+        ("1.08", "1.08", {"twin": 1}),  # more reservations moved so, and are published
+        ("1.005", "1", {}),
+    ],
+)
+def test_prices_that_move_like_a_held_one_of_their_machine_are_held(factor, others, held):
+    judgement = gate.judge(candidate(metal(factor, others)), candidate(metal("1")))
+    assert dict(judgement.held["reason"].value_counts().rows()) == held
+
+
+def composed(factor):
+    """Return the same tables with a price of Windows on the metal: that of Linux and a license."""
+    made = metal(factor)
+    cost = Decimal(COSTS["m5.metal"]) * Decimal(factor)
+    machine = {"instance_type": "m5.metal", "os": "windows", "basis": "composed"}
+    windows = prices({**machine, "hourly": cost + 5})
+    key = windows.select("price_id", "region", "instance_type", "purchase_option", "currency")
+    parts = [
+        key.row(0, named=True)
+        | {"component": name, "sku_id": name, "unit": "instance", "quantity": 1, "unit_price": one}
+        for name, one in (("instance", cost), ("license", 5))
+    ]
+    is_part = (pl.col("instance_type") == "m5.metal") & (pl.col("purchase_option") == "on_demand")
+    sku = pl.when(is_part).then(pl.lit("instance")).otherwise("sku_id")
+    listed = made["prices"].with_columns(sku_id=sku)
+    shown = {"prices": pl.concat([listed, windows])}
+    return {**made, **shown, "price_components": rows("price_components", *parts)}
+
+
+@pytest.mark.parametrize(
+    ("factor", "held"), [("1.08", {"twin": 1, "beside": 1, "parts": 1}), ("1.005", {})]
+)
+def test_a_price_composed_of_a_held_price_is_held(factor, held):
+    judgement = gate.judge(candidate(composed(factor)), candidate(composed("1")))
+    assert dict(judgement.held["reason"].value_counts().rows()) == held
+
+
+def spot(linux, windows):
+    """Return the spot prices of two systems in three zones."""
+    return prices(
+        *(
+            {"purchase_option": "spot", "zone": zone, "os": os, "hourly": cost}
+            for os, cost in (("linux", linux), ("windows", windows))
+            for zone in ("us-east-1a", "us-east-1b", "us-east-1c")
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("linux", "windows", "held"), [("0.06", "0.04", {"copied": 6}), ("0.06", "0.05", {})]
+)
+def test_spot_prices_of_two_systems_that_are_exchanged_are_held(linux, windows, held):
+    new, old = ({"prices": spot(*sides)} for sides in ((linux, windows), ("0.04", "0.06")))
+    judgement = gate.judge(candidate(new), candidate(old))
+    assert dict(judgement.held["reason"].value_counts().rows()) == held
+
+
 def test_every_reason_is_documented_in_order(project):
     page = (project / "docs/gates.md").read_text()
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]

@@ -140,6 +140,7 @@ def _found(releases: Releases) -> pl.DataFrame:
             ]
         )
         refused = pl.concat([refused, *moves.beside(refused, rows, releases)])
+        refused = pl.concat([refused, machine_prices.made_of(refused, rows, releases)])
         unchanged = wrong.join(rows, on="price_id", how="anti").rename({"price_id": "row"})
         of_parts = facts.cells(
             *("price_components", unchanged, "parts", pl.col("reference")), new_value="changed"

@@ -7,6 +7,7 @@ import polars as pl
 from hwprices.publish.gate import compare
 from hwprices.publish.gate.candidate import PRICES, Candidate, Releases, is_out_of_time
 from hwprices.publish.gate.compare import (
+    IS_LINUX,
     MACHINE,
     MOVE,
     PLACE,
@@ -59,13 +60,12 @@ ITS_PAST = (
 
 _OPTION, _MONTHS = pl.col("purchase_option"), pl.col("term_months")
 _IS_FIXED, _ON_DEMAND = ~_OPTION.is_in(MOVING_OPTIONS), _OPTION == "on_demand"
-_LINUX = compare.IS_LINUX
 _OF_PLAN = (*PLACE, "tenancy", "purchase_option", *PLAN, "zone")
 Rule = tuple[str, pl.Expr, pl.Expr, Sequence[str]]
 ORDER: Sequence[Rule] = (
     ("spot", _OPTION == "spot", _ON_DEMAND, MACHINE),
     ("commitment", _MONTHS > 0, _ON_DEMAND, MACHINE),
-    ("linux", _IS_FIXED & _LINUX, _IS_FIXED & ~_LINUX, (*_OF_PLAN, "term_months")),
+    ("linux", _IS_FIXED & IS_LINUX, _IS_FIXED & ~IS_LINUX, (*_OF_PLAN, "term_months")),
     ("36 months", _MONTHS == 36, _MONTHS == 12, (*_OF_PLAN, "os", "software", "license_model")),
 )
 """Which prices of a machine are below which others, that agree in which columns."""
@@ -81,13 +81,13 @@ def refused_in_a_region(rows: pl.DataFrame, new: Candidate, releases: Releases) 
     strange = strange.join(releases.suspects.select("price_id", "reference"), on="price_id")
     dates = pl.format("began {}, seen {}", "old_effective_from", "old_observed_at")
     found = [
-        compare.refuse(strange, "page", True, pl.col("reference")),
-        compare.refuse(known, "older", is_out_of_time(releases.now), dates),
+        refuse(strange, "page", True, pl.col("reference")),
+        refuse(known, "older", is_out_of_time(releases.now), dates),
     ]
     judged = rows.filter("is_new", pl.col("price").is_not_null())
     if judged.height:
-        found.append(compare.refuse(judged, *ITS_PARTS))
-        found += [compare.refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
+        found.append(refuse(judged, *ITS_PARTS))
+        found += [refuse(judged.filter("is_old"), *one) for one in ITS_PAST]
         rules = ORDER[: 1 if releases.is_first else None]
         moved = judged.filter("is_old", MOVE.abs() > compare.MOVED)
         machines = _beside(judged, moved, rules, new)
@@ -102,11 +102,11 @@ def _beside(
     """Read the prices of the same machine types that ``_order`` and ``_copied`` look at."""
 
     def of(some: pl.DataFrame) -> pl.Expr:
-        return compare.is_among("instance_type", some["instance_type"].unique())
+        return is_among("instance_type", some["instance_type"].unique())
 
     either = [lower | upper for _, lower, upper, _ in rules]
     needed = [of(rows.filter(one)) & one for one in either]
-    needed.append(of(moved) & compare.is_among("effective_hourly", moved["effective_hourly"]))
+    needed.append(of(moved) & is_among("effective_hourly", moved["effective_hourly"]))
     columns = ("price_id", *MACHINE, *PURCHASE, *PLAN, "zone", "flags", "effective_hourly")
     prices = new.priced.filter(pl.any_horizontal(needed)).select(*columns, price=PRICE)
     return prices.collect()
@@ -147,30 +147,33 @@ def _order(
         wrong = pairs.filter(broken)
         for side in ("", "_above"):
             found = wrong.with_columns(price_id=f"price_id{side}")
-            yield compare.refuse(found, "order", pl.col(f"judged{side}"), words)
+            yield refuse(found, "order", pl.col(f"judged{side}"), words)
 
 
 def _copied(moved: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Find prices that now equal another of their machine, or the old one of another machine.
 
-    They did not before, and there are several: the line, column or page of something else was read.
+    They did not before, or the two were exchanged, and there are several: the line, column or page
+    of something else was read.
     """
     if moved.is_empty():
         return
     key, own = compare.hashed((*PLACE, "price")), pl.concat_str(*SYSTEM, *PURCHASE, separator=" ")
+    named = [pl.col("price_id"), own.alias("other"), key.alias("key")]
     others = (
-        machines.filter(compare.is_among("effective_hourly", moved["effective_hourly"]))
-        .select("price_id", other=own, key=key)
+        machines.filter(is_among("effective_hourly", moved["effective_hourly"]))
+        .select(named)
         .join(moved.select("price_id", "old_price"), on="price_id", how="left")
+        .with_columns(exchanged=pl.lit(False))
     )
+    before = moved.with_columns(price="old_price", old_price="price", exchanged=pl.lit(True))
+    others = pl.concat([others, before.select(*named, "old_price", "exchanged")])
     pairs = moved.with_columns(key=key, own=own).join(others, on="key", suffix="_other")
-    pairs = pairs.filter(
-        pl.col("own") != pl.col("other"),
-        pl.col("old_price") != pl.col("old_price_other").fill_null(pl.col("price")),
-    )
+    was_equal = pl.col("old_price") == pl.col("old_price_other").fill_null(pl.col("price"))
+    pairs = pairs.filter(pl.col("own") != pl.col("other"), was_equal == pl.col("exchanged"))
     many = pl.col("price_id").n_unique().over("region", "family", "os") >= compare.COPIES
     one_each = pairs.unique("price_id", keep="first", maintain_order=True)
-    yield compare.refuse(one_each, "copied", many, pl.format("equals {}", "other"))
+    yield refuse(one_each, "copied", many, pl.format("equals {}", "other"))
     line = ("region", *SYSTEM, *PURCHASE, *PLAN, "currency")
     fixed = moved.filter(~pl.col("moving"))
     before = fixed.select(*line, "instance_type", price="old_price", is_copy=pl.lit(True))
@@ -181,7 +184,7 @@ def _copied(moved: pl.DataFrame, machines: pl.DataFrame) -> Iterator[pl.DataFram
     most = (copies >= compare.LEAST_SIBLINGS) & (
         copies >= compare.COMMON_SHARE * pl.len().over(line)
     )
-    yield compare.refuse(slipped, "copied", most, pl.format("{} of its line is another's", copies))
+    yield refuse(slipped, "copied", most, pl.format("{} of its line is another's", copies))
 
 
 SKU = ("region", "sku_id", "component", "purchase_option")
@@ -200,6 +203,16 @@ def refused(releases: Releases, skus: pl.Series) -> pl.DataFrame:
         found += [_sums(new, releases), *_changes(new, old, releases),
                   refuse(new, "parts", is_among("sku_id", skus), text)]  # fmt: skip
     return pl.concat(found).unique("price_id", keep="first", maintain_order=True)
+
+
+def made_of(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
+    """Refuse the composed prices that have a refused price as a part."""
+    lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
+    on = ["region", "sku_id", "purchase_option"]
+    wrong = rows.filter("is_new", is_among("price_id", lasting)).select(on)
+    parts = releases.new.table("price_components").join(wrong.lazy(), on=on, how="semi")
+    made = parts.filter(~is_among("price_id", lasting)).collect(engine="streaming")
+    return refuse(made, "parts", True, pl.format("made of {}, which is held", "sku_id"))
 
 
 def _parts(table: pl.LazyFrame) -> pl.DataFrame:

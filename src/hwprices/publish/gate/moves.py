@@ -111,7 +111,7 @@ def _regions(
         follows.mean().over("region") > compare.SIBLINGS_SHARE,
         follows.sum().over("region") >= compare.COPIES,
     )
-    wrong = compare.is_among("region", spots["region"])
+    wrong = is_among("region", spots["region"])
     found = [
         refuse(common, "mixed", ~pl.col("by_one"), text),
         refuse(by_one, "common", wrong, text),
@@ -194,14 +194,14 @@ def _creep(moved: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
 
     What was held for that before is held until it is back, or accepted.
     """
-    is_known = compare.is_among("price_id", releases.held.filter(reason="creep")["row"])
+    is_known = is_among("price_id", releases.held.filter(reason="creep")["row"])
     yield refuse(moved, "creep", is_known, pl.format("{} since it was held", times()))
     last, week = pl.col("old_price").log(), pl.col("before_0")
     for number, prices in enumerate(releases.past):
         if moved.is_empty():
             return
         before = pl.col(f"before_{number}")
-        then = prices.filter(compare.is_among("price_id", moved["price_id"]))
+        then = prices.filter(is_among("price_id", moved["price_id"]))
         logs = then.select("price_id", compare.PRICE.log().alias(f"before_{number}")).collect()
         moved = moved.join(logs, on="price_id", how="left")
         if number == 0:  # only what moved this way in the last week too can have crept
@@ -222,28 +222,37 @@ GROUPS = (
 
 
 def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
-    """Refuse the other rows of a group of which more than half of what changed is refused.
+    """Refuse what changed with rows that are refused.
 
-    A mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
+    These are the other rows of a group of which more than half is refused, and those that moved by
+    the same factor as a fixed price of their machine, if most that moved so are of such machines. A
+    mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
     is a small move of a machine that has little of it.
     """
     lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
     if lasting.is_empty():
         return
-    is_hit, median = pl.col("is_hit"), pl.col("median")
-    changed = rows.filter("is_new").with_columns(is_hit=compare.is_among("price_id", lasting))
-    fixed, market = changed.filter(~pl.col("moving")), changed.filter("moving", ~is_hit)
-    hits, text = fixed.filter(is_hit), "most of what changed with it is held"
+    is_hit, moving = pl.col("is_hit"), pl.col("moving")
+    changed = rows.filter("is_new").with_columns(is_hit=is_among("price_id", lasting))
+    fixed, market = changed.filter(~moving), changed.filter("moving", ~is_hit)
+    text = "most of what changed with it is held"
     many = pl.any_horizontal(compare.most(is_hit, by) for by in GROUPS)
-    yield refuse(fixed, "beside", many & ~is_hit, text)
+    most = refuse(fixed, "beside", many & ~is_hit, text)
+    yield most
+    of_region = with_total(fixed.filter(is_hit), releases.totals.filter(moving=False), ["region"])
     share = pl.len().over("region") / pl.col("total").fill_null(1)
-    of_region = with_total(hits, releases.totals.filter(moving=False), ["region"])
     regions = of_region.filter(share > compare.COMMON_SHARE)["region"]
-    yield refuse(market, "beside", compare.is_among("region", regions), text)
-    follows = ((MOVE - median).abs() < compare.COUPLED) & (median.abs() > compare.COUPLED)
-    for by in ("family", "instance_type"):
-        moves = hits.group_by("region", by).agg(median=MOVE.median())
-        yield refuse(market.join(moves, on=["region", by]), "beside", follows, text)
+    yield refuse(market, "beside", is_among("region", regions), text)
+    is_hit |= is_among("price_id", most["price_id"])
+    moved = changed.filter(_SIZE > compare.COUPLED).with_columns(is_hit=is_hit).sort("move")
+    hits = moved.filter("is_hit", ~moving).select(*_MACHINE, "move", follows=True)
+    moved = moved.join_asof(hits, on="move", by=_MACHINE, strategy="nearest",
+                            tolerance=compare.COUPLED, check_sortedness=False)  # fmt: skip
+    follows, alike = pl.col("is_hit") | pl.col("follows").fill_null(False), MOVE / compare.COUPLED
+    is_held = ~pl.col("is_hit") & follows & (follows.mean().over(alike.round()) > compare.BESIDE)
+    yield refuse(
+        moved, "beside", is_held, pl.format("{}, like held prices of its machine", times())
+    )
 
 
 _SHARE = pl.col("lost") / pl.col("total")

@@ -39,8 +39,8 @@ def trace(store: Store, candidate: Candidate) -> tuple[pl.DataFrame, str]:
     """Look for a sample of prices, another one each day, on the pages that they name.
 
     A line has to name the SKU and state the price, or the rate of each part of a composed price.
-    A derived price is not stated: its SKU has to be named. Pages are read up to limits.TRACED_BYTES
-    of packed bytes for a provider: the bulk price lists of AWS's regions are larger.
+    A derived price is not stated: its SKU has to be named. Pages are read up to
+    compare.TRACED_BYTES for a provider, compressed: the bulk lists of AWS's regions are larger.
 
     Returns the prices that fail, with the columns of SUSPECT, and a sentence about the sample.
     """
