@@ -246,8 +246,14 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
     is_hit |= is_among("price_id", most["price_id"])
     moved = changed.filter(_SIZE > compare.COUPLED).with_columns(is_hit=is_hit).sort("move")
     hits = moved.filter("is_hit", ~moving).select(*_MACHINE, "move", follows=True)
-    moved = moved.join_asof(hits, on="move", by=_MACHINE, strategy="nearest",
-                            tolerance=compare.COUPLED, check_sortedness=False)  # fmt: skip
+    moved = moved.join_asof(
+        hits,
+        on="move",
+        by=_MACHINE,
+        strategy="nearest",
+        tolerance=compare.COUPLED,
+        check_sortedness=False,
+    )
     follows, alike = pl.col("is_hit") | pl.col("follows").fill_null(False), MOVE / compare.COUPLED
     is_held = ~pl.col("is_hit") & follows & (follows.mean().over(alike.round()) > compare.BESIDE)
     yield refuse(
@@ -259,17 +265,27 @@ _SHARE = pl.col("lost") / pl.col("total")
 _OF_MARKET = (_SHARE > compare.SPOT_LOST) & (pl.col("total") >= compare.SPOT_ROWS)
 LOST_GROUPS = (
     (False, ("all",), _SHARE > compare.LOST),
-    *((False, (name,), compare.too_many()) for name in ("region", "os", "currency", "family",
-                                                       "accelerator", "purchase_option")),
+    *(
+        (False, (name,), compare.too_many())
+        for name in ("region", "os", "currency", "family", "accelerator", "purchase_option")
+    ),
     (False, ("region", "purchase_option"), compare.too_many()),
     (False, ("region", "os"), compare.too_many()),
     (True, ("purchase_option",), _OF_MARKET),
     (True, ("region", "purchase_option"), _OF_MARKET),
-)  # fmt: skip
+)
 """Groups of prices: whether they move by the hour, what they have in common, what is too much."""
 
-LABELS = ("currency", "os", "software", "license_model", "tenancy", "purchase_option",
-          "term_months", "payment_option")  # fmt: skip
+LABELS = (
+    "currency",
+    "os",
+    "software",
+    "license_model",
+    "tenancy",
+    "purchase_option",
+    "term_months",
+    "payment_option",
+)
 
 TEXT = r'"[^"\\]+"'
 """A text in JSON without escaped characters, which no vendor's id has."""
@@ -361,9 +377,11 @@ def _lost(lost: pl.DataFrame, taken: pl.DataFrame, releases: Releases) -> Iterat
         all_totals = releases.totals if has_all else releases.machine_totals
         totals, judged = (t.filter(named, moving=moving) for t in (all_totals, lost))
         judged = with_total(judged, totals, by).with_columns(lost=pl.len().over(by))
-        reason = pl.when("closed").then(pl.lit("closed")).otherwise(
-            pl.lit("market" if moving else "lost")
-        )  # fmt: skip
+        reason = (
+            pl.when("closed")
+            .then(pl.lit("closed"))
+            .otherwise(pl.lit("market" if moving else "lost"))
+        )
         name = pl.concat_str(by, separator=" ")
         shares = pl.format("{}: {} of {} are gone", name, "lost", "total")
         yield refuse(judged, reason, broken, shares)
