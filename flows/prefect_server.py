@@ -26,8 +26,7 @@ from typing import Any, BinaryIO, cast
 
 from hwprices import flows
 from hwprices.errors import HwpricesError, first_line
-from hwprices.flows import ENDING
-from hwprices.flows.deployments import PREFECT
+from hwprices.flows import ENDING, PREFECT
 from hwprices.landing.secrets import redact
 
 COMMAND_STOP_SECONDS = 30

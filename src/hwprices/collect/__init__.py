@@ -184,10 +184,14 @@ def record(
         origin,
         started_at,
         installed_version("hwprices"),
-        (*carry_over(results, previous), *not_requested),
+        tuple(sorted((*carry_over(results, previous), *not_requested), key=_name)),
     )
     landing.write_run(run)
     return run
+
+
+def _name(result: UnitResult) -> str:
+    return result.unit.name
 
 
 def _nothing_fetched(provider: str, results: Sequence[UnitResult]) -> HwpricesError:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import polars as pl
 
@@ -17,15 +18,23 @@ from hwprices import providers
 from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Landing, Run, UnitResult
 from hwprices.providers import Pages, Part, Provider, UnreadablePage
-from hwprices.release.manifest import CollectionReport, Inputs, TableFile, Trouble
+from hwprices.release.manifest import CollectionReport, Inputs, Reading, TableFile, Trouble
 from hwprices.release.versions import latest_version, read_manifest
 from hwprices.rows import parquet, prices
-from hwprices.rows.earlier import Earlier
+from hwprices.rows.earlier import Earlier, times_now
 from hwprices.schemas.tables import TABLES
 from hwprices.settings import Settings
 from hwprices.stage import corrections, validate
-from hwprices.stage.inputs import EarlierParts, PartRecord, Result, inputs_of, keep, reading
-from hwprices.stage.validate import StagedFiles
+from hwprices.stage.inputs import (
+    EarlierParts,
+    PartRecord,
+    Result,
+    holds,
+    inputs_of,
+    keep,
+    times_of,
+)
+from hwprices.stage.validate import MISTAKE, StagedFiles
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
@@ -45,6 +54,8 @@ class StagedTables:
         """Vendor rows that are left out on purpose, by what they are."""
         self.parts: list[PartRecord] = []
         """What is kept of the parts for later runs."""
+        self.holds_until: datetime | None = None
+        """When the same pages begin to give other rows; None means never."""
         self.refused_by_reason: dict[str, int] = {}
         """Refused rows by reason, once finished."""
         self._store = store
@@ -86,6 +97,8 @@ class StagedTables:
             )
         self._keys.add(key)
         self.accounted.update(part.counts)
+        if part.holds_until is not None:
+            self.holds_until = min(part.holds_until, self.holds_until or part.holds_until)
         result = self._take_over(part.earlier) if part.earlier else self._check(part)
         self._refused.append(result.refused)
         self._prices_with_amount += result.with_amount
@@ -155,7 +168,8 @@ class Staged:
     ``not_requested``. ``price_units``: the same of those that hold prices. ``troubles``: the units
     that were not fetched or not read. ``oldest_run``: the earliest run before this one that pages
     are from, of units carried over or not requested. ``inputs``: what the tables were made of.
-    ``parts``: those that a later run may take over, and those that this one took over.
+    ``parts``: those that a later run may take over, and those that this one took over. ``times``:
+    when each page was fetched. ``holds_until``: when the same pages begin to give other rows.
     """
 
     provider: str
@@ -170,6 +184,8 @@ class Staged:
     inputs: Inputs = field(kw_only=True)
     parts: tuple[PartRecord, ...] = ()
     price_units: Mapping[str, int] = field(default_factory=dict)
+    times: tuple[datetime, ...] = ()
+    holds_until: datetime | None = None
 
     @property
     def directory(self) -> str:
@@ -205,31 +221,80 @@ def stage(
         HwpricesError: a landed page is altered, too many rows were refused, no price has an amount,
             or the root cannot be written. What was staged before stays current.
     """
-    tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
+    staged = _of_run(provider, run)
     last = _last(store, run.provider)
-    pages = Pages(run, landing, earlier=_earlier_parts(store, last).find)
-    _add_parts(tables, provider, pages, progress)
-    tables.finish(StagedFiles(store, last.directory, last.files) if last else None)
-    run = _with_unreadable(run, pages.unreadable)
-    if not tables.has_prices:
-        raise _no_price(run)
-    staged = Staged(
+    earlier = _earlier_parts(store, last, staged.inputs.reading)
+    taken_over = _take_over(staged, last, earlier, run, landing)
+    if taken_over is not None:
+        progress("take over")
+        staged = taken_over
+    else:
+        tables = StagedTables(store, staged.directory, run)
+        pages = Pages(run, landing, earlier=earlier.find)
+        _add_parts(tables, provider, pages, progress)
+        tables.finish(StagedFiles(store, last.directory, last.files) if last else None)
+        if pages.unreadable:
+            run = _with_unreadable(run, pages.unreadable)
+            staged = _of_run(provider, run)
+        if not tables.has_prices:
+            raise _no_price(run)
+        staged = replace(
+            staged,
+            files=tables.files,
+            quarantined=tables.refused_by_reason,
+            accounted=dict(sorted(tables.accounted.items())),
+            parts=tuple(tables.parts),
+            holds_until=tables.holds_until,
+        )
+    put_in_force(store, staged)
+    prune(store, run.provider, keep)
+    return staged
+
+
+def _of_run(provider: Provider, run: Run) -> Staged:
+    """Describe what a run says of its tables, before there are any."""
+    return Staged(
         provider=run.provider,
         run_id=run.run_id,
         origin=run.origin,
-        files=tables.files,
-        quarantined=tables.refused_by_reason,
-        accounted=dict(sorted(tables.accounted.items())),
+        files=(),
         units=_units(run.results),
         price_units=_units([one for one in run.results if provider.holds_prices(one.unit.kind)]),
         troubles=troubles(provider, run.results),
         oldest_run=_oldest_run(run),
         inputs=inputs_of(run),
-        parts=tuple(tables.parts),
+        times=times_of(run),
     )
-    put_in_force(store, staged)
-    prune(store, run.provider, keep)
-    return staged
+
+
+def _take_over(
+    staged: Staged, last: Staged | None, earlier: EarlierParts, run: Run, landing: Landing
+) -> Staged | None:
+    """Take over the current tables if reading the pages would give them again; None otherwise.
+
+    Pages are whole, as reading them checks. A mistake of the program is warned of again.
+    """
+    if last is None or last.inputs != staged.inputs or MISTAKE in last.quarantined:
+        return None
+    if not staged.times:  # a run without pages
+        return None
+    times = times_now(last.times, staged.times)
+    if times is None or not holds(last.holds_until, staged.times):
+        return None
+    pages = [page for result in run.results for page in result.pages]
+    if any(landing.store.sha256(page.key) != page.sha256 for page in pages):
+        return None
+    copied = earlier.copy(staged.directory, times)
+    if copied is None:
+        return None
+    return replace(
+        staged,
+        files=copied.files,
+        quarantined=last.quarantined,
+        accounted=last.accounted,
+        parts=copied.parts,
+        holds_until=last.holds_until,
+    )
 
 
 def _add_parts(tables: StagedTables, provider: Provider, pages: Pages, progress: Progress) -> None:
@@ -259,7 +324,7 @@ def _last(store: Store, provider: str) -> Staged | None:
     return None
 
 
-def _earlier_parts(store: Store, last: Staged | None) -> EarlierParts:
+def _earlier_parts(store: Store, last: Staged | None, reading_now: Reading) -> EarlierParts:
     if last is None:
         return EarlierParts(store)
     return EarlierParts(
@@ -269,7 +334,7 @@ def _earlier_parts(store: Store, last: Staged | None) -> EarlierParts:
         parts=last.parts,
         files=last.files,
         reading=last.inputs.reading,
-        reading_now=reading(last.provider),
+        reading_now=reading_now,
     )
 
 

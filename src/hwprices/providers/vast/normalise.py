@@ -5,6 +5,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -35,11 +36,22 @@ def normalise(pages: Pages) -> Iterator[Part]:
         HwpricesError: a page was altered.
     """
     rows, match = VendorRows("vast", "id", "gpu_name"), accelerator_matcher("vast")
-    for page in pages.of(OFFERS):
+    listed = pages.of(OFFERS)
+    for page in listed:
         with pages.leave_out(page):
             _add_page(items(pages.read_json(page), OFFERS), page, match, rows)
     table = rows.table(MarketQuantiles)
-    yield Part("market_quantiles", table, refused=rows.refused(MarketQuantiles), counts=rows.counts)
+    yield Part(
+        "market_quantiles",
+        table,
+        refused=rows.refused(MarketQuantiles),
+        counts=rows.counts,
+        holds_until=min((_midnight_after(page.retrieved_at) for page in listed), default=None),
+    )
+
+
+def _midnight_after(time: datetime) -> datetime:
+    return datetime.combine(time.date() + timedelta(days=1), datetime.min.time(), UTC)
 
 
 def _add_page(listed: list[Any], page: Page, match: Matcher, rows: VendorRows) -> None:
