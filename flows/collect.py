@@ -2,6 +2,7 @@
 
 import os
 from asyncio import CancelledError
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -66,11 +67,8 @@ def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
     logger = get_run_logger()
     logger.info("%s to fetch", counted(len(units), "unit"))
     progress.report(name, "fetch", done=0, total=len(units))
-    limit = _shared_limit(collector)
-    futures = {fetch.submit(collector, unit, limit): unit for unit in units}
     results: list[UnitResult] = []
-    for future in as_completed(list(futures)):
-        result = _result(future, futures[future])
+    for result in _fetched(collector, units):
         if result.status != "ok":
             logger.warning("%s %s: %s", result.unit.name, result.status, result.reason)
         results.append(result)
@@ -78,6 +76,17 @@ def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
     ok = sum(result.status == "ok" for result in results)
     logger.info("%d of %s fetched", ok, counted(len(units), "unit"))
     return sorted(results, key=lambda result: result.unit.name)
+
+
+def _fetched(collector: Collector, units: list[Unit]) -> Iterator[UnitResult]:
+    """Fetch each unit in a task of its own; those of the sample are files to copy, one by one."""
+    if collector.settings.source == "sample":
+        yield from map(collector.fetch, units)
+        return
+    limit = _shared_limit(collector)
+    futures = {fetch.submit(collector, unit, limit): unit for unit in units}
+    for future in as_completed(list(futures)):
+        yield _result(future, futures[future])
 
 
 def _shared_limit(collector: Collector) -> str | None:
