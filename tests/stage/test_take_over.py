@@ -141,6 +141,13 @@ def test_a_unit_that_kept_older_pages_reads_them_again(run, landing, root, read)
     assert (read, second.oldest_run, second.troubles[0].reason) == (["r2"], "r1", "HTTP 500")
 
 
+def test_a_mistake_of_the_program_is_warned_of_in_each_run(run, landing, root, read) -> None:
+    last = stage.latest(Store(root), "linode")
+    stage.put_in_force(Store(root), replace(last, quarantined={"program_mistake": 1}))
+    staged(replace(run, run_id="r2"), landing, root)
+    assert read == ["r2"]
+
+
 @pytest.mark.parametrize("damage", [lambda file: file.unlink(), lambda file: file.write_bytes(b"")])
 @pytest.mark.parametrize("table", ["prices", "regions"])
 def test_a_file_that_is_gone_or_altered_is_made_again(

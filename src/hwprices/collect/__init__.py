@@ -178,20 +178,17 @@ def record(
         )
     not_requested = _not_requested(results, previous) if previous and narrowed else []
     started_at = _after_all_runs(landing, provider, started_at)
+    every = (*carry_over(results, previous), *not_requested)
     run = Run(
         run_id(started_at),
         provider,
         origin,
         started_at,
         installed_version("hwprices"),
-        tuple(sorted((*carry_over(results, previous), *not_requested), key=_name)),
+        tuple(sorted(every, key=lambda result: result.unit.name)),
     )
     landing.write_run(run)
     return run
-
-
-def _name(result: UnitResult) -> str:
-    return result.unit.name
 
 
 def _nothing_fetched(provider: str, results: Sequence[UnitResult]) -> HwpricesError:

@@ -34,13 +34,16 @@ from hwprices.stage.inputs import (
     keep,
     times_of,
 )
-from hwprices.stage.validate import MISTAKE, StagedFiles
+from hwprices.stage.validate import StagedFiles
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
 AMOUNTS = {"prices": "effective_hourly", "market_quantiles": "min_usd"}
 """Table of prices, or of quantiles of a market: its column of amounts. A run has at least one."""
+
+
+MISTAKE = "program_mistake"  # The reason of a refused row that breaks a rule of its table
 
 
 class StagedTables:
@@ -78,6 +81,33 @@ class StagedTables:
     def has_prices(self) -> bool:
         """Whether at least one price, or quantile of a market, has an amount."""
         return self._prices_with_amount > 0
+
+    def take_over(
+        self,
+        last: "Staged | None",
+        earlier: EarlierParts,
+        run: Run,
+        inputs: Inputs,
+        landing: Landing,
+    ) -> bool:
+        """Take over the tables staged last if reading the pages would give them again.
+
+        The pages are whole, as reading them checks. A mistake of the program is warned of again.
+        """
+        now, pages = times_of(run), [page for result in run.results for page in result.pages]
+        if last is None or not pages or last.inputs != inputs or MISTAKE in last.quarantined:
+            return False
+        times = times_now(last.times, now) if holds(last.holds_until, now) else None
+        if times is None or any(landing.store.sha256(p.key) != p.sha256 for p in pages):
+            return False
+        copied = earlier.copy(self._directory, times)
+        if copied is None:
+            return False
+        self._files, self.parts = list(copied.files), list(copied.parts)
+        self.refused_by_reason = dict(last.quarantined)
+        self.accounted.update(last.accounted)
+        self.holds_until = last.holds_until
+        return True
 
     def add(self, part: Part, *, can_be_reused: bool = False) -> None:
         """Check the rows of a part and write the good ones, or take over an earlier run's.
@@ -221,80 +251,35 @@ def stage(
         HwpricesError: a landed page is altered, too many rows were refused, no price has an amount,
             or the root cannot be written. What was staged before stays current.
     """
-    staged = _of_run(provider, run)
-    last = _last(store, run.provider)
-    earlier = _earlier_parts(store, last, staged.inputs.reading)
-    taken_over = _take_over(staged, last, earlier, run, landing)
-    if taken_over is not None:
-        progress("take over")
-        staged = taken_over
-    else:
-        tables = StagedTables(store, staged.directory, run)
+    tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
+    last, inputs = _last(store, run.provider), inputs_of(run)
+    earlier = _earlier_parts(store, last, inputs.reading)
+    if not tables.take_over(last, earlier, run, inputs, landing):
         pages = Pages(run, landing, earlier=earlier.find)
         _add_parts(tables, provider, pages, progress)
         tables.finish(StagedFiles(store, last.directory, last.files) if last else None)
-        if pages.unreadable:
-            run = _with_unreadable(run, pages.unreadable)
-            staged = _of_run(provider, run)
+        run = _with_unreadable(run, pages.unreadable)
         if not tables.has_prices:
             raise _no_price(run)
-        staged = replace(
-            staged,
-            files=tables.files,
-            quarantined=tables.refused_by_reason,
-            accounted=dict(sorted(tables.accounted.items())),
-            parts=tuple(tables.parts),
-            holds_until=tables.holds_until,
-        )
-    put_in_force(store, staged)
-    prune(store, run.provider, keep)
-    return staged
-
-
-def _of_run(provider: Provider, run: Run) -> Staged:
-    """Describe what a run says of its tables, before there are any."""
-    return Staged(
+    staged = Staged(
         provider=run.provider,
         run_id=run.run_id,
         origin=run.origin,
-        files=(),
+        files=tables.files,
+        quarantined=tables.refused_by_reason,
+        accounted=dict(sorted(tables.accounted.items())),
         units=_units(run.results),
         price_units=_units([one for one in run.results if provider.holds_prices(one.unit.kind)]),
         troubles=troubles(provider, run.results),
         oldest_run=_oldest_run(run),
         inputs=inputs_of(run),
+        parts=tuple(tables.parts),
         times=times_of(run),
+        holds_until=tables.holds_until,
     )
-
-
-def _take_over(
-    staged: Staged, last: Staged | None, earlier: EarlierParts, run: Run, landing: Landing
-) -> Staged | None:
-    """Take over the current tables if reading the pages would give them again; None otherwise.
-
-    Pages are whole, as reading them checks. A mistake of the program is warned of again.
-    """
-    if last is None or last.inputs != staged.inputs or MISTAKE in last.quarantined:
-        return None
-    if not staged.times:  # a run without pages
-        return None
-    times = times_now(last.times, staged.times)
-    if times is None or not holds(last.holds_until, staged.times):
-        return None
-    pages = [page for result in run.results for page in result.pages]
-    if any(landing.store.sha256(page.key) != page.sha256 for page in pages):
-        return None
-    copied = earlier.copy(staged.directory, times)
-    if copied is None:
-        return None
-    return replace(
-        staged,
-        files=copied.files,
-        quarantined=last.quarantined,
-        accounted=last.accounted,
-        parts=copied.parts,
-        holds_until=last.holds_until,
-    )
+    put_in_force(store, staged)
+    prune(store, run.provider, keep)
+    return staged
 
 
 def _add_parts(tables: StagedTables, provider: Provider, pages: Pages, progress: Progress) -> None:

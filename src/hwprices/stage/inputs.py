@@ -14,7 +14,7 @@ import hashlib
 import importlib.util
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -56,17 +56,14 @@ LIBRARIES = ("polars", "polars-hash", "msgspec", "pyarrow", "defusedxml", "pande
 
 def inputs_of(run: Run) -> Inputs:
     """Describe what the tables of a run are made of."""
-    units = tuple(map(_unit, _by_name(run)))
-    return Inputs(reading(run.provider), _pages_digest(run), units)
+    units = [_unit(result) for result in sorted(run.results, key=lambda one: one.unit.name)]
+    return Inputs(reading(run.provider), _pages_digest(run), tuple(units))
 
 
 def times_of(run: Run) -> tuple[datetime, ...]:
-    """List when each page of a run was fetched, in the order of its inputs."""
-    return tuple(page.retrieved_at for result in _by_name(run) for page in result.pages)
-
-
-def _by_name(run: Run) -> list[UnitResult]:
-    return sorted(run.results, key=lambda result: result.unit.name)
+    """List when each page was fetched, in the order of the digest of pages."""
+    units = sorted(run.results, key=lambda one: one.unit.name)
+    return tuple(page.retrieved_at for result in units for page in result.pages)
 
 
 def reading(provider: str) -> Reading:
@@ -163,6 +160,7 @@ def _unit(result: UnitResult) -> UnitInput:
 
 def _pages_digest(run: Run) -> str:
     """Hash the pages and how they were requested, but not when they were fetched."""
+    units = sorted(run.results, key=lambda one: one.unit.name)
     return _digest(
         _json(
             [
@@ -172,7 +170,7 @@ def _pages_digest(run: Run) -> str:
                 [[page.sha256, page.url, dict(page.params)] for page in result.pages],
             ]
         )
-        for result in _by_name(run)
+        for result in units
     )
 
 
@@ -231,32 +229,25 @@ class PartRecord:
 
 def keep(store: Store, directory: str, part: Part, source: Source, result: Result) -> PartRecord:
     """Keep what a later run needs of a part that was read from ``source``."""
-    frames = {REFUSED: result.refused, **part.facts}
+    kept = {}
+    for name, rows in {REFUSED: result.refused, **part.facts}.items():
+        buffer = io.BytesIO()
+        rows.write_parquet(buffer)
+        key = layout.staged_part(source.table, source.region, name)
+        store.put(f"{directory}/{key}", buffer.getvalue())
+        kept[name] = hashlib.sha256(buffer.getvalue()).hexdigest()
     return PartRecord(
         table=source.table,
         region=source.region,
         source=source.digest,
         times=source.times,
         file=result.file.key if result.file else "",
-        kept=_put(store, directory, source.table, source.region, frames),
+        kept=kept,
         counts=dict(part.counts),
         with_amount=result.with_amount,
         holds_until=part.holds_until,
         reused_from=part.earlier.run_id if part.earlier else "",
     )
-
-
-def _put(
-    store: Store, directory: str, table: str, region: str, frames: Mapping[str, pl.DataFrame]
-) -> dict[str, str]:
-    """Write what is kept of a part; return the SHA-256 of each file by name."""
-    kept = {}
-    for name, rows in frames.items():
-        buffer = io.BytesIO()
-        rows.write_parquet(buffer)
-        store.put(f"{directory}/{layout.staged_part(table, region, name)}", buffer.getvalue())
-        kept[name] = hashlib.sha256(buffer.getvalue()).hexdigest()
-    return kept
 
 
 @dataclass(frozen=True)
@@ -269,8 +260,8 @@ class EarlierParts:
     store: Store
     directory: str = ""
     run_id: str = ""
-    parts: tuple[PartRecord, ...] = ()
-    files: tuple[TableFile, ...] = ()
+    parts: Collection[PartRecord] = ()
+    files: Collection[TableFile] = ()
     reading: Reading | None = None
     reading_now: Reading | None = None
 
@@ -288,45 +279,48 @@ class EarlierParts:
         return None
 
     def copy(self, directory: str, times: Mapping[datetime, datetime]) -> "EarlierParts | None":
-        """Copy all tables and parts below the directory of another run, with today's times.
+        """Copy all that is staged below another directory, with today's times.
 
-        None if a file is gone or was altered, or a row has a time of no page.
+        None if a file is gone or was altered, or a row has a time of no page. Where parts are kept
+        and the times are others, each part is taken over alone.
         """
-        files, parts = [], []
-        for file in self.files:
-            data = self._table_file(file, times)
-            if data is None:
-                return None
-            self.store.put(f"{directory}/{file.key}", data)
-            files.append(_seen_now(file, data, times))
-        for record in self.parts:
-            kept = self._kept(record, times)
-            if kept is None:
-                return None
-            now = replace(
-                record,
-                times=tuple(times[time] for time in record.times),
-                kept=_put(self.store, directory, record.table, record.region, kept),
-                reused_from=record.reused_from or self.run_id,
-            )
-            parts.append(now)
-        return replace(self, files=tuple(files), parts=tuple(parts))
+        kept = {
+            layout.staged_part(part.table, part.region, name): sha256
+            for part in self.parts
+            for name, sha256 in part.kept.items()
+        }
+        if kept and any(then != now for then, now in times.items()):
+            return None
+        contents = {key: self._verified(key, sha256) for key, sha256 in kept.items()}
+        contents |= {file.key: self._table_file(file, times) for file in self.files}
+        copied = {key: data for key, data in contents.items() if data is not None}
+        if len(copied) < len(contents):
+            return None
+        for key, data in copied.items():
+            self.store.put(f"{directory}/{key}", data)
+        return replace(
+            self,
+            files=[_seen_now(file, copied[file.key], times) for file in self.files],
+            parts=[replace(one, reused_from=one.reused_from or self.run_id) for one in self.parts],
+        )
 
     def _take(self, record: PartRecord, source: Source) -> Earlier | None:
         times = earlier.times_now(record.times, source.times)
-        kept = None if times is None else self._kept(record, times)
-        if times is None or kept is None:
+        kept = {name: self._kept(record, name) for name in record.kept}
+        facts = {name: rows for name, rows in kept.items() if rows is not None}
+        if times is None or len(facts) < len(kept):
             return None
+        refused = earlier.with_times(facts.pop(REFUSED), times)
         file = next((file for file in self.files if file.key == record.file), None)
         data = self._table_file(file, times) if file else b""
-        if data is None or (record.file and not file):
+        if refused is None or data is None or (record.file and not file):
             return None
         return Earlier(
             run_id=record.reused_from or self.run_id,
             file=file and _seen_now(file, data, times),
             data=data,
-            refused=kept.pop(REFUSED),
-            facts=kept,
+            refused=refused,
+            facts=facts,
             counts=record.counts,
             with_amount=record.with_amount,
             holds_until=record.holds_until,
@@ -340,20 +334,10 @@ class EarlierParts:
         rows = earlier.with_times(pl.read_parquet(data, hive_partitioning=False), times)
         return None if rows is None else parquet.encode(file.table, rows)
 
-    def _kept(
-        self, record: PartRecord, times: Mapping[datetime, datetime]
-    ) -> dict[str, pl.DataFrame] | None:
-        """Read what is kept of a part, with today's times; None where that cannot be."""
-        kept = {}
-        for name, sha256 in record.kept.items():
-            data = self._verified(layout.staged_part(record.table, record.region, name), sha256)
-            rows = None if data is None else pl.read_parquet(data, hive_partitioning=False)
-            if rows is not None and name == REFUSED:
-                rows = earlier.with_times(rows, times)
-            if rows is None:
-                return None
-            kept[name] = rows
-        return kept
+    def _kept(self, record: PartRecord, name: str) -> pl.DataFrame | None:
+        key = layout.staged_part(record.table, record.region, name)
+        data = self._verified(key, record.kept[name])
+        return None if data is None else pl.read_parquet(data, hive_partitioning=False)
 
     def _verified(self, key: str, sha256: str) -> bytes | None:
         data = self.store.get(f"{self.directory}/{key}")
@@ -361,7 +345,7 @@ class EarlierParts:
 
 
 def holds(until: datetime | None, times: Iterable[datetime]) -> bool:
-    """Return whether pages that give the same rows until then do so at these times."""
+    """Return whether pages that give the same rows until then do so if fetched at these times."""
     return until is None or all(time < until for time in times)
 
 

@@ -245,9 +245,6 @@ overnight."""
 GROUPED_BY = ("region", "purchase_option", "os")
 """Columns by which the rows of a table are grouped, alone and together."""
 
-MISTAKE = "program_mistake"
-"""Reason of a refused row that breaks a rule of the table of refused rows."""
-
 SHOWN_REASONS = 3
 SHOWN_CHARACTERS = 160
 
@@ -374,7 +371,7 @@ def fixed(refused: pl.DataFrame, at: datetime) -> pl.DataFrame:
     wrong = pl.col("why").is_not_null()
     texts = [name for name, dtype in refused.schema.items() if dtype == pl.String]
     return marked.with_columns(
-        pl.when(wrong).then(pl.lit(MISTAKE)).otherwise("reason").alias("reason"),
+        pl.when(wrong).then(pl.lit("program_mistake")).otherwise("reason").alias("reason"),
         pl.when(wrong)
         .then(pl.format("{}: {}", "why", pl.col("message").fill_null("?")))
         .otherwise("message")

@@ -5,7 +5,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -36,22 +36,18 @@ def normalise(pages: Pages) -> Iterator[Part]:
         HwpricesError: a page was altered.
     """
     rows, match = VendorRows("vast", "id", "gpu_name"), accelerator_matcher("vast")
-    listed = pages.of(OFFERS)
-    for page in listed:
+    for page in pages.of(OFFERS):
         with pages.leave_out(page):
             _add_page(items(pages.read_json(page), OFFERS), page, match, rows)
     table = rows.table(MarketQuantiles)
+    first = min((page.retrieved_at for page in pages.of(OFFERS)), default=None)
     yield Part(
         "market_quantiles",
         table,
         refused=rows.refused(MarketQuantiles),
         counts=rows.counts,
-        holds_until=min((_midnight_after(page.retrieved_at) for page in listed), default=None),
+        holds_until=first and datetime.combine(first + timedelta(days=1), time(), first.tzinfo),
     )
-
-
-def _midnight_after(time: datetime) -> datetime:
-    return datetime.combine(time.date() + timedelta(days=1), datetime.min.time(), UTC)
 
 
 def _add_page(listed: list[Any], page: Page, match: Matcher, rows: VendorRows) -> None:
