@@ -1,13 +1,13 @@
-"""Write down what staged tables were made of, and take over a part whose inputs are the same.
+"""Write down what staged tables were made of, and take over those whose inputs are the same.
 
 Normalising is pure: the same pages and the same reading give the same rows. So two digests tell,
 release by release, whether a difference is the vendor's or ours (docs/history.md).
 
-A part is taken over from the current tables if its pages are the same, if the program, its
-libraries, the sheets and the corrections are, and if no price has begun or ended since. The rows
-are those that normalising would give again, byte for byte, with the time at which the pages were
-fetched now. Three of AWS's regions with 1.5 million prices are staged anew in 30 s of processor
-time, and taken over in 2 s.
+A provider, or else a part of it, is taken over from the current tables if its pages are the same,
+if the program, its libraries, the sheets and the corrections are, and if no price has begun or
+ended since. The rows are those that normalising would give again, byte for byte, with the time at
+which the pages were fetched now. Three of AWS's regions with 1.5 million prices are staged anew in
+30 s of processor time, and taken over in 2 s.
 """
 
 import hashlib
