@@ -18,6 +18,9 @@ from types import FrameType
 from hwprices.errors import HwpricesError, first_line
 from hwprices.settings import OBJECT_STORES
 
+PREFECT = [sys.executable, "-m", "prefect"]
+"""Prefect's own command."""
+
 STARTUP_LIMIT = 300
 """Seconds after which a server that does not answer is given up. With a new database it took 10 to
 34 s on 2 cores, and 110 s on 2 cores that four other programs used; Prefect's own limit is 20 s."""

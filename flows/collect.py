@@ -2,6 +2,7 @@
 
 import os
 from asyncio import CancelledError
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from hwprices.errors import HwpricesError, install_command
 from hwprices.flows import endings, progress, reports
 from hwprices.flows.endings import in_one_line
 from hwprices.landing.download import redact
-from hwprices.landing.pages import Run, Unit, UnitResult
+from hwprices.landing.pages import Unit, UnitResult
 from hwprices.providers import SkippedError
 from hwprices.publish import locks, status
 from hwprices.release.wording import counted
@@ -53,39 +54,11 @@ def _runner() -> Any:
     return DaskTaskRunner(address=scheduler)
 
 
-@task(task_run_name="plan {collector.provider.name}", cache_policy=NO_CACHE)
-@in_one_line
-def plan(collector: Collector, regions: list[str] | None, kinds: list[str] | None) -> list[Unit]:
-    """List the units to fetch.
-
-    Raises:
-        SkippedError: all kinds requested need an account, and there is none.
-        HwpricesError: an index is unavailable, or nothing fits the regions and kinds requested.
-    """
-    with endings.stop_after(collector.stuck_after(), f"the plan of {collector.provider.name}"):
-        return collector.plan(regions, kinds)
-
-
 @task(task_run_name="fetch {unit.name}", cache_policy=NO_CACHE)
 def fetch(collector: Collector, unit: Unit, limit: str | None = None) -> UnitResult:
     """Fetch and land one unit's pages, within a limit of the server if one is named."""
     with endings.place(limit):
         return collector.fetch(unit, endings.stop_after)
-
-
-@task(task_run_name="stage {provider}", cache_policy=NO_CACHE)
-@in_one_line
-def stage(provider: str, run: Run, flags: dict[str, Any]) -> Staged:
-    """Turn landed pages into checked, staged tables.
-
-    Raises:
-        HwpricesError: a page is altered, or too many rows were refused.
-    """
-
-    def report(part: str) -> None:
-        progress.report(provider, f"normalise {part}")
-
-    return stage_run(load(**flags), run, progress=report)
 
 
 def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
@@ -94,11 +67,8 @@ def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
     logger = get_run_logger()
     logger.info("%s to fetch", counted(len(units), "unit"))
     progress.report(name, "fetch", done=0, total=len(units))
-    limit = _shared_limit(collector)
-    futures = {fetch.submit(collector, unit, limit): unit for unit in units}
     results: list[UnitResult] = []
-    for future in as_completed(list(futures)):
-        result = _result(future, futures[future])
+    for result in _fetched(collector, units):
         if result.status != "ok":
             logger.warning("%s %s: %s", result.unit.name, result.status, result.reason)
         results.append(result)
@@ -106,6 +76,17 @@ def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
     ok = sum(result.status == "ok" for result in results)
     logger.info("%d of %s fetched", ok, counted(len(units), "unit"))
     return sorted(results, key=lambda result: result.unit.name)
+
+
+def _fetched(collector: Collector, units: list[Unit]) -> Iterator[UnitResult]:
+    """Fetch each unit in a task of its own; those of the sample are files to copy, one by one."""
+    if collector.settings.source == "sample":
+        yield from map(collector.fetch, units)
+        return
+    limit = _shared_limit(collector)
+    futures = {fetch.submit(collector, unit, limit): unit for unit in units}
+    for future in as_completed(list(futures)):
+        yield _result(future, futures[future])
 
 
 def _shared_limit(collector: Collector) -> str | None:
@@ -166,7 +147,7 @@ def collect(
     flags = {"source": source, "root": root}
     _check_chosen(provider)
     attempt = _Attempt(provider, datetime.now(UTC))
-    progress.report(provider, "plan")
+    progress.report(provider, "planning what to fetch")
     try:
         with _one_at_a_time(provider, flags):
             attempt.started_at = datetime.now(UTC)  # not when it began to wait for others
@@ -238,18 +219,19 @@ def _collect(
     attempt: _Attempt, flags: dict[str, Any], regions: list[str] | None, kinds: list[str] | None
 ) -> Staged:
     """Plan, fetch, record and stage."""
-    with Collector(attempt.provider, load(**flags)) as collector:
-        planned: Any = plan(collector, regions, kinds, return_state=True)
-        units: list[Unit] | SkippedError = planned.result()
-        if isinstance(units, SkippedError):
-            raise units
+    settings = load(**flags)
+    with Collector(attempt.provider, settings) as collector:
+        with endings.stop_after(collector.stuck_after(), f"the plan of {attempt.provider}"):
+            units = collector.plan(regions, kinds)
         attempt.results = _fetch_all(collector, units)
         narrowed = bool(regions or kinds)
         run = collector.record(attempt.started_at, attempt.results, narrowed=narrowed, kinds=kinds)
     progress.report(attempt.provider, "normalise")
-    ending: Any = stage(attempt.provider, run, flags, return_state=True)
-    staged: Staged = ending.result()
-    return staged
+
+    def report(part: str) -> None:
+        progress.report(attempt.provider, f"normalise {part}")
+
+    return stage_run(settings, run, progress=report)
 
 
 def _record_failure(attempt: _Attempt, flags: dict[str, Any], error: Exception) -> None:

@@ -21,10 +21,10 @@ import yaml
 
 from hwprices import providers
 from hwprices.errors import HwpricesError
+from hwprices.flows import PREFECT
 from hwprices.settings import is_loopback, load
 from hwprices.storage.scratch import scratch_directory
 
-PREFECT = [sys.executable, "-m", "prefect"]
 POOL = "hwprices"  # The work pool's name, as in prefect.yaml
 PLAN = "prefect.yaml"
 AUTOMATIONS = "deploy/prefect/automations.yaml"

@@ -26,9 +26,9 @@ from typing import Any, BinaryIO, cast
 
 from hwprices import flows
 from hwprices.errors import HwpricesError, first_line
-from hwprices.flows import ENDING
-from hwprices.flows.deployments import PREFECT
+from hwprices.flows import ENDING, PREFECT
 from hwprices.landing.download import redact
+from hwprices.storage.scratch import scratch_directory
 
 COMMAND_STOP_SECONDS = 30
 """How long flows, and then a server, may take to end before they are killed. A flow takes seconds.
@@ -274,16 +274,33 @@ class Server:
 
 
 @contextlib.contextmanager
-def without_heartbeats() -> Iterator[None]:
-    """Send no heartbeats of flow runs: they tell a lasting server that a process was killed.
+def quick_client() -> Iterator[None]:
+    """Leave out what a flow run does for the sake of lasting and of distant servers.
 
-    Prefect ends a flow run after the thread of its heartbeats, which sleeps for a second at a time:
-    that took half a second a flow run, 11 s of a refresh of 21 providers.
+    Heartbeats tell a lasting server that a process was killed. Prefect ends a flow run after their
+    thread, which sleeps for a second at a time: 11 s of a refresh of 21 providers. The server here
+    has neither TLS nor CSRF tokens, but for each flow run Prefect reads all trusted certificates,
+    which takes 30 ms (here it is one), and asks for a token.
     """
-    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+    import certifi
+    from prefect.settings import (
+        PREFECT_API_SSL_CERT_FILE,
+        PREFECT_CLIENT_CSRF_SUPPORT_ENABLED,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+        temporary_settings,
+    )
 
-    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
-        yield
+    with scratch_directory() as folder:
+        file = Path(folder) / "one.pem"
+        first, end, _ = certifi.contents().partition("-----END CERTIFICATE-----")
+        file.write_text(f"{first}{end}\n", encoding="utf-8")
+        values = {
+            PREFECT_API_SSL_CERT_FILE: str(file),
+            PREFECT_CLIENT_CSRF_SUPPORT_ENABLED: False,
+            PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
+        }
+        with temporary_settings(values):
+            yield
 
 
 def send_logs() -> None:

@@ -17,8 +17,8 @@ import httpx
 
 from hwprices import flows
 from hwprices.errors import HwpricesError
-from hwprices.flows import deployments
-from hwprices.flows.deployments import POOL, PREFECT, wait_for_server
+from hwprices.flows import PREFECT, deployments
+from hwprices.flows.deployments import POOL, wait_for_server
 from hwprices.flows.prefect_server import WORKER_SECONDS, running_command
 from hwprices.settings import load
 

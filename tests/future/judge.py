@@ -74,7 +74,6 @@ class Stager:
                 "hwprices.providers.gcp.sheets.load": sheets.load,
                 "hwprices.specs.accelerator_names._rules": accelerator_names._rules,
                 "hwprices.stage.inputs.reading": inputs.reading,
-                "hwprices.stage.reading": inputs.reading,
             }.items()
         }
 

@@ -245,7 +245,7 @@ def _run_flow(
             own_server.watch(partial(_end_without, own_server, console))
         prefect_server.check()
         try:
-            quick = prefect_server.without_heartbeats() if own_server else nullcontext()
+            quick = prefect_server.quick_client() if own_server else nullcontext()
             with progress.show(console), quick:
                 published = refresh_flow(
                     source=settings.source,

@@ -178,13 +178,14 @@ def record(
         )
     not_requested = _not_requested(results, previous) if previous and narrowed else []
     started_at = _after_all_runs(landing, provider, started_at)
+    every = (*carry_over(results, previous), *not_requested)
     run = Run(
         run_id(started_at),
         provider,
         origin,
         started_at,
         installed_version("hwprices"),
-        (*carry_over(results, previous), *not_requested),
+        tuple(sorted(every, key=lambda result: result.unit.name)),
     )
     landing.write_run(run)
     return run

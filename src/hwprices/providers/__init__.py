@@ -339,8 +339,8 @@ class Part:
 
     ``source``: what the rows are read from, where a later run may take them over; ``facts`` are
     frames that later parts need of this one. ``holds_until``: when pages of the same content would
-    begin to give other rows, because a price begins or ends; None means never. ``earlier`` has the
-    rows where they are taken over: then the frame is empty.
+    begin to give other rows, because a price or a day begins or ends; None means never. ``earlier``
+    has the rows where they are taken over: then the frame is empty.
     """
 
     table: str

@@ -5,6 +5,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from datetime import datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -39,7 +40,14 @@ def normalise(pages: Pages) -> Iterator[Part]:
         with pages.leave_out(page):
             _add_page(items(pages.read_json(page), OFFERS), page, match, rows)
     table = rows.table(MarketQuantiles)
-    yield Part("market_quantiles", table, refused=rows.refused(MarketQuantiles), counts=rows.counts)
+    first = min((page.retrieved_at for page in pages.of(OFFERS)), default=None)
+    yield Part(
+        "market_quantiles",
+        table,
+        refused=rows.refused(MarketQuantiles),
+        counts=rows.counts,
+        holds_until=first and datetime.combine(first + timedelta(days=1), time(), first.tzinfo),
+    )
 
 
 def _add_page(listed: list[Any], page: Page, match: Matcher, rows: VendorRows) -> None:

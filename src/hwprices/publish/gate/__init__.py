@@ -23,6 +23,7 @@ from hwprices.release.wording import counted
 from hwprices.rows import frames
 from hwprices.schemas.quarantine import Held
 from hwprices.storage.store import Store
+from hwprices.units import Timestamp
 
 __all__ = ["PRICES", "Candidate", "Judgement", "PriceFile", "judge", "per_accelerator", "stopped"]
 
@@ -123,8 +124,17 @@ def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
     return [r for r in results if r.outcome == "stop"]
 
 
+NO_SKUS = pl.Series(dtype=pl.String)
+NOTHING = pl.DataFrame(schema={**facts.FOUND, "family": pl.String, "seen": Timestamp})
+
+
 def _found(releases: Releases) -> pl.DataFrame:
-    """List what breaks a limit. A first release has only itself to be compared with."""
+    """List what breaks a limit. A first release has only itself to be compared with.
+
+    Where nothing has changed, only the parts of prices are judged, as they are whatever changed.
+    """
+    if releases.is_unchanged and machine_prices.refused(releases, NO_SKUS).is_empty():
+        return NOTHING
     rows, refused = releases.differences(machine_prices.refused_in_a_region)
     found = []
     if not releases.is_first:

@@ -67,6 +67,7 @@ class Candidate:
     ``price_files`` are the files of its prices, where they may be read one after the other.
     ``observed_at`` is when its last page was fetched; by default, when that of its prices was.
     ``pages`` are the first DIGEST_CHARACTERS of the SHA-256 of the pages read; empty if not known.
+    ``files`` are keys and SHA-256 of the files of all tables; empty if not known.
     """
 
     provider: str
@@ -75,6 +76,7 @@ class Candidate:
     price_files: Sequence[PriceFile] = ()
     observed_at: datetime | None = None
     pages: frozenset[str] = frozenset()
+    files: frozenset[tuple[str, str]] = frozenset()
 
     @cached_property
     def seen(self) -> datetime | None:
@@ -215,6 +217,12 @@ class Releases:
     held: pl.DataFrame
     peers: pl.LazyFrame | None
     untraced: pl.DataFrame
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether all files are those published last, and no price of them is suspect or held."""
+        is_same = bool(self.new.files) and self.new.files == self.old.files
+        return is_same and self.untraced.is_empty() and self.held.is_empty()
 
     @cached_property
     def types(self) -> pl.DataFrame:
