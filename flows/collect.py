@@ -129,7 +129,7 @@ def collect(
 
     A unit that fails keeps its last good pages and is reported. Regions or kinds that were not
     requested stay as they were. A run waits while another one collects from the same provider, and
-    fails after ``limits.COLLECT_SECONDS``.
+    fails after ``endings.COLLECT_SECONDS``.
 
     Kinds that need an account are skipped where there is none, and everything stays as it was: the
     run ends in the state Skipped, of type Completed, whose result is the SkippedError.

@@ -379,6 +379,24 @@ def test_prices_that_move_like_a_held_one_of_their_machine_are_held(factor, othe
     assert dict(judgement.held["reason"].value_counts().rows()) == held
 
 
+def test_a_cut_below_spot_prices_that_lag_holds_the_price_they_contradict_alone():
+    """Reservations and other systems of the machine fall with it, and are published."""
+    spot = {"instance_type": "p5.48xlarge", "purchase_option": "spot", "hourly": 75}
+
+    def tables(factor):
+        ways = [{"os": os} for os in ("linux", "windows", "rhel", "suse")] + [RESERVED]
+        costs = [98, 107, 99, 100, 76]
+        machine = [
+            {"instance_type": "p5.48xlarge", **way, "hourly": Decimal(cost) * Decimal(factor)}
+            for way, cost in zip(ways, costs, strict=True)
+        ]
+        others = [{"instance_type": f"c{n}.large", "hourly": "0.1"} for n in range(20)]
+        return {"prices": prices(*machine, spot, *others)}
+
+    judgement = gate.judge(candidate(tables("0.75")), candidate(tables("1")))
+    assert set(judgement.held["reason"]) == {"order"}
+
+
 def composed(factor):
     """Return the same tables with a price of Windows on the metal: that of Linux and a license."""
     made = metal(factor)

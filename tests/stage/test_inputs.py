@@ -14,7 +14,7 @@ from hwprices.stage import inputs
 from hwprices.storage.store import Store
 
 NOT_READING = {
-    *("hwprices.landing.download", "hwprices.landing.limits", "hwprices.landing.download"),
+    *("hwprices.landing.download", "hwprices.landing.limits"),
     "hwprices.release",
     *("hwprices.settings", "hwprices.storage"),
 }

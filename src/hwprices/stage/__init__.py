@@ -93,17 +93,20 @@ class StagedTables:
         """Take over the tables staged last if reading the pages would give them again.
 
         The pages are whole, as reading them checks. A mistake of the program is warned of again.
+        Where parts are kept and the times are others, each part is taken over alone.
         """
         now, pages = times_of(run), [page for result in run.results for page in result.pages]
         if last is None or not pages or last.inputs != inputs or MISTAKE in last.quarantined:
             return False
         times = times_now(last.times, now) if holds(last.holds_until, now) else None
-        if times is None or any(landing.store.sha256(p.key) != p.sha256 for p in pages):
+        if times is None or (earlier.keeps and any(then != at for then, at in times.items())):
+            return False
+        if any(landing.store.sha256(page.key) != page.sha256 for page in pages):
             return False
         copied = earlier.copy(self._directory, times)
         if copied is None:
             return False
-        self._files, self.parts = list(copied.files), list(copied.parts)
+        self._files, self.parts = copied
         self.refused_by_reason = dict(last.quarantined)
         self.accounted.update(last.accounted)
         self.holds_until = last.holds_until
@@ -254,7 +257,9 @@ def stage(
     tables = StagedTables(store, layout.staged_directory(run.provider, run.run_id), run)
     last, inputs = _last(store, run.provider), inputs_of(run)
     earlier = _earlier_parts(store, last, inputs.reading)
-    if not tables.take_over(last, earlier, run, inputs, landing):
+    if tables.take_over(last, earlier, run, inputs, landing):
+        progress("take over all tables")
+    else:
         pages = Pages(run, landing, earlier=earlier.find)
         _add_parts(tables, provider, pages, progress)
         tables.finish(StagedFiles(store, last.directory, last.files) if last else None)

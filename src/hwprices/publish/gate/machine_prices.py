@@ -210,7 +210,8 @@ def made_of(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> pl
     lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
     on = ["region", "sku_id", "purchase_option"]
     wrong = rows.filter("is_new", is_among("price_id", lasting)).select(on)
-    parts = releases.new.table("price_components").join(wrong.lazy(), on=on, how="semi")
+    every = releases.new.table("price_components").select("price_id", *on)
+    parts = every.join(wrong.lazy(), on=on, how="semi")
     made = parts.filter(~is_among("price_id", lasting)).collect(engine="streaming")
     return refuse(made, "parts", True, pl.format("made of {}, which is held", "sku_id"))
 

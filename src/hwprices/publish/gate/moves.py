@@ -225,9 +225,10 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
     """Refuse what changed with rows that are refused.
 
     These are the other rows of a group of which more than half is refused, and those that moved by
-    the same factor as a fixed price of their machine, if most that moved so are of such machines. A
-    mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
-    is a small move of a machine that has little of it.
+    the same factor as a fixed price of their machine, if most that moved so are of such machines:
+    not of a price that is now below a spot price, which may lag behind a cut. A mistake seldom
+    breaks a limit in every row that it changes: a tenth of the price of one part is a small move of
+    a machine that has little of it.
     """
     lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
     if lasting.is_empty():
@@ -243,9 +244,10 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
     share = pl.len().over("region") / pl.col("total").fill_null(1)
     regions = of_region.filter(share > compare.COMMON_SHARE)["region"]
     yield refuse(market, "beside", is_among("region", regions), text)
-    is_hit |= is_among("price_id", most["price_id"])
-    moved = changed.filter(_SIZE > compare.COUPLED).with_columns(is_hit=is_hit).sort("move")
-    hits = moved.filter("is_hit", ~moving).select(*_MACHINE, "move", follows=True)
+    says = refused.filter(pl.col("reason").is_in(compare.LASTING), pl.col("reason") != "order")
+    is_hit = is_among("price_id", pl.concat([says["price_id"], most["price_id"]]))
+    moved = changed.filter(_SIZE > compare.COUPLED).with_columns(says=is_hit).sort("move")
+    hits = moved.filter("says", ~moving).select(*_MACHINE, "move", follows=True)
     moved = moved.join_asof(
         hits,
         on="move",
@@ -254,8 +256,9 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
         tolerance=compare.COUPLED,
         check_sortedness=False,
     )
-    follows, alike = pl.col("is_hit") | pl.col("follows").fill_null(False), MOVE / compare.COUPLED
-    is_held = ~pl.col("is_hit") & follows & (follows.mean().over(alike.round()) > compare.BESIDE)
+    follows, alike = pl.col("says") | pl.col("follows").fill_null(False), MOVE / compare.COUPLED
+    share = follows.mean().over(alike.round())
+    is_held = ~pl.col("is_hit") & ~pl.col("says") & follows & (share > compare.BESIDE)
     yield refuse(
         moved, "beside", is_held, pl.format("{}, like held prices of its machine", times())
     )
