@@ -883,3 +883,8 @@ def test_what_is_left_out_is_a_cloud_or_a_place(sample_root: Path) -> None:
     for text in (*wrong, "h100 not china and aws"):
         with pytest.raises(HwpricesError):
             sample.find(text)
+
+
+def test_a_country_without_a_region_is_no_misspelling(data: Dataset) -> None:
+    with pytest.raises(HwpricesError, match=r"'iceland' is not understood.*No region"):
+        data.find("8xH100 iceland")

@@ -76,7 +76,7 @@ def test_notes_tell_kept_figures_and_failed_units() -> None:
     )
     text = drawn(*show._notes(release_manifest({"aws": aws})))
     assert "live, seen 2026-08-01 to 2026-08-02, kept from release 20260801T000000Z" in text
-    assert "AWS: spot failed: timed out" in text
+    assert "AWS spot failed: timed out" in text
 
 
 def test_price_sheets_of_one_day_share_a_line() -> None:

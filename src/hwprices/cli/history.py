@@ -19,7 +19,7 @@ from hwprices.read import past
 from hwprices.read.find import words
 from hwprices.read.find.break_even import spot_moves, spot_words
 from hwprices.read.find.search import EVERY_WAY, USUAL
-from hwprices.read.past import BY, SEEN, PastAnswer, cheapest
+from hwprices.read.past import BEGINS, BY, PastAnswer, cheapest
 from hwprices.release.versions import instant, resolve
 from hwprices.release.wording import counted, placeholders_left_out, system, why_unknown
 from hwprices.schemas import PAST
@@ -207,6 +207,7 @@ def of_type(
         chart: whether to draw a line of blocks.
         limit: how many purchase options; those that changed most often come first.
     """
+    rows = rows.with_columns(valid_from=BEGINS)
     lines = [_heading(rows), ""]
     series = rows.partition_by(SERIES, maintain_order=True)
     names = [name for name in ("provider", "instance_type") if rows[name].n_unique() > 1]
@@ -216,7 +217,8 @@ def of_type(
         row = one.row(0, named=True)
         lines.append("  ".join([*(row[name] for name in names), _place(row)]))
         spans = [
-            Span(*values) for values in one.select(SEEN, "valid_to", "effective_hourly").iter_rows()
+            Span(*values)
+            for values in one.select("valid_from", "valid_to", "effective_hourly").iter_rows()
         ]
         if chart and end > begin:
             lines.append(f"  {_chart(spans, begin, end, width - 2)}")
@@ -262,7 +264,7 @@ def _heading(rows: pl.DataFrame) -> str:
 
 def _begin(rows: pl.DataFrame) -> datetime:
     """Find the day on which the first of the prices was seen."""
-    times: list[datetime] = rows.select(SEEN).to_series().to_list()
+    times: list[datetime] = rows.select(BEGINS).to_series().to_list()
     return min(times)
 
 
@@ -296,7 +298,7 @@ def _move_lines(moves: pl.DataFrame | None, price_id: str) -> Iterator[str]:
 
 
 def _interval_lines(rows: pl.DataFrame) -> Iterator[str]:
-    before = past_until = None
+    before = None
     ordered = rows.sort("valid_from")
     if (
         "hourly_low" in rows.columns and ordered["hourly_low"].count() and ordered.height > SHOWN
@@ -312,17 +314,12 @@ def _interval_lines(rows: pl.DataFrame) -> Iterator[str]:
             if amount is not None
             else f"no price: {why_unknown(row['price_reason'])}"
         )
-        begin = min(row["valid_from"], row["observed_first"])  # the day it was first seen
-        if row["valid_from"] == past_until:
-            begin = row["valid_from"]
         moved = amount and before and amount != before
         percent = f"{(amount / before - 1) * 100:+.1f} %" if moved else ""
         until = f"{row['valid_to']:%Y-%m-%d}" if row["valid_to"] else "now       "
-        yield (
-            f"{begin:%Y-%m-%d} to {until}  {shown:>14}  {percent:>8}  {_reason(row, has_past)}"
-        ).rstrip()
+        span = f"{row['valid_from']:%Y-%m-%d} to {until}"
+        yield f"{span}  {shown:>14}  {percent:>8}  {_reason(row, has_past)}".rstrip()
         before = amount
-        past_until = row["valid_to"] if row["end_reason"] == "observed" else None
 
 
 def _source(row: Mapping[str, Any]) -> str:

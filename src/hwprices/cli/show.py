@@ -200,7 +200,7 @@ def _notes(release: ReleaseManifest) -> list[RenderableType]:
         else:
             ages.append((title, f"{entry.origin}, seen {days}{kept}"))
         missing += [
-            Text(f"{title}: {unit.unit} {unit.status}: {unit.reason}", style="yellow")
+            Text(f"{title} {unit.unit} {unit.status}: {unit.reason}", style="yellow")
             for unit in entry.report.troubles[:MAX_ISSUES]
         ]
     ages += [("price sheets", f"{day}: {', '.join(names)}") for day, names in sheets.items()]

@@ -729,6 +729,8 @@ def _suggestions(word: str, names: ReleaseWords) -> str:
         **{name: name for name in (*PURCHASE_OPTIONS, *OPERATING_SYSTEMS, *SOFTWARE)},
         **{name: name for name in (*CONTINENTS, *CODES)},
     }
+    if text in CODES or text in CONTINENTS:
+        return "No region of this release is there."
     least = SHORT_ALIKE if len(text) <= SHORT else ALIKE
     alike = near(text, spellings, least)
     if not alike and len(text) >= MIN_BEGUN:

@@ -15,6 +15,10 @@ PUBLISHED_FORMATS = ("fp8", "bf16", "fp16")
 """Formats in which weights are published, or which both make of them while they load them:
 https://docs.vllm.ai/en/stable/features/quantization/fp8/."""
 
+OWN_CODE = ("MiniMaxAI/", "moonshotai/")
+"""Whose repositories have code of their own that both programs run only if told to:
+https://huggingface.co/moonshotai/Kimi-K2-Instruct, https://huggingface.co/MiniMaxAI/MiniMax-M2"""
+
 ENGINES = {
     "serve_command": (
         "vllm serve {}",
@@ -49,6 +53,7 @@ def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     named = [
         pl.when((col.precision == "fp8") & ~is_released).then(lit("--quantization fp8")),
         lit("--runner pooling" if job.model.embeds else None, pl.String),
+        pl.when(name.str.contains(f"^({'|'.join(OWN_CODE)})")).then(lit("--trust-remote-code")),
     ]
     serves = col.concurrency.is_not_null() & (col.accelerator_count >= 1)
     runs = {
