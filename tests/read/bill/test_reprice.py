@@ -78,6 +78,14 @@ def test_a_bill_in_another_currency_needs_a_rate(bill: Path, tmp_path: Path) -> 
     assert answer.totals["cost_bill"].to_list() == [Decimal("8.94")]
 
 
+def test_offers_in_a_currency_without_a_rate_are_said_to_be_left_out(bill: Path) -> None:
+    """Scaleway asks for euros; the reason was that it has no equal machine."""
+    opened = SAMPLE.bill(bill)
+    assert "Offers in EUR are left out" in " ".join(opened.reprice(on=["scaleway"]).assumed)
+    answer = opened.reprice(on=["scaleway"], usd_per={"EUR": "1.1"})
+    assert "EUR" not in " ".join(answer.assumed)
+
+
 def test_emissions_are_those_of_the_hours_here_and_there(tmp_path: Path) -> None:
     """p4d.24xlarge in Virginia moves to a2-highgpu-8g in Iowa: 1,474 and 1,700 gCO2e an hour."""
     path = tmp_path / "bill.csv"
