@@ -287,10 +287,10 @@ def render_repricing(answer: "Repricing") -> RenderableType:
         {
             "machine": "instance_type",
             "vCPU, GiB": lambda row: _size(row, ""),
-            "in": lambda row: f"{row['provider']}/{row['region']}",
-            "there": "machine_there",
-            "vCPU, GiB ": lambda row: _size(row, "_there"),
-            "in ": lambda row: place(row, "on", "region_there"),
+            "region": lambda row: f"{row['provider']}/{row['region']}",
+            "machine there": "machine_there",
+            "vCPU, GiB there": lambda row: _size(row, "_there"),
+            "region there": lambda row: place(row, "on", "region_there"),
             "hours": ("hours", number),
             "USD/h now": ("usd_per_hour_now", money),
             "USD/h there": ("usd_per_hour_there", money),
@@ -298,8 +298,11 @@ def render_repricing(answer: "Repricing") -> RenderableType:
             "gCO2e now": ("gco2e_now", number),
             "gCO2e there": ("gco2e_there", number),
         },
-        wrap=["machine", "there"],
-        least=["gCO2e there", "gCO2e now", "break-even", "in", "in ", "hours"],
+        wrap=["machine", "machine there"],
+        least=[
+            *("gCO2e there", "gCO2e now", "break-even", "region", "region there", "hours"),
+            *("vCPU, GiB", "vCPU, GiB there"),
+        ],
     )
     left = _table(
         "What could not be moved, USD",

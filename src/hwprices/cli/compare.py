@@ -133,7 +133,7 @@ def _accelerators(dataset: Dataset, texts: list[str]) -> list[str]:
     return [] if is_machine or not all(found) else list(dict.fromkeys(chain(*found)))
 
 
-BURST = "  burst"
+UP_TO = "  up to"
 LABELS = {
     "provider": "cloud",
     "arch": "CPU",
@@ -148,9 +148,9 @@ LABELS = {
     "network_gbps_max": "network, Gbit/s",
     "rdma": "RDMA",
     "block_storage_gbps_baseline": "block storage, Gbit/s",
-    "block_storage_gbps_max": BURST,
+    "block_storage_gbps_max": UP_TO,
     "block_storage_iops_baseline": "block storage, IOPS",
-    "block_storage_iops_max": BURST,
+    "block_storage_iops_max": UP_TO,
     "accelerator_memory_bandwidth_gbs": "bandwidth per GPU, GB/s",
     "accelerator_fp16_dense_tflops": "FP16 per GPU, TFLOPS",
     "accelerator_bf16_dense_tflops": "BF16 per GPU, TFLOPS",
@@ -194,8 +194,8 @@ def render_comparison(
     for key, label in LABELS.items():
         values = [column.get(key) for column in columns]
         usual = [column.get(key.replace("_max", "_baseline")) for column in columns]
-        bursts = any(value not in (None, base) for value, base in zip(values, usual, strict=True))
-        if (label == BURST and not bursts) or all(value is None for value in values):
+        rises = any(value not in (None, base) for value, base in zip(values, usual, strict=True))
+        if (label == UP_TO and not rises) or all(value is None for value in values):
             continue
         differs = len({str(value) for value in values}) > 1 and not key.endswith(OF_A_PRICE)
         style = "bold" if differs else ""

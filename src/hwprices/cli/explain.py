@@ -229,7 +229,7 @@ def cite(*, words: Words, options: filters.Options, as_: Format = "text") -> Non
     """Cite a price in one line, with SKU, page and release.
 
     Of several prices that match, the cheapest is cited. The last word of the line is what
-    `hwprices recheck` takes.
+    `hwprices cite recheck` takes.
 
     Example:
 

@@ -189,7 +189,8 @@ def _specification(answer: MachineAnswer) -> str:
         ("", codes_shown["status"].replace("previous", "previous generation")),
     ]
     texts = [(label, ", ".join(filter(None, figures))) for label, *figures in parts]
-    return " · ".join(f"{label} {text}".strip() for label, text in texts if text)
+    shown = " · ".join(f"{label} {text}".strip() for label, text in texts if text)
+    return shown or "The release has no figure of it."
 
 
 def _device(device: Mapping[str, Any]) -> str:

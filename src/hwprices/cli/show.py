@@ -150,8 +150,8 @@ def _gpus(dataset: OpenRelease, prices: pl.DataFrame) -> RenderableType:
         rows,
         title="\nOne H100 for an hour",
         right=["cheapest", "on demand from"],
-        wrap=["machine", "region"],
-        least=["device", "on demand from"],
+        wrap=["", "machine", "region", "device"],
+        least=["on demand from", "region"],
         caption=f"no H100 price from {', '.join(without)}" if without else "",
     )
 

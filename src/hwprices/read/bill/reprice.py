@@ -31,9 +31,8 @@ COLUMNS = (
 
 ASSUMED = (
     "A machine of another cloud counts as equal if it has the same accelerators and as many, the"
-    " same instruction set, and the nearest vCPUs and memory (without accelerators at least three"
-    " quarters, at most three times of each, and burstable only if the other is); rows show both"
-    " sizes.",
+    " same instruction set, and the nearest vCPUs and memory (without accelerators between three"
+    " quarters and three times each, and burstable only if the other is); rows show both sizes.",
     "Hours are those of the bill: the other machine takes as long for the work.",
     "Local disks, network speed and discounts of your own there are not compared; disks, data"
     " transfer and services stay where they are.",
@@ -77,11 +76,15 @@ def reprice(
     usage, other = _usage(dataset, bill, known)
     if not on:
         search = replace(search, providers=frozenset(usage["provider"]))
-    offered = _offered(dataset, usage, search)
+    offered, others = _offered(dataset, usage, search)
+    ranked = tuple(f"Offers in {one} are left out: --usd-per {one}=… ranks them." for one in others)
     targets = _targets(dataset, usage, offered, on, search)
     rows = _priced(dataset, usage, targets, offered, search)
     return Repricing(
-        totals=_totals(usage, other, rows), rows=rows, left=_left(rows, other), assumed=ASSUMED
+        totals=_totals(usage, other, rows),
+        rows=rows,
+        left=_left(rows, other),
+        assumed=(*ranked, *ASSUMED),
     )
 
 
@@ -148,17 +151,20 @@ def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFram
     return usage, others.group_by("provider", "why").agg(pl.col("lines", "cost").sum())
 
 
-def _offered(dataset: Release, usage: pl.DataFrame, search: Search) -> pl.DataFrame:
-    """Return all prices that machines may move to, the cheapest first."""
+def _offered(
+    dataset: Release, usage: pl.DataFrame, search: Search
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return all prices that machines may move to, the cheapest first.
+
+    And the currencies of those that are left out, because they have no rate.
+    """
     found = [
         offers.run(dataset, replace(search, os=os, software=software, tenancy=tenancy)).rows
         for os, software, tenancy in usage.select(WAY).unique(maintain_order=True).iter_rows()
     ] or [offers.run(dataset, replace(search, machines=frozenset())).rows]
-    return (
-        pl.concat(found, how="vertical_relaxed")
-        .filter(pl.col("usd_per_hour").is_not_null())
-        .sort("usd_per_hour", "region", "price_id")
-    )
+    every, in_usd = pl.concat(found, how="vertical_relaxed"), pl.col("usd_per_hour").is_not_null()
+    others = every.filter(~in_usd)["currency"].unique().sort().to_list()
+    return every.filter(in_usd).sort("usd_per_hour", "region", "price_id"), others
 
 
 def _targets(
@@ -190,7 +196,7 @@ def _targets(
             machines.select("provider", "instance_type").unique(maintain_order=True).iter_rows()
         ):
             own = NamedMachine(provider, name)
-            why = "no machine of this kind and about this size has such a price"
+            why = "no equal machine has such a price"
             try:
                 others = nearest_of(types, own) if on else []
             except HwpricesError as error:

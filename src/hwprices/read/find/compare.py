@@ -94,6 +94,11 @@ def of_search(
     """Compare machines as ``compare`` does, by a search that was understood."""
     others = nearest(dataset, machines[0], search) if equals and machines else []
     chosen = list(dict.fromkeys([*machines, *others]))
+    if len(chosen) < 2 and equals and machines:
+        raise HwpricesError(
+            f"no other cloud is known to have an equal of {machines[0].instance_type}",
+            "Name the machines to compare it with.",
+        )
     if len(chosen) < 2:
         raise HwpricesError(
             "there is nothing to compare", "Name two machine types or more, or one with --equals."
@@ -171,7 +176,7 @@ def _named(prices: pl.DataFrame, purchase: str) -> pl.DataFrame:
 LIKE_SIZE = (0.75, 3.0)
 """Share of the vCPUs and of the memory of a machine that its equal has: hardly less, and not many
 times more. Sizes double, so that a complete list has a nearer one; a cloud of which the release has
-two machines in a place would else answer 40 vCPUs with 2."""
+two machines in a place would otherwise answer 40 vCPUs with 2."""
 
 
 def nearest(dataset: Tables, machine: NamedMachine, search: Search) -> list[NamedMachine]:
@@ -180,10 +185,11 @@ def nearest(dataset: Tables, machine: NamedMachine, search: Search) -> list[Name
     It has the same accelerators and as many (or none either) and the same instruction set. Of those
     it has the nearest vCPUs and memory: the least |log2| of the ratio of vCPUs plus that of memory,
     then the lowest price on demand, the smaller size, and the name. Without accelerators both sizes
-    are within LIKE_SIZE, and burstable machines are equals of each other alone. Clouds that sell
-    accelerators often state no instruction set, which counts as the same, or no sizes: such a
-    machine comes after those whose sizes are known. Only machines with a known price of the system
-    and the tenancy that ``search`` asks for are looked at, in any region.
+    are known and within LIKE_SIZE, burstable machines are equals of each other alone, and the price
+    decides only where a vendor says which are burstable: others sell shares of CPUs under names of
+    their own. Clouds that sell accelerators often state no instruction set, which counts as the
+    same, or no sizes: such a machine comes after those whose sizes are known. Only machines with a
+    known price of the system and the tenancy that ``search`` asks for are looked at, in any region.
 
     Raises:
         HwpricesError: it has an accelerator, but no spec sheet says which.
@@ -211,9 +217,7 @@ def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]
         same_arch |= pl.col("arch").is_null() | pl.lit(own["arch"] is None)
     unknown = pl.sum_horizontal(~_known(name) for name in SIZES)
     ratios = [_ratio(name, own[name]) for name in SIZES]
-    alike = pl.all_horizontal(
-        ratio.is_between(*LIKE_SIZE).fill_null(value=True) for ratio in ratios
-    )
+    alike = pl.all_horizontal(ratio.is_between(*LIKE_SIZE).fill_null(False) for ratio in ratios)
     distance = pl.sum_horizontal(ratio.log(2).abs() for ratio in ratios).round(6)
     return [
         NamedMachine(provider, name)
@@ -227,7 +231,11 @@ def nearest_of(types: pl.DataFrame, machine: NamedMachine) -> list[NamedMachine]
             alike | pl.lit(own["has_accelerator"]),
             (pl.col("burstable") == pl.lit(own["burstable"], pl.Boolean)).fill_null(value=True),
         )
-        .with_columns(unknown=unknown, distance=distance)
+        .with_columns(
+            unknown=unknown,
+            distance=distance,
+            price=pl.when(pl.col("burstable").is_not_null() | own["has_accelerator"]).then("price"),
+        )
         .sort("provider", "unknown", "distance", "price", *SIZES, "instance_type", nulls_last=True)
         .unique("provider", keep="first", maintain_order=True)
         .select("provider", "instance_type")
@@ -284,7 +292,8 @@ def providers_without_equal(dataset: "Release", compared: pl.DataFrame) -> list[
     others = [name for name in priced if name not in set(compared["provider"])]
     first = compared.row(0, named=True)
     count, device = first["accelerator_count"] or 0, first["accelerator_id"]
-    size = f"{first['arch']}, no accelerator and about the same vCPUs and memory"
+    arch = f"{first['arch']}, " if first["arch"] else ""
+    size = f"{arch}no accelerator and about the same vCPUs and memory"
     has = f"{count:g} × {device}" if device else size
     if not others:
         return []

@@ -70,7 +70,8 @@ def model_shape(model: float | str, active: float | str | None = None) -> ModelS
     names = (squeeze(model), squeeze(of_repository(model))) if isinstance(model, str) else ()
     for wanted in names:
         for row in published_models().iter_rows(named=True):
-            known = filter(None, (row["model_id"], row["name"], row["repository"]))
+            repository = row["repository"] or row["model_id"]
+            known = (row["model_id"], row["name"], repository, repository.rpartition("/")[2])
             if wanted not in map(squeeze, known):
                 continue
             if active is None:
