@@ -168,7 +168,7 @@ def _set(variables: dict[str, str]) -> None:
 
 
 def _use_one_arena() -> None:
-    """Let malloc keep freed memory in one place, unless MALLOC_ARENA_MAX says otherwise."""
+    """Make malloc keep freed memory in one place, unless MALLOC_ARENA_MAX says otherwise."""
     if "MALLOC_ARENA_MAX" not in os.environ:
         with contextlib.suppress(AttributeError):  # another C library than glibc
             ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)

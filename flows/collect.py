@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
 from prefect import flow, get_run_logger, task
@@ -227,11 +228,7 @@ def _collect(
         narrowed = bool(regions or kinds)
         run = collector.record(attempt.started_at, attempt.results, narrowed=narrowed, kinds=kinds)
     progress.report(attempt.provider, "normalise")
-
-    def report(part: str) -> None:
-        progress.report(attempt.provider, f"normalise {part}")
-
-    return stage_run(settings, run, progress=report)
+    return stage_run(settings, run, progress=partial(progress.report, attempt.provider))
 
 
 def _record_failure(attempt: _Attempt, flags: dict[str, Any], error: Exception) -> None:

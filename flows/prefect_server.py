@@ -275,12 +275,13 @@ class Server:
 
 @contextlib.contextmanager
 def quick_client() -> Iterator[None]:
-    """Leave out what a flow run does for the sake of lasting and of distant servers.
+    """Leave out what only a server that stays, or that is on another machine, needs.
 
-    Heartbeats tell a lasting server that a process was killed. Prefect ends a flow run after their
-    thread, which sleeps for a second at a time: 11 s of a refresh of 21 providers. The server here
-    has neither TLS nor CSRF tokens, but for each flow run Prefect reads all trusted certificates,
-    which takes 30 ms (here it is one), and asks for a token.
+    Heartbeats tell a server that stays that a process was killed. Their thread sleeps for a second
+    at a time, and Prefect waits for it at the end of each flow run: 11 s of a refresh of 21
+    providers. For each flow run Prefect also requests a CSRF token, and reads all trusted
+    certificates (30 ms). The command's own server has neither tokens nor TLS, so that one
+    certificate is enough.
     """
     import certifi
     from prefect.settings import (

@@ -93,7 +93,7 @@ def report(owner: str, activity: str, *, done: int | None = None, total: int | N
 
 
 def note(owner: str, text: str) -> None:
-    """Print a line about ``owner`` immediately, such as what it waits for."""
+    """Print a line about ``owner`` immediately: it waits for another run, for example."""
     if reporter := _reporter.get():
         reporter.note(owner, text)
 

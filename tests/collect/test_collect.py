@@ -272,7 +272,7 @@ def test_providers_with_one_price_everywhere_have_no_regions_to_misspell(sample,
 def test_a_region_of_a_vendor_that_is_not_known_is_a_warning(live: Settings) -> None:
     [warning] = check_requested(live, ["azure"], ["eastsu", "eastus", "EastUS2"])
     assert warning == (
-        "eastsu is not known as a region of azure; the vendor is asked, as it may be new."
+        "eastsu is not known as a region of azure; it may be new, and is requested."
         " Did you mean eastus, eastus3, eastus2?"
     )
     [warning] = check_requested(live, ["aws", "gcp"], ["nowhere-1", "us-east-1", "us-east1"])

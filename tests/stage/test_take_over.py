@@ -148,6 +148,17 @@ def test_a_mistake_of_the_program_is_warned_of_in_each_run(run, landing, root, r
     assert read == ["r2"]
 
 
+def test_a_run_that_is_staged_twice_never_deletes_what_was_staged(run, landing, root, read) -> None:
+    """A copy that fails deletes its folder, which here would be that of the current tables."""
+    before = files(root, "linode", "r1")
+    next((root / "staged" / "linode" / "r1" / "prices").rglob("*.parquet")).write_bytes(b"")
+    (root / "staged" / "linode" / "r1" / "kept").write_text("not ours to delete")
+    staged(replace(run, run_id="r1"), landing, root)
+    assert read == ["r1"]
+    assert (root / "staged" / "linode" / "r1" / "kept").exists()
+    assert files(root, "linode", "r1").items() >= before.items()
+
+
 @pytest.mark.parametrize("damage", [lambda file: file.unlink(), lambda file: file.write_bytes(b"")])
 @pytest.mark.parametrize("table", ["prices", "regions"])
 def test_a_file_that_is_gone_or_altered_is_made_again(

@@ -197,14 +197,14 @@ def render_check(found: "BillCheck") -> RenderableType:
             {
                 "": "provider",
                 "usage lines": LINES,
-                "checked": ("lines_checked", count),
+                "lines checked": ("lines_checked", count),
                 "share": ("lines_share", _share),
                 f"list cost, {currency}": ("list_cost", money),
-                "checked ": ("list_cost_checked", money),
-                "share ": ("list_cost_share", _share),
+                "cost checked": ("list_cost_checked", money),
+                "share of cost": ("list_cost_share", _share),
             },
             ALL_ROWS,
-            least=["checked", "checked "],
+            least=["lines checked", "cost checked"],
         ),
         _table(
             f"Classes of lines, {currency}",

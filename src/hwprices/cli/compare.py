@@ -193,9 +193,12 @@ def render_comparison(
     has_stale = False
     for key, label in LABELS.items():
         values = [column.get(key) for column in columns]
-        usual = [column.get(key.replace("_max", "_baseline")) for column in columns]
-        rises = any(value not in (None, base) for value, base in zip(values, usual, strict=True))
-        if (label == UP_TO and not rises) or all(value is None for value in values):
+        if label == UP_TO:  # said only where it is more than the usual figure above it
+            usual = [column.get(key.replace("_max", "_baseline")) for column in columns]
+            values = [
+                None if most == base else most for most, base in zip(values, usual, strict=True)
+            ]
+        if all(value is None for value in values):
             continue
         differs = len({str(value) for value in values}) > 1 and not key.endswith(OF_A_PRICE)
         style = "bold" if differs else ""

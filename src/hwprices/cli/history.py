@@ -264,7 +264,7 @@ def _heading(rows: pl.DataFrame) -> str:
 
 def _begin(rows: pl.DataFrame) -> datetime:
     """Find the day on which the first of the prices was seen."""
-    times: list[datetime] = rows.select(BEGINS).to_series().to_list()
+    times: list[datetime] = rows["valid_from"].to_list()
     return min(times)
 
 
@@ -344,6 +344,7 @@ def _reason(row: Mapping[str, Any], has_past: bool) -> str:
 
 def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -> list[str]:
     """Write what one accelerator cost at least: one block for each provider and option."""
+    rows = rows.with_columns(valid_from=BEGINS)
     devices = listing(rows["accelerator_id"].drop_nulls().unique().sort().to_list())
     since = f"{_begin(rows):%Y-%m-%d}"
     lines = [f"{devices}: cheapest hour of one accelerator since {since}", ""]

@@ -184,7 +184,7 @@ def _purchase(row: Mapping[str, Any]) -> str:
 def _notes(release: ReleaseManifest) -> list[RenderableType]:
     """Describe how old each provider's figures are, and which units are missing.
 
-    Price sheets of one day share a line: there are many, and none of them moves by itself.
+    Price sheets that were read on one day share a line.
     """
     ages: list[tuple[str, str]] = []
     sheets: dict[str, list[str]] = {}

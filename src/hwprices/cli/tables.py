@@ -58,7 +58,7 @@ class FittingTable(Table):
         smallest = self.without(self.least) if self.least else self
         fits = (form for form in forms if form.width_needed <= options.max_width)
         drawn = next(fits, smallest)
-        # rich would break both where the table ends, not the terminal
+        # rich would wrap heading and note at the width of the table, not of the terminal
         if self.heading:
             yield Text(self.heading, "bold")
         yield from super(FittingTable, drawn).__rich_console__(console, options)
@@ -92,7 +92,7 @@ class FittingTable(Table):
             column._cells = original._cells
         hidden = [name for name in self.headings if name and name in headings]
         names = ", ".join(hidden).replace("\n", " ")
-        # not what explains a heading that is gone
+        # a line that explains a hidden heading ("break-even: …") goes with it
         kept_notes = [line for line in self.note.splitlines() if line.split(":")[0] not in hidden]
         fewer.note = "\n".join([*kept_notes, f"hidden (terminal too narrow): {names}"])
         return fewer

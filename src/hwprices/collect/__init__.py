@@ -116,9 +116,7 @@ def _sampled(root: str, provider: str) -> set[str]:
 def _warning(region: str, known: Iterable[str], owner: str) -> str:
     place = f"a region of {owner}" if owner else "a region of any provider asked"
     hint = regions_alike([region], known)
-    return (
-        f"{region} is not known as {place}; the vendor is asked, as it may be new. {hint}".rstrip()
-    )
+    return f"{region} is not known as {place}; it may be new, and is requested. {hint}".rstrip()
 
 
 RUN_ID = "%Y%m%dT%H%M%S.%fZ"

@@ -1,8 +1,8 @@
 """Cite one price, and recheck citations: is the price the same in a later release, or gone?
 
 A citation is a line to paste that names the vendor's SKU and page. It carries a check of its own
-text, so that one altered by hand is recognized. The check is no signature: whoever wants to forge
-one can compute it. ``recheck`` compares with the dataset.
+text, so that one altered by hand is recognized. It does not prevent forgery: anybody can compute
+it. ``recheck`` compares with the dataset.
 """
 
 import hashlib

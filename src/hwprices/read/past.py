@@ -239,15 +239,13 @@ def valid_at(rows: pl.LazyFrame, at: datetime) -> pl.LazyFrame:
     return rows.filter(pl.col("valid_from") <= moment, ~ended)
 
 
-SEEN = pl.min_horizontal("valid_from", "observed_first")
-"""When a price was first seen: its release may have come later."""
-
 BEGINS = (
     pl.when(pl.col("valid_from") == pl.col("valid_from").min().over("price_id"))
-    .then(SEEN)
+    .then(pl.min_horizontal("valid_from", "observed_first"))
     .otherwise("valid_from")
 )
-"""Where an interval begins for a reader: the first of a price when it was seen."""
+"""When an interval begins for a reader: the first of a price when it was first seen, which may be
+before its release."""
 
 BY = ["provider", "purchase_option", "term_months", "currency"]
 WHERE = ["instance_type", "region"]

@@ -34,16 +34,13 @@ from hwprices.stage.inputs import (
     keep,
     times_of,
 )
-from hwprices.stage.validate import StagedFiles
+from hwprices.stage.validate import MISTAKE, StagedFiles
 from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
 AMOUNTS = {"prices": "effective_hourly", "market_quantiles": "min_usd"}
 """Table of prices, or of quantiles of a market: its column of amounts. A run has at least one."""
-
-
-MISTAKE = "program_mistake"  # The reason of a refused row that breaks a rule of its table
 
 
 class StagedTables:
@@ -92,11 +89,14 @@ class StagedTables:
     ) -> bool:
         """Take over the tables staged last if reading the pages would give them again.
 
-        The pages are whole, as reading them checks. A mistake of the program is warned of again.
-        Where parts are kept and the times are others, each part is taken over alone.
+        Not if the program made a mistake in them: reading warns of it again. Not if parts are kept
+        and the pages were fetched at other times: then each part is taken over alone. A page that
+        was altered since it landed is left to reading, which refuses it.
         """
         now, pages = times_of(run), [page for result in run.results for page in result.pages]
         if last is None or not pages or last.inputs != inputs or MISTAKE in last.quarantined:
+            return False
+        if last.run_id == run.run_id:  # what was staged is not copied onto itself
             return False
         times = times_now(last.times, now) if holds(last.holds_until, now) else None
         if times is None or (earlier.keeps and any(then != at for then, at in times.items())):
@@ -299,8 +299,8 @@ def _add_parts(tables: StagedTables, provider: Provider, pages: Pages, progress:
         for part in map(Part.collected, provider.normalise(pages)):
             if adding is not None:
                 adding.result()
-            verb = "take over " if part.earlier else ""
-            progress(f"{verb}{part.table} {part.region or ''}".strip())
+            verb = "take over" if part.earlier else "normalise"
+            progress(f"{verb} {part.table} {part.region or ''}".strip())
             adding = beside.submit(tables.add, part, can_be_reused=_is_readable(part, pages))
             assert isinstance(part.frame, pl.DataFrame)  # since it is collected
             if part.frame.height > BESIDE_ROWS:

@@ -225,6 +225,8 @@ def _quarantine_rows(
     return prices.refused(lazy, table=table_name(model)).collect()
 
 
+MISTAKE = "program_mistake"  # The reason of a refused row that breaks a rule of its table
+
 MAX_REFUSED_SHARE = 0.02
 """A provider fails if more of a table's rows than this are refused. The known wrong rows of a cloud
 (Azure's placeholders and name clashes) stay below 1 %, while a changed format refuses nearly
@@ -366,7 +368,7 @@ def fixed(refused: pl.DataFrame, at: datetime) -> pl.DataFrame:
     wrong = pl.col("why").is_not_null()
     texts = [name for name, dtype in refused.schema.items() if dtype == pl.String]
     return marked.with_columns(
-        pl.when(wrong).then(pl.lit("program_mistake")).otherwise("reason").alias("reason"),
+        pl.when(wrong).then(pl.lit(MISTAKE)).otherwise("reason").alias("reason"),
         pl.when(wrong)
         .then(pl.format("{}: {}", "why", pl.col("message").fill_null("?")))
         .otherwise("message")

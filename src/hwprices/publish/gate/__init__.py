@@ -124,14 +124,15 @@ def stopped(results: Collection[CheckResult]) -> list[CheckResult]:
     return [r for r in results if r.outcome == "stop"]
 
 
-NO_SKUS = pl.Series(dtype=pl.String)
+NO_SKUS = pl.Series(dtype=pl.String)  # of which a part was refused
 NOTHING = pl.DataFrame(schema={**facts.FOUND, "family": pl.String, "seen": Timestamp})
 
 
 def _found(releases: Releases) -> pl.DataFrame:
     """List what breaks a limit. A first release has only itself to be compared with.
 
-    Where nothing has changed, only the parts of prices are judged, as they are whatever changed.
+    Where no file has changed, nothing is compared with the last release. The sums of parts are
+    checked all the same.
     """
     if releases.is_unchanged and machine_prices.refused(releases, NO_SKUS).is_empty():
         return NOTHING

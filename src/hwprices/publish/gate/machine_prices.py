@@ -206,7 +206,10 @@ def refused(releases: Releases, skus: pl.Series) -> pl.DataFrame:
 
 
 def made_of(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> pl.DataFrame:
-    """Refuse the composed prices that have a refused price as a part."""
+    """Refuse the composed prices that have a refused price as a part: price_id, reason, reference.
+
+    A part that is held until it comes again (``compare.RELEASED``) holds no price that it is in.
+    """
     lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
     on = ["region", "sku_id", "purchase_option"]
     wrong = rows.filter("is_new", is_among("price_id", lasting)).select(on)

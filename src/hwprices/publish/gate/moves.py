@@ -224,17 +224,17 @@ GROUPS = (
 def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Iterator[pl.DataFrame]:
     """Refuse what changed with rows that are refused.
 
-    These are the other rows of a group of which more than half is refused, and those that moved by
-    the same factor as a fixed price of their machine, if most that moved so are of such machines:
-    not of a price that is now below a spot price, which may lag behind a cut. A mistake seldom
-    breaks a limit in every row that it changes: a tenth of the price of one part is a small move of
-    a machine that has little of it.
+    A mistake seldom breaks a limit in every row that it changes: a tenth of the price of one part
+    is a small move of a machine that has little of it. So two kinds of rows are refused as well:
+    the rest of a group of which more than half is refused, and prices that moved by the same factor
+    as a refused fixed price of their machine, if most prices that moved by it are of such machines.
+    A price that is refused for its order says nothing of its factor: spot prices lag behind a cut.
     """
-    lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))["price_id"]
+    lasting = refused.filter(pl.col("reason").is_in(compare.LASTING))
     if lasting.is_empty():
         return
     is_hit, moving = pl.col("is_hit"), pl.col("moving")
-    changed = rows.filter("is_new").with_columns(is_hit=is_among("price_id", lasting))
+    changed = rows.filter("is_new").with_columns(is_hit=is_among("price_id", lasting["price_id"]))
     fixed, market = changed.filter(~moving), changed.filter("moving", ~is_hit)
     text = "most of what changed with it is held"
     many = pl.any_horizontal(compare.most(is_hit, by) for by in GROUPS)
@@ -244,51 +244,40 @@ def beside(refused: pl.DataFrame, rows: pl.DataFrame, releases: Releases) -> Ite
     share = pl.len().over("region") / pl.col("total").fill_null(1)
     regions = of_region.filter(share > compare.COMMON_SHARE)["region"]
     yield refuse(market, "beside", is_among("region", regions), text)
-    says = refused.filter(pl.col("reason").is_in(compare.LASTING), pl.col("reason") != "order")
-    is_hit = is_among("price_id", pl.concat([says["price_id"], most["price_id"]]))
-    moved = changed.filter(_SIZE > compare.COUPLED).with_columns(says=is_hit).sort("move")
-    hits = moved.filter("says", ~moving).select(*_MACHINE, "move", follows=True)
+    leading = pl.concat([lasting.filter(pl.col("reason") != "order"), most])["price_id"]
+    is_leading = is_among("price_id", leading)
+    moved = changed.filter(_SIZE > compare.COUPLED).with_columns(leads=is_leading).sort("move")
+    leaders = moved.filter("leads", ~moving).select(*_MACHINE, "move", follows=True)
     moved = moved.join_asof(
-        hits,
+        leaders,
         on="move",
         by=_MACHINE,
         strategy="nearest",
         tolerance=compare.COUPLED,
         check_sortedness=False,
     )
-    follows, alike = pl.col("says") | pl.col("follows").fill_null(False), MOVE / compare.COUPLED
-    share = follows.mean().over(alike.round())
-    is_held = ~pl.col("is_hit") & ~pl.col("says") & follows & (share > compare.BESIDE)
-    yield refuse(
-        moved, "beside", is_held, pl.format("{}, like held prices of its machine", times())
-    )
+    follows, factor = pl.col("leads") | pl.col("follows").fill_null(False), MOVE / compare.COUPLED
+    share = follows.mean().over(factor.round())
+    is_held = ~pl.col("is_hit") & ~pl.col("leads") & follows & (share > compare.BESIDE)
+    like = pl.format("{}, like held prices of its machine", times())
+    yield refuse(moved, "beside", is_held, like)
 
 
 _SHARE = pl.col("lost") / pl.col("total")
 _OF_MARKET = (_SHARE > compare.SPOT_LOST) & (pl.col("total") >= compare.SPOT_ROWS)
 LOST_GROUPS = (
     (False, ("all",), _SHARE > compare.LOST),
-    *(
-        (False, (name,), compare.too_many())
-        for name in ("region", "os", "currency", "family", "accelerator", "purchase_option")
-    ),
+    *((False, (name,), compare.too_many()) for name in ("region", "os", "currency", "family",
+                                                       "accelerator", "purchase_option")),
     (False, ("region", "purchase_option"), compare.too_many()),
     (False, ("region", "os"), compare.too_many()),
     (True, ("purchase_option",), _OF_MARKET),
     (True, ("region", "purchase_option"), _OF_MARKET),
-)
+)  # fmt: skip
 """Groups of prices: whether they move by the hour, what they have in common, what is too much."""
 
-LABELS = (
-    "currency",
-    "os",
-    "software",
-    "license_model",
-    "tenancy",
-    "purchase_option",
-    "term_months",
-    "payment_option",
-)
+LABELS = ("currency", "os", "software", "license_model", "tenancy", "purchase_option",
+          "term_months", "payment_option")  # fmt: skip
 
 TEXT = r'"[^"\\]+"'
 """A text in JSON without escaped characters, which no vendor's id has."""

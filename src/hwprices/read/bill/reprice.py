@@ -76,15 +76,15 @@ def reprice(
     usage, other = _usage(dataset, bill, known)
     if not on:
         search = replace(search, providers=frozenset(usage["provider"]))
-    offered, others = _offered(dataset, usage, search)
-    ranked = tuple(f"Offers in {one} are left out: --usd-per {one}=… ranks them." for one in others)
+    offered, without_rate = _offered(dataset, usage, search)
+    notes = [f"Offers in {one} are left out: add --usd-per {one}=…" for one in without_rate]
     targets = _targets(dataset, usage, offered, on, search)
     rows = _priced(dataset, usage, targets, offered, search)
     return Repricing(
         totals=_totals(usage, other, rows),
         rows=rows,
         left=_left(rows, other),
-        assumed=(*ranked, *ASSUMED),
+        assumed=(*notes, *ASSUMED),
     )
 
 
@@ -154,9 +154,9 @@ def _usage(dataset: Release, bill: BillLines, rates: Rates) -> tuple[pl.DataFram
 def _offered(
     dataset: Release, usage: pl.DataFrame, search: Search
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return all prices that machines may move to, the cheapest first.
+    """Return all prices that machines may move to, the cheapest first, and currencies left out.
 
-    And the currencies of those that are left out, because they have no rate.
+    A price in a currency without a rate is not compared.
     """
     found = [
         offers.run(dataset, replace(search, os=os, software=software, tenancy=tenancy)).rows

@@ -305,7 +305,7 @@ def _can_be_left_out(meaning: Meaning | None) -> bool:
 
 
 def _left_out(phrase: str, meaning: Meaning | None, kind: str) -> Meaning:
-    """Check what is to be left out; ``kind``: of what is left out before "and", else empty."""
+    """Check a cloud or place to leave out; ``kind``: that of the one before "and", else empty."""
     if meaning is None or not _can_be_left_out(meaning):
         raise HwpricesError(
             f"{phrase!r} is neither a cloud nor a place",

@@ -16,7 +16,7 @@ PUBLISHED_FORMATS = ("fp8", "bf16", "fp16")
 https://docs.vllm.ai/en/stable/features/quantization/fp8/."""
 
 OWN_CODE = ("MiniMaxAI/", "moonshotai/")
-"""Whose repositories have code of their own that both programs run only if told to:
+"""Owners of repositories with code of their own, which both programs run with an option only:
 https://huggingface.co/moonshotai/Kimi-K2-Instruct, https://huggingface.co/MiniMaxAI/MiniMax-M2"""
 
 ENGINES = {
@@ -48,12 +48,13 @@ def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     users = (col.concurrency / (col.nodes / col.nodes_needed) / copies).ceil().clip(1)
     is_released = lit(job.model.released_format is not None)
     is_published = is_released | col.precision.is_in(PUBLISHED_FORMATS)
-    name = pl.when(is_published).then(lit(_repository(job.model.name))).otherwise(lit(PLACEHOLDER))
+    repository = _repository(job.model.name)
+    name = pl.when(is_published).then(lit(repository)).otherwise(lit(PLACEHOLDER))
     figures = (col.accelerators_per_copy, col.nodes_needed, copies, lit(job.context), users)
     named = [
         pl.when((col.precision == "fp8") & ~is_released).then(lit("--quantization fp8")),
         lit("--runner pooling" if job.model.embeds else None, pl.String),
-        pl.when(name.str.contains(f"^({'|'.join(OWN_CODE)})")).then(lit("--trust-remote-code")),
+        lit("--trust-remote-code" if repository.startswith(OWN_CODE) else None, pl.String),
     ]
     serves = col.concurrency.is_not_null() & (col.accelerator_count >= 1)
     runs = {
