@@ -243,7 +243,7 @@ class SideBySide:
         shown = [0, 1, *columns]
         names = [self.headings[index] for index in columns]
         rows = [[row[index] for index in shown] for row in self.rows]
-        return table(["", "", *names], rows, right=names, least=(), breaks_first=True)
+        return table(["", "", *names], rows, right=names, least=())
 
 
 def _with_words(column: dict[str, Any]) -> dict[str, Any]:

@@ -164,6 +164,7 @@ def _offers(shown: pl.DataFrame, answer: OfferAnswer, sorted_by: str, per: str) 
         right=[price, each, "vCPU", "GiB", "list", *OWN_HEADINGS.values()],
         caption="\n".join(captions),
         least=[h for h in LEAST_OF_OFFER if h != SORTED_BY.get(sorted_by)],
+        breaks_for=["region"],
     )
 
 

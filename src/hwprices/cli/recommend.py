@@ -319,7 +319,7 @@ def _three_ways(rented: pl.DataFrame, alone: pl.DataFrame) -> Iterator[Renderabl
         for row in machines.head(1).iter_rows(named=True)
     ]
     headings = ["", "machine", "USD/h", "$/1M\ntokens", "tok/s\nper user", "basis"]
-    yield table(headings, rows, right=headings[2:5], wrap=["machine"], breaks_first=True)
+    yield table(headings, rows, right=headings[2:5], wrap=["machine"], least=())
     if command := serving["serve_command"][0]:
         both = filter(None, (command, serving["sglang_command"][0]))
         commands = "\n      or: ".join(both)

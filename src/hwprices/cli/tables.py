@@ -21,6 +21,7 @@ THOUSAND = 1_000
 MILLION = 1_000_000
 MILLICENT = Decimal("0.00001")
 ROOM_FOR_WORDS = 26  # columns that a text broken into lines has at least
+ROOM_FOR_NAMES = 14  # columns of a name that is broken so that another column has room
 ROOM_FOR_BROKEN = 8  # columns of a text that is broken even inside its words
 MAX_LISTED = 8  # regions or machines shown before "and n more"
 
@@ -43,15 +44,17 @@ class Escaped:
 class FittingTable(Table):
     """A table that leaves out its least important columns where the terminal is too narrow.
 
-    ``least``: headings of columns that may be left out, the first one first. What was left out is
-    said below the table. Where that is not enough, text is broken into lines and figures are kept
-    whole, as long as they have room. ``breaks_first``: text is broken before a column is left out.
+    What all rows have in common is said above the table then. ``least``: headings of columns that
+    may be left out, the first one first; which ones were is said below. Where that is not enough,
+    text is broken into lines and figures are kept whole, as long as they have room. ``breaks_for``:
+    headings for which text is broken before they are left out.
     """
 
     heading = ""
+    in_common = ""
     note = ""
     least: tuple[str, ...] = ()
-    breaks_first = False
+    breaks_for: tuple[str, ...] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         forms = self._forms()
@@ -61,19 +64,22 @@ class FittingTable(Table):
         # rich would wrap heading and note at the width of the table, not of the terminal
         if self.heading:
             yield Text(self.heading, "bold")
+        if drawn.in_common:
+            yield Text(f"in each row: {drawn.in_common}")
         yield from super(FittingTable, drawn).__rich_console__(console, options)
         if drawn.note:
             yield Text(drawn.note, "dim")
 
     def _forms(self) -> Iterator["FittingTable"]:
         """Return the table whole, and then with less and less."""
-        form = self
-        for count in range(len(self.least) + 1):
-            form = self.without(self.least[:count]) if count else self
+        yield self
+        whole = form = self._without_repetition()
+        for count, next_to_go in enumerate([*self.least, ""]):
+            form = whole.without(self.least[:count]) if count else whole
             yield form
-            if self.breaks_first:
-                yield form.with_broken_text()
-        yield form.with_broken_text()
+            if next_to_go in self.breaks_for:
+                yield form.with_broken_text(ROOM_FOR_NAMES)
+        yield form.with_broken_text(ROOM_FOR_BROKEN)
 
     @property
     def width_needed(self) -> int:
@@ -83,25 +89,42 @@ class FittingTable(Table):
 
     def without(self, headings: Collection[str]) -> "FittingTable":
         """Return the same table without some columns."""
-        fewer = copy.copy(self)
-        kept = [column for column in self.columns if column.header not in headings]
-        fewer.columns = [
-            dataclasses.replace(column, _index=index) for index, column in enumerate(kept)
-        ]
-        for column, original in zip(fewer.columns, kept, strict=True):
-            column._cells = original._cells
+        fewer = self._with_columns([c for c in self.columns if c.header not in headings])
         hidden = [name for name in self.headings if name and name in headings]
         names = ", ".join(hidden).replace("\n", " ")
         # a line that explains a hidden heading ("break-even: …") goes with it
         kept_notes = [line for line in self.note.splitlines() if line.split(":")[0] not in hidden]
-        fewer.note = "\n".join([*kept_notes, f"hidden (terminal too narrow): {names}"])
+        notes = [*kept_notes, f"hidden (terminal too narrow): {names}"] if hidden else kept_notes
+        fewer.note = "\n".join(notes)
         return fewer
 
-    def with_broken_text(self) -> "FittingTable":
-        """Return the same table with all text but that of figures broken where a line ends."""
+    def _without_repetition(self) -> "FittingTable":
+        """Return the same table without the columns in which all rows have the same text."""
+        repeated = {}
+        for column in self.columns[1:]:
+            texts = {str(cell) for cell in column._cells}
+            if len(texts) == 1 and self.row_count > 1 and (text := texts.pop()):
+                repeated[column.header] = text
+        fewer = self._with_columns([c for c in self.columns if c.header not in repeated])
+        fewer.in_common = ", ".join(
+            f"{heading} {text}".replace("\n", " ") for heading, text in repeated.items()
+        )
+        return fewer
+
+    def _with_columns(self, columns: Sequence[Column]) -> "FittingTable":
+        other = copy.copy(self)
+        other.columns = [
+            dataclasses.replace(column, _index=index) for index, column in enumerate(columns)
+        ]
+        for column, original in zip(other.columns, columns, strict=True):
+            column._cells = original._cells
+        return other
+
+    def with_broken_text(self, room: int) -> "FittingTable":
+        """Return the same table with texts, but not figures, broken into lines of ``room``."""
         narrow = copy.copy(self)
         narrow.columns = [
-            copy.copy(column) if column.justify == "right" else _broken(column)
+            copy.copy(column) if column.justify == "right" else _broken(column, room)
             for column in self.columns
         ]
         return narrow
@@ -112,9 +135,10 @@ class FittingTable(Table):
         return [str(column.header) for column in self.columns]
 
 
-def _broken(column: Column) -> Column:
-    """Return a column whose text is broken into lines wherever they end."""
-    broken = dataclasses.replace(column, no_wrap=False, min_width=ROOM_FOR_BROKEN)
+def _broken(column: Column, room: int) -> Column:
+    """Return a column whose text is broken into lines wherever they end, if it is longer."""
+    least = min(room, _longest(column))
+    broken = dataclasses.replace(column, no_wrap=False, min_width=least)
     broken._cells = column._cells
     return broken
 
@@ -123,9 +147,13 @@ def _column_width(column: Column) -> int:
     """Measure how wide a column is at least. Text that may be broken needs a few words' room."""
     if column.min_width:
         return column.min_width
-    texts = [str(cell) for cell in (column.header, *column._cells)]
-    longest = max(cell_len(line) for text in texts for line in text.split("\n"))
+    longest = _longest(column)
     return longest if column.no_wrap else min(longest, ROOM_FOR_WORDS)
+
+
+def _longest(column: Column) -> int:
+    texts = [str(cell) for cell in (column.header, *column._cells)]
+    return max(cell_len(line) for text in texts for line in text.split("\n"))
 
 
 def table(
@@ -137,14 +165,14 @@ def table(
     wrap: Collection[str] = (),
     caption: str = "",
     least: Sequence[str] | None = None,
-    breaks_first: bool = False,
+    breaks_for: Sequence[str] = (),
 ) -> FittingTable:
     """Make a table without lines.
 
     ``right`` names the headings whose columns are aligned right, ``wrap`` those whose text may be
     broken into lines; the others keep each value in one line. ``least`` names the columns to leave
     out in a narrow terminal, the first one first; without it from the last column to the third.
-    ``breaks_first``: text is broken into lines before a column is left out.
+    ``breaks_for``: columns for which text is broken into lines before they are left out.
     """
     drawn = FittingTable(
         show_header=any(heading.strip() for heading in headings),
@@ -154,7 +182,7 @@ def table(
     )
     drawn.heading, drawn.note = title, caption
     drawn.least = tuple(reversed(headings[2:])) if least is None else tuple(least)
-    drawn.breaks_first = breaks_first
+    drawn.breaks_for = tuple(breaks_for)
     for heading in headings:
         drawn.add_column(
             heading,
