@@ -4,7 +4,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -133,6 +133,7 @@ STATES = {"not_collected": "not collected since", "refused": "refused since"}
 MIN_CHART, MAX_CHART = 10, 60
 
 
+A_DAY = timedelta(days=1)  # A chart of less has nothing to show
 AFTER = 20  # A chart goes on for a twentieth of the time after the last change
 BARS = "▁▂▃▄▅▆▇█"
 NOTHING = "·"
@@ -220,7 +221,7 @@ def of_type(
             Span(*values)
             for values in one.select("valid_from", "valid_to", "effective_hourly").iter_rows()
         ]
-        if chart and end > begin:
+        if chart and end - begin > A_DAY:
             lines.append(f"  {_chart(spans, begin, end, width - 2)}")
         shown = [*_move_lines(moves, row["price_id"]), *_interval_lines(one)]
         lines += [cut(f"  {line}", width) for line in shown]
@@ -357,7 +358,7 @@ def of_accelerator(rows: pl.DataFrame, *, width: int, chart: bool, limit: int) -
         option = codes(row["purchase_option"])
         lines.append(f"{row['provider']}  {option}{term}  {row['currency']}")
         columns = one.select("valid_from", "valid_to", "per_accelerator_hour").iter_rows()
-        if chart and end > begin:
+        if chart and end - begin > A_DAY:
             lines.append(
                 f"  {_chart([Span(*values) for values in columns], begin, end, width - 2)}"
             )
