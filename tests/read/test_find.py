@@ -740,14 +740,21 @@ def test_a_direction_is_none_of_one_cloud_only() -> None:
     """Akamai has a region named us-east: it hid AWS's us-east-1."""
     found = hwprices.open("sample").find(provider="aws", region="us-east")
     assert set(found["region"]) == {"us-east-1"}
-    linode, aws, azure = (
-        NamedPlace(*name, "region", "US", "north_america", "")
-        for name in (("linode", "us-east"), ("aws", "us-east-1"), ("azure", "eastus"))
-    )
-    assert {p.provider for p in by_region([linode, aws, azure], "us-east")} == {
-        *("linode", "aws", "azure")
-    }
-    assert by_region([linode, aws], "us-east-1") == [aws]
+
+
+def test_a_code_is_no_region_of_another_cloud_with_a_like_name() -> None:
+    """Without Google's europe-west1 in the release it was AWS's eu-west-1."""
+    named = ["aws us-east-1", "gcp us-east4", "azure eastus", "linode us-east", "aws eu-west-1"]
+    places = [NamedPlace(*name.split(), "region", "", "", "") for name in named]
+    places.append(NamedPlace("aws", "us-gov-east-1", "gov", "", "", ""))
+
+    def of(text: str) -> set[str]:
+        return {f"{place.provider} {place.region}" for place in by_region(places, text)}
+
+    assert of("us-east") == of("us east") == of("east us") == {*named[:4]}
+    assert of("us-east-1") == of("us east 1") == {"aws us-east-1"}
+    assert of("eastus") == {"azure eastus"}
+    assert of("europe-west1") == of("us-east1") == set()
 
 
 @pytest.mark.parametrize("limit", ["80gb", "5 usd per gpu", "$5/GPU", "5 a card"])

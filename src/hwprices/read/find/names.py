@@ -230,18 +230,20 @@ def places(dataset: Tables) -> list[NamedPlace]:
 def by_region(all_places: Iterable[NamedPlace], word: str) -> list[NamedPlace]:
     """Find regions by name, by the beginning of a name, or by direction.
 
-    "us-east-1" is that region, and so is "us east 1". "us-east" is every region in the east of the
-    US, however its vendor spells it: us-east-1, us-east4, eastus2, and a region named us-east.
+    "us-east-1" is that region, and so is "us east 1". "us-east" and "us east" are every region in
+    the east of the US, however its vendor spells it: us-east-1, us-east4, eastus2, us-east.
     """
     choices = list(all_places)
     text = word.lower()
     parts, number = direction(text)
     name = normal(text)
     exact = [place for place in choices if place.normal_region == name]
-    if exact and (number or len(parts) < 2 or "-" not in text):
+    is_direction = len(parts) > 1 and re.search("[- ]", text) and not number
+    if exact and not is_direction:
         return exact
     common = [place for place in choices if place.kind not in SPECIAL_KINDS]
-    if len(parts) > 1:
+    is_code = number and "-" in text  # europe-west1 of one cloud is not eu-west-1 of another
+    if len(parts) > 1 and not is_code:
         same = [p for p in common if direction(p.region)[0] == parts]
         matches = [p for p in same if not number or direction(p.region)[1] == number]
         if matches:

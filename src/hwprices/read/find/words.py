@@ -34,11 +34,11 @@ from hwprices.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
 _SKIPPED = """a against all an and any are at available by can change changed cheap cheapest cloud
-clouds come comes compare cost costs current currently did do does find for from get give has have
-history hour hourly how i in instance instances is kind kinds list lowest machine machines me
-much need now of offer offers on only option options or per please price prices pricing region
-regions rent running sell sells show the there to today type types versus vs want way ways what
-where which with you"""
+clouds come comes compare cost costs current currently did do does families family find for from
+get give has have history hour hourly how i in instance instances is kind kinds list lowest machine
+machines me much need now of offer offers on only option options or per please price prices pricing
+region regions rent running sell sells series show the there to today type types versus vs want way
+ways what where which with you"""
 SKIPPED = frozenset(_SKIPPED.split())
 """Words of a sentence that ask for nothing. Codes of countries are among them: India has to be
 written as a name, because "h100 in europe" does not mean it."""
