@@ -757,7 +757,20 @@ def test_a_code_is_no_region_of_another_cloud_with_a_like_name() -> None:
     assert of("europe-west1") == of("us-east1") == set()
 
 
-@pytest.mark.parametrize("limit", ["80gb", "5 usd per gpu", "$5/GPU", "5 a card"])
+@pytest.mark.parametrize(
+    "limit",
+    ["2.5 usd per gpu", "$2.5/GPU/h", "2.5 a card", "$2.5 per gpu-hour", "1825 a month per gpu"],
+)
+def test_a_price_limit_may_be_that_of_one_accelerator(limit: str) -> None:
+    each = "usd_per_accelerator_hour"
+    offers = hwprices.open("sample").find("h100", usd_per={"EUR": "1.1"})
+    expected = offers.filter(pl.col(each) <= Decimal("2.5"))
+    assert expected["accelerator_count"].n_unique() > 1
+    found = hwprices.open("sample").find(f"h100 under {limit}", usd_per={"EUR": "1.1"})
+    assert found["price_id"].sort().equals(expected["price_id"].sort())
+
+
+@pytest.mark.parametrize("limit", ["80gb", "5 usd per vcpu", "5 a core"])
 def test_a_limit_of_something_else_is_none_of_a_machine_s_price(data: Dataset, limit: str) -> None:
     with pytest.raises(HwpricesError, match="'under' is not understood"):
         data.find(f"h100 under {limit}")

@@ -51,6 +51,8 @@ def find(
 
         hwprices find 8xH100 europe 1y
 
+        hwprices find "h100 on demand under 3$ per gpu"
+
         hwprices find 1xl4 germany on_demand under 2
 
         hwprices find 16vcpu 64gb arm64 --sort price_per_vcpu

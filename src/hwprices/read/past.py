@@ -125,6 +125,8 @@ def understand(
     if named:
         of_name = replace(words.NOTHING_ASKED, machines=named)
         search = request.combine(of_name, search, (), names)
+    if search.max_price is not None or search.max_price_per_accelerator is not None:
+        raise HwpricesError("a history has no price limit", "Choose among the rows that it gives.")
     if search.machines is None and not searching.asks_of_machines(search):
         raise HwpricesError(
             "no machine is requested", "Write a machine type or an accelerator: p5.48xlarge, h100."

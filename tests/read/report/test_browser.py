@@ -384,7 +384,8 @@ QUESTIONS = """
     aws h100; north_america; north america; us; us-east; useast; us-east-1; iowa; germany; p5;
     p5.48xlarge; nd96isr h100 v5; m5; arm; x86; 4 vcpu; 16cpu; 192 cores 2048gb; spot; on demand
     h100; spot l4; on demand under 30$/h; on demand h100 < 60; on demand below 3 usd; cheapest
-    h100 in virginia; windows; 1y; all upfront; shared h100
+    h100 in virginia; on demand h100 under 7$ per gpu; on demand < 6000 a month per GPU; us east;
+    windows; 1y; all upfront; shared h100
 """
 
 

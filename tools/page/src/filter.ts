@@ -153,7 +153,7 @@ function askedTests(release: Release, asks: Asks, basis: Basis): (Test | null)[]
   const { offers } = release;
   const among = (name: string, wanted: ReadonlySet<string>) => (wanted.size === 0 ? null : test(offers.column(name), "", (value) => wanted.has(String(value))));
   const atLeast = (name: string, low: number | null) => rangeTest(offers.column(name), { low, high: null });
-  const maxPrice = asks.maxPrice === null ? null : rangeTest(priceColumn(release, basis.columns, { ...basis, perGpu: false }), { low: null, high: asks.maxPrice });
+  const below = (limit: number | null, perGpu: boolean) => (limit === null ? null : rangeTest(priceColumn(release, basis.columns, { ...basis, perGpu }), { low: null, high: limit }));
   return [
     acceleratorTest(offers, asks),
     rangeTest(offers.column("accelerator_count"), { low: asks.count, high: asks.count }),
@@ -164,7 +164,8 @@ function askedTests(release: Release, asks: Asks, basis: Basis): (Test | null)[]
     among("provider", asks.providers),
     pairTest(offers, "instance_type", asks.machines),
     pairTest(offers, "region", asks.regions),
-    maxPrice,
+    below(asks.maxPrice, false),
+    below(asks.maxPricePerGpu, true),
     ...[...asks.parts].map((part) => test(offers.column("instance_type"), "", (value) => String(value).toLowerCase().includes(part))),
   ];
 }

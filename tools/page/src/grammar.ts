@@ -48,6 +48,7 @@ export interface Asks {
   payments: Set<string>;
   /** USD for an hour of the machine. */
   maxPrice: number | null;
+  maxPricePerGpu: number | null;
   /** Words that are part of a name only. */
   parts: Set<string>;
 }
@@ -112,8 +113,10 @@ export class Reader {
     const meanings: Meaning[] = [];
     let unknown: Reading["unknown"] = null;
     const rewritten = this.grammar.rewritten.reduce((text, [pattern, written]) => text.replace(new RegExp(pattern, "gi"), written), question);
-    const rest = rewritten.replace(this.patterns.limit, (text, amount: string, unit = "h") => {
-      meanings.push({ kind: "price", words: text.trim(), asks: { maxPrice: Number(amount) / HOURS[unit[0].toLowerCase()]! } });
+    const rest = rewritten.replace(this.patterns.limit, (text, amount: string, behind: string) => {
+      const period = /(?:\/|per|an?)\s*([my])/i.exec(behind)?.[1] ?? "h";
+      const limit = Number(amount) / HOURS[period.toLowerCase()]!;
+      meanings.push({ kind: "price", words: text.trim(), asks: /gpu|accelerator|card/i.test(behind) ? { maxPricePerGpu: limit } : { maxPrice: limit } });
       return " ";
     });
     let words = rest.split(this.patterns.separator).filter(Boolean);
@@ -298,7 +301,7 @@ function exactly(count: number, { kind, asks }: Meaning, words: string): Meaning
 }
 
 export function nothing(): Asks {
-  const none = { count: null, gpuMemory: null, vcpus: null, memory: null, arch: null, os: null, maxPrice: null };
+  const none = { count: null, gpuMemory: null, vcpus: null, memory: null, arch: null, os: null, maxPrice: null, maxPricePerGpu: null };
   const sets = ["accelerators", "kinds", "machines", "providers", "regions", "options", "terms", "payments", "parts"];
   return { ...none, ...Object.fromEntries(sets.map((name) => [name, new Set()])) } as unknown as Asks;
 }

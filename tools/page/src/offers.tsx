@@ -320,6 +320,7 @@ function meaningLabel(release: Release, { words: text, asks }: Meaning): string 
   if (asks.memory) return `RAM ≥ ${asks.memory} GiB`;
   if (asks.vcpus) return `vCPUs ≥ ${asks.vcpus}`;
   if (asks.maxPrice) return `≤ $${asks.maxPrice} per machine and hour`;
+  if (asks.maxPricePerGpu) return `≤ $${asks.maxPricePerGpu} per GPU and hour`;
   if (asks.machines) return asks.machines.size === 1 ? [...asks.machines][0]!.split("|")[1]! : `${text}: ${asks.machines.size} machine types`;
   if (asks.providers) return [...asks.providers].map((id) => release.providerTitle(id)).join(", ");
   if (asks.regions) return asks.regions.size === 1 ? [...asks.regions][0]!.split("|")[1]! : `${text}: ${asks.regions.size} regions`;

@@ -204,7 +204,7 @@ def why_nothing(dataset: Tables, search: Search) -> list[str]:
 
 
 def not_compared(dataset: Tables, search: Search) -> list[str]:
-    """State which prices max_price leaves out because they have none in USD."""
+    """State which prices a price limit leaves out because they have none in USD."""
     return [
         f"{counted(count, 'price')} in {currency} left out:"
         f" the price limit is in USD and needs --usd-per {currency}=… for them."
@@ -354,6 +354,7 @@ WIDENED = {
     "terms": "term",
     "payments": "way of payment",
     "max_price": "price limit",
+    "max_price_per_accelerator": "price limit per GPU",
     **{column: f"condition on the {noun}" for column, noun in FIGURES.items()},
     "arch": "architecture",
     "bare_metal": "bare metal",

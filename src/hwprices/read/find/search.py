@@ -80,7 +80,8 @@ class Search:
     ``machines`` are pairs of provider and instance type, and ``cpu_machines`` those with a CPU;
     ``regions`` are pairs of provider and region.
     ``purchase_options`` may have ``commitment``; ``payments`` are those of commitments.
-    ``max_price`` is USD for an hour of the machine. ``in_stock``: machines that the table stock has
+    ``max_price`` is USD for an hour of the machine, ``max_price_per_accelerator`` of one of its
+    accelerators. ``in_stock``: machines that the table stock has
     as available; most vendors do not state it.
     """
 
@@ -105,6 +106,7 @@ class Search:
     license_model: str | None = "included"
     tenancy: str | None = "shared"
     max_price: Decimal | None = None
+    max_price_per_accelerator: Decimal | None = None
     in_stock: bool = False
     usd_per: currency.Rates = field(default_factory=dict)
 
@@ -186,14 +188,18 @@ def machine_types(dataset: Tables) -> pl.LazyFrame:
 
 
 def priced(rows: pl.LazyFrame, search: Search) -> pl.LazyFrame:
-    """Add the price in USD and the prices per part to rows of ``prices``; filter by max_price."""
+    """Add the price in USD and the prices per part to rows of ``prices``; apply price limits."""
     usd = currency.to_usd(pl.col("effective_hourly"), pl.col("currency"), search.usd_per)
     per_part = rows.with_columns(usd_per_hour=usd).with_columns(
         _per(part, "usd_per_hour").alias(figure) for figure, part in PER_PART.items()
     )
-    if search.max_price is not None:
-        limit = pl.lit(search.max_price).cast(Money)
-        per_part = per_part.filter(pl.col("usd_per_hour") <= limit)
+    limits = {
+        "usd_per_hour": search.max_price,
+        "usd_per_accelerator_hour": search.max_price_per_accelerator,
+    }
+    for figure, limit in limits.items():
+        if limit is not None:
+            per_part = per_part.filter(pl.col(figure) <= pl.lit(limit).cast(Money))
     return per_part
 
 
@@ -207,11 +213,12 @@ def _per(part: str, price: str) -> pl.Expr:
 
 
 def not_compared(dataset: Tables, search: Search) -> dict[str, int]:
-    """Count by currency the prices that max_price leaves out because it cannot compare them."""
-    if search.max_price is None:
+    """Count by currency the prices that a price limit leaves out, as it cannot compare them."""
+    without_limit = replace(search, max_price=None, max_price_per_accelerator=None)
+    if search == without_limit:
         return {}
     others = ~pl.col("currency").is_in([currency.USD, *search.usd_per])
-    rows = find(dataset, replace(search, max_price=None)).filter(others)
+    rows = find(dataset, without_limit).filter(others)
     counts = rows.group_by("currency").len().sort("currency").collect()
     return dict(counts.iter_rows())
 

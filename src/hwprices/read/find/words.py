@@ -93,6 +93,7 @@ ONE_VALUE = {
     "arch": "instruction set",
     "os": "operating system",
     "max_price": "highest price",
+    "max_price_per_accelerator": "highest price per accelerator",
     "software": "software",
     "license_model": "license",
     "tenancy": "tenancy",
@@ -154,17 +155,20 @@ https://cloud.google.com/tpu/docs/v6e. The page of a report does the same."""
 _LIMIT = re.compile(
     r"(?:\b(?:under|below|less than|at most|up to|max)|<=?)\s*"
     r"\$?\s*(\d+(?:\.\d+)?)(?![\d.])"
-    r"(?!\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*(?:gpu|accelerator|card|v?cpu|core))"
+    r"(?!\s*(?:\$|usd|dollars?)?\s*(?:/|per|an?)\s*(?:v?cpu|core))"
     r"\s*(?:\$|usd\b|dollars?\b)?"
-    r"(?:\s*(?:/|per|an?)\s*(h|hr|hour|mo|month|y|yr|year)\b)?"
+    r"((?:\s*(?:/|per|an?)\s*"
+    r"(?:h|hr|hour|mo|month|y|yr|year|(?:gpu|accelerator|card)(?:[ -]?(?:h|hr|hour))?)\b){0,2})"
     r"(?!\s*(?:/|[gt]i?b\b|(?:v?cpus?|cores?|gpus?|y(?:ea)?rs?|months?)\b))",
     re.IGNORECASE,
 )
-"""A limit of the price of a machine for an hour, or a month or year of it: "under 30$/h", "below 3
-usd", "< 500 a month"."""
+"""A limit of the price of a machine, or of one accelerator, for an hour, a month or a year: "under
+30$/h", "below 3 usd per gpu", "< 500 a month"."""
 
 _HOURS = {"h": 1, "m": HOURS_PER_MONTH, "y": HOURS_PER_YEAR}
-"""By the first letter of the unit of a limit."""
+_PERIOD = re.compile(r"(?:/|per|an?)\s*([my])", re.IGNORECASE)
+_EACH = re.compile("gpu|accelerator|card", re.IGNORECASE)
+"""What a limit is for: the first letter of a period other than an hour; one accelerator."""
 
 PATTERNS = {
     "separator": SEPARATOR,
@@ -263,9 +267,11 @@ def understand(text: str, names: ReleaseWords, options: Search) -> Search:
     for pattern, written in REWRITTEN.items():
         text = re.sub(pattern, written, text, flags=re.IGNORECASE)
     for limit in _LIMIT.finditer(text):
-        hourly = Decimal(limit[1]) / _HOURS[(limit[2] or "h")[0].lower()]
+        period, part = re.search(_PERIOD, limit[2]), re.search(_EACH, limit[2])
+        hourly = Decimal(limit[1]) / _HOURS[period[1].lower() if period else "h"]
         hourly = hourly.quantize(LAST_PLACE, ROUND_FLOOR)
-        search = _merge(search, Meaning("price", {"max_price": hourly}))
+        name = "max_price_per_accelerator" if part else "max_price"
+        search = _merge(search, Meaning("price", {name: hourly}))
     text = _LIMIT.sub(" ", text)
     text = _LEFT_OUT.sub(lambda left_out: re.sub("[,;]", " and ", left_out[0]), text)
     stripped = (word.strip(_ENDS) for word in SEPARATOR.split(text))
