@@ -742,6 +742,28 @@ def test_a_direction_is_none_of_one_cloud_only() -> None:
     assert set(found["region"]) == {"us-east-1"}
 
 
+@pytest.fixture(scope="module")
+def sample_words() -> ReleaseWords:
+    return ReleaseWords.of(hwprices.open("sample"))
+
+
+@cases("read/accelerator_words", accelerators=str.split)
+def test_a_form_or_maker_narrows_and_a_device_widens(sample_words, words, accelerators) -> None:
+    """ "a100 80 gb sxm4" found A100 of 40 GB and of PCIe, "l4 l40s" no L4."""
+    assert sorted(request.request(sample_words, words).accelerators) == accelerators
+
+
+def test_a_form_that_a_device_does_not_have_is_an_error(sample_words) -> None:
+    with pytest.raises(HwpricesError, match="'sxm' is no form of nvidia-l4"):
+        request.request(sample_words, "l4 spot sxm")
+
+
+@pytest.mark.parametrize("place", ["frankfurt germany", "germany frankfurt", "europe frankfurt"])
+def test_a_place_within_another_narrows_it(sample_words, place) -> None:
+    frankfurt = request.request(sample_words, "frankfurt").regions
+    assert request.request(sample_words, place).regions == frankfurt
+
+
 def test_a_code_is_no_region_of_another_cloud_with_a_like_name() -> None:
     """Without Google's europe-west1 in the release it was AWS's eu-west-1."""
     named = ["aws us-east-1", "gcp us-east4", "azure eastus", "linode us-east", "aws eu-west-1"]

@@ -25,6 +25,8 @@ export interface Grammar {
   /** Words of accelerators: positions in accelerators. */
   accelerator_words: Record<string, number[]>;
   short_names: string[];
+  /** Words for how an accelerator is mounted. */
+  forms: string[];
 }
 
 /** What a question asks for; what is empty or null asks for nothing. Sets and machines are of any of their values. */
@@ -60,6 +62,8 @@ export interface Meaning {
   kind: Kind;
   words: string;
   asks: Partial<Asks>;
+  /** Whether it asks for fewer of the accelerators named before. */
+  narrows?: boolean;
 }
 
 export interface Reading {
@@ -90,6 +94,8 @@ export class Reader {
   private readonly machines: Machine[];
   private readonly types: Set<string>;
   private readonly known = new Map<string, Reading>();
+  /** The accelerators that the words read so far name. */
+  private chosen = new Set<string>();
 
   constructor(
     private readonly grammar: Grammar,
@@ -122,6 +128,7 @@ export class Reader {
     let words = rest.split(this.patterns.separator).filter(Boolean);
     while (words.length > 0) {
       const ofAccelerator = meanings.some(({ kind }) => kind === "accelerator");
+      this.chosen = this.merged(meanings).accelerators;
       const { used, meaning } = this.first(words, ofAccelerator);
       if (meaning?.kind === "absent") unknown ??= { word: meaning.words, near: [], absent: true };
       else if (meaning) meanings.push(meaning);
@@ -149,7 +156,7 @@ export class Reader {
   private countedAhead(number: RegExpExecArray, words: string[], ofAccelerator: boolean): { used: number; meaning: Meaning | null } {
     const amount = this.amount(words.slice(0, 2).join(" "), ofAccelerator);
     if (amount) return { used: 2, meaning: amount };
-    const count = Number(number[1] ?? number[2]);
+    const count = Number(number[1] ?? number[2] ?? number[3]);
     let isTimes = number[1] === undefined;
     let used = 1;
     if (!isTimes && TIMES.includes(words[1]?.toLowerCase() ?? "")) [isTimes, used] = [true, 2];
@@ -168,6 +175,8 @@ export class Reader {
     const text = phrase.toLowerCase();
     const amount = this.amount(text, ofAccelerator) ?? this.kind(text);
     if (amount) return [amount];
+    const narrowed = this.provider(text) ? null : this.narrowed(text);
+    if (narrowed) return [narrowed];
     const counted = this.patterns.counted.exec(text);
     if (counted) return this.counted(Number(counted[1]), counted[2]!, phrase);
     const complete = [this.code(text), this.provider(text), this.type(phrase), this.named(text), this.place(text)].filter((meaning) => meaning !== null);
@@ -250,15 +259,25 @@ export class Reader {
     const make = (ids: string[]): Meaning => ({ kind: "accelerator", words: text, asks: { accelerators: new Set(ids) } });
     if (accelerators.includes(text)) return make([text]);
     const words = text.split(/[\s_-]+/).map(squeezed).filter(Boolean);
-    const ofWords = words.map((word) => new Set(start ? this.begun(word) : own(this.grammar.accelerator_words, word)));
+    const ofWords = words.map((word) => {
+      const whole = own(this.grammar.accelerator_words, word);
+      return new Set(start && (!whole || this.grammar.forms.includes(word)) ? this.begun(word) : whole);
+    });
     const found = [...(ofWords[0] ?? [])].filter((position) => ofWords.every((positions) => positions.has(position)));
     return found.length > 0 ? make(found.sort((one, other) => one - other).map((position) => accelerators[position]!)) : null;
   }
 
+  /** Fewer of the accelerators named before: "a100 80 gb sxm4" is one board. */
+  private narrowed(text: string): Meaning | null {
+    const isForm = text.split(" ").some((word) => this.grammar.forms.includes(word));
+    const ids = this.accelerator(text, isForm)?.asks.accelerators;
+    const fewer = [...(ids ?? [])].filter((id) => this.chosen.has(id));
+    return fewer.length > 0 ? { kind: "accelerator", words: text, asks: { accelerators: new Set(fewer) }, narrows: true } : null;
+  }
+
   /** A number is never the beginning of a larger one: "40" is in "40gb" and "4" is not. */
   private begun(word: string): number[] {
-    const isNumber = /^\d+$/.test(word);
-    const begins = (name: string) => name.startsWith(word) && !(isNumber && /\d/.test(name[word.length] ?? ""));
+    const begins = (name: string) => name.startsWith(word) && !/^\d\d/.test(name.slice(word.length - 1));
     return Object.entries(this.grammar.accelerator_words).flatMap(([name, positions]) => (begins(name) ? positions : []));
   }
 
@@ -270,8 +289,12 @@ export class Reader {
 
   private merged(meanings: Meaning[]): Asks {
     const asks = nothing() as unknown as Record<string, unknown>;
-    for (const { asks: more } of meanings) {
-      for (const [name, value] of Object.entries(more)) asks[name] = value instanceof Set ? new Set([...(asks[name] as Set<unknown>), ...value]) : value;
+    for (const { asks: more, narrows } of meanings) {
+      for (const [name, value] of Object.entries(more)) {
+        const before = asks[name] as ReadonlySet<unknown>;
+        if (!(value instanceof Set) || narrows || (name === "regions" && isPart(value, before))) asks[name] = value;
+        else if (name !== "regions" || !isPart(before, value)) asks[name] = new Set([...before, ...value]);
+      }
     }
     const { accelerators, kinds } = asks as unknown as Asks;
     if (accelerators.size > 0) kinds.delete(ANY_KIND); // "h100 gpu" asks for the H100
@@ -298,6 +321,11 @@ export class Reader {
 
 function exactly(count: number, { kind, asks }: Meaning, words: string): Meaning {
   return { kind, words, asks: { ...asks, count } };
+}
+
+/** Whether a set that is not empty is within another. */
+function isPart(set: ReadonlySet<unknown>, other: ReadonlySet<unknown>): boolean {
+  return set.size > 0 && [...set].every((value) => other.has(value));
 }
 
 export function nothing(): Asks {

@@ -35,7 +35,7 @@ MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
 _SKIPPED = """a against all an and any are at available by can change changed cheap cheapest cloud
 clouds come comes compare cost costs current currently did do does families family find for from
-get give has have history hour hourly how i in instance instances is kind kinds list lowest machine
+get give has have hbm2 hbm2e hbm3 hbm3e history hour hourly how i in instance instances is kind kinds list lowest machine
 machines me much need now of offer offers on only option options or per please price prices pricing
 region regions rent running sell sells series show the there to today type types versus vs want way
 ways what where which with you"""
@@ -74,6 +74,11 @@ KINDS = {
     "cpus": NO_ACCELERATOR,
 }
 """Words that mean every accelerator of a kind, or a machine with none."""
+
+FORMS = ("sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6", "pcie", "nvl")
+"""Words for how an accelerator is mounted, which name no accelerator of their own."""
+
+NARROWED = "narrowed"  # The kind of a meaning that leaves fewer of the accelerators named before
 
 ANY_ACCELERATOR = "gpu"  # The kind that people mean by it: "trainium gpus" asks for Trainium
 
@@ -118,7 +123,7 @@ SQL_SERVER = {"standard": "std", "enterprise": "ent", "web": "web"}
 NUMBERS = {"one": "1", "two": "2", "four": "4", "eight": "8"}
 
 # a number of four digits before other words is a model: 4090, 6000
-_NUMBER = re.compile(r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]|[x×](\d{1,3})", re.IGNORECASE)
 _TIMES = ("x", "×", "*")
 _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
@@ -375,12 +380,12 @@ def _counted_ahead(
 ) -> tuple[int, Meaning]:
     """Understand "8 h100", "8 x h100" or "8 gpus": a number before an accelerator counts it.
 
-    "8x" may stand alone, of which the accelerator follows later.
+    "8x" and "x8" may stand alone, before or behind the accelerator.
     """
     amount = _amount(" ".join(words[:2]).lower(), search)  # "16 vcpu", "64 gb"
     if amount is not None:
         return 2, amount
-    count = float(number[1] or number[2])
+    count = float(number[1] or number[2] or number[3])
     is_times = not number[1]
     used = 1
     if not is_times and words[1:] and words[1].lower() in _TIMES:
@@ -432,9 +437,9 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
     The beginning of a name counts only where no complete name fits.
     """
     text = phrase.lower()
-    amount = _amount(text, search) or _kind(text)
-    if amount is not None:
-        return [amount]
+    simple = _amount(text, search) or _kind(text) or _narrowed(text, names, search)
+    if simple is not None:
+        return [simple]
     counted = _COUNTED.fullmatch(text)
     if counted:
         return _counted(float(counted[1]), counted[2], names)
@@ -452,6 +457,25 @@ def meanings_of(phrase: str, names: ReleaseWords, search: Search) -> list[Meanin
         return [begun]
     cpus = with_cpu(text, names)
     return [_cpu(cpus)] if cpus else []
+
+
+def _narrowed(text: str, names: ReleaseWords, search: Search) -> Meaning | None:
+    """Understand a word about the accelerators named before: "a100 80 gb sxm4" is one board.
+
+    Raises:
+        HwpricesError: none of them has that form.
+    """
+    if not search.accelerators or providers(text, names):
+        return None
+    named = {key: names.accelerators[key] for key in search.accelerators}
+    ids = frozenset(accelerators(text, named, start=any(word in FORMS for word in text.split())))
+    if text in FORMS and not ids:
+        raise HwpricesError(
+            f"{text!r} is no form of {', '.join(sorted(named))}", "Leave one of them out."
+        )
+    unknown = search.unknown_accelerators & unknown_machines(text, names)
+    change = {"accelerators": ids, "unknown_accelerators": unknown}
+    return Meaning(NARROWED, change) if ids else None
 
 
 def _cpu(machines: frozenset[tuple[str, str]]) -> Meaning:
@@ -637,12 +661,23 @@ def accelerators(text: str, names: Mapping[str, str], *, start: bool = False) ->
     """Find the accelerators that have all words of a text in id or name.
 
     "h100" is every form of the H100 and no GH200, "a100 sxm4" both memory sizes of that board. With
-    ``start`` the beginning of a word is enough: "mi300" is the MI300X.
+    ``start`` the beginning of a word is enough, if it is no word of another: "mi300" is the MI300X,
+    and "l4" no L40S.
     """
     if text in names:
         return [text]
+    devices = {key: f"{key} {name}" for key, name in names.items()}
     asked = _asked_words(text)
-    return [key for key, name in names.items() if _has_words(f"{key} {name}", asked, start=start)]
+    begun = [word for word in asked if start and _may_be_begun(word, devices.values())]
+    return [
+        key
+        for key, device in devices.items()
+        if asked and all(_has_word(device, word, start=word in begun) for word in asked)
+    ]
+
+
+def _may_be_begun(word: str, devices: Iterable[str]) -> bool:
+    return word in FORMS or not any(_has_word(device, word, start=False) for device in devices)
 
 
 def _asked_words(text: str) -> list[str]:
@@ -664,9 +699,9 @@ def _has_word(name: str, word: str, *, start: bool) -> bool:
     """Return whether a name has a word, which may be written with gaps: "rtx4090", "tpu v5e".
 
     With ``start`` the word may be the beginning of one, but a number never that of a larger one:
-    "40" is in "40gb" and "4" is not.
+    "40" is in "40gb" and "4" is not, and "h20" is no H200.
     """
-    pattern = re.escape(word) + r"(?!\d)" * word.isdigit()
+    pattern = re.escape(word) + r"(?!\d)" * word[-1].isdigit()
     matches = re.match if start else re.fullmatch
     return any(matches(pattern, joined) for joined in joined_words(name, len(word)))
 
@@ -705,10 +740,15 @@ def places(text: str, names: ReleaseWords) -> list[place_names.NamedPlace]:
 
 
 def _merge(search: Search, meaning: Meaning) -> Search:
-    """Add a meaning to the search: a second region or provider widens it."""
+    """Add a meaning to the search: a second region or provider widens it, a part of one narrows."""
+    if meaning.kind == NARROWED:
+        return replace(search, **meaning.change)  # type: ignore[arg-type]
     changes: dict[str, object] = {}
     for name, value in meaning.change.items():
         before = getattr(search, name)
+        if name == "regions" and before and (value < before or before < value):
+            changes[name] = min(before, value, key=len)  # "frankfurt germany"
+            continue
         if name in ONE_VALUE and before not in (value, getattr(NOTHING_ASKED, name)):
             raise more_than_one(name)
         changes[name] = before | value if isinstance(value, frozenset) and before else value

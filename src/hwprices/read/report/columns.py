@@ -228,6 +228,7 @@ def grammar(dataset: Release) -> dict[str, Any]:
         "prefixes": prefixes(names.machines),
         "regions": [(place.provider, place.region) for place in names.places],
         "places": _places(names),
+        "forms": words.FORMS,
         **_accelerators(names),
     }
 
