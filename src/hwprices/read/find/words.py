@@ -34,11 +34,11 @@ from hwprices.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 MAX_WORDS = 3  # of one name: "rtx pro 6000", "united arab emirates"
 
 _SKIPPED = """a against all an and any are at available by can change changed cheap cheapest cloud
-clouds come comes compare cost costs current currently did do does families family find for from
-get give has have hbm2 hbm2e hbm3 hbm3e history hour hourly how i in instance instances is kind kinds list lowest machine
-machines me much need now of offer offers on only option options or per please price prices pricing
-region regions rent running sell sells series show the there to today type types versus vs want way
-ways what where which with you"""
+clouds come comes compare cost costs current currently did do does families family find for from get
+give has have hbm2 hbm2e hbm3 hbm3e history hour hourly how i in instance instances is kind kinds
+list lowest machine machines me much need now of offer offers on only option options or per please
+price prices pricing region regions rent running sell sells series show the there to today type
+types versus vs want way ways what where which with you"""
 SKIPPED = frozenset(_SKIPPED.split())
 """Words of a sentence that ask for nothing. Codes of countries are among them: India has to be
 written as a name, because "h100 in europe" does not mean it."""
@@ -122,8 +122,10 @@ SQL_SERVER = {"standard": "std", "enterprise": "ent", "web": "web"}
 
 NUMBERS = {"one": "1", "two": "2", "four": "4", "eight": "8"}
 
-# a number of four digits before other words is a model: 4090, 6000
-_NUMBER = re.compile(r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]|[x×](\d{1,3})", re.IGNORECASE)
+# a number of four digits before other words is a model: 4090, 6000; x86 is an instruction set
+_NUMBER = re.compile(
+    r"(\d{1,3}(?:\.\d+)?)|(\d+(?:\.\d+)?)[x×*]|[x×](?!86|64)(\d{1,3})", re.IGNORECASE
+)
 _TIMES = ("x", "×", "*")
 _COUNTED = re.compile(r"(\d+(?:\.\d+)?)\s*[x×*]\s*(.*)")
 _TERM = re.compile(r"(\d+)[ -]?(y|yr|yrs|year|years|m|month|months)")
