@@ -23,7 +23,7 @@ from hwprices.landing.download import Http, public_url, redact
 from hwprices.landing.download import client as new_client
 from hwprices.landing.pages import Landing
 from hwprices.providers import Check, Context, Provider
-from hwprices.settings import Settings, describe, own_endpoints
+from hwprices.settings import Settings, describe, provider_endpoints
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
@@ -164,7 +164,7 @@ def _check_endpoints(settings: Settings) -> Iterator[Check]:
     """
     timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
     with new_client(timeout=timeout) as client:
-        for url in own_endpoints(settings):
+        for url in provider_endpoints(settings):
             yield _check_endpoint(client, url)
 
 

@@ -155,7 +155,7 @@ def check_endpoint(url: str, *, credentials: bool = False) -> None:
     """
     if not _is_url(url):
         raise FetchError(
-            f"{public_url(url)} is no URL, or its port is not from 0 to 65535",
+            f"{public_url(url)} is not a URL, or its port is not from 0 to 65535",
             "Check the endpoint setting.",
         )
     scheme = urlsplit(url).scheme
@@ -191,7 +191,7 @@ def check_link(page: str, link: object) -> str:
     if isinstance(link, str) and _is_url(link) and _AUTHORITY.fullmatch(urlsplit(link).netloc):
         return link
     raise FetchError(
-        f"{public_url(page)} gives a link that is no URL: {redact(repr(link))[:100]}",
+        f"{public_url(page)} gives a link that is not a URL: {redact(repr(link))[:100]}",
         "The vendor's format has changed, or the endpoint setting is wrong.",
     )
 
@@ -242,7 +242,7 @@ def client(*, headers: Mapping[str, str] | None = None, **options: Any) -> httpx
         ) from None
     except (ValueError, httpx.InvalidURL):
         raise FetchError(
-            "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is no URL of a proxy",
+            "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is not a proxy URL",
             "Write http://host:port, or unset it.",
         ) from None
 
