@@ -218,7 +218,7 @@ def test_little_space_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     check = checks_of("Where releases go", tmp_path, "azure")["space"]
     assert check.outcome == "absent"
     assert "1,000,000,000 GB" in check.detail
-    monkeypatch.setattr(preflight, "LEAST_BYTES", 10**17)
+    monkeypatch.setattr(preflight, "MIN_BYTES", 10**17)
     assert checks_of("Where releases go", tmp_path, "azure")["space"].outcome == "failed"
 
 
