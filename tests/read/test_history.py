@@ -32,7 +32,7 @@ from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus
-from hwprices.stage import put_in_force
+from hwprices.stage import make_current
 from hwprices.storage.store import Store
 
 DEVICES = {"gpu-1": ("nvidia-h100-sxm5-80gb", 1.0), "gpu-8": ("nvidia-h100-sxm5-80gb", 8.0)}
@@ -293,7 +293,7 @@ def with_placeholders(tmp_path_factory):
         staged = stage(store, f"run-{day}", own, origin="sample")
         units = (UnitInput("prices/us-east-1", "ok", (f"page of day {day}",)),)
         inputs = Inputs(Reading("the same program", "", ""), f"pages of day {day}", units)
-        put_in_force(store, replace(staged, inputs=inputs))
+        make_current(store, replace(staged, inputs=inputs))
         publish(store, accepted=["aws:*"], at=datetime(2026, 8, 1 + day, tzinfo=UTC))
     return Path(store.root)
 

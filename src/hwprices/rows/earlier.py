@@ -73,7 +73,7 @@ class Earlier:
     holds_until: datetime | None = None
 
 
-def times_now(
+def match_times(
     then: Iterable[datetime], now: Iterable[datetime]
 ) -> Mapping[datetime, datetime] | None:
     """Map the times at which pages were fetched then to those of the same pages now.
