@@ -101,9 +101,9 @@ class StagedTables:
         if last.run_id == run.run_id:  # tables are not copied onto themselves
             return False
         times = match_times(last.times, fetched) if holds(last.holds_until, fetched) else None
-        if times is None:
-            return False
-        if earlier.has_reusable and any(old != new for old, new in times.items()):
+        if times is None or (
+            earlier.has_reusable and any(old != new for old, new in times.items())
+        ):
             return False
         if any(landing.store.sha256(page.key) != page.sha256 for page in pages):
             return False
