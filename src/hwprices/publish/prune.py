@@ -96,7 +96,7 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
         tuple(releases),
         tuple(map("/".join, runs)),
         deleted,
-        scratch.delete_left(at, LEFTOVER_AGE),
+        scratch.delete_leftovers(at, LEFTOVER_AGE),
         tuple(versions(store)),
     )
 
@@ -112,7 +112,7 @@ def plan(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned
         tuple(releases),
         tuple(map("/".join, runs)),
         len(leftovers),
-        len(scratch.left(at, LEFTOVER_AGE)),
+        len(scratch.leftovers(at, LEFTOVER_AGE)),
         tuple(version for version in versions(store) if version not in releases),
     )
 
