@@ -32,7 +32,7 @@ from hwprices.rows.frames import conform
 from hwprices.rows.prices import effective_hourly, price_id
 from hwprices.schemas.price import Prices
 from hwprices.schemas.tables import TABLES
-from hwprices.stage import Staged, put_in_force, validate
+from hwprices.stage import Staged, make_current, validate
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 from hwprices.units import HOURS_PER_YEAR, Money
@@ -153,7 +153,7 @@ def _stage(
             cloud.provider, RUNS[index], "live", tuple(files[index]), inputs=_inputs(cloud, index)
         )
         store.put(layout.staged_manifest(cloud.provider, RUNS[index]), b"{}")
-        put_in_force(store, staged)
+        make_current(store, staged)
     _point_at(store, cloud.provider, RUNS[0])
 
 

@@ -1,8 +1,8 @@
 """The Prefect flows, and the environment variables that Prefect and polars read when imported.
 
-Nothing else in the project imports Prefect. A variable that is already set stays as it is. An empty
-one of Prefect counts as not set, as compose files and unit files write it. How a signal ends a run
-is here too.
+Nothing else in the project imports Prefect. A variable that is already set is not changed. An empty
+variable of Prefect counts as not set, because compose files and unit files may set it empty. Signal
+handling is here too.
 """
 
 import contextlib
@@ -19,41 +19,40 @@ from hwprices.errors import HwpricesError, first_line
 from hwprices.settings import OBJECT_STORES
 
 PREFECT = [sys.executable, "-m", "prefect"]
-"""Prefect's own command."""
+"""Prefect's command."""
 
 STARTUP_LIMIT = 300
-"""Seconds after which a server that does not answer is given up. With a new database it took 10 to
-34 s on 2 cores, and 110 s on 2 cores that four other programs used; Prefect's own limit is 20 s."""
+"""Seconds to wait for a server to start. With a new database it took 10 to 34 s on 2 cores, and
+110 s on 2 cores shared with four other programs; Prefect's limit is 20 s."""
 
 ALLOCATOR = f"narenas:{os.cpu_count() or 1},dirty_decay_ms:5000,muzzy_decay_ms:0"
-"""Options of jemalloc, which manages polars' memory on Linux: one pool for each core in place of
-four, and freed pages are kept for 5 s, where polars keeps them for half a second. That saves
-processor time. polars appends the variable to its own options, and the last
-one of a name counts. https://jemalloc.net/jemalloc.3.html#tuning and
-https://github.com/pola-rs/polars/pull/21829"""
+"""Options of jemalloc, which manages polars' memory on Linux. One pool per core instead of four,
+and keeping freed pages for 5 s instead of half a second, saves processor time. polars appends the
+variable to its own options, and the last value of an option counts.
+https://jemalloc.net/jemalloc.3.html#tuning and https://github.com/pola-rs/polars/pull/21829"""
 
 M_ARENA_MAX = -8
-"""Option of glibc's malloc: in how many arenas it keeps memory. By default it has eight for each
-core, by thread, and keeps what is free in each: half a gigabyte after the prices of AWS were
-staged. https://man7.org/linux/man-pages/man3/mallopt.3.html"""
+"""Option of glibc's malloc: number of arenas. By default there are eight per core, each with its
+own free memory: half a gigabyte after staging the prices of AWS.
+https://man7.org/linux/man-pages/man3/mallopt.3.html"""
 
 RUNS_KEPT_DAYS = 30
-"""How long Prefect's records of a run are kept, in days; by default they stay for good. It is the
-month that the gate looks back on, and that people ask about."""
+"""Days for which Prefect keeps the records of a run; by default they are never deleted. The gate
+also looks back a month."""
 
 DEFAULTS = {
     "_RJEM_MALLOC_CONF": ALLOCATOR,
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": str(STARTUP_LIMIT),
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    # Without these two the server sends no log, and --watch shows events only.
+    # Without these two the server sends no logs, and --watch only shows events.
     "PREFECT_SERVER_LOGS_STREAM_OUT_ENABLED": "true",
     "PREFECT_SERVER_LOGS_STREAM_PUBLISHING_ENABLED": "true",
-    # By default the server records each state of a task in a transaction of its own. SQLite lets
-    # one write at a time: after the 240 units of Azure the next provider had to wait for 14 s. With
-    # 50 states at once, and those of a second at the latest, it is 1 to 3 s.
+    # By default the server records each state of a task in a separate transaction. SQLite allows
+    # one writer at a time: after Azure's 240 units the next provider waited for 14 s. Recording up
+    # to 50 states together, at least once a second, takes 1 to 3 s.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "50",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
-    # By default old events are deleted, and flow runs with their tasks, logs and artifacts are not.
+    # By default only old events are deleted, not flow runs with their tasks, logs and artifacts.
     "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
     "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(RUNS_KEPT_DAYS * 24 * 60 * 60),
     "DO_NOT_TRACK": "1",
@@ -61,12 +60,12 @@ DEFAULTS = {
 """For every process that runs a flow."""
 
 CONSOLE = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "WARNING"}
-"""On the screen of a worker: what went wrong, and a line for each run (progress.finish). The
-server has all lines, and shows them with the run; on the screen they would be 900 a day. An item of
-Prefect's logging.yml, and no setting."""
+"""A worker's terminal only shows warnings, and a line for each run (progress.finish); all lines
+would be 900 a day. The server shows them with each run. This is an item of Prefect's logging.yml,
+not a setting."""
 
 QUIET = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL"}
-"""For a command that shows its own progress; a worker's log stays as Prefect has it."""
+"""For a command that shows its own progress. A worker keeps Prefect's logging."""
 
 STARTUP_SECONDS, FIRST_STARTUP_SECONDS = 10, 20
 """Measured on a machine with 2 cores: 6 and 12 s until the first flow runs.
@@ -74,7 +73,7 @@ Slower machines take longer."""
 
 
 def set_defaults() -> None:
-    """Set the defaults that every process needs."""
+    """Set the defaults of all processes."""
     _set({**DEFAULTS, **CONSOLE})
     _use_one_arena()
 
@@ -83,10 +82,9 @@ def check_prefect_settings() -> None:
     """Import Prefect, which reads its settings.
 
     Raises:
-        HwpricesError: a variable or a file has a value that Prefect does not take, or a file cannot
-            be read.
+        HwpricesError: a variable or file has an invalid value, or a file cannot be read.
     """
-    # Prefect writes some mistakes on the screen and raises them besides: they are shown once.
+    # Prefect prints some errors before it raises them: show them only once.
     with contextlib.redirect_stderr(io.StringIO()) as written:
         try:
             from prefect.settings import get_current_settings
@@ -101,9 +99,9 @@ def check_prefect_settings() -> None:
 
 
 def _reason_and_place(error: OSError | ValueError) -> tuple[str, str]:
-    """Describe in one line what is wrong with Prefect's settings, and where if that is known.
+    """Describe in one line what is wrong with Prefect's settings, and where if known.
 
-    A value is not named: it may be a password.
+    Values are not quoted, because they may be passwords.
     """
     from pydantic import ValidationError
 
@@ -119,24 +117,24 @@ def _reason_and_place(error: OSError | ValueError) -> tuple[str, str]:
 
 
 def set_command_defaults(root: str) -> None:
-    """Set the defaults of a command that shows its own progress, and Prefect's folder."""
+    """Set the defaults of a command that shows its own progress, and Prefect's home."""
     _set({**DEFAULTS, **QUIET})
     _use_one_arena()
     set_home(root)
 
 
 def set_home(root: str) -> None:
-    """Make ``.prefect`` below the root, and let Prefect keep its database and results there.
+    """Make ``.prefect`` below the root the home of Prefect's database and results.
 
-    An object store cannot hold a database; the folder is then below ``data`` of the working
-    directory. Nothing is done if PREFECT_HOME is set.
+    An object store cannot hold a database: then it is below ``data`` in the working directory. Does
+    nothing if PREFECT_HOME is set.
     """
     if "PREFECT_HOME" in os.environ:
         return
     kept = Path("data" if root.startswith(OBJECT_STORES) else root).expanduser()
     folder = kept.resolve() / ".prefect"
     try:
-        # Prefect makes its folder, but not the one above it.
+        # Prefect makes its folder, but not the parents.
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HwpricesError(
@@ -153,13 +151,13 @@ def reach_directly(host: str) -> None:
 
 
 def startup_seconds() -> int:
-    """Return the seconds that Prefect's server needs to start: more with a new database."""
+    """Estimate how long Prefect's server takes to start: longer with a new database."""
     known = Path(os.environ["PREFECT_HOME"], "prefect.db").exists()
     return STARTUP_SECONDS if known else FIRST_STARTUP_SECONDS
 
 
 def _set(variables: dict[str, str]) -> None:
-    """Set the variables that are not set, after those of Prefect that are empty were removed."""
+    """Remove empty variables of Prefect, then set the variables that are not set."""
     for name, value in list(os.environ.items()):
         if name.startswith("PREFECT_") and not value:
             del os.environ[name]
@@ -168,22 +166,22 @@ def _set(variables: dict[str, str]) -> None:
 
 
 def _use_one_arena() -> None:
-    """Make malloc keep freed memory in one place, unless MALLOC_ARENA_MAX says otherwise."""
+    """Make malloc use one arena, unless MALLOC_ARENA_MAX is set."""
     if "MALLOC_ARENA_MAX" not in os.environ:
-        with contextlib.suppress(AttributeError):  # another C library than glibc
+        with contextlib.suppress(AttributeError):  # the C library is not glibc
             ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""``kill``, ``docker stop`` and systemd send the first, a terminal that is closed the second.
-Without a handler Python ends at once, and child processes stay. Ctrl-C raises KeyboardInterrupt
-already."""
+"""``kill``, ``docker stop`` and systemd send SIGTERM; closing a terminal sends SIGHUP. Without a
+handler Python would end immediately and leave child processes running. Ctrl-C already raises
+KeyboardInterrupt."""
 
 
 def handle_ending(handler: Callable[[int, FrameType | None], None]) -> None:
-    """Handle SIGTERM and SIGHUP with a function; it raises what ends the program.
+    """Set the handler of SIGTERM and SIGHUP, which raises an error to end the program.
 
-    A signal that is ignored, as ``nohup`` does with SIGHUP, stays so.
+    Ignored signals, such as SIGHUP under ``nohup``, stay ignored.
     """
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -191,7 +189,7 @@ def handle_ending(handler: Callable[[int, FrameType | None], None]) -> None:
 
 
 def interrupt(_number: int, _frame: FrameType | None) -> None:
-    """End the program as Ctrl-C does: a handler for ``handle_ending``."""
+    """End the program like Ctrl-C; a handler for ``handle_ending``."""
     raise KeyboardInterrupt
 
 

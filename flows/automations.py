@@ -1,12 +1,12 @@
 """Make the automations of deploy/prefect/automations.yaml that a Prefect server does not have yet.
 
-One that is there by its name stays as it is, so that the actions that somebody put in stay too;
-with a URL for alerts the automations of this file are made anew, and tell it when they fire. This
-runs as a process of its own, because Prefect reads PREFECT_API_URL when it is imported:
+An automation whose name exists is not changed, to keep actions that users have added. With a URL
+for alerts all automations of the file are made again and notify it when they fire. This runs in a
+separate process, because Prefect reads PREFECT_API_URL when it is imported:
 
     python -m hwprices.flows.automations deploy/prefect/automations.yaml
 
-The URL comes in the variable HWPRICES_NOTIFY_URL, because every user of a machine sees arguments.
+The URL is in the variable HWPRICES_NOTIFY_URL: other users could see a command-line argument.
 """
 
 import os
@@ -17,7 +17,7 @@ from uuid import UUID
 
 import yaml
 from prefect.blocks.notifications import CustomWebhookNotificationBlock
-from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.orchestration import get_client
 from prefect.events.schemas.automations import AutomationCore
 from prefect.types import SecretDict
 
@@ -29,7 +29,7 @@ BODY = (
     "{{ automation.description }}{% if flow_run %}\n{{ flow_run.name }}:"
     " {{ flow_run.state.message }}\n{{ flow_run|ui_url }}{% endif %}"
 )
-"""Prefect fills in the run that set an automation off, where one did."""
+"""Prefect fills in the run that triggered the automation, if there is one."""
 
 
 def make(file: Path, notify_url: str = "") -> None:
@@ -38,35 +38,32 @@ def make(file: Path, notify_url: str = "") -> None:
     with get_client(sync_client=True) as client:
         for planned in yaml.safe_load(file.read_text())["automations"]:
             if block is not None:
-                planned["actions"] = _told(planned["actions"], block)
-            _make_one(client, AutomationCore.model_validate(planned), anew=block is not None)
+                planned["actions"] = _with_notification(planned["actions"], block)
+            automation = AutomationCore.model_validate(planned)
+            present = client.read_automations_by_name(automation.name)
+            if not present:
+                client.create_automation(automation)
+            elif block is not None:
+                client.update_automation(present[0].id, automation)
 
 
-def _make_one(client: SyncPrefectClient, automation: AutomationCore, *, anew: bool) -> None:
-    present = client.read_automations_by_name(automation.name)
-    if not present:
-        client.create_automation(automation)
-    elif anew:
-        client.update_automation(present[0].id, automation)
-
-
-def _told(actions: list[dict[str, Any]], block: UUID) -> list[dict[str, Any]]:
-    """Return the actions with a notification in place of none, or after the others."""
+def _with_notification(actions: list[dict[str, Any]], block: UUID) -> list[dict[str, Any]]:
+    """Add a notification to the actions, in place of do-nothing."""
     others = [action for action in actions if action["type"] != "do-nothing"]
-    tell = {
+    notification = {
         "type": "send-notification",
         "block_document_id": str(block),
         "subject": SUBJECT,
         "body": BODY,
     }
-    return [*others, tell]
+    return [*others, notification]
 
 
 def _alerts(url: str) -> UUID:
-    """Keep the URL in a block of the server, encrypted, and return the block's id.
+    """Store the URL in an encrypted block of the server, and return the block's id.
 
-    What is sent is what Slack takes, and what takes the same: Mattermost, Rocket.Chat, Discord (its
-    address with /slack), Teams' workflows. https://api.slack.com/messaging/webhooks
+    Messages are in Slack's format, which Mattermost, Rocket.Chat, Discord (its URL with /slack) and
+    Teams' workflows also accept. https://api.slack.com/messaging/webhooks
     """
     block = CustomWebhookNotificationBlock(
         name=BLOCK,

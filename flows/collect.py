@@ -32,15 +32,15 @@ from hwprices.storage.store import Store
 
 Source = Literal["sample", "live"]
 DASK_SCHEDULER = "HWPRICES_DASK_SCHEDULER"
-THREADS = 16  # Tasks at once on this machine. Each provider limits further how many of them fetch.
+THREADS = 16  # Parallel tasks on this machine. Each provider has a lower limit for its fetches.
 
 
 def _runner() -> Any:
     """Return the task runner: threads on this machine, or the workers of a Dask cluster.
 
     A cluster is used if HWPRICES_DASK_SCHEDULER names it (tcp://host:8786; needs the extra
-    hwprices[dask]). The root is then an object store or a folder that all workers share, each
-    worker has the settings in its environment, and PREFECT_API_URL names a server.
+    hwprices[dask]). Then the root must be an object store or a folder that all workers share, each
+    worker needs the settings in its environment, and PREFECT_API_URL must name a server.
     """
     scheduler = os.environ.get(DASK_SCHEDULER)
     if not scheduler:
@@ -57,13 +57,13 @@ def _runner() -> Any:
 
 @task(task_run_name="fetch {unit.name}", cache_policy=NO_CACHE)
 def fetch(collector: Collector, unit: Unit, limit: str | None = None) -> UnitResult:
-    """Fetch and land one unit's pages, within a limit of the server if one is named."""
+    """Fetch and land one unit's pages, within a concurrency limit of the server if there is one."""
     with endings.place(limit):
         return collector.fetch(unit, endings.stop_after)
 
 
 def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
-    """Fetch units side by side and report progress; return the results sorted by unit name."""
+    """Fetch units in parallel and report progress; return the results sorted by unit name."""
     name = collector.provider.name
     logger = get_run_logger()
     logger.info("%s to fetch", counted(len(units), "unit"))
@@ -80,7 +80,7 @@ def _fetch_all(collector: Collector, units: list[Unit]) -> list[UnitResult]:
 
 
 def _fetched(collector: Collector, units: list[Unit]) -> Iterator[UnitResult]:
-    """Fetch each unit in a task of its own; those of the sample are files to copy, one by one."""
+    """Fetch each unit in a separate task; units of the sample are copied one by one."""
     if collector.settings.source == "sample":
         yield from map(collector.fetch, units)
         return
@@ -93,7 +93,7 @@ def _fetched(collector: Collector, units: list[Unit]) -> Iterator[UnitResult]:
 def _shared_limit(collector: Collector) -> str | None:
     """Limit the provider's units over all workers of a cluster; return the limit's name.
 
-    The threads of one process share the collector and its own limit, and need no other.
+    Threads of one process need no such limit: they share the collector, which has its own.
     """
     if not os.environ.get(DASK_SCHEDULER):
         return None
@@ -102,7 +102,7 @@ def _shared_limit(collector: Collector) -> str | None:
 
 
 def _result(future: PrefectFuture[UnitResult], unit: Unit) -> UnitResult:
-    """Return what a task gave. A task that was lost with its worker fails its unit, not the run."""
+    """Return a task's result. A task lost with its worker fails its unit, not the run."""
     future.wait()
     result: Any = future.result(raise_on_failure=False)
     if isinstance(result, UnitResult):
@@ -128,22 +128,25 @@ def collect(
 ) -> Staged | SkippedError:
     """Collect one provider: fetch its units, keep the raw pages, normalise, check and stage them.
 
-    A unit that fails keeps its last good pages and is reported. Regions or kinds that were not
-    requested stay as they were. A run waits while another one collects from the same provider, and
-    fails after ``endings.COLLECT_SECONDS``.
+    A unit that fails keeps its last good pages and is reported. Regions and kinds that were not
+    requested are unchanged. A run waits while another one collects the same provider, and fails
+    after ``endings.COLLECT_SECONDS``.
 
-    Kinds that need an account are skipped where there is none, and everything stays as it was: the
-    run ends in the state Skipped, of type Completed, whose result is the SkippedError.
+    If all requested kinds need an account and there is none, nothing changes and the run ends in
+    the state Skipped, of type Completed, with the SkippedError as its result.
 
     Args:
         provider: a provider's name, such as aws.
-        source: live asks the vendor, sample replays the bundled pages; default HWPRICES_SOURCE.
-        root: where the data is kept; default HWPRICES_ROOT, else ``data`` in the working directory.
-        regions: only these; default all.
-        kinds: only these kinds of page, such as spot; default all.
+        source: live fetches from the vendor, sample replays the bundled pages; default
+            HWPRICES_SOURCE.
+        root: where the data is kept; default HWPRICES_ROOT, otherwise ``data`` in the working
+            directory.
+        regions: the regions; default all.
+        kinds: the kinds of page, such as spot; default all.
 
     Raises:
-        HwpricesError: no unit could be fetched, or none of prices, or the tables cannot be staged.
+        HwpricesError: no unit, or none with prices, could be fetched, or the tables cannot be
+            staged.
     """
     flags = {"source": source, "root": root}
     _check_chosen(provider)
@@ -151,15 +154,15 @@ def collect(
     progress.report(provider, "planning what to fetch")
     try:
         with _one_at_a_time(provider, flags):
-            attempt.started_at = datetime.now(UTC)  # not when it began to wait for others
+            attempt.started_at = datetime.now(UTC)  # after waiting for other runs
             staged = _collect(attempt, flags, regions, kinds)
-    except CancelledError:  # which Prefect raises here at the time limit
+    except CancelledError:  # raised by Prefect at the time limit
         too_long = HwpricesError(f"took longer than {endings.COLLECT_SECONDS / 3600:g} hours")
         _record_failure(attempt, flags, too_long)
         raise
     except SkippedError as skipped:
         progress.finish(provider, f"skipped: {skipped.message.removeprefix(f'{provider}: ')}")
-        if not kinds:  # else its other kinds are as they were
+        if not kinds:  # otherwise its other kinds are unaffected
             _record_failure(attempt, flags, skipped)
         raise
     except Exception as error:
@@ -179,10 +182,10 @@ def collect(
 
 
 def _one_at_a_time(provider: str, flags: dict[str, Any]) -> AbstractContextManager[None]:
-    """Wait until no other run collects this provider for this root, and say so meanwhile.
+    """Wait until no other run collects this provider for this root, and report the wait.
 
-    The daily refresh and a provider's own deployment would else ask a vendor twice at once, with
-    twice the requests that its quota allows.
+    Otherwise the daily refresh and a provider's own deployment could together exceed the vendor's
+    quota.
     """
     logger = get_run_logger()
 
@@ -194,10 +197,7 @@ def _one_at_a_time(provider: str, flags: dict[str, Any]) -> AbstractContextManag
 
 
 def _check_chosen(provider: str) -> None:
-    """Skip a run of its own of a provider that HWPRICES_PROVIDERS does not name.
-
-    Within a refresh the refresh has chosen.
-    """
+    """Skip a provider that HWPRICES_PROVIDERS does not name, unless a refresh called this flow."""
     settings = load()
     if not settings.providers or flow_run.parent_flow_run_id is not None:
         return  # in this order: Prefect requests the parent from its server
@@ -209,7 +209,7 @@ def _check_chosen(provider: str) -> None:
 
 @dataclass
 class _Attempt:
-    """One collection: whose it is, when it began, and how the units went, once that is known."""
+    """One collection: its provider, when it began, and the results of its units."""
 
     provider: str
     started_at: datetime
@@ -219,7 +219,6 @@ class _Attempt:
 def _collect(
     attempt: _Attempt, flags: dict[str, Any], regions: list[str] | None, kinds: list[str] | None
 ) -> Staged:
-    """Plan, fetch, record and stage."""
     settings = load(**flags)
     with Collector(attempt.provider, settings) as collector:
         with endings.stop_after(collector.stuck_after(), f"the plan of {attempt.provider}"):
@@ -232,11 +231,8 @@ def _collect(
 
 
 def _record_failure(attempt: _Attempt, flags: dict[str, Any], error: Exception) -> None:
-    """Write the failure into status.json, if that can be: the failure itself is what is raised.
-
-    What was skipped for want of credentials is written down so too.
-    """
-    with suppress(HwpricesError):
+    """Record a failed or skipped collection in status.json."""
+    with suppress(HwpricesError):  # the caller raises the failure itself
         settings = load(**flags)
         status.record_failure(
             Store(settings.root),

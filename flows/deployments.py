@@ -1,9 +1,8 @@
-"""The command ``hwprices admin deploy``: make what the workers of a set-up in deploy/ need.
+"""The command ``hwprices admin deploy``: prepare a Prefect server for the workers of deploy/.
 
-That is a work pool, the deployments of prefect.yaml and the automations, on a Prefect server. Run
-again, the command brings pool and deployments in line with these files, and leaves automations that
-are there as they are. The settings of the flows, HWPRICES_ROOT among them, are those of the
-worker's environment.
+It makes a work pool, the deployments of prefect.yaml and the automations. Running it again updates
+pool and deployments, but not existing automations. The flows read their settings, such as
+HWPRICES_ROOT, from the worker's environment.
 """
 
 import json
@@ -29,17 +28,17 @@ POOL = "hwprices"  # The work pool's name, as in prefect.yaml
 PLAN = "prefect.yaml"
 AUTOMATIONS = "deploy/prefect/automations.yaml"
 JOB_TEMPLATE = "deploy/kubernetes/job-template.json"
-NOTIFY_URL = "HWPRICES_NOTIFY_URL"  # The variable with the URL that automations tell
+NOTIFY_URL = "HWPRICES_NOTIFY_URL"  # The variable with the URL that automations notify
 
 WAIT_SECONDS = 120
-"""A server that has just been started answers after half a minute, where its database is new."""
+"""How long to wait for a server. With a new database it starts in half a minute."""
 
 IMAGE_FOLDER = "/srv/hwprices"  # Where the image of deploy/Dockerfile runs flows
 
 
 @dataclass(frozen=True)
 class Setup:
-    """How a set-up runs flows: Prefect's type of its work pool, and the folder they run in."""
+    """How a set-up runs flows: Prefect's type of the work pool, and the flows' folder."""
 
     pool_type: str
     folder: str
@@ -61,12 +60,12 @@ def deploy(
 
     Args:
         setup_name: one of SETUPS.
-        job_template: the jobs of a Kubernetes work pool; default JOB_TEMPLATE.
-        notify_url: a webhook that is told when an automation fires.
+        job_template: the job template of a Kubernetes work pool; default JOB_TEMPLATE.
+        notify_url: a webhook that is notified when an automation fires.
 
     Raises:
-        HwpricesError: no server is named or none answers, a file is missing, or a command of
-            Prefect fails; its own message is on the screen.
+        HwpricesError: no server is named or it does not respond, a file is missing, or a command of
+            Prefect fails and has printed its message.
     """
     setup = SETUPS[setup_name]
     wait_for_server()
@@ -82,13 +81,13 @@ def deploy(
 
 
 def plan(*, has_root: bool, folder: str | None = None) -> dict[str, Any]:
-    """Read prefect.yaml for the place where the flows will run.
+    """Read prefect.yaml and adapt it to where the flows will run.
 
-    Providers that HWPRICES_PROVIDERS does not name have their schedules switched off.
+    The schedules of providers that HWPRICES_PROVIDERS does not name are switched off.
 
     Args:
-        has_root: whether runs write into the root that the file names. Otherwise the parameter is
-            left out, and HWPRICES_ROOT counts.
+        has_root: whether runs use the root in the file. Otherwise the parameter is left out, and
+            runs use HWPRICES_ROOT.
         folder: the folder in which the flows run; default the working directory of this process.
     """
     file: dict[str, Any] = yaml.safe_load(own_file(PLAN).read_text())
@@ -106,12 +105,12 @@ def plan(*, has_root: bool, folder: str | None = None) -> dict[str, Any]:
 
 
 def make_work_pool(pool_type: str, *options: str) -> None:
-    """Make the work pool, or give it these options if it is there; its type stays as it is then."""
+    """Make the work pool, or update its options; the type of an existing pool does not change."""
     _prefect("work-pool", "create", "--type", pool_type, *options, "--overwrite", POOL)
 
 
 def make_deployments(plan: dict[str, Any]) -> None:
-    """Make the deployments of a plan, and bring those that are there in line with it."""
+    """Make or update the deployments of a plan."""
     with scratch_directory() as folder:
         file = Path(folder) / "prefect.yaml"
         file.write_text(yaml.safe_dump(plan))
@@ -119,7 +118,7 @@ def make_deployments(plan: dict[str, Any]) -> None:
 
 
 def own_file(path: str) -> Path:
-    """Find a file of the project: beside this one in an installation, at its path in a checkout.
+    """Find a file of the project: beside this module in an installation, at its path in a checkout.
 
     Raises:
         HwpricesError: it is in neither place.
@@ -135,9 +134,9 @@ def own_file(path: str) -> Path:
 
 
 def make_automations(notify_url: str | None = None) -> None:
-    """Make the automations that the server does not have yet, by their names.
+    """Make the automations whose names the server does not have yet.
 
-    With ``notify_url`` all are made anew, and send it a message when they fire.
+    With ``notify_url`` all are made again, and send it a message when they fire.
     """
     if notify_url:
         _check_notify_url(notify_url)
@@ -146,7 +145,7 @@ def make_automations(notify_url: str | None = None) -> None:
 
 
 def _check_notify_url(url: str) -> None:
-    """Refuse what is no URL, or would send the messages readable over a network."""
+    """Refuse a URL that is invalid, or would send messages unencrypted over a network."""
     try:
         parts = urlsplit(url)
         is_url = bool(parts.hostname) and (parts.port or 1) > 0
@@ -159,11 +158,11 @@ def _check_notify_url(url: str) -> None:
 
 
 def _check_pool_type(setup: Setup) -> None:
-    """Refuse a work pool of another set-up: Prefect would take the options and leave the type."""
+    """Refuse a work pool of another set-up: Prefect would update the options but not the type."""
     inspect = [*PREFECT, "--no-prompt", "work-pool", "inspect", "--output", "json", POOL]
     done = subprocess.run(inspect, capture_output=True, text=True, check=False)
     if done.returncode:
-        return  # there is none yet, or Prefect will say what is wrong when it makes one
+        return  # there is none yet, or Prefect will report the problem when it makes one
     present_type = json.loads(done.stdout)["type"]
     if present_type != setup.pool_type:
         raise HwpricesError(
@@ -174,12 +173,12 @@ def _check_pool_type(setup: Setup) -> None:
 
 
 def _prefect(*arguments: str) -> None:
-    """Run a command of Prefect and wait for it. What it prints is shown only if it fails."""
+    """Run a command of Prefect and wait for it; print its output only if it fails."""
     _run([*PREFECT, "--no-prompt", *arguments])
 
 
 def _run(command: list[str], **variables: str) -> None:
-    """Run a command of Python's ``-m`` with more variables, and show its output if it fails."""
+    """Run a ``python -m`` command with additional variables; print its output if it fails."""
     environment = {**os.environ, **variables}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -191,10 +190,10 @@ def _run(command: list[str], **variables: str) -> None:
 
 
 def wait_for_server() -> None:
-    """Wait until the server of PREFECT_API_URL answers.
+    """Wait until the server of PREFECT_API_URL responds.
 
     Raises:
-        HwpricesError: the variable is not set, nothing answers, or what answers is no such server.
+        HwpricesError: the variable is not set, nothing responds, or it is not a Prefect server.
     """
     url = os.environ.get("PREFECT_API_URL")
     if not url:
@@ -214,7 +213,7 @@ def wait_for_server() -> None:
 
 
 def _problem_of(url: str) -> str:
-    """Explain why a Prefect server cannot be used yet; nothing if it can, perhaps with a login."""
+    """Explain why a Prefect server cannot be used yet; empty if it can, perhaps with a login."""
     try:
         answer = httpx.get(f"{url.rstrip('/')}/health", timeout=10)
     except httpx.HTTPError as error:

@@ -1,7 +1,7 @@
-"""How flows and tasks end when something stops them, what runs at once, and for how long.
+"""How flows and tasks end, and the limits of their time and concurrency.
 
-deploy/kubernetes/job-template.json ends a job after the limits of all flows of a refresh together.
-A unit's own limits (seconds, bytes, tries) are settings and hold in every process: landing/limits.
+deploy/kubernetes/job-template.json ends a job after the sum of the limits of a refresh's flows. The
+limits of a unit (seconds, bytes, tries) are settings: see landing/limits.
 """
 
 import functools
@@ -21,22 +21,22 @@ from hwprices.errors import FetchError, HwpricesError
 from hwprices.providers import SkippedError
 
 SKIPPED = "Skipped"
-"""The state of a run that had nothing to do, for want of an account; of type Completed."""
+"""State of a run that had nothing to do because there is no account; of type Completed."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def in_one_line(function: Callable[P, R]) -> Callable[P, R | State[Any]]:
-    """End a flow or task that raises HwpricesError in a Failed state that says why.
+    """End a flow or task that raises HwpricesError in a Failed state with the error's line.
 
-    Prefect writes a traceback of forty lines for what is raised. A HwpricesError says in its line
-    what a person can fix; it is logged, and is the state's message. Called from Python the flow
-    raises the error all the same; of a task, use ``return_state=True`` and the state's ``result``.
-    What is no HwpricesError is a mistake of the program, and keeps its traceback.
+    Prefect would log a traceback of forty lines. Here only the error's line is logged, and it is
+    the state's message. Called from Python a flow still raises the error; for a task use
+    ``return_state=True`` and the state's ``result``. Other errors are mistakes of the program and
+    keep their traceback.
 
-    A SkippedError is not a failure: it is logged, the state is Skipped, of type Completed, and its
-    result is the error, which is returned and not raised.
+    A SkippedError is not a failure: it is logged, and the flow returns it in the state Skipped, of
+    type Completed.
     """
 
     @functools.wraps(function)
@@ -54,14 +54,14 @@ def in_one_line(function: Callable[P, R]) -> Callable[P, R | State[Any]]:
 
 
 REPEATED = ("Engine execution exited with unexpected exception", "Task run failed with state: ")
-"""How the lines begin that Prefect writes of what a flow raised and of what a task returned."""
+"""Prefixes of the lines that Prefect logs when a flow raises or a task returns a failure."""
 
 
 class _WithoutRepetition(logging.Filter):
-    """Leave out what Prefect logs of a HwpricesError, whose line has been logged already.
+    """Leaves out the traceback and the lines REPEATED that Prefect logs for a HwpricesError.
 
-    That is the traceback, and the lines REPEATED. Tasks return a failed state where a HwpricesError
-    stopped them and raise everything else, so that no other error is left out.
+    The error's line has already been logged. Tasks return a failed state only for a HwpricesError
+    and raise all other errors, so none of those is left out.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -81,14 +81,14 @@ for _name in ("prefect.flow_runs", "prefect.task_runs"):
 def failed(error: HwpricesError, name: str = "Failed", *, message: str | None = None) -> State[Any]:
     """Make a state of type Failed that raises the error as its result.
 
-    Its message, which Prefect logs at the end of a run, is the error's line by default.
+    Prefect logs the message at the end of a run; by default it is the error's line.
     """
     return Failed(name=name, message=message or str(error), data=error)
 
 
 COLLECT_SECONDS = 6 * 3600
-"""A collection that takes longer fails: the next one of its own deployment would begin meanwhile.
-prefect.yaml has them every six hours, that of AWS's spot prices every hour."""
+"""A longer collection fails, because the next one of its deployment would begin. prefect.yaml
+schedules them every six hours, AWS's spot prices every hour."""
 
 PUBLISH_SECONDS = 3600
 """prefect.yaml publishes every hour. The sample takes seconds, 20.7 million prices 110 s
@@ -96,22 +96,22 @@ PUBLISH_SECONDS = 3600
 
 
 LEASE_SECONDS = 60
-"""The shortest that Prefect takes for the lease of a place, which a worker renews."""
+"""Prefect's minimum for the lease of a place, which a worker renews."""
 
 
 class _TooLongError(TimeoutError):
-    """What runs within ``stop_after`` has not ended in time."""
+    """The block of ``stop_after`` has not ended in time."""
 
 
 @contextmanager
 def stop_after(seconds: float, name: str) -> Iterator[None]:
-    """Interrupt what takes longer than ``seconds`` in this thread; ``name`` is what it fetches.
+    """Interrupt this thread after ``seconds`` if the block is still running; ``name`` is its unit.
 
-    landing.limits checks the time with each piece of a body. An answer whose headers have no end
-    has no body, and every byte of it begins the read timeout anew, in httpx as in the SDKs.
+    landing.limits checks the time with each piece of a body. It cannot stop a response with endless
+    headers, in which each byte restarts the read timeout of httpx and the SDKs.
 
     Raises:
-        FetchError: it has been interrupted, between two steps of Python.
+        FetchError: the block was interrupted, between two steps of Python.
     """
     try:
         with timeout(seconds=seconds, timeout_exc_type=_TooLongError):
@@ -124,7 +124,7 @@ def stop_after(seconds: float, name: str) -> Iterator[None]:
 
 
 def make_limit(name: str, places: int) -> str:
-    """Make a limit of so many places on the Prefect server, or renew it; return its name."""
+    """Make or update a concurrency limit on the Prefect server; return its name."""
     with get_client(sync_client=True) as client, suppress(ObjectAlreadyExists):
         client.upsert_global_concurrency_limit_by_name(name, places)
     return name
@@ -134,7 +134,7 @@ def make_limit(name: str, places: int) -> str:
 def place(limit: str | None) -> Iterator[None]:
     """Wait for a place within a limit of the server, and hold it; do nothing for None.
 
-    A process that was killed gives its place up after LEASE_SECONDS.
+    The place of a killed process is free after LEASE_SECONDS.
     """
     if limit is None:
         yield

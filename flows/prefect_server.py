@@ -1,10 +1,9 @@
-"""Run a Prefect server, or a command of Prefect, and end it with all that it started.
+"""Run a Prefect server, or a command of Prefect, and end it with all processes it started.
 
-Prefect starts such a server itself where no setting names one. That one starts after the command
-has imported all it needs, is started anew for five minutes where it cannot run (a full disk, a
-damaged database), and stays when the command is killed. This one starts beside the imports; where
-it cannot run, the command says at once why; and it ends when its stdin is closed, which the system
-does for a command that was killed.
+Prefect itself would start a server if no setting names one, but only after all imports; it would
+restart a server that cannot run (a full disk, a damaged database) for five minutes, and leave it
+running if the command is killed. The server here starts during the imports, reports immediately why
+it cannot run, and ends when its stdin is closed, which the system does for a killed command.
 """
 
 import contextlib
@@ -32,15 +31,15 @@ from hwprices.storage.scratch import scratch_directory
 
 COMMAND_STOP_SECONDS = 30
 """How long flows, and then a server, may take to end before they are killed. A flow takes seconds.
-Docker waits 10 s by default, so that compose.yaml says more; systemd waits 90 s."""
+compose.yaml raises Docker's default of 10 s; systemd waits 90 s."""
 
 WORKER_SECONDS = 3
-"""How long a worker may take to end when no flow is left. Prefect 3.8's never ends if a flow ends
-just then: what waits for the flow's cancellation takes the end of the worker for its own. One that
-had been idle did not end either, within half a minute."""
+"""How long a worker without flows may take to end before it is killed. Prefect 3.8's worker never
+ends if a flow ends at the same moment, because it confuses the two cancellations. An idle worker
+did not end within half a minute either."""
 
 PROC = Path("/proc")
-"""Where Linux shows processes as files. A Mac has none, but always ps; a slim image has no ps."""
+"""Linux's processes as files. macOS lacks it but always has ps; slim images lack ps."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,12 @@ class _Process:
 def running_command(
     *arguments: str, ends_within: float = COMMAND_STOP_SECONDS, program: Sequence[str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command of Prefect until the block ends, and end it with all that it started.
+    """Run a command of Prefect until the block ends, and end it with all processes it started.
 
-    ``ends_within`` is how long it may take to end after its flows; ``program`` is run in place of
-    Prefect's.
+    ``ends_within``: seconds that it may take to end after its flows. ``program`` replaces Prefect's
+    command.
     """
-    # A group of its own: Ctrl-C comes to this process alone, which ends the others in their order.
+    # a new process group: Ctrl-C only reaches this process, which ends the others in order
     process = subprocess.Popen([*(program or PREFECT), *arguments], start_new_session=True)
     try:
         yield process
@@ -68,17 +67,17 @@ def running_command(
 
 
 def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """End a process and all that it started: ask first, then kill.
+    """End a process and all processes it started, by SIGTERM, then SIGKILL.
 
-    Prefect's worker starts each flow in a group of its own. The flows are ended first: a worker
-    that is ended kills them, before they can say that they crashed, or lets them run on.
+    Prefect's worker starts each flow in a separate process group. Flows are ended before the
+    worker, which would kill them before they can report a crash, or leave them running.
     """
     for number in (signal.SIGINT, *ENDING):
-        signal.signal(number, signal.SIG_IGN)  # whoever is impatient would leave the rest running
-    of_flows = _groups(process) - {process.pid}
-    _signal(of_flows, signal.SIGTERM)
-    _wait_for(of_flows, COMMAND_STOP_SECONDS)
-    groups = of_flows | _groups(process)  # a worker may have started another flow meanwhile
+        signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C would leave processes running
+    flow_groups = _groups(process) - {process.pid}
+    _signal(flow_groups, signal.SIGTERM)
+    _wait_for(flow_groups, COMMAND_STOP_SECONDS)
+    groups = flow_groups | _groups(process)  # a worker may have started another flow meanwhile
     _signal(groups, signal.SIGTERM)
     _wait_for(groups, seconds)
     _signal(groups, signal.SIGKILL)
@@ -86,9 +85,9 @@ def _end(process: subprocess.Popen[bytes], seconds: float) -> None:
 
 
 def _wait_for(groups: set[int], seconds: float) -> None:
-    """Wait until nothing of the groups is at work, so many seconds at most."""
+    """Wait until no process of the groups is running, at most ``seconds``."""
     deadline = time.monotonic() + seconds
-    while groups & {each.group for each in _processes()} and time.monotonic() < deadline:
+    while groups & {p.group for p in _processes()} and time.monotonic() < deadline:
         time.sleep(0.1)
 
 
@@ -98,15 +97,14 @@ def _groups(process: subprocess.Popen[bytes]) -> set[int]:
     family, size = {process.pid}, 0
     while len(family) > size:
         size = len(family)
-        family |= {each.pid for each in listed if each.parent in family}
-    return {process.pid, *(each.group for each in listed if each.pid in family)}
+        family |= {p.pid for p in listed if p.parent in family}
+    return {process.pid, *(p.group for p in listed if p.pid in family)}
 
 
 def _processes() -> list[_Process]:
-    """List the processes of this machine, without zombies: those have ended.
+    """List the running processes of this machine, without zombies.
 
-    The first process of a container gets the children of others that end before them, and nobody
-    asks for their status.
+    In a container the first process adopts orphans, and their status may never be read.
     """
     rows = _rows_of_proc() if (PROC / "self").exists() else _rows_of_ps()
     return [
@@ -119,7 +117,7 @@ def _processes() -> list[_Process]:
 def _rows_of_proc() -> Iterator[list[str]]:
     for file in PROC.glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has ended meanwhile
-            # the name before the last bracket may have blanks and brackets of its own: proc(5)
+            # the name before the last bracket may contain blanks and brackets: proc(5)
             yield [file.parent.name, *file.read_text().rpartition(")")[2].split()[:3]]
 
 
@@ -145,17 +143,17 @@ DATABASE_SETTINGS = (
 """Each names another database than the file in PREFECT_HOME.
 https://docs.prefect.io/v3/api-ref/settings-ref"""
 
-LINES_KEPT = 200  # Of what the server writes; a traceback of its database has some 100 lines
+LINES_KEPT = 200  # Lines of the server's output; a traceback of its database has about 100
 
 ERROR_LINE = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception)\b: ?(.+)")
-"""The line of a traceback that says what went wrong, such as ``sqlite3.DatabaseError: …``."""
+"""The line of a traceback with the message, such as ``sqlite3.DatabaseError: …``."""
 
 
 def is_needed() -> bool:
-    """Return whether no setting of Prefect names a server.
+    """Check whether this program has to start a server.
 
-    Prefect reads settings from the environment and from files. Where there is such a file it is
-    left to Prefect to read it, and to start a server if it names none.
+    It has to if neither a variable nor a file may have Prefect's settings. If there is such a file,
+    Prefect reads it, and starts a server if it names none.
     https://docs.prefect.io/v3/concepts/settings-and-profiles
     """
     if "PREFECT_API_URL" in os.environ or "PREFECT_PROFILES_PATH" in os.environ:
@@ -182,7 +180,7 @@ def _text_of(file: Path) -> str:
 def running() -> Iterator["Server"]:
     """Start a server, name it in PREFECT_API_URL, and end it after the block.
 
-    Prefect's settings must not have been read before. The server need not be ready when the block
+    Prefect's settings must not have been read before. The server may not be ready when the block
     begins: see ``Server.wait``.
     """
     server = Server()
@@ -198,7 +196,7 @@ def running() -> Iterator["Server"]:
 
 
 class Server:
-    """A Prefect server in a process of its own, at a free port of this machine."""
+    """A Prefect server in a separate process, at a free port of this machine."""
 
     def __init__(self) -> None:
         with socket.create_server((HOST, 0)) as listening:
@@ -209,7 +207,7 @@ class Server:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C comes to the command alone, which ends the server
+                start_new_session=True,  # Ctrl-C only reaches the command, which ends the server
             )
         self._is_stopping = False
         self._lines: deque[str] = deque(maxlen=LINES_KEPT)
@@ -217,10 +215,10 @@ class Server:
         self._reader.start()
 
     def wait(self) -> None:
-        """Wait until the server answers.
+        """Wait until the server responds.
 
         Raises:
-            HwpricesError: it has ended, or does not answer within the time limit for starting.
+            HwpricesError: it has ended, or does not respond within STARTUP_LIMIT.
         """
         import httpx
 
@@ -235,7 +233,7 @@ class Server:
         raise HwpricesError(f"Prefect's server does not start: {reason}", remedy())
 
     def watch(self, ended: Callable[[], None]) -> None:
-        """Call a function, in a thread of its own, when the server has ended by itself."""
+        """Call a function in a separate thread if the server ends by itself."""
 
         def wait_for_the_end() -> None:
             self._reader.join()
@@ -245,10 +243,10 @@ class Server:
         threading.Thread(target=wait_for_the_end, daemon=True).start()
 
     def last_error(self) -> str | None:
-        """Describe in one line the last fault of the server; None if none is known."""
+        """Describe in one line the last error of the server; None if none is known."""
         if not self._reader.is_alive():
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(SERVER_STOP_SECONDS)  # its output ends a moment before itself
+                self._process.wait(SERVER_STOP_SECONDS)  # it ends a moment after its output
         status = self._process.poll()
         if status is not None:
             self._reader.join(SERVER_STOP_SECONDS)
@@ -258,7 +256,7 @@ class Server:
         return None if status is None else f"it ended with status {status}"
 
     def stop(self) -> None:
-        """End the server: ask first, then kill."""
+        """End the server by closing its stdin; kill it if that fails."""
         self._is_stopping = True
         cast(BinaryIO, self._process.stdin).close()
         try:
@@ -268,20 +266,20 @@ class Server:
             self._process.wait()
 
     def _read(self) -> None:
-        """Keep the last lines of what the server writes, so that it never waits for a reader."""
+        """Keep the last lines of the server's output, so that it never blocks on a full pipe."""
         for line in cast(BinaryIO, self._process.stdout):
             self._lines.append(line.decode(errors="replace").strip())
 
 
 @contextlib.contextmanager
 def quick_client() -> Iterator[None]:
-    """Leave out what only a server that stays, or that is on another machine, needs.
+    """Turn off what only a permanent or remote server needs.
 
-    Heartbeats tell a server that stays that a process was killed. Their thread sleeps for a second
-    at a time, and Prefect waits for it at the end of each flow run: 11 s of a refresh of 21
-    providers. For each flow run Prefect also requests a CSRF token, and reads all trusted
-    certificates (30 ms). The command's own server has neither tokens nor TLS, so that one
-    certificate is enough.
+    Heartbeats tell a permanent server that a process was killed. Their thread sleeps for a second
+    at a time, and Prefect waits for it at the end of each flow run: 11 s in a refresh of 21
+    providers. For each flow run Prefect also requests a CSRF token and reads all trusted
+    certificates (30 ms). The command's own server uses neither tokens nor TLS, so one certificate
+    is enough.
     """
     import certifi
     from prefect.settings import (
@@ -305,10 +303,10 @@ def quick_client() -> Iterator[None]:
 
 
 def send_logs() -> None:
-    """Send what a flow has logged and Prefect has not sent yet: it sends logs every two seconds.
+    """Send the logs that Prefect, which sends them every two seconds, has not sent yet.
 
-    Sent after the server has ended they would be lost, and the end of the program would wait a
-    minute for Prefect's attempts. Prefect gives this up after 5 s. Without a flow nothing is done.
+    After the end of the server they would be lost, and the program would wait a minute for
+    Prefect's attempts to send them. Takes at most 5 s; does nothing if no flow has run.
     """
     handlers = sys.modules.get("prefect.logging.handlers")
     if handlers is not None:
@@ -319,7 +317,7 @@ def check() -> None:
     """Reach the server that Prefect's settings name, or the one that Prefect starts.
 
     Raises:
-        HwpricesError: it does not answer, refuses, or is of another version of Prefect.
+        HwpricesError: it does not respond, refuses access, or has another version of Prefect.
     """
     import httpx
     from prefect.client.orchestration import get_client
@@ -338,16 +336,16 @@ def check() -> None:
 
 
 def error_of(error: Exception, own_server: Server | None) -> HwpricesError:
-    """Report that Prefect's server failed while a flow ran, with its own reason if known."""
+    """Make the error for a server that failed while a flow ran, with its own reason if known."""
     reason = (own_server and own_server.last_error()) or _in_short(error)
     return HwpricesError(
         f"Prefect's server failed, and its records of this run are incomplete: {reason}",
-        remedy() if own_server else "Look into the log of the server.",
+        remedy() if own_server else "Look at the log of the server.",
     )
 
 
 def _in_short(error: BaseException) -> str:
-    """Return the message without what Prefect adds to it, and without a password in a URL."""
+    """Return the message without Prefect's additions and without passwords in URLs."""
     return redact(first_line(error).split(" - Response: ")[0])
 
 
@@ -364,7 +362,7 @@ def remedy() -> str:
 
 def main(descriptor: int) -> None:
     """Serve at a listening socket, given by its descriptor, until stdin is closed."""
-    gc.disable()  # imports make a million objects that stay, and would be looked through often
+    gc.disable()  # imports make a million permanent objects that would be traversed often
     import uvicorn
     from prefect.server.api.server import create_app
 
@@ -378,22 +376,22 @@ def main(descriptor: int) -> None:
     def wait_for_the_end() -> None:
         sys.stdin.buffer.read()
         if not server.started:
-            os._exit(1)  # while it starts it heeds nothing; its database is safe with SQLite
+            os._exit(1)  # a starting server ignores should_exit; SQLite keeps its database safe
         server.should_exit = True
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
     server.run(sockets=[socket.socket(fileno=descriptor)])
     sys.stdout.flush()
-    os._exit(0 if server.started else 1)  # to free all that Prefect imported takes a second
+    os._exit(0 if server.started else 1)  # freeing everything that Prefect imported takes a second
 
 
 def lock_before_reading() -> None:
-    """Take SQLite's lock when a transaction of Prefect's server begins.
+    """Make each transaction of Prefect's server take SQLite's lock when it begins.
 
-    Prefect's begin as readers. One that reads and then writes fails at once, whatever the timeout,
-    if another has written meanwhile (SQLITE_BUSY_SNAPSHOT): that gave "database is locked" in the
-    log, an event or a heartbeat was lost, and requests were answered with 503. With the lock it
-    waits for its turn, as Prefect's own comment in ``setup_sqlite`` recommends.
+    Prefect's transactions begin as readers. If another one writes before a transaction that has
+    read writes too, it fails immediately, regardless of the timeout (SQLITE_BUSY_SNAPSHOT): the log
+    had "database is locked", events and heartbeats were lost, and requests failed with 503. With
+    the lock a transaction waits for its turn, as Prefect's comment in ``setup_sqlite`` recommends.
     https://www.sqlite.org/isolation.html
     """
     from prefect.server.database.configurations import AioSqliteConfiguration
@@ -409,7 +407,7 @@ def _with_lock(config: Any, begin: Callable[..., Any], session: Any, **_: bool) 
 
 
 def _let_old_runs_be_deleted() -> None:
-    """Delete the records of old runs in this server; Prefect does so in lasting servers only."""
+    """Delete the records of old runs in this server too; Prefect only does so in permanent ones."""
     from prefect.server.services import db_vacuum, perpetual_services
 
     deleting = (db_vacuum.schedule_vacuum_tasks, db_vacuum.schedule_orphan_vacuum_tasks)

@@ -87,19 +87,19 @@ def show(console: Console) -> Iterator[None]:
 
 
 def report(owner: str, activity: str, *, done: int | None = None, total: int | None = None) -> None:
-    """Report what ``owner`` (a provider, or publish) does now, and how many units are done."""
+    """Report what ``owner`` (a provider, or publish) is doing, and how many units are done."""
     if reporter := _reporter.get():
         reporter.report(owner, activity, done=done, total=total)
 
 
 def note(owner: str, text: str) -> None:
-    """Print a line about ``owner`` immediately: it waits for another run, for example."""
+    """Print a line about ``owner``, for example that it waits for another run."""
     if reporter := _reporter.get():
         reporter.note(owner, text)
 
 
 def finish(owner: str, outcome: str) -> None:
-    """Report that ``owner`` is done, and with what outcome."""
+    """Report that ``owner`` is done, and the outcome."""
     if reporter := _reporter.get():
         reporter.finish(owner, outcome)
     else:

@@ -1,4 +1,4 @@
-"""The flow ``publish``: check what is staged, join it with the spec sheets, release it."""
+"""The flow ``publish``: check the staged tables, join them with the spec sheets, release them."""
 
 import logging
 from typing import Any
@@ -24,21 +24,20 @@ from hwprices.settings import load
 from hwprices.storage.store import Store
 
 HELD_BACK = "HeldBack"
-"""The name of the state, of type Failed, in which a run ends when the gate held a provider back."""
-
+"""State of type Failed: the gate held a provider back."""
 
 PARTIAL = "Partial"
-"""The name of the state, of type Completed, of a run after which a provider is partial."""
+"""State of type Completed: a provider is partial."""
 
 NEW_WORDS = "NewWords"
-"""The name of the state, of type Completed, of a run that met words of vendors that are new."""
+"""State of type Completed: a new release has new words of vendors."""
 
 NOTHING_COLLECTED = "NothingCollected"
-"""The name of the state, of type Completed, of a run that found nothing to publish yet."""
+"""State of type Completed: there is nothing to publish yet."""
 
 
 class HeldBackError(HwpricesError):
-    """The gate held a provider back; what it let through is published.
+    """The gate held a provider back; everything else is published.
 
     ``published`` is the current release afterwards.
     """
@@ -51,12 +50,12 @@ class HeldBackError(HwpricesError):
 
 
 WAITS = (30, 60, 120, 240)
-"""Seconds before another try while another publisher is at work: the hourly publish and that of the
-daily refresh may meet. Publishing the sample takes seconds; all waits together are 7.5 minutes."""
+"""Seconds before each retry while another publisher is at work, 7.5 minutes in total: the hourly
+publish and that of the daily refresh may overlap. Publishing the sample takes seconds."""
 
 
 def _is_busy(_task: Any, _run: Any, state: State[Any]) -> bool:
-    """Return whether another publisher was at work: what else stops a release stops it again."""
+    """Check whether another publisher was at work: other failures are not worth a retry."""
     return isinstance(state.data, BusyError)
 
 
@@ -85,15 +84,14 @@ def gate_join_release(root: str | None, accept: list[str]) -> Published | None:
 
 @task(task_run_name="report of {published.version}", cache_policy=NO_CACHE)
 def write_report(published: Published, root: str | None) -> None:
-    """Write the pages of a new release, which is current already.
+    """Write the HTML report of a new release, which is already current.
 
-    The pages say nothing that the tables do not: without them it is still a complete release, so a
-    failure is logged and no more.
+    A failure is only logged: the report has nothing that the tables lack.
     """
     try:
         dataset = Dataset(Store(load(root=root).root), published.version)
         report.write_into_release(dataset)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the release stands
+    except Exception as error:  # noqa: BLE001 - the release is complete without a report
         get_run_logger().warning(
             "release %s has no report: %s. hwprices export report makes one",
             published.version,
@@ -105,7 +103,7 @@ def write_report(published: Published, root: str | None) -> None:
 def delete_old(root: str | None) -> None:
     """Delete old releases and collections by HWPRICES_KEEP_RELEASES; 0 deletes none.
 
-    The release stands, so a failure is logged and no more.
+    A failure is only logged: the release is complete.
     """
     settings = load(root=root)
     if not settings.keep_releases:
@@ -124,7 +122,7 @@ def delete_old(root: str | None) -> None:
 
 
 def nothing_collected() -> State[None]:
-    """Return the state of a run before the first collection that gave something."""
+    """Return the state of a run before the first successful collection."""
     return Completed(name=NOTHING_COLLECTED, message="nothing collected yet", data=None)
 
 
@@ -151,18 +149,21 @@ def _run_name() -> str:
 )
 @in_one_line
 def publish(root: str | None = None, accept: list[str] | None = None) -> Published | State[Any]:
-    """Publish what is staged as a new release, if anything has changed.
+    """Publish the staged tables as a new release if they changed, then delete old releases.
 
-    Before the first collection it ends in the state NothingCollected, of type Completed; in the
-    state Partial, of type Completed, if units of a provider failed or were carried over; in the
-    state NewWords, of type Completed, if vendors have words that the last release did not have and
-    that are not known yet; and in the state HeldBack, of type Failed, if the gate held a provider
-    back. Called from Python it then raises HeldBackError, and what the gate let through is
-    published. Old releases and collections are deleted then: ``hwprices admin prune --help``.
+    The run may end in these states:
+
+    - NothingCollected, of type Completed: nothing has been collected yet;
+    - Partial, of type Completed: units of a provider failed or were carried over;
+    - NewWords, of type Completed: vendors have new words that the previous release did not have;
+    - HeldBack, of type Failed: the gate held a provider back. Everything else is published; called
+      from Python the flow raises HeldBackError.
+
+    ``hwprices admin prune --help`` says which releases and collections are deleted.
 
     Raises:
-        HwpricesError: another publisher is running, the root is not writable, or
-            a name in ``accept`` is unknown.
+        HwpricesError: another publisher is running, the root is not writable, or a name in
+            ``accept`` is unknown.
     """
     progress.report("publish", "gate")
     ending: Any = gate_join_release(root, accept or [], return_state=True)
@@ -184,9 +185,9 @@ def publish(root: str | None = None, accept: list[str] | None = None) -> Publish
 
 
 def _log(published: Published, headline: str) -> None:
-    """Log what stopped or warned, the rows of a new release, and the headline.
+    """Log the checks that did not pass, the rows of a new release, and the headline.
 
-    Warnings of a release that stays are not news: they would fill a worker's screen every hour.
+    Without a new release only stops are warnings: others would fill a worker's terminal hourly.
     """
     logger = get_run_logger()
     for result in published.results:

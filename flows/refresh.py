@@ -4,8 +4,8 @@ As a script (``python flows/refresh.py``) this file is the command ``hwprices ad
 """
 
 if __name__ == "__main__":
-    # The command sets Prefect's environment and imports this module anew, so it has to start
-    # before prefect is imported below. It ends the process.
+    # The command sets Prefect's environment and imports this module again, so it must start before
+    # prefect is imported below.
     import runpy
     import sys
 
@@ -36,7 +36,7 @@ from hwprices.storage.store import Store
 
 
 class ProvidersFailedError(HwpricesError):
-    """Some providers failed; what the others collected is published.
+    """Some providers failed; the others are published.
 
     ``failed`` has one line for each failed provider (and for ``publish``, if that failed too).
     ``published`` is the current release afterwards, or None if there is none.
@@ -49,7 +49,7 @@ class ProvidersFailedError(HwpricesError):
 
 
 def _run_name() -> str:
-    """Return the name of a run by its source, and by the providers if it asks only some."""
+    """Name a run by its source, and by its providers if only some are requested."""
     parameters = flow_run.parameters
     names = parameters.get("providers") or []
     chosen = f": {', '.join(names)}" if names else ""
@@ -66,27 +66,29 @@ def refresh(
     kinds: list[str] | None = None,
     accept: list[str] | None = None,
 ) -> Published | State[Any]:
-    """Collect every provider, then publish what they gave.
+    """Collect all providers, then publish.
 
     A provider whose credentials are not configured is skipped. If that leaves nothing to publish,
     the run ends in the state NothingCollected, of type Completed.
 
-    The run ends in the state HeldBack, of type Failed, if the gate held a provider back. Called
-    from Python it then raises HeldBackError, and what the gate let through is published. If a
-    provider failed, the message of its state is the headline: the log has had the reasons.
+    If the gate held a provider back, everything else is published and the run ends in the state
+    HeldBack, of type Failed; called from Python it raises HeldBackError. If a provider failed, the
+    message of the state is the headline; the reasons are in the log.
 
     Args:
-        source: live asks the vendors, sample replays the bundled pages; default HWPRICES_SOURCE.
-        root: where the data is kept; default HWPRICES_ROOT, else ``data`` in the working directory.
-        providers: only these; default HWPRICES_PROVIDERS, else all.
-        regions: only these; default all.
-        kinds: only these kinds of page, such as spot; default all.
-        accept: parts held by the gate that somebody has looked at, such as aws:p5.48xlarge.
+        source: live fetches from the vendors, sample replays the bundled pages; default
+            HWPRICES_SOURCE.
+        root: where the data is kept; default HWPRICES_ROOT, otherwise ``data`` in the working
+            directory.
+        providers: the providers; default HWPRICES_PROVIDERS, otherwise all.
+        regions: the regions; default all.
+        kinds: the kinds of page, such as spot; default all.
+        accept: parts held by the gate that somebody has reviewed, such as aws:p5.48xlarge.
 
     Raises:
         ProvidersFailedError: at the end, if a provider failed. The others are published; the failed
             one keeps its rows of the last release.
-        HwpricesError: nothing could be published and no provider is to blame.
+        HwpricesError: nothing could be published although no provider failed.
     """
     for name, remedy in unknown_variables():
         get_run_logger().warning("the variable %s is not known. %s", name, remedy)
@@ -111,15 +113,14 @@ def _collect(
 ) -> dict[str, str]:
     """Collect one provider after the other; return a line for each that failed.
 
-    What came of each is logged at once: the collections have logs of their own, but who watches
-    this run would else see nothing for an hour.
+    Each outcome is logged here too, so that this run's log shows progress.
     """
     failed: dict[str, str] = {}
     logger = get_run_logger()
     for name in names:
         try:
             collected = cast(Staged | SkippedError, collect(name, source, root, regions, kinds))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the others are collected
+        except Exception as error:  # noqa: BLE001 - the other providers are collected anyway
             failed[name] = reports.failure(name, error)
             logger.error("%s", failed[name])
             progress.finish(name, "failed")
@@ -131,7 +132,7 @@ def _collect(
 def _report(
     published: Published | None, failed: dict[str, str], names: list[str], root: str
 ) -> str:
-    """Write the run's artifact and, of a new release, one with its notes; return the headline."""
+    """Write the run's artifact, and that of a new release's notes; return the headline."""
     headline = reports.headline(published, failed)
     markdown = reports.refreshed(published, failed, names, root)
     create_markdown_artifact(key="refresh", markdown=markdown, description=headline)

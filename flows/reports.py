@@ -1,6 +1,6 @@
-"""Describe a run: in a line for the screen and the log, as Markdown for Prefect's artifacts.
+"""Describe a run: in a line for terminal and log, and as Markdown for Prefect's artifacts.
 
-Texts of vendors (reasons, names of units) are escaped: an artifact is a page in a browser.
+Texts of vendors (reasons, names of units) are escaped, because a browser shows the artifacts.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ def title(provider: str) -> str:
 
 
 def collected(staged: Staged) -> str:
-    """Describe a collection: what was staged, what was refused, which units gave trouble."""
+    """Describe a collection: what was staged and refused, and which units had trouble."""
     tables = sorted({file.table for file in staged.files})
     lines = [
         f"# {escaped(outcome_line(staged))}",
@@ -57,14 +57,14 @@ def staged_line(staged: Staged) -> str:
 
 
 def found(staged: Staged) -> str:
-    """Count the prices: ``21 prices``; of a market, which has none, its quantiles."""
+    """Count the prices: ``21 prices``; for a market without prices, its quantiles."""
     prices, quantiles = staged.rows("prices"), staged.rows("market_quantiles")
     is_market = quantiles and not prices
     return f"{quantiles:,} rows of market_quantiles" if is_market else f"{prices:,} prices"
 
 
 def outcome_line(collected: Staged | SkippedError) -> str:
-    """Describe in a line the outcome of a collection that did not fail."""
+    """Describe a collection that did not fail, in one line."""
     if isinstance(collected, SkippedError):
         return str(collected)
     line = f"{title(collected.provider)}: {staged_line(collected)}"
@@ -93,17 +93,16 @@ def failure(provider: str, error: object) -> str:
 
 
 def held_back(outcome: Published) -> str:
-    """List the providers that the gate held back, and what stopped each."""
+    """List the providers that the gate held back, with the checks that stopped them."""
     stopped = outcome.held_back.items()
     named = [f"{title(name)} ({reason_of(stops)})" for name, stops in stopped]
     return f"held back: {'; '.join(named)}"
 
 
 def headline(outcome: Published | None, failed: Mapping[str, str] | None = None) -> str:
-    """Describe what came of a run in a short line, what needs a person first.
+    """Describe the outcome of a run in a short line, first what needs a person.
 
-    A provider that failed in this run is not named once more for older tables that the gate holds
-    back.
+    A provider that failed in this run is not listed again if the gate holds its older tables back.
     """
     failed = failed or {}
     parts = [f"failed: {', '.join(map(title, failed))}"] if failed else []
@@ -145,19 +144,19 @@ def headline(outcome: Published | None, failed: Mapping[str, str] | None = None)
 def refreshed(
     outcome: Published | None, failed: Mapping[str, str], collected: Collection[str], root: str
 ) -> str:
-    """Describe a refresh on one page: how each provider fared, what changed, what the gate saw."""
+    """Describe a refresh on one page: each provider's outcome, the changes, the gate's checks."""
     lines = [f"# {escaped(headline(outcome, failed))}"]
     if outcome is None:
         return "\n".join([*lines, *_failures(failed)])
     entries = outcome.status.providers
-    # What another run left, such as a provider that the gate holds back, may need a person too.
-    asked = [name for name in collected if name in entries]
+    # providers of other runs are listed if they need a person, such as one that is held back
+    requested = [name for name in collected if name in entries]
     others = [name for name in entries if name not in collected]
-    named = [*asked, *(name for name in others if not _is_well(entries[name]))]
-    rows = [_provider_row(name, entries[name], outcome) for name in named]
+    listed = [*requested, *(name for name in others if not _is_well(entries[name]))]
+    rows = [_provider_row(name, entries[name], outcome) for name in listed]
     lines += _table(["provider", "outcome", "prices in the release", "units", "why"], rows)
     if others:
-        lines += ["", f"Not asked in this run: {', '.join(map(title, others))}."]
+        lines += ["", f"Not requested in this run: {', '.join(map(title, others))}."]
     lines += _failures({name: line for name, line in failed.items() if name not in entries})
     news = notes.read(Dataset(Store(root), outcome.version))
     if news is not None:
@@ -188,7 +187,7 @@ def _failures(failed: Mapping[str, str]) -> list[str]:
 
 
 def _changes(news: ReleaseNotes, root: str) -> list[str]:
-    """Describe what is new in a release, as its notes begin, with a link to all of it."""
+    """Describe what is new in a release, with a link to the release notes."""
     before = f" (against {news.previous})" if news.previous else ""
     folder = f"{Store(root).root}/{layout.release_directory(news.version)}"
     return [
@@ -202,7 +201,7 @@ def _changes(news: ReleaseNotes, root: str) -> list[str]:
 
 
 def _gate(outcome: Published) -> list[str]:
-    """List the gate's checks that did not pass, those that stopped first."""
+    """List the gate's checks that did not pass, first those that stopped a provider."""
     order = ("stop", "held", "released", "accepted", "warn")
     rows = [
         [
@@ -222,7 +221,7 @@ def _gate(outcome: Published) -> list[str]:
 
 
 def published(outcome: Published) -> str:
-    """Describe a release: what the gate saw, and the rows of its tables."""
+    """Describe a release: the gate's checks, and the rows of its tables."""
     manifest = outcome.release
     lines = [f"# {escaped(headline(outcome))}", *_gate(outcome)]
     lines += _table(
@@ -251,7 +250,7 @@ def _counts(heading: str, unit: str, rows: Iterable[tuple[str, int]]) -> list[st
 
 
 def _table(headings: list[str], rows: Iterable[list[str]]) -> list[str]:
-    """Write the lines of a table, after an empty one; none without rows."""
+    """Write a Markdown table after an empty line; nothing without rows."""
     lines = [f"| {' | '.join(cells)} |" for cells in rows]
     rule = f"|{'---|' * len(headings)}"
     return ["", f"| {' | '.join(headings)} |", rule, *lines] if lines else []

@@ -1,9 +1,9 @@
 """The command ``hwprices admin serve``: run the schedules of prefect.yaml on this machine.
 
 Starts a Prefect server, makes a process work pool, the deployments and the automations, and starts
-a worker. The flows run in the working directory, and write where HWPRICES_ROOT says, else into
-data/live. Ctrl-C and SIGTERM (``kill``, ``docker stop``, systemd) end all of it, flows that are at
-work too. ``work`` is the command ``hwprices admin worker``: the worker alone.
+a worker. The flows run in the working directory and write to HWPRICES_ROOT, by default data/live.
+Ctrl-C and SIGTERM (``kill``, ``docker stop``, systemd) end everything, including running flows.
+``work`` is the command ``hwprices admin worker``, which only runs the worker.
 """
 
 import contextlib
@@ -23,24 +23,24 @@ from hwprices.flows.prefect_server import WORKER_SECONDS, running_command
 from hwprices.settings import load
 
 HOST = "127.0.0.1"
-PORT = "4200"  # Prefect's own default; PREFECT_SERVER_API_PORT, its own variable, sets another
+PORT = "4200"  # Prefect's default; its variable PREFECT_SERVER_API_PORT sets another
 
 SERVER = [sys.executable, "-m", "hwprices.flows.prefect_server"]
-"""Prefect's command, with a database that does not fail when two write at once."""
+"""Prefect's command, with a database that allows concurrent writes."""
 
 READY_SECONDS = 600
-"""A new database takes 30 s on two quiet cores, and took five minutes on two overloaded ones."""
+"""How long to wait for a new database: 30 s on two idle cores, five minutes on overloaded ones."""
 
 ROOT = "HWPRICES_ROOT"
-"""Where it is set, scheduled runs write there, and not into the root that prefect.yaml names."""
+"""If it is set, scheduled runs write there instead of the root in prefect.yaml."""
 
 
 def main() -> None:
     """Start everything and wait for Ctrl-C or SIGTERM. The schedules are active meanwhile.
 
     Raises:
-        HwpricesError: the port is taken or none, Prefect's folder cannot be made, or a part does
-            not come up; its own message is on the screen.
+        HwpricesError: the port is taken or invalid, Prefect's folder cannot be made, or a part does
+            not start and has printed its message.
     """
     port = os.environ.get("PREFECT_SERVER_API_PORT", PORT)
     _check_port(port)
@@ -73,7 +73,7 @@ def _serve(url: str, port: str) -> None:
 
 
 def _check_port(port: str) -> None:
-    """Refuse a port at which something listens: Prefect would go on with the other server."""
+    """Refuse a port that is in use: Prefect would use the server that listens there."""
     if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
         raise HwpricesError(
             f"PREFECT_SERVER_API_PORT: {port} is not a port",
@@ -115,15 +115,15 @@ if __name__ == "__main__":
 def work(pool: str = POOL) -> None:
     """Run a worker that starts flows as processes, until Ctrl-C or SIGTERM; end its flows with it.
 
-    A container's first process gets SIGTERM alone, and is killed after 10 to 30 s. Prefect's own
-    command kills its flows before they can say so, or waits for their end; their runs are shown as
-    running for ten minutes more. Here the flows get SIGTERM first, and their runs end as Crashed.
+    A container's first process gets SIGTERM, and is killed after 10 to 30 s. Prefect's command
+    kills its flows before they can report it, or waits for them; their runs are shown as running
+    for ten more minutes. Here the flows get SIGTERM first, and their runs end as Crashed.
 
     Raises:
-        HwpricesError: no server answers at PREFECT_API_URL; or the worker ended by itself, and its
-            own message is on the screen.
+        HwpricesError: no server responds at PREFECT_API_URL, or the worker ended by itself and has
+            printed its message.
     """
-    # First: the kernel keeps SIGTERM from the first process of a container that does not handle it.
+    # First, because the kernel ignores SIGTERM for a container's first process without a handler.
     flows.handle_ending(flows.interrupt)
     with contextlib.suppress(KeyboardInterrupt):
         wait_for_server()

@@ -19,16 +19,16 @@ PURCHASE_KEY = [
     "payment_option",
     "currency",
 ]
-"""How a machine is bought, and with what in the price."""
+"""How a machine is bought, and what the price includes."""
 
 PRICE_KEY = [*PLACE_KEY, "instance_type", *PURCHASE_KEY]
-"""The key of the table prices, of which price_id is the hash: in this order."""
+"""The key of the table prices. price_id is the hash of these columns in this order."""
 
-PAST = "past_"  # How ``collection_unit`` of a backfilled interval begins: past_prices/us-east-1
+PAST = "past_"  # Prefix of the ``collection_unit`` of backfilled intervals: past_prices/us-east-1
 
 
 SCHEMA_VERSION = "1"
-"""Raised when a published column is removed, renamed or changes its meaning or dtype; see
+"""Increased when a published column is removed, renamed or changes its meaning or dtype; see
 docs/compatibility.md. A reader refuses releases of a newer version than its own. The columns of
 each version are pinned in tests/schemas/published_columns (``python -m tools.published_columns``).
 """

@@ -1,9 +1,9 @@
-"""How a column is declared, and the columns that several tables share.
+"""Declare columns, and the columns that several tables share.
 
 A table's model declares a column once: ``name: dtype = column("what it means", unit=…, focus=…)``.
-Description, unit, FOCUS counterpart and allowed values go from there into the data dictionary, the
-Parquet files and the checks. Functions without arguments, such as ``provider()``, are columns that
-mean the same in every table. FOCUS is the FinOps Open Cost and Usage Specification,
+The data dictionary, the Parquet files and the checks read description, unit, FOCUS counterpart and
+allowed values from there. Functions without arguments, such as ``provider()``, declare columns with
+the same meaning in every table. FOCUS is the FinOps Open Cost and Usage Specification,
 https://focus.finops.org/focus-columns/.
 """
 
@@ -38,16 +38,16 @@ PROVIDER_PATTERN = r"^[a-z][a-z0-9_]*$"
 COUNTRY_PATTERN = r"^[A-Z]{2}$"
 CURRENCY_PATTERN = r"^[A-Z]{3}$"
 PLACE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$"
-"""Regions and zones. Files are named by the region, so there is nothing in it that a file system
-or a Parquet reader takes for something else."""
+"""Regions and zones. Regions are parts of file names, so characters with a special meaning to file
+systems or Parquet readers are excluded."""
 
 NAME_PATTERN = r"^[^\W_][^/\\]*$"
-"""Machine types: a letter or digit of any script first, where a spreadsheet takes = + - @ for the
-start of a formula, and no separator of paths. Hidden characters are refused in every text."""
+"""Machine types. They begin with a letter or digit of any script, because spreadsheets read = + - @
+as the start of a formula, and have no path separator. Hidden characters are refused everywhere."""
 
 HIDDEN_CHARACTERS = r"[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]"
-"""Control, format, private and separating characters of Unicode: they steer a terminal, end a line
-or turn the direction of writing, and no vendor's name or description needs them."""
+"""Control, format, private-use and separator characters of Unicode: they control a terminal, end a
+line or reverse the writing direction. No vendor's name or description needs them."""
 
 MAX_NAME_LENGTH = 200  # Characters of a region, zone or machine type. The longest real one has 37.
 HASH_PATTERN = r"^[0-9a-f]{24}$"
@@ -56,9 +56,9 @@ URL_PATTERN = r"^https://\S+$"
 
 
 def has_hidden_character(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Make the expression that tells whether a row of a column has a hidden character.
+    """Check which rows of a column have a hidden character.
 
-    Of a list, every text is looked at; of Accelerators, the vendor's names. A column without text
+    Checks a text, all texts of a list, or the vendor's names in Accelerators. A column without text
     has none.
     """
     element = pl.element()
@@ -95,7 +95,7 @@ def column(
 
 
 def measure(description: str, unit: str | None = None, *, focus: str | None = None) -> Any:
-    """Declare a figure above zero; null where it is not known."""
+    """Declare a figure above zero; null if unknown."""
     return column(description, unit=unit, focus=focus, nullable=True, gt=0)
 
 
@@ -115,7 +115,7 @@ def elements_declared(name: str, values: Vocabulary) -> pl.Expr:
 
 
 class Table(pa.DataFrameModel):
-    """The base of every table's model: all columns present, no others, nothing converted."""
+    """The base of all tables: exactly the declared columns, without conversion."""
 
     class Config:
         strict = True
@@ -133,11 +133,11 @@ def table_name(model: type[Table]) -> str:
 
 
 def fits(frame: pl.DataFrame, model: type[Table]) -> bool:
-    """Return whether a frame has the columns and dtypes of a table, and all rows pass its checks.
+    """Check whether a frame has the columns and dtypes of a table, and all rows pass its checks.
 
-    Polars runs all checks in one go. ``model.validate`` also lists the rows that fail, and takes
-    eight times as long: 44 ms for 3,000 prices. False does not mean that a row fails: it is
-    returned for a table with a rule that only pandera applies, too.
+    Polars runs all checks together. ``model.validate`` also lists the rows that fail, and takes
+    eight times as long: 44 ms for 3,000 prices. False does not imply that a row fails: it is also
+    returned for a table with a rule that only pandera applies.
     """
     schema = model.to_schema()
     declared = schema.columns
@@ -160,7 +160,7 @@ def fits(frame: pl.DataFrame, model: type[Table]) -> bool:
     return all(outcome.item() for outcome in pl.collect_all(passed))
 
 
-# Columns that mean the same in every table
+# Columns with the same meaning in every table
 
 
 def provider() -> Any:
@@ -261,8 +261,8 @@ def block_storage_gbps_baseline() -> Any:
 
 def block_storage_gbps_max() -> Any:
     return measure(
-        "Highest bandwidth to block storage, which a machine with bursts reaches for a time; null"
-        " where the vendor's list does not say how far bursts go.",
+        "Highest bandwidth to block storage, which some machines only reach in bursts; null if the"
+        " vendor's list does not state the limit of bursts.",
         "Gbit/s",
     )
 
@@ -276,8 +276,8 @@ def block_storage_iops_baseline() -> Any:
 
 def block_storage_iops_max() -> Any:
     return measure(
-        "Most operations of block storage, which a machine with bursts reaches for a time; null"
-        " where the vendor's list does not say how far bursts go.",
+        "Highest rate of block storage operations, which some machines only reach in bursts; null"
+        " if the vendor's list does not state the limit of bursts.",
         "IOPS",
     )
 
@@ -288,8 +288,8 @@ def arch() -> Any:
 
 def purchase_option() -> Any:
     return column(
-        "How it is bought. FOCUS calls use that is covered by reserved, savings_plan or"
-        " committed_use Committed, spot and low_priority Dynamic, and the others Standard.",
+        "How it is bought. FOCUS calls usage covered by reserved, savings_plan or committed_use"
+        " Committed; spot and low_priority Dynamic; and all others Standard.",
         focus="PricingCategory",
         values=vocabulary.PURCHASE_OPTIONS,
     )
@@ -321,7 +321,7 @@ def currency() -> Any:
 
 
 def effective_from() -> Any:
-    return column("From when the vendor says the price holds.", unit="UTC", nullable=True)
+    return column("When the price became valid, by the vendor.", unit="UTC", nullable=True)
 
 
 def observed_at() -> Any:
@@ -337,7 +337,7 @@ def raw_sha256() -> Any:
     return column("SHA-256 of the landed page the row was read from.")
 
 
-# Columns that mean the same in every curated sheet
+# Columns with the same meaning in every curated sheet
 
 
 def url(description: str, *, nullable: bool = True) -> Any:
@@ -348,7 +348,7 @@ def url(description: str, *, nullable: bool = True) -> Any:
 def source_url() -> Any:
     """Declare source_url of a row that was written by hand."""
     return url(
-        "Page that the row's figures come from; the maker's own where there is one.", nullable=False
+        "Page that the row's figures come from; the maker's own if there is one.", nullable=False
     )
 
 
@@ -387,6 +387,6 @@ def verified() -> Any:
 
 def notes() -> Any:
     return column(
-        "What to know before using the row: conflicts between sources, how things are counted.",
+        "Notes for users of the row: conflicts between sources, how things are counted.",
         nullable=True,
     )

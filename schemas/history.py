@@ -1,6 +1,6 @@
-"""What a release says about the releases before it: validity intervals of prices, and changes.
+"""The history tables of a release: validity intervals of prices, and changes.
 
-docs/history.md explains both tables with an example.
+docs/history.md explains both with an example.
 """
 
 from typing import Any
@@ -31,10 +31,10 @@ from hwprices.units import Money, Timestamp
 
 
 class PriceHistory(Table):
-    """What every price was, and in which time: one row for each price and each value it had.
+    """The values of every price over time: one row for each price and each value it had.
 
     Intervals are half-open, valid_from <= t < valid_to, and those of one price never overlap. The
-    rows that are valid at a time t are the prices of the release that was current then, and those
+    rows that are valid at a time t are the prices of the release that was current then, and prices
     that it lacks only because they were not collected.
     """
 
@@ -46,7 +46,7 @@ class PriceHistory(Table):
     os: pl.String = column(
         "Operating system.", values=OPERATING_SYSTEMS, focus="SkuPriceDetails.OperatingSystem"
     )
-    software: pl.String = column("Software whose license it is about.", values=SOFTWARE)
+    software: pl.String = column("Software whose license the price concerns.", values=SOFTWARE)
     license_model: pl.String = column(
         "Whether the price includes the licenses.", values=LICENSE_MODELS
     )
@@ -83,11 +83,11 @@ class PriceHistory(Table):
         "When the last vendor's page with this value was fetched, as of last_release.", unit="UTC"
     )
     collection_unit: pl.String = column(
-        "The unit that the last page was fetched by: kind/region; null if none of them has it.",
+        "Unit that fetched the last page: kind/region; null if unknown.",
         nullable=True,
     )
     waits_for: pl.String = column(
-        "Where the price was not collected: the units that are missing, with commas between them.",
+        "Missing units of a price that was not collected, separated by commas.",
         nullable=True,
     )
     raw_sha256: pl.String = column("SHA-256 of the last landed page with this value.")
@@ -106,10 +106,9 @@ class PriceHistory(Table):
     )
 
     hourly_low: Money = measure(
-        "Lowest price, where hourly is the mean of a backfilled spot price over each day.",
-        "currency/h",
+        "Lowest price, if hourly is the daily mean of a backfilled spot price.", "currency/h"
     )
-    hourly_high: Money = measure("Highest price, where hourly is such a mean.", "currency/h")
+    hourly_high: Money = measure("Highest price, if hourly is such a mean.", "currency/h")
 
     @pa.dataframe_check(name="price_or_reason")
     def price_or_reason(cls, data: pa.PolarsData) -> pl.LazyFrame:
@@ -130,10 +129,10 @@ class PriceHistory(Table):
 
     @pa.dataframe_check(name="intervals_never_overlap")
     def intervals_never_overlap(cls, data: pa.PolarsData) -> pl.LazyFrame:
-        """The intervals of one price follow one another; only the last may be open.
+        """Intervals of a price do not overlap; only the last may be open.
 
-        Only those of prices with several are put in order: most have one, and a group for each
-        would take longer than all other checks.
+        Only prices with several intervals are sorted: most have one, and grouping all of them would
+        take longer than all other checks.
         """
         following = pl.col("valid_from").shift(-1).over("price_id", order_by="valid_from")
         follows = following.is_null() | (pl.col("valid_to") <= following).fill_null(False)
@@ -151,34 +150,34 @@ class PriceHistory(Table):
 
 
 def _old(what: str, unit: str | None = None) -> Any:
-    return column(f"{what} in the release before; null if not there.", unit=unit, nullable=True)
+    return column(f"{what} in the previous release; null if absent.", unit=unit, nullable=True)
 
 
 def _new(what: str, unit: str | None = None) -> Any:
-    return column(f"{what} in this release; null if not there.", unit=unit, nullable=True)
+    return column(f"{what} in this release; null if absent.", unit=unit, nullable=True)
 
 
 def _of_price(values: Any = None) -> Any:
     return column(
-        "As in prices; null where the row is about no price.", nullable=True, values=values
+        "As in prices; null if the row is not about a price.", nullable=True, values=values
     )
 
 
 class Changes(Table):
-    """What changed from the release before to this one.
+    """The changes from the previous release to this one.
 
-    A price that changed and was restated at once has two rows; the amount between the two is what
-    the newer program reads from the older pages.
+    A price that both changed and was restated has two rows. The amount between them is what the
+    newer program reads from the older pages.
     """
 
     subject: pl.String = column("What changed.", values=CHANGE_SUBJECTS)
     change: pl.String = column("How it changed.", values=CHANGES)
     provider: pl.String = column("Cloud provider; null for accelerators.", nullable=True)
-    region: pl.String = column("Region; null where the row is about none.", nullable=True)
-    instance_type: pl.String = column("Machine type, where the row is about one.", nullable=True)
-    accelerator_id: pl.String = column("Accelerator, where the row is about one.", nullable=True)
+    region: pl.String = column("Region, if the row is about one.", nullable=True)
+    instance_type: pl.String = column("Machine type, if the row is about one.", nullable=True)
+    accelerator_id: pl.String = column("Accelerator, if the row is about one.", nullable=True)
     collection_unit: pl.String = column("Unit of collection: kind/region.", nullable=True)
-    price_id: pl.String = column("The price, where the row is about one.", nullable=True)
+    price_id: pl.String = column("The price, if the row is about one.", nullable=True)
     zone: pl.String = _of_price()
     os: pl.String = _of_price(OPERATING_SYSTEMS)
     software: pl.String = _of_price(SOFTWARE)
@@ -196,7 +195,7 @@ class Changes(Table):
     old_effective_hourly: Money = _old("effective_hourly", "currency/h")
     new_effective_hourly: Money = _new("effective_hourly", "currency/h")
     change_percent: pl.Float64 = column(
-        "How much the effective hourly price changed; null if one of the two is not known.",
+        "Change of the effective hourly price; null if the old or the new one is not known.",
         unit="%",
         nullable=True,
     )
@@ -207,8 +206,8 @@ class Changes(Table):
     )
     old_value: pl.String = _old("Its value, as text,")
     new_value: pl.String = _new("Its value, as text,")
-    prices: pl.Int64 = column("How many prices the row covers.", ge=0)
-    evidence: pl.String = column("How that is known.", values=EVIDENCE)
+    prices: pl.Int64 = column("Number of prices that the row covers.", ge=0)
+    evidence: pl.String = column("Evidence for the change.", values=EVIDENCE)
 
     class Config:
         name = "changes"

@@ -86,7 +86,7 @@ class InstanceTypes(Table):
     arch: pl.String = columns.arch()
     cpu_vendor: pl.String = column("Maker of the CPU.", nullable=True)
     cpu_models: pl.List(pl.String) = column(
-        "CPU models the vendor may give; more than one where it does not promise.", nullable=True
+        "CPU models of the type; several if the vendor does not promise one.", nullable=True
     )
     base_ghz: pl.Float64 = measure(
         "Base clock of the CPU. Null in every row today: no vendor's list of machines states it;"
@@ -174,8 +174,8 @@ class InstanceTypes(Table):
         "Random writes of all local disks together, at most; null as for the reads.", "IOPS"
     )
     network_gbps_max_at_extra_charge: pl.Float64 = measure(
-        "Highest network bandwidth that is sold with the machine at an extra charge, which no price"
-        " here contains; null where none is known.",
+        "Highest network bandwidth sold with the machine at an extra charge, which no price here"
+        " includes; null if none is known.",
         "Gbit/s",
     )
 
@@ -207,24 +207,23 @@ class Availability(Table):
 
 
 class Stock(Table):
-    """The vendor's word for whether a machine can be had, from when until when it was seen.
+    """The vendor's word for whether a machine is in stock, as intervals.
 
-    Being listed (``availability``) and being in stock are two things: a machine that is sold out
-    stays listed at its price. Rows with null ``ended_at`` are current; those of one machine never
-    overlap.
+    A machine that is sold out stays listed (``availability``) at its price. Rows with null
+    ``ended_at`` are current; those of one machine never overlap.
     """
 
     provider: pl.String = columns.provider()
     region: pl.String = columns.region()
     instance_type: pl.String = columns.instance_type()
     state: pl.String = column(
-        "The vendor's word, such as available, scarce and shortage; a number where it counts."
+        "The vendor's word, such as available, scarce or shortage; a number if the vendor counts."
     )
     available: pl.Boolean = column(
-        "Whether one can be started; null where the vendor's word is not known.", nullable=True
+        "Whether the machine can be started; null if the word is not known.", nullable=True
     )
     gpus: pl.Int32 = column(
-        "GPUs that are free; null where the vendor does not count them.", nullable=True, ge=0
+        "Number of free GPUs; null if the vendor does not count them.", nullable=True, ge=0
     )
     observed_at: Timestamp = column("When the last page with this word was fetched.", unit="UTC")
     raw_sha256: pl.String = columns.raw_sha256()
@@ -235,7 +234,7 @@ class Stock(Table):
     )
     ended_at: Timestamp = column(
         "When the first page with another word, or without the machine, was fetched; null while the"
-        " word is the newest.",
+        " word is current.",
         unit="UTC",
         nullable=True,
     )
@@ -246,7 +245,7 @@ class Stock(Table):
 
 
 class SpotAdvice(Table):
-    """How often spot machines were taken back and what they save, as the vendor states it.
+    """How often spot machines are interrupted and what they save, as the vendor states it.
 
     No price is computed from it.
     """
@@ -256,7 +255,7 @@ class SpotAdvice(Table):
     instance_type: pl.String = columns.instance_type()
     os: pl.String = column("Operating system.", isin=["linux", "windows"])
     interruption_band: pl.String = column(
-        "Share of spot machines taken back over the vendor's last period, as the vendor labels it:"
+        "Share of spot machines interrupted in the vendor's last period, as the vendor labels it:"
         " <5%, 5-10% …"
     )
     interruption_percent_from: pl.Int32 = column(

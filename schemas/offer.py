@@ -1,7 +1,7 @@
-"""The wide table that most people read, and the accelerator sheet with where each device is sold.
+"""The wide table offers, and the accelerator sheet with the places where each device is sold.
 
-Every formula is in ``hwprices.formulas``; docs/method.md computes examples by hand. A figure whose
-input is missing is null.
+All formulas are in ``hwprices.formulas``; docs/method.md computes examples by hand. A figure is
+null if an input is missing.
 """
 
 from typing import Any
@@ -33,9 +33,9 @@ def _discount(description: str) -> Any:
 
 def _tokens(model: str, lengths: str) -> Any:
     return measure(
-        f"On-demand price of a million generated tokens of {model}, with the prompts they answer"
-        f" ({lengths}): MLPerf Inference, Offline, measured on a system with the same accelerators"
-        " and as many; null where none was measured.",
+        f"On-demand price of a million generated tokens of {model}, including their prompts"
+        f" ({lengths}): MLPerf Inference, Offline, measured on a system with the same number of the"
+        " same accelerators; null if none was measured.",
         "USD/10^6 tokens",
     )
 
@@ -329,7 +329,7 @@ class Offers(Table):
     )
     minutes_per_llama2_70b_lora: pl.Float64 = measure(
         "Minutes of one LoRA fine-tuning of Llama 2 70B: MLPerf Training, measured on a system with"
-        " the same accelerators and as many.",
+        " the same number of the same accelerators.",
         "min",
     )
     usd_per_llama2_70b_lora: Money = measure("On-demand price of those minutes.", "USD")
@@ -379,7 +379,7 @@ class Offers(Table):
 
 
 class SoldAccelerators(Accelerators):
-    """The accelerator sheet, with where each device is sold in this release.
+    """The accelerator sheet, with the places where each device is sold in this release.
 
     One row is one device as the cloud counts it.
     """
@@ -406,7 +406,7 @@ class SoldAccelerators(Accelerators):
         "USD/h",
     )
     local_devices: pl.List(pl.String) = column(
-        "Machines with it that one can buy; key of local_hardware, sorted."
+        "Machines with it that can be bought; key of local_hardware, sorted."
     )
 
     class Config:

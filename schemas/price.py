@@ -1,4 +1,4 @@
-"""The prices of machines, the parts some are composed of, and what hosts ask on a marketplace."""
+"""The prices of machines and their parts, and quantiles of prices on a marketplace."""
 
 from typing import Any
 
@@ -30,8 +30,8 @@ class Prices(Table):
     """Every price of every machine type. On-demand prices are by region, so each has one row."""
 
     price_id: pl.String = column(
-        "Stable hash of the key columns: the same machine bought in the same way keeps it from"
-        " release to release.",
+        "Stable hash of the key columns: the same machine with the same purchase option keeps it"
+        " from release to release.",
         str_matches=HASH_PATTERN,
     )
     provider: pl.String = columns.provider()
@@ -95,9 +95,7 @@ class Prices(Table):
     )
     basis: pl.String = column("Where the number comes from.", values=BASES)
     effective_from: Timestamp = columns.effective_from()
-    flags: pl.List(pl.String) = list_column(
-        "What to know before trusting the price; empty when there is nothing.", FLAGS
-    )
+    flags: pl.List(pl.String) = list_column("Caveats of the price; empty if there are none.", FLAGS)
     observed_at: Timestamp = columns.observed_at()
     source_url: pl.String = columns.page_url()
     raw_sha256: pl.String = columns.raw_sha256()
@@ -164,7 +162,7 @@ class PriceComponents(Table):
 
 
 class ComponentPrices(Table):
-    """Parts of machines, and what is billed beside machines, that have a price of their own.
+    """Prices of parts of machines, and of services that are billed separately.
 
     GPUs to attach to N1 machines, local SSD, cores and memory of custom machines, TPU chips; disks
     and snapshots, gateways, addresses and data transfer. Each tier of a price is a row.
@@ -173,7 +171,7 @@ class ComponentPrices(Table):
     provider: pl.String = columns.provider()
     region: pl.String = columns.region()
     series: pl.String = column(
-        "Machine series the part belongs to; any where it goes with several."
+        "Machine series the part belongs to; any for a part of several series."
     )
     component: pl.String = column(
         "The part; a colon separates its kind from the vendor's name.", values=PARTS
@@ -184,14 +182,14 @@ class ComponentPrices(Table):
     currency: pl.String = columns.currency()
     unit: pl.String = column("What one unit is.", values=COMPONENT_UNITS)
     hourly: Money = column(
-        "Price of one unit for one hour, a month being 730 hours; null where use is billed, not"
+        "Price of one unit for one hour (a month has 730 hours); null if usage is billed instead of"
         " time.",
         unit="currency/(unit·h)",
         nullable=True,
         ge=0,
     )
     price: Money = column(
-        "Price of one unit for what column per says.",
+        "Price of one unit, for the period or use in column per.",
         unit="currency/unit",
         focus="ListUnitPrice",
         ge=0,
@@ -246,9 +244,9 @@ _QUANTILE = "Null with fewer than eight offers, and where is_complete is false."
 
 
 class MarketQuantiles(Table):
-    """Daily quantiles of what hosts of a marketplace ask for a GPU-hour without storage or traffic.
+    """Daily quantiles of offers on a marketplace, per GPU-hour, without storage and traffic.
 
-    An offer is one host's machine and is gone once rented, so this table is not used for prices,
+    An offer is one host's machine and disappears once rented, so this table is not used for prices,
     offers, searches or recommendations. Rows are kept from release to release.
     """
 
@@ -257,11 +255,11 @@ class MarketQuantiles(Table):
     accelerator_id: pl.String = columns.accelerator_id()
     gpus: pl.Int32 = column("GPUs that are offered together.", ge=1)
     verification: pl.String = column(
-        "The marketplace's word for hosts that it has tested or not: verified, unverified."
+        "Whether the marketplace has tested the host: verified, unverified."
     )
     offers: pl.Int32 = column("Number of offers.", ge=1)
     is_complete: pl.Boolean = column(
-        "False where the answer was full, so that the most expensive offers are missing."
+        "False if the response was cut off, so that the most expensive offers are missing."
     )
     min_usd: Money = _usd("The cheapest offer.")
     p10_usd: Money = _usd(f"10 % of the offers cost this or less. {_QUANTILE}")

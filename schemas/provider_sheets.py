@@ -1,8 +1,6 @@
-"""Declare the sheets of facts about single clouds: data/specs/<provider>_*.csv.
+"""The sheets of facts about single clouds: data/specs/<provider>_*.csv.
 
 Each row is one fact with its source and the day it was read. The sheets are never published.
-
-Each row is one rule with its source and the day it was read. The sheets are never published.
 """
 
 from typing import Any
@@ -16,7 +14,7 @@ from hwprices.units import Money
 
 
 class AzureNetwork(Table):
-    """Network of sizes, which resource SKUs do not tell. Those with InfiniBand are not in it."""
+    """Network of sizes, which resource SKUs do not state, without sizes with InfiniBand."""
 
     instance_type: pl.String = columns.instance_type()
     network_gbps_max: pl.Float64 = column(
@@ -128,7 +126,7 @@ class GcpNotSold(Table):
 
 
 class GcpNetwork(Table):
-    """Network of machine types, which the Compute API does not tell."""
+    """Network of machine types, which the Compute API does not state."""
 
     instance_type_pattern: pl.String = _instance_type_pattern()
     network_gbps_max: pl.Float64 = column(
@@ -150,7 +148,7 @@ class GcpNetwork(Table):
 
 
 class GcpBilledVcpus(Table):
-    """vCPUs billed, for types whose bill differs from what the Compute API tells."""
+    """vCPUs billed, for types whose number differs from that of the Compute API."""
 
     instance_type: pl.String = column("Machine type.", str_matches=ID_PATTERN)
     vcpus_billed: Money = column("vCPUs on the bill.", unit="vCPU", gt=0)
@@ -252,11 +250,9 @@ class OracleSeries(Table):
     cpu_models: pl.List(pl.String) = column("CPU models; empty where not documented.")
     vcpus_per_ocpu: pl.Int32 = column("vCPUs of one OCPU.", isin=[1, 2])
     threads_per_core: pl.Int32 = column("Hardware threads of one core.", isin=[1, 2])
-    ocpus: pl.Int32 = measure(
-        "OCPUs of the host, of shapes of which the estimator leaves them out."
-    )
+    ocpus: pl.Int32 = measure("OCPUs of the host, for shapes for which the estimator omits them.")
     memory_gb: pl.Int32 = measure(
-        "Memory of the host, of shapes of which the estimator leaves it out.", "GiB"
+        "Memory of the host, for shapes for which the estimator omits it.", "GiB"
     )
     status: pl.String = column(
         "Whether Oracle still recommends it.", nullable=True, values=TYPE_STATUSES
@@ -270,7 +266,7 @@ class OracleSeries(Table):
 
 
 class OracleSizes(Table):
-    """Sizes of a flexible shape: a choice of those that Oracle sells, which are thousands."""
+    """Sizes of a flexible shape: a selection of the thousands that Oracle sells."""
 
     shape: pl.String = column("Flexible shape.")
     ocpus: pl.List(pl.String) = column("Numbers of OCPUs; the last is the largest.")
@@ -291,7 +287,7 @@ class OracleSizes(Table):
 
 
 class OracleGpus(Table):
-    """The GPU behind a part number: the names of parts do not always say it."""
+    """The GPU of a part number, which the names of parts do not always state."""
 
     part_number: pl.String = column("Oracle's part number.", str_matches=r"^B\d+$")
     gpu: pl.String = column("The GPU, as accelerator_names/oracle.csv has it.")
@@ -313,4 +309,4 @@ PROVIDER_SHEETS: dict[str, type[Table]] = {
         *(OracleSeries, OracleSizes, OracleGpus),
     )
 }
-"""Every sheet of a provider's own facts by the name of its file, without ``.csv``."""
+"""Sheets of facts about single providers, by file name without ``.csv``."""

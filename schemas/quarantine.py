@@ -1,4 +1,4 @@
-"""The refused rows with the vendors' new words, and the rows that the gate holds."""
+"""The refused rows, the vendors' new words, and the values that the gate holds."""
 
 import polars as pl
 
@@ -39,9 +39,9 @@ class Quarantine(Table):
 
 
 class NewWords(Table):
-    """Every word of a vendor that is not known yet, with what is not published because of it.
+    """All words of vendors that are not known yet, with the number of rows that they affect.
 
-    Made of the rows of quarantine that have a word.
+    Made from the rows of quarantine that have a word.
     """
 
     provider: pl.String = columns.provider()
@@ -64,12 +64,12 @@ class NewWords(Table):
     source_url: pl.String = columns.page_url()
     raw_sha256: pl.String = columns.raw_sha256()
     first_seen: Timestamp = column(
-        "When the vendor's page was fetched that had the word first, since when it has been in"
-        " every release.",
+        "When the first vendor's page with the word was fetched; it has been in every release"
+        " since.",
         unit="UTC",
     )
     last_seen: Timestamp = column(
-        "When the vendor's page was fetched that had it last.", unit="UTC"
+        "When the last vendor's page with the word was fetched.", unit="UTC"
     )
 
     class Config:
@@ -78,10 +78,10 @@ class NewWords(Table):
 
 
 class Held(Table):
-    """Every value that a vendor's tables have and the release does not, because it is implausible.
+    """All values of vendors that are not published because they are implausible.
 
-    The release keeps the value published last, with the flag held_back where the row is a price; a
-    row that is new is left out.
+    The release keeps the value published last, with the flag held_back if the row is a price. A new
+    row is left out.
     """
 
     provider: pl.String = columns.provider()
@@ -101,11 +101,11 @@ class Held(Table):
     reason: pl.String = column("The limit that the value breaks; docs/gates.md lists them.")
     reference: pl.String = column("What the value was compared with, in words.")
     since: Timestamp = column(
-        "When the vendor's page was fetched that had this value first, since when it is held.",
+        "When the first vendor's page with this value was fetched; it has been held since.",
         unit="UTC",
     )
-    last_seen: Timestamp = column("When the page was fetched that had it last.", unit="UTC")
-    times_seen: pl.Int32 = column("Collections that had this value.", gt=0)
+    last_seen: Timestamp = column("When the last page with this value was fetched.", unit="UTC")
+    times_seen: pl.Int32 = column("Number of collections with this value.", gt=0)
 
     class Config:
         name = "held"

@@ -1,7 +1,7 @@
-"""Curated sheets beside the specs.
+"""Curated sheets besides the specs.
 
-Language models, vendors' names of accelerators, benchmarks, the footprint of regions, and what the
-accelerator sheet is checked against.
+Language models, vendors' names of accelerators, benchmarks, the footprint of regions, and figures
+that the accelerator sheet is checked against.
 """
 
 import pandera.polars as pa
@@ -30,7 +30,7 @@ class LanguageModels(Table):
     model_id: pl.String = column("Stable id.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
     name: pl.String = column("Name of the model.")
     kind: pl.String = column(
-        "What it makes of a text: text or embedding (one vector).", isin=["text", "embedding"]
+        "What it generates: text or embedding (one vector).", isin=["text", "embedding"]
     )
     parameters_b: pl.Float64 = column("Parameters.", unit="10^9", gt=0)
     active_parameters_b: pl.Float64 = column(
@@ -78,7 +78,7 @@ class LanguageModels(Table):
 
 
 class MediaModels(Table):
-    """Models of images, speech and video, which are answered as a benchmark measured them."""
+    """Models of images, speech and video, for which answers use a benchmark's measurements."""
 
     benchmark: pl.String = column("benchmarks.model.", str_matches=r"^[a-z0-9.-]+$")
     names: pl.String = column("Names that people write, the first one the usual; separated by ;.")
@@ -94,7 +94,7 @@ class MediaModels(Table):
 
 
 class BenchmarkWorkloads(Table):
-    """What a benchmark of a language model asks: the model, and how long its requests are."""
+    """Workloads of language model benchmarks: the model, and the length of its requests."""
 
     benchmark: pl.String = column("benchmarks.model.", str_matches=r"^[a-z0-9.-]+$")
     model_id: pl.String = column("Key of models.", str_matches=r"^[a-z0-9.]+(-[a-z0-9.]+)*$")
@@ -214,7 +214,7 @@ class SpareCoresSpeeds(ServingSpeeds):
 
 
 class SpeedModels(Table):
-    """What recommend estimates speeds with, fitted by tools/calibration.py."""
+    """Constants and factors for the speeds estimated by recommend; see tools/calibration.py."""
 
     kind: pl.String = column(
         "constant (seconds of a part of the roofline), factor (of the speed of a family) or range"
@@ -233,7 +233,7 @@ class SpeedModels(Table):
 
 
 class MeasuredSpeeds(Table):
-    """How much faster a network was on an accelerator than modeled, by tools/calibration.py."""
+    """Measured speeds of a network on an accelerator over modeled ones, by tools/calibration.py."""
 
     accelerator_id: pl.String = columns.accelerator_id()
     load: pl.String = column("few (below 8 users) or full.")
@@ -263,7 +263,7 @@ class Utilisations(Table):
 class AcceleratorNames(Table):
     """Rules that find the accelerator of a machine from a vendor's words.
 
-    A rule with a name and a pattern goes before a rule with one of them.
+    A rule with both a name and a pattern takes precedence over a rule with one of them.
     """
 
     vendor_name: pl.String = column(

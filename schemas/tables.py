@@ -43,7 +43,7 @@ from hwprices.schemas.sheets import (
 from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus, LocalHardware
 
 NAMES_FOLDER = "accelerator_names"
-"""Folder of data/specs with one sheet of the same columns for every provider."""
+"""Folder of data/specs with a sheet for each provider, all with the same columns."""
 
 
 def _by_name(*models: type[Table]) -> dict[str, type[Table]]:
@@ -86,8 +86,8 @@ SHEETS = _by_name(
     BillingTerms,
     RegionFootprint,
 )
-"""The curated tables that a release is joined with. All are published but region_footprint, which
-completes the regions table."""
+"""The curated tables that a release is joined with. All are published except region_footprint,
+which completes the regions table."""
 
 CHECK_SHEETS = _by_name(SecondSources, SparseFigures, RatioExceptions, InterconnectLinks)
 """Figures that the accelerator sheet is compared with; never published."""

@@ -1,7 +1,7 @@
-"""The values that columns of codes may have, each with one sentence that says what it means.
+"""The codes that columns may have, each with a sentence that explains it.
 
-Imports nothing but the standard library, so every part of the project can use it. The models refuse
-any other value, and the data dictionary prints these sentences. A new code is declared here first.
+Imports only the standard library, so all parts of the project can use it. The models refuse any
+other code, and the data dictionary prints the sentences. Declare a new code here first.
 """
 
 import re
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 class Vocabulary(Mapping[str, str]):
     """The allowed values of a column: a mapping from value to sentence.
 
-    ``patterns`` maps regular expressions to the sentence for the values they match, where values
-    hold a number or a name. ``joined``: a cell may hold several values with commas between them.
+    ``patterns`` maps regular expressions to sentences, for values that contain a number or a name.
+    ``joined``: a cell may hold several values, separated by commas.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Vocabulary(Mapping[str, str]):
 
     @property
     def closed(self) -> bool:
-        """Whether the listed values are all there are: no patterns, one value in a cell."""
+        """Whether only the listed values are allowed: no patterns, and one value in a cell."""
         return not self.patterns and not self.joined
 
     def regex(self) -> str:
@@ -99,7 +99,7 @@ PURCHASE_OPTIONS = Vocabulary(
         "dws_defined_duration": "GCP's Dynamic Workload Scheduler, for a duration given up front.",
         "low_priority": "Azure Batch and scale sets' older form of spot, at a fixed price.",
         "dev_test": "Azure's price for development and test subscriptions.",
-        "serverless": "A managed service runs the container or model, and bills the time it runs.",
+        "serverless": "A managed service runs the container or model, billed by running time.",
     },
 )
 
@@ -123,8 +123,8 @@ COMMITMENT_COLUMNS = {
     "committed_use": ("committed_use", "resource"),
     "flexible_committed_use": ("committed_use", "flexible"),
 }
-"""How the names of price columns of offers begin that have commitments: their purchase option and
-commitment plan. Other plans (convertible) have no column."""
+"""Prefix of offers' price columns for commitments: purchase option and commitment plan. Other plans
+(convertible) have no column."""
 
 PAYMENT_OPTIONS = Vocabulary(
     "payment_options",
@@ -166,7 +166,7 @@ BASES = Vocabulary(
 )
 
 TERMS_IN_MONTHS = (0, 12, 36, 60)
-"""Lengths of commitments that vendors sell; 0 without a commitment."""
+"""Terms of commitments that vendors sell; 0 without a commitment."""
 
 
 # Codes that describe a price
@@ -205,11 +205,11 @@ PRICE_REASONS = Vocabulary(
         "capacity_block_priced_by_offering": (
             "AWS lists capacity blocks at 0; each offering has its own price."
         ),
-        "contact_sales": "The vendor names the price only to those who ask.",
+        "contact_sales": "The vendor states the price only on request.",
         "floor_price": "The vendor states only the lowest of several prices: from 1.82.",
         "listed_at_zero": "The vendor lists the machine at 0, which is not a price.",
         "named_by_refused_sku": "A SKU with the machine's name is not understood.",
-        "no_price_on_page": "In place of the price, the vendor's page has nothing, a dash or N/A.",
+        "no_price_on_page": "The vendor's page has no price, a dash or N/A.",
         "tpu_catalog_not_fetched": "The catalog with the prices of TPUs could not be fetched.",
         "unknown_accelerators": "Accelerators of the machine are not stated or not priced.",
         "unknown_local_ssd": "How many local disks the machine has, or their size, is unknown.",
@@ -251,7 +251,7 @@ QUARANTINE_REASONS = Vocabulary(
         "no_size_name": "The item names no machine size.",
         "no_topology": "The TPU slice has no topology, so the number of its chips is not known.",
         "not_usd": "The SKU is priced in another currency than the one requested.",
-        "placeholder": "The price is one that the vendor uses where it has none.",
+        "placeholder": "The vendor uses this amount if there is no price.",
         "platform_disagrees": "The vendor's words and its operation code name different systems.",
         "price_not_a_number": "The price cannot be read as a number.",
         "price_not_positive": "The price is 0 or less.",
@@ -280,7 +280,7 @@ QUARANTINE_REASONS = Vocabulary(
         "unknown_term": "The length of the commitment, or how it is paid, is unknown.",
         "unknown_unit": "The price is for an unknown unit.",
         "unreadable_line": "The line has a figure or text that cannot be read.",
-        "unreadable_price": "The price is missing, negative or no number.",
+        "unreadable_price": "The price is missing, negative or not a number.",
         "unreadable_time": "The time of the price cannot be read, so it may not be the newest.",
         "zero_price": "The price is 0, of a part that is never free or beside a price above 0.",
     },
@@ -395,7 +395,7 @@ REGION_STATUSES = Vocabulary(
     {
         "available": "Every account can use it.",
         "opt_in": "An account must enable it first.",
-        "unreachable": "It did not answer.",
+        "unreachable": "It did not respond.",
     },
 )
 
@@ -561,8 +561,8 @@ INTERVAL_STARTS = Vocabulary(
         "added": "The vendor began to sell it.",
         "returned": "The vendor sells it again: an earlier interval had ended.",
         "price_changed": "The vendor changed the price.",
-        "restated": "Our reading of the vendor's data changed, and not the price.",
-        "changed_and_restated": "The vendor changed the price, and our reading changed as well.",
+        "restated": "Our reading of the vendor's data changed, not the price.",
+        "changed_and_restated": "Both the vendor's price and our reading changed.",
         "unclear": "Vendor's data and our reading both changed; which of them made the difference"
         " is not known.",
     },
@@ -572,10 +572,10 @@ INTERVAL_ENDS = Vocabulary(
     "interval_ends",
     {
         "price_changed": "The vendor changed the price.",
-        "restated": "Our reading of the vendor's data changed, and not the price.",
-        "changed_and_restated": "The vendor changed the price, and our reading changed as well.",
-        "observed": "From here on releases observed the price; before, the vendor's own past lists"
-        " have it.",
+        "restated": "Our reading of the vendor's data changed, not the price.",
+        "changed_and_restated": "Both the vendor's price and our reading changed.",
+        "observed": "Later values were observed by releases, earlier ones are from the vendor's"
+        " past lists.",
         "removed": "It was collected without this price: the vendor no longer lists it.",
         "unclear": "Vendor's data and our reading both changed; which of them made the difference"
         " is not known.",
@@ -586,7 +586,7 @@ PRICE_STATES = Vocabulary(
     "price_states",
     {
         "current": "The price is in the release.",
-        "not_collected": "What it is read from was not collected. Not a removal.",
+        "not_collected": "Its source was not collected. Not a removal.",
         "refused": "The vendor's row is in quarantine, so the price is not known. Not a removal.",
         "ended": "The interval is over.",
     },
@@ -608,16 +608,16 @@ CHANGES = Vocabulary(
     "changes",
     {
         "added": "It is new.",
-        "removed": "It was collected, and it is no longer there.",
-        "returned": "It is there again after it had been removed.",
+        "removed": "It was collected and no longer exists.",
+        "returned": "It exists again after it had been removed.",
         "price_up": "The effective hourly price is higher.",
         "price_down": "The effective hourly price is lower.",
         "placeholder": "The price was a placeholder, or is one now: neither a rise nor a fall.",
-        "price_known": "There is a price where there was only a reason for having none.",
-        "price_unknown": "There is a reason for having no price where there was one.",
+        "price_known": "The price became known; before, only a reason was stated.",
+        "price_unknown": "The price is no longer known; only a reason is stated.",
         "terms_changed": "Hourly and upfront, or the reason, differ; the effective price does not.",
         "spec_changed": "The vendor states another figure for the machine type.",
-        "restated": "Our reading or our sheets changed, and not what the vendor says.",
+        "restated": "Our reading or our sheets changed, not the vendor's data.",
         "unclear": "Vendor's data and our reading both changed; which of them made the difference"
         " is not known.",
         "first_collected": "Collected for the first time, so its prices are not called new.",
@@ -634,10 +634,10 @@ EVIDENCE = Vocabulary(
         " changed.",
         "same_pages": "All pages of the provider are the same, so our reading changed.",
         "same_page": "The page that states the price is the same, so our reading changed.",
-        "re_read": "The older pages were read with the newer program to tell the two apart.",
+        "re_read": "Both changed; the older pages were read again with the newer program.",
         "own_sheet": "The figure is from a sheet of this project.",
         "collection": "It follows from which units were collected.",
-        "none": "Both changed, and the older pages are not there to be read again.",
+        "none": "Both changed, and the older pages are gone.",
     },
 )
 

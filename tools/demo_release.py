@@ -34,7 +34,7 @@ from hwprices.read.dataset import Dataset
 from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, UnitInput
 from hwprices.rows import parquet, prices
 from hwprices.schemas.tables import TABLES
-from hwprices.stage import Staged, put_in_force
+from hwprices.stage import Staged, make_current
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 from hwprices.units import Timestamp
@@ -220,7 +220,7 @@ def build(data: Dataset, root: Path) -> None:
     for provider, entry in data.release.providers.items():
         tables = {name: cut(data, provider, name) for name in VENDOR_TABLES}
         staged = _stage(store, data, provider, entry.run_id, tables)
-        put_in_force(store, replace(staged, quarantined=entry.report.quarantined))
+        make_current(store, replace(staged, quarantined=entry.report.quarantined))
     _publish(store, datetime.fromisoformat(data.release.created_at))
 
 
@@ -238,7 +238,7 @@ def _stage_earlier(data: Dataset, store: Store, price_list: PriceList) -> None:
     unit = UnitInput("prices/us-east-1", "ok", (sha256[:DIGEST_CHARACTERS],))
     reading = data.release.providers[AWS].inputs.reading
     staged = _stage(store, data, AWS, run_id, tables)
-    put_in_force(store, replace(staged, inputs=Inputs(reading, sha256, (unit,))))
+    make_current(store, replace(staged, inputs=Inputs(reading, sha256, (unit,))))
 
 
 def _stage(

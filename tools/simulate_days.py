@@ -29,7 +29,7 @@ from hwprices.release.manifest import DIGEST_CHARACTERS, Inputs, Reading, UnitIn
 from hwprices.release.versions import sample_root, versions
 from hwprices.rows import parquet
 from hwprices.specs import data_directory
-from hwprices.stage import Staged, put_in_force
+from hwprices.stage import Staged, make_current
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 from hwprices.units import Money, Timestamp
@@ -106,7 +106,7 @@ def collect(store: Store, cloud: Cloud, at: datetime, generator: np.random.Gener
     )
     units = (UnitInput("prices/global", "ok", (page.sha256[:DIGEST_CHARACTERS],)),)
     inputs = Inputs(Reading("code", "sheets", "corrections"), page.sha256, units)
-    put_in_force(store, Staged(cloud.name, run, "live", files, inputs=inputs))
+    make_current(store, Staged(cloud.name, run, "live", files, inputs=inputs))
 
 
 def size(store: Store, area: str) -> int:

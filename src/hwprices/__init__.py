@@ -66,7 +66,7 @@ _MODULES = {
 command line can show its help without importing polars."""
 
 
-if not TYPE_CHECKING:  # so that a type checker finds a name that is mistyped
+if not TYPE_CHECKING:  # a type checker would accept any name if it saw __getattr__
 
     def __getattr__(name: str) -> Any:
         """Import a public name when it is first used.

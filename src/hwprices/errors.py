@@ -1,7 +1,7 @@
-"""Errors in one line with their remedy, suggestions of near names, and text that hides nothing.
+"""Errors of one line with a remedy, escaped hidden characters, and spelling suggestions.
 
-Texts come from vendors, or from whoever wrote a dataset: none may move the cursor, change colours
-or hide a part of a line.
+Texts come from vendors and from the authors of datasets. None may move the cursor, change colors or
+hide part of a line.
 """
 
 import difflib
@@ -12,13 +12,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode's categories of these characters: control, format, surrogates, private use, unassigned,
-and separators of lines and paragraphs.
-https://www.unicode.org/reports/tr44/#General_Category_Values"""
+"""Unicode categories: control, format, surrogate, private use, unassigned, line and paragraph
+separator. https://www.unicode.org/reports/tr44/#General_Category_Values"""
 
 
 def escaped(text: str) -> str:
-    r"""Write hidden characters as Python would: ESC as ``\x1b``. Line breaks stay."""
+    r"""Escape hidden characters as Python does: ESC becomes ``\x1b``. Line breaks stay."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "".join(_escaped_character(character) for character in text)
@@ -30,14 +29,11 @@ def _escaped_character(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
-CHECKOUT = "/path/to/checkout"
-
-
 class HwpricesError(Exception):
     """An error that the user can fix. ``str()`` returns one line: what went wrong, then the remedy.
 
     ``message`` names the file or endpoint and never holds a credential; ``remedy`` says what to do.
-    Both may quote what came from outside: hidden characters are escaped.
+    Both may quote text from outside, so hidden characters are escaped.
     """
 
     def __init__(self, message: str, remedy: str = "") -> None:
@@ -54,21 +50,22 @@ class HwpricesError(Exception):
 
 
 class HwpricesWarning(UserWarning):
-    """Something that a person should know of an answer that is given all the same."""
+    """Something the user should know about an answer that is returned anyway."""
 
 
 class FetchError(HwpricesError):
-    """A page could not be downloaded, after all tries."""
+    """A page could not be downloaded, even after retries."""
 
 
 class TooLargeError(HwpricesError):
-    """A file has more bytes than are read of it."""
+    """A file is larger than the limit for reading it."""
 
 
 def first_line(error: BaseException) -> str:
     """Return the first line of an error, up to 300 characters.
 
-    The lines below it are not a message: obstore's are a debug dump, DuckDB's point into the query.
+    Later lines are not part of the message: obstore appends a debug dump, DuckDB points into the
+    query.
     """
     return str(error).strip().split("\n")[0][:300]
 
@@ -79,11 +76,11 @@ WRITE_REMEDIES = {
     IsADirectoryError: "This is a folder: name a file.",
     PermissionError: "Name a folder that you may write to.",
 }
-"""What to do about an error of the system; of others see ``cannot_write``."""
+"""Remedies for system errors; ``cannot_write`` has the one for all others."""
 
 
 def cannot_write(path: Path, cause: object) -> HwpricesError:
-    """Make the error of a file that cannot be written: first line of the cause and remedy."""
+    """Make the error for a file that cannot be written, with the first line of the cause."""
     reason = (cause.strerror or cause) if isinstance(cause, OSError) else cause
     first = str(reason).strip().split("\n")[0]
     remedies = (text for kind, text in WRITE_REMEDIES.items() if isinstance(cause, kind))
@@ -94,19 +91,19 @@ def cannot_write(path: Path, cause: object) -> HwpricesError:
 
 
 def install_command(extra: str = "") -> str:
-    """Return the command that installs this program, with an extra, from where it came.
+    """Return the command that installs this program, with an extra, from its original source.
 
-    hwprices is on no package index: a bare ``pip install hwprices`` would run whatever somebody
-    else has put there under the name.
+    hwprices is not on a package index: a plain ``pip install hwprices`` would run whatever somebody
+    else has published under the name.
     """
-    with_extra = f"[{extra}]" if extra else ""
+    extras = f"[{extra}]" if extra else ""
     url = _installed_from()
-    target = f"hwprices{with_extra} @ {url}" if url else CHECKOUT + with_extra
+    target = f"hwprices{extras} @ {url}" if url else f"/path/to/checkout{extras}"
     return f"pip install {target!r}"
 
 
 def _installed_from() -> str:
-    """Return the URL that pip was given (PEP 610); empty where it is not known."""
+    """Return the URL that pip installed from (PEP 610); empty if unknown."""
     try:
         text = importlib.metadata.distribution("hwprices").read_text("direct_url.json")
         origin = json.loads(text or "{}")
@@ -120,13 +117,13 @@ MAX_SUGGESTIONS = 6
 
 
 def near(word: str, choices: Iterable[str], cutoff: float = 0.6) -> list[str]:
-    """List the choices that are spelled nearly like the word, the nearest first."""
+    """List the choices that are spelled most like the word, closest first."""
     by_spelling = {choice.lower(): choice for choice in choices}
     close = difflib.get_close_matches(word.lower(), by_spelling, MAX_SUGGESTIONS, cutoff)
     return [by_spelling[spelling] for spelling in close]
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Write a question with near names; empty if there is none."""
+    """Suggest the closest names as a question; empty if no name is close."""
     names = near(word, choices)
     return f"Did you mean {', '.join(names)}?" if names else ""

@@ -1,11 +1,12 @@
-"""Settings that every provider shares, and how a provider adds its own.
+"""Settings that all providers share, and how a provider adds its own.
 
-Each setting is read from the environment (prefix ``HWPRICES_``) or given as a flag; nothing is read
-at import. A provider that needs more has a class ``Settings`` in ``providers/<name>/__init__.py``
-that inherits from ``Settings`` here; its fields begin with the provider's name.
+A setting comes from the environment (prefix ``HWPRICES_``) or from a flag; nothing is read at
+import. A provider with more settings declares a class ``Settings`` in
+``providers/<name>/__init__.py`` that inherits from ``Settings`` here; its fields begin with the
+provider's name.
 
-Credentials are not settings: boto3, google-auth and azure-identity find their own. A key that has
-to be a setting (GCP's API key) is a SecretStr, which no log and no error message shows.
+Credentials are not settings: boto3, google-auth and azure-identity find their own. A key that must
+be a setting (GCP's API key) is a SecretStr, which logs and error messages never show.
 """
 
 from typing import Annotated, Any, Literal, TypeVar
@@ -36,9 +37,9 @@ def is_loopback(url: str) -> bool:
 def _check_endpoint(url: str) -> str:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # one that is not a number or out of range raises when it is read
-    except ValueError:  # its text may repeat a secret
-        raise ValueError("it is no URL, or its port is not from 0 to 65535") from None
+        _ = parts.port  # reading an invalid port raises
+    except ValueError:  # whose text may repeat a secret
+        raise ValueError("it is not a URL, or its port is not from 0 to 65535") from None
     if parts.username or parts.password:
         raise ValueError("an endpoint must not carry a user name or password")
     if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(url)):
@@ -51,7 +52,7 @@ def _check_endpoint(url: str) -> str:
 _ENDPOINT = AfterValidator(_check_endpoint)
 
 Endpoint = Annotated[str, _ENDPOINT]
-"""The URL of a vendor's API: https, or plain http to this machine; no user name, no password."""
+"""The URL of a vendor's API: https, or plain http to this machine; no user name or password."""
 
 
 def _split(value: object) -> object:
@@ -60,19 +61,16 @@ def _split(value: object) -> object:
     return tuple(name.strip() for name in value.split(",") if name.strip())
 
 
-def _in_lower_case(names: tuple[str, ...]) -> tuple[str, ...]:
+def _lower_case(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name.lower() for name in names)
 
 
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-"""Names with commas between them."""
+"""Comma-separated names."""
 
 
 class Settings(BaseSettings):
-    """What every run needs to know.
-
-    ``load()`` reads the environment, adds flags and turns errors into one line.
-    """
+    """The settings of every run. ``load()`` reads them and turns errors into one line."""
 
     model_config = SettingsConfigDict(
         env_prefix="HWPRICES_", populate_by_name=True, extra="ignore", frozen=True
@@ -90,7 +88,7 @@ class Settings(BaseSettings):
         description="The bundled landing directory.",
         json_schema_extra={"shown_default": "data/sample"},
     )
-    providers: Annotated[Names, AfterValidator(_in_lower_case)] = Field(
+    providers: Annotated[Names, AfterValidator(_lower_case)] = Field(
         default=(),
         description="Providers that the flows collect and preflight checks, comma separated.",
         json_schema_extra={"shown_default": "all"},
@@ -154,15 +152,15 @@ S = TypeVar("S", bound=Settings)
 
 
 def load(**flags: object) -> Settings:
-    """Read the common settings. See ``load_as``."""
+    """Read the common settings; see ``load_as``."""
     return load_as(Settings, **flags)
 
 
 def load_as(model: type[S], **flags: object) -> S:
-    """Read settings from the environment, with the flags that are given (not None) on top.
+    """Read settings from the environment; flags that are not None take precedence.
 
     Raises:
-        HwpricesError: a value does not fit; the line names the variable and what it takes.
+        HwpricesError: a value is invalid; names the variable and the values it accepts.
     """
     try:
         set_flags: dict[str, Any] = {name: flag for name, flag in flags.items() if flag is not None}
@@ -170,9 +168,9 @@ def load_as(model: type[S], **flags: object) -> S:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "setting"
-        named = variable(model, name) if name in model.model_fields else name
+        label = variable(model, name) if name in model.model_fields else name
         raise HwpricesError(
-            f"{named}: {first['msg'].removeprefix('Value error, ')}",
+            f"{label}: {first['msg'].removeprefix('Value error, ')}",
             "See --help for what each setting takes.",
         ) from None
 
@@ -180,10 +178,10 @@ def load_as(model: type[S], **flags: object) -> S:
 def extend(settings: Settings, model: type[S]) -> S:
     """Add a provider's own settings, read from the environment, to common settings.
 
-    Settings that are of that class already come back as they are.
+    Settings that are already of that class are returned unchanged.
 
     Raises:
-        HwpricesError: a value of the provider's own settings does not fit.
+        HwpricesError: a value of the provider's own settings is invalid.
     """
     if isinstance(settings, model):
         return settings
@@ -199,26 +197,23 @@ def variable(model: type[Settings], name: str) -> str:
 
 
 ONLY_WITH = "only_with"
-"""In ``json_schema_extra`` of an endpoint: the setting without which the endpoint is not asked."""
+"""Key in an endpoint's ``json_schema_extra``: the endpoint is used only if this setting is set."""
 
 
-def own_endpoints(settings: Settings) -> list[str]:
-    """List the URLs of a provider's own that these settings lead to, in the order of its class.
-
-    One that is required only with another setting (ONLY_WITH) is left out where that is not given.
-    """
+def provider_endpoints(settings: Settings) -> list[str]:
+    """List the endpoints among a provider's own settings that a run with them uses."""
     return [
         str(getattr(settings, name))
         for name, field in type(settings).model_fields.items()
         if name not in Settings.model_fields
         and _ENDPOINT in field.metadata
-        and _is_asked(settings, field.json_schema_extra)
+        and _is_used(settings, field.json_schema_extra)
     ]
 
 
-def _is_asked(settings: Settings, extra: object) -> bool:
-    needed = extra.get(ONLY_WITH) if isinstance(extra, dict) else None
-    return needed is None or bool(getattr(settings, str(needed)))
+def _is_used(settings: Settings, extra: object) -> bool:
+    condition = extra.get(ONLY_WITH) if isinstance(extra, dict) else None
+    return condition is None or bool(getattr(settings, str(condition)))
 
 
 def describe(model: type[Settings] = Settings) -> list[tuple[str, str, str]]:
@@ -226,11 +221,10 @@ def describe(model: type[Settings] = Settings) -> list[tuple[str, str, str]]:
 
     For ``Settings`` these are the common ones; for a provider's class only its own.
     """
-    own = [n for n in model.model_fields if model is Settings or n not in Settings.model_fields]
-    fields = model.model_fields
     return [
-        (variable(model, name), _shown_default(fields[name]), fields[name].description or "")
-        for name in own
+        (variable(model, name), _shown_default(field), field.description or "")
+        for name, field in model.model_fields.items()
+        if model is Settings or name not in Settings.model_fields
     ]
 
 

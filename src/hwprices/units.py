@@ -1,6 +1,6 @@
-"""Units and dtypes that the whole project shares: money, time, hours, number formats.
+"""Units and dtypes of the whole project: money, time, hours, number formats.
 
-Imports polars and nothing else, so that the reader can use it without pandera.
+Imports only polars, so that readers of a dataset need no pandera.
 """
 
 import polars as pl
@@ -10,13 +10,13 @@ Money = pl.Decimal(20, 10)
 quotes nanos (9 decimals), AWS up to 10."""
 
 WideMoney = pl.Decimal(38, 10)
-"""Money while it is being computed. Money has ten integer digits, too few for some products; cast
-to Money when writing a table."""
+"""Money in computations: the ten integer digits of Money are too few for some products. Cast to
+Money when writing a table."""
 
 Timestamp = pl.Datetime("us", "UTC")
 
 HOURS_PER_YEAR = 8760
-"""365 days of 24 hours. AWS amortises reservations over 8760 hours a year, and Azure's reservation
+"""365 days of 24 hours. AWS amortizes reservations over 8760 hours a year, and Azure's reservation
 prices divide the same way."""
 
 HOURS_PER_MONTH = 730
@@ -33,5 +33,5 @@ NUMBER_FORMATS = {
     "fp4": "fp4_dense_tflops",
     "int8": "int8_dense_tops",
 }
-"""Number format: column of its dense rate in the accelerator sheet. Each has a column
-``<format>_support`` too."""
+"""Number format: column of its dense rate in the accelerator sheet, which also has a column
+``<format>_support`` for each."""

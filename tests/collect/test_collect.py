@@ -276,7 +276,7 @@ def test_a_region_of_a_vendor_that_is_not_known_is_a_warning(live: Settings) -> 
         " Did you mean eastus, eastus3, eastus2?"
     )
     [warning] = check_requested(live, ["aws", "gcp"], ["nowhere-1", "us-east-1", "us-east1"])
-    assert warning.startswith("nowhere-1 is not known as a region of any provider asked; ")
+    assert warning.startswith("nowhere-1 is not known as a region of any requested provider; ")
 
 
 def test_local_zones_and_china_are_known(live: Settings) -> None:

@@ -15,7 +15,7 @@ from hwprices import providers
 from hwprices.cli import app
 from hwprices.collect import preflight
 from hwprices.providers import Check
-from hwprices.settings import load, own_endpoints, variable
+from hwprices.settings import load, provider_endpoints, variable
 
 SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYCANARYKEY000"
 
@@ -143,7 +143,7 @@ def test_googles_catalog_is_read_with_what_there_is(key, outcome, server, tmp_pa
 def test_every_provider_says_what_it_collects(name, server, tmp_path, monkeypatch) -> None:
     """As somebody without an account sees it: each endpoint answers, and something is had."""
     provider = providers.get(name)
-    endpoints = own_endpoints(provider.settings(load(root=str(tmp_path))))
+    endpoints = provider_endpoints(provider.settings(load(root=str(tmp_path))))
     for field in provider.settings_class.model_fields:
         if getattr(provider.settings(load()), field) in endpoints:
             monkeypatch.setenv(variable(provider.settings_class, field), server.url)
@@ -218,7 +218,7 @@ def test_little_space_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     check = checks_of("Where releases go", tmp_path, "azure")["space"]
     assert check.outcome == "absent"
     assert "1,000,000,000 GB" in check.detail
-    monkeypatch.setattr(preflight, "LEAST_BYTES", 10**17)
+    monkeypatch.setattr(preflight, "MIN_BYTES", 10**17)
     assert checks_of("Where releases go", tmp_path, "azure")["space"].outcome == "failed"
 
 

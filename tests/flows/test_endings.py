@@ -128,7 +128,7 @@ def test_a_provider_that_was_not_asked_is_said_to_be_held_back(project: Path) ->
     page = reports.refreshed(held_back, {}, ["ovh"], str(demo)).splitlines()
     rows = [line.strip("| ").split(" | ")[:2] for line in page if line.startswith("| ")]
     assert rows[:3] == [["provider", "outcome"], ["ovh", "published"], ["aws", "**held back**"]]
-    assert "Not asked in this run: AWS, Google Cloud." in page
+    assert "Not requested in this run: AWS, Google Cloud." in page
 
 
 def provider_status(outcome: ProviderOutcome, reason: str = "") -> ProviderStatus:

@@ -18,7 +18,7 @@ from hwprices.release.release import NAMES
 from hwprices.rows import frames, parquet
 from hwprices.rows.prices import DEFAULTS, price_id
 from hwprices.schemas.tables import SHEETS, TABLES
-from hwprices.stage import Staged, put_in_force
+from hwprices.stage import Staged, make_current
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 from tests.helpers import manifests
@@ -182,7 +182,7 @@ def stage(
         ]
         inputs = manifests.inputs(run_id)
         staged = Staged(provider, run_id, origin, tuple(files), units={"ok": 1}, inputs=inputs)
-        put_in_force(store, staged)
+        make_current(store, staged)
     return staged
 
 

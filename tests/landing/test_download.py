@@ -128,7 +128,9 @@ def test_secrets_stay_out_of_messages_and_metadata(http, stub, tmp_path):
 def test_what_is_no_url_is_refused(url, shown):
     with pytest.raises(FetchError) as refused:
         check_endpoint(url)
-    assert str(refused.value).startswith(f"{shown} is no URL, or its port is not from 0 to 65535.")
+    assert str(refused.value).startswith(
+        f"{shown} is not a URL, or its port is not from 0 to 65535."
+    )
 
 
 def test_plain_http_is_refused_to_other_machines():
@@ -192,8 +194,8 @@ def test_a_header_without_sense_is_quoted_short_and_without_secrets(http, stub, 
     ("proxy", "words"),
     [
         ("socks5://user:SECRET-1@proxy.example:1080", "a SOCKS proxy is set in HTTPS_PROXY"),
-        ("ftp://user:SECRET-1@proxy.example/", "ALL_PROXY is no URL of a proxy"),
-        ("http://user:SECRET-1/@proxy.example", "ALL_PROXY is no URL of a proxy"),
+        ("ftp://user:SECRET-1@proxy.example/", "ALL_PROXY is not a proxy URL"),
+        ("http://user:SECRET-1/@proxy.example", "ALL_PROXY is not a proxy URL"),
     ],
 )
 def test_a_proxy_that_cannot_be_used_is_one_line_without_its_password(monkeypatch, proxy, words):

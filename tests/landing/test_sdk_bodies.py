@@ -123,7 +123,7 @@ def test_a_next_page_is_on_the_first_host_for_every_parser_of_urls(fetch, stub, 
         return Reply.json({"value": [{}], "nextLink": f"http://{at}{host}/next"})
 
     line, server = fetch("azure", page)
-    assert "gives a link that is no URL" in line or "is on another host" in line
+    assert "gives a link that is not a URL" in line or "is on another host" in line
     assert len(server.requests) == 1
     assert other.requests == []
 

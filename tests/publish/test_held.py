@@ -12,7 +12,7 @@ from tests.helpers.releases import machine, price, prices, rows, tables
 import hwprices
 from hwprices.publish import choose, release
 from hwprices.rows import parquet
-from hwprices.stage import Staged, put_in_force
+from hwprices.stage import Staged, make_current
 from hwprices.storage import layout
 from hwprices.storage.store import Store
 
@@ -178,7 +178,7 @@ def stage_by_region(store: Store, number: int, tables: dict[str, pl.DataFrame]) 
         files.append(parquet.write(store, folder, name, tables[name], provider="aws"))
     units = {"ok": 1}
     inputs = manifests.inputs(f"r{number}")
-    put_in_force(store, Staged("aws", f"r{number}", "live", tuple(files), units, inputs=inputs))
+    make_current(store, Staged("aws", f"r{number}", "live", tuple(files), units, inputs=inputs))
 
 
 def test_only_the_files_with_held_rows_are_written_again(store):

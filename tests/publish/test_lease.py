@@ -123,7 +123,7 @@ def test_a_lease_that_another_took_over_is_said_and_not_taken_back(tmp_path, mon
         deadline = time.monotonic() + 60
         while not said and time.monotonic() < deadline:
             time.sleep(0.05)
-    assert said == ["another run took this one for crashed, and collects at the same time"]
+    assert said == ["another run took over this one as crashed, and collects at the same time"]
     assert store.get(key) == other
 
 

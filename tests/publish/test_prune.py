@@ -86,7 +86,7 @@ def test_several_releases_a_day_leave_one_a_day_for_the_gate_to_compare_with(tmp
     month = version(times[0])
     starts = {version(time) for time in times if (time.day, time.hour) == (1, 0)}
     assert versions(store) == sorted({month, *starts, *days, *map(version, times[-5:])})
-    compared = [release.version for release in choose.of_last_quarter(store, NOW)]
+    compared = [release.version for release in choose.last_quarter(store, NOW)]
     assert compared == versions(store)
 
 

@@ -17,7 +17,7 @@ from hwprices.errors import HwpricesError
 from hwprices.landing.pages import Unit, UnitResult
 from hwprices.publish import status
 from hwprices.release.manifest import Trouble
-from hwprices.stage import Staged, put_in_force
+from hwprices.stage import Staged, make_current
 from hwprices.storage import layout
 
 FIRST, SECOND = "20260801T040000.000000Z", "20260802T040000.000000Z"
@@ -137,7 +137,7 @@ def test_a_narrowed_run_does_not_make_the_tables_younger(released):
     """Spot prices every hour must not hide that the price list was last fetched days ago."""
     staged = stage(released, SECOND, fleet())
     units = {"ok": 1, "not_requested": 3}
-    put_in_force(released, replace(staged, units=units, oldest_run=FIRST))
+    make_current(released, replace(staged, units=units, oldest_run=FIRST))
     publish(released, hours=24)
     now = entry(released)
     assert (now["last_success"], now["complete_since"]) == (SECOND_AT, FIRST_AT)
@@ -149,7 +149,7 @@ def put_partial(store, run_id=SECOND, *, price_units, carried_from=FIRST):
     staged = stage(store, run_id, fleet())
     trouble = Trouble("aws/prices/us-east-1", "carried", "x: HTTP 500", carried_from=carried_from)
     units = {"ok": 1, **price_units}
-    put_in_force(
+    make_current(
         store,
         replace(
             staged,

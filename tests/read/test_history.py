@@ -32,7 +32,7 @@ from hwprices.schemas.history import PriceHistory
 from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import Prices
 from hwprices.schemas.spec import Accelerators, CpuFamilies, Cpus
-from hwprices.stage import put_in_force
+from hwprices.stage import make_current
 from hwprices.storage.store import Store
 
 DEVICES = {"gpu-1": ("nvidia-h100-sxm5-80gb", 1.0), "gpu-8": ("nvidia-h100-sxm5-80gb", 8.0)}
@@ -293,7 +293,7 @@ def with_placeholders(tmp_path_factory):
         staged = stage(store, f"run-{day}", own, origin="sample")
         units = (UnitInput("prices/us-east-1", "ok", (f"page of day {day}",)),)
         inputs = Inputs(Reading("the same program", "", ""), f"pages of day {day}", units)
-        put_in_force(store, replace(staged, inputs=inputs))
+        make_current(store, replace(staged, inputs=inputs))
         publish(store, accepted=["aws:*"], at=datetime(2026, 8, 1 + day, tzinfo=UTC))
     return Path(store.root)
 
@@ -413,7 +413,7 @@ def test_what_is_no_day_is_refused(when):
     ],
 )
 def test_a_time_that_no_year_has_in_utc_is_refused(when):
-    with pytest.raises(HwpricesError, match="is in no year from 1 to 9999 in UTC"):
+    with pytest.raises(HwpricesError, match="in UTC is not from 1 to 9999"):
         versions.instant(when)
 
 

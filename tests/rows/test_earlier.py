@@ -13,15 +13,15 @@ def at(hour):
 
 
 def test_times_of_pages_that_were_fetched_in_the_same_order():
-    found = earlier.times_now([at(1), at(3), at(1)], [at(5), at(6), at(5)])
+    found = earlier.match_times([at(1), at(3), at(1)], [at(5), at(6), at(5)])
     assert found == {at(1): at(5), at(3): at(6)}
 
 
 def test_pages_that_were_fetched_in_another_order_give_no_times():
     """A row with the earliest time of two pages would have the time of the other page."""
-    assert earlier.times_now([at(1), at(3)], [at(6), at(5)]) is None
-    assert earlier.times_now([at(1), at(1)], [at(5), at(6)]) is None
-    assert earlier.times_now([at(1), at(3)], [at(5), at(5)]) is None
+    assert earlier.match_times([at(1), at(3)], [at(6), at(5)]) is None
+    assert earlier.match_times([at(1), at(1)], [at(5), at(6)]) is None
+    assert earlier.match_times([at(1), at(3)], [at(5), at(5)]) is None
 
 
 def test_rows_get_the_times_of_today():

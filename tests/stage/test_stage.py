@@ -96,7 +96,7 @@ def test_a_part_is_checked_while_the_next_is_read_unless_it_is_large(
 
     check = StagedTables.add
     monkeypatch.setattr(StagedTables, "add", add)
-    monkeypatch.setattr(stage, "BESIDE_ROWS", limit)
+    monkeypatch.setattr(stage, "MAX_PARALLEL_ROWS", limit)
     manifest = Run("r1", "vendor", "live", AT, "0.1.0", ())
     vendor = Reading([part(*names(3)), part(*names(2), region="eu-west-1")])
     staged = stage.stage(vendor, manifest, Landing(tmp_path / "raw"), Store(tmp_path), keep=2)
@@ -269,7 +269,7 @@ def test_a_reason_that_is_not_declared_is_kept_and_said(tmp_path):
 def test_a_run_without_one_price_fails(tmp_path):
     unit, why = Unit("vendor", "skus"), "no credentials for https://billing.example"
     unpriced = part({"hourly": None, "price_reason": "core_sku_missing"})
-    words = r"not one price is known.*vendor/skus/global failed: no credentials"
+    words = r"no price is known.*vendor/skus/global failed: no credentials"
     with pytest.raises(HwpricesError, match=words):
         run(tmp_path, [unpriced], results=[UnitResult(unit, "failed", reason=why)])
     assert stage.latest(Store(tmp_path), "vendor") is None
@@ -279,7 +279,7 @@ def test_quantiles_are_the_prices_of_a_market(tmp_path):
     table = quantiles(22, "7.5", "vendor")
     run(tmp_path, [Part("market_quantiles", table)])
     assert stage.latest(Store(tmp_path), "vendor") is not None
-    with pytest.raises(HwpricesError, match="not one price is known"):
+    with pytest.raises(HwpricesError, match="no price is known"):
         run(tmp_path, [Part("market_quantiles", table.clear())], "r2")
 
 

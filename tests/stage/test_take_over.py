@@ -143,7 +143,7 @@ def test_a_unit_that_kept_older_pages_reads_them_again(run, landing, root, read)
 
 def test_a_mistake_of_the_program_is_warned_of_in_each_run(run, landing, root, read) -> None:
     last = stage.latest(Store(root), "linode")
-    stage.put_in_force(Store(root), replace(last, quarantined={"program_mistake": 1}))
+    stage.make_current(Store(root), replace(last, quarantined={"program_mistake": 1}))
     staged(replace(run, run_id="r2"), landing, root)
     assert read == ["r2"]
 

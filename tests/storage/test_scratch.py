@@ -34,10 +34,10 @@ def left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def test_directories_of_killed_processes_are_listed_and_deleted(left_behind: list[Path]) -> None:
     later = datetime.now(UTC) + 2 * DAY
-    assert scratch.left(datetime.now(UTC), DAY) == []
-    assert sorted(scratch.left(later, DAY)) == sorted(left_behind)
-    assert scratch.delete_left(later, DAY) == 2
-    assert scratch.left(later, DAY) == []
+    assert scratch.leftovers(datetime.now(UTC), DAY) == []
+    assert sorted(scratch.leftovers(later, DAY)) == sorted(left_behind)
+    assert scratch.delete_leftovers(later, DAY) == 2
+    assert scratch.leftovers(later, DAY) == []
 
 
 def test_a_directory_that_cannot_be_deleted_is_not_counted(left_behind, monkeypatch) -> None:
@@ -49,5 +49,5 @@ def test_a_directory_that_cannot_be_deleted_is_not_counted(left_behind, monkeypa
         delete(path)
 
     monkeypatch.setattr(shutil, "rmtree", refuse_one)
-    assert scratch.delete_left(datetime.now(UTC) + 2 * DAY, DAY) == 1
+    assert scratch.delete_leftovers(datetime.now(UTC) + 2 * DAY, DAY) == 1
     assert left_behind[0].is_dir()

@@ -1,7 +1,7 @@
 """Collect one provider: plan its units, fetch them or replay the bundled sample, record the run.
 
-The bundled sample is replayed by copying its pages into the landing root, so that everything after
-this step is the same for sample and live data.
+Replaying the bundled sample copies its pages into the landing root. Every later step is the same
+for sample and live data.
 """
 
 import threading
@@ -28,7 +28,7 @@ from hwprices.storage.manifests import Origin
 
 
 class Sample:
-    """One provider's part of the sample, a landing root. Its manifest is read once, when needed."""
+    """One provider's part of the sample. Its manifest is read on first use."""
 
     def __init__(self, root: str, provider: str) -> None:
         self.root = root
@@ -47,14 +47,14 @@ class Sample:
 
     @property
     def regions(self) -> set[str]:
-        """The regions that the sample has units of; none if its units are global."""
+        """The regions of the sample's units; empty if they are all global."""
         return {result.unit.region for result in self._results.values()} - {"global"}
 
     def plan(self, regions: Sequence[str] | None) -> list[Unit]:
-        """List the units that the sample holds; ``regions`` narrows it.
+        """List the sample's units, of all regions or only of ``regions``.
 
         Raises:
-            HwpricesError: the sample has nothing of this provider, or not such a region.
+            HwpricesError: the sample lacks this provider or one of the regions.
         """
         units = [result.unit for result in self._results.values()]
         if regions is not None and self.regions:
@@ -62,7 +62,7 @@ class Sample:
         return [unit for unit in units if regions is None or unit.region in (*regions, "global")]
 
     def replay(self, unit: Unit, landing: Landing) -> UnitResult:
-        """Copy a unit's pages into a landing root, checksums verified, and return its result.
+        """Copy a unit's pages into a landing root, verify their checksums, and return its result.
 
         Raises:
             HwpricesError: a page of the sample is missing or altered, or cannot be written.
@@ -76,22 +76,22 @@ class Sample:
 
 
 FOOTPRINT = "region_footprint.csv"
-"""The sheet of all regions that were known when it was made; vendors open several a year."""
+"""The sheet of all regions known when it was made; vendors open several a year."""
 
 
 def check_requested(
     settings: Settings, providers: Sequence[str], regions: Iterable[str]
 ) -> list[str]:
-    """Refuse a region that no provider of the sample has; return a warning for others not known.
+    """Refuse a region that the sample lacks; for a live run return a warning for each unknown one.
 
-    The vendors of a live run have the last word: the region may be newer than this program. A
-    region that only some of the providers have is reported by the others.
+    In a live run the vendor decides: a region may be newer than this program. If only some of the
+    providers have a region, the others report it themselves.
 
     Raises:
-        HwpricesError: the sample has no such region; the line names those that are spelled alike.
+        HwpricesError: the sample has no such region; suggests regions with a similar name.
     """
     # A provider with one price everywhere has no regions, and ignores those that are requested.
-    sampled = {region for name in providers for region in _sampled(settings.sample, name)}
+    sampled = {region for name in providers for region in _sample_regions(settings.sample, name)}
     owner = providers[0] if len(providers) == 1 else ""
     if settings.source == "sample":
         if sampled:
@@ -103,18 +103,18 @@ def check_requested(
     return [
         _warning(region, known, owner)
         for region in regions
-        if known and region.strip().lower() not in known  # Azure takes them in any case
+        if known and region.strip().lower() not in known  # Azure ignores case
     ]
 
 
-def _sampled(root: str, provider: str) -> set[str]:
-    with suppress(HwpricesError):  # no sample of it: the run says so
+def _sample_regions(root: str, provider: str) -> set[str]:
+    with suppress(HwpricesError):  # the run reports a missing sample
         return Sample(root, provider).regions
     return set()
 
 
 def _warning(region: str, known: Iterable[str], owner: str) -> str:
-    place = f"a region of {owner}" if owner else "a region of any provider asked"
+    place = f"a region of {owner}" if owner else "a region of any requested provider"
     hint = regions_alike([region], known)
     return f"{region} is not known as {place}; it may be new, and is requested. {hint}".rstrip()
 
@@ -123,12 +123,12 @@ RUN_ID = "%Y%m%dT%H%M%S.%fZ"
 
 
 def run_id(started_at: datetime) -> str:
-    """Return the name of a run by its start in UTC, so that names sort by time."""
+    """Name a run by its start in UTC, so that names sort by time."""
     return started_at.astimezone(UTC).strftime(RUN_ID)
 
 
 def started_at(run_id: str) -> datetime | None:
-    """Parse when a run of this name began; None if the name is not a time."""
+    """Parse the start from the name of a run; None if the name is not a time."""
     try:
         return datetime.strptime(run_id, RUN_ID).replace(tzinfo=UTC)
     except ValueError:
@@ -145,26 +145,26 @@ def record(
     narrowed: bool = False,
     kinds: Sequence[str] | None = None,
 ) -> Run:
-    """Write the run's manifest. A unit that failed keeps the pages of the run before.
+    """Write the run's manifest. A unit that failed keeps the pages of the previous run.
 
-    The run is named by ``started_at``, but later than every recorded run of the provider, even if
-    the clock was set back: the latest name is the run that the next one adds to.
+    The run is named by ``started_at``, but its name always sorts after those of earlier runs, even
+    if the clock was set back: the next run builds on the run that sorts last.
 
     Args:
-        landing: where the manifest is written, and the runs before are.
+        landing: holds the manifests of this and earlier runs.
         provider: the provider's name.
         origin: whether the pages are the vendor's or the sample's.
         started_at: when the run began.
-        results: how each unit went.
-        narrowed: only some regions or kinds were requested. The others stay as they were in the run
-            before. In a full run a unit that is no longer planned is left out, and the gate reports
-            what is missing.
-        kinds: those requested, if not all. Some kinds alone (spot prices) are not a price list, so
-            they are added to an earlier run.
+        results: the result of each unit.
+        narrowed: only some regions or kinds were requested; all others are taken from the previous
+            run. A full run drops units that are no longer planned, and the gate reports what is
+            missing.
+        kinds: the kinds requested, None for all. Some kinds alone (spot prices) are not a price
+            list, so they are added to an earlier run.
 
     Raises:
-        HwpricesError: not one unit could be fetched, or the run to add some kinds to is missing;
-            nothing is recorded.
+        HwpricesError: no unit could be fetched, or there is no run to add the kinds to. Nothing is
+            recorded.
     """
     if not any(result.status == "ok" for result in results):
         raise _nothing_fetched(provider, results)
@@ -176,14 +176,14 @@ def record(
         )
     not_requested = _not_requested(results, previous) if previous and narrowed else []
     started_at = _after_all_runs(landing, provider, started_at)
-    every = (*carry_over(results, previous), *not_requested)
+    all_results = (*carry_over(results, previous), *not_requested)
     run = Run(
         run_id(started_at),
         provider,
         origin,
         started_at,
         installed_version("hwprices"),
-        tuple(sorted(every, key=lambda result: result.unit.name)),
+        tuple(sorted(all_results, key=lambda result: result.unit.name)),
     )
     landing.write_run(run)
     return run
@@ -206,14 +206,14 @@ def _not_requested(results: Sequence[UnitResult], previous: Run) -> list[UnitRes
 
 
 def _after_all_runs(landing: Landing, provider: str, began: datetime) -> datetime:
-    """Return the time at which the run began, or the first one after the provider's last run."""
+    """Return when the run began, or one microsecond after the last run if that is later."""
     times = (started_at(name) for name in landing.runs(provider))
     last = max((time for time in times if time is not None), default=None)
     return began if last is None else max(began, last + timedelta(microseconds=1))
 
 
 def _last_run(landing: Landing, provider: str, origin: Origin) -> Run | None:
-    """Find the last run of the same origin: sample pages never replace live ones, or vice versa."""
+    """Find the last run of this origin: sample pages never replace live ones, or vice versa."""
     for name in reversed(landing.runs(provider)):
         run = landing.run(provider, name)
         if run.origin == origin:
@@ -231,11 +231,11 @@ def _no_limit(_seconds: float, _name: str) -> AbstractContextManager[None]:
 class Collector:
     """Fetches the units of one provider. Owns the HTTP client, so close it, or use ``with``.
 
-    ``settings`` are the common ones or the provider's own; what is missing is read from the
-    environment. ``sleep`` waits so many seconds between two tries; an argument for the tests.
+    ``settings`` are the common ones or the provider's own; missing ones are read from the
+    environment. Tests replace ``sleep``, which waits between two tries.
 
     Raises:
-        HwpricesError: there is no such provider, or one of its settings does not fit.
+        HwpricesError: there is no such provider, or one of its settings is invalid.
     """
 
     def __init__(
@@ -276,11 +276,11 @@ class Collector:
     def plan(
         self, regions: Sequence[str] | None = None, kinds: Sequence[str] | None = None
     ) -> list[Unit]:
-        """List the units to fetch, or with source=sample those that the sample holds.
+        """List the units to fetch, or with source=sample the units of the sample.
 
         Raises:
-            SkippedError: all kinds requested need an account, and there is none.
-            HwpricesError: an index is unavailable, or nothing fits the regions and kinds requested.
+            SkippedError: all requested kinds need an account, and there is none.
+            HwpricesError: an index is unavailable, or no unit has the requested regions and kinds.
         """
         name = self.provider.name
         if self.settings.source == "sample":
@@ -302,27 +302,22 @@ class Collector:
         return chosen
 
     def _needs_account(self, units: Sequence[Unit], kinds: Sequence[str]) -> bool:
-        """Return whether the provider plans these kinds with an account only, and there is none.
-
-        With an account it would have planned some of its kinds, if not for the regions requested.
-        """
-        of_account = set(self.provider.account_kinds)
-        has_account = any(unit.kind in of_account for unit in units)
-        return self.settings.source == "live" and not has_account and set(kinds) <= of_account
+        """Check whether these kinds are missing from the plan because there is no account."""
+        account_kinds = set(self.provider.account_kinds)
+        has_account = any(unit.kind in account_kinds for unit in units)
+        return self.settings.source == "live" and not has_account and set(kinds) <= account_kinds
 
     def stuck_after(self) -> float:
-        """Return the seconds after which a unit's deadline has passed without being noticed."""
+        """Return the seconds after which a fetch is stuck: it should have seen its deadline."""
         return self.settings.unit_deadline + self.settings.read_timeout
 
     def fetch(self, unit: Unit, stop_after: StopAfter = _no_limit) -> UnitResult:
-        """Fetch and land one unit.
-
-        A failure comes back as a result, so that it fails the unit and not the run.
+        """Fetch and land one unit. A failure is a result: it fails the unit, not the run.
 
         Args:
             unit: what to fetch.
-            stop_after: makes a context that interrupts what is stuck, and raises a FetchError; it
-                is given the seconds and the unit's name. Without it nothing is interrupted.
+            stop_after: given seconds and the unit's name, makes a context that interrupts a stuck
+                fetch with a FetchError. The default interrupts nothing.
         """
         try:
             check_name(unit)

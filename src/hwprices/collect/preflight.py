@@ -1,7 +1,6 @@
-"""Check before a run what it will need: the root, the vendors' endpoints, accounts and rights.
+"""Check what a run needs before it starts: the root, the endpoints, accounts and rights.
 
-Nothing is collected and nothing stays: the few answers that are requested are landed in a temporary
-folder. Each endpoint and each call is tried once.
+Nothing is collected: the few responses land in a temporary folder. Each call is tried once.
 """
 
 import difflib
@@ -23,42 +22,42 @@ from hwprices.landing.download import Http, public_url, redact
 from hwprices.landing.download import client as new_client
 from hwprices.landing.pages import Landing
 from hwprices.providers import Check, Context, Provider
-from hwprices.settings import Settings, describe, own_endpoints
+from hwprices.settings import Settings, describe, provider_endpoints
 from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
 ROOM_BYTES = 20_000_000_000
-"""Free space that a first live run of all providers should find: four times the 5 GB that it is
-estimated to leave. Three full-size clouds leave 2.4 GB (docs/performance.md, "Refresh")."""
+"""Free space for a first live run of all providers: four times the 5 GB that it is estimated to
+write. Three full-size clouds write 2.4 GB (docs/performance.md, "Refresh")."""
 
 SCRATCH_BYTES = 5_000_000_000
-"""The same of the folder for temporary files. `hwprices export` makes a DuckDB file there, of three
-full-size clouds 1.5 GB; and pages lie there while they are received."""
+"""Free space in the folder for temporary files. Pages lie there while they are received, and
+`hwprices export` makes a DuckDB file there: 1.5 GB for three full-size clouds."""
 
-LEAST_BYTES = 1_000_000_000
-"""Less than this fails the check: the pages and staged tables of three full-size clouds alone take
+MIN_BYTES = 1_000_000_000
+"""With less free space the check fails: the pages and staged tables of three full-size clouds take
 1.27 GB (docs/performance.md, "Refresh")."""
 
-ROOT_TITLE = "Where releases go"  # The subject without which no run can begin
+ROOT_TITLE = "Where releases go"  # No run can begin without this subject
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a group of checks is about: a provider's title, or the root."""
+    """A group of checks: of a provider, the root or the settings."""
 
     title: str
     checks: tuple[Check, ...]
 
 
 def check_all(settings: Settings, names: Sequence[str]) -> Iterator[Subject]:
-    """Check misspelled settings and the root, then each provider of ``names``, as they are done.
+    """Check for misspelled settings, then the root, then each provider. Yields as checks finish.
 
     Raises:
         HwpricesError: a name is not a provider's.
     """
     chosen = [providers.get(name) for name in names]
     if unknown := unknown_variables():
-        detail = "no setting has this name, so that it has no effect"
+        detail = "no setting has this name, so it has no effect"
         checks = (Check(name, "absent", detail, remedy) for name, remedy in unknown)
         yield Subject("Settings", tuple(checks))
     yield Subject(ROOT_TITLE, tuple(_check_root(settings.root)))
@@ -94,15 +93,15 @@ def _check_root(root: str) -> Iterator[Check]:
 
 @contextmanager
 def _folder(path: Path) -> Iterator[Path]:
-    """Make a folder, and those above it, until the block ends: a check leaves nothing behind."""
-    made = [each for each in (path, *path.parents) if not each.exists()]
+    """Make a folder and its parents, and remove them at the end of the block."""
+    created = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     try:
         yield path
     finally:
-        for each in made:
-            with suppress(OSError):  # somebody else has begun to use it
-                each.rmdir()
+        for folder in created:
+            with suppress(OSError):  # another process has begun to use it
+                folder.rmdir()
 
 
 def _check_scratch() -> Check:
@@ -121,7 +120,7 @@ def _check_room(what: str, free_bytes: int, need_bytes: int, remedy: str, place:
     if free_bytes >= need_bytes:
         return Check(what, "ok", detail)
     detail += f"; a first live run of all providers may need {_gigabytes(need_bytes)}"
-    return Check(what, "failed" if free_bytes < LEAST_BYTES else "absent", detail, remedy)
+    return Check(what, "failed" if free_bytes < MIN_BYTES else "absent", detail, remedy)
 
 
 def _gigabytes(size: int) -> str:
@@ -158,13 +157,13 @@ def _check_account(provider: Provider, context: Context) -> Iterator[Check]:
 
 
 def _check_endpoints(settings: Settings) -> Iterator[Check]:
-    """Ask each URL among the provider's own settings for anything: any HTTP answer will do.
+    """Send a request to each endpoint among the provider's own settings: any response will do.
 
     No credential is sent, the body is not read, and redirects are not followed.
     """
     timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
     with new_client(timeout=timeout) as client:
-        for url in own_endpoints(settings):
+        for url in provider_endpoints(settings):
             yield _check_endpoint(client, url)
 
 
@@ -187,7 +186,7 @@ def _check_endpoint(client: httpx.Client, url: str) -> Check:
 
 PREFIX = "HWPRICES_"
 
-OTHERS = {
+OTHER_VARIABLES = {
     "HWPRICES_CACHE",  # storage/scratch.py
     "HWPRICES_CACHE_GIB",
     "HWPRICES_DASK_SCHEDULER",  # flows/collect.py
@@ -201,32 +200,30 @@ OTHERS = {
 }
 """Variables that are not fields of a settings class, and where each is read."""
 
-_OF_KUBERNETES = re.compile(r".*_(?:SERVICE_HOST|SERVICE_PORT(?:_.+)?|PORT(?:_\d+_.+)?)")
-"""Variables that Kubernetes makes in every container for a service, whose name may begin so:
+_KUBERNETES = re.compile(r".*_(?:SERVICE_HOST|SERVICE_PORT(?:_.+)?|PORT(?:_\d+_.+)?)")
+"""Variables that Kubernetes sets in every container for a service, which may be called hwprices:
 https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables."""
 
 
 def unknown_variables(names: Iterable[str] | None = None) -> list[tuple[str, str]]:
-    """List variables beginning with HWPRICES_ that nothing reads: a misspelled one has no effect.
+    """List variables that begin with HWPRICES_ but are not settings, each with a remedy.
 
-    Args:
-        names: the variables that are set; without it those of the environment.
-
-    Returns:
-        each with the settings that are spelled alike, or where all of them are listed.
+    ``names`` are the variables that are set, by default those of the environment.
     """
-    own = (setting for each in providers.names() for setting in providers.get(each).own_settings)
-    known = OTHERS | {name for name, _, _ in (*describe(), *own)}
-    is_set = set(os.environ if names is None else names)
+    settings = [*describe()]
+    for provider in providers.names():
+        settings += providers.get(provider).own_settings
+    known = OTHER_VARIABLES | {name for name, _, _ in settings}
+    present = set(os.environ if names is None else names)
     return [
         (name, _remedy(name, sorted(known)))
-        for name in sorted(is_set - known)
-        if name.startswith(PREFIX) and not _OF_KUBERNETES.fullmatch(name)
+        for name in sorted(present - known)
+        if name.startswith(PREFIX) and not _KUBERNETES.fullmatch(name)
     ]
 
 
 def _remedy(name: str, known: list[str]) -> str:
-    word, words = name.removeprefix(PREFIX), [one.removeprefix(PREFIX) for one in known]
+    word, words = name.removeprefix(PREFIX), [setting.removeprefix(PREFIX) for setting in known]
     if alike := difflib.get_close_matches(word, words, n=1, cutoff=providers.ALIKE):
         return f"Did you mean {PREFIX}{alike[0]}?"
     return "hwprices admin refresh --help lists the settings."

@@ -1,15 +1,16 @@
-"""Read what servers send: JSON strictly, its members with their units, responses of SDKs in limits.
+"""Read response bodies: strict JSON, checked members of JSON objects, SDK responses within limits.
 
-A page that is none, such as an empty list or an error in JSON, must not replace the last good one.
+A body that is not a page, such as an empty list or an error in JSON, must not replace the last good
+page.
 
-The SDKs read a body whole, however long it is and however slowly it comes. Here it is read before
-they do, piece by piece; they then find it already read.
+The vendors' SDKs read a body of any length at any speed. Here each body is read piece by piece
+within limits, before the SDK sees it.
 """
 
 import json
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -18,28 +19,22 @@ from hwprices.errors import FetchError
 from hwprices.landing.download import Downloaded, public_url, redact
 from hwprices.landing.limits import MAX_LIST_BYTES, MAX_READ_BYTES, SDK_CHUNK, Limits, PageLimits
 
-if TYPE_CHECKING:
-    import polars as pl
-
-
 MAX_DIGITS = 100
 """Longest number. Prices have up to 20 digits, a double written out exactly has up to 25."""
 
 MAX_EXPONENT = 308
-"""Largest power of ten, that of a double. Beyond it a number takes memory by its exponent."""
+"""Largest power of ten, that of a double. The memory of a larger number grows with its exponent."""
 
 ESCAPES = (b'\\"', b"\\u003a", b"\\u003A", b"\\u0020")
-"""A quote, a colon and a blank inside a text. They may look like the end of a name, or may do so
-once they are written without the escape."""
+"""An escaped quote, colon or blank in a text, which could be mistaken for the end of a name."""
 
 
 def loads(content: bytes) -> Any:
     """Parse JSON. Numbers with a fraction or an exponent become Decimal.
 
     Raises:
-        ValueError: it is not JSON or not UTF-8, a name comes twice in an object (which of the two
-            holds is anybody's guess), a number is NaN, infinite or has more than MAX_DIGITS
-            characters or an exponent beyond MAX_EXPONENT, or it is nested too deeply to be read.
+        ValueError: it is not JSON or not UTF-8, is nested too deeply, repeats a name in an object,
+            or has a number that is NaN, infinite, longer than MAX_DIGITS or beyond MAX_EXPONENT.
     """
     try:
         return json.loads(
@@ -54,23 +49,23 @@ def loads(content: bytes) -> Any:
 
 
 def refuse_repeated_names(content: bytes, decoded: object = None) -> bool:
-    """Refuse JSON with a name twice in one object.
+    """Refuse JSON that repeats a name in one object.
 
     msgspec keeps the last of two such members. If ``decoded`` has as many names as ``content``,
-    none was dropped, and Python's strict decoder is not needed. Counting takes 1 ms for a megabyte,
+    none was dropped, and Python's strict decoder is not needed. Counting takes 1 ms per megabyte,
     that decoder 14 ms: 120 s more for the savings plans of a full refresh.
 
     Args:
         content: the JSON.
-        decoded: what msgspec made of it. Its structs leave out members that are absent
-            (``omit_defaults``) and may declare what nobody reads, so that it is counted.
+        decoded: the result of msgspec. For its names to be counted, structs must omit absent
+            members (``omit_defaults``) and declare all members, used or not.
 
     Returns:
-        Whether it is known that ``decoded`` has every name of ``content``.
+        Whether ``decoded`` is known to have every name of ``content``.
 
     Raises:
-        ValueError: a name comes twice in one object.
-        RecursionError: it is nested too deep.
+        ValueError: a name is repeated in one object.
+        RecursionError: it is nested too deeply.
     """
     if decoded is not None:
         names = count_names(content)
@@ -78,22 +73,22 @@ def refuse_repeated_names(content: bytes, decoded: object = None) -> bool:
             return True
     json.loads(
         content.decode("utf-8-sig"),
-        parse_float=_nothing,
-        parse_int=_nothing,
-        parse_constant=_nothing,
+        parse_float=_ignore,
+        parse_int=_ignore,
+        parse_constant=_ignore,
         object_pairs_hook=_object,
     )
     return False
 
 
 def count_names(content: bytes) -> int | None:
-    """Count the names of all objects; None where counting quotes before colons would not do.
+    """Count the names of all objects by the quotes before colons.
 
-    That is where one of ESCAPES is inside, or where more than one blank precedes a colon. One blank
-    is common: AWS writes ``"sku" : "8GU23DFTKP2N43SD"``.
+    None if that is unreliable: with one of ESCAPES, or more than one blank before a colon. One
+    blank is common: AWS writes ``"sku" : "8GU23DFTKP2N43SD"``.
 
-    A text that begins with a colon counts as a name, too. That does no harm where a page is
-    compared with what was decoded of it, since the text is in both.
+    A text that begins with a colon also counts as a name. In a comparison with the decoded page
+    this does not matter, because the text is in both.
     """
     if b"\\" in content and any(escape in content for escape in ESCAPES):
         return None
@@ -112,26 +107,24 @@ def count_names(content: bytes) -> int | None:
     return names + int((is_blank & (two_before == ord('"'))).sum())
 
 
-def _codes(content: bytes) -> "pl.Series":
+def _codes(content: bytes) -> pl.Series:
     """Make a column of the bytes, without copying them."""
-    # Imported here, because fetching needs neither.
-    import polars as pl
-    import pyarrow as pa
+    import pyarrow as pa  # which fetching does not need
 
     return pl.Series(pa.Array.from_buffers(pa.uint8(), len(content), [None, pa.py_buffer(content)]))
 
 
-def _nothing(_: str) -> None:
+def _ignore(_: str) -> None:
     return None
 
 
 def _integer(text: str) -> int:
-    return int(_short(text))
+    return int(_checked_length(text))
 
 
 def _decimal(text: str) -> Decimal:
     try:
-        number = Decimal(_short(text))
+        number = Decimal(_checked_length(text))
     except InvalidOperation:
         raise ValueError(f"{text} is out of range") from None
     if abs(number.adjusted()) > MAX_EXPONENT:
@@ -139,7 +132,7 @@ def _decimal(text: str) -> Decimal:
     return number
 
 
-def _short(text: str) -> str:
+def _checked_length(text: str) -> str:
     if len(text) > MAX_DIGITS:
         raise ValueError(f"a number has {len(text)} characters: {text[:20]}…")
     return text
@@ -159,10 +152,10 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(body: Downloaded) -> Any:
-    """Read the content of a body.
+    """Read a JSON body; see ``loads``.
 
     Raises:
-        FetchError: it is not JSON; names the address.
+        FetchError: it is not JSON; names the URL.
     """
     try:
         return loads(body.read())
@@ -171,10 +164,10 @@ def read_json(body: Downloaded) -> Any:
 
 
 def read_object(body: Downloaded, member: str) -> dict[str, Any]:
-    """Read a body that is an object with a list that is not empty.
+    """Read a JSON body that is an object in which ``member`` is a list that is not empty.
 
     Raises:
-        FetchError: it is something else, or the list ``member`` is empty or missing.
+        FetchError: it is something else, or the list is empty or missing.
     """
     content = read_json(body)
     listed = content.get(member) if isinstance(content, dict) else None
@@ -184,10 +177,10 @@ def read_object(body: Downloaded, member: str) -> dict[str, Any]:
 
 
 def read_list(body: Downloaded) -> list[Any]:
-    """Read a body that is a list of objects.
+    """Read a JSON body that is a list with at least one object.
 
     Raises:
-        FetchError: it is something else, or has no object.
+        FetchError: it is something else.
     """
     content = read_json(body)
     if not isinstance(content, list) or not any(isinstance(item, dict) for item in content):
@@ -196,9 +189,9 @@ def read_list(body: Downloaded) -> list[Any]:
 
 
 def other_format(body: Downloaded, problem: str) -> FetchError:
-    """Make the error of a body that is not what the vendor's format says.
+    """Make the error for a body that is not in the vendor's format.
 
-    ``problem`` may quote the body; credentials are taken out.
+    ``problem`` may quote the body; credentials are removed.
     """
     return FetchError(
         f"{public_url(body.url)} {redact(problem)}",
@@ -207,10 +200,10 @@ def other_format(body: Downloaded, problem: str) -> FetchError:
 
 
 def read_body(raw: Any, page: PageLimits, *, decompress: bool) -> bytes:
-    """Read the body of a urllib3 response that nobody has read yet.
+    """Read the body of a urllib3 response that has not been read yet.
 
     Raises:
-        FetchError: a limit is passed.
+        FetchError: a limit is exceeded.
         urllib3.exceptions.HTTPError: the connection breaks or stalls, or the body is damaged.
     """
     body = bytearray()
@@ -227,15 +220,15 @@ def read_body(raw: Any, page: PageLimits, *, decompress: bool) -> bytes:
 
 
 def bound_requests(session: Any, limits: Limits, name: str) -> None:
-    """Make a session of requests read every body within limits, and all together.
+    """Make a session of requests read each body, and all of them together, within limits.
 
-    Its bodies are those of one list, whose pages are kept until the last one has come.
+    Its bodies are the pages of one list, which are kept until the last one has arrived.
     """
     kept = 0
 
     def receive(response: Any, **_: Any) -> None:
         nonlocal kept
-        if response._content is not False:  # it has been read already
+        if response._content is not False:  # already read
             return
         page = limits.page(name, min(MAX_READ_BYTES, MAX_LIST_BYTES - kept))
         response._content = _read_as_requests(response.raw, page)
@@ -246,7 +239,7 @@ def bound_requests(session: Any, limits: Limits, name: str) -> None:
 
 
 def _read_as_requests(raw: Any, page: PageLimits) -> bytes:
-    """Read a body; failures are raised as requests raises them."""
+    """Read a body; translate urllib3's errors into those of requests."""
     import requests
     import urllib3.exceptions as broken
 
@@ -271,17 +264,17 @@ class BoundedBotoSession:
         self._session.close()
 
     def send(self, request: Any) -> Any:
-        """Send a request; returns the response with its body read.
+        """Send a request and read the body of the response.
 
         Raises:
-            FetchError: a limit is passed.
+            FetchError: a limit is exceeded.
             botocore.exceptions.HTTPClientError: the connection breaks or stalls.
         """
         import urllib3.exceptions as broken
         from botocore import exceptions
 
         url = request.url
-        request.stream_output = True  # else the session reads the body whole
+        request.stream_output = True  # otherwise the session reads the body itself
         response = self._session.send(request)
         page = self._limits.page(self._name, MAX_READ_BYTES)
         try:
@@ -304,21 +297,22 @@ PARSER_FAILURES = (
     ValueError,
     pl.exceptions.PolarsError,
 )
-"""What code that reads a page raises over content that it does not expect: a missing member, a list
-where a number should be, a number that does not fit, JSON that is nested too deep. RuntimeError
-covers RecursionError and what polars raises for a Decimal of more than 38 digits."""
+"""Errors of code that reads unexpected content: a missing member, a list instead of a number, a
+number that does not fit, JSON that is nested too deeply. RuntimeError covers RecursionError and the
+error of polars for a Decimal of more than 38 digits."""
 
 LARGEST_FIGURE = 10**18
-"""Of anything in a machine, in bytes or bits a second; ``accelerators`` has limits by column."""
+"""Largest figure of a machine, in bytes or bits per second. ``rows.vendor_rows`` has limits by
+column."""
 
 DECIMALS = 10  # Decimals of the tables' prices and quantities
 
 
 class RefusedItemError(ValueError):
-    """An item of a page gives no row. It becomes a quarantine row, and the page is read on.
+    """An item of a page cannot become a row. It is quarantined, and the rest of the page is read.
 
-    ``reason`` is the code of the quarantine row, ``message`` its sentence. ``word`` is the vendor's
-    word that is not known yet; None where an item of a known kind is broken.
+    ``reason`` is the code of the quarantine row, ``message`` its sentence. ``word`` is a new word
+    of the vendor; None if an item of a known kind is broken.
     """
 
     def __init__(self, reason: str, message: str, word: str | None = None) -> None:
@@ -329,7 +323,7 @@ class RefusedItemError(ValueError):
 
 
 def member(item: Mapping[str, Any], name: str) -> Any:
-    """Return a member.
+    """Return a member of an object.
 
     Raises:
         RefusedItemError: the object lacks it: the vendor has renamed or removed it.
@@ -342,7 +336,7 @@ def member(item: Mapping[str, Any], name: str) -> Any:
 
 
 def text(item: Mapping[str, Any], name: str) -> str:
-    """Return a member that is a text.
+    """Return a member that is a text and not empty.
 
     Raises:
         RefusedItemError: it is missing, empty or of another type.
@@ -360,13 +354,14 @@ def number(
     reason: str = "unreadable_line",
     too_large: str = "impossible_figure",
 ) -> Decimal | None:
-    """Return a member that is a number from 0 to ``most``, also one written as text.
+    """Return a member that is a number from 0 to ``most``, or a text with such a number.
 
     Returns:
-        the number, rounded to the decimals of the tables; None where the member is null.
+        the number, rounded to the decimals of the tables; None if the member is null.
 
     Raises:
-        RefusedItemError: it is missing, of another type (``reason``) or larger (``too_large``).
+        RefusedItemError: it is missing, of another type (code ``reason``) or too large (code
+            ``too_large``).
     """
     value = member(item, name)
     if value is None:
@@ -383,7 +378,7 @@ def number(
 
 
 def figure(item: Mapping[str, Any] | None, name: str) -> float | None:
-    """Return a member that is a number above 0, None where it is missing, null or 0.
+    """Return a member that is a number above 0; None if it is missing, null or 0.
 
     Raises:
         RefusedItemError: it is of another type or size.
@@ -395,7 +390,7 @@ def figure(item: Mapping[str, Any] | None, name: str) -> float | None:
 
 
 def whole(item: Mapping[str, Any], name: str, most: int = LARGEST_FIGURE) -> int | None:
-    """Return a member that is a whole number from 0 to ``most``, None where it is null.
+    """Return a member that is a whole number from 0 to ``most``; None if it is null.
 
     Raises:
         RefusedItemError: it is missing, or of another type or size.
@@ -407,10 +402,10 @@ def whole(item: Mapping[str, Any], name: str, most: int = LARGEST_FIGURE) -> int
 
 
 def money(item: Mapping[str, Any], name: str, most: int) -> Decimal | None:
-    """Return a member that is a price from 0 to ``most``, None where it is null.
+    """Return a member that is a price from 0 to ``most``; None if it is null.
 
     Raises:
-        RefusedItemError: it is missing, negative or not such a number.
+        RefusedItemError: it is missing, negative, too large or not a number.
     """
     value = member(item, name)
     if type(value) in (int, Decimal) and value < 0:

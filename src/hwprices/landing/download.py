@@ -1,10 +1,9 @@
 """Download pages completely, or fail with one clear line.
 
-The body goes to a file while it arrives: a gzip body as the server sent it, any other compressed
-with zstd. In the same pass it is hashed, its content counted, and checked: it is accepted only if
-its length is the one announced, a gzip body ends with its trailer, and its type is the expected
-one. 429, 5xx and connections that break or stall are tried again, and time and size are bounded
-while the body is received (``landing.limits``). Of a page that is refused no file is left.
+The body is written to a file as it arrives: a gzip body unchanged, any other compressed with zstd.
+It is hashed and checked in the same pass: its length must be the announced one, a gzip body must
+end with its trailer, and the type must be the expected one. Errors that may go away are retried,
+and time and size are limited (``landing.limits``). A refused page leaves no file behind.
 """
 
 import copy
@@ -46,7 +45,7 @@ _page: ContextVar[PageLimits | None] = ContextVar("page", default=None)
 
 @contextmanager
 def reading(page: PageLimits) -> Iterator[None]:
-    """Apply the limits of a page to what this thread reads from the network."""
+    """Apply the limits of a page to everything this thread reads from the network."""
     token = _page.set(page)
     try:
         yield
@@ -55,7 +54,7 @@ def reading(page: PageLimits) -> Iterator[None]:
 
 
 def bound_reads(client: httpx.Client) -> None:
-    """Make every connection of a client, direct or through a proxy, keep to ``reading``."""
+    """Apply the limits of ``reading`` to all connections of a client, direct or through a proxy."""
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx.HTTPTransport):
             pool = transport._pool
@@ -107,13 +106,14 @@ __all__ = [
 ]
 
 _AUTHORITY = re.compile(r"[\w.-]*(:\d*)?|\[[0-9a-f:.]+\](:\d*)?", re.ASCII | re.IGNORECASE)
-"""Host and port of a link; none in a path. With a user or a backslash the host that is checked may
-be another one than the host that an SDK sends the credential to: ``https://other\\@host/``."""
+"""Host and port of a link; empty for a path. With a user or a backslash, as in
+``https://other\\@host/``, an SDK might send the credential to another host than the one checked."""
 
-QUOTED = 200  # Most characters of a server's words in an error. A header may have 100 kB.
+MAX_QUOTE = 200  # Characters of a server's text in an error. A header may have 100 kB.
 
-QUOTED_FROM = 10_000
-"""Characters in which secrets are looked for, so that none is cut in two where the quote ends."""
+MAX_REDACTED = 10_000
+"""Characters that are searched for secrets before a text is cut to MAX_QUOTE, so that no part of a
+secret is left at the end of the quote."""
 
 Expect = Literal["json", "csv", "any"]
 Encoding = Literal["identity", "gzip"]
@@ -121,7 +121,7 @@ Encoding = Literal["identity", "gzip"]
 
 @dataclass(frozen=True)
 class Downloaded:
-    """A body on disk, packed as it is landed, and what the response said about it."""
+    """A compressed body on disk, and the metadata of its response."""
 
     file: PackedFile
     url: str
@@ -135,8 +135,8 @@ class Downloaded:
         return self.file.read()
 
 
-class _TryAgain(Exception):
-    """This try failed, and another one may succeed."""
+class _RetryError(Exception):
+    """This try failed, but a retry may succeed."""
 
     def __init__(self, reason: str, decision: TryAgain | None = None) -> None:
         super().__init__(reason)
@@ -144,18 +144,18 @@ class _TryAgain(Exception):
 
 
 def _decide(error: BaseException) -> TryAgain | None:
-    return error.decision if isinstance(error, _TryAgain) else None
+    return error.decision if isinstance(error, _RetryError) else None
 
 
 def check_endpoint(url: str, *, credentials: bool = False) -> None:
-    """Refuse plain http to another machine, and credentials over plain http to any.
+    """Refuse plain http to another machine, and credentials over plain http to any machine.
 
     Raises:
-        FetchError: nothing may be sent to this URL, or it is no URL.
+        FetchError: nothing may be sent to this URL, or it is not a URL.
     """
     if not _is_url(url):
         raise FetchError(
-            f"{public_url(url)} is no URL, or its port is not from 0 to 65535",
+            f"{public_url(url)} is not a URL, or its port is not from 0 to 65535",
             "Check the endpoint setting.",
         )
     scheme = urlsplit(url).scheme
@@ -175,7 +175,7 @@ def check_endpoint(url: str, *, credentials: bool = False) -> None:
 
 def _is_url(text: str) -> bool:
     try:
-        urlsplit(text).port  # noqa: B018 a port out of range raises when it is read
+        urlsplit(text).port  # noqa: B018 reading an invalid port raises
         httpx.URL(text)
     except (ValueError, httpx.InvalidURL):
         return False
@@ -183,15 +183,15 @@ def _is_url(text: str) -> bool:
 
 
 def check_link(page: str, link: object) -> str:
-    """Return a link that a page gives, as text; ``page`` is the URL of the page.
+    """Return a link found on a page as text; ``page`` is the URL of the page.
 
     Raises:
-        FetchError: it is not a URL, or parsers of URLs may find different hosts in it.
+        FetchError: it is not a URL, or URL parsers could disagree about its host.
     """
     if isinstance(link, str) and _is_url(link) and _AUTHORITY.fullmatch(urlsplit(link).netloc):
         return link
     raise FetchError(
-        f"{public_url(page)} gives a link that is no URL: {redact(repr(link))[:100]}",
+        f"{public_url(page)} gives a link that is not a URL: {redact(repr(link))[:100]}",
         "The vendor's format has changed, or the endpoint setting is wrong.",
     )
 
@@ -200,7 +200,7 @@ def check_same_host(first: str, following: str) -> None:
     """Refuse a next-page link that leaves the host, port or scheme of the first page.
 
     Raises:
-        FetchError: it does, or is no URL.
+        FetchError: it does, or it is not a URL.
     """
     check_link(first, following)
     if _origin(first) != _origin(following):
@@ -218,14 +218,13 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def client(*, headers: Mapping[str, str] | None = None, **options: Any) -> httpx.Client:
-    """Make a client that follows no redirect and keeps no cookie.
+    """Make a client that follows no redirects and keeps no cookies.
 
-    No vendor needs cookies. A kept one goes with every request after it, and one whose text is not
-    ASCII cannot be sent.
+    No vendor needs cookies, and a cookie that is not ASCII would break every later request.
 
     Raises:
-        FetchError: the proxy of the environment cannot be used. Its URL, which may have a password,
-            is not repeated.
+        FetchError: the proxy of the environment cannot be used. Its URL may contain a password and
+            is not quoted.
     """
     try:
         return httpx.Client(
@@ -242,22 +241,22 @@ def client(*, headers: Mapping[str, str] | None = None, **options: Any) -> httpx
         ) from None
     except (ValueError, httpx.InvalidURL):
         raise FetchError(
-            "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is no URL of a proxy",
+            "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is not a proxy URL",
             "Write http://host:port, or unset it.",
         ) from None
 
 
 @cache
 def _trusted(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Read the trusted certificates once for all clients, which saves each 30 ms of CPU.
+    """Read the trusted certificates once for all clients, which saves 30 ms of CPU for each.
 
-    ``file`` and ``folder`` are the variables that httpx reads: other values, other certificates.
+    ``file`` and ``folder`` are the cache's key: the variables that httpx reads.
     """
     return httpx.create_ssl_context()
 
 
 class Http:
-    """The pipeline's one HTTP client. ``sleep`` and ``now`` are arguments for the tests."""
+    """The pipeline's HTTP client. Tests replace ``sleep`` and ``now``."""
 
     def __init__(
         self,
@@ -275,7 +274,7 @@ class Http:
         self._client = client(
             timeout=timeout,
             headers={"Accept-Encoding": "gzip"},
-            # A hook runs before httpx parses the address of a redirect, which may be none.
+            # A hook runs before httpx parses the address of a redirect, which may be invalid.
             event_hooks={"response": [_check_status]},
         )
         bound_reads(self._client)
@@ -285,13 +284,13 @@ class Http:
         self._client.close()
 
     def for_unit(self, name: str) -> Self:
-        """Return the same client for one unit, with limits that begin now."""
+        """Return a copy for one unit, with the same connections and limits that begin now."""
         client = copy.copy(self)
         client._unit_limits = Limits(self.settings, name)
         return client
 
     def limits(self) -> Limits:
-        """Return the limits of the unit; outside of one, new ones for each call."""
+        """Return the limits of the unit; without a unit, new ones on each call."""
         return self._unit_limits or Limits(self.settings)
 
     def download(
@@ -304,13 +303,19 @@ class Http:
         max_bytes: int | None = None,
         query: str = "",
     ) -> Downloaded:
-        """Fetch one page into a file. ``max_bytes`` limits it below the setting max_page_bytes.
+        """Fetch one page into a file, with retries.
 
-        ``query`` is one in GraphQL that only reads, which is posted, as often as a page is got.
+        Args:
+            url: the endpoint.
+            into: the file.
+            params: the query parameters.
+            expect: the expected format.
+            max_bytes: a limit below the setting max_page_bytes.
+            query: a GraphQL query, which is posted. It must only read, because it may be retried.
 
         Raises:
-            FetchError: after all tries, or beyond a limit; names the endpoint (without secrets)
-                and the last failure.
+            FetchError: all tries failed, or a limit was exceeded; names the endpoint (without
+                secrets) and the last failure.
         """
         check_endpoint(url)
         limits = self.limits()
@@ -326,7 +331,7 @@ class Http:
             return call(
                 once, settings=self.settings, sleep=self.sleep, decide=_decide, limits=limits
             )
-        except _TryAgain as error:
+        except _RetryError as error:
             into.unlink(missing_ok=True)
             times = "once" if tries == 1 else f"{tries} times"
             raise FetchError(
@@ -354,12 +359,12 @@ class Http:
             ):
                 encoding = _encoding(response)
                 if expect != "any" and "html" in _content_type(response):
-                    raise _TryAgain(f"HTML came instead of {expect.upper()}")
+                    raise _RetryError(f"HTML came instead of {expect.upper()}")
                 file = _receive(response, into, encoding, page)
         except httpx.HTTPError as error:
             is_stall = isinstance(error, httpx.TimeoutException)
             reason = _quoted(f"{type(error).__name__} {error}")
-            raise _TryAgain(reason, TryAgain(is_stall=is_stall)) from None
+            raise _RetryError(reason, TryAgain(is_stall=is_stall)) from None
         return Downloaded(
             file=file,
             url=public_url(url),
@@ -373,9 +378,9 @@ class Http:
 def _receive(
     response: httpx.Response, into: Path, encoding: Encoding, page: PageLimits
 ) -> PackedFile:
-    """Write a body to a file as it arrives, packed.
+    """Write a body to a file as it arrives.
 
-    A gzip body is decompressed along the way, to count its content and to see its trailer.
+    A gzip body is also decompressed, to count its content and to find its trailer.
     """
     gunzip = Gunzip() if encoding == "gzip" else None
     received = content = 0
@@ -389,12 +394,12 @@ def _receive(
                     page.check(received, content)
                 writer.write(chunk)
         except DamagedGzipError as error:
-            raise _TryAgain(f"the gzip body is damaged ({error})") from None
+            raise _RetryError(f"the gzip body is damaged ({error})") from None
         finally:
             page.unit.add_bytes(content)
         _check_length(response, received, encoding)
         if gunzip and not gunzip.is_complete:
-            raise _TryAgain("the gzip body is cut: it has no trailer")
+            raise _RetryError("the gzip body is truncated: it has no trailer")
         return writer.finish(content)
 
 
@@ -406,15 +411,15 @@ def _check_status(response: httpx.Response) -> None:
     if status in RETRIED:
         header = response.headers.get("retry-after", "")
         decision = TryAgain(parse_retry_after(header))
-        raise _TryAgain(f"HTTP {status}", decision)
+        raise _RetryError(f"HTTP {status}", decision)
     if 300 <= status < 400:
         target = _quoted(public_url(response.headers.get("location", "nowhere")))
         raise FetchError(
-            f"{url} answers HTTP {status} to {target}",
+            f"{url} redirects with HTTP {status} to {target}",
             "Redirects are not followed: set the endpoint to the new address.",
         )
     raise FetchError(
-        f"{url} answers HTTP {status}{_first_words(response)}", "Check the endpoint setting."
+        f"{url} returned HTTP {status}{_error_text(response)}", "Check the endpoint setting."
     )
 
 
@@ -424,7 +429,7 @@ def _encoding(response: httpx.Response) -> Encoding:
         return "identity"
     if encoding == "gzip":
         return "gzip"
-    raise _TryAgain(f"Content-Encoding {_quoted(encoding)}, which was not requested")
+    raise _RetryError(f"Content-Encoding {_quoted(encoding)}, which was not requested")
 
 
 def _content_type(response: httpx.Response) -> str:
@@ -432,31 +437,31 @@ def _content_type(response: httpx.Response) -> str:
     return header.lower()
 
 
-def _first_words(response: httpx.Response) -> str:
-    """Return the beginning of an error's body. The whole may be long, or have no end."""
+def _error_text(response: httpx.Response) -> str:
+    """Return the beginning of an error's body, which may be endless."""
     if response.headers.get("content-encoding"):
         return ""
     first = next(response.iter_raw(), b"")
-    words = _quoted(first[:QUOTED_FROM].decode(errors="replace"))
+    words = _quoted(first[:MAX_REDACTED].decode(errors="replace"))
     return f": {words}" if words else ""
 
 
 def _quoted(words: str) -> str:
-    """Return the beginning of a server's words for an error, in one line and without secrets."""
-    return redact(" ".join(words[:QUOTED_FROM].split()))[:QUOTED]
+    """Return the beginning of a server's text on one line, without secrets."""
+    return redact(" ".join(words[:MAX_REDACTED].split()))[:MAX_QUOTE]
 
 
 def _check_length(response: httpx.Response, received: int, encoding: Encoding) -> None:
     announced = response.headers.get("content-length")
     if announced is not None and int(announced) != received:
-        raise _TryAgain(f"{received} of {announced} bytes came")
+        raise _RetryError(f"{received} of {announced} bytes came")
     chunked = response.headers.get("transfer-encoding", "").lower() == "chunked"
     if announced is None and encoding == "identity" and not chunked:
-        raise _TryAgain("the body has no length, so it cannot be known to be whole")
+        raise _RetryError("the body has no length, so it may be incomplete")
 
 
 REPLACEMENT = "(secret)"
-MIN_LENGTH = 8  # Shorter values of variables are words like "true", which texts may hold by chance
+MIN_LENGTH = 8  # Shorter values of variables may be common words such as "true"
 
 _SECRET_VARIABLE = re.compile(
     r"SECRET|TOKEN|PASSW|API_?KEY|ACCESS_KEY|ACCOUNT_KEY|SAS|IDENTITY_HEADER"
@@ -501,8 +506,8 @@ NAMES = (
     "x-goog-credential",
     "x-goog-signature",
 )
-"""What headers, parameters and members are called whose value is a credential, or says whose it is.
-Case does not count, and a hyphen matches itself, an underscore or nothing."""
+"""Names of headers, parameters and members whose value is a credential or identifies one. Case is
+ignored, and a hyphen also matches an underscore or nothing."""
 
 _NAME = "|".join(name.replace("-", "[-_]?") for name in NAMES)
 _SECRET_NAME = re.compile(_NAME, re.I)
@@ -519,14 +524,14 @@ _USERINFO = re.compile(r"(://)[^/@\s]+@")
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a header or parameter of this name holds a credential."""
+    """Check whether a header or parameter of this name holds a credential."""
     return _SECRET_NAME.fullmatch(name) is not None
 
 
 def public_url(url: str) -> str:
-    """Return the URL without user, password and secret parameters, to be logged and landed.
+    """Remove user, password and secret parameters from a URL, so that it can be logged and landed.
 
-    What cannot be parsed may hold a secret anywhere and is not repeated.
+    A URL that cannot be parsed may hold a secret anywhere, so nothing of it is returned.
     """
     try:
         parts = urlsplit(url)
@@ -540,7 +545,7 @@ def public_url(url: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Replace what is or may be a credential. What remains is as it was."""
+    """Replace everything that is or may be a credential."""
     for name, value in os.environ.items():
         if len(value) >= MIN_LENGTH and _SECRET_VARIABLE.search(name.upper()):
             text = text.replace(value, REPLACEMENT)

@@ -1,12 +1,12 @@
-"""Bound what a server can cost (time, bytes, stalls), and try a request again: one policy.
+"""Limit time, bytes and stalls of a download, and retry requests: one policy for all vendors.
 
-A vendor's server, or what is in for it, may send a body without end, a byte a minute, a few
-kilobytes that decompress to gigabytes, or nothing. Each of these ends with one line that names the
-page, while the body is received and not after it.
+A server may send a body without end, a byte a minute, a few kilobytes that decompress to gigabytes,
+or nothing. Each of these fails with one line that names the page, while the body is received and
+not after it.
 
-429, 5xx and broken connections are tried again after the pause that the server's Retry-After header
-names, capped by a setting, or else after a growing pause with jitter. What counts as worth another
-try is decided by the caller, because each vendor's SDK raises errors of its own.
+429, 5xx and broken connections are retried after the pause in the server's Retry-After header,
+capped by a setting, or after a growing pause with jitter. The caller decides which errors are
+retried, because each vendor's SDK raises its own.
 """
 
 import email.utils
@@ -25,33 +25,32 @@ from hwprices.settings import Settings
 CHUNK = 1 << 20
 
 SDK_CHUNK = 1 << 16
-"""Most bytes taken from an SDK's connection at once. Older urllib3 decompress them at one go, to a
-thousand times as many at the worst."""
+"""Bytes read from an SDK's connection in one piece. Older versions of urllib3 decompress the whole
+piece at once, to a thousand times its length at worst."""
 
 MAX_READ_BYTES = 128 << 20
-"""Largest content that is read into memory at once. The largest such pages, of Google's SKUs, stay
-below 50 MB, those of Azure below 10 MB. Parsed JSON takes about ten times its length."""
+"""Largest content that is read into memory. The largest such pages are Google's SKUs (below 50 MB)
+and Azure's (below 10 MB). Parsed JSON takes about ten times its length."""
 
 MAX_LIST_BYTES = 512 << 20
-"""Largest sum of the pages of a list that is held in memory until its last page has come. Google's
-40,000 SKUs are about 100 MB."""
+"""Largest list whose pages are all held in memory. Google's 40,000 SKUs are about 100 MB."""
 
 MAX_RATIO = 200
-"""Largest ratio of content to compressed bytes. Vendors' pages compress to between a twentieth and
-a fiftieth, zeros to a thousandth (the most that gzip can do)."""
+"""Largest ratio of content to compressed bytes. Vendors' pages compress by a factor of 20 to 50,
+zeros by a factor of 1000 (gzip's maximum)."""
 
 RATIO_FROM_BYTES = 16 << 20
-"""Content up to this length may compress as well as it likes: it costs little."""
+"""Content up to this length may exceed MAX_RATIO: it costs little."""
 
-MAX_STALLS = 2  # Stalls of one unit after which it fails: the first one is tried again
+MAX_STALLS = 2  # A unit fails at its second stall; the first one is retried
 
 _GZIP_FORMAT = 16 + isal_zlib.MAX_WBITS
-"""Tells isal to expect gzip's header and trailer, in zlib's way:
+"""Makes isal expect gzip's header and trailer, as in zlib:
 https://www.zlib.net/manual.html#Advanced."""
 
 
 class Limits:
-    """What one unit may cost. Its pages share one object, made when the unit is begun."""
+    """The limits of one unit, shared by its pages. The unit's deadline runs from construction."""
 
     def __init__(
         self,
@@ -67,11 +66,11 @@ class Limits:
         self._bytes = 0
 
     def seconds_left(self) -> float:
-        """Count the seconds until the unit's deadline, 0 when it has passed."""
+        """Return the seconds until the unit's deadline, 0 if it has passed."""
         return max(0.0, self._ends - self.clock())
 
     def check_deadline(self) -> None:
-        """Refuse to go on after the unit's deadline.
+        """Check the unit's deadline.
 
         Raises:
             FetchError: it has passed.
@@ -83,10 +82,10 @@ class Limits:
             )
 
     def check_bytes(self, more: int = 0) -> None:
-        """Refuse more content than a unit may have, all its tries together.
+        """Check the content of the unit, all its tries together, with ``more`` bytes added.
 
         Raises:
-            FetchError: it is more, with ``more`` bytes added.
+            FetchError: it is above the limit.
         """
         if self._bytes + more > self.settings.max_unit_bytes:
             raise FetchError(
@@ -95,7 +94,7 @@ class Limits:
             )
 
     def add_bytes(self, number: int) -> None:
-        """Count the content of a body that has ended, whole or not."""
+        """Count the content of a finished body, complete or not."""
         self._bytes += number
 
     def count_stall(self) -> bool:
@@ -104,13 +103,13 @@ class Limits:
         return self._stalls < MAX_STALLS
 
     def page(self, name: str, max_bytes: int | None = None) -> "PageLimits":
-        """Begin a page. ``max_bytes`` is what it may have where the setting allows more."""
+        """Start the limits of a page. ``max_bytes`` may lower the limit of the setting."""
         limit = self.settings.max_page_bytes
         return PageLimits(self, name, limit if max_bytes is None else min(limit, max_bytes))
 
 
 class PageLimits:
-    """What one page may cost. Its deadline spans all its tries, its size is that of each try."""
+    """The limits of one page. The deadline covers all its tries, the size limit each of them."""
 
     def __init__(self, unit: Limits, name: str, max_bytes: int) -> None:
         self.unit = unit
@@ -119,10 +118,10 @@ class PageLimits:
         self._ends = unit.clock() + unit.settings.page_deadline
 
     def check(self, received: int, content: int) -> None:
-        """Check the deadlines, and the bytes of a body so far: as received, and decompressed.
+        """Check the deadlines and the bytes of a body so far, as received and decompressed.
 
         Raises:
-            FetchError: one of the limits is passed; names the page.
+            FetchError: a limit is exceeded; names the page.
         """
         self.unit.check_deadline()
         settings = self.unit.settings
@@ -132,8 +131,8 @@ class PageLimits:
                 "Try again later, or raise HWPRICES_PAGE_DEADLINE.",
             )
         if max(received, content) > self.max_bytes:
-            by_setting = self.max_bytes == settings.max_page_bytes
-            remedy = ", or raise HWPRICES_MAX_PAGE_BYTES" if by_setting else ""
+            is_setting = self.max_bytes == settings.max_page_bytes
+            remedy = ", or raise HWPRICES_MAX_PAGE_BYTES" if is_setting else ""
             raise FetchError(
                 f"{self.name} is larger than {self.max_bytes} bytes",
                 f"Look at what the vendor sends{remedy}.",
@@ -141,13 +140,13 @@ class PageLimits:
         if content > max(RATIO_FROM_BYTES, MAX_RATIO * received):
             raise FetchError(
                 f"{self.name} decompresses to more than {MAX_RATIO} times its length",
-                "It is taken for a decompression bomb. Look at what the vendor sends.",
+                "This looks like a decompression bomb. Look at what the vendor sends.",
             )
         self.unit.check_bytes(content)
 
 
 class DamagedGzipError(Exception):
-    """A gzip stream is damaged; says how."""
+    """A gzip stream is damaged. The message says how."""
 
 
 class Gunzip:
@@ -159,11 +158,11 @@ class Gunzip:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the stream has come to its trailer, which a cut stream has not."""
+        """Whether the stream has reached its trailer; a truncated stream has not."""
         return self._is_padding
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield the content of the next bytes of the stream, in pieces.
+        """Yield the decompressed content of the stream's next bytes, in pieces.
 
         Raises:
             DamagedGzipError: the stream is damaged.
@@ -187,24 +186,23 @@ class Gunzip:
 
 
 RETRIED = frozenset({403, 408, 429, 500, 502, 503, 504})
-"""HTTP statuses worth another try. 403 too: the AWS bulk host answers it under load."""
+"""HTTP statuses that are retried; also 403, which the AWS bulk host returns under load."""
 
 _BACKOFF = tenacity.wait_exponential_jitter(multiplier=0.5, max=20, jitter=0.5)
-"""Seconds: 0.5 before the second try, then twice as much each time up to 20, and by chance up to
-0.5 more, so that units do not come back together. All three are estimates; a server that needs
-longer can say so with Retry-After."""
+"""Seconds: 0.5 before the second try, doubled each time up to 20, plus up to 0.5 at random, so that
+units do not retry at the same moment. All three are estimates; a server that needs longer can send
+Retry-After."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class TryAgain:
-    """The decision to try again.
+    """The decision to retry.
 
-    ``retry_after`` is the pause in seconds that the server asks for, None where it asks for none.
-    ``at_most`` limits the tries below the setting ``attempts`` for errors that seldom pass.
-    ``is_stall`` says that the server was silent: that is tried again once in a unit, not once more
-    on every page.
+    ``retry_after`` is the pause in seconds that the server requests, if any. ``at_most`` lowers the
+    setting ``attempts`` for errors that rarely go away. ``is_stall``: the server was silent, which
+    is retried only once in a unit, not once for each page.
     """
 
     retry_after: float | None = None
@@ -220,14 +218,14 @@ def call(
     decide: Callable[[BaseException], TryAgain | None],
     limits: Limits | None = None,
 ) -> T:
-    """Call a function until it succeeds, ``decide`` says None, or tries or time are used up.
+    """Call a function until it succeeds, ``decide`` returns None, or tries or time run out.
 
     Args:
         function: makes one try.
-        settings: gives ``attempts`` and ``max_retry_after``.
-        sleep: waits so many seconds; an argument so that tests need not wait.
-        decide: gets the error of a try, says whether another one is worth it.
-        limits: of the unit; no pause goes beyond its deadline.
+        settings: has ``attempts`` and ``max_retry_after``.
+        sleep: waits for a number of seconds; tests replace it.
+        decide: decides whether to retry after an error.
+        limits: of the unit; no pause exceeds its deadline.
 
     Raises:
         FetchError: the unit's deadline has passed.
@@ -240,7 +238,7 @@ def call(
         unit.check_deadline()
         return function()
 
-    def again(state: tenacity.RetryCallState) -> bool:
+    def should_retry(state: tenacity.RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
         decision = decide(error) if error is not None else None
         if decision is None:
@@ -259,17 +257,17 @@ def call(
             pause = min(retry_after, settings.max_retry_after)
         return min(pause, unit.seconds_left())
 
-    return tenacity.Retrying(retry=again, wait=wait, sleep=sleep, reraise=True)(once)
+    return tenacity.Retrying(retry=should_retry, wait=wait, sleep=sleep, reraise=True)(once)
 
 
 def parse_retry_after(value: str, now: datetime | None = None) -> float | None:
-    """Read a Retry-After header, seconds or a date (RFC 9110 10.2.3), as seconds from now.
+    """Parse a Retry-After header, seconds or a date (RFC 9110 10.2.3), into seconds from now.
 
-    None where it is empty or not understood.
+    None if it is empty or invalid.
     """
     text = value.strip()
     if text.isascii() and text.isdigit():
-        return float(text[:9])  # more digits than that are centuries, and overflow a float
+        return float(text[:9])  # nine digits are 30 years; hundreds would overflow a float
     try:
         when = email.utils.parsedate_to_datetime(text)
     except (ValueError, OverflowError):

@@ -1,13 +1,11 @@
-"""Keep raw pages as the vendors sent them: named by content, packed, checked on every read.
+"""Keep raw pages as the vendors sent them: named by content, compressed, checked on every read.
 
-Gzip is stored as it came, everything else is compressed with zstd (``storage.packed``).
+Gzip is stored as received, everything else is compressed with zstd (``storage.packed``). A page's
+key contains the SHA-256 of the stored file, so anybody can check it with ``sha256sum``. A run's
+manifest lists its units and their pages. The bundled sample is a landing root like any other.
 
-A page's key holds the SHA-256 of the stored file, so anybody can check it with ``sha256sum``. A
-run's manifest lists its units and their pages. The bundled sample is a landing root like any other:
-what replays it is what reads a live run. ``storage.layout`` spells the keys.
-
-They are in ``data/bundled/<provider>``: the answers themselves (gzip), and ``pages.json`` with the
-address, date and source of each.
+Pages that come with the program are in ``data/bundled/<provider>``: the responses (gzip), and
+``pages.json`` with the URL, date and source of each.
 """
 
 import gzip
@@ -40,7 +38,7 @@ CONTENT_TYPES = {"json": "application/json", "xml": "text/xml", "csv": "text/csv
 
 @dataclass(frozen=True)
 class Unit:
-    """What is fetched, fails and is carried over as one: provider, kind and region.
+    """The pages of one provider, kind and region, which are fetched, fail and are carried together.
 
     The region is ``global`` where the kind has none. ``params`` is what ``plan`` learned for
     ``fetch`` (such as the URL of the current version); it must not hold a credential.
@@ -61,8 +59,8 @@ class Unit:
 class Page:
     """One landed page: its key, and when and from where it was downloaded.
 
-    ``sha256`` and ``bytes`` are of the stored (packed) file, ``content_bytes`` of the content.
-    ``url`` and ``params`` never hold a credential.
+    ``sha256`` and ``bytes`` describe the stored, compressed file. ``content_bytes`` is the length
+    of the decompressed content. ``url`` and ``params`` never hold a credential.
     """
 
     key: str
@@ -77,17 +75,17 @@ class Page:
 
 
 NO_ANSWER = "no_answer"
-"""``cause`` of a unit that was skipped because its region's endpoint did not answer."""
+"""``cause`` of a unit that was skipped because its region's endpoint did not respond."""
 
 UnitStatus = Literal["ok", "skipped", "failed", "carried"]
 
 
 @dataclass(frozen=True)
 class UnitResult:
-    """How one unit went.
+    """The result of one unit.
 
-    carried: it failed, and has the pages of the run named in ``carried_from`` instead. ``reason``
-    is a sentence; ``cause`` is a code for programs, where the provider has one.
+    A ``carried`` unit failed and has the pages of the run ``carried_from`` instead. ``reason`` is a
+    sentence.
     """
 
     unit: Unit
@@ -96,9 +94,9 @@ class UnitResult:
     reason: str = ""
     carried_from: str = ""
     cause: str = ""
-    """Code of why it was skipped, for those who read the pages; defined by the provider."""
+    """Code of the reason why it was skipped, for the normaliser; defined by the provider."""
     requested: bool = True
-    """False in a narrowed run for a unit that stays as the run before left it."""
+    """False in a narrowed run for a unit that is unchanged since the previous run."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ class Run:
     results: tuple[UnitResult, ...]
 
     def of(self, kind: str, region: str | None = None) -> list[Page]:
-        """List pages of a kind, and of one region if given, in the order of their fetching."""
+        """List the pages of a kind, in all regions or in one, in the order they were fetched."""
         results = [result for result in self.results if result.unit.kind == kind]
         return [
             page
@@ -135,10 +133,10 @@ class Landing:
         self.store = root if isinstance(root, Store) else Store(root)
 
     def land(self, unit: Unit, body: Downloaded, *, suffix: str) -> Page:
-        """Keep a downloaded body unparsed, packed as it is.
+        """Keep a downloaded body, unparsed and compressed as it is.
 
         Raises:
-            HwpricesError: the landing root cannot be written, or the unit's name is not a name.
+            HwpricesError: the landing root cannot be written, or the unit's name is invalid.
         """
         file = body.file
         page = Page(
@@ -165,7 +163,7 @@ class Landing:
         params: Mapping[str, str] | None = None,
         status: int = 200,
     ) -> Page:
-        """Keep a page that a vendor's SDK has already downloaded: its body, decoded."""
+        """Keep the decoded body of a page that a vendor's SDK has downloaded."""
         stored = packed.pack(content)
         sha256 = hashlib.sha256(stored).hexdigest()
         page = Page(
@@ -188,14 +186,13 @@ class Landing:
 
     @contextmanager
     def file(self, page: Page) -> Iterator[Path]:
-        """Return the stored (packed) page as a local file, its checksum verified.
+        """Return the stored, compressed page as a local file, its checksum verified.
 
-        ``packed.open_packed`` reads its content, and polars scans it as it is.
-
-        Of a page on an object store this is a copy that is deleted at the end of the block.
+        ``packed.open_packed`` reads its content; polars scans the compressed file. For a page on an
+        object store this is a copy, deleted at the end of the block.
 
         Raises:
-            HwpricesError: the page is gone, or is not what was landed; the line names it.
+            HwpricesError: the page is missing or was altered; names it.
         """
         path = self.store.local(page.key)
         if path is not None:
@@ -213,7 +210,7 @@ class Landing:
         """Return the page's content, decompressed, checksum verified.
 
         Raises:
-            HwpricesError: it is altered or missing, or larger than MAX_READ_BYTES.
+            HwpricesError: the page was altered, is missing, or is larger than MAX_READ_BYTES.
         """
         packing = packed.packing_of(page.key)
         with self.file(page) as path, packed.open_packed(path, packing) as plain:
@@ -222,8 +219,8 @@ class Landing:
             raise HwpricesError(
                 f"landed page {self.store.uri(page.key)} is larger than {MAX_READ_BYTES} bytes,"
                 " too large to read into memory",
-                "Look at what the vendor sent; if its pages have grown so, raise MAX_READ_BYTES"
-                " in landing/limits.py.",
+                "Look at what the vendor sent; if its pages have really grown, raise"
+                " MAX_READ_BYTES in landing/limits.py.",
             )
         return content
 
@@ -231,7 +228,7 @@ class Landing:
         """Read a JSON page, numbers with a fraction as Decimal: money must not become a float.
 
         Raises:
-            HwpricesError: it cannot be read (see ``read``), or is not strict JSON (see
+            HwpricesError: the page cannot be read (see ``read``), or is not strict JSON (see
                 ``bodies.loads``).
         """
         try:
@@ -255,7 +252,7 @@ class Landing:
             )
 
     def write_run(self, run: Run) -> str:
-        """Write the manifest of a run, its URLs without credentials; returns its key."""
+        """Write the manifest of a run, with credentials removed from URLs; return its key."""
         key = layout.run_manifest(run.provider, run.run_id)
         results = tuple(replace(r, unit=_without_secrets(r.unit)) for r in run.results)
         self.store.put(key, manifests.encode(replace(run, results=results)))
@@ -279,7 +276,7 @@ class Landing:
         return manifests.decode(data, Run, file=file, remedy="Delete it and collect again.")
 
     def latest_run(self, provider: str) -> Run | None:
-        """Read the newest run; None where there is none."""
+        """Read the newest run; None if there is none."""
         ids = self.runs(provider)
         return self.run(provider, ids[-1]) if ids else None
 
@@ -288,8 +285,8 @@ def check_name(unit: Unit) -> None:
     """Refuse a unit whose provider, kind or region cannot be part of a key.
 
     Raises:
-        HwpricesError: it is empty, too long, only dots, or has a separator, or a control or
-            invisible character (such as those that turn the direction of writing).
+        HwpricesError: one of them is empty, too long or only dots, or has a separator, control or
+            invisible character (such as those that reverse the writing direction).
     """
     for name in (unit.provider, unit.kind, unit.region):
         is_printable = name.isprintable() and not {"/", "\\"} & set(name)
@@ -308,15 +305,15 @@ def _key(unit: Unit, sha256: str, suffix: str, packing: layout.Packing) -> str:
 
 
 def _without_secrets(unit: Unit) -> Unit:
-    """Return a unit whose URLs have no credentials: an endpoint may be a signed link."""
+    """Remove credentials from a unit's URL: an endpoint may be a signed link."""
     params = {name: public_url(v) if name == "url" else v for name, v in unit.params.items()}
     return replace(unit, params=params)
 
 
 def carry_over(results: Iterable[UnitResult], previous: Run | None) -> list[UnitResult]:
-    """Return failed units the pages they had in the previous run, with their older retrieved_at.
+    """Give failed units the pages, with retrieval times, that they had in the previous run.
 
-    So too a region that was skipped because it did not answer: it did before.
+    The same goes for a unit that was skipped because its region's endpoint did not respond.
     """
     if previous is None:
         return list(results)
@@ -330,14 +327,13 @@ def carry_over(results: Iterable[UnitResult], previous: Run | None) -> list[Unit
 
 
 def _carried(failed: UnitResult, earlier: UnitResult, previous_run: str) -> UnitResult:
-    """Return the failed result with the earlier pages, and the run that fetched them."""
     fetched_by = earlier.carried_from or previous_run
     return replace(failed, status="carried", pages=earlier.pages, carried_from=fetched_by)
 
 
 @dataclass(frozen=True)
 class BundledPage:
-    """One answer: its content, where it came from and the day it represents."""
+    """A response that comes with the program: its content, source and date."""
 
     kind: str
     content: bytes
@@ -352,7 +348,7 @@ def directory(provider: str) -> Path:
 
 
 def read_pages(provider: str, kind: str) -> list[BundledPage]:
-    """Read the bundled pages of one kind, none where this installation has none.
+    """Read the bundled pages of one kind; empty if this installation has none.
 
     Raises:
         HwpricesError: ``pages.json`` or a page that it names is damaged or missing.
@@ -370,10 +366,7 @@ def read_pages(provider: str, kind: str) -> list[BundledPage]:
 
 
 def land_pages(landing: Landing, unit: Unit) -> list[Page]:
-    """Land the bundled pages of a unit's kind with the address and date they have there.
-
-    Returns none where this installation has none.
-    """
+    """Land the bundled pages of a unit's kind; empty if this installation has none."""
     return [
         landing.land_bytes(
             unit,

@@ -1,9 +1,9 @@
-"""Combine regions in batches that fit into memory, and arrange rows by machine type.
+"""Work in batches that fit into memory, and arrange rows by machine type.
 
-Most questions name a machine or an accelerator and want all regions. A reader far away fetches the
-footer of one file and the row groups of that machine (docs/performance.md has what was measured).
-Rows of machines with accelerators come first, by accelerator; the others follow by type. Of two
-rows of a type the order is that of the key.
+Most questions are about a machine or an accelerator in all regions. A remote reader fetches the
+footer of one file and the row groups of that machine (measured in docs/performance.md). Rows of
+machines with accelerators come first, sorted by accelerator; the others follow, sorted by type.
+Rows of the same type are sorted by key.
 """
 
 from collections import deque
@@ -21,8 +21,7 @@ from hwprices.storage import layout
 from hwprices.storage.store import Store
 
 AT_ONCE = 2
-"""Batches that are worked at together: one alone keeps one core busy for much of its time. More of
-them would take more memory."""
+"""Batches processed in parallel: one batch often uses only one core, more take more memory."""
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
@@ -34,29 +33,30 @@ def in_parallel(
     rows: Callable[[Batch], int] = lambda _: 0,
     most: int = 0,
 ) -> Iterator[Result]:
-    """Work at AT_ONCE batches at a time; give the results in the order of the batches.
+    """Process up to AT_ONCE batches in parallel; yield the results in the order of the batches.
 
-    Results take memory too, so a batch is begun only when the caller has taken the result of the
-    batch AT_ONCE before it. With ``rows``, which counts the rows of a batch, those that are worked
-    at have at most ``most`` rows together, and a batch that has more is worked at alone.
+    To bound the memory of results, a batch starts only after the caller has taken the result of the
+    batch AT_ONCE before it. ``rows`` counts the rows of a batch: batches in progress have at most
+    ``most`` rows in total, and a larger batch is processed alone.
     """
-    begun: deque[tuple[int, Future[Result]]] = deque()
+    started: deque[tuple[int, Future[Result]]] = deque()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for batch in batches:
             count = rows(batch)
-            while begun and (
-                len(begun) == AT_ONCE or sum(size for size, _ in begun) + count > most
+            while started and (
+                len(started) == AT_ONCE or sum(size for size, _ in started) + count > most
             ):
-                yield begun.popleft()[1].result()
-            begun.append((count, pool.submit(work, batch)))
-        while begun:
-            yield begun.popleft()[1].result()
+                yield started.popleft()[1].result()
+            started.append((count, pool.submit(work, batch)))
+        while started:
+            yield started.popleft()[1].result()
 
 
 def packed(counts: Mapping[str, int], most: int) -> Iterator[list[str]]:
-    """Return regions in their order, so many at once that they have at most so many rows.
+    """Group names, sorted, into batches of at most ``most`` rows.
 
-    ``counts``: rows by region. A region that has more rows is a batch of its own.
+    ``counts``: rows by name, such as a region or machine type. A name with more rows is a batch by
+    itself.
 
     Raises:
         ValueError: ``most`` is not at least one row.
@@ -76,18 +76,18 @@ def packed(counts: Mapping[str, int], most: int) -> Iterator[list[str]]:
 
 
 FILE_ROWS = 500_000
-"""Rows of a file: 13 MB of prices. So many are in memory at a time while they are sorted: those of
-two files took 1.4 times the memory and 0.9 times the seconds."""
+"""Rows of a file: 13 MB of prices. Only one file is sorted at a time: two took 1.4 times the memory
+and 0.9 times the seconds."""
 
 TYPE = "instance_type"
 
 LARGE = ("prices", "price_components", "availability")
-"""Tables of which a vendor has rows for each machine and region."""
+"""Tables with rows for each machine and region."""
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """The machine types of one file, in their order."""
+    """The machine types of one file, in order."""
 
     number: int
     types: pl.Series
@@ -96,9 +96,10 @@ class _Batch:
 
 @dataclass(frozen=True)
 class Arranged:
-    """A file, and of prices its machine types: instance_type, file and placeholders.
+    """A file and, for prices, its machine types.
 
-    ``file`` is its number, ``placeholders`` whether a price of the type is flagged as one.
+    ``types`` has instance_type, file (the file's number) and placeholders (whether a price of the
+    type is flagged as a placeholder).
     """
 
     file: TableFile
@@ -108,13 +109,13 @@ class Arranged:
 def arrange(
     store: Store, directory: str, table: str, rows: pl.LazyFrame, devices: pl.DataFrame
 ) -> list[Arranged]:
-    """Write the rows of all providers: a large table by machine type, another one as it comes.
+    """Write the rows of all providers: a large table by machine type, others in one file.
 
     Args:
-        store: where to.
-        directory: the release's, below the root.
-        table: its name.
-        rows: of all providers, each provider's sorted by key.
+        store: the root.
+        directory: the release's directory.
+        table: the name of the table.
+        rows: the rows of all providers, each provider's sorted by key.
         devices: ``instance_type`` and ``accelerator_id`` of the machines that have an accelerator.
     """
     if table not in LARGE:
@@ -127,16 +128,16 @@ def arrange(
 
     def write(batch: _Batch) -> Arranged:
         place = pl.col(TYPE).cast(pl.Enum(batch.types), strict=False).to_physical()
-        # the bounds spare reading other types' row groups: 0.3 of 0.7 s for each file, of 5 million
+        # the bounds skip row groups of other types: 0.3 of 0.7 s per file, with 5 million prices
         bounds = (pl.lit(batch.types.min()), pl.lit(batch.types.max()))
-        own = rows.filter(pl.col(TYPE).is_between(*bounds), place.is_not_null()).collect()
-        frames.sort_in_place(own, [place])
+        chosen = rows.filter(pl.col(TYPE).is_between(*bounds), place.is_not_null()).collect()
+        frames.sort_in_place(chosen, [place])
         key = layout.arranged_file(table, f"{batch.number:03}")
-        file = parquet.write_arranged(store, directory, key, table, own)
-        return Arranged(file, _types(own, batch.number) if table == "prices" else _NO_TYPES)
+        file = parquet.write_arranged(store, directory, key, table, chosen)
+        return Arranged(file, _types(chosen, batch.number) if table == "prices" else _NO_TYPES)
 
-    nothing = _Batch(0, pl.Series(dtype=pl.String), 0)
-    batches = list(_batches(rows, devices)) or [nothing]
+    empty = _Batch(0, pl.Series(dtype=pl.String), 0)
+    batches = list(_batches(rows, devices)) or [empty]
     return list(in_parallel(write, batches, lambda batch: batch.rows, FILE_ROWS))
 
 
@@ -150,7 +151,7 @@ def _types(prices: pl.DataFrame, number: int) -> pl.DataFrame:
 
 
 def _batches(rows: pl.LazyFrame, devices: pl.DataFrame) -> Iterator[_Batch]:
-    """Divide machine types among files. None has types with an accelerator and types without."""
+    """Divide machine types among files. No file mixes types with and without an accelerator."""
     counts = rows.group_by(TYPE).len().collect(engine="streaming")
     named = devices.group_by(TYPE).agg(pl.col("accelerator_id").min())
     ordered = counts.join(named, on=TYPE, how="left").sort(

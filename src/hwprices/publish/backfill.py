@@ -1,9 +1,9 @@
-"""Fetch a vendor's own past price lists, and make intervals of them for the history.
+"""Fetch a vendor's past price lists, and make intervals from them for the history.
 
-Each list is a run in a landing root of its own (``backfilled/``), so that nothing that is collected
-today is touched. A list is done when its rows are written: an interrupted backfill goes on with the
-others. Lists of one series (price lists, spot prices) become intervals together. The next release
-has them.
+Each list is a run in a separate landing root (``backfilled/``), apart from current collections. A
+list is done when its rows are written, so an interrupted backfill continues with the others. The
+lists of a series (price lists, spot prices) become intervals together. The next release includes
+them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,17 +33,17 @@ from hwprices.units import Timestamp
 GLOBAL = "global"  # The region of lists that have all regions
 
 PERIOD_MONTHS = {"month": 1, "quarter": 3, "year": 12}
-"""Of ``--every``: one list is taken of each period, the first."""
+"""Periods of ``--every``: the first list of each period is used."""
 
 BYTES_PER_SECOND = 20_000_000
-"""For the estimate: a download of 20 MB/s, a fifth of a line of 1 Gbit/s. An assumption."""
+"""Assumed speed of downloads for the estimate: 20 MB/s, about a fifth of 1 Gbit/s."""
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class PastRegion:
-    """One region in one of the vendor's past lists; ``global`` where the list has all of them."""
+    """One region in one of the vendor's past lists; ``global`` if the list has all regions."""
 
     region: str
     past: PastList
@@ -61,9 +61,10 @@ class PastRegion:
 
 @dataclass(frozen=True, kw_only=True)
 class BackfillCost:
-    """What a backfill is going to take, without units that no run has fetched (``unknown``).
+    """The estimated download of a backfill.
 
-    ``lists`` are all that were chosen, ``missing`` those that are not there yet.
+    ``lists``: number of chosen lists. ``missing``: number of lists to fetch. ``unknown``: units
+    that no run has fetched, which the estimate leaves out.
     """
 
     lists: int
@@ -79,9 +80,9 @@ class BackfillCost:
 
 @dataclass(frozen=True)
 class Backfilled:
-    """How a backfill ended: lists fetched now, there already, and left out with why.
+    """The result of a backfill: lists fetched now, already there, and left out with the reason.
 
-    ``absent``: the vendor has no list of the region, such as before it opened.
+    ``absent``: number of lists that the vendor lacks for a region, for example before it opened.
     """
 
     fetched: int
@@ -92,13 +93,13 @@ class Backfilled:
 
 
 class Backfill:
-    """The past of some regions of one provider. Use it with ``with``: it owns an HTTP client."""
+    """Fetches the past of one provider. Use it in a ``with`` block: it owns an HTTP client."""
 
     def __init__(self, store: Store, provider: str, settings: Settings) -> None:
         """Prepare a backfill.
 
         Raises:
-            HwpricesError: there is no such provider, or none of its past lists are read.
+            HwpricesError: there is no such provider, or it publishes no past lists.
         """
         self.provider = providers.get(provider)
         if not self.provider.publishes_its_past:
@@ -112,7 +113,7 @@ class Backfill:
         self._collector = Collector(provider, live)
         self._reading = reading(provider).digest
         self.notes: list[str] = []
-        """What is missing to fetch more, after ``choose``."""
+        """What ``choose`` needs to find more lists, such as credentials."""
 
     def __enter__(self) -> "Backfill":
         return self
@@ -123,57 +124,58 @@ class Backfill:
     def choose(
         self, regions: Sequence[str], since: datetime, until: datetime, every: str
     ) -> list[PastRegion]:
-        """Choose the lists whose prices held between two times, the oldest first.
+        """Choose the lists whose prices were valid between two times, oldest first.
 
         Args:
-            regions: only these; none means those that the last run has prices of.
-            since: they ended later.
-            until: they began earlier.
-            every: of lists that are ``thinned``, the first of each of these periods.
+            regions: the regions; if empty, those with prices in the last run.
+            since: leave out lists that ended earlier.
+            until: leave out lists that began later.
+            every: the period of which only the first list is used, for lists that are ``thinned``.
 
         Raises:
-            HwpricesError: no list fits, ``regions`` are given and lists have all regions, no run
-                says which regions there are, or the vendor's index is unavailable.
+            HwpricesError: there is no such list, ``regions`` are given but the lists have all
+                regions, no run has regions, or the vendor's index is unavailable.
         """
         lists = self.provider.past_lists(
             self._collector.context_of("the index of past lists"), since
         )
-        held = [one for one in lists if one.begin < until and (one.end is None or one.end > since)]
-        self.notes = sorted({one.missing for one in held} - {""})
+        valid = [p for p in lists if p.begin < until and (p.end is None or p.end > since)]
+        self.notes = sorted({past.missing for past in valid} - {""})
         months = PERIOD_MONTHS[every]
         first: dict[tuple[str, int | datetime], PastList] = {}
-        for one in held:
-            period = (one.begin.year * 12 + one.begin.month - 1) // months
-            first.setdefault((one.kinds[0], period if one.thinned else one.begin), one)
-        chosen = [one for one in first.values() if not one.missing]
+        for past in valid:
+            period = (past.begin.year * 12 + past.begin.month - 1) // months
+            first.setdefault((past.kinds[0], period if past.thinned else past.begin), past)
+        chosen = [past for past in first.values() if not past.missing]
         if not chosen:
             span = f"{lists[0].begin:%Y-%m-%d} on" if lists else "no day"
             raise HwpricesError(
                 f"{self.provider.name} has no price list from {since:%Y-%m-%d} to {until:%Y-%m-%d}",
                 f"It has lists from {span}.",
             )
-        if regions and not any(one.by_region for one in chosen):
+        by_region = any(past.by_region for past in chosen)
+        if regions and not by_region:
             raise HwpricesError(
                 f"the lists of {self.provider.name} have all regions", "Leave out --region."
             )
-        if not regions and any(one.by_region for one in chosen):
+        if not regions and by_region:
             regions = self._regions()
         return [
-            PastRegion(region, one)
-            for one in chosen
-            for region in (sorted(regions) if one.by_region else (GLOBAL,))
+            PastRegion(region, past)
+            for past in chosen
+            for region in (sorted(regions) if past.by_region else (GLOBAL,))
         ]
 
     def estimate(self, chosen: Sequence[PastRegion]) -> BackfillCost:
-        """Estimate a backfill by the size that today's pages of each unit had."""
+        """Estimate a backfill by the size of each unit's pages in the last run."""
         run = self._latest_run()
         sizes = {
             (result.unit.kind, result.unit.region): sum(page.bytes for page in result.pages)
             for result in (run.results if run else ())
             if result.pages
         }
-        missing = [one for one in chosen if self._run(one) is None]
-        units = [(kind, one.region) for one in missing for kind in one.past.kinds]
+        missing = [entry for entry in chosen if self._run(entry) is None]
+        units = [(kind, entry.region) for entry in missing for kind in entry.past.kinds]
         unknown = {(kind, region) for kind, region in units if (kind, region) not in sizes}
         return BackfillCost(
             lists=len(chosen),
@@ -183,72 +185,71 @@ class Backfill:
         )
 
     def run(self, chosen: Sequence[PastRegion], progress: Progress = lambda _: None) -> Backfilled:
-        """Fetch what is missing, and make the intervals of each region from all its lists.
+        """Fetch the missing lists, and make the intervals of each region from all its lists.
 
-        A list that the vendor does not give, or that cannot be read, is left out.
+        A list that is unavailable or cannot be read is left out.
 
         Raises:
             HwpricesError: the root cannot be written.
         """
         fetched, kept, left_out, absent = 0, 0, [], 0
-        for one in chosen:
-            name = (
-                f"{self.provider.name} {one.past.kinds[0]} {one.region} {one.past.begin:%Y-%m-%d}"
-            )
+        for entry in chosen:
+            series, begin = entry.past.kinds[0], entry.past.begin
+            name = f"{self.provider.name} {series} {entry.region} {begin:%Y-%m-%d}"
             try:
-                if self._has_rows(one):
+                if self._has_rows(entry):
                     kept += 1
                     continue
-                run = self._run(one)
+                run = self._run(entry)
                 if run is None:
                     progress(f"{name}: fetching")
-                    run = self._fetch(one)
+                    run = self._fetch(entry)
                     fetched += 1
                 else:
                     kept += 1
-                self._write_rows(one, run)
+                self._write_rows(entry, run)
             except SkippedError as error:
                 absent += 1
                 progress(f"{name}: {error.message}")
             except HwpricesError as error:
                 left_out.append(f"{name}: {error.message}")
-        count = sum(self._fold(region) for region in sorted({one.region for one in chosen}))
+        count = sum(self._fold(region) for region in sorted({entry.region for entry in chosen}))
         return Backfilled(fetched, kept, absent, tuple(left_out), count)
 
-    def _run(self, one: PastRegion) -> Run | None:
-        key = layout.run_manifest(self.provider.name, one.run_id)
+    def _run(self, entry: PastRegion) -> Run | None:
+        key = layout.run_manifest(self.provider.name, entry.run_id)
         if not self.landing.store.exists(key):
             return None
-        return self.landing.run(self.provider.name, one.run_id)
+        return self.landing.run(self.provider.name, entry.run_id)
 
-    def _fetch(self, one: PastRegion) -> Run:
+    def _fetch(self, entry: PastRegion) -> Run:
         """Land a list, and write its run."""
-        context = self._collector.context_of(f"{self.provider.name} {one.run_id}")
+        context = self._collector.context_of(f"{self.provider.name} {entry.run_id}")
         results = []
-        for unit in self.provider.past_units(context, one.past, one.region):
+        for unit in self.provider.past_units(context, entry.past, entry.region):
             own = replace(self._collector.context_of(unit.name), landing=self.landing)
             results.append(UnitResult(unit, "ok", tuple(self.provider.fetch(own, unit))))
         run = Run(
-            one.run_id,
+            entry.run_id,
             self.provider.name,
             "live",
-            one.past.published,
+            entry.past.published,
             installed_version("hwprices"),
             tuple(results),
         )
         self.landing.write_run(run)
         return run
 
-    def _has_rows(self, one: PastRegion) -> bool:
-        """Return whether a list was read, with the program that is installed."""
-        key = self._rows_key(one)
+    def _has_rows(self, entry: PastRegion) -> bool:
+        """Check whether a list was read by the installed program."""
+        key = self._rows_key(entry)
         return self.store.exists(key) and self._rows(key, 1)["reading"][0] == self._reading
 
-    def _rows_key(self, one: PastRegion) -> str:
-        return layout.backfilled_rows(self.provider.name, one.region, one.name)
+    def _rows_key(self, entry: PastRegion) -> str:
+        return layout.backfilled_rows(self.provider.name, entry.region, entry.name)
 
-    def _write_rows(self, one: PastRegion, run: Run) -> None:
-        """Read a landed list, and write its prices: one group of rows for each time it has."""
+    def _write_rows(self, entry: PastRegion, run: Run) -> None:
+        """Read a landed list, and write its prices: a row group for each time in the list."""
         pages = Pages(run, self.landing)
         unit_of = {
             page.sha256: f"{result.unit.kind}/{result.unit.region}"
@@ -258,14 +259,14 @@ class Backfill:
         schema = pl.DataFrame(schema=ROW_SCHEMA).to_arrow().schema
         buffer, count = BytesIO(), 0
         with parquet_files.ParquetWriter(buffer, schema, compression="zstd") as writer:
-            for begin, prices in self.provider.past_prices(pages, one.past):
-                published = one.past.published if begin == one.past.begin else begin
+            for begin, prices in self.provider.past_prices(pages, entry.past):
+                published = entry.past.published if begin == entry.past.begin else begin
                 named = prices.with_columns(
                     reading=pl.lit(self._reading),
                     unit=pl.col("raw_sha256").replace_strict(unit_of),
                     begin=pl.lit(begin, dtype=Timestamp),
                     published=pl.lit(published, dtype=Timestamp),
-                    complete=pl.lit(one.past.complete),
+                    complete=pl.lit(entry.past.complete),
                 )
                 known = named.collect_schema()
                 rows = named.select(
@@ -278,17 +279,17 @@ class Backfill:
             raise HwpricesError(pages.unreadable[0].reason)
         if not count:
             raise HwpricesError("the list has no price of a machine")
-        self.store.put(self._rows_key(one), buffer.getvalue())
+        self.store.put(self._rows_key(entry), buffer.getvalue())
 
     def _fold(self, region: str) -> int:
-        """Write the intervals of a region from all its lists that were read; return how many."""
+        """Write the intervals of a region from all lists that were read; return their number."""
         folder = layout.backfilled_rows(self.provider.name, region, "x").rpartition("/")[0]
         series: dict[str, dict[datetime, str]] = {}
         for key in sorted(self.store.keys(folder)):
             name = str(layout.backfilled_rows.parse(key, "version"))
             if self._rows(key, 1)["reading"][0] != self._reading:
                 self._read_again(key, region, name)
-            # of two lists that begin together, the later one counts
+            # if two lists begin at the same time, the later one counts
             lists = series.setdefault(name.partition("-")[0], {})
             lists |= dict.fromkeys(self._rows(key, columns=["begin"])["begin"].unique(), key)
         if not series:
@@ -300,7 +301,7 @@ class Backfill:
         return intervals.height
 
     def _lists(self, keys: Mapping[datetime, str]) -> Iterator[pl.DataFrame]:
-        """Read the rows of each time, oldest first: its group of rows, and not the whole list."""
+        """Read the row group of each time, oldest first."""
         for begin, key in sorted(keys.items()):
             rows = pl.scan_parquet(BytesIO(self.store.get(key) or b""))
             yield rows.filter(pl.col("begin") == begin).collect()
@@ -311,7 +312,7 @@ class Backfill:
         return pl.read_parquet(BytesIO(self.store.get(key) or b""), n_rows=most, columns=columns)
 
     def _read_again(self, key: str, region: str, name: str) -> None:
-        """Read a list that an earlier program read, so that no correction looks like a change."""
+        """Read a list of an earlier program again, so that no correction looks like a change."""
         row = self._rows(key, 1).row(0, named=True)
         kind, _, version = name.partition("-")
         past = PastList(
@@ -322,9 +323,9 @@ class Backfill:
             published=row["published"],
             complete=row["complete"],
         )
-        one = PastRegion(region, past)
-        if (run := self._run(one)) is not None:
-            self._write_rows(one, run)
+        entry = PastRegion(region, past)
+        if (run := self._run(entry)) is not None:
+            self._write_rows(entry, run)
 
     def _latest_run(self) -> Run | None:
         return Landing(layout.landing_root(self.store.root)).latest_run(self.provider.name)

@@ -29,13 +29,13 @@ from hwprices.storage.store import Store, scan_options
 from hwprices.units import Timestamp
 
 MONTH = timedelta(days=31)
-"""How long each day's release is kept for the gate; older ones are of the first of a month."""
+"""How long one release of each day is kept for the gate; of older ones, one of each month."""
 
 AGES = (timedelta(days=7), timedelta(days=30), timedelta(days=90))
-"""How old the releases are that prices are compared with for slow drift."""
+"""Ages of the releases with which the gate compares prices for slow drift."""
 
 
-def of_last_quarter(store: Store, now: datetime) -> list[ReleaseManifest]:
+def last_quarter(store: Store, now: datetime) -> list[ReleaseManifest]:
     """Read the manifests of the last quarter's releases, oldest first."""
     first = (now - AGES[-1] - timedelta(days=1)).strftime("%Y%m%dT%H%M%SZ")
     return [read_manifest(store, version) for version in versions(store) if version >= first]
@@ -44,10 +44,10 @@ def of_last_quarter(store: Store, now: datetime) -> list[ReleaseManifest]:
 def past_prices(
     store: Store, releases: Collection[ReleaseManifest], provider: str, now: datetime
 ) -> list[pl.LazyFrame]:
-    """Scan a provider's prices of a week, a month and a quarter ago, as far as releases reach.
+    """Scan a provider's prices of a week, a month and a quarter ago, if there are such releases.
 
-    No release is older than the last in which somebody accepted a part of the provider: what was
-    accepted then must not be held for a month.
+    Releases before the last acceptance of a part of the provider are not used, because what was
+    accepted then would be held again.
     """
     usable: list[ReleaseManifest] = []
     for release in releases:
@@ -58,20 +58,21 @@ def past_prices(
             usable.append(release)
     if not usable or version_time(usable[0].version) > now - AGES[0]:
         return []
-    of_age = (
-        ([one for one in usable if version_time(one.version) <= now - age] or usable[:1])[-1]
+    old_enough = (
+        [release for release in usable if version_time(release.version) <= now - age]
         for age in AGES
     )
-    by_version = {release.version: release for release in of_age}
+    chosen = ((releases or usable[:1])[-1] for releases in old_enough)
+    by_version = {release.version: release for release in chosen}
     tables = (published_table(store, release, gate.PRICES) for release in by_version.values())
     return [prices.filter(provider=provider) for prices in tables if prices is not None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderSource(Parts):
-    """Where one provider's tables of the coming release are taken from.
+    """The location of one provider's tables for the coming release.
 
-    ``results`` are those of the gate, empty where nothing new was staged.
+    ``results`` are those of the gate, empty if nothing new was staged.
     """
 
     provider: str
@@ -85,12 +86,12 @@ class ProviderSource(Parts):
 
 
 HELD = "held"
-"""Folder of a staging directory with the files of which some rows are held, by publication."""
+"""Folder of a staging directory for files with held rows, with a subfolder for each publication."""
 
 
 @dataclass(frozen=True)
 class PublishedBefore:
-    """What was published before: the current release, its table held, and those of a quarter."""
+    """Earlier releases: the current one with its table held, and those of the last quarter."""
 
     previous: ReleaseManifest | None
     quarter: tuple[ReleaseManifest, ...] = ()
@@ -100,10 +101,10 @@ class PublishedBefore:
 
 @dataclass(frozen=True)
 class Choice:
-    """The tables of the coming release, sorted by provider, and how every check came out.
+    """The tables of the coming release, sorted by provider, and the results of all checks.
 
-    A provider that was never published and is stopped has results and no tables. ``staged`` is what
-    was put to the gate, ``held`` is the table of the coming release.
+    A provider that was never published and is stopped has results but no tables. ``staged`` are the
+    tables that the gate checked, ``held`` is a table of the coming release.
     """
 
     sources: tuple[ProviderSource, ...]
@@ -114,7 +115,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class _Judged:
-    """One provider: the tables chosen, how its checks came out, what is held and staged of it."""
+    """One provider: the chosen tables, the rows held, the results of its checks, what is staged."""
 
     source: ProviderSource | None
     held: pl.DataFrame
@@ -130,15 +131,17 @@ def choose(
     staged = {layout.staged_provider(key) for key in store.keys(layout.STAGED)}
     names = sorted({name for name in staged if name is not None} | set(published))
     peers = _peers(store, past.previous)
-    chosen = [_choose_one(store, name, past, accepted, (footprint, peers)) for name in names]
-    apart = _keep_sample_apart(chosen, accepted)
+    judged = [
+        _choose_one(store, name, past, accepted, footprint=footprint, peers=peers) for name in names
+    ]
+    if any(one.source is not None and one.source.origin == "live" for one in judged):
+        judged = [_without_sample(one, accepted) for one in judged]
+    held = [frames.empty(Held), *(one.held for one in judged if one.source)]
     return Choice(
-        tuple(one.source for one in apart if one.source is not None),
-        tuple(result for one in apart for result in one.results),
-        tuple(one.staged for one in apart if one.staged is not None),
-        validate.sort_by_key(pl.concat([one.held for one in apart if one.source]), Held)
-        if any(one.source for one in apart)
-        else frames.empty(Held),
+        tuple(one.source for one in judged if one.source is not None),
+        tuple(result for one in judged for result in one.results),
+        tuple(one.staged for one in judged if one.staged is not None),
+        validate.sort_by_key(pl.concat(held), Held),
     )
 
 
@@ -147,13 +150,14 @@ def _choose_one(
     provider: str,
     past: PublishedBefore,
     accepted: Collection[str],
-    beside: tuple[pl.DataFrame, pl.LazyFrame | None],
+    *,
+    footprint: pl.DataFrame,
+    peers: pl.LazyFrame | None,
 ) -> _Judged:
-    """Choose the staged tables if the gate lets them through, else the previous release's.
+    """Choose the staged tables if the gate passes them, otherwise those of the previous release.
 
-    ``beside``: the sheet region_footprint, and what ``_peers`` returned.
+    ``footprint`` is the sheet region_footprint, ``peers`` the result of ``_peers``.
     """
-    footprint, peers = beside
     staged = stage.latest(store, provider)
     old = from_release(store, provider, past.previous)
     held_before = past.held.filter(provider=provider)
@@ -179,7 +183,7 @@ def _choose_one(
 
 
 def _peers(store: Store, previous: ReleaseManifest | None) -> pl.LazyFrame | None:
-    """Read, once for all providers, the prices of accelerators in the last release."""
+    """Read the prices per accelerator of the last release, once for all providers."""
     prices, types = (
         published_table(store, previous, table) for table in (gate.PRICES, "instance_types")
     )
@@ -191,14 +195,14 @@ def _peers(store: Store, previous: ReleaseManifest | None) -> pl.LazyFrame | Non
 def _without_held(
     store: Store, source: ProviderSource, judgement: gate.Judgement, now: datetime
 ) -> ProviderSource:
-    """Write the files of which rows are held again, with the rows that were published before."""
+    """Rewrite the files with held rows: these rows get the values that were published before."""
     files = {file.key: file for file in source.files}
     rewritten: set[str] = set()
-    held_in = f"{HELD}/{now:%Y%m%dT%H%M%S.%fZ}"  # an older release may have others of this run
+    held_in = f"{HELD}/{now:%Y%m%dT%H%M%S.%fZ}"  # older releases of this run have other folders
     regions = judgement.held["region"].drop_nulls().unique().sort()
     for table, replacement in judgement.replacements.items():
-        own = [file for file in source.files if file.table == table]
-        is_split = own and layout.table_file(table, source.provider) not in files
+        table_files = [file for file in source.files if file.table == table]
+        is_split = table_files and layout.table_file(table, source.provider) not in files
         for region in regions if is_split else [None]:
             key = layout.table_file(table, source.provider, region)
             rows = frames.empty(TABLES[table])
@@ -222,35 +226,28 @@ def _without_held(
     )
 
 
-def _keep_sample_apart(chosen: list[_Judged], accepted: Collection[str]) -> list[_Judged]:
-    """Leave out providers whose tables are the sample's where another's are live.
+def _without_sample(judged: _Judged, accepted: Collection[str]) -> _Judged:
+    """Leave out a provider of the sample from a release with live ones, unless it is accepted.
 
-    Nobody who reads a release expects figures of last year beside those of today. Tables of the
-    sample that are published already are left out too: to keep them would be the same mixture.
+    Readers do not expect last year's figures beside today's. Sample tables that are already
+    published are left out too.
     """
-    if not any(one.source is not None and one.source.origin == "live" for one in chosen):
-        return chosen
-    return [_without_sample(one, accepted) for one in chosen]
-
-
-def _without_sample(one: _Judged, accepted: Collection[str]) -> _Judged:
-    """Leave out the sample's provider beside live ones, unless somebody lets it through."""
-    source = one.source
+    source = judged.source
     if source is None or source.origin == "live":
-        return one
+        return judged
     let_through = {f"{source.provider}:{BESIDE_LIVE}", f"{source.provider}:*"} & set(accepted)
     detail = "these figures are the sample's, those of other providers live: use another root"
     result = CheckResult(
         *(source.provider, BESIDE_LIVE, "accepted" if let_through else "stop", detail),
         accept=f"{source.provider}:{BESIDE_LIVE}",
     )
-    results = (*one.results, result)
+    results = (*judged.results, result)
     kept = replace(source, results=(*source.results, result)) if let_through else None
-    return replace(one, source=kept, results=results)
+    return replace(judged, source=kept, results=results)
 
 
 def from_staging(staged: Staged) -> ProviderSource:
-    """Take the tables of a run as they are staged."""
+    """Return the staged tables of a run."""
     return ProviderSource(
         provider=staged.provider,
         status="fresh",
@@ -267,7 +264,7 @@ def from_staging(staged: Staged) -> ProviderSource:
 def from_release(
     store: Store, provider: str, previous: ReleaseManifest | None
 ) -> ProviderSource | None:
-    """Take a provider's tables from a release as they were staged; None if it is not in it."""
+    """Return a provider's staged tables of a release; None if the release lacks the provider."""
     if previous is None or provider not in previous.providers:
         return None
     entry = previous.providers[provider]
@@ -291,7 +288,7 @@ def from_release(
 
 
 def parts_of(store: Store, release: ReleaseManifest) -> Mapping[str, Parts]:
-    """Return where the tables of a release lie as they were staged, by provider."""
+    """Read the locations of the staged tables of a release, by provider."""
     key = layout.release_parts(release.version)
     data = store.get(key, manifests.MAX_BYTES)
     remedy = "Copy it from where the release is complete."
@@ -301,7 +298,7 @@ def parts_of(store: Store, release: ReleaseManifest) -> Mapping[str, Parts]:
 
 
 def _restored(store: Store, provider: str, release: ReleaseManifest, parts: Parts) -> Parts:
-    """Write the tables of a release as they were staged, where these files are gone."""
+    """Write the staged tables of a release again, whose files have been deleted."""
     directory = layout.staged_directory(provider, release.providers[provider].run_id)
     files = []
     for file in parts.files:
@@ -314,18 +311,18 @@ def _restored(store: Store, provider: str, release: ReleaseManifest, parts: Part
 def published_rows(
     store: Store, release: ReleaseManifest, provider: str, file: TableFile
 ) -> pl.DataFrame:
-    """Read from a release the rows that are in a staged file of it, sorted by key."""
-    rows = published_table(store, release, file.table)
-    assert rows is not None, file.table
+    """Read from a release the rows of one of its staged files, sorted by key."""
+    table = published_table(store, release, file.table)
+    assert table is not None, file.table
     region = layout.region_of(file.key)
-    own = rows.filter(provider=provider, **({"region": region} if region else {}))
+    rows = table.filter(provider=provider, **({"region": region} if region else {}))
     if file.table == "stock":  # intervals that ended were not staged
-        own = own.filter(pl.col("ended_at").is_null()).with_columns(
+        rows = rows.filter(pl.col("ended_at").is_null()).with_columns(
             first_seen=pl.lit(None, dtype=Timestamp)
         )
     if file.table == "market_quantiles":  # nor were earlier days
-        own = own.filter(pl.col("day") == pl.col("day").max())
-    return validate.sort_by_key(own.collect(), TABLES[file.table])
+        rows = rows.filter(pl.col("day") == pl.col("day").max())
+    return validate.sort_by_key(rows.collect(), TABLES[file.table])
 
 
 def _candidate(store: Store, source: ProviderSource) -> gate.Candidate:
@@ -354,13 +351,13 @@ def _price_file(store: Store, source: ProviderSource, file: TableFile) -> gate.P
 
 
 def _completed(candidate: gate.Candidate, footprint: pl.DataFrame) -> gate.Candidate:
-    """Fill in the regions as a release does, so that both sides have the sheet's figures."""
+    """Fill in the regions as a release does, so that the gate compares the sheet's figures too."""
     regions = join.regions(candidate.table("regions"), footprint)
     return replace(candidate, tables={**candidate.tables, "regions": regions.lazy()})
 
 
 def scan(store: Store, sources: Collection[ProviderSource]) -> dict[str, pl.LazyFrame]:
-    """Open the vendor tables of these sources, by region. Tables that no source has are absent.
+    """Scan the vendor tables of these sources, by name. Tables that no source has are absent.
 
     Columns that were added to a table after its files were written are null.
     """
@@ -375,7 +372,7 @@ def scan(store: Store, sources: Collection[ProviderSource]) -> dict[str, pl.Lazy
 def published_table(
     store: Store, release: ReleaseManifest | None, name: str
 ) -> pl.LazyFrame | None:
-    """Open a table of a release; None if the release has none of it."""
+    """Scan a table of a release; None if the release lacks it."""
     table = release.tables.get(name) if release else None
     if release is None or table is None:
         return None
@@ -384,13 +381,12 @@ def published_table(
 
 
 def carried(store: Store, release: ReleaseManifest | None) -> dict[str, pl.LazyFrame]:
-    """Open the tables of a release that the next one continues."""
+    """Scan the tables of a release that the next one continues."""
     tables = {name: published_table(store, release, name) for name in join.CARRIED}
     return {name: rows for name, rows in tables.items() if rows is not None}
 
 
 def _scan(store: Store, uris: Sequence[str], table: str) -> pl.LazyFrame:
-    """Scan files of a table; columns that were added after they were written are null."""
     return pl.scan_parquet(
         list(uris),
         hive_partitioning=False,
@@ -403,8 +399,8 @@ def _scan(store: Store, uris: Sequence[str], table: str) -> pl.LazyFrame:
 def outdated(store: Store, sources: Collection[ProviderSource]) -> frozenset[tuple[str, str]]:
     """Find the tables that were written before a column was added to them.
 
-    Returns pairs of provider and table. One file of each table is looked at, and none of a source
-    that this program read.
+    Returns pairs of provider and table. Checks one file of each table, and none of a source that
+    was read by this version of the program.
     """
     pairs: set[tuple[str, str]] = set()
     for source in sources:
@@ -419,21 +415,21 @@ def outdated(store: Store, sources: Collection[ProviderSource]) -> frozenset[tup
 
 
 def _by_region(files: Collection[TableFile]) -> list[TableFile]:
-    """Sort files as their rows are sorted, so that those of two releases are in one order."""
+    """Sort files as their rows are sorted, so that those of two releases have the same order."""
     return sorted(files, key=lambda file: file.key.removesuffix(".parquet"))
 
 
 BESIDE_LIVE = "sample_beside_live"
-"""The one check that looks at more than one provider. See ``choose``."""
+"""Check of ``_without_sample``, the only check that compares providers."""
 
 EXAMPLE = "Write provider:part, such as aws:p5.48xlarge or aws:us-east-1, or aws:* for all of it."
 
 
 def check_names(accepted: Collection[str]) -> None:
-    """Check that each name is a provider and a part of it.
+    """Check that each name has the form provider:part.
 
     Raises:
-        HwpricesError: one is not; the line says how to write it.
+        HwpricesError: a name has no part, or there is no such provider.
     """
     for name in accepted:
         provider, _, part = name.partition(":")

@@ -1,9 +1,9 @@
-"""Allow one publisher at a time in a folder, and one collecting run at a time of a provider.
+"""Allow one publisher at a time in a folder, and one collecting run at a time for a provider.
 
-The lease of a run is a key at the root: who holds it, and a count that the holder raises every
-BEAT_SECONDS by compare-and-swap. Whoever waits watches the count with a clock of its own, so that
-no clock of another machine matters. A count that stands still for FREE_SECONDS is that of a holder
-that has crashed; the lease is then taken over.
+A run's lease is a key at the root with its holder and a counter. The holder increases the counter
+every BEAT_SECONDS by compare-and-swap. A waiting run watches the counter with its own clock, so
+other machines' clocks do not matter. If the counter does not change for FREE_SECONDS, the holder
+has crashed and its lease is taken over.
 """
 
 import os
@@ -23,18 +23,18 @@ from hwprices.errors import HwpricesError
 from hwprices.storage import layout, manifests
 from hwprices.storage.store import Store, Tagged
 
-LOCK_SECONDS = 10  # A publisher that has to wait longer says so instead of queueing
+LOCK_SECONDS = 10  # A publisher that would have to wait longer fails
 
 
 class BusyError(HwpricesError):
-    """Another publisher is at work, or was faster: the same publication may succeed later."""
+    """Another publisher is at work or was faster: the same publication may succeed later."""
 
 
 @contextmanager
 def lock(store: Store) -> Iterator[None]:
     """Allow one publisher at a time in a folder.
 
-    An object store needs no lock: ``release`` compares and swaps the pointer there.
+    An object store needs no lock: there ``release`` moves the pointer by compare-and-swap.
 
     Raises:
         BusyError: another publisher holds the lock.
@@ -82,16 +82,16 @@ def _acquire(path: Path, root: str) -> filelock.BaseFileLock:
 
 BEAT_SECONDS = 4
 FREE_SECONDS = 20
-"""Five beats: a machine that is busy may miss some. With BEAT_SECONDS it is below half a minute."""
+"""Five beats: a busy machine may miss some. With BEAT_SECONDS it is below half a minute."""
 
 POLL_SECONDS = 1
-SAY_SECONDS = 30  # How often a run that waits says so
+SAY_SECONDS = 30  # How often a waiting run reports
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Lease:
-    """Who holds a name since when. ``beat`` counts the signs of life; None: it was given back."""
+    """The holder of a lease and since when. ``beat`` is the counter; None: it was released."""
 
     host: str
     pid: int
@@ -103,18 +103,18 @@ class Lease:
 
 @contextmanager
 def hold(store: Store, name: str, run: str, say: Say) -> Iterator[None]:
-    """Wait until nobody else holds the name, and hold it during the block.
+    """Wait for the lease of a name, and hold it during the block.
 
     Args:
         store: the root.
-        name: what is held, such as a provider.
-        run: names this run to those who wait.
-        say: is called with a line at once when another holds it, and every SAY_SECONDS then; and
-            where the lease was lost, because this process or the root stood still.
+        name: what the lease is for, such as a provider.
+        run: the name of this run, shown to waiting runs.
+        say: called with a line when this run has to wait, then every SAY_SECONDS; also when the
+            lease was lost because this process or the root did not respond in time.
     """
     key = layout.lease(name)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    mine = Lease(socket.gethostname(), os.getpid(), run, now, uuid.uuid4().hex)
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    mine = Lease(socket.gethostname(), os.getpid(), run, since, uuid.uuid4().hex)
     _wait(store, key, mine, say)
     done = threading.Event()
     beating = threading.Thread(target=_beat, args=(store, key, mine, done, say), daemon=True)
@@ -124,12 +124,12 @@ def hold(store: Store, name: str, run: str, say: Say) -> Iterator[None]:
     finally:
         done.set()
         beating.join()
-        with suppress(HwpricesError):  # then it is free after FREE_SECONDS
+        with suppress(HwpricesError):  # on failure it expires after FREE_SECONDS
             _write(store, key, replace(mine, beat=None))
 
 
 def _wait(store: Store, key: str, mine: Lease, say: Say) -> None:
-    tag, changed, said = "", time.monotonic(), float("-inf")
+    tag, changed, reported = "", time.monotonic(), float("-inf")
     while True:
         tagged = store.get_tagged(key)
         now = time.monotonic()
@@ -139,8 +139,8 @@ def _wait(store: Store, key: str, mine: Lease, say: Say) -> None:
         if holder is None or now - changed >= FREE_SECONDS:
             if _swap(store, key, mine, tagged):
                 return
-        elif now - said >= SAY_SECONDS:
-            said = now
+        elif now - reported >= SAY_SECONDS:
+            reported = now
             say(
                 f"waiting for process {holder.pid} on {holder.host} (run {holder.run}), which has"
                 f" been collecting since {holder.since}; if it has crashed, for"
@@ -150,18 +150,18 @@ def _wait(store: Store, key: str, mine: Lease, say: Say) -> None:
 
 
 def _beat(store: Store, key: str, mine: Lease, done: threading.Event, say: Say) -> None:
-    """Renew the lease until it is given back or lost; what cannot be written is tried again."""
+    """Renew the lease until it is released or lost; failed writes are retried."""
     count = 0
     while not done.wait(BEAT_SECONDS):
         count += 1
         with suppress(HwpricesError):
             if not _write(store, key, replace(mine, beat=count)):
-                say("another run took this one for crashed, and collects at the same time")
+                say("another run took over this one as crashed, and collects at the same time")
                 return
 
 
 def _write(store: Store, key: str, mine: Lease) -> bool:
-    """Replace the lease if it is still this run's; return whether it was."""
+    """Replace the lease if this run still holds it; return whether it does."""
     tagged = store.get_tagged(key)
     holder = _decode_lease(tagged)
     return holder is not None and holder.token == mine.token and _swap(store, key, mine, tagged)
@@ -173,7 +173,7 @@ def _swap(store: Store, key: str, mine: Lease, tagged: Tagged | None) -> bool:
 
 
 def _decode_lease(tagged: Tagged | None) -> Lease | None:
-    """Read who holds the name; None if nobody does, or the file is damaged."""
+    """Read the holder of a lease; None if there is none, or the file is damaged."""
     with suppress(HwpricesError):
         lease = tagged and manifests.decode(tagged.data, Lease, file="lease", remedy="")
         return lease if lease and lease.beat is not None else None

@@ -1,4 +1,4 @@
-"""Release notes: what a release says about itself, as Markdown and JSON."""
+"""Make the release notes, as Markdown and JSON, and the changelog of the data."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ def _provider(
 
 
 def largest_moves(prices: pl.DataFrame) -> tuple[Move, ...]:
-    """Select the vendor's largest moves, by per cent, one for each machine type and option."""
+    """Select the vendors' largest changes in percent, one for each machine type and option."""
     moved = prices.filter(pl.col("change").is_in(["price_up", "price_down"]))
     by = ["provider", "instance_type", "purchase_option", "os", "term_months"]
     order = [pl.col("change_percent").abs(), *map(pl.col, [*by, "region", "price_id"])]
@@ -139,9 +139,9 @@ def _restated(changes: pl.DataFrame) -> tuple[Restated, ...]:
     rows = changes.filter(change="restated").filter(
         (pl.col("subject") == "price") | pl.col("field").is_not_null()
     )
-    of = pl.coalesce("provider", pl.lit("sheets"))
+    name = pl.coalesce("provider", pl.lit("sheets"))
     counted = (
-        rows.group_by("subject", of.alias("name"), field=pl.coalesce("field", "purchase_option"))
+        rows.group_by("subject", name=name, field=pl.coalesce("field", "purchase_option"))
         .len()
         .sort("subject", "name", "field", descending=[True, False, False])
     )
@@ -192,7 +192,7 @@ def update_changelog(store: Store) -> None:
 
 
 def read(store: Store, version: str) -> ReleaseNotes | None:
-    """Read the notes of a release; None if it has none, or none that can be read."""
+    """Read the notes of a release; None if they are missing or unreadable."""
     data = store.get(layout.release_file(version, layout.NOTES[1]), manifests.MAX_BYTES)
     if data is None:
         return None
@@ -202,10 +202,10 @@ def read(store: Store, version: str) -> ReleaseNotes | None:
         return None
 
 
-MAX_NAMES = 20  # Machine types listed by name; the rest is counted
+MAX_NAMES = 20  # Machine types listed by name; the others are counted
 
 MAX_WORDS = 5
-"""Words of a provider that are listed; the rest is counted, and in the table new_words."""
+"""Words of a provider that are listed; the others are counted. The table new_words has all."""
 
 MAX_LENGTH = 300  # Characters of a text from outside
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$])")
@@ -215,7 +215,7 @@ def escaped(text: object) -> str:
     """Make a text harmless in Markdown: one line, special and hidden characters escaped."""
     line = " ".join(str(text).split())[:MAX_LENGTH]
     harmless = _SPECIAL.sub(r"\\\1", errors.escaped(line))
-    return harmless.replace("://", ":\\/\\/").replace("www.", "www\\.")  # or GitHub links them
+    return harmless.replace("://", ":\\/\\/").replace("www.", "www\\.")  # GitHub would link them
 
 
 def as_markdown(release: ReleaseNotes) -> str:
@@ -244,14 +244,13 @@ def as_markdown(release: ReleaseNotes) -> str:
 
 
 def changelog_entry(release: ReleaseNotes) -> str:
-    """Write what the changelog says of a release."""
+    """Write the changelog's entry of a release."""
     lines = [f"## {release.version}", "", *_summary(release)]
     lines += [f"- {_move(release, move)}" for move in release.moves[:3]]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _summary(release: ReleaseNotes) -> list[str]:
-    """Describe in a few lines what a reader wants to know first."""
     return [*(f"- {line}" for line in release_notes.lines(release, escaped)), ""]
 
 
@@ -314,7 +313,7 @@ def _collection_lines(release: ReleaseNotes) -> list[str]:
         for row in release.collection
     ]
     failed = [
-        f"- {escaped(line)}" for one in release.providers.values() for line in one.failed_units
+        f"- {escaped(line)}" for note in release.providers.values() for line in note.failed_units
     ]
     if not rows and not failed:
         return []
@@ -341,13 +340,13 @@ def _restated_lines(release: ReleaseNotes) -> list[str]:
 
 
 def new_words(release: ReleaseNotes) -> list[str]:
-    """List what is new from the vendors; of each provider the words that cost most rows."""
+    """List the vendors' new words; for each provider those that affect most rows."""
     rows = []
     for provider in dict.fromkeys(word.provider for word in release.new_words):
-        own = [word for word in release.new_words if word.provider == provider]
-        rows += [_new_word(release, word) for word in own[:MAX_WORDS]]
-        if rest := len(own[MAX_WORDS:]):
-            rows.append([_title(release, provider), f"… and {rest:,} more", *[""] * 5])
+        words = [word for word in release.new_words if word.provider == provider]
+        rows += [_new_word(release, word) for word in words[:MAX_WORDS]]
+        if others := len(words[MAX_WORDS:]):
+            rows.append([_title(release, provider), f"… and {others:,} more", *[""] * 5])
     if not rows:
         return []
     text = "Words that are not known yet. None of these lines is published, nor the further rows."

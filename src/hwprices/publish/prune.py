@@ -1,6 +1,6 @@
-"""Delete what nobody needs: old releases, pages and staged tables, and what killed runs left.
+"""Delete old releases, pages and staged tables, and the files of killed runs.
 
-Safe beside a run and beside a reader: what may still be written or read is left for a later time.
+Runs and readers may be active meanwhile: files that may still be written or read are kept.
 """
 
 import itertools
@@ -18,19 +18,19 @@ from hwprices.release.versions import FOLDERS, has_data, latest_version, read_ma
 from hwprices.storage import layout, scratch
 from hwprices.storage.store import LEFTOVER_AGE, Store
 
-RELEASES = 30  # Newest releases that stay by default: a month of daily ones
+RELEASES = 30  # Newest releases kept by default: a month of daily ones
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What pruning leaves.
+    """What pruning keeps.
 
     Attributes:
-        releases: how many of the newest releases stay.
-        is_thinned: older ones are thinned out: the first of each day of the last month stays, and
-            the first of each month. Otherwise none of them does.
-        runs: how many of the newest collections of each provider stay, staged and landed. Those of
-            which a release that stays was made stay too: every price leads to its page.
+        releases: how many of the newest releases are kept.
+        is_thinned: of older releases, the first of each day of the last month and the first of each
+            month are kept. Otherwise none is.
+        runs: how many of the newest collections of each provider are kept, staged and landed. The
+            collections of kept releases are kept too, so that each price leads to its page.
     """
 
     releases: int = RELEASES
@@ -39,21 +39,20 @@ class Policy:
 
 
 READERS = timedelta(hours=1)
-"""A release stays so long after the next one came: somebody may just be reading it."""
+"""How long a release is kept after the next one was published, for readers that have it open."""
 
 _IN_FOLDERS = re.compile(r".*#\d+")
 _AT_THE_TOP = re.compile(r"(?:\.?(?:latest|status)\.json|\.writable)[.#]\d+")
-"""Names of files that are being written: obstore's, those of ``Store.swap`` and of its check."""
+"""Names of unfinished files: those of obstore, ``Store.swap`` and ``Store.check_writable``."""
 
 
 @dataclass(frozen=True)
 class Pruned:
-    """What was deleted, or what would be.
+    """What was deleted, or would be.
 
-    ``releases``: versions, whole or not. ``runs``: collections whose pages nobody needs any more,
-    as ``<provider>/<run>``. ``leftovers``: how many files besides that no manifest names.
-    ``scratch``: how many directories of killed processes in the folder for temporary files.
-    ``kept``: the versions that stay.
+    ``releases``: versions, complete or not. ``runs``: collections whose pages are no longer needed,
+    as ``<provider>/<run>``. ``leftovers``: number of other files that no manifest names.
+    ``scratch``: number of temporary directories of killed processes. ``kept``: the versions kept.
     """
 
     releases: tuple[str, ...] = ()
@@ -64,16 +63,16 @@ class Pruned:
 
 
 def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
-    """Delete old releases and collections, and what killed and failed runs left.
+    """Delete old releases and collections, and the files of killed and failed runs.
 
-    The current release always stays, and the one before it for an hour. So do releases of the last
-    month in which somebody let a check of the gate through: the gate does not compare with older
-    releases than those. Where old releases are thinned out, the oldest one of the last month stays:
-    the gate measures slow drift against it.
+    The current release is always kept, and the previous one for an hour. Releases of the last month
+    with an accepted check are kept too, because the gate does not compare with releases before
+    them. If old releases are thinned out, the oldest one of the last month is kept: the gate
+    measures slow drift against it.
 
-    Leftovers are releases and staged tables without a manifest, landed pages that no
-    run names, and files that were being written. They are deleted when they are a day old,
-    unfinished releases in a folder at once: its lock shows that nobody is at work on them.
+    Leftovers are releases and staged tables without a manifest, landed pages that no run names, and
+    unfinished files. They are deleted when they are a day old. Unfinished releases in a folder are
+    deleted immediately: holding the lock shows that nobody is writing them.
 
     Raises:
         HwpricesError: the root holds no data, another publisher is at work, a manifest is damaged,
@@ -83,7 +82,7 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
     _check_has_data(store)
     with locks.lock(store):
         releases = _old_releases(store, policy, at)
-        for version in releases:  # its manifest first: then it is not a release
+        for version in releases:  # the manifest first: without it, it is not a release
             store.delete(layout.release_manifest(version))
             store.delete_below(layout.release_directory(version))
         runs = _old_runs(store, policy)
@@ -96,13 +95,13 @@ def prune(store: Store, policy: Policy, *, now: datetime | None = None) -> Prune
         tuple(releases),
         tuple(map("/".join, runs)),
         deleted,
-        scratch.delete_left(at, LEFTOVER_AGE),
+        scratch.delete_leftovers(at, LEFTOVER_AGE),
         tuple(versions(store)),
     )
 
 
 def plan(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned:
-    """Describe what ``prune`` would delete, and delete nothing. The root need not be writable."""
+    """Return what ``prune`` would delete without deleting it. The root need not be writable."""
     at = now or datetime.now(UTC)
     _check_has_data(store)
     releases = _old_releases(store, policy, at)
@@ -112,7 +111,7 @@ def plan(store: Store, policy: Policy, *, now: datetime | None = None) -> Pruned
         tuple(releases),
         tuple(map("/".join, runs)),
         len(leftovers),
-        len(scratch.left(at, LEFTOVER_AGE)),
+        len(scratch.leftovers(at, LEFTOVER_AGE)),
         tuple(version for version in versions(store) if version not in releases),
     )
 
@@ -155,17 +154,16 @@ def _old_releases(store: Store, policy: Policy, at: datetime) -> list[str]:
             keys.setdefault(version, []).append(key)
     return [
         version
-        for version, own in sorted(keys.items())
-        if version in complete or store.is_local or store.are_old(own, at)
+        for version, files in sorted(keys.items())
+        if version in complete or store.is_local or store.are_old(files, at)
     ]
 
 
 _MONTH, _DAY = len("202608"), len("20260801")
-"""Characters of a version that say its month and its day."""
+"""Length of the prefix of a version that states its month or its day."""
 
 
 def _first_of_each(complete: Iterable[str], characters: int) -> set[str]:
-    """Return the first release of each month, or of each day."""
     first: dict[str, str] = {}
     for version in sorted(complete):
         first.setdefault(version[:characters], version)
@@ -178,9 +176,9 @@ def _of_last_month(complete: Iterable[str], at: datetime) -> list[str]:
 
 
 def _compared_with(store: Store, old: set[str], at: datetime) -> set[str]:
-    """Return the releases of the last month in which somebody let a check of the gate through.
+    """Return the releases of the last month with an accepted check.
 
-    The gate does not compare with what was before them; without them it would.
+    The gate does not compare with releases before them; without them it would.
     """
     recent = [read_manifest(store, version) for version in _of_last_month(old, at)]
     return {
@@ -191,10 +189,10 @@ def _compared_with(store: Store, old: set[str], at: datetime) -> set[str]:
 
 
 def _old_runs(store: Store, policy: Policy, gone: Collection[str] = ()) -> list[tuple[str, str]]:
-    """List old collections, without whose manifests no run names their pages.
+    """List the collections whose manifests are deleted, as provider and run.
 
-    The newest of each origin stay: the next run carries failed units over from one of them. So do
-    those of releases, but of the versions ``gone``.
+    The newest of each origin are kept, because the next run carries failed units over from one of
+    them. Collections of releases are kept too, except for the versions ``gone``.
     """
     landing = Landing(layout.landing_root(store.root))
     needed = _runs_of_releases(store, gone) | _staged_runs(store)
@@ -212,7 +210,7 @@ def _old_runs(store: Store, policy: Policy, gone: Collection[str] = ()) -> list[
 def _runs_of_releases(store: Store, gone: Collection[str]) -> set[tuple[str, str]]:
     kept = (version for version in versions(store) if version not in gone)
     releases = (read_manifest(store, version) for version in kept)
-    return {(name, entry.run_id) for one in releases for name, entry in one.providers.items()}
+    return {(name, entry.run_id) for r in releases for name, entry in r.providers.items()}
 
 
 def _staged_runs(store: Store) -> set[tuple[str, str]]:
@@ -235,28 +233,24 @@ def _unfinished_staging(store: Store, at: datetime) -> list[str]:
     unfinished: list[str] = []
     for provider in _providers(store, layout.STAGED):
         for run, keys in stage.keys_by_run(store, provider).items():
-            is_whole = layout.staged_manifest(provider, run) in keys
-            if not is_whole and store.are_old(keys, at):
+            is_complete = layout.staged_manifest(provider, run) in keys
+            if not is_complete and store.are_old(keys, at):
                 unfinished += keys
     return unfinished
 
 
 def _pages_of_no_run(store: Store, gone: Collection[tuple[str, str]]) -> list[str]:
-    """List landed pages that no run's manifest names: an old run's, or of one that was killed.
-
-    The manifests of the runs ``gone`` do not count.
-    """
+    """List the landed pages that no run's manifest names, without the runs ``gone``."""
     landing = Landing(layout.landing_root(store.root))
     orphans: list[str] = []
     for provider in _providers(store, layout.RAW):
-        names = _keys_of_runs(landing, provider, gone)
+        used = _keys_of_runs(landing, provider, gone)
         pages = [key for key in store.keys(layout.raw(provider)) if layout.is_page(key)]
-        orphans += [key for key in pages if key.removeprefix(f"{layout.RAW}/") not in names]
+        orphans += [key for key in pages if key.removeprefix(f"{layout.RAW}/") not in used]
     return orphans
 
 
 def _keys_of_runs(landing: Landing, provider: str, gone: Collection[tuple[str, str]]) -> set[str]:
-    """List the keys of all pages that a provider's runs name, but for those ``gone``."""
     kept = (run_id for run_id in landing.runs(provider) if (provider, run_id) not in gone)
     runs = (landing.run(provider, run_id) for run_id in kept)
     return {page.key for run in runs for result in run.results for page in result.pages}

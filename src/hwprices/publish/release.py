@@ -1,9 +1,9 @@
 """Publish a release: write an immutable directory, then move the pointer to it.
 
-Readers see the old release or the new one, never a part of it. Everything is written below the
-directory of the new version, its manifest with create-only semantics, and ``latest.json`` last:
-under a lock and by atomic rename in a folder, by compare-and-swap on an object store. What a killed
-publisher leaves has no manifest; ``prune`` removes it.
+Readers see the old release or the new one, never a part of it. All files are written below the
+directory of the new version, then its manifest with create-only semantics, and ``latest.json``
+last: in a folder under a lock and by atomic rename, on an object store by compare-and-swap. The
+files of a killed publisher have no manifest; ``prune`` deletes them.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -18,7 +18,7 @@ from hwprices.errors import HwpricesError, first_line
 from hwprices.publish import choose, gate, history, join, locks, status, write
 from hwprices.publish.choose import check_names
 from hwprices.publish.history.snapshot import Moment
-from hwprices.publish.join import unknown_before
+from hwprices.publish.join import appeared_words
 from hwprices.publish.notes import make_notes, update_changelog
 from hwprices.publish.status import Publication
 from hwprices.release.manifest import CheckResult, LatestRelease, ReleaseManifest, Status
@@ -36,8 +36,8 @@ from hwprices.storage.store import Store
 class Published:
     """The current release, whether it was made now, and the status of each provider.
 
-    ``results`` are those of the gate's checks, ``status`` is what ``status.json`` says since.
-    ``new_words``: provider and word, new from the vendors in a release made now.
+    ``results`` are those of the gate's checks, ``status`` is the new content of ``status.json``.
+    ``new_words``: provider and word, for words that are new in a release made now.
     """
 
     release: ReleaseManifest
@@ -53,7 +53,7 @@ class Published:
 
     @property
     def held_back(self) -> dict[str, list[CheckResult]]:
-        """The providers that the gate held back, each with the checks that stopped it."""
+        """The providers that the gate held back, with the checks that stopped them."""
         stopped: dict[str, list[CheckResult]] = {}
         for result in gate.stopped(self.results):
             stopped.setdefault(result.provider, []).append(result)
@@ -61,12 +61,12 @@ class Published:
 
     @property
     def held(self) -> list[CheckResult]:
-        """The reasons for which rows of a provider are held; the rest of it is published."""
+        """The checks that hold rows of a provider while the others are published."""
         return [result for result in self.results if result.outcome == "held"]
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Its manifest as JSON values."""
+        """The release's manifest as JSON values."""
         return manifests.to_mapping(self.release)
 
 
@@ -77,20 +77,19 @@ def publish(
     accepted: Collection[str] = (),
     progress: Progress = lambda _: None,
 ) -> Published:
-    """Check what is staged, join it with the spec sheets, and release it if anything has changed.
+    """Check the staged tables, join them with the spec sheets, and release them if they changed.
 
     Raises:
         NothingStagedError: nothing is staged, and no release exists.
         HwpricesError: another publisher is at work or was faster, the root cannot be written, the
-            gate stopped the first release, or an accepted name is not one of a provider and a
-            part of it.
+            gate stopped the first release, or an accepted name is not of the form provider:part.
     """
     check_names(accepted)
     with locks.lock(store), _readable(store):
-        current = _current(store)
-        previous = read_manifest(store, current.version) if current.version else None
+        version_before, tag = _read_pointer(store)
+        previous = read_manifest(store, version_before) if version_before else None
         progress("gate")
-        quarter = tuple(choose.of_last_quarter(store, now()))
+        quarter = tuple(choose.last_quarter(store, now()))
         specs = sheets.load_all()
         held = choose.published_table(store, previous, "held")
         past = choose.PublishedBefore(
@@ -108,24 +107,28 @@ def publish(
         content = write.Content(sources, joined, choose.outdated(store, sources))
         digest = write.content_digest(store, content)
         if previous is not None and previous.content_sha256 == digest:
-            known = status.record_publication(store, Publication(choice, previous, previous, now()))
-            return Published(previous, False, results, known)
+            statuses = status.record_publication(
+                store, Publication(choice, previous, previous, now())
+            )
+            return Published(previous, False, results, statuses)
         created_at = now()
-        version = write.claim_version(store, created_at, after=current.version)
-        head = write.Head(version, digest, current.version, created_at)
+        version = write.claim_version(store, created_at, after=version_before)
+        head = write.Head(version, digest, version_before, created_at)
         progress("history")
         accelerators = content.joined.tables["accelerators"]
         record = history.record(store, previous, sources, accelerators, version)
         progress("write")
-        notes = _notes(content, choice, record, Moment(version, current.version))
+        notes = _notes(content, choice, record, Moment(version, version_before))
         manifest = write.write(store, content, record, notes, head)
         progress("point")
-        _move(store, manifest, current.tag)
+        _move_pointer(store, manifest, tag)
         with _published(manifest.version):
             update_changelog(store)
-            known = status.record_publication(store, Publication(choice, previous, manifest, now()))
-        appeared = unknown_before(joined.tables["new_words"], before.get("new_words"))
-        return Published(manifest, True, results, known, appeared)
+            statuses = status.record_publication(
+                store, Publication(choice, previous, manifest, now())
+            )
+        appeared = appeared_words(joined.tables["new_words"], before.get("new_words"))
+        return Published(manifest, True, results, statuses, appeared)
 
 
 def _notes(
@@ -138,7 +141,7 @@ def _notes(
 
 @contextmanager
 def _readable(store: Store) -> Iterator[None]:
-    """Make one line of what polars raises over tables that are missing or damaged."""
+    """Make one line of the errors of polars over missing or damaged tables."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -159,7 +162,7 @@ def _published(version: str) -> Iterator[None]:
 
 
 class NothingStagedError(HwpricesError):
-    """No tables to publish: nothing has been collected successfully yet."""
+    """There are no tables to publish: nothing has been collected successfully yet."""
 
 
 def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> HwpricesError:
@@ -175,27 +178,19 @@ def _nothing_to_publish(store: Store, results: Collection[CheckResult]) -> Hwpri
     )
 
 
-@dataclass(frozen=True)
-class _Current:
-    """The current release and the tag of the pointer to it; both None before the first release."""
-
-    version: str | None = None
-    tag: str | None = None
-
-
-def _current(store: Store) -> _Current:
-    """Read the pointer."""
+def _read_pointer(store: Store) -> tuple[str | None, str | None]:
+    """Read the current version and the tag of the pointer to it; None before the first release."""
     tagged = store.get_tagged(layout.LATEST_RELEASE)
     if tagged is None:
-        return _Current()
+        return None, None
     file = store.uri(layout.LATEST_RELEASE)
     remedy = "Restore it, or delete it and publish again."
     pointer = manifests.decode(tagged.data, LatestRelease, file=file, remedy=remedy)
-    return _Current(pointer.version, tagged.tag)
+    return pointer.version, tagged.tag
 
 
-def _move(store: Store, release: ReleaseManifest, tag: str | None) -> None:
-    """Point at a release, if nobody has moved the pointer since its tag was read."""
+def _move_pointer(store: Store, release: ReleaseManifest, tag: str | None) -> None:
+    """Point at a release, if the pointer has not been moved since its tag was read."""
     pointer = LatestRelease(
         version=release.version,
         created_at=release.created_at,
@@ -205,5 +200,5 @@ def _move(store: Store, release: ReleaseManifest, tag: str | None) -> None:
     if not store.swap(layout.LATEST_RELEASE, manifests.encode(pointer), tag):
         raise locks.BusyError(
             f"another publisher moved {store.uri(layout.LATEST_RELEASE)} first",
-            "Its release stands; run publish again to go on from it.",
+            "Its release is now the current one; run publish again to build on it.",
         )

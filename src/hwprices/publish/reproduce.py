@@ -1,4 +1,4 @@
-"""Rebuild a release from its landed pages, or ask a vendor for a price again, and compare."""
+"""Rebuild a release from its landed pages and compare; fetch a price from its vendor again."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -35,12 +35,12 @@ from hwprices.storage.scratch import scratch_directory
 from hwprices.storage.store import Store
 
 PARTS = ("code", "sheets", "corrections")  # Parts of a reading (``release.manifest.Reading``)
-MAX_EXAMPLES = 3  # Rows of a table that are named; their number is given beside
+MAX_EXAMPLES = 3  # Keys of rows that are listed for each file
 
 
 @dataclass(frozen=True)
 class PageFault:
-    """A landed page of the release that is not as it was landed; ``key`` is below the root."""
+    """A landed page of the release that is altered or missing. ``key`` is below the root."""
 
     provider: str
     key: str
@@ -49,10 +49,11 @@ class PageFault:
 
 @dataclass(frozen=True)
 class TableDifference:
-    """A file of the release whose rows come out differently.
+    """A file of the release whose rebuilt rows differ.
 
-    ``gone`` are rows of the release that are not made again, ``new`` those that the release lacks,
-    ``changed`` those with the same key and other values in ``columns``. ``examples`` are keys.
+    ``gone`` is the number of rows that only the release has, ``new`` of those that only the rebuilt
+    file has, ``changed`` of those with the same key and other values in ``columns``. ``examples``
+    are keys.
     """
 
     file: str
@@ -65,18 +66,17 @@ class TableDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """How a release comes out when it is made again.
+    """The comparison of a release with its rebuilt copy.
 
     Attributes:
         version: the release.
         program: the version of the program that made it.
-        installed: the version that is installed.
-        readings: of each provider that is read in another way now, which parts differ: code,
-            sheets, corrections.
+        installed: the installed version.
+        readings: the parts of a provider's reading that have changed: code, sheets, corrections.
         pages: landed pages that are altered or missing.
-        differences: the files that come out differently.
+        differences: the files that differ.
         problems: what could not be compared, and why.
-        compared: how many files were compared.
+        compared: number of files compared.
     """
 
     version: str
@@ -90,13 +90,13 @@ class Reproduction:
 
     @property
     def exit_status(self) -> int:
-        """0: equal. 1: a page was altered, or a table differs. 2: something was not compared."""
+        """0: equal. 1: a page was altered, or a table differs. 2: not everything was compared."""
         if self.differences or any(page.state == "altered" for page in self.pages):
             return 1
         return 2 if self.problems or self.pages else 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields and the exit status, as ``--json`` of the command."""
+        """Return the fields and the exit status, as the command's ``--json`` does."""
         return {**asdict(self), "exit_status": self.exit_status}
 
     def lines(self) -> Iterator[str]:
@@ -104,12 +104,12 @@ class Reproduction:
         for page in self.pages:
             yield f"{page.provider}: page {page.key} is {page.state}"
         yield from self.problems
-        for one in self.differences:
+        for file in self.differences:
             yield (
-                f"{one.file}: {counted(one.gone, 'row')} only in the release, {one.new:,} only in"
-                f" the rebuilt one, {one.changed:,} changed"
-                + (f" in {', '.join(one.columns)}" if one.columns else "")
-                + f": {'; '.join(one.examples)}"
+                f"{file.file}: {counted(file.gone, 'row')} only in the release, {file.new:,} only"
+                f" in the rebuilt one, {file.changed:,} changed"
+                + (f" in {', '.join(file.columns)}" if file.columns else "")
+                + f": {'; '.join(file.examples)}"
             )
         for part in PARTS:
             names = [name for name, parts in self.readings.items() if part in parts]
@@ -123,7 +123,7 @@ class Reproduction:
 
 @dataclass
 class _Findings:
-    """What is collected while a release is made again."""
+    """Collects the findings while a release is rebuilt."""
 
     pages: list[PageFault] = field(default_factory=list)
     differences: list[TableDifference] = field(default_factory=list)
@@ -132,9 +132,9 @@ class _Findings:
 
 
 def reproduce(store: Store, version: str, progress: Progress = lambda _: None) -> Reproduction:
-    """Make a release again in a temporary folder, and compare it with the one that is published.
+    """Rebuild a release in a temporary folder, and compare it with the published one.
 
-    The history is compared where the release before is kept.
+    The history is compared only if the previous release is kept.
 
     Raises:
         HwpricesError: there is no such release.
@@ -170,19 +170,19 @@ def reproduce(store: Store, version: str, progress: Progress = lambda _: None) -
 
 
 def _readings(release: ReleaseManifest) -> dict[str, tuple[str, ...]]:
-    """List for each provider the parts of its reading that are not as they were."""
-    differing = {}
+    """List for each provider the parts of its reading that have changed."""
+    changed = {}
     for name, entry in release.providers.items():
-        then, now = asdict(entry.inputs.reading), asdict(reading(name))
-        if parts := tuple(part for part in then if then[part] != now[part]):
-            differing[name] = parts
-    return differing
+        published, current = asdict(entry.inputs.reading), asdict(reading(name))
+        if parts := tuple(part for part in published if published[part] != current[part]):
+            changed[name] = parts
+    return changed
 
 
 def _staged(
     store: Store, scratch: Store, name: str, entry: ProviderEntry, found: _Findings
 ) -> choose.ProviderSource | None:
-    """Stage a provider's run again; None where its pages or the program do not allow it."""
+    """Stage a provider's run again; None if its pages or the program do not allow it."""
     landing = Landing(layout.landing_root(store.root))
     try:
         run = landing.run(name, entry.run_id)
@@ -201,7 +201,7 @@ def _staged(
 
 
 def _page_faults(landing: Landing, run: Run) -> list[PageFault]:
-    """Check every page of a run against its SHA-256."""
+    """Check all pages of a run against their SHA-256."""
     pages = {page.key: page for result in run.results for page in result.pages}
     faults = []
     for key, page in sorted(pages.items()):
@@ -220,15 +220,16 @@ def _state(landing: Landing, page: Page) -> Literal["whole", "altered", "missing
 
 
 def _other_pages(run: Run, entry: ProviderEntry) -> str:
-    """List the units whose pages in the run are not those of the release."""
-    then = {unit.unit: unit.pages for unit in entry.inputs.units}
-    now = {
+    """Describe the units whose pages in the run are not those of the release; empty if none."""
+    in_release = {unit.unit: unit.pages for unit in entry.inputs.units}
+    in_run = {
         f"{result.unit.kind}/{result.unit.region}": tuple(
             page.sha256[:DIGEST_CHARACTERS] for page in result.pages
         )
         for result in run.results
     }
-    differing = sorted(unit for unit in {*then, *now} if then.get(unit) != now.get(unit))
+    units = {*in_release, *in_run}
+    differing = sorted(unit for unit in units if in_release.get(unit) != in_run.get(unit))
     return f"run {run.run_id} has other pages of {', '.join(differing)}" if differing else ""
 
 
@@ -239,19 +240,19 @@ def _compare_vendor_files(
     source: choose.ProviderSource,
     found: _Findings,
 ) -> None:
-    """Compare a provider's tables as they are staged."""
+    """Compare a provider's staged tables."""
     made = {file.key: file for file in source.files}
     parts = choose.parts_of(store, release)[source.provider]
     published = {file.key: file for file in parts.files}
     for key in sorted({*made, *published}):
         found.compared += 1
-        then, now = published.get(key), made.get(key)
-        if then and now and then.content_sha256 == now.content_sha256:
+        old, new = published.get(key), made.get(key)
+        if old and new and old.content_sha256 == new.content_sha256:
             continue
-        table = (then or now).table  # type: ignore[union-attr]
-        old = choose.published_rows(store, release, source.provider, then) if then else None
-        new = _read(scratch, f"{source.directory}/{key}") if now else None
-        found.differences.append(_difference(table, key, old, new))
+        table = (old or new).table  # type: ignore[union-attr]
+        old_rows = choose.published_rows(store, release, source.provider, old) if old else None
+        new_rows = _read(scratch, f"{source.directory}/{key}") if new else None
+        found.differences.append(_difference(table, key, old_rows, new_rows))
 
 
 def _compare_joined(
@@ -284,7 +285,7 @@ def _compare_joined(
 
 
 def _compare_history(store: Store, release: ReleaseManifest, found: _Findings) -> None:
-    """Make the history again from the release before and this one, and compare byte for byte."""
+    """Make the history again from the previous release and this one, and compare the bytes."""
     previous = _previous(store, release)
     if release.previous and previous is None:
         reason = f"not compared, release {release.previous} is not kept"
@@ -313,7 +314,7 @@ def _read(store: Store, key: str) -> pl.DataFrame | None:
 def _difference(
     table: str, key: str, old: pl.DataFrame | None, new: pl.DataFrame | None
 ) -> TableDifference:
-    """Compare the rows of a file by their key; None for a file that is not there."""
+    """Compare the rows of a file by key; None for a missing file."""
     columns = key_of(TABLES[table])
     if old is None or new is None:
         rows = old if old is not None else new
@@ -324,10 +325,10 @@ def _difference(
     values = [name for name in compared if name not in columns]
     gone_rows = old.join(new, on=columns, how="anti", nulls_equal=True)
     new_rows = new.join(old, on=columns, how="anti", nulls_equal=True)
-    both = old.join(new, on=columns, how="inner", nulls_equal=True, suffix=":new")
-    differs = {name: both[name].ne_missing(both[f"{name}:new"]) for name in values}
+    joined = old.join(new, on=columns, how="inner", nulls_equal=True, suffix=":new")
+    differs = {name: joined[name].ne_missing(joined[f"{name}:new"]) for name in values}
     changed = [name for name, is_other in differs.items() if is_other.any()]
-    rows = both.filter(pl.any_horizontal(pl.lit(False), *(differs[name] for name in changed)))
+    rows = joined.filter(pl.any_horizontal(pl.lit(False), *(differs[name] for name in changed)))
     shown = pl.concat([part.select(columns) for part in (rows, gone_rows, new_rows)])
     return TableDifference(
         key,
@@ -351,10 +352,10 @@ Announce = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class SoughtPrice:
-    """A price to ask for.
+    """A price to fetch again.
 
-    ``units`` are those that are known to have it, as kind/region; where there are none, they are
-    found by ``pages``, the SHA-256 of the landed pages that it was read from.
+    ``units`` are its units, as kind/region. If they are unknown, they are found by ``pages``, the
+    SHA-256 of the landed pages that the price was read from.
     """
 
     price_id: str
@@ -367,11 +368,11 @@ class SoughtPrice:
 
 @dataclass(frozen=True, kw_only=True)
 class LivePrice:
-    """What a vendor says of a price now.
+    """A vendor's current price.
 
-    ``amount``: prices.effective_hourly; None where the vendor no longer lists it. ``re_read``: what
-    this program reads from the pages of the release; None where they are gone or have no such
-    price. ``fetched`` and ``bytes``: how many pages were fetched, as they came over the network.
+    ``amount``: prices.effective_hourly; None if the vendor no longer lists it. ``re_read``: the
+    amount that this program reads from the pages of the release; None if they are gone or lack the
+    price. ``fetched`` and ``bytes``: number and compressed length of the pages fetched.
     """
 
     amount: Decimal | None
@@ -388,21 +389,20 @@ def ask(
     settings: Settings,
     announce: Announce = lambda _: None,
 ) -> LivePrice:
-    """Fetch the units that a price is read from, and read it.
+    """Fetch the units of a price, and read it.
 
-    What else reading needs (machine types of a composed price) is taken from the landed pages of
-    the release, and from the vendor only where they are gone.
+    Other pages that are needed, such as the machine types of a composed price, are the landed pages
+    of the release; they are fetched only if these are gone.
 
     Args:
         store: the dataset. Nothing is written there.
         release: the release that has the price.
         sought: the price.
         settings: the common settings; ``source`` and ``root`` are not used.
-        announce: gets a line before each download, and one about its size afterwards.
+        announce: called with a line before each download, and with its size afterwards.
 
     Raises:
-        HwpricesError: the price is one of a sheet that a person read, or a page is unavailable or
-            cannot be read.
+        HwpricesError: the price is on a price sheet, or a page is unavailable or cannot be read.
     """
     provider = providers.get(sought.provider)
     if provider.about.is_price_sheet:
@@ -414,14 +414,14 @@ def ask(
     old_landing = Landing(layout.landing_root(store.root))
     old = _old_results(old_landing, entry, sought)
     needed = _needed_units(entry, sought)
-    sizes = {_key(one.unit): sum(page.bytes for page in one.pages) for one in old}
+    sizes = {_key(result.unit): sum(page.bytes for page in result.pages) for result in old}
     with scratch_directory() as folder:
-        own = settings.model_copy(update={"root": folder, "source": "live"})
-        with Collector(sought.provider, own) as collector:
+        live = settings.model_copy(update={"root": folder, "source": "live"})
+        with Collector(sought.provider, live) as collector:
             landing = collector.landing
-            kept = [
-                _copied(old_landing, landing, one) for one in old if _key(one.unit) not in needed
-            ]
+            kept = [result for result in old if _key(result.unit) not in needed]
+            for result in kept:
+                _copy_pages(old_landing, landing, result)
             planned = collector.plan(_regions_of(needed))
             wanted = [unit for unit in planned if _key(unit) in needed]
             if not wanted:
@@ -429,9 +429,9 @@ def ask(
                     f"{sought.provider} no longer lists {', '.join(sorted(needed))}",
                     "Collect again: hwprices admin refresh.",
                 )
-            present = {*needed, *(_key(one.unit) for one in kept)}
-            here = [unit for unit in planned if unit.region in (sought.region, "global")]
-            others = [unit for unit in here if _key(unit) not in present]
+            present = {*needed, *(_key(result.unit) for result in kept)}
+            in_region = [unit for unit in planned if unit.region in (sought.region, "global")]
+            others = [unit for unit in in_region if _key(unit) not in present]
             fetched: list[UnitResult] = []
             amount = None
             for units in (wanted, others):
@@ -467,27 +467,30 @@ def _needed_units(entry: ProviderEntry, sought: SoughtPrice) -> set[str]:
 
 
 def _regions_of(units: Iterable[str]) -> list[str] | None:
-    """Return the regions to plan; None where the units are global."""
+    """Return the regions to plan; None if a unit is global."""
     regions = {unit.partition("/")[2] for unit in units}
     return None if "global" in regions else sorted(regions)
 
 
 def _old_results(landing: Landing, entry: ProviderEntry, sought: SoughtPrice) -> list[UnitResult]:
-    """Return the results of the release's run for the price's region; none where they are gone."""
+    """Return the results of the release's run for the price's region whose pages still exist."""
     try:
         run = landing.run(sought.provider, entry.run_id)
     except HwpricesError:
         return []
-    here = [one for one in run.results if one.unit.region in (sought.region, "global")]
-    return [one for one in here if all(landing.store.exists(page.key) for page in one.pages)]
+    return [
+        result
+        for result in run.results
+        if result.unit.region in (sought.region, "global")
+        and all(landing.store.exists(page.key) for page in result.pages)
+    ]
 
 
-def _copied(old: Landing, new: Landing, result: UnitResult) -> UnitResult:
-    """Copy a unit's pages into another landing root, checksums verified."""
+def _copy_pages(old: Landing, new: Landing, result: UnitResult) -> None:
+    """Copy a unit's pages into another landing root and verify their checksums."""
     for page in result.pages:
         with old.file(page) as path:
             new.store.put(page.key, path)
-    return result
 
 
 def _fetch(
@@ -497,19 +500,19 @@ def _fetch(
     announce: Announce,
     sizes: Mapping[str, int],
 ) -> list[UnitResult]:
-    """Fetch units, narrowed to the machine where the vendor can filter.
+    """Fetch units, narrowed to the machine if the vendor can filter.
 
-    ``sizes`` are the bytes of each in the release, by kind/region.
+    ``sizes``: length of each unit's pages in the release, by kind/region.
     """
     results = []
     for unit in units:
-        least = collector.provider.narrowed(unit, sought.instance_type)
+        narrowed = collector.provider.narrowed(unit, sought.instance_type)
         what = unit.name
-        if least == unit:
+        if narrowed == unit:
             size = sizes.get(_key(unit))
-            what = f"the whole of {unit.name}" + (f", last time {size:,} bytes" if size else "")
+            what = f"all of {unit.name}" + (f", last time {size:,} bytes" if size else "")
         announce(f"fetching {what}")
-        result = collector.fetch(least)
+        result = collector.fetch(narrowed)
         if result.status == "failed":
             raise HwpricesError(result.reason)
         size = sum(page.bytes for page in result.pages)
@@ -521,7 +524,7 @@ def _fetch(
 def _read_price(
     provider: Provider, landing: Landing, results: Sequence[UnitResult], sought: SoughtPrice
 ) -> Decimal | None:
-    """Read the price from pages; None where it is not on them."""
+    """Read the price from pages; None if it is not on them."""
     run = Run("live", provider.name, "live", datetime.now(UTC), "", tuple(results))
     pages = Pages(run, landing)
     amount = None

@@ -1,8 +1,8 @@
 """Keep ``status.json`` at the root: the status of each provider, for users and monitors.
 
-A publication updates the entries of all providers, a collection that failed that of its own. Both
-may happen at once, in several processes: the file is replaced as a whole, and an update that was
-overtaken is made again from the newer file.
+A publication updates the entries of all providers, a failed collection updates its provider's.
+Several processes may do so at the same time: an update replaces the file only if it has not
+changed, and is otherwise repeated.
 """
 
 import re
@@ -35,14 +35,14 @@ from hwprices.storage import layout, manifests
 from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
-TRIES = 20  # So many others may be faster in a row. There are four or five writers at most.
-REASONS = 2  # Results that are written out in the reason for holding rows back; the rest is counted
+TRIES = 20  # Updates that may fail in a row because of four or five other writers
+REASONS = 2  # Checks that are described in the reason for holding rows back; others are counted
 Entries = Mapping[str, ProviderStatus]
 
 
 @dataclass(frozen=True)
 class Publication:
-    """What a publication came to: the gate's choice and the current releases before and after."""
+    """A publication: the gate's choice, and the current release before and after it."""
 
     choice: Choice
     before: ReleaseManifest | None
@@ -65,7 +65,7 @@ def record_failure(
     results: Collection[UnitResult] = (),
     outcome: Literal["failed", "skipped"] = "failed",
 ) -> Status:
-    """Write down that a collection failed, or was skipped for want of credentials."""
+    """Record that a collection failed, or was skipped because credentials are missing."""
     began = _text(started_at)
 
     def fail(entries: Entries) -> Entries:
@@ -96,12 +96,13 @@ def _update(store: Store, at: datetime, change: Callable[[Entries], Entries]) ->
             if store.swap(layout.STATUS, manifests.encode(status), tagged.tag if tagged else None):
                 return status
     raise HwpricesError(
-        f"others keep changing {store.uri(layout.STATUS)}", "Run publish again; the release stands."
+        f"other processes keep changing {store.uri(layout.STATUS)}",
+        "Run publish again; the release is complete.",
     )
 
 
 def _decode(store: Store, data: bytes) -> Entries:
-    """Return the entries of the file; none if it is damaged, because publishing must go on."""
+    """Return the entries of the file; empty if it is damaged, because publishing must go on."""
     with suppress(HwpricesError):
         return manifests.decode(data, Status, file=store.uri(layout.STATUS), remedy="").providers
     return {}
@@ -109,7 +110,7 @@ def _decode(store: Store, data: bytes) -> Entries:
 
 def _updated_entries(entries: Entries, publication: Publication) -> Entries:
     published = publication.after.providers if publication.after else {}
-    staged = {one.provider: one for one in publication.choice.staged}
+    staged = {tables.provider: tables for tables in publication.choice.staged}
     changed: dict[str, ProviderStatus] = {}
     for name in {*entries, *published, *staged}:
         entry = entries.get(name)
@@ -141,9 +142,9 @@ def _judged(
     entry: ProviderStatus | None, staged: Staged, publication: Publication
 ) -> ProviderStatus:
     began = _start_time(entry, staged, publication.at)
-    own = [r for r in publication.choice.results if r.provider == staged.provider]
-    stops = gate.stopped(own)
-    held = [r for r in own if r.outcome == "held"]
+    results = [r for r in publication.choice.results if r.provider == staged.provider]
+    stops = gate.stopped(results)
+    held = [r for r in results if r.outcome == "held"]
     missing = shortfall_line(staged)
     entry = entry or ProviderStatus(outcome="unchanged")
     if not stops:
@@ -170,7 +171,7 @@ def _judged(
 
 
 def _start_time(entry: ProviderStatus | None, staged: Staged, now: datetime) -> str:
-    """Find when the staged run began: by its name, else when it was first seen here."""
+    """Return when the staged run began, by its name, or when it was first seen here."""
     if named := collect.started_at(staged.run_id):
         return _text(named)
     if entry and entry.last_try and entry.run_id == staged.run_id:
@@ -179,7 +180,7 @@ def _start_time(entry: ProviderStatus | None, staged: Staged, now: datetime) -> 
 
 
 def _failed_since(entry: ProviderStatus, staged: Staged, began: str) -> bool:
-    """Return whether a later collection failed or was skipped: the tables are older."""
+    """Check whether a later collection failed or was skipped, so that the tables are older."""
     if entry.outcome not in ("failed", "skipped") or entry.last_try is None:
         return False
     later = datetime.fromisoformat(entry.last_try) > datetime.fromisoformat(began)
@@ -199,12 +200,10 @@ def _digest(release: ReleaseManifest | None, provider: str) -> str | None:
 
 
 def reason_of(stops: Collection[CheckResult]) -> str:
-    """Return the first results that stopped or held rows, in one line."""
-    written = [f"{'held, ' if r.outcome == 'held' else ''}{r.check}: {r.detail}" for r in stops][
-        :REASONS
-    ]
-    rest = len(stops) - len(written)
-    return "; ".join(written) + (f"; and {rest} more" if rest else "")
+    """Describe the first results that stopped a provider or held rows, in one line."""
+    lines = [f"{'held, ' if r.outcome == 'held' else ''}{r.check}: {r.detail}" for r in stops]
+    others = len(lines[REASONS:])
+    return "; ".join(lines[:REASONS]) + (f"; and {others} more" if others else "")
 
 
 def _counts(units: Mapping[str, int]) -> UnitCounts:
@@ -222,12 +221,12 @@ def _text(time: datetime) -> str:
 
 
 NOT_FETCHED = ("failed", "carried")
-"""Statuses of units that should have been fetched; skipped ones have nothing to fetch."""
+"""Statuses of units that should have been fetched. Skipped units have nothing to fetch."""
 
-SHOWN = 4  # Most reasons in a line; ``hwprices admin status`` lists every unit
+SHOWN = 4  # Reasons in a line; ``hwprices admin status`` lists all units
 
 STATUS_CODE = re.compile(r"HTTP (\d{3})\b|\b(\d{3}) (?:GET|POST)\b|\((\d{3})\)")
-"""How our client, Google's and boto3's name the status of a vendor's answer."""
+"""The HTTP status in errors of our client, Google's client and boto3."""
 
 MAX_REASON = 120  # characters
 
@@ -239,7 +238,7 @@ def has_no_prices(staged: Staged) -> bool:
 
 
 def shortfall_line(staged: Staged) -> str:
-    """Describe what was not fetched; empty if everything was.
+    """Describe the units that were not fetched; empty if all were.
 
     ``3 of 5 price units failed (HTTP 500); prices of 2026-11-24 kept``
     """
@@ -267,11 +266,11 @@ def _parts(name: str, missing: Collection[Trouble], units: Mapping[str, int]) ->
 
 
 UNCOUNTED = ("skipped", "not_requested")
-"""Statuses of units that a run did not try to fetch, or that hold nothing."""
+"""Statuses of units that a run did not try to fetch, or that have nothing to fetch."""
 
 
 def _reasons(missing: Collection[Trouble]) -> str:
-    """List the reasons, the most frequent first; those about one unit's content name it."""
+    """List the reasons, most frequent first; those about a unit's content name the unit."""
     reasons = [reason for reason, _ in Counter(map(_reason, missing)).most_common()]
     more = f", and {len(reasons) - SHOWN} more: hwprices admin status" if reasons[SHOWN:] else ""
     return ", ".join(reasons[:SHOWN]) + more
@@ -279,7 +278,7 @@ def _reasons(missing: Collection[Trouble]) -> str:
 
 def _reason(trouble: Trouble) -> str:
     provider = trouble.unit.partition("/")[0]
-    if trouble.reason.startswith(trouble.unit):  # what the vendor sent for this unit
+    if trouble.reason.startswith(trouble.unit):  # about the content of this unit
         return _first_sentence(trouble.reason.removeprefix(f"{provider}/"))
     if code := STATUS_CODE.search(trouble.reason):
         return f"HTTP {next(filter(None, code.groups()))}"

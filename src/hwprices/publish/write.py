@@ -1,7 +1,7 @@
 """Write the files and the manifest of a release, and describe it for other programs.
 
 datapackage.json is a Frictionless Data Package: https://datapackage.org/standard/data-package/.
-croissant.json says the same in the format of machine-learning datasets:
+croissant.json is the same description in the format of machine-learning datasets:
 https://docs.mlcommons.org/croissant/docs/croissant-spec.html (version 1.0).
 """
 
@@ -162,13 +162,13 @@ DATA_TYPES = {
     "array": "sc:Text",
     "object": "sc:Text",
 }
-"""Type of a Data Package field: that of Croissant. Croissant has no decimals and no structures."""
+"""Data Package type: Croissant type. Croissant has neither decimals nor structures."""
 
 
 def croissant(
     package: Mapping[str, Any], tables: Mapping[str, TableEntry], version: str
 ) -> dict[str, Any]:
-    """Make the description of a release."""
+    """Make the Croissant description of a release."""
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -194,13 +194,13 @@ def croissant(
 
 
 def semantic_version(version: str) -> str:
-    """Write a release's name, a time, as the three numbers that Croissant recommends."""
+    """Convert a release's version, a time, to the three numbers that Croissant recommends."""
     date, _, time = version.rstrip("Z").partition("T")
     return f"{int(date[:4])}.{int(date[4:])}.{int(time.partition('.')[0] or 0)}"
 
 
 def _distribution(table: str, entry: TableEntry) -> Iterable[dict[str, Any]]:
-    """List the files of a table, and the set of them where there are several."""
+    """List the files of a table; several files are also listed as a set."""
     for file in entry.files:
         yield {
             "@type": "cr:FileObject",
@@ -257,7 +257,7 @@ def _field(table: str, field: Mapping[str, Any], files: tuple[TableFile, ...]) -
 
 @dataclass(frozen=True)
 class Content:
-    """What a release is made of: the vendors' tables, and those that the join made of them.
+    """The contents of a release: the vendors' tables, and the tables that the join made from them.
 
     ``outdated``: see ``choose.outdated``.
     """
@@ -273,9 +273,9 @@ class Content:
 
 
 def content_digest(store: Store, content: Content) -> str:
-    """Hash the rows of all files, and what was backfilled.
+    """Hash the rows of all files and the backfilled intervals.
 
-    With an equal digest there is nothing new to publish.
+    If the digest is that of the current release, there is nothing new to publish.
     """
     digests = {
         file.key: parquet.content_digest(_all_columns(store, source, file))
@@ -289,17 +289,17 @@ def content_digest(store: Store, content: Content) -> str:
 
 
 def _all_columns(store: Store, source: ProviderSource, file: TableFile) -> pl.DataFrame:
-    """Read a file with every column of its table; those that it lacks are null."""
+    """Read a file with all columns of its table; missing ones are null."""
     return choose.scan(store, [replace(source, files=(file,))])[file.table].collect()
 
 
 def claim_version(store: Store, created_at: datetime, after: str | None) -> str:
-    """Claim a release's name, its time, so that no other publisher uses it.
+    """Claim a version, the release's time, so that no other publisher uses it.
 
-    The claim is the descriptor, written first and empty but for a number of its own. A second that
-    is taken (by another publisher or a killed one) is passed over. The name is later than that of
-    the release ``after``, which is in effect, even when the clock has been set back: the history's
-    intervals would else end before they begin.
+    The claim is a placeholder for datapackage.json with a unique id. A second that is claimed by
+    another publisher, or was by a killed one, is skipped. The version is always later than
+    ``after``, the current release, even if the clock was set back: otherwise intervals of the
+    history would end before they begin.
     """
     claim = manifests.encode({"claim": uuid.uuid4().hex})
     if after is not None:
@@ -313,7 +313,7 @@ def claim_version(store: Store, created_at: datetime, after: str | None) -> str:
 
 @dataclass(frozen=True)
 class Head:
-    """What identifies a release. ``digest``: see ``content_digest``."""
+    """The identity of a release. ``digest``: see ``content_digest``."""
 
     version: str
     digest: str
@@ -327,13 +327,13 @@ def write(
     """Write a release below its directory, the manifest last. It is not yet current.
 
     Raises:
-        HwpricesError: there is a release of this name, or the root cannot be written.
+        HwpricesError: the release already exists, or the root cannot be written.
     """
     version = head.version
     directory = layout.release_directory(version)
     vendors = list(_write_vendors(store, content, directory))
     files = [
-        *(one.file for one in vendors),
+        *(arranged.file for arranged in vendors),
         *(
             parquet.write(store, directory, table, rows)
             for table, rows in content.joined.tables.items()
@@ -341,7 +341,7 @@ def write(
         *past.write(store, directory),
     ]
     _write_parts(store, content, version)
-    types = pl.concat([one.types for one in vendors])
+    types = pl.concat([arranged.types for arranged in vendors])
     named = past.names.join(types, on=arrange.TYPE, how="left", maintain_order="left")
     small = write_small(store, version, named, files)
     manifest = ReleaseManifest(
@@ -367,32 +367,28 @@ def write(
     store.put(layout.release_datapackage(version), manifests.encode(package))
     store.put(layout.release_croissant(version), manifests.encode(described))
     if not store.put(layout.release_manifest(version), manifests.encode(manifest), create=True):
-        raise _exists(version)
+        raise HwpricesError(
+            f"release {version} already exists",
+            "Another publisher was faster: nothing was changed.",
+        )
     return manifest
 
 
 def _write_notes(store: Store, notes: ReleaseNotes) -> dict[layout.NotesFile, str]:
+    digests: dict[layout.NotesFile, str] = {}
     texts = (as_markdown(notes).encode(), manifests.encode(notes))
     for name, text in zip(layout.NOTES, texts, strict=True):
         store.put(layout.release_file(notes.version, name), text)
-    return {
-        name: hashlib.sha256(text).hexdigest()
-        for name, text in zip(layout.NOTES, texts, strict=True)
-    }
-
-
-def _exists(version: str) -> HwpricesError:
-    return HwpricesError(
-        f"release {version} is there already", "Another publisher was faster: nothing was changed."
-    )
+        digests[name] = hashlib.sha256(text).hexdigest()
+    return digests
 
 
 def _write_vendors(store: Store, content: Content, directory: str) -> Iterator[arrange.Arranged]:
-    """Arrange the vendors' tables, but for those that the join completes."""
+    """Arrange the vendors' tables, except for those that the join completes."""
     tables = choose.scan(store, content.sources)
     devices = _devices(tables["instance_types"]) if "instance_types" in tables else _NO_DEVICES
-    own = TABLES.keys() - content.joined.tables.keys() - set(HISTORY_TABLES)
-    for table in sorted(own):
+    names = TABLES.keys() - content.joined.tables.keys() - set(HISTORY_TABLES)
+    for table in sorted(names):
         rows = tables.get(table, frames.empty(TABLES[table]).lazy())
         yield from arrange.arrange(store, directory, table, rows, devices)
 
@@ -410,7 +406,7 @@ def _devices(types: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _write_parts(store: Store, content: Content, version: str) -> None:
-    """Write where the vendors' tables lie as they were staged, for the next release."""
+    """Write the locations of the staged tables, for the next release."""
     parts = {
         source.provider: asdict(
             Parts(source.directory, source.files, source.rewritten, source.held_in)
@@ -424,18 +420,18 @@ SMALL_TABLES = (
     *("accelerators", "billing_terms", "component_prices", "cpu_families", "cpus"),
     *("instance_types", "local_hardware", "regions"),
 )
-"""Tables that most questions need, of which ``small.tar`` has copies."""
+"""Tables that most questions need. ``small.tar`` has copies of them."""
 
 SMALL_BYTES = 1 << 19
-"""The largest file that is copied: larger ones would make every question fetch more."""
+"""Length of the largest file that is copied: larger ones would slow down all questions."""
 
 
 def write_small(
     store: Store, version: str, names: pl.DataFrame, files: Collection[TableFile]
 ) -> DerivedFile:
-    """Write the small tables into one file, so that a reader far away needs one request.
+    """Write the small tables into one file, so that a remote reader needs one request.
 
-    ``names``: which machine types have prices in which regions, now or in the past.
+    ``names``: which machine types have or had prices in which regions.
     """
     buffer = io.BytesIO()
     names.write_parquet(buffer, compression="zstd")
@@ -457,15 +453,15 @@ def write_small(
 def _table_entries(files: Collection[TableFile]) -> dict[str, TableEntry]:
     entries = {}
     for table in TABLES:
-        own = sorted((file for file in files if file.table == table), key=lambda file: file.key)
-        if own:
-            rows, size = sum(file.rows for file in own), sum(file.bytes for file in own)
-            entries[table] = TableEntry(rows, size, tuple(own))
+        of_table = sorted((f for f in files if f.table == table), key=lambda file: file.key)
+        if of_table:
+            rows, size = sum(f.rows for f in of_table), sum(f.bytes for f in of_table)
+            entries[table] = TableEntry(rows, size, tuple(of_table))
     return entries
 
 
 def is_price_sheet(provider: str) -> bool:
-    """Return whether a person read the provider's prices from a web page."""
+    """Check whether a person read the provider's prices from a web page."""
     return provider in providers.names() and providers.get(provider).about.is_price_sheet
 
 

@@ -2,28 +2,25 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from hwprices.errors import cannot_write
 
-if TYPE_CHECKING:
-    pass
-
 FOCUS_VERSIONS = "FOCUS 1.2 and 1.3"
 
 FOCUS_VIEW = "focus_sku_prices"
-"""Prices with the column names of cost and usage data in FOCUS 1.2 and 1.3, to be joined with an
-export by SkuPriceId and RegionId. Names and values:
+"""A view of prices with the column names of FOCUS 1.2 and 1.3. Join it with a cost and usage export
+by SkuPriceId and RegionId. Names and values:
 https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS_Spec/tree/v1.2/specification/columns.
 
-- A price without a term is a Usage charge. A commitment is a Purchase; the fee at the start is a
-  record of its own, charged One-Time.
+- A price without a term is a Usage charge. A commitment is a Purchase; its upfront fee is a
+  separate record, charged One-Time.
 - SkuId and SkuPriceId are the vendor's, null if it has none. ``x_PriceId`` is the dataset's id.
 - Unknown prices and placeholders are left out.
-- ProviderName is the name that the provider's own exports have (deprecated in 1.3 for
-  ServiceProviderName), else hwprices' name.
+- ProviderName is the name in the provider's own exports (deprecated in 1.3 for
+  ServiceProviderName), or hwprices' name.
 - The price under a savings plan or flexible commitment is the ListUnitPrice of its Purchase.
 """
 
@@ -33,7 +30,7 @@ FOCUS_DTYPES: Mapping[str, pl.DataType] = {
     "INTEGER": pl.Int32(),
     "TIMESTAMP WITH TIME ZONE": pl.Datetime("us", "UTC"),
 }
-"""What polars calls the types of the view's columns."""
+"""SQL type of the view's columns: polars type."""
 
 FOCUS_COLUMNS = """
     zone as AvailabilityZone,
@@ -78,7 +75,7 @@ FOCUS_COLUMNS = """
 """
 
 FOCUS_PROVIDERS = {"aws": "AWS", "azure": "Microsoft", "gcp": "Google Cloud", "oracle": "Oracle"}
-"""What ProviderName is in the exports of providers:
+"""ProviderName in the providers' own exports:
 https://github.com/FinOps-Open-Cost-and-Usage-Spec/FOCUS-Sample-Data, and for Google Cloud
 https://cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/focus."""
 
@@ -113,16 +110,16 @@ def focus_sql() -> str:
 
 
 STORAGE_VERSION = "v1.3.0"
-"""Of the file: DuckDB 1.3 (May 2025) and newer can read it. That of 1.0 takes a third more time to
-write. https://duckdb.org/docs/stable/internals/storage"""
+"""Format of the file, readable by DuckDB 1.3 (May 2025) and newer. The format of 1.0 takes a third
+more time to write. https://duckdb.org/docs/stable/internals/storage"""
 
 MEMORY_LIMIT = "1GB"
-"""Most memory that writing takes; larger tables go through temporary files beside the target."""
+"""Memory limit for writing; larger tables use temporary files beside the target."""
 
 UNIQUE_TEXTS = {"prices": ("price_id", "sku_price_id"), "price_history": ("price_id",)}
-"""Columns of the large tables that are compressed with zstd: no price_id comes twice, and hardly a
-sku_price_id of AWS, which has most of the prices. DuckDB would choose a dictionary for them, which
-took 1.6 to 2.7 times as long to make and saved no room (2026-11-23)."""
+"""Columns of the large tables that are compressed with zstd, because their values rarely repeat.
+DuckDB would choose a dictionary, which took 1.6 to 2.7 times as long and saved no space
+(2026-11-23)."""
 
 
 FOCUS = f"List prices with the column names of {FOCUS_VERSIONS}; join by SkuPriceId and RegionId."
@@ -131,21 +128,21 @@ DISCOUNTED = (
     "Own discounts are applied here, and list_effective_hourly is the list price. Other tables "
     f"have list prices. The view {FOCUS_VIEW}, which is one of list prices, is left out."
 )
-"""What the comment of the table prices says besides, where own discounts are applied to it."""
+"""Addition to the comment of the table prices if own discounts are applied to it."""
 
 
 def quoted_name(name: str) -> str:
-    """Spell a name as a SQL identifier."""
+    """Write a name as a SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def quoted_text(text: str) -> str:
-    """Spell a text as a SQL string."""
+    """Write a text as a SQL string."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def quoted_list(texts: Iterable[str]) -> str:
-    """Spell texts as a SQL list of strings."""
+    """Write texts as a SQL list of strings."""
     return f"[{', '.join(quoted_text(text) for text in texts)}]"
 
 
@@ -157,10 +154,10 @@ def build(
     *,
     discounted: bool = False,
 ) -> None:
-    """Write the file, with the view of FOCUS where there are list prices and no such table.
+    """Write the file. It gets the FOCUS view if it has list prices and no table of that name.
 
     Args:
-        target: the file; there must be none yet.
+        target: the file, which must not exist.
         files: Parquet files of each table, on this machine.
         package: the release's datapackage.json, which describes tables and columns.
         version: the release, for the comments on tables.

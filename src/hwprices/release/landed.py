@@ -1,4 +1,4 @@
-"""Find what vendors said of a SKU on the landed pages."""
+"""Find a vendor's lines about a SKU on the landed pages."""
 
 import csv
 import hashlib
@@ -16,23 +16,23 @@ from hwprices.storage import layout, packed
 from hwprices.storage.store import Store
 
 MIN_HEADINGS = 6
-"""A line of a CSV page with so many cells is its header; shorter ones before it are notes about the
-file, such as the five lines above an AWS price list."""
+"""The header of a CSV page is its first line with this many cells. Shorter lines above are notes
+about the file, such as the five lines above an AWS price list."""
 
 MOST_JSON_BYTES = 128 << 20
-"""Longest JSON page that is parsed, unpacked. A dataset may be a stranger's, and a small file may
-decompress to more than the memory: parsed JSON takes about ten times its length. Longer ones, such
-as the savings plans of AWS's large regions, are named and not searched."""
+"""Longest JSON page that is parsed, decompressed. An untrusted dataset may have a small file that
+decompresses to more than the memory: parsed JSON takes about ten times its length. Longer pages,
+such as the savings plans of AWS's large regions, are not searched."""
 
 MOST_LINE_CHARACTERS = 1 << 20
-"""Of any other page a longer line is read in parts, for the same reason."""
+"""Longer lines of any other page are read in parts, for the same reason."""
 
 PageState = Literal["whole", "altered", "missing", "large", "unreadable"]
-"""Whether a page is what was landed; missing where a dataset was copied without its pages; large
-where it was not read for its size; unreadable where it is not what its name says."""
+"""State of a page. whole: as it was landed. missing: the dataset was copied without its pages.
+large: not read because of its size. unreadable: not in the format that its name states."""
 
 UNREADABLE = (OSError, EOFError, ValueError, RecursionError, zlib.error, zstandard.ZstdError)
-"""What unpacking and parsing raise over content that is not packed so, or no JSON."""
+"""Errors of decompressing and parsing content of another format."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class Trace:
     state: PageState
     line: str  # The line or JSON object that names the SKU; empty when none does
     fields: tuple[tuple[str, str], ...] = ()
-    """What the line says, by the vendor's own names; what is empty is left out."""
+    """The fields of the line that are not empty, by the vendor's names."""
 
 
 Source = tuple[str, str]  # A SKU, and the SHA-256 of the page that names it
 Fields = tuple[tuple[str, str], ...]
 
 Line = tuple[str, Fields]
-"""What a vendor said of a SKU, as it is there, and by the names of its fields."""
+"""A vendor's line about a SKU: its text, and its fields by name."""
 
 NO_LINE: Line = ("", ())
 
@@ -60,10 +60,10 @@ NO_LINE: Line = ("", ())
 def traces(
     store: Store, provider: str, sources: Iterable[Source], most_bytes: int | None = None
 ) -> list[Trace]:
-    """Find each SKU on its landed page. Every page is read once, whatever it has to answer.
+    """Find each SKU on its landed page. Each page is read once.
 
-    ``most_bytes``: pages with more content are not searched; without it all are, but for JSON
-    pages beyond MOST_JSON_BYTES.
+    Pages with more content than ``most_bytes``, and JSON pages above MOST_JSON_BYTES, are not
+    searched.
     """
     requests = list(sources)
     keys = page_keys(store, provider) if requests else {}
@@ -100,7 +100,7 @@ def search(
     *,
     all_lines: bool = True,
 ) -> tuple[PageState, dict[str, list[Line]]]:
-    """Return the state of a page, and the lines that name each SKU: all, or the first."""
+    """Return the state of a page, and all lines, or the first one, that name each SKU."""
     if hashlib.sha256(data).hexdigest() != layout.page_sha256(key):
         return "altered", {}
     found: dict[str, list[Line]] = {}
@@ -121,7 +121,7 @@ def search(
 def _lines(
     data: bytes, key: str, skus: set[str], most_bytes: int | None
 ) -> Iterator[tuple[str, Line]] | None:
-    """Find the vendor's words about SKUs: objects of a JSON page, lines of any other page.
+    """Find the objects of a JSON page, or the lines of any other page, that name a SKU.
 
     None for a page with more content than ``most_bytes``, or too long to be parsed as JSON.
     """
@@ -142,7 +142,7 @@ def _lines(
 def _matching_lines(
     open_content: Callable[[], IO[bytes]], skus: set[str]
 ) -> Iterator[tuple[str, Line]]:
-    """Find for each SKU the lines that have it as a cell, else those that contain it."""
+    """Find for each SKU the lines that have it as a cell; if none has, those that contain it."""
     others = set(skus)
     for sku, line in _lines_with(open_content(), skus, as_cell=True):
         others.discard(sku)
@@ -176,7 +176,7 @@ def _lines_with(content: IO[bytes], skus: set[str], *, as_cell: bool) -> Iterato
 
 
 def _cells(line: str) -> list[str]:
-    """Split a line of CSV; one of another format, or with a cell too long, has no cells."""
+    """Split a line of CSV; empty for another format or a cell that is too long."""
     try:
         return next(csv.reader([line]), [])
     except csv.Error:
@@ -184,7 +184,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _by_heading(header: list[str], cells: list[str]) -> Fields:
-    """Pair the headings of a CSV page with a line's cells; nothing if their numbers differ."""
+    """Pair the headings of a CSV page with a line's cells; empty if their numbers differ."""
     if len(header) != len(cells):
         return ()
     return tuple((name, cell) for name, cell in zip(header, cells, strict=True) if cell)
@@ -211,7 +211,7 @@ def _matching_objects(page: Any, skus: set[str]) -> Iterator[tuple[str, Line]]:
             named = skus.intersection(value for value in item.values() if isinstance(value, str))
             if named:
                 line = json.dumps(item, ensure_ascii=False)
-                line.encode()  # JSON may name half a character, which no file or terminal takes
+                line.encode()  # raises for half a character (a surrogate), which JSON may contain
                 yield from ((sku, (line, tuple(_leaves(item)))) for sku in named)
             queue.extend(item.values())
         elif isinstance(item, list):

@@ -1,6 +1,6 @@
-"""What a release's manifest, the pointer to it and status.json hold, written by publish.
+"""The contents of a release's manifest, of the pointer to it, and of status.json.
 
-Times are ISO 8601 strings in UTC, as they are in the JSON.
+Times are ISO 8601 strings in UTC, as in the JSON.
 """
 
 import hashlib
@@ -17,28 +17,28 @@ from hwprices.storage.manifests import Origin
 MAX_SHOWN = 80  # characters of a wrong value in an error
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-"""A number of rows, bytes or units: what a column of a table can hold."""
+"""A number of rows, bytes or units that fits a column of a table."""
 
 TableName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,62}\Z")]
-"""A small letter, then small letters, digits and _; as long as PostgreSQL's names may be."""
+"""A lower-case letter, then lower-case letters, digits and _; at most PostgreSQL's length."""
 
 
-def require(holds: bool, field_name: str, value: str, problem: str) -> None:
-    """Refuse a value of a manifest, as msgspec does: ``manifests.decode`` adds the file.
+def require(condition: bool, field_name: str, value: str, problem: str) -> None:
+    """Refuse a value of a manifest as msgspec does; ``manifests.decode`` adds the file.
 
     Raises:
-        ValueError: it does not hold; the value is quoted, short, its control characters escaped.
+        ValueError: the condition is false; quotes the value, cut and escaped.
     """
-    if not holds:
+    if not condition:
         shown = ascii(value[:MAX_SHOWN]) + "…" * (len(value) > MAX_SHOWN)
         raise ValueError(f"{field_name}: {shown} {problem}")
 
 
 def require_time(field_name: str, text: str | None) -> None:
-    """Refuse what is neither a time in ISO 8601, nor a day, nor None.
+    """Refuse a text that is not a time or day in ISO 8601. None is accepted.
 
     Raises:
-        ValueError: it is not.
+        ValueError: it is not a time.
     """
     if text is not None:
         try:
@@ -47,22 +47,30 @@ def require_time(field_name: str, text: str | None) -> None:
             require(False, field_name, text, "is not a time")
 
 
-DIGEST_CHARACTERS = 16  # 64 bits in hex: enough to tell the pages of one collection apart
+DIGEST_CHARACTERS = 16  # 64 bits in hex: enough to distinguish the pages of one collection
 
 HISTORY_TABLES = ("price_history", "changes")
-"""Tables that are made from this release and those before it, and from no landed page."""
+"""Tables that are made from this and earlier releases instead of landed pages."""
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """One Parquet file: its key below a release or staging directory, and what it holds.
+    """One Parquet file.
 
-    ``sha256`` is of the file, ``content_sha256`` of its rows without when and where they were seen.
-    Of what a release arranges anew both are of the file. ``provider`` is None in a file that holds
-    the rows of all providers. ``types``: the first and the last machine type of its rows, in the
-    order of their characters; None in a table without any. ``fixed``: of staged prices, checksums
-    of the rows that do not change by the hour, without when and where they were seen, one for each
-    group of machine types; another version of polars may make others.
+    Attributes:
+        table: the table of its rows.
+        key: its key below a release or staging directory.
+        rows: their number.
+        bytes: its length.
+        sha256: of the file.
+        content_sha256: of the rows without when and where they were seen. In a file that a release
+            arranges by machine type it equals ``sha256``.
+        observed_from: the first time at which a row was seen.
+        observed_to: the last time at which a row was seen.
+        provider: the provider of all rows; None in a file with several providers.
+        types: the first and last machine type by name; None in a table without machine types.
+        fixed: of staged prices: checksums of the rows that do not change by the hour, one for each
+            group of machine types. Another version of polars may compute others.
     """
 
     table: TableName
@@ -94,7 +102,7 @@ class TableEntry:
 
 @dataclass(frozen=True)
 class DerivedFile:
-    """A file made of the tables: the small ones in one. ``key``: below a release."""
+    """The file with the small tables. ``key`` is below a release."""
 
     key: Literal["small.tar"]
     bytes: Count
@@ -106,10 +114,10 @@ Outcome = Literal["pass", "warn", "stop", "held", "accepted", "released"]
 
 @dataclass(frozen=True)
 class CheckResult:
-    """How one check of the gate came out for one provider. ``detail`` is a sentence.
+    """The result of one check of the gate for one provider. ``detail`` is a sentence.
 
-    ``value`` is the number of rows; None where no row was held. ``accept`` is what --accept has to
-    name to publish them.
+    ``value`` is the number of rows held; None if no row was held. ``accept`` is the argument of
+    --accept that publishes them.
     """
 
     provider: str
@@ -124,9 +132,9 @@ class CheckResult:
 class Trouble:
     """A unit that was not fetched: its name, its status (skipped, failed, carried), and why.
 
-    ``requested`` is False if the run did not ask for it (it was narrowed to some regions or kinds):
-    then this is what an earlier run left. ``carried_from`` is the run whose pages it has instead.
-    ``holds_prices``: its pages are prices, and not machines, regions or zones.
+    ``requested`` is False if the run was narrowed to other regions or kinds: then this is the
+    result of an earlier run. ``carried_from`` is the run whose pages it has instead.
+    ``holds_prices``: its pages are prices, not machines, regions or zones.
     """
 
     unit: str
@@ -139,11 +147,11 @@ class Trouble:
 
 @dataclass(frozen=True)
 class CollectionReport:
-    """What a provider's collection came to.
+    """The result of a provider's collection.
 
-    ``units``: number of units by status, those that the run did not ask for as ``not_requested``.
-    ``quarantined``: refused rows by reason. ``accounted``:
-    vendor rows that the dataset leaves out on purpose, by what they are.
+    ``units``: number of units by status; those that the run did not request are ``not_requested``.
+    ``quarantined``: refused rows by reason. ``accounted``: vendor rows left out on purpose, by
+    kind.
     """
 
     units: Mapping[str, int] = field(default_factory=dict)
@@ -154,10 +162,10 @@ class CollectionReport:
 
 @dataclass(frozen=True)
 class Reading:
-    """What turned a provider's pages into rows, each part as a digest.
+    """Digests of everything that turns a provider's pages into rows.
 
-    ``code``: the program, and the libraries that it reads pages with. ``sheets``: the rule sheets
-    that it uses. ``corrections``: the provider's entries of corrections.yaml.
+    ``code``: the program and the libraries that parse pages. ``sheets``: the rule sheets.
+    ``corrections``: the provider's entries of corrections.yaml.
     """
 
     code: str
@@ -166,16 +174,16 @@ class Reading:
 
     @property
     def digest(self) -> str:
-        """One digest of all of it. While it is the same, the same pages give the same rows."""
+        """One digest of all three. While it is unchanged, the same pages give the same rows."""
         return hashlib.sha256("|".join(astuple(self)).encode()).hexdigest()[:DIGEST_CHARACTERS]
 
 
 @dataclass(frozen=True)
 class UnitInput:
-    """A unit of a collection: its kind/region, how it went, and the pages that were read of it.
+    """A unit of a collection: its kind/region, its status and its pages.
 
-    ``pages`` are the first characters of their SHA-256. ``regions``: the only ones that it was
-    requested, where a run was narrowed; empty for all.
+    ``pages`` are the first characters of their SHA-256. ``regions`` are those to which a narrowed
+    run limited the unit; empty for all.
     """
 
     unit: str
@@ -191,7 +199,7 @@ class UnitInput:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a provider's tables were made of.
+    """The inputs of a provider's tables.
 
     ``pages`` is a digest of all pages and of how they were requested.
     """
@@ -202,17 +210,18 @@ class Inputs:
 
 
 PartitionStatus = Literal["fresh", "kept"]
-"""fresh: the tables staged last. kept: those of the release before, because the gate stopped the
+"""fresh: the tables staged last. kept: those of the previous release, because the gate stopped the
 new ones or none were staged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderEntry:
-    """One provider's part in a release. ``kept_from`` is the version that a kept part was fresh in.
+    """One provider in a release.
 
-    ``title`` is its display name. ``rows``: number of rows by table, before the join.
-    ``price_sheet``: a person read its prices from a web page, the first of them at observed_from.
-    ``newest_price``: when the last of its prices was seen. ``content_sha256``: of all its tables.
+    ``title`` is its display name. ``kept_from``: the release in which kept tables were fresh.
+    ``rows``: number of rows by table, before the join. ``price_sheet``: a person read its prices
+    from a web page, the first of them at observed_from. ``newest_price``: when the last of its
+    prices was seen. ``content_sha256``: of all its tables.
     """
 
     title: str = ""
@@ -231,7 +240,7 @@ class ProviderEntry:
     content_sha256: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse times that are none."""
+        """Refuse invalid times."""
         require_time("newest_price", self.newest_price)
         require_time("observed_from", self.observed_from)
         require_time("observed_to", self.observed_to)
@@ -249,7 +258,7 @@ class UnmatchedAccelerator:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseManifest:
-    """What a release holds. Two releases with the same rows have the same ``content_sha256``.
+    """The contents of a release. Two releases with the same rows have the same ``content_sha256``.
 
     ``notes``: the release notes, file name to SHA-256.
     """
@@ -267,7 +276,7 @@ class ReleaseManifest:
     notes: Mapping[layout.NotesFile, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what would be read as another release, or a file as two."""
+        """Refuse invalid times and versions, and files that are listed twice or wrongly."""
         require_time("created_at", self.created_at)
         is_version = self.previous is None or layout.is_version(self.previous)
         require(is_version, "previous", self.previous or "", "is not a version")
@@ -281,10 +290,11 @@ class ReleaseManifest:
 
 @dataclass(frozen=True)
 class Parts:
-    """Where one provider's tables of a release lie as they were staged: by region.
+    """The location of one provider's staged tables, which are split by region.
 
-    The gate and the next release read them there; ``releases/<version>/parts.json`` has them by
-    provider. Files named in ``rewritten``, of which rows are held, lie in the folder ``held_in``.
+    The gate and the next release read them there. ``releases/<version>/parts.json`` has the Parts
+    of all providers. ``rewritten`` lists the files with held rows, which are in the folder
+    ``held_in``.
     """
 
     directory: str
@@ -308,14 +318,14 @@ class Parts:
 
 @dataclass(frozen=True)
 class SchemaVersion:
-    """The one field to read before the rest: a newer manifest may have another shape."""
+    """The field that is read first: a newer manifest may have other fields."""
 
     schema_version: Annotated[str, Meta(pattern=r"^[0-9]{1,9}\Z")]
 
 
 @dataclass(frozen=True)
 class LatestRelease:
-    """``latest.json``: the current release. Only ``version`` is promised to be there.
+    """``latest.json``: the current release. Only ``version`` is guaranteed to be present.
 
     ``manifest`` is the key of its manifest.
     """
@@ -326,27 +336,27 @@ class LatestRelease:
     schema_version: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a pointer that does not name a release, or the manifest of another one."""
+        """Refuse a pointer that names no release, or the manifest of another release."""
         require(layout.is_version(self.version), "version", self.version, "is not a version")
-        is_own = self.manifest in ("", layout.release_manifest(self.version))
-        require(is_own, "manifest", self.manifest, f"is not that of release {self.version}")
+        is_same = self.manifest in ("", layout.release_manifest(self.version))
+        require(is_same, "manifest", self.manifest, f"is not that of release {self.version}")
 
 
 ProviderOutcome = Literal["published", "unchanged", "partial", "held_back", "skipped", "failed"]
-"""How the last try ended.
+"""The outcome of a provider's last collection.
 
-published: its tables are in a release that was made of them. unchanged: they are the same as those
-published before. partial: they are published, but some units failed or have older pages. held_back:
-the gate stopped them. skipped: its credentials are not configured. failed: there was nothing to
-stage.
+published: its tables are in a new release. unchanged: they are the same as those published before.
+partial: they are published, but some units failed or have older pages. held_back: the gate stopped
+them. skipped: its credentials are not configured. failed: nothing could be staged.
 """
 
 
 @dataclass(frozen=True)
 class UnitCounts:
-    """The units of a provider's last try. ``carried`` failed and have older pages instead.
+    """Numbers of units in a provider's last collection.
 
-    ``skipped`` have nothing to fetch; ``not_requested`` were left out by a narrowed run.
+    ``carried`` units failed and have older pages instead; ``skipped`` units have nothing to fetch;
+    a narrowed run left out the ``not_requested`` ones.
     """
 
     fetched: Count = 0
@@ -362,25 +372,25 @@ class ProviderStatus:
 
     Attributes:
         title: its display name.
-        outcome: how the last try ended.
-        reason: why it failed, is partial, skipped or held back, or which rows are held, in one
+        outcome: the outcome of the last collection.
+        reason: why it failed, was partial, skipped or held back, or which rows are held, in one
             line; otherwise empty.
         checks: the gate's checks that stopped it.
         last_try: when the last collection began.
-        last_success: when the last collection began that fetched all its units and came through the
-            gate; None if none has.
-        complete_since: the age of the tables: when the earliest of the units that they are made of
-            was last fetched. Older than ``last_success`` after a run of some kinds or regions.
-        sheet_seen_on: of the current price sheet, the oldest day when a person read the vendor's
-            page; None for the others.
-        origin: whether the last try was of the sample or live.
-        run_id: the run whose tables were put to the gate last.
-        release: the current version that has its tables; None if none has.
-        units: the units of the last try.
-        troubles: those that failed, were carried over or skipped, with the reason.
-        new_words: how many words of the vendor are not known yet, in the current release.
+        last_success: when the last collection began that fetched all its units and passed the
+            gate; None if there is none.
+        complete_since: the age of the tables: when the oldest of their units was fetched. It is
+            older than ``last_success`` after a run of some kinds or regions.
+        sheet_seen_on: the oldest day on which a person read the vendor's page for the current
+            price sheet; None for other providers.
+        origin: whether the last collection was of the sample or live.
+        run_id: the run whose tables the gate checked last.
+        release: the current release if it has the provider's tables, otherwise None.
+        units: the units of the last collection.
+        troubles: the units that failed, were carried over or skipped, with the reason.
+        new_words: how many words of the vendor in the current release are not known yet.
         held: how many rows of the current release keep an older value, or are left out.
-        prices_fetched: False if the last try requested prices and got none.
+        prices_fetched: False if the last collection requested prices and got none.
     """
 
     title: str = ""
@@ -401,14 +411,14 @@ class ProviderStatus:
     held: Count = 0
 
     def __post_init__(self) -> None:
-        """Refuse times that are none."""
+        """Refuse invalid times."""
         for name in ("last_try", "last_success", "complete_since", "sheet_seen_on"):
             require_time(name, getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """``status.json``: every provider that was ever collected or published here."""
+    """``status.json``: all providers that were ever collected or published here."""
 
     updated_at: str
     providers: Mapping[str, ProviderStatus] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What ``notes.json`` of a release holds. Written by publish, read by read."""
+"""The contents of ``notes.json``, the release notes, and their sentences."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from hwprices.release.release import Release
 from hwprices.release.wording import counted
 from hwprices.storage import layout, manifests
 
-FORMAT = 1  # Raised when a field of the notes changes its meaning or goes
+FORMAT = 1  # Increased when a field of the notes changes its meaning or is removed
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,10 @@ class Sold:
 
 @dataclass(frozen=True)
 class Collected:
-    """What was not collected, was again, or was for the first time, and how many prices it is."""
+    """A unit that was not collected, collected again or collected for the first time.
+
+    ``unit`` is None for a complete provider. ``prices`` is the number of prices affected.
+    """
 
     provider: str
     unit: str | None
@@ -49,7 +52,10 @@ class Collected:
 
 @dataclass(frozen=True)
 class Restated:
-    """What our own reading changed: of prices how many, of figures which column of what."""
+    """Prices or figures that our own reading changed, and their number.
+
+    ``field`` is the purchase option of prices, or the column of figures.
+    """
 
     subject: str
     name: str
@@ -70,7 +76,7 @@ class GateNote:
 
 @dataclass(frozen=True)
 class NewWord:
-    """A word of a vendor that is not known yet: a row of the table new_words."""
+    """A vendor's word that is not known yet: a row of the table new_words."""
 
     provider: str
     reason: str
@@ -84,7 +90,7 @@ class NewWord:
 
 @dataclass(frozen=True)
 class ProviderNote:
-    """One provider: how its part came about, its prices by purchase option, what was refused."""
+    """One provider in a release: its status, prices by purchase option, and refused rows."""
 
     title: str
     origin: str
@@ -102,8 +108,8 @@ class ProviderNote:
 class ReleaseNotes:
     """What is new in a release.
 
-    ``changes``: number of prices by change. ``moves``: the largest, by per cent. ``problems``: why
-    a provider's older pages could not be read again, so that changes are unclear.
+    ``changes``: number of prices by change. ``moves``: the largest changes in percent.
+    ``problems``: why a provider's older pages could not be read again, so changes are unclear.
     """
 
     format: int = FORMAT
@@ -142,7 +148,7 @@ WORDS = {
     "collected_again": "collected again",
     "first_collected": "collected for the first time",
 }
-"""What the codes of the table changes are called in a sentence."""
+"""Words for the codes of the table changes in a sentence."""
 
 
 def read(dataset: Release) -> ReleaseNotes | None:
@@ -160,7 +166,7 @@ def read(dataset: Release) -> ReleaseNotes | None:
 
 
 def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]:
-    """Describe what is new. ``text`` makes a text from outside fit to be shown."""
+    """Describe what is new. ``text`` escapes text from outside."""
     sentences = [
         *_providers(notes, text),
         *_prices(notes),
@@ -185,7 +191,7 @@ def lines(notes: ReleaseNotes, text: Callable[[object], str] = str) -> list[str]
 
 
 def _providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
-    """List the providers that are new; of the first release, where all are, only say how many."""
+    """List the new providers; for the first release only count them."""
     if notes.previous is None:
         priced = [name for name, note in notes.providers.items() if note.prices]
         providers = counted(len(priced), "provider")
@@ -215,8 +221,7 @@ def _prices(notes: ReleaseNotes) -> Iterator[str]:
 
 
 def _types_and_regions(notes: ReleaseNotes) -> Iterator[str]:
-    both = (("Machine types", notes.instance_types), ("Regions", notes.regions))
-    for subject, rows in both:
+    for subject, rows in (("Machine types", notes.instance_types), ("Regions", notes.regions)):
         counts = [
             f"{_count(rows, code):,} {word}" for code, word in WORDS.items() if _count(rows, code)
         ]
@@ -238,7 +243,7 @@ def _kept_providers(notes: ReleaseNotes, text: Callable[[object], str]) -> Itera
 
 
 def _held(notes: ReleaseNotes, text: Callable[[object], str]) -> Iterator[str]:
-    """Describe what the gate held, and what it published of that, with how to publish it."""
+    """Describe what the gate held, with how to publish it, and what it has released since."""
     sentences = {
         "held": "as published before ({}): {}. Publish it with --accept {}.",
         "released": "published after three collections ({}): {}.",

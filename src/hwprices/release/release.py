@@ -1,4 +1,4 @@
-"""Open a release, give its tables as lazy frames, distinguish prices, and verify its files."""
+"""Open a release, scan its tables, tell kinds of prices apart, and verify its files."""
 
 import io
 import tarfile
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 IS_PLACEHOLDER = pl.col("flags").list.contains("placeholder").fill_null(False)
-"""Condition on a row of prices: its amount is not an offer."""
+"""Condition on a row of prices: the amount is not a real offer."""
 
 REAL = (pl.col("effective_hourly").is_not_null(), ~IS_PLACEHOLDER)
-"""Conditions on a row of prices: its amount is known and an offer."""
+"""Conditions on a row of prices: the amount is known and a real offer."""
 
 PRIVATE_HOSTS = (("runpod", "community"),)
 """Provider and region whose machines are community hosts. RunPod's Community Cloud "connects
 individual compute providers to compute consumers": https://docs.runpod.io/faq
 
-The price of such a machine is the lowest that anybody asks, and whether one is free is not known.
-Answers name it beside the cheapest price of a data center, and never as the cheapest.
+The price of a community host is the lowest offer, and whether a machine is free is not known.
+Answers show it beside the cheapest price in a data center, never as the cheapest.
 """
 
 MOVING_OPTIONS = ("spot", "low_priority", "capacity_block", "dws_flex_start")
@@ -38,12 +38,12 @@ MOVING_OPTIONS = ("spot", "low_priority", "capacity_block", "dws_flex_start")
 
 
 def is_moving() -> pl.Expr:
-    """Return whether the price of a row of the table prices changes by the hour."""
+    """Check whether the price of a row of prices changes by the hour."""
     return pl.col("purchase_option").is_in(MOVING_OPTIONS) | is_private_host()
 
 
 def is_private_host() -> pl.Expr:
-    """Return whether a row with provider and region is of a private person's machine."""
+    """Check whether a row with provider and region is that of a community host."""
     places = [
         (pl.col("provider") == provider) & (pl.col("region") == region)
         for provider, region in PRIVATE_HOSTS
@@ -56,7 +56,7 @@ DAMAGED = "hwprices admin verify names the files that are missing or altered."
 
 
 class Tables(Protocol):
-    """Anything that has the tables of a release: ``Release``, or frames made from one."""
+    """The tables of a release: ``Release``, or frames made from one."""
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table as a lazy frame."""
@@ -64,29 +64,29 @@ class Tables(Protocol):
 
 
 WHOLE = 2 << 20
-"""Bytes of the largest table that is fetched whole from an object store, once. Of a larger one
-polars fetches 0.25 MB to find the footer, each time it is scanned, and then what it needs."""
+"""Bytes of the largest table that is fetched from an object store completely and only once. For
+each scan of a larger table polars fetches 0.25 MB to find the footer, and then what it needs."""
 
-WHOLE_FOR_TYPES = 1 << 20  # The same where only the rows of some machine types are wanted
+WHOLE_FOR_TYPES = 1 << 20  # The same if only the rows of some machine types are needed
 
 CACHED = 16 << 20
-"""With a cache, files for the rows of some machine types are fetched whole if they have at most
-these bytes together. A file of 500,000 prices has 13 MB (publish.arrange)."""
+"""With a cache, the files with some machine types are fetched completely if they have at most these
+bytes in total. A file of 500,000 prices has 13 MB (publish.arrange)."""
 
 NAMES = ["provider", "region", "instance_type", "accelerator_id", "accelerator_count"]
-"""Columns of the price history that ``names_of`` lists."""
+"""Columns of the price history in ``names_of``."""
 
 
 def scan_types(
     tables: Tables, table: str, types: Collection[str], columns: Sequence[str] = ()
 ) -> pl.LazyFrame:
-    """Scan the rows of some machine types. Of a release only files that may have them are read.
+    """Scan the rows of some machine types. From a release only files that may have them are read.
 
     Args:
         tables: a release, or frames made from one.
-        table: one with the column instance_type.
-        types: names; rows of other providers' machines with these names are given too.
-        columns: those to read, instance_type among them; all if none are named.
+        table: a table with the column instance_type.
+        types: names of machine types, of any provider.
+        columns: the columns to read, including instance_type; all by default.
     """
     if isinstance(tables, Release):
         return tables.scan_types(table, frozenset(types), columns)
@@ -95,16 +95,16 @@ def scan_types(
 
 
 def names_of(tables: Tables) -> pl.DataFrame:
-    """List the machines that have prices, by region, and those that had.
+    """List the machines that have or had prices, by region.
 
-    Columns: provider, region, instance_type, accelerator_id, accelerator_count and ``priced``,
-    which is False where the release has no price of it; of a release also ``file``, the number of
-    the file of prices with the type, and ``placeholders``, whether one of them is flagged as one.
-    Of tables that have no names those with a price are listed, without accelerators.
+    Columns: provider, region, instance_type, accelerator_id, accelerator_count, ``priced`` (whether
+    the release has a price of it), ``file`` (the number of the file of prices with the type) and
+    ``placeholders`` (whether one of its prices is flagged as a placeholder). Frames made from a
+    release only have provider, region, instance_type and ``priced`` of machines with a price.
     """
-    own: pl.DataFrame | None = getattr(tables, "names", None)
-    if own is not None:
-        return own
+    names: pl.DataFrame | None = getattr(tables, "names", None)
+    if names is not None:
+        return names
     rows = tables.scan("prices").select("provider", "region", "instance_type").unique()
     return rows.with_columns(priced=pl.lit(True)).collect()
 
@@ -117,7 +117,7 @@ def stock_of(tables: Tables) -> pl.LazyFrame:
 
 
 class Release:
-    """The files of one release. ``Dataset`` adds the answers."""
+    """The files of one release. ``Dataset`` builds the answers on it."""
 
     def __init__(self, store: Store, version: str) -> None:
         self.store = store
@@ -130,10 +130,7 @@ class Release:
     def _latest(self) -> str:
         version = latest_version(self.store)
         if version is None:
-            raise HwpricesError(
-                f"no release in {self.store.root}",
-                NO_RELEASE,
-            )
+            raise HwpricesError(f"no release in {self.store.root}", NO_RELEASE)
         return version
 
     @cached_property
@@ -159,15 +156,15 @@ class Release:
     def files(self, table: str, types: Collection[str] | None = None) -> list[str]:
         """List the paths or URLs of a table's Parquet files, for any program that reads Parquet.
 
-        With ``types`` only those that may have rows of these machine types, one at least.
+        With ``types`` only files that may have rows of these machine types, but at least one.
 
         >>> import hwprices
         >>> hwprices.open("sample").files("offers")[0].rpartition("/")[2]
         'offers.parquet'
 
         Raises:
-            HwpricesError: the release has no such table, a file is a link out of the root, or a
-                directory, pipe or device is in the place of one.
+            HwpricesError: the release has no such table, or a file is a link out of the root, a
+                directory, a pipe or a device.
         """
         chosen = self._chosen(table, types)
         return [self.store.uri(self._checked_key(file.key)) for file in chosen]
@@ -189,9 +186,9 @@ class Release:
         return [f for f in files if _may_have(f, names.to_list(), providers)] or files[:1]
 
     def _checked_key(self, file: str) -> str:
-        """Return the key of a file; refuse what polars and DuckDB would take for one, and is none.
+        """Return the key of a file; refuse links out of the root, directories, pipes and devices.
 
-        A directory would be read as all the Parquet files in it: without any, as no rows.
+        polars and DuckDB would read a directory as the Parquet files in it, or as no rows.
         """
         key = layout.release_file(self.version, file)
         if self.store.leads_out(key):
@@ -205,12 +202,12 @@ class Release:
 
     @cached_property
     def names(self) -> pl.DataFrame:
-        """Which machines have prices in which regions: see ``names_of``."""
+        """The machines that have or had prices, by region: see ``names_of``."""
         return pl.read_parquet(self._small[layout.NAMES])
 
     @cached_property
     def _small(self) -> Mapping[str, bytes]:
-        """The names and the small tables, by the key of their file. They are one request."""
+        """The files with the names and the small tables, by key, fetched with one request."""
         sha256 = next((file.sha256 for file in self.release.derived), "")
         data = self._get(layout.SMALL, sha256)
         try:
@@ -222,7 +219,7 @@ class Release:
             raise HwpricesError(f"{file} is damaged: {error}", DAMAGED) from None
 
     def _get(self, file: str, sha256: str) -> bytes:
-        """Read a file from the cache, or from the store and keep a copy."""
+        """Read a file from the cache, or from the store into the cache."""
         if self._cache and (data := self._cache.read(sha256)) is not None:
             return data
         key = self._checked_key(file)
@@ -234,7 +231,7 @@ class Release:
         return data
 
     def _is_whole(self, table: str, limit: int) -> bool:
-        """Return whether a table is read from memory: on an object store, if it is small."""
+        """Check whether a table is read into memory: on an object store, if it is small."""
         entry = self.release.tables.get(table)
         is_one = entry is not None and len(entry.files) == 1 and entry.bytes <= limit
         return not self.store.is_local and (table in self._whole or is_one)
@@ -251,24 +248,25 @@ class Release:
     def scan_types(
         self, table: str, types: frozenset[str], columns: Sequence[str] = ()
     ) -> pl.LazyFrame:
-        """Scan the rows of some machine types; from an object store they are read at once, once."""
-        named, wanted = (
-            pl.col("instance_type").is_in(sorted(types)),
-            [pl.col(name) for name in columns] or [pl.all()],
-        )
+        """Scan the rows of some machine types; from an object store they are read immediately.
+
+        The rows read last are kept for later scans.
+        """
+        has_type = pl.col("instance_type").is_in(sorted(types))
+        selected = [pl.col(name) for name in columns] or [pl.all()]
         if self.store.is_local or self._is_whole(table, WHOLE_FOR_TYPES):
-            return self._scan(table, types).filter(named).select(wanted)
+            return self._scan(table, types).filter(has_type).select(selected)
         known, rows = self._of_types.get((table, *columns), (frozenset[str](), None))
         if rows is None or not types <= known:
-            rows = self._ranges(table, types).filter(named).select(wanted).collect()
+            rows = self._ranges(table, types).filter(has_type).select(selected).collect()
             self._of_types[table, *columns] = types, rows
-        return rows.lazy().filter(named)
+        return rows.lazy().filter(has_type)
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table as a lazy frame; nothing is read until it is collected.
 
-        Where a file is missing or damaged, collecting it, and each method that does, raises what
-        polars does: FileNotFoundError or polars.exceptions.ComputeError. ``verify`` names the file.
+        If a file is missing or damaged, collecting the frame raises the error of polars:
+        FileNotFoundError or polars.exceptions.ComputeError. ``verify`` names the file.
 
         >>> import hwprices
         >>> p5 = hwprices.open("sample").scan("instance_types")
@@ -293,7 +291,7 @@ class Release:
 
 
 def _may_have(file: "TableFile", names: Sequence[str], providers: Collection[str]) -> bool:
-    """Return whether one of the names, sorted, is in the range of a file."""
+    """Check whether one of the names, sorted, is in the range of a file."""
     if file.types is None or file.provider not in (None, *providers):
         return False
     first, last = file.types
@@ -302,7 +300,7 @@ def _may_have(file: "TableFile", names: Sequence[str], providers: Collection[str
 
 
 def faults(store: Store, release: "ReleaseManifest") -> list[str]:
-    """List each file that is missing, altered, or not in the manifest; none means complete."""
+    """List the files that are missing, altered or not in the manifest; empty if all is well."""
     checksums = dict(_checksums(release))
     described = {
         layout.release_manifest(release.version),
@@ -320,10 +318,10 @@ def faults(store: Store, release: "ReleaseManifest") -> list[str]:
 
 
 def explain(error: Exception, store: Store, release: "ReleaseManifest") -> HwpricesError | None:
-    """Describe in one line that a table cannot be read, with the damaged file of a local root.
+    """Make one line of a polars error over an unreadable table; names the file of a local root.
 
-    ``error`` is what polars raised. Returns None where it is about something else, such as a column
-    that no table has while every file of the release matches its checksum.
+    None if the error has another cause, such as a column that does not exist, and all files of the
+    release match their checksums.
     """
     is_missing = isinstance(error, FileNotFoundError) and ".parquet" in str(error)
     is_cut = isinstance(error, pl.exceptions.ComputeError) and str(error).startswith("parquet: ")
@@ -339,9 +337,9 @@ def explain(error: Exception, store: Store, release: "ReleaseManifest") -> Hwpri
 
 
 def damaged_file(store: Store, release: "ReleaseManifest") -> str | None:
-    """Describe what is wrong with the first damaged file of a table; None on an object store.
+    """Describe what is wrong with the first damaged file of a table.
 
-    There all files would be downloaded for it.
+    None on an object store, because checking would download all files.
     """
     if not store.is_local:
         return None
@@ -379,7 +377,7 @@ T = TypeVar("T")
 
 
 class Constraints(TypedDict):
-    """What the values of a column keep to."""
+    """Constraints on the values of a column."""
 
     required: NotRequired[bool]
 

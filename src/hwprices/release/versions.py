@@ -1,4 +1,4 @@
-"""Find the dataset that is meant, list its releases, find the one of a time."""
+"""Find a dataset, list its releases, and find the release of a time."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
@@ -25,7 +25,7 @@ NO_RELEASE = (
 
 
 def default_root() -> str:
-    """Return the folder ``data`` with releases, here or in a parent folder; else ./data."""
+    """Return the folder ``data`` with a release, here or in a parent folder; otherwise ./data."""
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / FOLDER / "latest.json").is_file():
             return str(folder / FOLDER)
@@ -41,7 +41,7 @@ def sample_root() -> str:
 
 
 def is_sample(root: str) -> bool:
-    """Return whether a root is that of the release that comes with the program."""
+    """Check whether a root is that of the release that comes with the program."""
     return "://" not in root and Path(root).resolve() == _sample_folder().resolve()
 
 
@@ -52,12 +52,12 @@ def _sample_folder() -> Path:
 
 
 def resolve(root: str) -> str:
-    """Replace the name of the built-in release by its place; other roots stay as they are."""
+    """Replace the name of the built-in release by its folder; other roots are unchanged."""
     return sample_root() if root == SAMPLE and not Path(SAMPLE).exists() else root
 
 
 def root_option(root: str) -> str:
-    """Write what a command needs to ask the same dataset: `` --root s3://…``, or nothing."""
+    """Return the option that makes a command use this dataset: `` --root s3://…``, or ""."""
     if "://" not in root:
         if Path(root).absolute() == Path(default_root()).absolute():
             return ""
@@ -69,24 +69,24 @@ def root_option(root: str) -> str:
 def versions(store: Store) -> list[str]:
     """List the versions of the complete releases, oldest first.
 
-    A directory whose name is not that of a release is none.
+    Directories whose name is not a version are ignored.
     """
-    of_manifests = (
+    names = (
         layout.release_version(key)
         for key in store.keys(layout.RELEASES)
         if layout.is_release_manifest(key)
     )
-    return sorted(version for version in of_manifests if version and layout.is_version(version))
+    return sorted(version for version in names if version and layout.is_version(version))
 
 
 def read_manifest(store: Store, version: str, *, is_latest: bool = False) -> "ReleaseManifest":
-    """Read the manifest of a release. ``is_latest``: it is the one that ``latest_version`` names.
+    """Read the manifest of a release. ``is_latest``: ``latest_version`` named it.
 
     Raises:
-        HwpricesError: there is no such release, its manifest is damaged or has a value that it may
-            not have, or its schema is newer than this reader's.
+        HwpricesError: there is no such release, its manifest is damaged or has an invalid value, or
+            its schema is newer than this reader's.
     """
-    # its dataclasses take a twentieth of the import of polars: ``import hwprices`` needs none
+    # imported here to keep ``import hwprices`` fast
     from hwprices.release.manifest import ReleaseManifest, SchemaVersion
 
     key = layout.release_manifest(version)
@@ -134,20 +134,20 @@ def latest_version(store: Store) -> str | None:
 
 
 FOLDERS = (layout.RELEASES, layout.RAW, layout.STAGED)
-"""Where a dataset has its files; the root may hold files of others too."""
+"""Folders of a dataset; its root may also hold unrelated files."""
 
 
 def has_data(store: Store) -> bool:
-    """Return whether there is a file in one of FOLDERS; they are listed only without a release."""
+    """Check whether there is a release, or any file in FOLDERS."""
     return store.exists(layout.LATEST_RELEASE) or any(
         next(store.keys(folder), None) is not None for folder in FOLDERS
     )
 
 
 def releases(root: str | Path) -> list[dict[str, Any]]:
-    """Describe every complete release, oldest first; none where prices were only collected so far.
+    """Describe each complete release, oldest first; empty if none has been published yet.
 
-    Each entry: version, created_at, latest (whether it is), rows by table, and providers with their
+    An entry has version, created_at, latest (a boolean), rows by table, and providers with their
     origin (live or sample) and status (fresh or kept).
 
     >>> [entry["latest"] for entry in releases("sample")]
@@ -158,10 +158,7 @@ def releases(root: str | Path) -> list[dict[str, Any]]:
     """
     store = Store(resolve(str(root)))
     if not has_data(store):
-        raise HwpricesError(
-            f"no release in {store.root}, nor anything else of a dataset",
-            NO_RELEASE,
-        )
+        raise HwpricesError(f"no release or other data in {store.root}", NO_RELEASE)
     latest = latest_version(store)
     entries = []
     for version in versions(store):
@@ -183,7 +180,7 @@ def releases(root: str | Path) -> list[dict[str, Any]]:
 
 
 When = str | date | datetime
-"""A version, a day (2026-10-01) or a time; without a time zone it is UTC."""
+"""A version, a day (2026-10-01) or a time, which is in UTC if it has no time zone."""
 
 _FORMATS = ("%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M%S.%fZ")
 
@@ -206,7 +203,7 @@ def instant(when: When) -> datetime:
     '2026-10-01T04:00:00+00:00'
 
     Raises:
-        HwpricesError: it is not a version, day or time, or in UTC it is in no year from 1 to 9999.
+        HwpricesError: it is not a version, day or time, or in UTC its year is not from 1 to 9999.
     """
     if isinstance(when, datetime):
         return _in_utc(when)
@@ -228,7 +225,7 @@ def _in_utc(time: datetime) -> datetime:
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except OverflowError:
         raise HwpricesError(
-            f"{time.isoformat()} is in no year from 1 to 9999 in UTC", "Write another day."
+            f"the year of {time.isoformat()} in UTC is not from 1 to 9999", "Write another day."
         ) from None
 
 
@@ -246,7 +243,7 @@ def version_at(versions: Sequence[str], when: When) -> str:
     '20261001T041700Z'
 
     Raises:
-        HwpricesError: no release that is kept is so old.
+        HwpricesError: all kept releases are newer.
     """
     at = instant(when)
     older = [version for version in versions if version_time(version) <= at]

@@ -1,11 +1,11 @@
-"""Write numbers, names, ages, and how a price is bought, into sentences.
+"""Words for numbers, ages, purchase options and stale prices.
 
-Prices that a person read from a web page grow old until the page is read again; the others are as
-old as the last collection, or older where a collection failed and earlier pages were kept. The rule
-is the same for all: after STALE_AFTER a price is shown, with the word stale.
+A price on a price sheet, which a person read from a web page, ages until the page is read again.
+Other prices are as old as the last collection, or older if it failed. After STALE_AFTER any price
+is shown as stale.
 
-A price sheet as a whole is judged by the clock. A single price is judged by the release that it is
-in (``judged_at``), so that the same release always gives the same answer.
+The age of a price sheet is measured by the clock. The age of a single price is measured by its
+release (``judged_at``), so that a release always gives the same answer.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 AGES = ((timedelta(days=2), "d"), (timedelta(hours=2), "h"), (timedelta(minutes=1), "min"))
-"""From which age on it is told in which unit."""
+"""Minimum age: unit in which it is written."""
 
 SECONDS = {"d": 86_400, "h": 3_600, "min": 60}
-USUAL_PLANS = ("standard", "resource")  # Plans that the purchase option alone says
+USUAL_PLANS = ("standard", "resource")  # Plans that the purchase option implies
 
 
 def purchase(row: Mapping[str, Any]) -> str:
-    """Write how something is bought: ``reserved convertible 3y, all upfront``."""
+    """Describe a purchase option: ``reserved convertible 3y, all upfront``."""
     words = [row["purchase_option"].replace("_", " ")]
     if row["commitment_plan"] and row["commitment_plan"] not in USUAL_PLANS:
         words.append(row["commitment_plan"].replace("_", " "))
@@ -38,7 +38,7 @@ def purchase(row: Mapping[str, Any]) -> str:
 
 
 def system(row: Mapping[str, Any]) -> str:
-    """Write operating system, software, license and tenancy, without what is usual."""
+    """Describe operating system, software, license and tenancy, without the usual values."""
     words = [row["os"]]
     if row["software"] != "none":
         words.append(f"+ {row['software']}")
@@ -51,11 +51,11 @@ def system(row: Mapping[str, Any]) -> str:
 
 
 def ago(age: timedelta | None) -> str:
-    """Write an age as people say it: ``5 h ago``."""
+    """Describe an age: ``5 h ago``."""
     if age is None:
         return "never"
-    for least, unit in AGES:
-        if age >= least:
+    for min_age, unit in AGES:
+        if age >= min_age:
             return f"{int(age.total_seconds()) // SECONDS[unit]} {unit} ago"
     return "just now"
 
@@ -70,7 +70,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def why_unknown(reason: str | None) -> str:
-    """Return the reason why a price is not known; a dataset of somebody else may have none.
+    """Return the reason why a price is not known, which another program's dataset may lack.
 
     >>> why_unknown("no_rate"), why_unknown(None)
     ('no_rate', 'no reason given')
@@ -90,7 +90,7 @@ def placeholders_left_out(count: int) -> str:
 
 
 def plain(amount: object) -> str:
-    """Write a number exactly, without the zeros at its end; "" where it is not known.
+    """Write a number exactly, without trailing zeros; "" for None.
 
     >>> from decimal import Decimal
     >>> plain(Decimal("0.0960000000")), plain(730), plain(None)
@@ -101,16 +101,16 @@ def plain(amount: object) -> str:
 
 
 STALE_AFTER = timedelta(days=90)
-"""A quarter: a choice of this project, with which a sheet has to be read four times a year."""
+"""A quarter, chosen by this project: a sheet must be read four times a year."""
 
 
 def is_stale(seen: datetime, now: datetime) -> bool:
-    """Return whether a price seen at that time is too old to rely on."""
+    """Check whether a price seen at that time is too old to rely on."""
     return now - _in_utc(seen) > STALE_AFTER
 
 
 def seen_words(seen: datetime, now: datetime) -> str:
-    """Write when a sheet was read, and that it is stale: ``2026-08-22, 91 days ago: stale``."""
+    """Write when a sheet was read, and whether it is stale: ``2026-08-22, 91 days ago: stale``."""
     seen = _in_utc(seen)
     if not is_stale(seen, now):
         return f"{seen:%Y-%m-%d}"
@@ -120,9 +120,9 @@ def seen_words(seen: datetime, now: datetime) -> str:
 def stale(dataset: "Release") -> pl.Expr:
     """Check which rows with ``provider`` and ``observed_at`` are stale in their release.
 
-    A price is stale if it was seen more than STALE_AFTER before the release was made. Recordings of
-    the sample are of many days, and all older than its release: they are judged by the newest price
-    of their provider. Null where the provider is not in the release's manifest.
+    A price is stale if it was seen more than STALE_AFTER before the release was made. The sample's
+    recordings are from many days, all older than its release: they are compared with the newest
+    price of their provider. Null if the provider is not in the release's manifest.
     """
     times = judged_at(dataset)
     oldest = pl.Series(list(times.values()), dtype=pl.Datetime("us", "UTC")) - STALE_AFTER
@@ -131,10 +131,10 @@ def stale(dataset: "Release") -> pl.Expr:
 
 
 def judged_at(dataset: "Release") -> dict[str, datetime]:
-    """Return the time by which the prices of each provider are judged (``stale``)."""
+    """Return for each provider the time at which ``stale`` measures the age of its prices."""
     entries = dataset.release.providers
-    made = _in_utc(datetime.fromisoformat(dataset.release.created_at))
-    times = dict.fromkeys(entries, made)
+    created_at = _in_utc(datetime.fromisoformat(dataset.release.created_at))
+    times = dict.fromkeys(entries, created_at)
     read_by_hand = sheets(dataset)
     recorded = [n for n, e in entries.items() if e.origin == "sample" and n not in read_by_hand]
     if recorded:
@@ -148,7 +148,7 @@ def stale_notes(rows: pl.DataFrame, sheets: Iterable[str]) -> tuple[str, ...]:
 
     Args:
         rows: with ``provider``, ``observed_at`` and ``stale``.
-        sheets: providers with a price sheet, whose age ``sheet_notes`` tells.
+        sheets: providers with a price sheet, whose age is in ``sheet_notes``.
     """
     old = rows.filter(pl.col("stale"), ~pl.col("provider").is_in(list(sheets)))
     day = pl.col("observed_at").dt.strftime("%Y-%m-%d")
@@ -161,12 +161,12 @@ def stale_notes(rows: pl.DataFrame, sheets: Iterable[str]) -> tuple[str, ...]:
 
 
 def sheets(dataset: "Release") -> list[str]:
-    """List the providers whose prices are those of a sheet."""
+    """List the providers with a price sheet."""
     return [name for name, entry in dataset.release.providers.items() if entry.price_sheet]
 
 
 def sheet_seen(entry: "ProviderEntry") -> datetime | None:
-    """Return the oldest day of a provider's price sheet; None where it has none."""
+    """Return the oldest day of a provider's price sheet; None if it has none."""
     seen = entry.observed_from if entry.price_sheet else None
     return _in_utc(datetime.fromisoformat(seen)) if seen else None
 
@@ -174,7 +174,7 @@ def sheet_seen(entry: "ProviderEntry") -> datetime | None:
 def sheet_notes(
     entries: "Mapping[str, ProviderEntry]", providers: Iterable[str | None], now: datetime
 ) -> tuple[str, ...]:
-    """State the days of the price sheets behind an answer, one line for each."""
+    """State the days of the price sheets behind an answer, one line for each day."""
     days: dict[datetime, list[str]] = {}
     for provider in sorted({name for name in providers if name}):
         seen = sheet_seen(entries[provider]) if provider in entries else None

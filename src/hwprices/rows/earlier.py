@@ -1,9 +1,9 @@
-"""Take over the rows of an earlier run where nothing that decides them has changed.
+"""Reuse the rows of an earlier run whose inputs have not changed.
 
-Normalising is pure, so the same pages read by the same program and sheets give the same rows, but
-for the time at which the pages were fetched. A provider says of a part which pages its rows are
-read from (``Source``); ``stage`` compares that with what it staged last, and hands back what later
-parts need to know (``Earlier.facts``).
+Normalising is pure: the same pages, program and sheets produce the same rows, apart from the times
+at which the pages were fetched. For each part a provider states the pages that its rows are read
+from (``Source``). ``stage`` compares them with those staged last, and returns the facts that later
+parts need (``Earlier.facts``).
 """
 
 import hashlib
@@ -21,12 +21,12 @@ from hwprices.units import Timestamp
 
 @dataclass(frozen=True)
 class Source:
-    """What the rows of one part are read from; nothing else decides them.
+    """All inputs of the rows of one part.
 
-    ``pages`` come in an order that is the same in every run. ``about`` is what else decides, such
-    as the regions that have a page of their own. The time at which a page was fetched may decide
-    ``observed_at``, which is the time of one of the pages, and which prices are current: for these
-    ``Part.holds_until`` says until when they stay.
+    ``pages`` are in the same order in every run. ``about`` lists other inputs, such as the regions
+    that have their own page. The time at which a page was fetched may only influence
+    ``observed_at``, which is the time of one of the pages, and which prices are current:
+    ``Part.holds_until`` says how long those stay the same.
     """
 
     table: str
@@ -36,7 +36,7 @@ class Source:
 
     @property
     def digest(self) -> str:
-        """A digest of the pages and of how they were requested, but not of when."""
+        """A digest of the pages and of how they were requested, but not when."""
         pages = [
             [page.key, page.sha256, page.url, dict(page.params), page.status] for page in self.pages
         ]
@@ -51,14 +51,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Earlier:
-    """What an earlier run staged of one part, verified, with the times of this run's pages.
+    """One part as an earlier run staged it, verified, with the times of this run's pages.
 
     Attributes:
         run_id: the run that normalised it.
-        file: its table file, and ``data`` the bytes of it; None where it has no rows.
+        file: its table file; None if it has no rows.
+        data: the bytes of the file.
         refused: its refused rows, with the columns of the quarantine table.
-        facts: what the provider said that later parts need of it.
-        counts: vendor rows left out on purpose, by what they are.
+        facts: frames that later parts of the provider need.
+        counts: vendor rows left out on purpose, by kind.
         with_amount: number of its prices that have an amount.
         holds_until: as in ``Part``.
     """
@@ -73,25 +74,25 @@ class Earlier:
     holds_until: datetime | None = None
 
 
-def times_now(
-    then: Iterable[datetime], now: Iterable[datetime]
+def match_times(
+    earlier: Iterable[datetime], current: Iterable[datetime]
 ) -> Mapping[datetime, datetime] | None:
-    """Map the times at which pages were fetched then to those of the same pages now.
+    """Map the times at which pages were fetched by an earlier run to those of the current run.
 
-    None where the order of the pages is another one: a row that has the first or the last time of
-    several pages would have that of another page. None too where a page is older now: a price may
-    not have begun yet, or not have ended.
+    None if the pages are in another order: a row with the first or last time of several pages would
+    get that of another page. Also None if a page is older now: a price may not have begun yet, or
+    not have ended.
     """
-    pairs = sorted(set(zip(then, now, strict=True)))
-    if any(before > after for before, after in pairs):
+    pairs = sorted(set(zip(earlier, current, strict=True)))
+    if any(old > new for old, new in pairs):
         return None
-    befores, afters = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    is_same_order = len(set(befores)) == len(set(afters)) == len(pairs) and afters == sorted(afters)
-    return dict(pairs) if is_same_order else None
+    old_times, new_times = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    is_one_to_one = len(set(old_times)) == len(set(new_times)) == len(pairs)
+    return dict(pairs) if is_one_to_one and new_times == sorted(new_times) else None
 
 
 def with_times(rows: pl.DataFrame, times: Mapping[datetime, datetime]) -> pl.DataFrame | None:
-    """Write today's times into ``observed_at``; None where a row has a time of no page."""
+    """Replace the times in ``observed_at``; None if a row has a time that is not in ``times``."""
     before = rows["observed_at"]
     after = before.replace_strict(
         pl.Series(list(times), dtype=Timestamp),

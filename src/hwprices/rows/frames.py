@@ -1,4 +1,4 @@
-"""Shape frames: a table's columns, hashes, the landed page that a row was read from."""
+"""Shape frames: columns of a table, hashes, the landed page of each row."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC
@@ -17,9 +17,8 @@ def dtypes(model: type[Table]) -> dict[str, pl.DataType]:
     return dict(_dtypes(model))
 
 
-@cache
+@cache  # making a schema takes 10 ms
 def _dtypes(model: type[Table]) -> Mapping[str, pl.DataType]:
-    """Return the data type of each column; cached, since making a schema takes 10 ms."""
     return {name: column.dtype.type for name, column in model.to_schema().columns.items()}
 
 
@@ -29,11 +28,11 @@ def empty(model: type[Table]) -> pl.DataFrame:
 
 
 def conform(frame: pl.LazyFrame, model: type[Table]) -> pl.LazyFrame:
-    """Return the frame the table's columns in order and dtype; columns it lacks become null.
+    """Give a frame the table's columns in order and dtype; missing columns become null.
 
     Raises:
         polars.exceptions.InvalidOperationError: a value does not fit its dtype (at collect).
-        ValueError: it has columns that the table does not have.
+        ValueError: the frame has a column that the table does not have.
     """
     present = frame.collect_schema()
     declared = dtypes(model)
@@ -46,9 +45,9 @@ def conform(frame: pl.LazyFrame, model: type[Table]) -> pl.LazyFrame:
 
 
 def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
-    """Replace the columns that have the names of these; the others are not copied.
+    """Replace columns by name without copying the others.
 
-    polars' ``with_columns`` first copies every column if some lie in other chunks of memory.
+    polars' ``with_columns`` first copies all columns if their chunks of memory differ.
 
     Raises:
         polars.exceptions.ColumnNotFoundError: the frame has no column of that name.
@@ -60,18 +59,19 @@ def replace(frame: pl.DataFrame, *columns: pl.Series) -> pl.DataFrame:
 
 
 def sort_in_place(frame: pl.DataFrame, by: Sequence[str | pl.Expr]) -> pl.Series:
-    """Sort a frame itself; return the numbers that the rows had, as ``index``.
+    """Sort a frame in place; return the previous row numbers, as ``index``.
 
-    Nulls come first, texts by their bytes, equal rows in the order they had. Rows in order are not
-    copied; of others one column at a time is in memory twice, if nobody else holds the columns.
+    Nulls come first, texts are ordered by bytes, and equal rows keep their order. Sorted rows are
+    not copied. Otherwise only one column at a time is in memory twice, if no other frame holds the
+    columns.
     """
-    places = range(frame.width)
-    for place in places:  # sorting and gathering from many chunks takes longer
-        frame.replace_column(place, frame.to_series(place).rechunk())
+    columns = range(frame.width)
+    for column in columns:  # sorting and gathering from many chunks takes longer
+        frame.replace_column(column, frame.to_series(column).rechunk())
     sorted_rows = pl.arg_sort_by(by, nulls_last=False, maintain_order=True)
     order = frame.select(sorted_rows.cast(pl.UInt32).alias("index")).to_series()
-    for place in places if not order.is_sorted() else ():
-        frame.replace_column(place, frame.to_series(place).gather(order))
+    for column in columns if not order.is_sorted() else ():
+        frame.replace_column(column, frame.to_series(column).gather(order))
     return order
 
 
@@ -82,9 +82,9 @@ def by_value(frame: pl.DataFrame, column: str) -> dict[str, pl.DataFrame]:
 
 
 def independent(rows: pl.DataFrame) -> pl.DataFrame:
-    """Copy rows, so that they do not hold the texts of the larger frame they were taken from.
+    """Copy rows so that they do not keep the larger frame they were taken from in memory.
 
-    A filtered column of polars refers to the buffers of the whole one, be it for a single row.
+    A filtered column of polars keeps the text buffers of the complete column, even for one row.
     """
     copy = pl.from_arrow(rows.to_arrow(compat_level=pl.CompatLevel.oldest()), schema=rows.schema)
     assert isinstance(copy, pl.DataFrame)
@@ -115,9 +115,9 @@ def origin(page: Page) -> list[pl.Expr]:
 
 
 def origins(pages: Sequence[Page]) -> pl.DataFrame:
-    """Make one row for each page: page (its place in ``pages``) and the columns ``ORIGIN``.
+    """Make one row for each page: page (its index in ``pages``) and the columns ORIGIN.
 
-    To be joined to rows that were read from many pages.
+    Join it to rows that were read from many pages.
     """
     return pl.DataFrame(
         {

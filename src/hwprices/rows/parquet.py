@@ -1,4 +1,4 @@
-"""Write Parquet files of a table, with descriptions inside, and take their checksums."""
+"""Write Parquet files of a table, with descriptions inside, and compute their checksums."""
 
 import hashlib
 import io
@@ -16,27 +16,28 @@ from hwprices.storage import layout
 from hwprices.storage.store import Store
 
 ROW_GROUP = 24_576
-"""Rows of a row group, of which a reader fetches the whole for one machine type: 0.6 MB of prices.
-Fewer would make footers larger, which a reader of all files fetches (docs/performance.md). A
-multiple of the 2,048 that DuckDB reads at once."""
+"""Rows of a row group. For one machine type a reader fetches a complete group: 0.6 MB of prices.
+Smaller groups make larger footers, which are fetched with every file (docs/performance.md). A
+multiple of DuckDB's vector size of 2,048."""
 
 OFFERS_GROUP = 1 << 15
-"""The same of offers, whose 119 columns take 15 kB of footer in each group: most releases have one.
-Machines with accelerators are in the first, of which ``recommend`` fetches the price ids."""
+"""Rows of a row group of offers, whose 119 columns take 15 kB of footer per group: most releases
+have one group. Machines with accelerators are in the first, where ``recommend`` looks up price
+ids."""
 
 DIGESTED_ROWS = 100_000
-"""Rows that are hashed at once. Another number would change the digest of every larger file."""
+"""Rows that are hashed together. Another number would change the digest of every larger file."""
 
 TYPE_GROUPS, CHECKSUM = 256, 8
-"""Groups of machine types that are compared by checksum, and the digits of one: 2 kB for each file
-of prices, and all of a family of six types are in 2 % of the rows."""
+"""Groups of machine types that are compared by checksum, and the digits of a checksum: 2 kB for
+each file of prices. A family of six types touches 2 % of the rows."""
 
 LEVEL = 1
-"""Level of zstd. Files of level 3, which polars takes by default, are 2 to 5 % smaller and take a
-third more time to write: half of a price table is hashes, which cannot be packed."""
+"""Level of zstd. Level 3, the default of polars, saves 2 to 5 % and takes a third more time: half
+of a price table is hashes, which cannot be compressed."""
 
 OBSERVATION = ("observed_at", "first_seen", "last_seen", "raw_sha256", "source_url")
-"""Columns that say when and where a row was seen. They alone do not make a new release."""
+"""Columns that say when and where a row was seen. A change in them alone is no new release."""
 
 
 def write(
@@ -48,9 +49,9 @@ def write(
     provider: str | None = None,
     region: str | None = None,
 ) -> TableFile:
-    """Write one file of a table below ``directory``. Writing equal rows gives equal bytes.
+    """Write one file of a table below ``directory``. Equal rows give equal bytes.
 
-    ``provider`` and ``region`` say whose rows the frame holds, None for those of all.
+    ``provider`` and ``region`` are those of all rows; None if the frame holds several.
     """
     key = layout.table_file(table, provider, region)
     return replace(write_file(store, directory, key, table, frame), provider=provider)
@@ -68,7 +69,7 @@ def write_file(
 def write_arranged(
     store: Store, directory: str, key: str, table: str, frame: pl.DataFrame
 ) -> TableFile:
-    """Write rows of a table as a release has them; ``content_sha256`` is that of the file."""
+    """Write rows of a table for a release, where ``content_sha256`` is that of the file."""
     data = encode(table, frame)
     store.put(f"{directory}/{key}", data)
     first, last = _observed(frame)
@@ -110,7 +111,7 @@ def encode(table: str, frame: pl.DataFrame) -> bytes:
 
 
 def _observed(frame: pl.DataFrame) -> tuple[str | None, str | None]:
-    """Find the first and the last time a row was seen, in ISO 8601; None if no row says."""
+    """Return the first and last ``observed_at`` in ISO 8601; None without any."""
     if "observed_at" not in frame.columns:
         return None, None
     times = frame["observed_at"]
@@ -121,11 +122,10 @@ def _observed(frame: pl.DataFrame) -> tuple[str | None, str | None]:
 
 
 def content_digest(frame: pl.DataFrame) -> str:
-    """Hash the rows, without when and where they were seen. Memory use stays small.
+    """Hash the rows without the columns OBSERVATION.
 
-    It is taken over uncompressed Parquet and not over Arrow's buffers, in which equal strings may
-    lie differently, depending on how they were made. Rows are put into one chunk of memory before:
-    polars makes as many chunks as the machine has cores, and each becomes a page of its own.
+    Hashes uncompressed Parquet, because Arrow's buffers of equal strings may differ. Rows are first
+    put into one chunk: polars makes one chunk per core, and each would become a separate page.
     """
     dtypes = [(name, str(dtype)) for name, dtype in frame.schema.items()]
     digest = hashlib.sha256(json.dumps(dtypes).encode())
@@ -139,8 +139,8 @@ def content_digest(frame: pl.DataFrame) -> str:
 def fixed_checksums(prices: pl.DataFrame) -> str:
     """Add up hashes of the prices that do not change by the hour, in TYPE_GROUPS of machine types.
 
-    It takes a quarter of the processor time of ``content_digest`` (424,000 prices).
-    Returns CHECKSUM hexadecimal digits for each group.
+    Takes a quarter of the processor time of ``content_digest`` (424,000 prices). Returns CHECKSUM
+    hexadecimal digits for each group.
     """
     sums = pl.zeros(TYPE_GROUPS, pl.UInt64, eager=True)
     for rows in prices.drop(OBSERVATION, strict=False).iter_slices(DIGESTED_ROWS):
@@ -152,19 +152,19 @@ def fixed_checksums(prices: pl.DataFrame) -> str:
 
 
 def type_group() -> pl.Expr:
-    """Return the number of the group of machine types whose fixed prices have one checksum."""
+    """Return the number of a machine type's group in ``fixed_checksums``."""
     return pl.col("instance_type").hash() % TYPE_GROUPS
 
 
 def changed_groups(fixed: str, before: str) -> list[int]:
-    """Return the groups of machine types whose checksums in ``fixed_checksums`` differ."""
-    places = range(0, max(len(fixed), len(before)), CHECKSUM)
-    pairs = ((fixed[at : at + CHECKSUM], before[at : at + CHECKSUM]) for at in places)
-    return [group for group, (now, then) in enumerate(pairs) if now != then]
+    """List the groups of machine types whose checksums in ``fixed_checksums`` differ."""
+    starts = range(0, max(len(fixed), len(before)), CHECKSUM)
+    slices = (slice(start, start + CHECKSUM) for start in starts)
+    return [group for group, part in enumerate(slices) if fixed[part] != before[part]]
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """Make the Arrow schema of a table: description, unit, FOCUS counterpart on each field."""
+    """Make the Arrow schema of a table, with description, unit and FOCUS counterpart of fields."""
     columns = TABLES[table].to_schema().columns
     empty = pl.DataFrame(schema={name: column.dtype.type for name, column in columns.items()})
     fields = empty.to_arrow().schema

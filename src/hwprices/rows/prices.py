@@ -1,4 +1,4 @@
-"""Make rows of the tables prices (rates computed, price_id hashed) and quarantine."""
+"""Make rows of the tables prices and quarantine."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -31,27 +31,31 @@ def refused(
 ) -> pl.LazyFrame:
     """Make a quarantine row of every row of a frame.
 
-    reason, message, word and dependants are by default the frame's columns of these names.
+    By default reason, message, word and dependants are the frame's columns of these names.
 
     Args:
         frame: the refused rows, with provider, observed_at, source_url and raw_sha256, and region
-            where there is one. Every column but these four (and reason and message) goes into the
-            JSON of the row.
-        table: the table that they were meant for.
-        reason: a code, or an expression over the frame that gives one.
-        message: a sentence, or an expression that gives one.
-        word: the vendor's word that is not known yet, null where the row is of a known kind and
-            broken. Rows with a word are counted as new, and never stop a provider.
-        dependants: how many further rows are not published because of this one; 0 where there is
-            no such column.
+            if there is one. All other columns go into the JSON of the row, and so does region.
+        table: the table that the rows were meant for.
+        reason: a code, or an expression over the frame.
+        message: a sentence, or an expression over the frame.
+        word: the vendor's new word; null if the row is of a known kind and broken. Rows with a word
+            count as new, and never stop a provider.
+        dependants: how many other rows are not published because of this one; 0 if there is no such
+            column.
         row: the JSON of the row; by default it is made of the frame's columns.
     """
     schema = frame.collect_schema()
-    given = {"reason": reason, "message": message, "word": word, "dependants": dependants}
-    is_left_out = {name: name in ("word", "dependants") and name not in schema for name in given}
-    own = {name: pl.lit(None) if absent else pl.col(name) for name, absent in is_left_out.items()}
-    stated = {n: own[n] if value is None else _expression(value) for n, value in given.items()}
-    left_out = {*LINEAGE, "reason", "message", "word", "dependants"} - {"region"}
+    arguments = {"reason": reason, "message": message, "word": word, "dependants": dependants}
+    values: dict[str, pl.Expr] = {}
+    for name, value in arguments.items():
+        if value is not None:
+            values[name] = _expression(value)
+        elif name in schema or name in ("reason", "message"):  # required columns
+            values[name] = pl.col(name)
+        else:
+            values[name] = pl.lit(None)
+    left_out = {*LINEAGE, *arguments} - {"region"}
     body = [_json_value(name, dtype) for name, dtype in schema.items() if name not in left_out]
     region = (pl.col("region") if "region" in schema else pl.lit(None)).cast(pl.String)
     is_place = region.str.contains(PLACE_PATTERN) & (region.str.len_chars() <= MAX_NAME_LENGTH)
@@ -59,11 +63,11 @@ def refused(
         *(pl.col(name) for name in LINEAGE if name != "region"),
         pl.when(is_place).then(region).alias("region"),
         _expression(table).alias("table"),
-        stated["reason"].cast(pl.String).alias("reason"),
-        _readable(stated["message"]).alias("message"),
+        values["reason"].cast(pl.String).alias("reason"),
+        _readable(values["message"]).alias("message"),
         (pl.struct(body).struct.json_encode() if row is None else row).alias("row"),
-        _readable(stated["word"]).alias("word"),
-        stated["dependants"].cast(pl.Int32).fill_null(0).alias("dependants"),
+        _readable(values["word"]).alias("word"),
+        values["dependants"].cast(pl.Int32).fill_null(0).alias("dependants"),
     ).with_columns(
         frames.digest(pl.col("table"), pl.col("reason"), pl.col("row")).alias("row_hash"),
         pl.lit(1, dtype=pl.Int32).alias("occurrences"),
@@ -72,10 +76,10 @@ def refused(
 
 
 def message(template: str, *values: str | pl.Expr) -> pl.Expr:
-    """Write a message for ``refused``: ``?`` replaces a missing value.
+    """Write a message for ``refused``; ``?`` replaces a missing value.
 
     ``template`` has ``{}`` for each of ``values``, which are columns or expressions. ``pl.format``
-    alone gives no message where one of them is null, and a quarantine row must have one.
+    would return null where a value is null, but a quarantine row must have a message.
     """
     columns = [pl.col(value) if isinstance(value, str) else value for value in values]
     texts = [column.cast(pl.String).fill_null("?") for column in columns]
@@ -100,7 +104,7 @@ def merge_refused(refused_rows: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _readable(message: pl.Expr) -> pl.Expr:
-    """Show hidden characters as a box, and keep a message short; the row has the values whole."""
+    """Replace hidden characters and cut a long message; the column row has the full values."""
     return (
         message.cast(pl.String)
         .str.slice(0, MAX_MESSAGE)
@@ -136,19 +140,19 @@ DEFAULTS: Mapping[str, object] = {
     "effective_from": None,
     "flags": [],
 }
-"""What a price row says where the vendor says nothing else: a Linux machine bought by the hour."""
+"""Values of a price row unless the vendor states others: a Linux machine bought by the hour."""
 
 LARGEST_PRICE = 10**8
-"""Above this a figure is not a price, in any currency. The costliest machine (u7in-32tb, 407 USD an
-hour) costs a tenth of it for three years."""
+"""No price is larger, in any currency. The most expensive machine (u7in-32tb, 407 USD an hour)
+costs a tenth of it for three years."""
 
 
 @dataclass(frozen=True)
 class PriceRows:
-    """What reading one source of prices gives.
+    """The prices of one source.
 
     ``rows`` has the columns of the prices table, ``refused`` those of the quarantine table.
-    ``counts`` says how many vendor rows were left out on purpose, by reason
+    ``counts`` is the number of vendor rows left out on purpose, by reason
     (``out_of_scope:product_family=Storage``).
     """
 
@@ -160,11 +164,11 @@ class PriceRows:
 def price_rows(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl.LazyFrame:
     """Complete price rows to the columns of the prices table, in order and dtype.
 
-    ``frame`` has region, instance_type, currency, hourly (null where unknown), the columns of
+    ``frame`` has region, instance_type, currency, hourly (null if unknown), the columns of
     ``frames.origin``, purchase_option unless it is a constant, and any other column of the table
     that differs from ``DEFAULTS``. ``constants`` are columns with one value, an expression or a
-    literal. Columns that are not of the prices table are dropped. effective_hourly and price_id are
-    computed.
+    literal. Columns that the prices table does not have are dropped. effective_hourly and price_id
+    are computed.
 
     Raises:
         ValueError: a required column is missing, or a constant is not a column of the table.
@@ -172,16 +176,16 @@ def price_rows(frame: pl.LazyFrame, *, provider: str, **constants: object) -> pl
     dtypes = frames.dtypes(Prices)
     if unknown := [name for name in constants if name not in dtypes]:
         raise ValueError(f"prices has no columns {unknown}")
-    given_columns = set(frame.collect_schema().names())
+    columns = set(frame.collect_schema().names())
     values = {
-        **{n: v for n, v in DEFAULTS.items() if n not in given_columns},
+        **{n: v for n, v in DEFAULTS.items() if n not in columns},
         "provider": provider,
         **constants,
     }
     made = frame.with_columns(
         _value(value, dtypes[name]).alias(name) for name, value in values.items()
     )
-    known = {*given_columns, *values, "effective_hourly", "price_id"}
+    known = {*columns, *values, "effective_hourly", "price_id"}
     if missing := [n for n in dtypes if n not in known]:
         raise ValueError(f"price rows of {provider} lack the columns {missing}")
     typed = made.with_columns(effective_hourly()).select(
@@ -207,9 +211,9 @@ def merge(sources: list[PriceRows]) -> PriceRows:
 
 
 def read_money(text: pl.Expr) -> pl.Expr:
-    """Read a price that is written as text, exact to the tenth decimal.
+    """Parse a price from text, exact to the tenth decimal.
 
-    Null where it is not a number, or so large that sums and products of it do not fit into Money.
+    Null if it is not a number, or so large that its sums and products do not fit into Money.
     """
     amount = text.cast(Money, strict=False)
     return pl.when(amount.is_between(-LARGEST_PRICE, LARGEST_PRICE)).then(amount)
@@ -221,12 +225,10 @@ def price_id() -> pl.Expr:
 
 
 def effective_hourly() -> pl.Expr:
-    """Compute hourly + upfront / (years × 8760); null where neither is known.
+    """Compute hourly + upfront / (years × 8760) from the columns hourly, upfront and term_months.
 
-    From the columns hourly, upfront and term_months. Where only upfront is known, hourly counts
-    as 0.
-
-    Decimal throughout; the division is rounded at the tenth decimal, beyond any vendor's precision.
+    Null if neither amount is known; if only upfront is known, hourly counts as 0. Decimal
+    throughout; the division is rounded at the tenth decimal, beyond any vendor's precision.
     """
     hours = (pl.col("term_months") * (HOURS_PER_YEAR // 12)).cast(Money)  # 8760 is a multiple of 12
     spread = pl.when(pl.col("upfront").is_not_null()).then(pl.col("upfront").cast(Money) / hours)

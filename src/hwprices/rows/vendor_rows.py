@@ -1,7 +1,7 @@
 """Make tables and quarantine rows from the items of a vendor's JSON, one item at a time.
 
-Also describes the accelerators of a machine, and refuses a figure that no machine has: it does not
-fit its column, and would end the complete provider.
+Also describes the accelerators of a machine, and refuses figures that no machine has: they do not
+fit their column and would fail the provider.
 """
 
 import json
@@ -35,10 +35,10 @@ REFUSED: Mapping[str, Any] = {
 
 
 class VendorRows:
-    """The rows of one provider. An item that is not understood is quarantined, the others stay.
+    """The rows of one provider. An item that cannot be read is quarantined; the others stay.
 
-    ``counts`` are items left out on purpose, by reason. ``named_by`` are members that name an item
-    in messages.
+    ``counts`` are items left out on purpose, by reason. ``named_by`` lists the members that may
+    name an item in messages; the first one present is used.
     """
 
     def __init__(self, provider: str, *named_by: str) -> None:
@@ -53,7 +53,7 @@ class VendorRows:
     def reading(
         self, page: Page, item: Any, table: type[Table] = Prices, region: str | None = None
     ) -> Iterator[None]:
-        """Quarantine the item if the block, which reads it, cannot."""
+        """Quarantine the item if the block fails to read it."""
         try:
             yield
         except RefusedItemError as refusal:
@@ -70,14 +70,14 @@ class VendorRows:
         table: type[Table] = Prices,
         region: str | None = None,
     ) -> None:
-        """Quarantine an item, whole and with the page it is from."""
+        """Quarantine a complete item, with the page it is from."""
         line = item if isinstance(item, Mapping) else {"item": item}
         name = next((f"{line[name]}: " for name in self.named_by if name in line), "")
         refusal = RefusedItemError(refusal.reason, name + refusal.message, refusal.word)
         self._refuse(refusal, table, region, line, _origin(page))
 
     def add(self, model: type[Table], page: Page, row: Row) -> None:
-        """Add a row of a table; columns that it lacks are null, or the defaults of a price.
+        """Add a row of a table. Missing columns become null, in a price the defaults.
 
         A price may have ``parts``: rows of price_components without the columns they share with it.
 
@@ -89,7 +89,7 @@ class VendorRows:
         self._rows[model].append({"provider": self.provider} | _origin(page) | row)
 
     def table(self, model: type[Table]) -> pl.DataFrame:
-        """Make a table of its rows. Rows that are the same but for their page become one."""
+        """Make a table of its rows. Rows that differ only in their page become one."""
         dtypes = frames.dtypes(model)
         rows = _distinct(self._parts if model is PriceComponents else self._rows[model])
         if not rows:
@@ -102,7 +102,7 @@ class VendorRows:
         return frames.conform(frame.lazy(), model).collect()
 
     def prices(self) -> pl.DataFrame:
-        """Make the table of prices. Of rows with one key at two prices none is published."""
+        """Make the table of prices. Rows with the same key but different prices are refused."""
         rows = self._settled()
         if not rows:
             return frames.empty(Prices)
@@ -119,7 +119,7 @@ class VendorRows:
         return priced
 
     def refused(self, table: type[Table]) -> pl.DataFrame:
-        """Make the quarantine rows of what was meant for a table; equal ones are counted."""
+        """Make the quarantine rows of a table; equal rows become one with a count."""
         rows = [row for row in self._refused if row["table"] == table_name(table)]
         made = prices.refused(
             pl.LazyFrame(rows, schema=REFUSED), table=pl.col("table"), row=pl.col("line")
@@ -127,7 +127,7 @@ class VendorRows:
         return prices.merge_refused([made.collect()])
 
     def _settled(self) -> list[Row]:
-        """Return one row of each key, and refuse those that contradict each other.
+        """Return one row of each key, and refuse rows that contradict each other.
 
         A row at 0 does not contradict a price: vendors list 0 where they have none.
         """
@@ -204,7 +204,7 @@ LARGEST = {
     "local_disk_read_iops": 400_000_000,
     "local_disk_write_iops": 400_000_000,
 }
-"""About fifty times what the largest machine has, or more: 1,920 vCPUs and 32 TiB of memory (Google
+"""At least fifty times what the largest machine has: 1,920 vCPUs and 32 TiB of memory (Google
 Cloud's x4-megamem-1920-metal), 336 TB of disk in 24 (AWS d3en.12xlarge), 300 Gbit/s to block
 storage (AWS m8gb.48xlarge), 8,000,000 reads of local disks in a second (Azure's
 Standard_HB368rs_v5)."""
@@ -215,7 +215,7 @@ LONGEST = 40  # Characters of a figure that the quarantine row shows
 def split_possible(
     rows: Iterable[tuple[dict[str, Any], Page]],
 ) -> tuple[list[tuple[dict[str, Any], Page]], pl.DataFrame]:
-    """Split rows of instance_types, each with its page, from those that no machine can be.
+    """Split rows of instance_types, each with its page, into possible and impossible machines.
 
     Returns:
         the possible rows with their pages, and quarantine rows of the others.
@@ -231,9 +231,9 @@ def split_possible(
 
 
 def is_impossible(row: Mapping[str, Any]) -> bool:
-    """Return whether a row of instance_types has a figure that no machine has.
+    """Check whether a row of instance_types has a figure that no machine has.
 
-    Its accelerators are in the list ``accelerators``. What is not known is possible.
+    Its accelerators are in the list ``accelerators``. Unknown figures are possible.
     """
     devices = [device["count"] or 0 for device in row.get("accelerators") or ()]
     figures = {**row, "accelerator_count": sum(devices)}
@@ -241,7 +241,7 @@ def is_impossible(row: Mapping[str, Any]) -> bool:
 
 
 def _refused_row(row: Mapping[str, Any], page: Page) -> pl.DataFrame:
-    """Make the quarantine row of a row of instance_types. It may be too large for any column."""
+    """Make the quarantine row of a row of instance_types, whose figures may not fit any column."""
     shown = {"accelerators": row["accelerators"], **{name: row.get(name) for name in LARGEST}}
     figures = {name: str(figure)[:LONGEST] for name, figure in shown.items() if figure}
     names = {name: row[name] for name in ("provider", "instance_type")}
@@ -249,14 +249,14 @@ def _refused_row(row: Mapping[str, Any], page: Page) -> pl.DataFrame:
 
 
 def is_possible() -> pl.Expr:
-    """Return for each row of a frame whether all columns of LARGEST are possible."""
+    """Check that all columns of LARGEST are possible."""
     return pl.all_horizontal(
         pl.col(name).is_between(0, most).fill_null(True) for name, most in LARGEST.items()
     )
 
 
 def refuse_impossible(rows: pl.LazyFrame) -> pl.DataFrame:
-    """Make quarantine rows; ``rows`` is as ``prices.refused`` needs it."""
+    """Make quarantine rows of impossible machines; see ``prices.refused`` for ``rows``."""
     return prices.refused(
         rows,
         table="instance_types",
@@ -275,9 +275,9 @@ def gpus(
 
     Args:
         name: the vendor's name of the GPU.
-        sheet: its spec sheet by that name, None where it has none.
-        count: how many there are; a fraction of one where they are shared.
-        memory_gib: memory of a whole one.
+        sheet: its spec sheet by that name, None if it has none.
+        count: the number of GPUs; a fraction for a shared GPU.
+        memory_gib: memory of a complete GPU.
     """
     device = {
         "accelerator_id": sheet.accelerator_id if sheet else None,
@@ -291,9 +291,9 @@ def gpus(
 def accelerator_totals() -> list[pl.Expr]:
     """Compute accelerator_count and accelerator_memory_gib from the list column ``accelerators``.
 
-    The one rule for all providers. The count is 0 where the machine has none, and null where the
-    count of one of them is not known. The memory is null where there is none, or where the count or
-    memory of one of them is not known.
+    The count is 0 for a machine without accelerators, and null if the count of any accelerator is
+    unknown. The memory is null for a machine without accelerators, and if the count or memory of
+    any accelerator is unknown.
     """
     devices = pl.col("accelerators")
     count, memory = pl.element().struct.field("count"), pl.element().struct.field("memory_gib")

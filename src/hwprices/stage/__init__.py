@@ -1,8 +1,7 @@
 """Turn a run's landed pages into checked tables under staged/.
 
-The tables of a run lie in a directory of their own, under the keys that they have in a release, so
-that publishing copies them as they are. The pointer to it is written last: what was staged before
-stays current until the new tables are complete.
+Each run has its own directory. The pointer to it is written last: the tables staged before stay
+current until the new ones are complete.
 """
 
 from collections import Counter
@@ -21,7 +20,7 @@ from hwprices.providers import Pages, Part, Provider, UnreadablePage
 from hwprices.release.manifest import CollectionReport, Inputs, Reading, TableFile, Trouble
 from hwprices.release.versions import latest_version, read_manifest
 from hwprices.rows import parquet, prices
-from hwprices.rows.earlier import Earlier, times_now
+from hwprices.rows.earlier import Earlier, match_times
 from hwprices.schemas.tables import TABLES
 from hwprices.settings import Settings
 from hwprices.stage import corrections, validate
@@ -40,7 +39,7 @@ from hwprices.storage.manifests import Origin
 from hwprices.storage.store import Store
 
 AMOUNTS = {"prices": "effective_hourly", "market_quantiles": "min_usd"}
-"""Table of prices, or of quantiles of a market: its column of amounts. A run has at least one."""
+"""Amount column of each table that holds prices. A run has at least one amount."""
 
 
 class StagedTables:
@@ -51,13 +50,13 @@ class StagedTables:
 
     def __init__(self, store: Store, directory: str, run: Run) -> None:
         self.accounted: Counter[str] = Counter()
-        """Vendor rows that are left out on purpose, by what they are."""
+        """Vendor rows that are left out on purpose, by kind."""
         self.parts: list[PartRecord] = []
-        """What is kept of the parts for later runs."""
+        """The parts that later runs can reuse."""
         self.holds_until: datetime | None = None
-        """When the same pages begin to give other rows; None means never."""
+        """When the same pages begin to produce different rows; None means never."""
         self.refused_by_reason: dict[str, int] = {}
-        """Refused rows by reason, once finished."""
+        """Refused rows by reason, set by ``finish``."""
         self._store = store
         self._directory = directory
         self._provider = run.provider
@@ -76,7 +75,7 @@ class StagedTables:
 
     @property
     def has_prices(self) -> bool:
-        """Whether at least one price, or quantile of a market, has an amount."""
+        """Whether at least one price or market quantile has an amount."""
         return self._prices_with_amount > 0
 
     def take_over(
@@ -87,19 +86,24 @@ class StagedTables:
         inputs: Inputs,
         landing: Landing,
     ) -> bool:
-        """Take over the tables staged last if reading the pages would give them again.
+        """Reuse the tables staged last if reading the pages would produce the same rows.
 
-        Not if the program made a mistake in them: reading warns of it again. Not if parts are kept
-        and the pages were fetched at other times: then each part is taken over alone. A page that
-        was altered since it landed is left to reading, which refuses it.
+        The pages are read anew if the program made a mistake in the last tables, so that it warns
+        of it again; if the pages were fetched at other times and parts can be reused one by one;
+        and if a page was altered since it landed, because reading refuses it.
+
+        Returns:
+            whether the tables were reused.
         """
-        now, pages = times_of(run), [page for result in run.results for page in result.pages]
+        fetched, pages = times_of(run), [page for result in run.results for page in result.pages]
         if last is None or not pages or last.inputs != inputs or MISTAKE in last.quarantined:
             return False
-        if last.run_id == run.run_id:  # what was staged is not copied onto itself
+        if last.run_id == run.run_id:  # tables are not copied onto themselves
             return False
-        times = times_now(last.times, now) if holds(last.holds_until, now) else None
-        if times is None or (earlier.keeps and any(then != at for then, at in times.items())):
+        times = match_times(last.times, fetched) if holds(last.holds_until, fetched) else None
+        if times is None or (
+            earlier.has_reusable and any(old != new for old, new in times.items())
+        ):
             return False
         if any(landing.store.sha256(page.key) != page.sha256 for page in pages):
             return False
@@ -113,14 +117,14 @@ class StagedTables:
         return True
 
     def add(self, part: Part, *, can_be_reused: bool = False) -> None:
-        """Check the rows of a part and write the good ones, or take over an earlier run's.
+        """Check the rows of a part and write the good ones, or reuse those of an earlier run.
 
-        The rows of the part are computed already (``Part.collected``). With ``can_be_reused`` a
-        part that has a source is kept for later runs.
+        ``Part.collected`` must have computed the rows. With ``can_be_reused`` a part that has a
+        source is kept for later runs.
 
         Raises:
-            HwpricesError: the table and region have a part already; a correction is stale, the part
-                is not of its table, or a file cannot be written.
+            HwpricesError: the table and region already have a part, a correction is stale, the
+                columns are not the table's, or a file cannot be written.
         """
         key = layout.table_file(part.table, self._provider, part.region)
         if key in self._keys:
@@ -142,7 +146,6 @@ class StagedTables:
             self.parts.append(kept)
 
     def _check(self, part: Part) -> Result:
-        """Check the rows of a part and write the good ones."""
         rows = part.frame
         assert isinstance(rows, pl.DataFrame), "call Part.collected first"
         if part.table == "instance_types":
@@ -157,22 +160,22 @@ class StagedTables:
         )
 
     def finish(self, last: StagedFiles | None = None) -> None:
-        """Write the quarantine table, then judge the refused rows.
+        """Write the quarantine table, then fail if too many rows were refused.
 
-        In this order: the refused rows of a run that fails are kept to be looked at. ``last`` are
-        the tables staged before, None for none.
+        The table is written first so that the refused rows of a failed run can be inspected.
+        ``last`` are the tables staged before, None for none.
 
         Raises:
             HwpricesError: too many rows of known kinds were refused, or a file cannot be written.
         """
         refused = prices.merge_refused(self._refused)
         if refused.height:
-            refused = validate.fixed(refused, self._started_at)
+            refused = validate.repair(refused, self._started_at)
             self._files.append(self._write("quarantine", refused))
         counts = refused.group_by("reason").agg(pl.col("occurrences").sum()).sort("reason")
         self.refused_by_reason = dict(counts.iter_rows())
-        now = StagedFiles(self._store, self._directory, self.files)
-        validate.check_refusals(self._provider, refused, now, last)
+        current = StagedFiles(self._store, self._directory, self.files)
+        validate.check_refusals(self._provider, refused, current, last)
 
     def _take_over(self, earlier: Earlier) -> Result:
         if earlier.file:
@@ -187,22 +190,30 @@ class StagedTables:
 
 Progress = Callable[[str], None]
 
-BESIDE_ROWS = 1_200_000
+MAX_PARALLEL_ROWS = 1_200_000
 """Rows of the longest part that is checked while the next one is read. AWS's largest region has a
-million, and staging takes 2.6 GB so."""
+million, with which staging takes 2.6 GB."""
 
 
 @dataclass(frozen=True)
 class Staged:
     """The manifest of one provider's staged tables.
 
-    ``quarantined``: refused rows by reason. ``accounted``: vendor rows left out on purpose, by what
-    they are. ``units``: number of units by status, those that the run did not ask for as
-    ``not_requested``. ``price_units``: the same of those that hold prices. ``troubles``: the units
-    that were not fetched or not read. ``oldest_run``: the earliest run before this one that pages
-    are from, of units carried over or not requested. ``inputs``: what the tables were made of.
-    ``parts``: those that a later run may take over, and those that this one took over. ``times``:
-    when each page was fetched. ``holds_until``: when the same pages begin to give other rows.
+    Attributes:
+        provider: its name.
+        run_id: the run whose pages were read.
+        origin: whether the pages are the vendor's or the sample's.
+        files: the tables' files.
+        quarantined: refused rows by reason.
+        accounted: vendor rows left out on purpose, by kind.
+        units: number of units by status; those that the run did not request are ``not_requested``.
+        troubles: the units that were not fetched or not read.
+        oldest_run: the earliest run that pages of carried or unrequested units are from.
+        inputs: what the tables were made of.
+        parts: the parts that a later run may reuse, and those that this run reused.
+        price_units: as ``units``, for those that hold prices.
+        times: when each page was fetched.
+        holds_until: when the same pages begin to produce different rows; None means never.
     """
 
     provider: str
@@ -258,7 +269,7 @@ def stage(
     last, inputs = _last(store, run.provider), inputs_of(run)
     earlier = _earlier_parts(store, last, inputs.reading)
     if tables.take_over(last, earlier, run, inputs, landing):
-        progress("take over all tables")
+        progress("reuse all tables")
     else:
         pages = Pages(run, landing, earlier=earlier.find)
         _add_parts(tables, provider, pages, progress)
@@ -274,7 +285,7 @@ def stage(
         quarantined=tables.refused_by_reason,
         accounted=dict(sorted(tables.accounted.items())),
         units=_units(run.results),
-        price_units=_units([one for one in run.results if provider.holds_prices(one.unit.kind)]),
+        price_units=_units([r for r in run.results if provider.holds_prices(r.unit.kind)]),
         troubles=troubles(provider, run.results),
         oldest_run=min(
             (r.carried_from for r in run.results if r.pages and r.carried_from), default=""
@@ -284,28 +295,28 @@ def stage(
         times=times_of(run),
         holds_until=tables.holds_until,
     )
-    put_in_force(store, staged)
+    make_current(store, staged)
     prune(store, run.provider, keep)
     return staged
 
 
 def _add_parts(tables: StagedTables, provider: Provider, pages: Pages, progress: Progress) -> None:
-    """Check and write each part while the next one is read, so that both cores have work.
+    """Check and write each part while the next one is read, to use two cores.
 
-    Beside a part of more than BESIDE_ROWS rows nothing is read, which bounds the memory.
+    Nothing is read beside a part of more than MAX_PARALLEL_ROWS rows, which bounds the memory.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="staging") as beside:
+    with ThreadPoolExecutor(1, thread_name_prefix="staging") as executor:
         adding: Future[None] | None = None
         for part in map(Part.collected, provider.normalise(pages)):
             if adding is not None:
                 adding.result()
-            verb = "take over" if part.earlier else "normalise"
+            verb = "reuse" if part.earlier else "normalise"
             progress(f"{verb} {part.table} {part.region or ''}".strip())
-            adding = beside.submit(tables.add, part, can_be_reused=_is_readable(part, pages))
+            adding = executor.submit(tables.add, part, can_be_reused=_is_readable(part, pages))
             assert isinstance(part.frame, pl.DataFrame)  # since it is collected
-            if part.frame.height > BESIDE_ROWS:
+            if part.frame.height > MAX_PARALLEL_ROWS:
                 adding.result()
-            del part  # else its rows would stay until the next ones are there
+            del part  # free its rows before the next part is computed
         if adding is not None:
             adding.result()
 
@@ -316,7 +327,7 @@ def _last(store: Store, provider: str) -> Staged | None:
     return None
 
 
-def _earlier_parts(store: Store, last: Staged | None, reading_now: Reading) -> EarlierParts:
+def _earlier_parts(store: Store, last: Staged | None, current_reading: Reading) -> EarlierParts:
     if last is None:
         return EarlierParts(store)
     return EarlierParts(
@@ -326,12 +337,12 @@ def _earlier_parts(store: Store, last: Staged | None, reading_now: Reading) -> E
         parts=last.parts,
         files=last.files,
         reading=last.inputs.reading,
-        reading_now=reading_now,
+        current_reading=current_reading,
     )
 
 
 def _is_readable(part: Part, pages: Pages) -> bool:
-    """Return whether all pages that a part is read from could be read."""
+    """Check whether all pages of a part could be read."""
     unreadable = {page.key for page in pages.unreadable}
     return part.source is not None and unreadable.isdisjoint(p.key for p in part.source.pages)
 
@@ -344,7 +355,7 @@ def stage_run(settings: Settings, run: Run, progress: Progress = lambda _: None)
     return stage(provider, run, landing, store, keep=settings.keep_runs, progress=progress)
 
 
-def put_in_force(store: Store, staged: Staged) -> None:
+def make_current(store: Store, staged: Staged) -> None:
     """Write the manifest of staged tables, then point at it."""
     manifest = manifests.encode(staged)
     store.put(layout.staged_manifest(staged.provider, staged.run_id), manifest)
@@ -352,7 +363,7 @@ def put_in_force(store: Store, staged: Staged) -> None:
 
 
 def latest(store: Store, provider: str) -> Staged | None:
-    """Read the current staged tables; None where there are none."""
+    """Read the manifest of the current staged tables; None if nothing is staged."""
     key = layout.staged_latest(provider)
     data = store.get(key, manifests.MAX_BYTES)
     if data is None:
@@ -362,7 +373,7 @@ def latest(store: Store, provider: str) -> Staged | None:
 
 
 def keys_by_run(store: Store, provider: str) -> dict[str, list[str]]:
-    """List the staged files of a provider by the run that they are of."""
+    """List the staged files of a provider by run."""
     runs: dict[str, list[str]] = {}
     for key in store.keys(layout.staged(provider)):
         if run := layout.staged_run(key):
@@ -371,21 +382,21 @@ def keys_by_run(store: Store, provider: str) -> dict[str, list[str]]:
 
 
 def prune(store: Store, provider: str, keep: int) -> None:
-    """Delete all but the newest ``keep`` staged runs, and what killed or failed runs left.
+    """Delete all but the newest ``keep`` staged runs, and the files of killed or failed runs.
 
-    The current run always stays: if the clock was set back, it is not the newest by its name. So
-    does that of the current release, whose tables the gate compares with, and a run without a
-    manifest for a day: it may still be at work.
+    Also kept are the current run, which is not the newest by name if the clock was set back; the
+    run of the current release, which the gate compares with; and for a day a run without a
+    manifest, which may still be in progress.
     """
-    in_force = latest(store, provider)
+    current = latest(store, provider)
     runs = keys_by_run(store, provider)
-    kept = {*sorted(runs)[-keep:], in_force.run_id if in_force else None}
+    kept = {*sorted(runs)[-keep:], current.run_id if current else None}
     if version := latest_version(store):
         published = read_manifest(store, version).providers.get(provider)
         kept.add(published.run_id if published else None)
     for run, keys in runs.items():
-        is_whole = layout.staged_manifest(provider, run) in keys
-        if run not in kept and (is_whole or store.are_old(keys)):
+        is_complete = layout.staged_manifest(provider, run) in keys
+        if run not in kept and (is_complete or store.are_old(keys)):
             store.delete_below(layout.staged_directory(provider, run))
 
 
@@ -395,23 +406,18 @@ def _units(results: Sequence[UnitResult]) -> dict[str, int]:
 
 
 def _with_unreadable(run: Run, unreadable: Sequence[UnreadablePage]) -> Run:
-    """Return the run with the units of unreadable pages as failed ones, each with its reason."""
-    reasons = {page.key: page.reason for page in unreadable}
-    results = [
-        replace(result, status="failed", reason="; ".join(_distinct(result, reasons)))
-        if any(page.key in reasons for page in result.pages)
-        else result
-        for result in run.results
-    ]
+    """Mark the units with unreadable pages as failed, each with the reasons."""
+    reason_of = {page.key: page.reason for page in unreadable}
+    results = []
+    for result in run.results:
+        reasons = [reason_of[page.key] for page in result.pages if page.key in reason_of]
+        failed = replace(result, status="failed", reason="; ".join(dict.fromkeys(reasons)))
+        results.append(failed if reasons else result)
     return replace(run, results=tuple(results))
 
 
-def _distinct(result: UnitResult, reasons: Mapping[str, str]) -> list[str]:
-    return list(dict.fromkeys(reasons[page.key] for page in result.pages if page.key in reasons))
-
-
 def troubles(provider: Provider, results: Iterable[UnitResult]) -> tuple[Trouble, ...]:
-    """List the units that were not fetched or not read, each with the reason."""
+    """List the units that were not fetched or not read, with the reasons."""
     return tuple(
         Trouble(
             result.unit.name,
@@ -430,6 +436,6 @@ def _no_price(run: Run) -> HwpricesError:
     failed = next((result for result in run.results if result.status == "failed"), None)
     example = f": {failed.unit.name} failed: {failed.reason}" if failed else ""
     return HwpricesError(
-        f"{run.provider}: not one price is known in run {run.run_id}{example}",
-        "What is published stays.",
+        f"{run.provider}: no price is known in run {run.run_id}{example}",
+        "The last good data stays published.",
     )

@@ -1,7 +1,7 @@
-"""Correct known wrong answers of vendors, as data: ``data/corrections.yaml``.
+"""Correct figures that vendors publish wrongly: ``data/corrections.yaml``.
 
-Each entry states the wrong value that it expects. If the vendor stops giving it, the entry is stale
-and the run fails with a line that names it: a correction must not outlive its reason.
+Each entry states the wrong value it expects. When the vendor stops publishing that value, the entry
+is stale and the run fails and names it: a correction must not outlive its reason.
 """
 
 import re
@@ -24,12 +24,12 @@ TOLERANCE = 1e-6  # Figures are compared as floats: the normalisers compute GiB 
 
 @dataclass(frozen=True)
 class Correction:
-    """One known wrong answer.
+    """One figure that a vendor publishes wrongly.
 
-    ``match`` maps columns to regular expressions; it selects the rows of which every such column
-    matches from start to end. ``column`` is a column of instance_types, or ``accelerators.<field>``
-    for a field of every accelerator of the row. ``expect`` lists the wrong values that the vendor
-    gives, ``value`` is the right one.
+    ``match`` maps columns to regular expressions; a row is selected if every one matches its column
+    in full. ``column`` is a column of instance_types, or ``accelerators.<field>`` for a field of
+    every accelerator of the row. ``expect`` lists the vendor's wrong values, ``value`` is the right
+    one.
     """
 
     id: str
@@ -66,14 +66,13 @@ def _entries(text: str) -> tuple[Correction, ...]:
 
 
 def apply(frame: pl.DataFrame, provider: str, corrections: Sequence[Correction]) -> pl.DataFrame:
-    """Replace the wrong values in instance_types; the ids applied go into ``corrections``.
+    """Replace the wrong values in instance_types and list the ids applied in ``corrections``.
 
-    ``accelerator_count`` and ``accelerator_memory_gib`` are computed again where accelerators
-    changed. The order of the rows stays.
+    Changed accelerators update ``accelerator_count`` and ``accelerator_memory_gib``. Rows keep
+    their order.
 
     Raises:
-        HwpricesError: a correction is stale: a row that it selects has a value that it does not
-            expect.
+        HwpricesError: a correction is stale: a selected row does not have the expected value.
     """
     for correction in corrections:
         if correction.provider == provider:
@@ -121,8 +120,9 @@ def _has_expected_value(column: str, field: str, expected: Sequence[Any]) -> pl.
     """Return where the column has one of the values; with a field, where every accelerator does."""
     if not field:
         return _is_one_of(pl.col(column), expected)
-    each = pl.col(column).list.eval(_is_one_of(pl.element().struct.field(field), expected))
-    return (pl.col(column).list.len() > 0) & each.list.all()
+    devices = pl.col(column).list
+    is_expected = devices.eval(_is_one_of(pl.element().struct.field(field), expected))
+    return (devices.len() > 0) & is_expected.list.all()
 
 
 def _is_one_of(column: pl.Expr, values: Sequence[Any]) -> pl.Expr:
@@ -130,7 +130,7 @@ def _is_one_of(column: pl.Expr, values: Sequence[Any]) -> pl.Expr:
 
 
 def _equals(column: pl.Expr, value: Any) -> pl.Expr:
-    """Compare, numbers within the tolerance. None is a value that the vendor leaves out."""
+    """Compare, numbers within the tolerance. None stands for a value that the vendor omits."""
     if value is None:
         return column.is_null()
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -144,14 +144,14 @@ def _stale(correction: Correction, row: Mapping[str, Any]) -> HwpricesError:
     return HwpricesError(
         f"correction {correction.id} is stale: {row['instance_type']} has {correction.column}"
         f" {value}, not the wrong value {list(correction.expect)}",
-        f"Look at the vendor's answer and change or remove the entry in {FILE}.",
+        f"Check the vendor's figure, then change or remove the entry in {FILE}.",
     )
 
 
 def _entry(raw: Mapping[str, Any]) -> Correction:
     expect = raw["expect"] if isinstance(raw["expect"], list) else [raw["expect"]]
     if not str(raw["source"]).startswith("https://"):
-        raise ValueError(f"{raw['id']}: source is no URL")
+        raise ValueError(f"{raw['id']}: source is not an https URL")
     if raw["value"] in expect:
         raise ValueError(f"{raw['id']}: the right value is among the wrong ones")
     for pattern in raw["match"].values():

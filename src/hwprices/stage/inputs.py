@@ -1,13 +1,13 @@
-"""Write down what staged tables were made of, and take over those whose inputs are the same.
+"""Record the inputs of staged tables, and reuse tables whose inputs have not changed.
 
-Normalising is pure: the same pages and the same reading give the same rows. So two digests tell,
-release by release, whether a difference is the vendor's or ours (docs/history.md).
+Normalising is pure: the same pages and the same reading produce the same rows. Two digests
+therefore tell, release by release, whether a difference is the vendor's or ours (docs/history.md).
 
-A provider, or else a part of it, is taken over from the current tables if its pages are the same,
-if the program, its libraries, the sheets and the corrections are, and if no price has begun or
-ended since. The rows are those that normalising would give again, byte for byte, with the time at
-which the pages were fetched now. Three of AWS's regions with 1.5 million prices are staged anew in
-30 s of processor time, and taken over in 2 s.
+The current tables of a provider, or single parts of it, are reused if its pages, the program, its
+libraries, the sheets and the corrections are the same, and if no price has begun or ended since.
+The rows are byte for byte those that normalising would produce, with the times at which the pages
+were fetched now. Three AWS regions with 1.5 million prices take 30 s of processor time to stage,
+and 2 s to reuse.
 """
 
 import ast
@@ -49,26 +49,29 @@ READERS = (
     "stage",
     "units.py",
 )
-"""Modules and folders that turn pages into rows, beside the folder of the provider."""
+"""Modules and folders that turn pages into rows, besides the provider's own folder."""
 
 LIBRARIES = ("polars", "polars-hash", "msgspec", "pyarrow", "defusedxml", "pandera")
 """Libraries that parse pages or compute rows."""
 
 
 def inputs_of(run: Run) -> Inputs:
-    """Describe what the tables of a run are made of."""
-    units = [_unit(result) for result in sorted(run.results, key=lambda one: one.unit.name)]
-    return Inputs(reading(run.provider), _pages_digest(run), tuple(units))
+    """Describe the inputs of a run's tables."""
+    units = tuple(_unit(result) for result in _sorted_results(run))
+    return Inputs(reading(run.provider), _pages_digest(run), units)
 
 
 def times_of(run: Run) -> tuple[datetime, ...]:
     """List when each page was fetched, in the order of the digest of pages."""
-    units = sorted(run.results, key=lambda one: one.unit.name)
-    return tuple(page.retrieved_at for result in units for page in result.pages)
+    return tuple(page.retrieved_at for result in _sorted_results(run) for page in result.pages)
+
+
+def _sorted_results(run: Run) -> list[UnitResult]:
+    return sorted(run.results, key=lambda result: result.unit.name)
 
 
 def reading(provider: str) -> Reading:
-    """Describe what reads a provider's pages now."""
+    """Describe the program, sheets and corrections that read a provider's pages now."""
     return Reading(
         code=_digest([*_library_versions(), *_program(provider)]),
         sheets=_digest(_files(specs.sheet_directory(), _sheets(provider))),
@@ -77,11 +80,8 @@ def reading(provider: str) -> Reading:
 
 
 def _program(provider: str) -> list[str]:
-    """List the source files that read a provider's pages, each with the hash of its code.
-
-    A provider that is no longer in the program has no files of its own.
-    """
-    if provider not in providers.names():
+    """List the source files that read a provider's pages, each with the hash of its code."""
+    if provider not in providers.names():  # a past provider has no folder
         return _common_program()
     folder = Path(*_locations(providers.get(provider).package))
     return [*_common_program(), *_files(folder, _below([folder], ".py"), code_of)]
@@ -98,7 +98,7 @@ def _locations(package: str) -> list[str]:
 
 
 def _sheets(provider: str) -> list[Path]:
-    """List the sheets that a normaliser may read: its own, and those that name accelerators."""
+    """List the sheets that a normaliser may read: the provider's, and those of accelerators."""
     folder = specs.sheet_directory()
     names = folder / "accelerator_names" / f"{provider}.csv"
     return _below([*folder.glob(f"{provider}_*.csv"), folder / "accelerators.csv", names], ".csv")
@@ -114,7 +114,7 @@ def _below(paths: Iterable[Path], suffix: str) -> list[Path]:
 def _files(
     folder: Path, files: Iterable[Path], content: Callable[[bytes], bytes] = bytes
 ) -> list[str]:
-    """List each file with the hash of its content, or of what ``content`` makes of it."""
+    """List each file with the hash of its content, which ``content`` may transform first."""
     return [
         f"{file.relative_to(folder).as_posix()} "
         + hashlib.sha256(content(file.read_bytes())).hexdigest()
@@ -124,12 +124,12 @@ def _files(
 
 @cache
 def code_of(source: bytes) -> bytes:
-    """Return the syntax tree of a module without its prose, so that rewording changes no digest."""
+    """Return a module's syntax tree without docstrings, so that rewording changes no digest."""
     return ast.dump(_WithoutProse().visit(ast.parse(source))).encode()
 
 
 class _WithoutProse(ast.NodeTransformer):
-    """Removes docstrings, of attributes too; comments are not in a syntax tree."""
+    """Removes docstrings, also those of attributes. A syntax tree has no comments."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
@@ -153,7 +153,6 @@ def _unit(result: UnitResult) -> UnitInput:
 
 def _pages_digest(run: Run) -> str:
     """Hash the pages and how they were requested, but not when they were fetched."""
-    units = sorted(run.results, key=lambda one: one.unit.name)
     return _digest(
         _json(
             [
@@ -163,7 +162,7 @@ def _pages_digest(run: Run) -> str:
                 [[page.sha256, page.url, dict(page.params)] for page in result.pages],
             ]
         )
-        for result in units
+        for result in _sorted_results(run)
     )
 
 
@@ -176,12 +175,12 @@ def _digest(lines: Iterable[str]) -> str:
 
 
 REFUSED = "refused"
-"""The name under which the refused rows of a part are kept; the others are its facts."""
+"""Name of the refused rows among the files kept for a part; the other files are its facts."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What checking a part gave: its table file (None without rows), and its refused rows.
+    """The outcome of checking a part: its table file (None without rows) and refused rows.
 
     ``with_amount``: number of its prices that have an amount.
     """
@@ -193,19 +192,19 @@ class Result:
 
 @dataclass(frozen=True)
 class PartRecord:
-    """One part of staged tables: what it was read from, and what it gave.
+    """One part of staged tables: its source and its results.
 
     Attributes:
         table: the table of its rows.
         region: their region.
         source: the digest of its ``earlier.Source``.
         times: when each of its pages was fetched.
-        file: the key of its table file, empty where it has no rows.
-        kept: what is kept of it beside the tables, name to the SHA-256 of the file.
-        counts: vendor rows left out on purpose, by what they are.
+        file: the key of its table file, empty if it has no rows.
+        kept: the files kept beside its table file, name to SHA-256.
+        counts: vendor rows left out on purpose, by kind.
         with_amount: number of its prices that have an amount.
-        holds_until: when the same pages begin to give other rows; None means never.
-        reused_from: the run that normalised it, empty if it is this one.
+        holds_until: when the same pages begin to produce different rows; None means never.
+        reused_from: the run that normalised it, empty if it was this one.
     """
 
     table: str
@@ -221,7 +220,7 @@ class PartRecord:
 
 
 def keep(store: Store, directory: str, part: Part, source: Source, result: Result) -> PartRecord:
-    """Keep what a later run needs of a part that was read from ``source``."""
+    """Keep the files that a later run needs to reuse a part that was read from ``source``."""
     kept = {}
     for name, rows in {REFUSED: result.refused, **part.facts}.items():
         buffer = io.BytesIO()
@@ -245,9 +244,9 @@ def keep(store: Store, directory: str, part: Part, source: Source, result: Resul
 
 @dataclass(frozen=True)
 class EarlierParts:
-    """The parts of the current tables, for a run that may take some of them over.
+    """The parts of the current tables, for a run that may reuse them.
 
-    ``reading`` is what read them. With other readings nothing is taken over.
+    Parts are reused only if ``reading``, which read them, is also the ``current_reading``.
     """
 
     store: Store
@@ -256,14 +255,14 @@ class EarlierParts:
     parts: Collection[PartRecord] = ()
     files: Collection[TableFile] = ()
     reading: Reading | None = None
-    reading_now: Reading | None = None
+    current_reading: Reading | None = None
 
     def find(self, source: Source) -> Earlier | None:
-        """Return what was staged of the same pages; None where the part must be normalised.
+        """Return the part that was staged from the same pages; None if it must be normalised.
 
-        The same holds where a file of it is gone or was altered.
+        Also None if one of its files is missing or has changed.
         """
-        if self.reading is None or self.reading != self.reading_now:
+        if self.reading is None or self.reading != self.current_reading:
             return None
         for record in self.parts:
             if (record.table, record.region) == (source.table, source.region):
@@ -272,17 +271,18 @@ class EarlierParts:
         return None
 
     @property
-    def keeps(self) -> bool:
-        """Whether any part keeps what it read of its pages."""
+    def has_reusable(self) -> bool:
+        """Whether any part can be reused by itself."""
         return any(part.kept for part in self.parts)
 
     def copy(
         self, directory: str, times: Mapping[datetime, datetime]
     ) -> tuple[list[TableFile], list[PartRecord]] | None:
-        """Copy all that is staged below another directory, with today's times: files and parts.
+        """Copy all staged files below another directory, with the new times of their pages.
 
-        None, and nothing is left there, if a file is gone or was altered, or a row has a time of no
-        page.
+        Returns:
+            the table files and the parts. None if a file is missing or has changed, or if a row's
+            time is not that of a page; then the directory is deleted.
         """
         kept = {
             layout.staged_part(part.table, part.region, name): sha256
@@ -300,12 +300,12 @@ class EarlierParts:
                 return None
             self.store.put(f"{directory}/{key}", data)
             if file is not None:
-                files.append(_seen_now(file, data, times))
-        of_run = [replace(one, reused_from=one.reused_from or self.run_id) for one in self.parts]
-        return files, of_run
+                files.append(_with_new_times(file, data, times))
+        parts = [replace(p, reused_from=p.reused_from or self.run_id) for p in self.parts]
+        return files, parts
 
     def _take(self, record: PartRecord, source: Source) -> Earlier | None:
-        times = earlier.times_now(record.times, source.times)
+        times = earlier.match_times(record.times, source.times)
         kept = {name: self._kept(record, name) for name in record.kept}
         facts = {name: rows for name, rows in kept.items() if rows is not None}
         if times is None or len(facts) < len(kept):
@@ -317,7 +317,7 @@ class EarlierParts:
             return None
         return Earlier(
             run_id=record.reused_from or self.run_id,
-            file=file and _seen_now(file, data, times),
+            file=file and _with_new_times(file, data, times),
             data=data,
             refused=refused,
             facts=facts,
@@ -327,9 +327,9 @@ class EarlierParts:
         )
 
     def _table_file(self, file: TableFile, times: Mapping[datetime, datetime]) -> bytes | None:
-        """Read a table file, and put today's times into it; None where that cannot be."""
+        """Read a table file and write the new times into it; None if that is impossible."""
         data = self._verified(file.key, file.sha256)
-        if data is None or all(then == now for then, now in times.items()):
+        if data is None or all(old == new for old, new in times.items()):
             return data
         rows = earlier.with_times(pl.read_parquet(data, hive_partitioning=False), times)
         return None if rows is None else parquet.encode(file.table, rows)
@@ -345,11 +345,11 @@ class EarlierParts:
 
 
 def holds(until: datetime | None, times: Iterable[datetime]) -> bool:
-    """Return whether pages that give the same rows until then do so if fetched at these times."""
+    """Check whether pages fetched at these times still produce the rows that hold ``until``."""
     return until is None or all(time < until for time in times)
 
 
-def _seen_now(file: TableFile, data: bytes, times: Mapping[datetime, datetime]) -> TableFile:
+def _with_new_times(file: TableFile, data: bytes, times: Mapping[datetime, datetime]) -> TableFile:
     sha256 = hashlib.sha256(data).hexdigest()
     if sha256 == file.sha256:
         return file

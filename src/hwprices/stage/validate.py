@@ -1,8 +1,8 @@
-"""Split rows into those that fit their table and those that do not, and judge the refused ones.
+"""Split rows into good and refused ones, and fail a provider that loses too many.
 
-Refused rows with a ``word`` are new from the vendor: they are published in the table new_words, and
-do not stop a provider, unless most of what it had is gone with them. What was refused for the same
-reason before does not count again.
+A refused row with a ``word`` is new from the vendor: it is published in the table new_words and
+does not stop the provider, unless most of a table disappears with it. Rows that were refused for
+the same reason last time do not count again.
 """
 
 import warnings
@@ -29,7 +29,7 @@ from hwprices.units import Timestamp
 def sort_by_key(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     """Sort by the table's key, so that two builds of the same rows are byte-identical.
 
-    Nulls come first, texts by their bytes, rows with one key in the order they had.
+    Nulls come first, texts are ordered by bytes, and rows with the same key keep their order.
     """
     ordered = frame.clone()
     frames.sort_in_place(ordered, columns.key(model))
@@ -38,7 +38,7 @@ def sort_by_key(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Split:
-    """Every input row is in exactly one of the two. ``refused`` has the quarantine's columns."""
+    """Good and refused rows: each input row is in one of them. ``refused`` are quarantine rows."""
 
     good: pl.DataFrame
     refused: pl.DataFrame
@@ -47,8 +47,8 @@ class Split:
 def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -> Split:
     """Check rows against the table's model and key; ``good`` comes back sorted by key.
 
-    ``frame`` itself is sorted: a region of AWS has a million rows, of which only one copy is in
-    memory. ``sources`` maps raw_sha256 to the URL of that page, for tables without source_url.
+    ``frame`` itself is sorted, so that memory holds one copy of the million rows of an AWS region.
+    ``sources`` maps raw_sha256 to the URL of that page, for tables without source_url.
 
     Raises:
         HwpricesError: the frame's columns or dtypes are not the table's: a mistake in a normaliser,
@@ -63,7 +63,7 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
     if reasons.is_empty():
         return Split(ordered.drop("index"), frames.empty(Quarantine))
     by_row = reasons.group_by("index").agg(
-        # a row with a new value is new, whatever else is wrong with it
+        # a row with a new word counts as new, whatever else is wrong with it
         pl.col("reason", "word").sort_by(pl.col("word").is_null(), "reason", "word").first(),
         pl.col("message").sort().str.join("; "),
     )
@@ -74,7 +74,7 @@ def split(frame: pl.DataFrame, model: type[Table], sources: Mapping[str, str]) -
 
 
 def check(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
-    """Check a frame that the project itself makes (offers, spec sheets), and sort it by key.
+    """Check a frame made by the project itself (offers, spec sheets), and sort it by key.
 
     Raises:
         HwpricesError: a row fails; names the table, the check and the first row.
@@ -93,8 +93,8 @@ def check(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
     """List index, reason, message and word of each failed check of each row.
 
-    ``word`` is the value that a closed list of values or a vocabulary does not have: it is new from
-    the vendor. It is null for all other checks.
+    ``word`` is a value that is missing from a closed list or vocabulary: it is new from the vendor.
+    For all other checks it is null.
 
     Raises:
         HwpricesError: the frame's columns or dtypes are not the table's.
@@ -107,9 +107,9 @@ def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
         cases: pl.DataFrame = error.failure_cases
     else:
         return _no_reasons()
-    of_the_frame = cases.filter(pl.col("index").is_null())
-    if of_the_frame.height:
-        first = of_the_frame.row(0, named=True)
+    frame_errors = cases.filter(pl.col("index").is_null())
+    if frame_errors.height:
+        first = frame_errors.row(0, named=True)
         raise HwpricesError(
             f"a frame does not fit the table {table_name(model)}: {first['column']}:"
             f" {first['check']} ({first['failure_case']})",
@@ -130,7 +130,7 @@ def failed_checks(frame: pl.DataFrame, model: type[Table]) -> pl.DataFrame:
 
 
 def _vocabularies(model: type[Table]) -> list[str]:
-    """List the columns of codes that a vocabulary declares."""
+    """List the columns whose codes are declared by a vocabulary."""
     declared = model.to_schema().columns.items()
     return [name for name, column in declared if (column.metadata or {}).get("vocabulary")]
 
@@ -138,18 +138,18 @@ def _vocabularies(model: type[Table]) -> list[str]:
 def _hidden_characters(ordered: pl.DataFrame) -> pl.DataFrame:
     """Find rows with a hidden character in a text, or in a text of a list.
 
-    Sorted by key, most columns have long runs of one text, of which the first is looked at:
-    0.11 s of processor time for 248,000 prices of AWS, and not 0.36 s.
+    In rows sorted by key most columns repeat a text many times. Only the first of each run is
+    checked: 0.11 s of processor time for 248,000 AWS prices, instead of 0.36 s.
     """
     dtypes = ordered.schema
-    firsts = {
+    run_starts = {
         name: column.filter(column.ne_missing(column.shift(1))) if dtype == pl.String else column
         for name, dtype in dtypes.items()
         for column in [pl.col(name)]
     }
     any_hidden = ordered.lazy().select(
         columns.has_hidden_character(column, dtypes[name]).any().alias(name)
-        for name, column in firsts.items()
+        for name, column in run_starts.items()
     )
     affected = [name for name, is_any in any_hidden.collect().to_dicts()[0].items() if is_any]
     return pl.concat(
@@ -174,11 +174,11 @@ def _no_reasons() -> pl.DataFrame:
 
 
 def _duplicate_keys(ordered: pl.DataFrame, model: type[Table], new: pl.Series) -> pl.DataFrame:
-    """Find rows whose key another row has too. None is published: which is right is not known.
+    """Find rows that share a key. None of them is published: which is right is not known.
 
-    ``ordered`` is sorted by key: equal keys stand side by side there. Rows with a new value, whose
-    indices are ``new``, are refused without taking another row with them. So is a price at 0 beside
-    a price: vendors list 0 where they have none.
+    ``ordered`` is sorted by key, so equal keys are adjacent. Rows with a new word, whose indices
+    are ``new``, do not make a duplicate of another row. Neither does a price of 0, which vendors
+    list where they have none: it alone is refused.
     """
     key = columns.key(model)
     # the last column first: it differs most often
@@ -208,7 +208,7 @@ def _duplicate_keys(ordered: pl.DataFrame, model: type[Table], new: pl.Series) -
 def _quarantine_rows(
     rows: pl.DataFrame, model: type[Table], sources: Mapping[str, str]
 ) -> pl.DataFrame:
-    """Make quarantine rows of failed rows. Rows that the project makes have no vendor's page."""
+    """Make quarantine rows of failed rows. Rows made by the project have no landed page."""
     url_of_page = pl.col("raw_sha256").replace_strict(
         dict(sources), default="", return_dtype=pl.String
     )
@@ -228,20 +228,20 @@ def _quarantine_rows(
 MISTAKE = "program_mistake"  # The reason of a refused row that breaks a rule of its table
 
 MAX_REFUSED_SHARE = 0.02
-"""A provider fails if more of a table's rows than this are refused. The known wrong rows of a cloud
-(Azure's placeholders and name clashes) stay below 1 %, while a changed format refuses nearly
-all."""
+"""A provider fails if more of a table's rows than this are refused. A cloud's known wrong rows
+(Azure's placeholders and name clashes) stay below 1 %; after a change of format nearly all are
+refused."""
 
 MAX_GROUP_SHARE = 0.20
-"""A provider fails if a group loses more of its rows than this to refusals: the limit of the gate's
-check group_lost for groups of 20 rows (docs/gates.md)."""
+"""A provider fails if refusals take more of a group's rows than this: the limit of the gate's check
+group_lost for groups of 20 rows (docs/gates.md)."""
 
 MIN_ROWS_FOR_SHARE = 100
-"""With fewer rows than this the share says nothing: one wrong row would be more than the limit."""
+"""Shares of fewer rows are not checked: one wrong row could exceed the limit."""
 
 MAX_REWORDED_SHARE = 0.5
-"""A provider fails if more of a table's rows than this are gone beside words that are new: what is
-left would pass for a vendor that sells little. An estimate: no vendor has reworded half its list
+"""A provider fails if more of a table's rows than this disappear while new words appear: the rest
+would look like a vendor that sells little. An estimate: no vendor has reworded half its list
 overnight."""
 
 GROUPED_BY = ("region", "purchase_option", "os")
@@ -260,11 +260,11 @@ class StagedFiles:
     files: Collection[TableFile]
 
     def rows(self, table: str) -> int:
-        """Count the rows of a table, as the manifest has them."""
+        """Count the rows of a table."""
         return sum(file.rows for file in self.files if file.table == table)
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Open a table; without rows if it has no file."""
+        """Scan a table; empty if it has no file."""
         keys = [file.key for file in self.files if file.table == table]
         if not keys:
             return frames.empty(TABLES[table]).lazy()
@@ -278,16 +278,16 @@ class StagedFiles:
 
 
 def check_refusals(
-    provider: str, refused: pl.DataFrame, now: StagedFiles, last: StagedFiles | None
+    provider: str, refused: pl.DataFrame, current: StagedFiles, last: StagedFiles | None
 ) -> None:
-    """Stop a provider that has lost too many rows of known kinds, refused or reworded.
+    """Fail a provider that has lost too many rows of known kinds, refused or reworded.
 
     Args:
-        provider: whose rows they are.
+        provider: its name.
         refused: the quarantine rows of this run.
-        now: the tables of this run.
-        last: those staged last, None for none. Only columns that are needed are read, and nothing
-            if no row is refused.
+        current: the tables of this run.
+        last: the tables staged last, None for none. Only the columns needed are read, and nothing
+            if no row was refused.
 
     Raises:
         HwpricesError: more than MAX_REFUSED_SHARE of a table's rows are refused, a group of at
@@ -295,34 +295,34 @@ def check_refusals(
             more than MAX_REWORDED_SHARE of a table.
     """
     if last is not None:
-        _check_reworded(provider, refused, now, last)
+        _check_reworded(provider, refused, current, last)
     known = _known(refused.lazy()).collect()
     if known.is_empty():
         return
-    before = _before(last)
+    previous = _known(_quarantined(last) if last else frames.empty(Quarantine).lazy()).collect()
     for table in known["table"].unique().sort():
-        broken = known.filter(table=table)
-        grown = int(_grown(broken, before.filter(table=table), ["table"])["grown"].sum())
-        total = now.rows(table) + int(broken["occurrences"].sum())
+        broken, broken_before = known.filter(table=table), previous.filter(table=table)
+        grown = int(_growth(broken, broken_before, ["table"])["grown"].sum())
+        total = current.rows(table) + int(broken["occurrences"].sum())
         if total >= MIN_ROWS_FOR_SHARE and grown / total > MAX_REFUSED_SHARE:
             raise _too_many(provider, table, "", grown / total, MAX_REFUSED_SHARE, broken)
         if last is not None and grown > MAX_GROUP_SHARE * MIN_ROWS_FOR_SHARE:
-            _check_groups(provider, table, broken, before.filter(table=table), now, last)
+            _check_groups(provider, table, broken, broken_before, current, last)
 
 
 def _check_reworded(
-    provider: str, refused: pl.DataFrame, now: StagedFiles, last: StagedFiles
+    provider: str, refused: pl.DataFrame, current: StagedFiles, last: StagedFiles
 ) -> None:
-    """Stop a provider of which most rows or prices of a table are gone where words are new."""
+    """Fail a provider that lost most rows or prices of a table in which new words appeared."""
     words = refused.filter(pl.col("word").is_not_null())
     if words.is_empty():
         return
     names = ["table", "reason", "word"]
     new = words.join(_quarantined(last).select(names).collect(), on=names, how="anti")
     for table in new["table"].unique().sort():
-        had, has = _known_rows(last, table), _known_rows(now, table)
-        if had - has > MAX_REWORDED_SHARE * had:
-            raise _reworded(provider, table, had - has, had, new.filter(table=table))
+        before, after = _known_rows(last, table), _known_rows(current, table)
+        if before - after > MAX_REWORDED_SHARE * before:
+            raise _reworded(provider, table, before - after, before, new.filter(table=table))
 
 
 def _known_rows(tables: StagedFiles, table: str) -> int:
@@ -332,25 +332,27 @@ def _known_rows(tables: StagedFiles, table: str) -> int:
     return int(amounts.collect(engine="streaming").item())
 
 
-def _reworded(provider: str, table: str, lost: int, had: int, new: pl.DataFrame) -> HwpricesError:
+def _reworded(
+    provider: str, table: str, lost: int, before: int, new: pl.DataFrame
+) -> HwpricesError:
     counts = new.group_by("reason", "word").agg(pl.col("occurrences").sum())
     order = ["occurrences", "reason", "word"]
     commonest = counts.sort(order, descending=[True, False, False]).head(SHOWN_REASONS)
-    named = ", ".join(
+    examples = ", ".join(
         f"{reason} {word[:SHOWN_CHARACTERS]!r} {count}" for reason, word, count in commonest.rows()
     )
     return HwpricesError(
-        f"{provider}: everything was reworded: {lost:,} of {had:,} rows for {table} are gone, with"
-        f" new words in their place ({named})",
+        f"{provider}: everything was reworded: {lost:,} of {before:,} rows for {table} are gone,"
+        f" with new words in their place ({examples})",
         "The last good data stays published until the program knows the words.",
     )
 
 
-def fixed(refused: pl.DataFrame, at: datetime) -> pl.DataFrame:
-    """Check the quarantine rows; what breaks a rule of the table is kept, with what broke it.
+def repair(refused: pl.DataFrame, started_at: datetime) -> pl.DataFrame:
+    """Make quarantine rows that break a rule of their table fit it, and say why in the message.
 
-    A mistake of ours in one row must neither lose it nor stop the provider, so it is a warning.
-    ``at`` replaces a missing time.
+    Our own mistake in one row must neither lose the row nor stop the provider: it is a warning.
+    ``started_at`` replaces a missing time.
     """
     failed = failed_checks(refused, Quarantine)
     if failed.is_empty():
@@ -376,14 +378,17 @@ def fixed(refused: pl.DataFrame, at: datetime) -> pl.DataFrame:
         pl.col(
             name for name in texts if name not in ("reason", "message", "region", "word")
         ).fill_null("?"),
-        pl.col("observed_at").fill_null(at),
+        pl.col("observed_at").fill_null(started_at),
         pl.col("occurrences").fill_null(1).clip(1),
         pl.col("dependants").fill_null(0).clip(0),
     ).select(refused.columns)
 
 
 def _known(refused: pl.LazyFrame) -> pl.LazyFrame:
-    """Select the refused rows of known kinds, with what groups them; a SKU's dependants are not."""
+    """Select refused rows of known kinds, with the columns that group them.
+
+    Rows that are refused only because their SKU was are left out.
+    """
     is_known = pl.col("word").is_null() & (pl.col("reason") != "refused_sku")
     return refused.filter(is_known).select(
         *("table", "reason", "message", "region"),
@@ -392,13 +397,8 @@ def _known(refused: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _before(last: StagedFiles | None) -> pl.DataFrame:
-    """Select the rows of known kinds that were refused last time."""
-    return _known(_quarantined(last) if last else frames.empty(Quarantine).lazy()).collect()
-
-
 def _quarantined(last: StagedFiles) -> pl.LazyFrame:
-    """Read what was refused last time; nothing if that is unreadable."""
+    """Read the rows refused last time; empty if they are unreadable."""
     columns = ["table", "reason", "message", "region", "occurrences", "row", "word"]
     try:
         return last.scan("quarantine").select(columns).collect().lazy()
@@ -406,38 +406,39 @@ def _quarantined(last: StagedFiles) -> pl.LazyFrame:
         return frames.empty(Quarantine).lazy()
 
 
-def _grown(now: pl.DataFrame, before: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def _growth(current: pl.DataFrame, previous: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Count by group the refused rows that were not refused for the same reason last time."""
     keys = [*by, "reason"]
     count = pl.col("occurrences").sum()
-    counts = now.drop_nulls(by).group_by(keys).agg(count)
-    both = counts.join(before.group_by(keys).agg(before=count), on=keys, how="left")
+    counts = current.drop_nulls(by).group_by(keys).agg(count)
+    joined = counts.join(previous.group_by(keys).agg(before=count), on=keys, how="left")
     grown = (pl.col("occurrences") - pl.col("before").fill_null(0)).clip(0)
-    return both.group_by(by).agg(grown=grown.sum())
+    return joined.group_by(by).agg(grown=grown.sum())
 
 
 def _check_groups(
     provider: str,
     table: str,
     broken: pl.DataFrame,
-    before: pl.DataFrame,
-    now: StagedFiles,
+    broken_before: pl.DataFrame,
+    current: StagedFiles,
     last: StagedFiles,
 ) -> None:
     names = [name for name in GROUPED_BY if name in frames.dtypes(TABLES[table])]
     if not names:
         return
-    rows = [
+    rows, rows_before = (
         tables.scan(table).group_by(names).len().collect(engine="streaming")
-        for tables in (now, last)
-    ]
+        for tables in (current, last)
+    )
     for size in range(1, len(names) + 1):
         for by in map(list, combinations(names, size)):
-            counts = [each.group_by(by).agg(pl.col("len").sum()) for each in rows]
+            count = pl.col("len").sum()
             lost = pl.col("len").cast(pl.Int64) - pl.col("len_now").fill_null(0).cast(pl.Int64)
             groups = (
-                _grown(broken, before, by)
-                .join(counts[1], on=by)
-                .join(counts[0], on=by, how="left", suffix="_now")
+                _growth(broken, broken_before, by)
+                .join(rows_before.group_by(by).agg(count), on=by)
+                .join(rows.group_by(by).agg(count), on=by, how="left", suffix="_now")
                 .with_columns(share=pl.min_horizontal("grown", lost) / pl.col("len"))
                 .filter(pl.col("len") >= MIN_ROWS_FOR_SHARE, pl.col("share") > MAX_GROUP_SHARE)
                 .sort("share", *by, descending=[True] + [False] * size)
@@ -446,8 +447,8 @@ def _check_groups(
                 worst = groups.row(0, named=True)
                 group = {name: worst[name] for name in by}
                 where = f" of {', '.join(group.values())}"
-                own = broken.filter(**group)
-                raise _too_many(provider, table, where, worst["share"], MAX_GROUP_SHARE, own)
+                in_group = broken.filter(**group)
+                raise _too_many(provider, table, where, worst["share"], MAX_GROUP_SHARE, in_group)
 
 
 def _too_many(

@@ -1,8 +1,8 @@
-"""Spell and parse every key: the only module that knows where a file lies below the root.
+"""Build and parse all keys: the only module that knows where files are below the root.
 
-A table file is ``offers.parquet`` or ``prices/aws/us-east-1.parquet``, below a staging directory
-and below a release alike. The landing root (``raw/``, or the bundled sample) is a root of its own:
-keys of pages and runs are relative to it.
+A table file is ``offers.parquet`` or ``prices/aws/us-east-1.parquet``, both below a staging
+directory and below a release. Keys of pages and runs are relative to the landing root (``raw/``, or
+the bundled sample).
 """
 
 import re
@@ -12,11 +12,11 @@ from typing import Final, Literal
 Packing = Literal["gzip", "zstd"]
 
 SUFFIXES: dict[Packing, str] = {"gzip": ".gz", "zstd": ".zst"}
-"""How the names of landed pages end, by how they are compressed."""
+"""Suffix of landed pages by compression."""
 
 
 class Key:
-    """The template of a key. Call it with a text for each field to spell the key."""
+    """The template of a key. Call it with a text for each field to build the key."""
 
     def __init__(self, template: str) -> None:
         self._template = re.sub(r"{\w+}", "{}", template)
@@ -24,11 +24,11 @@ class Key:
         self._pattern = re.compile(fields.replace("<file>[^/]+", "<file>.+"), re.DOTALL)
 
     def __call__(self, *fields: str) -> str:
-        """Spell the key."""
+        """Build the key."""
         return self._template.format(*fields)
 
     def parse(self, key: str, field: str) -> str | None:
-        """Return a field of a key, None for any other key. ``file`` alone may have slashes."""
+        """Return a field of a key; None if it does not match. Only ``file`` has slashes."""
         match = self._pattern.fullmatch(key)
         return match[field] if match else None
 
@@ -40,7 +40,7 @@ LATEST_RELEASE = "latest.json"  # the current release
 STATUS = "status.json"  # the status of each provider
 PUBLISH_LOCK, STATUS_LOCK = ".publish.lock", ".status.lock"
 CHANGELOG = "releases/CHANGELOG.md"  # the notes of all releases, newest first
-lease = Key(".leases/{provider}.json")  # which run collects it now
+lease = Key(".leases/{provider}.json")  # the run that is collecting the provider
 raw = Key("raw/{provider}")
 
 # Below the landing root
@@ -48,14 +48,14 @@ runs = Key("{provider}/runs")
 run_manifest = Key("{provider}/runs/{run_id}.json")
 _page = Key("{provider}/{kind}/{region}/{sha256}.{suffix}")
 
-# Staged tables; the current ones are those that ``latest.json`` describes
+# Staged tables; ``latest.json`` describes the current ones
 staged = Key("staged/{provider}")
 staged_latest = Key("staged/{provider}/latest.json")
 staged_directory = Key("staged/{provider}/{run_id}")
 staged_manifest = Key("staged/{provider}/{run_id}/manifest.json")
 _staged_file = Key("staged/{provider}/{run_id}/{file}")
 
-# The vendors' own past: a landing root of its own, and what is read from its pages
+# The vendors' past price lists: another landing root, and the rows read from its pages
 backfilled_rows = Key("backfilled/{provider}/rows/{region}/{version}.parquet")
 backfilled_intervals = Key("backfilled/{provider}/intervals/{region}.parquet")
 
@@ -76,15 +76,15 @@ release_file = Key("releases/{version}/{file}")
 staged_part = Key("parts/{table}/{region}/{name}.parquet")  # to reuse a part in a later run
 _table_file = Key("{table}/{provider}/{region}.parquet")
 arranged_file = Key("{table}/{number}.parquet")  # of a release: rows by machine type
-_WHOLE_PROVIDER = "all"  # the file of a table that has one for the whole provider
+_ALL_REGIONS = "all"  # in the place of the region, if the table is not split by region
 _VERSION = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?Z", re.ASCII)
 _FILE_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]*")
 
 
 def region_of(key: str) -> str | None:
-    """Parse the region of a table's file; None if it holds those of all."""
+    """Parse the region of a table's file; None if it holds all regions."""
     region = _table_file.parse(key, "region")
-    return None if region == _WHOLE_PROVIDER else region
+    return None if region == _ALL_REGIONS else region
 
 
 def landing_root(root: str) -> str:
@@ -143,7 +143,7 @@ def is_release_manifest(key: str) -> bool:
 
 
 def is_version(text: str) -> bool:
-    """Check whether a text is the name of a release: the time it was made at, 20260801T041700Z."""
+    """Check whether a text names a release: its time, such as 20260801T041700Z."""
     match = _VERSION.fullmatch(text)
     if match is None:
         return False
@@ -155,11 +155,11 @@ def is_version(text: str) -> bool:
 
 
 def is_file_of(table: str, key: str) -> bool:
-    """Check whether a key may be that of a table's file.
+    """Check whether a key is a valid key of a table's file.
 
-    It begins with the table's name and ends in .parquet. Its parts start with a letter or digit, so
-    that none is ``..`` or empty, and hold letters, digits, blanks and . _ - only: nothing that a
-    file system, SQL, a file pattern or a terminal reads in another way.
+    It must begin with the table's name and end in .parquet. Its parts must start with a letter or
+    digit, so that none is ``..`` or empty, and may only contain letters, digits, blanks and . _ -,
+    which have no special meaning to file systems, SQL, file patterns and terminals.
     """
     first, *rest = key.removesuffix(".parquet").split("/")
     return (
@@ -177,4 +177,4 @@ def table_file(table: str, provider: str | None = None, region: str | None = Non
     """
     if provider is None:
         return f"{table}.parquet"
-    return _table_file(table, provider, region or _WHOLE_PROVIDER)
+    return _table_file(table, provider, region or _ALL_REGIONS)

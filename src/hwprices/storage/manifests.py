@@ -1,8 +1,7 @@
-"""Write manifests as JSON and read them back as dataclasses, every field checked.
+"""Write manifests as JSON, and read them back as dataclasses with every field checked.
 
-msgspec does the checking, not pydantic: the reader of a dataset reads manifests too and depends on
-neither pydantic nor its import time. msgspec is imported when the first manifest is read, so that
-``import hwprices`` takes no longer.
+msgspec checks them instead of pydantic, because readers of a dataset do not install pydantic. It is
+imported on first use, to keep ``import hwprices`` fast.
 """
 
 import json
@@ -15,18 +14,18 @@ from hwprices.errors import HwpricesError
 T = TypeVar("T")
 
 MAX_BYTES = 64 * 1024 * 1024
-"""A larger manifest is refused before it is read. The sample's release has 24 kB, some 400 bytes
-for each of its files, so that this is enough for a release of 150,000 files."""
+"""A larger manifest is refused unread. At some 400 bytes per file, as in the sample's release, this
+is enough for a release of 150,000 files."""
 
 Origin = Literal["sample", "live"]
-"""Where figures come from: the bundled sample, or the vendors themselves."""
+"""Where figures come from: the bundled sample or the vendors."""
 
 
 def encode(manifest: Any) -> bytes:
     """Write a manifest (a dataclass, or JSON values) as indented JSON."""
     import msgspec
 
-    # json writes +00:00, where msgspec writes Z; msgspec indents, for which json has slow Python
+    # json writes +00:00 where msgspec writes Z; msgspec indents faster than json
     text = json.dumps(_values(manifest), ensure_ascii=False, default=datetime.isoformat)
     return msgspec.json.format(text.encode(), indent=1) + b"\n"
 
@@ -37,8 +36,7 @@ def _values(manifest: Any) -> Any:
 
 
 def to_mapping(manifest: Any) -> dict[str, Any]:
-    """Turn a manifest into what ``json.loads`` gives: dictionaries, lists and strings."""
-    # no indent: with one, json writes with its Python code, which is slower than that in C
+    """Turn a manifest into JSON values: dictionaries, lists and strings."""
     text = json.dumps(_values(manifest), default=datetime.isoformat)
     values: dict[str, Any] = json.loads(text)
     return values
@@ -48,8 +46,8 @@ def decode(data: bytes, manifest: type[T], *, file: str, remedy: str) -> T:
     """Read a manifest from JSON. Fields that the dataclass does not have are ignored.
 
     Raises:
-        HwpricesError: it is no JSON, too large or too deeply nested, or a field is missing or of
-            another type; names the file and the field.
+        HwpricesError: it is not JSON, too large or too deeply nested, or a field is missing or has
+            the wrong type; names the file and the field.
     """
     import msgspec
 

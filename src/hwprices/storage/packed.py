@@ -1,6 +1,6 @@
-"""Write and read packed files: gzip as a vendor sent it, zstd for what came unpacked.
+"""Write and read packed (compressed) files: gzip as a vendor sent it, zstd for everything else.
 
-A file is hashed and counted while it is written, so nobody has to read it again for that.
+A file is hashed and counted while it is written, so it need not be read again.
 """
 
 import gzip
@@ -16,20 +16,20 @@ import zstandard
 from hwprices.storage.layout import SUFFIXES, Packing
 
 LEVEL = 1
-"""zstd's fastest usual level. Files of prices become as small as at level 3, and smaller than with
+"""zstd's fastest regular level. Files of prices are as small as at level 3, and smaller than with
 zlib at level 6, in a tenth of its time."""
 
 PIECE = 1 << 20
-"""Content is handed to zstd in pieces of this length, however it arrives. What zstd writes may
-depend on the pieces, and equal content is to give equal bytes."""
+"""Length of the pieces in which content is passed to zstd, however it arrives. zstd's output may
+depend on the pieces, and equal content must give equal bytes."""
 
 
 @dataclass(frozen=True)
 class PackedFile:
     """A packed file on disk.
 
-    ``sha256`` and ``stored_bytes`` are of the file as it lies there, ``content_bytes`` is the
-    length of what it decompresses to.
+    ``sha256`` and ``stored_bytes`` describe the file itself; ``content_bytes`` is the length of
+    its decompressed content.
     """
 
     path: Path
@@ -45,10 +45,10 @@ class PackedFile:
 
 
 class Writer:
-    """Write a packed file as its content arrives.
+    """Writes a packed file as its content arrives.
 
-    With ``"gzip"`` what is written is packed already and stays as it is. With ``"zstd"`` it is
-    packed here, piece by piece: one in a thread, while the caller collects the next.
+    With ``"gzip"`` the data is already packed and stays as it is. With ``"zstd"`` a thread packs
+    one piece while the caller collects the next.
     """
 
     def __init__(self, path: Path, packing: Packing) -> None:
@@ -56,7 +56,7 @@ class Writer:
         self.packing: Packing = packing
         self._packer = _packer() if packing == "zstd" else None
         self._hash = hashlib.sha256()
-        self._threads = ThreadPoolExecutor(1)  # starts its thread when it is first used
+        self._threads = ThreadPoolExecutor(1)  # starts its thread on first use
         self._work: Future[None] | None = None
         self._waiting = bytearray()
         self._written = 0
@@ -71,19 +71,19 @@ class Writer:
         self._file.close()
 
     def write(self, data: bytes) -> None:
-        """Add the next bytes: of the content, or of a gzip stream."""
+        """Add the next bytes of the content, or of the gzip stream."""
         self._written += len(data)
         if self._packer is None:
             self._store(data)
             return
-        rest = memoryview(data)
-        while len(rest) >= (room := PIECE - len(self._waiting)):
-            self._waiting += rest[:room]
-            rest = rest[room:]
+        remaining = memoryview(data)
+        while len(remaining) >= (room := PIECE - len(self._waiting)):
+            self._waiting += remaining[:room]
+            remaining = remaining[room:]
             self._wait()
             self._work = self._threads.submit(self._pack, self._packer, self._waiting)
             self._waiting = bytearray()
-        self._waiting += rest
+        self._waiting += remaining
 
     def finish(self, content_bytes: int | None = None) -> PackedFile:
         """End the file and describe it. ``content_bytes`` is needed for gzip only."""
@@ -107,7 +107,7 @@ class Writer:
 
 
 def pack(content: bytes) -> bytes:
-    """Pack content with zstd, to the same bytes as ``Writer`` does."""
+    """Pack content with zstd, into the same bytes as ``Writer``."""
     packer = _packer()
     pieces = [packer.compress(content[at : at + PIECE]) for at in range(0, len(content), PIECE)]
     return b"".join([*pieces, packer.flush()])
@@ -124,16 +124,16 @@ def packing_of(name: str) -> Packing:
 
 
 def open_packed(file: Path | BinaryIO, packing: Packing) -> IO[bytes]:
-    """Open a packed file to read its content, unpacked as it is read."""
+    """Open a packed file; its content is decompressed as it is read."""
     if packing == "gzip":
         return gzip.open(file)  # type: ignore[return-value]
     stream: IO[bytes] = zstandard.open(file, "rb")
     return stream
 
 
-def read_all(content: IO[bytes], most: int | None = None) -> bytes:
-    """Read to the end, or until there are more than ``most`` bytes."""
-    pieces = io.BytesIO()  # joining a list of them would take the memory twice
-    while (most is None or pieces.tell() <= most) and (piece := content.read(PIECE)):
+def read_all(content: IO[bytes], max_bytes: int | None = None) -> bytes:
+    """Read to the end, or until there are more than ``max_bytes``."""
+    pieces = io.BytesIO()  # joining a list of pieces would take twice the memory
+    while (max_bytes is None or pieces.tell() <= max_bytes) and (piece := content.read(PIECE)):
         pieces.write(piece)
     return pieces.getvalue()

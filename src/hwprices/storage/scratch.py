@@ -1,7 +1,6 @@
-"""Files of this machine: directories for a moment, and copies of a release's files.
+"""Local files: temporary directories, and a cache of a release's files.
 
-A copy is named by its SHA-256, so that all releases and processes share it and none is ever
-changed.
+A cached file is named by its SHA-256, so all releases and processes can share it.
 """
 
 import hashlib
@@ -18,13 +17,13 @@ from pathlib import Path
 from hwprices.errors import HwpricesError
 
 PREFIX = "hwprices-scratch-"
-"""How the names of these directories begin; the number of the process follows."""
+"""Prefix of temporary directories; the process id follows."""
 
-_NAME = re.compile(re.escape(PREFIX) + r"(\d+)-[a-z0-9_]{8}")  # The eight characters are tempfile's
+_NAME = re.compile(re.escape(PREFIX) + r"(\d+)-[a-z0-9_]{8}")  # tempfile adds eight characters
 
 
 def scratch_directory() -> tempfile.TemporaryDirectory[str]:
-    """Make a directory in the system's folder for temporary files; leaving it deletes it.
+    """Make a temporary directory that is deleted at the end of its ``with`` block.
 
     Raises:
         OSError: the folder for temporary files is missing or full.
@@ -32,24 +31,21 @@ def scratch_directory() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")
 
 
-def delete_left(at: datetime, age: timedelta) -> int:
-    """Delete this user's directories of processes that have ended; return their number.
-
-    See ``left`` for ``at`` and ``age``.
-    """
+def delete_leftovers(now: datetime, min_age: timedelta) -> int:
+    """Delete the directories listed by ``leftovers``; return their number."""
     deleted = 0
-    for path in left(at, age):
+    for path in leftovers(now, min_age):
         with suppress(OSError):
             shutil.rmtree(path)
             deleted += 1
     return deleted
 
 
-def left(at: datetime, age: timedelta) -> list[Path]:
-    """List this user's directories of processes that have ended.
+def leftovers(now: datetime, min_age: timedelta) -> list[Path]:
+    """List this user's temporary directories whose processes have ended.
 
-    ``at`` is now. A directory younger than ``age`` is left out: in a folder that containers share,
-    the number of another container's process says nothing.
+    Directories younger than ``min_age`` are left out: they may be those of a running process in
+    another container with the same folder, whose process id means nothing here.
     """
     directories: list[Path] = []
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
@@ -59,7 +55,7 @@ def left(at: datetime, age: timedelta) -> list[Path]:
         with suppress(OSError):
             state = path.lstat()
             is_own = state.st_uid == os.getuid() if hasattr(os, "getuid") else True
-            is_old = at - datetime.fromtimestamp(state.st_mtime, UTC) > age
+            is_old = now - datetime.fromtimestamp(state.st_mtime, UTC) > min_age
             if is_own and is_old and path.is_dir() and not path.is_symlink():
                 directories.append(path)
     return directories
@@ -82,18 +78,18 @@ SIZE = "HWPRICES_CACHE_GIB"
 DEFAULT_GIB = "1"
 _COPY = re.compile("[0-9a-f]{64}")
 _FILE = re.compile(rf"({_COPY.pattern})(\.\w+)?")
-"""A copy, or one that is being written. The folder may hold files of others."""
+"""A cached file, or one that is being written. The folder may also hold unrelated files."""
 
 
 @dataclass(frozen=True)
 class Cache:
-    """Copies of files, of at most ``max_bytes`` together: those not used for longest go first."""
+    """Cached files of at most ``max_bytes`` in total; the least recently used are deleted first."""
 
     folder: Path
     max_bytes: int
 
     def read(self, sha256: str) -> bytes | None:
-        """Return a copy; None if there is none. A damaged one is deleted.
+        """Return a cached file; None if there is none. A damaged one is deleted.
 
         Raises:
             HwpricesError: the folder cannot be used.
@@ -109,12 +105,12 @@ class Cache:
             if hashlib.sha256(data).hexdigest() != sha256:
                 path.unlink(missing_ok=True)
                 return None
-        with suppress(OSError):  # a cache that this user may only read, or a copy just deleted
+        with suppress(OSError):  # the cache is read-only, or the file has just been deleted
             os.utime(path)
         return data
 
     def write(self, data: bytes) -> None:
-        """Keep a copy under its SHA-256, unless it is larger than the cache.
+        """Keep data under its SHA-256, unless it is larger than the cache.
 
         Raises:
             HwpricesError: the folder cannot be used.
@@ -128,7 +124,7 @@ class Cache:
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(data)
-                with suppress(FileNotFoundError):  # a process that made room has deleted it
+                with suppress(FileNotFoundError):  # another process deleted it to make room
                     Path(unfinished).replace(path)
             except BaseException:
                 Path(unfinished).unlink(missing_ok=True)
@@ -136,7 +132,7 @@ class Cache:
             self._shrink()
 
     def _shrink(self) -> None:
-        """Delete what was not used for longest, also what killed processes left."""
+        """Delete the least recently used files, including those of killed processes."""
         files = []
         for path in self.folder.iterdir():
             with suppress(FileNotFoundError):  # another process has finished or deleted it
@@ -172,7 +168,7 @@ def from_environment() -> Cache | None:
     text = os.environ.get(SIZE) or DEFAULT_GIB
     try:
         max_bytes = int(float(text) * 2**30)
-    except (ValueError, OverflowError):  # no number, NaN, infinity
+    except (ValueError, OverflowError):  # not a number, NaN, infinity
         max_bytes = 0
     if max_bytes <= 0:
         raise HwpricesError(f"{SIZE} is {text!a:.40}", "Set it to a positive number, such as 1.")

@@ -18,15 +18,15 @@ from obstore.store import LocalStore, from_url
 from hwprices.errors import HwpricesError, TooLargeError, first_line
 
 RETRIES = {"max_retries": 5, "retry_timeout": timedelta(minutes=2)}
-"""For an object store that answers 5xx or breaks connections. obstore's own policy tries for three
-minutes, at every single write of a run."""
+"""For an object store that returns 5xx or breaks connections. obstore's default is three minutes
+for each write."""
 
 OWN_KEY = ("HWPRICES_STORE_KEY_ID", "HWPRICES_STORE_SECRET_KEY")
-"""Variables with a key for s3:// roots alone, such as that of a MinIO of one's own. boto3 does not
-know them: with AWS_ACCESS_KEY_ID in their place it would ask EC2 with the key of another store."""
+"""Variables with a key only for s3:// roots, such as a MinIO server. From AWS_ACCESS_KEY_ID
+boto3 would take the key and send it to EC2."""
 
 AWS_ACCOUNT = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
-"""Options of polars that are of the AWS account, and not of a store with its own key."""
+"""Options of polars for the key of the AWS account."""
 
 
 def open_options(root: str) -> dict[str, Any]:
@@ -39,8 +39,8 @@ def open_options(root: str) -> dict[str, Any]:
 def scan_options(root: str) -> dict[str, Any]:
     """Return the arguments with which polars scans files of the same object store.
 
-    None are needed for a folder. For an object store these are the usual AWS_, GOOGLE_ and AZURE_
-    environment variables, and the store's own key where there is one.
+    They are the usual AWS_, GOOGLE_ and AZURE_ environment variables, and the store's own key if it
+    is set. A folder needs none.
     """
     if "://" not in root:
         return {}
@@ -48,13 +48,13 @@ def scan_options(root: str) -> dict[str, Any]:
     options = {name.lower(): text for name, text in os.environ.items() if name.startswith(prefixes)}
     if (key := _own_key(root)) is None:
         return {"storage_options": options}
-    named = {"aws_access_key_id": key[0], "aws_secret_access_key": key[1]}
+    credentials = {"aws_access_key_id": key[0], "aws_secret_access_key": key[1]}
     others = {name: text for name, text in options.items() if name not in AWS_ACCOUNT}
-    return {"storage_options": others, "credential_provider": lambda: (named, None)}
+    return {"storage_options": others, "credential_provider": lambda: (credentials, None)}
 
 
 def _own_key(root: str) -> tuple[str, str] | None:
-    """Return the id and the secret of the store's own key; None where the account's is meant."""
+    """Return the id and secret of the store's own key; None if it uses the account's key."""
     key_id, secret = (os.environ.get(name, "") for name in OWN_KEY)
     if not root.startswith("s3://") or not (key_id or secret):
         return None
@@ -64,19 +64,16 @@ def _own_key(root: str) -> tuple[str, str] | None:
 
 
 def _credentials(root: str) -> dict[str, Any]:
-    """Make obstore's argument for the store's own key; none where the account's is meant.
-
-    As a provider, because obstore adds AWS_SESSION_TOKEN, of another account, to a key in its
-    configuration.
-    """
+    """Make obstore's argument for the store's own key; empty if it uses the account's key."""
     if (key := _own_key(root)) is None:
         return {}
-    named = {"access_key_id": key[0], "secret_access_key": key[1], "token": None}
-    return {"credential_provider": lambda: {**named, "expires_at": None}}
+    # obstore would add the account's AWS_SESSION_TOKEN to a key in its configuration
+    credentials = {"access_key_id": key[0], "secret_access_key": key[1], "token": None}
+    return {"credential_provider": lambda: {**credentials, "expires_at": None}}
 
 
 def _client_options(root: str) -> dict[str, Any]:
-    """Make obstore's client options. Plain http is for a test server on this machine only."""
+    """Make obstore's client options. Plain http is allowed only to this machine, for tests."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     if not root.startswith("s3://") or not endpoint:
         return {}
@@ -90,8 +87,8 @@ MISSING = (obstore.exceptions.NotFoundError, FileNotFoundError)
 ObjectStore = Any  # obstore's stores share methods, not a public base class
 
 LEFTOVER_AGE = timedelta(days=1)
-"""Files that nothing names are left alone until they are this old: a run may be at work on them. No
-run takes so long; one unit may take an hour."""
+"""Files that no manifest names are deleted at this age. Younger ones may be those of a run in
+progress: no run takes a day; a unit may take an hour."""
 
 
 @dataclass(frozen=True)
@@ -103,28 +100,28 @@ class Tagged:
 
 
 NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
-"""What S3, Azure and Google Cloud Storage answer where a bucket is missing:
+"""Responses of S3, Azure and Google Cloud Storage for a missing bucket:
 https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html,
 https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes and
 https://cloud.google.com/storage/docs/xml-api/reference-status"""
 
 PIPE = "a pipe or device"
-"""What ``obstacle`` calls a file that is read as it is written: reading it may wait for ever."""
+"""What ``obstacle`` calls a file that another process writes: reading it may block forever."""
 
 METADATA_SERVICE = "169.254.169.254"
-"""Where clients ask for credentials that a virtual machine may have, when they know no others.
+"""Where clients without credentials look for those of a virtual machine.
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html"""
 
 
 class Store:
-    """Keys below a root. A key is a relative path with ``/``; ``storage.layout`` spells them.
+    """Files below a root. A key is a relative path with ``/``; ``storage.layout`` builds keys.
 
-    ``Store(root)`` is an object store (``s3://``, ``gs://``, ``az://``; ``memory://`` for tests)
-    that can replace an object only if it has not changed, or a ``Folder``. Nothing is opened before
-    the first read or write.
+    ``Store(root)`` is a ``Folder``, or an object store (``s3://``, ``gs://``, ``az://``;
+    ``memory://`` for tests) that supports conditional writes. It is opened at the first read or
+    write.
 
     Raises:
-        HwpricesError: (any method) the root cannot be used; names it, and what to do.
+        HwpricesError: (any method) the root cannot be used.
     """
 
     is_local = False
@@ -132,7 +129,7 @@ class Store:
     write_remedy = "Check the bucket's name, the credentials and their rights there."
 
     def __new__(cls, root: str | Path) -> Self:
-        """Make a ``Folder`` where the root is no URL."""
+        """Make a ``Folder`` if the root is not a URL."""
         kind: type[Store] = Store if "://" in _without_file_scheme(root) else Folder
         return super().__new__(kind)  # type: ignore[return-value]
 
@@ -140,7 +137,7 @@ class Store:
         self.root = _without_file_scheme(root)
 
     def __reduce__(self) -> tuple[type["Store"], tuple[str]]:
-        """Pickle as the root alone: open clients cannot be sent to another process."""
+        """Pickle only the root: open clients cannot be sent to another process."""
         return Store, (self.root,)
 
     def _open(self) -> ObjectStore:
@@ -159,11 +156,11 @@ class Store:
             ) from error
 
     def local(self, key: str) -> Path | None:
-        """Return the file of a key, or None on an object store."""
+        """Return the path of a key; None on an object store."""
         return None
 
     def uri(self, key: str) -> str:
-        """Return what polars and DuckDB open: a path, or ``s3://…``."""
+        """Return what polars and DuckDB open: a path or ``s3://…``."""
         return f"{self.root.rstrip('/')}/{self._below_root(key)}"
 
     def leads_out(self, key: str) -> bool:
@@ -171,11 +168,11 @@ class Store:
         return False
 
     def obstacle(self, key: str) -> str | None:
-        """Describe what is in the place of a file but is not one; None if nothing is."""
+        """Describe what is in the place of a file, such as a directory; None for a file."""
         return None
 
     def exists(self, key: str) -> bool:
-        """Check whether there is a file of this key."""
+        """Check whether a key exists."""
         return self.modified(key) is not None
 
     def modified(self, key: str) -> datetime | None:
@@ -186,7 +183,7 @@ class Store:
         return None
 
     def renew(self, key: str) -> bool:
-        """Make a key young again, so that ``prune`` leaves it; False if it must be written anew."""
+        """Check whether a key is young enough that ``prune`` keeps it; False: write it again."""
         written = self.modified(key)
         return written is not None and datetime.now(UTC) - written < LEFTOVER_AGE / 2
 
@@ -201,7 +198,7 @@ class Store:
             self.delete(key)
 
     def are_old(self, keys: Iterable[str], now: datetime | None = None) -> bool:
-        """Check whether these keys are so old that no run is at work on them."""
+        """Check whether keys are so old that no run can be writing them; see LEFTOVER_AGE."""
         oldest = (now or datetime.now(UTC)) - LEFTOVER_AGE
         written = (self.modified(key) for key in keys)
         return all(time is None or time < oldest for time in written)
@@ -216,7 +213,7 @@ class Store:
         yield from sorted(item["path"] for batch in batches for item in batch)
 
     def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
-        """Write one key: a reader sees all of it or nothing.
+        """Write one key atomically: a reader sees all of it or nothing.
 
         With ``create`` an existing key is left alone. Returns whether the key was written.
         """
@@ -228,10 +225,10 @@ class Store:
         return True
 
     def _is_own(self, key: str, data: bytes | IO[bytes] | Path) -> bool:
-        """Check whether a write that was refused is one of ours that had succeeded.
+        """Check whether a refused write had already succeeded.
 
-        When the answer to a write is lost, the write is tried again, and refused because it was
-        done. What is written so (pointers, manifests, claims) is never written twice by two.
+        If the response to a write is lost, the retry is refused because the key exists. No two
+        processes write equal pointers, manifests or claims.
         """
         return isinstance(data, bytes) and self.get(key) == data
 
@@ -240,7 +237,7 @@ class Store:
 
         Raises:
             HwpricesError: it cannot be read.
-            TooLargeError: there are more than ``max_bytes``; then none was read.
+            TooLargeError: it has more than ``max_bytes``; nothing was read.
         """
         self._below_root(key)
         with self._one_line("read", key):
@@ -262,7 +259,7 @@ class Store:
         return None
 
     def sha256(self, key: str) -> str | None:
-        """Hash a key's bytes, in hex, read in pieces; None if it is missing."""
+        """Hash a key's bytes; None if it is missing."""
         self._below_root(key)
         digest = hashlib.sha256()
         with self._one_line("read", key):
@@ -272,9 +269,9 @@ class Store:
         return None
 
     def swap(self, key: str, data: bytes, tag: str | None) -> bool:
-        """Replace a key if it still has the tag (None: if there is none yet).
+        """Replace a key atomically if it still has the tag (None: if it does not exist).
 
-        A reader sees the old bytes or the new. Returns whether the key was replaced.
+        Returns whether the key was replaced.
         """
         mode: Any = "create" if tag is None else {"e_tag": tag}
         with self._one_line("write", key):
@@ -294,13 +291,11 @@ class Store:
     def check_writable(self) -> None:
         """Write and delete a small file, to fail before the work and not after it.
 
-        It is not empty: a full disk has room for the name of a file, and for nothing in it.
-
         Raises:
             HwpricesError: nothing can be written below the root.
         """
         probe = f".writable.{os.getpid()}"
-        self.put(probe, b"This file may be deleted.\n")
+        self.put(probe, b"This file may be deleted.\n")  # on a full disk only empty files fit
         self.delete(probe)
 
     def _below_root(self, key: str) -> str:
@@ -313,7 +308,7 @@ class Store:
 
     @contextmanager
     def _one_line(self, verb: Literal["read", "write"], key: str) -> Iterator[None]:
-        """Make one line of a failure; what is missing is not a failure to read."""
+        """Turn a failure into one line. Reading a missing key is not a failure."""
         try:
             yield
         except HwpricesError:
@@ -328,7 +323,7 @@ class Store:
         return HwpricesError(f"cannot {verb} {self.uri(key)}: {self._reason(error)}", remedy)
 
     def _reason(self, error: Exception) -> str:
-        """Describe a failure in one line; obstore quotes a page of XML, or its last attempt."""
+        """Describe a failure in one line; obstore's messages may quote a page of XML."""
         words = str(error)
         if any(text in words for text in NO_BUCKET):
             return "there is no such bucket"
@@ -355,11 +350,11 @@ class Folder(Store):
         return getattr(error, "strerror", None) or first_line(error)
 
     def local(self, key: str) -> Path:
-        """Return the file of a key."""
+        """Return the path of a key."""
         return self.path / self._below_root(key)
 
     def uri(self, key: str) -> str:
-        """Return the path of a key."""
+        """Return the path of a key as text."""
         return str(self.local(key))
 
     def leads_out(self, key: str) -> bool:
@@ -377,27 +372,28 @@ class Folder(Store):
         return "a directory" if stat.S_ISDIR(mode) else PIPE
 
     def exists(self, key: str) -> bool:
-        """Check whether there is a file of this key."""
+        """Check whether a key exists."""
         return self.local(key).is_file()
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """List the keys below a prefix, sorted; obstore would leave out unfinished files."""
+        """List the keys below a prefix, sorted, also those of unfinished files."""
         keys: list[str] = []
-        # os.walk passes over directories that somebody else deletes meanwhile
-        for at, _, names in os.walk(self.local(prefix)):
-            folder = Path(at).relative_to(self.path).as_posix()
+        # os.walk skips directories that another process deletes meanwhile; obstore skips
+        # unfinished files
+        for directory, _, names in os.walk(self.local(prefix)):
+            folder = Path(directory).relative_to(self.path).as_posix()
             keys += [f"{folder}/{name}".removeprefix("./") for name in names]
         yield from sorted(keys)
 
     def modified(self, key: str) -> datetime | None:
-        """Return when a file was last written; None if it is missing."""
+        """Return when a key was last written; None if it is missing."""
         try:
             return datetime.fromtimestamp(self.local(key).stat().st_mtime, UTC)
         except OSError:
             return None
 
     def renew(self, key: str) -> bool:
-        """Set the time of a file to now; False if it is not there."""
+        """Set the time of a file to now, so that ``prune`` keeps it; False if it is missing."""
         with self._one_line("write", key), suppress(FileNotFoundError):
             os.utime(self.local(key))
             return True
@@ -409,14 +405,14 @@ class Folder(Store):
             self.local(key).unlink(missing_ok=True)
 
     def delete_below(self, prefix: str) -> None:
-        """Delete a directory with all that is in it."""
+        """Delete a directory with everything in it."""
         super().delete_below(prefix)
-        for at, _, _ in os.walk(self.local(prefix), topdown=False):
-            with suppress(OSError):  # somebody has written there since
-                Path(at).rmdir()
+        for directory, _, _ in os.walk(self.local(prefix), topdown=False):
+            with suppress(OSError):  # another process has written there since
+                Path(directory).rmdir()
 
     def put(self, key: str, data: bytes | IO[bytes] | Path, *, create: bool = False) -> bool:
-        """Write one key, and the folders above it. See ``Store.put``."""
+        """Write one key and make the folders above it; see ``Store.put``."""
         with self._one_line("write", key):
             self.local(key).parent.mkdir(parents=True, exist_ok=True)
         return super().put(key, data, create=create)
@@ -425,7 +421,7 @@ class Folder(Store):
         """Read a key; None if it or the root folder is missing.
 
         Raises:
-            HwpricesError: it cannot be read, or is a pipe or device, which may have no end.
+            HwpricesError: it cannot be read, or is a pipe or device, which may be endless.
         """
         if not self.path.is_dir():
             return None
@@ -447,7 +443,7 @@ class Folder(Store):
     def swap(self, key: str, data: bytes, tag: str | None) -> bool:
         """Replace a key if it still has the tag. The caller holds the lock.
 
-        The bytes are written to a file beside it, flushed to the disk and renamed over it.
+        The data is written to another file, flushed to disk and renamed.
         """
         current = self.get_tagged(key)
         if (current.tag if current else None) != tag:
@@ -456,7 +452,7 @@ class Folder(Store):
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         with self._one_line("write", key):
             try:
-                # left by a killed process with the same id, or a link that somebody put there
+                # left by a killed process with the same id, or a planted link
                 beside.unlink(missing_ok=True)
                 with beside.open("xb") as file:
                     file.write(data)
@@ -471,7 +467,7 @@ class Folder(Store):
 
 
 def sha256_of(path: Path) -> str:
-    """Hash a file's bytes, in hex. The file is read in pieces, so it may be large."""
+    """Hash a file of any size; return the digest in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -480,7 +476,7 @@ def _without_file_scheme(root: str | Path) -> str:
     text = str(root)
     try:
         text.encode()
-    except UnicodeEncodeError:  # Python keeps bytes that it cannot decode as surrogates
+    except UnicodeEncodeError:  # Python decodes invalid bytes as surrogates
         raise HwpricesError(
             f"the folder's name {text!r} is not in UTF-8",
             "Choose another folder. If its name is in UTF-8, unset PYTHONUTF8.",

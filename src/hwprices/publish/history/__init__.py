@@ -1,13 +1,13 @@
-"""Record what changed from release to release, and in which time every price was valid.
+"""Record what changed from release to release, and when each price was valid.
 
-``record`` makes the tables price_history and changes of a new release, and again from the releases
-that are kept. docs/history.md has the rules and an example.
+``record`` makes the tables price_history and changes of a new release; ``rebuild`` makes them again
+from the kept releases. docs/history.md has the rules and an example.
 
-The rules, in one place each:
+Each rule is in one place:
 
-- ``intervals``: one row for each price and value, which never overlap;
-- ``snapshot``: a difference that our reading makes is not called a change of the vendor; what was
-  not collected is not called removed, and not called new afterwards.
+- ``intervals``: one row for each price and value; intervals of a price never overlap.
+- ``snapshot``: a difference made by our reading is not a change of the vendor. A price that was not
+  collected is not removed, and not new when it is collected again.
 """
 
 import tempfile
@@ -45,25 +45,24 @@ HISTORY, CHANGES = PriceHistory.Config.name, Changes.Config.name
 ACCELERATORS = SoldAccelerators.Config.name
 
 COMPARED = (Prices.Config.name, InstanceTypes.Config.name)
-"""Vendors' tables of which the differences are listed."""
+"""Vendors' tables whose differences are listed."""
 
 
-SCRATCH = "intervals"  # Where the files with intervals lie below the temporary folder
+SCRATCH = "intervals"  # Folder of the files with intervals, below the temporary folder
 
 BATCH_ROWS = 250_000
-"""Intervals and prices of a provider that are carried further at once; with a million of each the
-process grew to 3.4 GB. A provider that has more is carried further some regions at a time."""
+"""Intervals and prices of a provider that are processed together; a million of each took 3.4 GB. A
+provider with more is processed some machine types at a time."""
 
 
 @dataclass(frozen=True)
 class Record:
     """The history of a release: files with the intervals of each provider, and the changes.
 
-    A provider has one file, or more for BATCH_ROWS rows each, by machine type. The files are in a
-    temporary ``folder`` until ``write`` copies them.
+    A provider has a file for each BATCH_ROWS rows, by machine type. The files are in a temporary
+    ``folder`` until ``write`` copies them.
 
-    ``names``: NAMES of the intervals, once each, and ``priced``: whether there is a price now.
-
+    ``names`` has the distinct NAMES of the intervals, and ``priced``: whether there is a price now.
     ``problems``: why a provider's older pages could not be read again.
     """
 
@@ -80,7 +79,7 @@ class Record:
         for file in self.files:
             path = Path(self.folder.name, SCRATCH, file.key)
             paths.setdefault(str(file.provider), []).append(path)
-        return {name: _scan(own) for name, own in sorted(paths.items())}
+        return {name: _scan(files) for name, files in sorted(paths.items())}
 
     def write(self, store: Store, directory: str) -> list[TableFile]:
         """Write both tables below a directory."""
@@ -90,8 +89,8 @@ class Record:
         files = list(self.files)
         if not files:
             key = layout.table_file(HISTORY)
-            nothing = frames.empty(PriceHistory)
-            files.append(parquet.write_arranged(store, directory, key, HISTORY, nothing))
+            empty = frames.empty(PriceHistory)
+            files.append(parquet.write_arranged(store, directory, key, HISTORY, empty))
         key = layout.table_file(CHANGES)
         changed = parquet.write_arranged(store, directory, key, CHANGES, self.changes)
         return [*files, changed]
@@ -108,10 +107,10 @@ def _scan(files: list[Path] | list[str], root: str = "") -> pl.LazyFrame:
 
 @dataclass(frozen=True)
 class ReRead:
-    """What the newer reading makes of the older pages.
+    """The older pages, read again with the newer reading.
 
     ``prices``: price_id and VALUE. ``figures``: instance_type, field and value. ``problem``: why
-    the pages could not be read again; then it has no rows.
+    the pages could not be read again; then there are no rows.
     """
 
     prices: pl.DataFrame | None = None
@@ -129,7 +128,7 @@ def record(
     """Make the history of a release that is about to be written.
 
     Raises:
-        HwpricesError: a table breaks a check of its model: a mistake in this package.
+        HwpricesError: a table fails a check of its model: a mistake in this package.
     """
     moment = Moment(version, previous.version if previous else None)
     after = {source.provider: _of_source(store, source, version) for source in sources}
@@ -137,16 +136,16 @@ def record(
     before = _last_snapshots(store, previous)
     again = {
         name: read_again(store, name, previous.providers[name].run_id)
-        for name, then in before.items()
+        for name, snapshot in before.items()
         if previous
         and name in after
-        and _must_be_told_apart(store, then, after[name], runs[name], previous)
+        and _must_read_again(store, snapshot, after[name], runs[name], previous)
     }
     past = history_of(store, previous) if previous else {}
     sheets = (_accelerators(store, previous), accelerators)
-    nothing = frames.empty(PriceHistory).lazy()
+    empty = frames.empty(PriceHistory).lazy()
     backfilled = {
-        name: backfill.intervals_of(store, name, past.get(name, nothing))
+        name: backfill.intervals_of(store, name, past.get(name, empty))
         for name in {*past, *backfill.providers_of(store)}
     }
     was_checked = previous is not None
@@ -168,26 +167,34 @@ def advance(
 ) -> Record:
     """Carry the intervals of all providers to the next release, and list the changes.
 
-    ``backfilled`` are the intervals to fit in before the observed ones; without it those of
-    ``past``. ``sheets`` are the accelerators of the release before, None for none, and of this
-    one. With ``was_checked`` only intervals of prices that moved are checked: those of ``past``
-    were before.
+    ``backfilled`` are the intervals to fit in before the observed ones, by default those of
+    ``past``. ``sheets`` are the accelerators of the previous release (None without one) and of this
+    one. With ``was_checked`` the intervals of ``past`` have been checked, and only those of prices
+    that moved are checked.
     """
     folder = scratch_directory()
     files: list[TableFile] = []
     listed = [frames.empty(Changes)]
     names = [_names(frames.empty(PriceHistory))]
-    nothing = frames.empty(PriceHistory).lazy()
+    empty = frames.empty(PriceHistory).lazy()
     older = past if backfilled is None else backfilled
     for name in sorted({*past, *after, *older}):
         read = again.get(name, ReRead())
-        then, now = before.get(name), after.get(name)
-        rows = past.get(name, nothing).filter(~backfill.IS_BACKFILLED)
-        fill = older.get(name, nothing).filter(backfill.IS_BACKFILLED)
+        previous, current = before.get(name), after.get(name)
+        rows = past.get(name, empty).filter(~backfill.IS_BACKFILLED)
+        fill = older.get(name, empty).filter(backfill.IS_BACKFILLED)
         outcomes: list[Outcome] = []
         unchecked = frames.empty(PriceHistory)
         carry = _Carry(
-            name, rows, fill, then, now, moment, read.prices, Store(folder.name), was_checked
+            name,
+            rows=rows,
+            backfilled=fill,
+            previous=previous,
+            current=current,
+            moment=moment,
+            re_read=read.prices,
+            store=Store(folder.name),
+            was_checked=was_checked,
         )
         for piece in carry.pieces():
             files.append(replace(piece.file, provider=name))
@@ -198,9 +205,9 @@ def advance(
             unchecked = pl.concat([unchecked, piece.unchecked])
             outcomes.append(piece.outcome)
         _checked(unchecked, PriceHistory)
-        placeholders = [s.placeholders for s in (then, now) if s is not None]
+        placeholders = [s.placeholders for s in (previous, current) if s is not None]
         listed += changes.of_provider(name, added_up(outcomes), placeholders)
-        listed.append(changes.of_instance_types(then, now, read.figures))
+        listed.append(changes.of_instance_types(previous, current, read.figures))
     if sheets[0] is not None:
         listed.append(changes.of_accelerators(sheets[0], sheets[1]))
     problems = {name: read.problem for name, read in again.items() if read.problem}
@@ -210,7 +217,7 @@ def advance(
 
 @dataclass(frozen=True)
 class _Piece:
-    """What was done to the intervals of some types; ``unchecked`` are yet to be checked."""
+    """The new intervals of some machine types; ``unchecked`` are still to be checked."""
 
     file: TableFile
     names: pl.DataFrame
@@ -220,24 +227,24 @@ class _Piece:
 
 @dataclass(frozen=True)
 class _Carry:
-    """Carries one provider's intervals to the next release. Arguments as those of ``advance``."""
+    """Carries one provider's intervals to the next release, as ``advance`` does for all."""
 
     provider: str
     rows: pl.LazyFrame
     backfilled: pl.LazyFrame
-    then: Snapshot | None
-    now: Snapshot | None
+    previous: Snapshot | None
+    current: Snapshot | None
     moment: Moment
-    read: pl.DataFrame | None
+    re_read: pl.DataFrame | None
     store: Store
     was_checked: bool
 
     def pieces(self) -> Iterator[_Piece]:
-        """Carry all of them at once, or some machine types at a time where there are many."""
+        """Carry all intervals together or, if there are many, some machine types at a time."""
         past = intervals.past_of(self.rows)
-        now = [self.now.prices.select(arrange.TYPE)] if self.now else []
+        current = [self.current.prices.select(arrange.TYPE)] if self.current else []
         older = self.backfilled.select(arrange.TYPE)
-        types = pl.concat([self.rows.select(arrange.TYPE), older, *now])
+        types = pl.concat([self.rows.select(arrange.TYPE), older, *current])
         counted = types.group_by(arrange.TYPE).len().collect(engine="streaming")
         counts: dict[str, int] = dict(counted.iter_rows()) or {"": 0}  # one piece without rows
         units = self._first_observed()
@@ -249,29 +256,29 @@ class _Carry:
         )
 
     def _first_observed(self) -> pl.DataFrame | None:
-        """Return when each unit was first observed; None where nothing is backfilled."""
+        """Return when each unit was first observed; None if nothing is backfilled."""
         if self.backfilled.head(1).collect().is_empty():
             return None
         observed = [self.rows.select("collection_unit", "valid_from")]
-        if self.now is not None:
-            now = self.now.prices_with_origin().select("collection_unit")
-            observed.append(now.with_columns(valid_from=pl.lit(self.moment.at, dtype=Timestamp)))
+        if self.current is not None:
+            units = self.current.prices_with_origin().select("collection_unit")
+            observed.append(units.with_columns(valid_from=pl.lit(self.moment.at, dtype=Timestamp)))
         return backfill.first_observed(pl.concat(observed))
 
     def _piece(
         self, number: int, types: list[str], past: intervals.Past, units: pl.DataFrame | None
     ) -> _Piece:
-        """Carry the intervals of these machine types, which follow one another by name."""
+        """Carry the intervals of these machine types, which are consecutive by name."""
         is_in = pl.col(arrange.TYPE).is_between(pl.lit(types[0]), pl.lit(types[-1]))
         rows, older = self.rows.filter(is_in), self.backfilled.filter(is_in)
-        now = self.now and replace(self.now, prices=self.now.prices.filter(is_in))
+        current = self.current and replace(self.current, prices=self.current.prices.filter(is_in))
         before = validate.sort_by_key(rows.collect(), PriceHistory)
-        step = intervals.step(before, self.then, now, self.moment, self.read, past)
+        step = intervals.step(before, self.previous, current, self.moment, self.re_read, past)
         history = step.history
         fitted = backfill.fit_in(older.collect(), history, units)
         if fitted.height:
-            if now is not None:
-                fitted = intervals.with_accelerators(fitted, now)
+            if current is not None:
+                fitted = intervals.with_accelerators(fitted, current)
             history = validate.sort_by_key(pl.concat([history, fitted], rechunk=True), PriceHistory)
             _checked(history, PriceHistory)
         history = history.sort(arrange.TYPE, maintain_order=True)
@@ -293,7 +300,7 @@ def history_of(store: Store, release: ReleaseManifest) -> dict[str, pl.LazyFrame
     for file in release.tables[HISTORY].files:
         uri = store.uri(layout.release_file(release.version, file.key))
         uris.setdefault(str(file.provider), []).append(uri)
-    return {name: _scan(own, store.root) for name, own in uris.items()}
+    return {name: _scan(files, store.root) for name, files in uris.items()}
 
 
 def from_release(
@@ -302,9 +309,9 @@ def from_release(
     release: ReleaseManifest,
     past: Mapping[str, pl.LazyFrame],
 ) -> Record:
-    """Make the history of a release that is kept, once more.
+    """Make the history of a kept release again.
 
-    What was read again for it then is taken from its own changes.
+    Pages that were read again when it was published are not: their values are in its changes.
     """
     moment = Moment(release.version, previous.version if previous else None)
     sources = [choose.from_release(store, name, release) for name in release.providers]
@@ -315,8 +322,8 @@ def from_release(
     again = {name: from_changes(listed, name) for name in after}
     sheets = (_accelerators(store, previous), _table(store, release, ACCELERATORS))
     before = _last_snapshots(store, previous)
-    own = history_of(store, release)
-    return advance(past, before, after, moment, again, sheets, backfilled=own)
+    backfilled = history_of(store, release)
+    return advance(past, before, after, moment, again, sheets, backfilled=backfilled)
 
 
 def _of_source(
@@ -337,14 +344,14 @@ def _last_snapshots(store: Store, previous: ReleaseManifest | None) -> dict[str,
     }
 
 
-def _must_be_told_apart(
+def _must_read_again(
     store: Store,
     before: Snapshot,
     after: Snapshot,
     source: ProviderSource,
     previous: ReleaseManifest,
 ) -> bool:
-    """Return whether pages and reading both differ, and the rows do too."""
+    """Check whether both pages and reading differ, and the rows do too."""
     if _digests(source.files) == _digests(choose.parts_of(store, previous)[source.provider].files):
         return False
     return before.reading != after.reading and before.inputs.pages != after.inputs.pages
@@ -370,36 +377,35 @@ def _table(store: Store, release: ReleaseManifest, table: str) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A release and its history as it comes out now."""
+    """A release and its history, made again."""
 
     release: ReleaseManifest
     record: Record
 
 
 def rebuild(store: Store) -> list[Rebuilt]:
-    """Make the history of each kept release, oldest first.
+    """Make the history of each kept release again, oldest first.
 
-    It begins with the oldest release that is kept. If there were releases before it that are
-    deleted now, what it says about them is taken from its own history, and it is not listed.
+    A release whose predecessor was deleted is not listed: its own history is the starting point for
+    the next one.
     """
     rebuilt: list[Rebuilt] = []
     past: dict[str, pl.LazyFrame] = {}
     previous: ReleaseManifest | None = None
     for version in versions(store):
         release = read_manifest(store, version)
-        follows = release.previous == (previous.version if previous else None)
-        if not follows:
-            past = history_of(store, release)
-        else:
+        if release.previous == (previous.version if previous else None):
             made = from_release(store, previous, release, past)
             rebuilt.append(Rebuilt(release, made))
             past = made.intervals
+        else:
+            past = history_of(store, release)
         previous = release
     return rebuilt
 
 
 def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
-    """List the history files of a release that do not come out byte for byte as they are there."""
+    """List the history files of a release whose bytes differ from the published ones."""
     published = {
         file.key: file.sha256
         for name in (HISTORY, CHANGES)
@@ -413,9 +419,9 @@ def differences(store: Store, rebuilt: Rebuilt) -> list[str]:
 
 
 def read_again(store: Store, provider: str, run_id: str) -> ReRead:
-    """Normalise and check the landed pages of an older run again, in a folder of its own.
+    """Stage the landed pages of an older run again, in a temporary folder.
 
-    The pages may be gone, or today's program may refuse them: that is not an error here.
+    It is not an error if the pages are gone or the program refuses them: see ``ReRead.problem``.
     """
     landing = Landing(layout.landing_root(store.root))
     try:
@@ -438,9 +444,9 @@ def _staged_table(store: Store, staged: stage.Staged, table: str) -> pl.DataFram
 
 
 def from_changes(changes: pl.DataFrame, provider: str) -> ReRead:
-    """Take what was read again from the changes of the release that it was done for.
+    """Return what was read again for a release, from its changes.
 
-    So a history can be made again when the pages are gone, and the program has changed since.
+    This way a history can be made again after the pages are gone or the program has changed.
     """
     rows = changes.filter(provider=provider, evidence="re_read")
     return ReRead(
@@ -454,9 +460,9 @@ def from_changes(changes: pl.DataFrame, provider: str) -> ReRead:
 def _middle(
     rows: pl.DataFrame, key: list[str], values: "tuple[str, ...] | list[str]", one_of: list[str]
 ) -> pl.DataFrame | None:
-    """Find the middle value: the new one of our step, else the old one of the vendor's.
+    """Find the middle value: the new one of our step, otherwise the old one of the vendor's step.
 
-    Rows of which none of the columns ``one_of`` has a value were not there.
+    Rows without a value in any of the columns ``one_of`` did not exist and are left out.
     """
     if rows.is_empty():
         return None
@@ -467,5 +473,5 @@ def _middle(
     first = middle.sort(~is_ours, maintain_order=True).unique(
         key, keep="first", maintain_order=True
     )
-    there = [pl.col(name).is_not_null() for name in one_of] or [pl.lit(True)]
-    return first.filter(pl.any_horizontal(there)).select(*key, *values)
+    exists = [pl.col(name).is_not_null() for name in one_of] or [pl.lit(True)]
+    return first.filter(pl.any_horizontal(exists)).select(*key, *values)

@@ -1,9 +1,9 @@
-"""Make intervals of the vendor's own past lists, and fit them in before what releases observed.
+"""Make intervals from the vendor's past price lists, and fit them in before the observed ones.
 
 A backfilled interval has a ``collection_unit`` that begins with PAST. Its ``first_release`` and
-``last_release`` are the times of the vendor's lists, written as versions are; ``observed_first``
-and ``observed_last`` are those times too. The price may have moved at any time between the last
-list with one value and the first with the next, so a list that was not read is not a removal.
+``last_release`` are the times of the vendor's lists, written as versions; ``observed_first`` and
+``observed_last`` are the same times. The price may have changed at any time between the last list
+with one value and the first list with the next; a list that was not read is not a removal.
 """
 
 import hashlib
@@ -23,17 +23,17 @@ from hwprices.units import Timestamp
 
 IS_BACKFILLED = pl.col("collection_unit").str.starts_with(PAST).fill_null(False)
 RANGE = ("hourly_low", "hourly_high")
-_OF_HISTORY = ("price_id", *PRICE_KEY, *VALUE, *RANGE, "basis", "raw_sha256", "reading")
+_COLUMNS = ("price_id", *PRICE_KEY, *VALUE, *RANGE, "basis", "raw_sha256", "reading")
 
-ROW_SCHEMA: dict[str, Any] = {name: frames.dtypes(PriceHistory)[name] for name in _OF_HISTORY} | {
+ROW_SCHEMA: dict[str, Any] = {name: frames.dtypes(PriceHistory)[name] for name in _COLUMNS} | {
     "unit": pl.String,
     "begin": Timestamp,
     "published": Timestamp,
     "complete": pl.Boolean,
 }
-"""What is kept of each price in a past list: ``unit`` (kind/region that fetched it), and the same
-in each row ``begin`` and ``published`` of the list, and whether it is ``complete``: what it lacks
-was not sold."""
+"""The columns kept of each price in a past list. ``unit`` is the kind/region that fetched it. All
+rows of a list have the same ``begin``, ``published`` and ``complete``: a price that a complete list
+lacks was not sold."""
 
 
 LAST_SEEN = ("observed_last", "last_release", "raw_sha256", "reading")
@@ -41,12 +41,12 @@ LAST_SEEN = ("observed_last", "last_release", "raw_sha256", "reading")
 
 
 def fold(lists: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Make the intervals of one region from its past lists, oldest first.
+    """Make the intervals of one region from its past lists.
 
-    Memory is bounded by one list and the intervals, whatever the number of lists.
+    Memory is bounded by one list and the intervals, for any number of lists.
 
     Args:
-        lists: frames of ROW_SCHEMA, none empty.
+        lists: frames of ROW_SCHEMA, oldest first, none empty.
 
     Returns:
         The columns of price_history, sorted by key. The last interval of a price is open if the
@@ -67,43 +67,43 @@ def fold(lists: Iterable[pl.DataFrame]) -> pl.DataFrame:
 def _next(
     open_rows: pl.DataFrame, known: pl.DataFrame, rows: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Carry open intervals to the next list; returns those that ended and those that are open.
+    """Carry open intervals to the next list; return those that ended and those that are open.
 
-    ``known`` are the price_ids and units of all lists before.
+    ``known`` are the price_ids and units of all earlier lists.
     """
     listed = _as_intervals(rows)
-    now = listed.select("price_id", *VALUE, *RANGE, *LAST_SEEN, is_listed=pl.lit(True))
-    both = open_rows.join(now, on="price_id", how="left", suffix=":now")
+    current = listed.select("price_id", *VALUE, *RANGE, *LAST_SEEN, is_listed=pl.lit(True))
+    joined = open_rows.join(current, on="price_id", how="left", suffix=":now")
     is_listed = pl.col("is_listed").fill_null(False)
     differs = [pl.col(name).ne_missing(pl.col(f"{name}:now")) for name in (*VALUE, *RANGE)]
-    # what a list lacks, of a unit that it has, is gone
+    # a price that a complete list with its unit lacks is gone
     is_complete = rows["complete"].all()
     units = listed["collection_unit"].unique().to_list() if is_complete else []
     is_open = ~is_listed & ~pl.col("collection_unit").is_in(units)
-    is_same = both.select(is_open | is_listed & ~pl.any_horizontal(differs)).to_series()
-    over = both.filter(~is_same).with_columns(
+    is_same = joined.select(is_open | is_listed & ~pl.any_horizontal(differs)).to_series()
+    over = joined.filter(~is_same).with_columns(
         valid_to=pl.lit(rows["begin"][0], dtype=Timestamp),
         state=pl.lit("ended"),
         end_reason=pl.when(is_listed).then(pl.lit("price_changed")).otherwise(pl.lit("removed")),
     )
-    kept = both.filter(is_same).with_columns(
+    kept = joined.filter(is_same).with_columns(
         pl.coalesce(f"{name}:now", name).alias(name) for name in LAST_SEEN
     )
     begun = listed.join(kept.select("price_id"), on="price_id", how="anti")
     if known.height:
         began = _start_reason(open_rows["price_id"], known, is_complete=is_complete)
         begun = begun.with_columns(start_reason=began)
-    # else a few rows would hold the texts of the list that they are from
+    # otherwise a few rows would keep the texts of their complete list in memory
     begun = frames.independent(begun)
     over = frames.independent(over.select(begun.columns))
     return over, pl.concat([kept.select(begun.columns), begun])
 
 
 def _start_reason(open_ids: pl.Series, known: pl.DataFrame, *, is_complete: bool) -> pl.Expr:
-    """State why an interval begins with a list that is not the first.
+    """Return why an interval begins with a list that is not the first.
 
-    With the first list of its unit it is backfilled, as with the first of all; so it is where
-    earlier lists may have lacked it.
+    The reason is ``backfilled`` for the first list of its unit, and if an earlier list may have
+    lacked the price.
     """
     units = known["collection_unit"].unique().to_list() if is_complete else []
     return (
@@ -118,7 +118,7 @@ def _start_reason(open_ids: pl.Series, known: pl.DataFrame, *, is_complete: bool
 
 
 def _as_intervals(rows: pl.DataFrame) -> pl.DataFrame:
-    """Write each row of a list as an interval that begins with it."""
+    """Make an interval from each row of a list, which begins it."""
     version = pl.col("published").dt.strftime("%Y%m%dT%H%M%SZ")
     made = rows.lazy().with_columns(
         valid_from="begin",
@@ -138,16 +138,16 @@ def _as_intervals(rows: pl.DataFrame) -> pl.DataFrame:
 def fit_in(
     backfilled: pl.DataFrame, observed: pl.DataFrame, units: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Cut backfilled intervals off where observed ones begin, which stay as they are.
+    """Cut backfilled intervals off where the observed ones begin.
 
-    A price that releases observed is backfilled until its first interval. Another one ends as
-    removed when its unit was first observed, as it was not there; while its unit never was, its
+    A price that releases observed is backfilled until its first observed interval. Any other price
+    ends as removed when its unit was first observed without it. If the unit was never observed, its
     last interval stays open as not_collected.
 
     Args:
-        backfilled: intervals of some types, as ``fold`` or an earlier ``fit_in`` gave them.
+        backfilled: intervals of some types, from ``fold`` or an earlier ``fit_in``.
         observed: the intervals of these types that releases observed.
-        units: ``first_observed`` of all types; None where these are all.
+        units: ``first_observed`` of all types; None if these are all types.
     """
     if backfilled.is_empty():
         return backfilled
@@ -193,8 +193,8 @@ def providers_of(store: Store) -> list[str]:
 def intervals_of(store: Store, provider: str, published: pl.LazyFrame) -> pl.LazyFrame:
     """Scan the backfilled intervals of a provider.
 
-    ``published`` are its intervals in the release before: those of units without a file
-    stay as they are there.
+    ``published`` are its intervals in the previous release, which are used for units without a
+    file.
     """
     prefix = layout.backfilled_intervals(provider, "x").rpartition("/")[0]
     files = [store.uri(key) for key in sorted(store.keys(prefix))]
@@ -207,7 +207,7 @@ def intervals_of(store: Store, provider: str, published: pl.LazyFrame) -> pl.Laz
 
 
 def digests(store: Store) -> dict[str, str]:
-    """Return the SHA-256 of each file with backfilled intervals; none without any."""
+    """Return the SHA-256 of each file with backfilled intervals, by key."""
     keys = [
         key
         for key in store.keys(layout.BACKFILLED)

@@ -13,25 +13,25 @@ from hwprices.schemas import PRICE_KEY
 from hwprices.schemas.history import Changes
 from hwprices.schemas.spec import Accelerators
 
-SUBJECTS = ("instance_type", "region")  # What comes with its first price, and goes with its last
+SUBJECTS = ("instance_type", "region")  # They appear with their first price and go with their last
 WAITING = ("was_state", "state", "waits_for", "collection_unit")
 BACK = ("was_state", "was_for", "collection_unit")
-"""What is said of prices that wait or are back. Where a provider is left out of a release, all of
-its prices wait, so that they are counted and not kept."""
+"""Columns by which waiting prices, and prices that are back, are counted. The rows are not kept: if
+a release lacks a provider, all of its prices wait."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a release did to one provider's prices, without the intervals themselves.
+    """The effect of a release on one provider's prices, without the intervals themselves.
 
     Attributes:
         had: number of intervals before.
         has: number of intervals now.
         sold_before: machine types and regions of the intervals that were open before, as
             ``_types_and_regions`` lists them.
-        sold: the same of those that are open now.
-        ever: the same of all intervals before.
-        moves: as those of ``Step``.
+        sold: the same for the intervals that are open now.
+        ever: the same for all intervals before.
+        moves: as in ``Step``.
         waiting: number of ``prices`` of ``Step.waiting`` by WAITING.
         back: number of ``prices`` of ``Step.back`` by BACK.
     """
@@ -47,7 +47,7 @@ class Outcome:
 
 
 def outcome_of(step: Step) -> Outcome:
-    """Sum up a step. The result is far smaller than the intervals."""
+    """Summarize a step. The result is far smaller than the intervals."""
     columns = ("provider", *SUBJECTS, "valid_to")
     before, after = step.before.select(columns), step.history.select(columns)
     open_before = _open(before)
@@ -65,10 +65,7 @@ def outcome_of(step: Step) -> Outcome:
 
 
 def added_up(parts: Sequence[Outcome]) -> Outcome:
-    """Combine the outcomes of pieces of one provider: one at least, none with a region twice.
-
-    A machine type may be in several pieces, so that the subjects are made unique.
-    """
+    """Combine the outcomes of at least one piece of a provider. No price is in two pieces."""
     frames_of_parts = {
         name: pl.concat([getattr(part, name) for part in parts])
         for name in ("sold_before", "sold", "ever", "moves", "waiting", "back")
@@ -80,7 +77,7 @@ def added_up(parts: Sequence[Outcome]) -> Outcome:
 
 
 def _open(intervals: pl.DataFrame) -> pl.DataFrame:
-    """Leave out those that have ended; the same frame where none has."""
+    """Select open intervals; returns the same frame if all are open."""
     is_open = intervals["valid_to"].is_null()
     return intervals if is_open.all() else intervals.filter(is_open)
 
@@ -90,9 +87,9 @@ def _counted(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def _types_and_regions(rows: pl.DataFrame) -> pl.DataFrame:
-    """List the machine types and the regions of intervals; the column of the other is null.
+    """List the machine types and the regions of intervals, with null in the other's column.
 
-    Sorted by key, rows of one subject follow one another: only the first of each run is looked at.
+    In rows sorted by key a subject repeats many times: only the first of each run is read.
     """
     runs = {subject: pl.col(subject).ne_missing(pl.col(subject).shift(1)) for subject in SUBJECTS}
     by_subject = [
@@ -108,16 +105,16 @@ PERCENT_DIGITS = 4
 def of_provider(
     provider: str, outcome: Outcome, placeholders: Sequence[pl.LazyFrame] = ()
 ) -> list[pl.DataFrame]:
-    """List the changes of one provider's prices, and what follows from them for types and regions.
+    """List the changes of one provider's prices, and the resulting changes of types and regions.
 
-    A provider that is in a release for the first time is one row.
+    A provider that is new in a release is one row.
     """
     if not outcome.had and not outcome.has:
         return []
     if not outcome.had:
         row = {"subject": "provider", "change": "added", "provider": provider}
         return [rows_of([{**row, "prices": outcome.has, "evidence": "collection"}])]
-    # One row represents all prices of a unit that was collected for the first time: _collection.
+    # _collection makes one row for all prices of a unit that was collected for the first time
     listed = outcome.moves.filter(pl.col("start_reason").ne_missing("first_collected"))
     by_price = _with_placeholders(_by_price(listed), placeholders)
     return [
@@ -129,7 +126,7 @@ def of_provider(
 
 
 def rows_of(rows: Sequence[dict[str, object]]) -> pl.DataFrame:
-    """Make rows of the changes table; columns that no row has are null."""
+    """Make rows of the changes table; missing columns are null."""
     dtypes = frames.dtypes(Changes)
     names = [name for name in dtypes if any(name in row for row in rows)]
     schema = {name: dtypes[name] for name in names}
@@ -138,27 +135,24 @@ def rows_of(rows: Sequence[dict[str, object]]) -> pl.DataFrame:
 
 
 def _by_price(moves: pl.DataFrame) -> pl.DataFrame:
-    """Make a row for each step of each price: ours, the vendor's, or one that is unclear."""
-    unclear = moves.filter("unclear")
-    ours = moves.filter("ours")
-    vendors = moves.filter("vendors")
+    """Make a row for each step of each price: ours, the vendor's, or an unclear one."""
     parts = [
-        _price_rows(unclear, "old", "new", pl.lit("unclear")),
-        _price_rows(ours, "old", "middle", pl.lit("restated")),
-        _price_rows(vendors, "middle", "new", _move("middle", "new")),
+        _price_rows(moves.filter("unclear"), "old", "new", pl.lit("unclear")),
+        _price_rows(moves.filter("ours"), "old", "middle", pl.lit("restated")),
+        _price_rows(moves.filter("vendors"), "middle", "new", _vendor_change()),
     ]
     return pl.concat(parts)
 
 
-def _move(one: str, other: str) -> pl.Expr:
-    """Return the vendor's step from one value to the other."""
-    before, after = pl.col(f"{one}_effective_hourly"), pl.col(f"{other}_effective_hourly")
+def _vendor_change() -> pl.Expr:
+    """Return the code of the vendor's step, from the middle to the new value."""
+    before, after = pl.col("middle_effective_hourly"), pl.col("new_effective_hourly")
     return (
-        pl.when(~pl.col(f"{one}_exists") & pl.col("ended_before"))
+        pl.when(~pl.col("middle_exists") & pl.col("ended_before"))
         .then(pl.lit("returned"))
-        .when(~pl.col(f"{one}_exists"))
+        .when(~pl.col("middle_exists"))
         .then(pl.lit("added"))
-        .when(~pl.col(f"{other}_exists"))
+        .when(~pl.col("new_exists"))
         .then(pl.lit("removed"))
         .when(before.is_null() & after.is_not_null())
         .then(pl.lit("price_known"))
@@ -173,9 +167,9 @@ def _move(one: str, other: str) -> pl.Expr:
 
 
 def _with_placeholders(changes: pl.DataFrame, placeholders: Sequence[pl.LazyFrame]) -> pl.DataFrame:
-    """Mark prices that were placeholders, or are now, as neither up nor down.
+    """Mark prices that were or are placeholders as neither up nor down.
 
-    They are looked up only where a price moved, because that reads the flags of all prices.
+    The lookup reads the flags of all prices, so it is done only if a price moved.
     """
     moved = pl.col("change").is_in(["price_up", "price_down", "price_known", "price_unknown"])
     ids = changes.filter(moved).select("price_id")
@@ -211,8 +205,8 @@ def _type_or_region_changes(
 ) -> pl.DataFrame:
     """List the machine types or regions that have their first price, or lost their last.
 
-    They came or went as their prices did: by the vendor, by our reading, or unclear. Prices that
-    were not collected count as still there.
+    The change is that of their prices: the vendor's, ours, or unclear. Prices that were not
+    collected still count.
     """
     lists = (outcome.sold_before, outcome.sold, outcome.ever)
     before, after, ever = (rows.select(on).drop_nulls().unique() for rows in lists)
@@ -220,25 +214,25 @@ def _type_or_region_changes(
     added = after.join(before, on=on, how="anti").join(ever, on=on, how="left")
     removed = before.join(after, on=on, how="anti").with_columns(ever=pl.lit(True))
     rows = []
-    for turned, old, new in ((added, False, True), (removed, True, False)):
-        both = by_price.filter(_exists("old") == old, _exists("new") == new)
-        rows.append(_as_their_prices(turned, both, subject, on))
+    for changed, old, new in ((added, False, True), (removed, True, False)):
+        price_rows = by_price.filter(_exists("old") == old, _exists("new") == new)
+        rows.append(_with_price_change(changed, price_rows, subject, on))
     return pl.concat(rows)
 
 
 def _exists(when: str) -> pl.Expr:
-    """Return whether the price was there: it has an amount or the reason for having none."""
+    """Check whether the price existed: it has an amount, or a reason for having none."""
     return pl.any_horizontal(
         pl.col(f"{when}_{name}").is_not_null() for name in ("effective_hourly", "price_reason")
     )
 
 
 PRECEDENCE = ["added", "returned", "removed", "unclear", "restated"]
-"""If one price of a type came from the vendor, so did the type."""
+"""Changes of prices in the order in which one decides for its machine type or region."""
 
 
-def _as_their_prices(
-    turned: pl.DataFrame, by_price: pl.DataFrame, subject: str, on: Sequence[str]
+def _with_price_change(
+    changed: pl.DataFrame, by_price: pl.DataFrame, subject: str, on: Sequence[str]
 ) -> pl.DataFrame:
     rank = pl.col("change").replace_strict(
         {change: index for index, change in enumerate(PRECEDENCE)}, default=len(PRECEDENCE)
@@ -248,7 +242,7 @@ def _as_their_prices(
         .group_by(on, maintain_order=True)
         .agg(pl.col("change", "evidence").first(), prices=pl.len().cast(pl.Int64))
     )
-    rows = turned.join(by_subject, on=on, maintain_order="left").with_columns(
+    rows = changed.join(by_subject, on=on, maintain_order="left").with_columns(
         change=pl.when((pl.col("change") == "added") & pl.col("ever").fill_null(False))
         .then(pl.lit("returned"))
         .otherwise("change"),
@@ -299,8 +293,8 @@ def of_values(rows: pl.DataFrame, subject: str, re_read: pl.DataFrame | None) ->
     ``rows`` has provider or accelerator_id, field, old_value, new_value and evidence.
     """
     key = ["instance_type", "field"] if subject == "instance_type" else ["accelerator_id", "field"]
-    rows_of_both = rows.with_columns(old_exists=pl.lit(True), new_exists=pl.lit(True))
-    judged = snapshot.with_middle(rows_of_both, ["value"], re_read, key)
+    existing = rows.with_columns(old_exists=pl.lit(True), new_exists=pl.lit(True))
+    judged = snapshot.with_middle(existing, ["value"], re_read, key)
     parts = [
         _value_rows(judged.filter("unclear"), "old", "new", "unclear"),
         _value_rows(judged.filter("ours"), "old", "middle", "restated"),
@@ -324,15 +318,15 @@ OF_COLLECTION = ("provider", "instance_type", "observed_at", "raw_sha256", "spec
 """Columns of instance_types that are not figures of the machine."""
 
 OF_REVIEW = ("accelerator_id", "as_of", "notes", "confidence", "verified", "source_url")
-"""Columns of the accelerator sheet that say how well a row is known."""
+"""Columns of the accelerator sheet about the sources and quality of a row."""
 
 
 def of_instance_types(
     before: Snapshot | None, after: Snapshot | None, re_read: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """List the figures of machine types that differ; types that came or went are not meant.
+    """List the figures that differ, of machine types that are in both snapshots.
 
-    ``re_read`` are the figures (see ``figures``) that the newer reading makes of the older pages.
+    ``re_read`` are the figures (see ``figures``) of the older pages, read with the newer reading.
     """
     if before is None or after is None:
         return frames.empty(Changes)
@@ -354,7 +348,7 @@ def figures(instance_types: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_accelerators(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """List what differs in the accelerator sheet. All of it is ours: the sheet is."""
+    """List the differences in the accelerator sheet. They are ours, like the sheet."""
     columns = [name for name in frames.dtypes(Accelerators) if name not in OF_REVIEW]
     key = ["accelerator_id"]
     rows = _differing(_long(before, key, columns), _long(after, key, columns))
@@ -373,10 +367,10 @@ def of_accelerators(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 
 
 def _differing(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    both = before.rename({"value": "old_value"}).join(
+    joined = before.rename({"value": "old_value"}).join(
         after.rename({"value": "new_value"}), on=[name for name in after.columns if name != "value"]
     )
-    return both.filter(pl.col("old_value").ne_missing(pl.col("new_value")))
+    return joined.filter(pl.col("old_value").ne_missing(pl.col("new_value")))
 
 
 def _long(table: pl.DataFrame, key: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:

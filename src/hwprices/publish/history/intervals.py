@@ -19,14 +19,18 @@ ORIGIN = ("basis", "observed_last", "raw_sha256", "collection_unit", "reading")
 
 @dataclass(frozen=True)
 class Step:
-    """What a release did to the intervals of one provider.
+    """The effect of a release on the intervals of one provider.
 
-    ``history`` has the columns of price_history, sorted by key. ``moves`` has a row for each price
-    that changed, came or went: the key, old_, middle_ and new_ values, evidence, start_reason and
-    end_reason. It is empty where the provider is in a release for the first time.
-    ``waiting`` are the open intervals of prices that the release lacks, ``back`` those that were
-    missing before and are there again; ``was_state`` is how they stood before.
-    ``before`` is the history that it began with.
+    Attributes:
+        before: the intervals before the release.
+        history: the new intervals, with the columns of price_history, sorted by key.
+        moves: a row for each price that changed, appeared or disappeared: the key, old_, middle_
+            and new_ values, evidence, start_reason and end_reason. Empty if the provider is in a
+            release for the first time.
+        waiting: open intervals of prices that the release lacks; ``was_state`` is their earlier
+            state.
+        back: intervals of prices that were missing before and are present again; ``was_state`` as
+            above.
     """
 
     before: pl.DataFrame
@@ -37,9 +41,9 @@ class Step:
 
     @property
     def affected(self) -> pl.DataFrame:
-        """All intervals of the prices that moved, came, went, wait or are back.
+        """All intervals of the prices in ``moves``, ``waiting`` and ``back``.
 
-        Those of other prices are as they were, but for where and when the value was last seen.
+        In those of other prices only changed where and when the value was last seen.
         """
         if self.before.is_empty():  # all are new
             return self.history
@@ -50,10 +54,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Past:
-    """What must be known of all of a provider's intervals to carry some of them further.
+    """Facts about all of a provider's intervals that are needed to carry some of them.
 
-    ``is_empty``: there is none. ``reading``: what read the pages for the last release that it was
-    in; None if that is not known.
+    ``is_empty``: there are none. ``reading``: the reading of its last release; None if unknown.
     """
 
     is_empty: bool
@@ -61,7 +64,7 @@ class Past:
 
 
 def past_of(history: pl.LazyFrame) -> Past:
-    """Look at all intervals of a provider."""
+    """Collect the facts about all intervals of a provider."""
     last_seen = pl.col("last_release").max()
     readings = history.group_by("reading").agg(last_seen).collect(engine="streaming")
     newest = readings.filter(last_seen == pl.col("last_release"))["reading"].to_list()
@@ -76,15 +79,15 @@ def step(
     re_read: pl.DataFrame | None = None,
     past: Past | None = None,
 ) -> Step:
-    """Carry one provider's intervals, or those of some of its regions, to the next release.
+    """Carry one provider's intervals, or those of some machine types, to the next release.
 
     Args:
         history: its intervals so far, sorted by key.
-        before: its tables in the release before; None if it was not in it.
-        after: its tables in this release; None if it is not in it.
+        before: its tables in the previous release; None if the release lacks it.
+        after: its tables in this release; None if the release lacks it.
         moment: this release.
-        re_read: what the newer reading makes of the pages of ``before``; see ``snapshot.evidence``.
-        past: what is to be known of the provider's other intervals; None without others.
+        re_read: the pages of ``before``, read with the newer reading; see ``snapshot.evidence``.
+        past: facts about all of the provider's intervals; None if ``history`` has all of them.
     """
     past = past or past_of(history.lazy())
     if past.is_empty and after is not None:
@@ -117,18 +120,18 @@ def step(
     return Step(history, carried, moves, waiting.drop(ROW), back)
 
 
-ROW = "row"  # Number of an interval among those that were open
+ROW = "row"  # Number of an interval among the open ones
 
 
 def _first_step(no_history: pl.DataFrame, after: Snapshot, moment: Moment) -> Step:
-    """Begin an interval for each price of a provider that no release had.
+    """Begin an interval for each price of a provider that is new in a release.
 
-    ``moves`` is empty: such prices are not listed one by one.
+    ``moves`` is empty: these prices are not listed one by one.
     """
     prices = after.prices_with_origin().rename({"observed_at": "observed_last"})
     values = prices.select("price_id", *PRICE_KEY, *VALUE, *ORIGIN)
     begun = _new_intervals(values.with_columns(start_reason=pl.lit("first_release")), moment)
-    begun = begun.rechunk()  # else each step below would copy it into chunks that match
+    begun = begun.rechunk()  # otherwise each step below would copy it into matching chunks
     none_back = _back(no_history, no_history, pl.Series(dtype=pl.Boolean))
     waiting = _without_provider(no_history)
     rows = validate.sort_by_key(with_accelerators(begun, after), PriceHistory)
@@ -139,10 +142,10 @@ def _in_order(parts: Sequence[pl.DataFrame], is_open: pl.Series, rows: pl.Series
     """Combine intervals, sorted by key.
 
     Args:
-        parts: those that had ended before, those that were open, and those that begin now.
-        is_open: of each interval before, sorted by key, whether it was open.
-        rows: of those that begin, the row among the open ones of the same price; null for a new
-            price.
+        parts: intervals that had ended before, that were open before, and that begin now.
+        is_open: whether each earlier interval, sorted by key, was open.
+        rows: for each interval that begins, the row of its price among the open intervals; null for
+            a new price.
     """
     ended, kept, begun = parts
     if begun.is_empty() and ended.is_empty():
@@ -153,7 +156,7 @@ def _in_order(parts: Sequence[pl.DataFrame], is_open: pl.Series, rows: pl.Series
     places = pl.int_range(0, 2 * is_open.len(), 2, eager=True)
     at_open = places.filter(is_open)
     order = pl.concat([places.filter(~is_open), at_open, at_open.gather(rows) + 1]).arg_sort()
-    # column by column: as a whole, twice as much would be copied at a time
+    # column by column, to keep only one column in memory twice
     return pl.DataFrame(
         [
             pl.concat([part[name] for part in parts], rechunk=True).gather(order)
@@ -182,19 +185,20 @@ def _no_moves() -> pl.DataFrame:
 def _compare_values(
     open_rows: pl.DataFrame, prices: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.Series, pl.DataFrame]:
-    """Distinguish the intervals whose price is the same from those that moved.
+    """Separate the intervals whose price is unchanged from those whose price moved.
 
-    Returns for each open interval now_ for each of ORIGIN and whether its price is the same, and
-    the prices that are not the same as those of an interval. Nearly all are, so whole rows are
-    neither joined nor sorted: doing both took 29 s more of processor time for 20.7 million prices,
-    6 % of a refresh (3.6 million measured, four runs of each in turn; the files are identical).
+    Returns for each open interval the columns now_<name> of ORIGIN, and whether its price is
+    unchanged; and the prices that differ from all intervals. Nearly all are unchanged, so complete
+    rows are neither joined nor sorted: that took 29 s more of processor time for 20.7 million
+    prices, 6 % of a refresh (3.6 million measured, four runs of each in turn; the files are
+    identical).
     """
     beside = prices.select(
         *(pl.col(name).alias(f"now_{name}") for name in (*VALUE, *ORIGIN)), now_exists=pl.lit(True)
     )
-    at = _positions(open_rows["price_id"], prices["price_id"])
-    if at is not None:
-        beside = beside[at]
+    positions = _positions(open_rows["price_id"], prices["price_id"])
+    if positions is not None:
+        beside = beside[positions]
     before = open_rows.select(pl.col(name).alias(f"old_{name}") for name in VALUE)
     is_present = pl.col("now_exists").fill_null(False)
     is_same = before.hstack(beside).select(
@@ -202,26 +206,26 @@ def _compare_values(
     )
     chosen = is_same.to_series()
     origins = beside.select(f"now_{name}" for name in ORIGIN)
-    if at is None:
+    if positions is None:
         return origins, chosen, prices[(~chosen).arg_true()]
-    return origins, chosen, _without(prices, at.filter(chosen))
+    return origins, chosen, _without(prices, positions.filter(chosen))
 
 
 def _numbered(open_rows: pl.DataFrame, chosen: pl.Series) -> pl.DataFrame:
-    """Select a few rows with their numbers, faster than a filter, which looks at all columns."""
+    """Select a few rows with their numbers, faster than a filter, which reads all columns."""
     rows = chosen.arg_true()
     return open_rows[rows].insert_column(0, rows.alias(ROW))
 
 
-def _positions(then: pl.Series, now: pl.Series) -> pl.Series | None:
-    """Find the row of each of today's prices that an open interval has; null where it is missing.
+def _positions(open_ids: pl.Series, current_ids: pl.Series) -> pl.Series | None:
+    """Find for each open interval the row of its current price; null if the price is missing.
 
-    None where each has the same row: both are sorted by key, so that is so while none came or went.
+    None if all rows are the same. Both are sorted by key, so that is usual.
     """
-    if then.equals(now):
+    if open_ids.equals(current_ids):
         return None
-    rows = now.to_frame().with_row_index("row")
-    return then.to_frame().join(rows, on="price_id", how="left", maintain_order="left")["row"]
+    rows = current_ids.to_frame().with_row_index("row")
+    return open_ids.to_frame().join(rows, on="price_id", how="left", maintain_order="left")["row"]
 
 
 def _without(rows: pl.DataFrame, left_out: pl.Series) -> pl.DataFrame:
@@ -278,7 +282,7 @@ def _waiting(open_rows: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mark_seen(open_rows: pl.DataFrame, origins: pl.DataFrame, moment: Moment) -> pl.DataFrame:
-    """Write down that prices have the same value in this release; of others it is undone later."""
+    """Mark all open intervals as seen in this release. ``_with_others`` corrects the moved ones."""
     times = [open_rows["observed_first"], open_rows["observed_last"], origins["now_observed_last"]]
     known = pl.DataFrame([time.rechunk() for time in times]).select(
         observed_first=pl.min_horizontal("observed_first", "now_observed_last"),
@@ -298,11 +302,11 @@ def _mark_seen(open_rows: pl.DataFrame, origins: pl.DataFrame, moment: Moment) -
 
 
 SEEN = (*ORIGIN, "observed_first", "last_release", "state", "waits_for")
-"""What ``_mark_seen`` writes."""
+"""Columns that ``_mark_seen`` writes."""
 
 
 def _with_others(seen: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Fill in the rows of intervals that ended or wait: few rows, and some of the columns."""
+    """Correct the few rows of intervals that ended or wait."""
     names = (*SEEN, "valid_to", "end_reason")
     moved = pl.concat([rows.select(ROW, *names) for rows in others])
     if moved.is_empty():
@@ -354,7 +358,7 @@ def _judged(
 
 
 def _with_reasons(moves: pl.DataFrame) -> pl.DataFrame:
-    """Add why an interval began or ended; null where none did."""
+    """Add start_reason and end_reason; null where no interval began or ended."""
     both = pl.col("old_exists") & pl.col("new_exists")
     added = ~pl.col("old_exists") & pl.col("new_exists")
     new_to_vendor = added & ~pl.col("middle_exists")
@@ -415,7 +419,7 @@ def _new_intervals(prices: pl.LazyFrame, moment: Moment) -> pl.DataFrame:
 
 
 def with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
-    """Return the accelerator of each machine type that the release has; others keep theirs."""
+    """Update the accelerators of the machine types in the release; other types keep theirs."""
     first = pl.col("accelerators").list.first()
     is_one = pl.col("accelerators").list.len() == 1
     types = after.instance_types.select(
@@ -435,9 +439,9 @@ def with_accelerators(history: pl.DataFrame, after: Snapshot) -> pl.DataFrame:
 
 
 def _accelerators_differ(history: pl.DataFrame, types: pl.DataFrame) -> bool:
-    """Return whether machine types have other accelerators than the intervals say.
+    """Check whether machine types have other accelerators than the intervals.
 
-    Rows of one type follow one another, so only the first of each run is compared.
+    Rows of one type are adjacent, so only the first of each run is compared.
     """
     columns = ("instance_type", "accelerator_id", "accelerator_count")
     is_first = pl.any_horizontal(pl.col(n).ne_missing(pl.col(n).shift(1)) for n in columns)

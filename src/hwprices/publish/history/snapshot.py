@@ -1,15 +1,14 @@
-"""One provider in one release, as the history needs it, and whose change a difference is.
+"""One provider in one release, and whether a difference is the vendor's change or ours.
 
-A price is made of a vendor's pages and of our reading of them (program, rule sheets, corrections),
-and of nothing else. So a difference between two releases is told apart by going in two steps, from
-the older pages with the older reading to the older pages with the newer reading (``middle``), and
-from there to the newer pages with the newer reading. The first step is ours, the second the
-vendor's:
+A price depends only on a vendor's pages and on our reading of them (program, rule sheets,
+corrections). A difference between two releases is therefore split into two steps: from the older
+pages with the older reading to the older pages with the newer reading (``middle``), and from there
+to the newer pages with the newer reading. The first step is our change, the second the vendor's:
 
-- the reading is the same: middle is the old value, all is the vendor's;
-- the pages are the same: middle is the new value, all is ours;
-- both differ: the older pages are read again with the newer reading. That gives middle itself;
-- both differ and the older pages are not there any more: unclear.
+- the reading is the same: middle is the old value, and the change is the vendor's;
+- the pages are the same: middle is the new value, and the change is ours;
+- both differ: the older pages are read again with the newer reading, which gives middle;
+- both differ and the older pages are gone: unclear.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,29 +28,29 @@ from hwprices.schemas.quarantine import Quarantine
 from hwprices.schemas.tables import TABLES
 
 VALUE = ("hourly", "upfront", "effective_hourly", "price_reason")
-"""The columns that are a price's value. Where one of them differs, an interval ends."""
+"""The columns of a price's value. An interval ends when one of them changes."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A release by name, and the one before it; None for the first."""
+    """A release's version, and that of the previous release; None for the first."""
 
     version: str
     previous: str | None = None
 
     @property
     def at(self) -> datetime:
-        """When it was made: its version is a time."""
+        """The time of the release, which its version states."""
         return version_time(self.version)
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One provider's tables in one release, and what they were made of.
+    """One provider's tables in one release, and their inputs.
 
-    ``prices`` has the price key, VALUE, basis, observed_at and raw_sha256; they are read when they
-    are needed, some regions at a time. ``placeholders`` has the price_id of those that are flagged
-    as placeholders. ``refused`` are the price_ids of rows in quarantine.
+    ``prices`` has the price key, VALUE, basis, observed_at and raw_sha256. ``placeholders`` has the
+    price_id of prices that are flagged as placeholders. ``refused`` are the price_ids of rows in
+    quarantine.
     """
 
     provider: str
@@ -68,11 +67,11 @@ class Snapshot:
 
     @property
     def reading(self) -> str:
-        """The digest of what read the pages."""
+        """The digest of the reading."""
         return self.inputs.reading.digest
 
     def prices_with_origin(self) -> pl.LazyFrame:
-        """Add to each price the unit that its page is from, and the reading."""
+        """Add to each price the unit of its page, and the reading."""
         unit_of_page = {page: unit.unit for unit in self.inputs.units for page in unit.pages}
         page = pl.col("raw_sha256").str.slice(0, DIGEST_CHARACTERS)
         return self.prices.with_columns(
@@ -91,9 +90,9 @@ def take_snapshot(
     *,
     prices: bool = True,
 ) -> Snapshot:
-    """Read what the history needs of one provider's tables; a missing table counts as empty.
+    """Take a snapshot of one provider's tables; a missing table counts as empty.
 
-    Without ``prices`` theirs are left out: of the release before, the intervals have them.
+    Without ``prices`` it has no prices: those of the previous release are in the intervals.
     """
 
     def table(name: str) -> pl.LazyFrame:
@@ -118,7 +117,7 @@ def take_snapshot(
 
 
 def _refused(quarantine: pl.LazyFrame) -> list[str]:
-    """List the price_ids of refused prices: rows that were refused by the checks have one."""
+    """List the price_ids of refused prices. Rows refused by the checks of their table have one."""
     return (
         quarantine.filter(table="prices")
         .select(pl.col("row").str.json_path_match("$.price_id").alias("price_id"))
@@ -132,12 +131,12 @@ STEPS = ("old", "middle", "new")
 
 
 def evidence(*, can_re_read: bool) -> pl.Expr:
-    """Describe how a difference is known, from columns that tell what is the same.
+    """Return the evidence for a difference, from boolean columns.
 
     The columns are same_reading, same_pages, same_page (the page that states the value) and
-    seen_before (it was in the release before, whose pages can be read again).
+    seen_before (the previous release had the price, and its pages can be read again).
 
-    Differences in spite of the same pages and the same reading should not be: they are unclear.
+    There should be no difference with the same pages and the same reading: it would be unclear.
     """
     return (
         pl.when(pl.col("same_reading") & pl.col("same_pages"))
@@ -158,13 +157,13 @@ def evidence(*, can_re_read: bool) -> pl.Expr:
 def with_middle(
     rows: pl.DataFrame, values: Sequence[str], re_read: pl.DataFrame | None, on: Sequence[str]
 ) -> pl.DataFrame:
-    """Add the middle values, and whether each of the two steps makes a difference.
+    """Add the middle values, and whether each of the two steps changed anything.
 
     Args:
-        rows: with evidence, and for each value old_<value> and new_<value>; old_exists and
-            new_exists say whether there is a row at all.
-        values: the columns that make a difference.
-        re_read: what the newer reading makes of the older pages: the key and the values.
+        rows: with evidence, old_exists and new_exists (whether there is a row at all), and
+            old_<value> and new_<value> for each value.
+        values: the columns to compare.
+        re_read: the key and the values of the older pages, read with the newer reading.
         on: the key.
 
     Adds middle_exists and middle_<value>, ``unclear``, ``ours`` and ``vendors``.
@@ -205,12 +204,12 @@ def _re_read(
 
 
 def differs(one: str, other: str, values: Sequence[str]) -> pl.Expr:
-    """Return whether two of STEPS differ: one is there and the other not, or a value differs."""
+    """Check whether two of STEPS differ: only one exists, or a value differs."""
     return values_differ(one, other, ["exists", *values])
 
 
 def values_differ(one: str, other: str, values: Sequence[str]) -> pl.Expr:
-    """Return whether columns that begin with ``one`` and ``other`` differ in any of the values."""
+    """Check whether the columns with the prefixes ``one`` and ``other`` differ in any value."""
     return pl.any_horizontal(
         pl.col(f"{one}_{name}").ne_missing(pl.col(f"{other}_{name}")) for name in values
     )
@@ -219,8 +218,8 @@ def values_differ(one: str, other: str, values: Sequence[str]) -> pl.Expr:
 GLOBAL = "global"  # The region of units that hold for all regions
 
 Place = tuple[str | None, str, str, str | None]
-"""What decides whether a missing price could have been seen: its unit, its basis, its region, and
-the units that it has been waiting for. The unit is None where it is not known."""
+"""What decides whether a missing price could have been seen: its unit (None if unknown), its basis,
+its region, and the units that it has been waiting for."""
 
 PLACE = ("collection_unit", "basis", "region", "waits_for")
 
@@ -228,9 +227,9 @@ PLACE = ("collection_unit", "basis", "region", "waits_for")
 def missing(rows: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> pl.DataFrame:
     """Add the columns ``collected`` and ``waits_for`` to prices that a release lacks.
 
-    ``collected``: everything that the price is read from was collected, and it is not there.
-    ``waits_for``: else the units that were not, with commas between them; null if not known.
-    ``rows`` has the columns of PLACE, as they were when the price was last seen.
+    ``collected``: all units of the price were collected, so it is gone. ``waits_for``: otherwise
+    the units that were not collected, separated by commas; null if unknown. ``rows`` has the
+    columns of PLACE, from when the price was last seen.
     """
     places = rows.select(PLACE).unique()
     absent_units = [_absent(place, before, after) for place in places.iter_rows()]
@@ -245,7 +244,7 @@ def missing(rows: pl.DataFrame, before: Snapshot | None, after: Snapshot) -> pl.
 
 
 def _absent(place: Place, before: Snapshot | None, after: Snapshot) -> list[str] | None:
-    """List the units that a price needs and that were not collected; None if it is not known."""
+    """List the units that a price needs but that were not collected; None if unknown."""
     needed = sorted(set(_needed(place, before)))
     if not needed:
         return None
@@ -255,8 +254,8 @@ def _absent(place: Place, before: Snapshot | None, after: Snapshot) -> list[str]
 def _needed(place: Place, before: Snapshot | None) -> Iterable[str]:
     """List the units that a price needs.
 
-    A listed price stands on its own page. One that is composed or derived may need any page of its
-    region, so that all of them count, as for one whose unit is not known.
+    A listed price needs only the unit of its page. A composed or derived price, or one whose unit
+    is unknown, may need any unit of its region.
     """
     unit, basis, region, waits_for = place
     if waits_for:
@@ -271,10 +270,10 @@ def _needed(place: Place, before: Snapshot | None) -> Iterable[str]:
 
 
 def _covers(snapshot: Snapshot, unit: str, region: str) -> bool:
-    """Return whether a unit's pages were read for a region.
+    """Check whether a unit was collected for a region.
 
-    A unit that was not planned, while others of its kind were, is no longer listed by the vendor:
-    that counts as looked at. If its whole kind was left out, nobody looked.
+    A unit that was not planned although others of its kind were is no longer listed by the vendor:
+    that counts as collected. If its complete kind was left out, it was not collected.
     """
     if unit in snapshot.units:
         return _holds(snapshot.units[unit], region)
@@ -282,10 +281,11 @@ def _covers(snapshot: Snapshot, unit: str, region: str) -> bool:
 
 
 def newly_collected(rows: pl.DataFrame, before: Snapshot | None) -> pl.DataFrame:
-    """Add the column ``newly_collected`` to prices that appeared: whether nobody looked before.
+    """Add the column ``newly_collected`` to prices that appeared.
 
-    The same holds for prices of a unit that had failed, of a kind that had not been collected, and
-    of a region that was there but not requested. In a region that is new a price is new.
+    It is true if the previous release did not collect them: their unit had failed, their kind had
+    not been collected, or their region existed but was not requested. Prices in a new region are
+    new.
     """
     places = rows.select("collection_unit", "region").unique()
     answers = [_is_new(unit, region, before) for unit, region in places.iter_rows()]

@@ -1,7 +1,7 @@
-"""Join vendor tables with spec sheets into the tables that a release derives.
+"""Join vendor tables with spec sheets into the derived tables of a release.
 
-These are offers, regions, accelerators, new_words, stock, and the sheets that are published
-unchanged.
+These are offers, regions, accelerators, new_words, stock, market_quantiles, and the sheets that are
+published unchanged.
 """
 
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ from hwprices.stage import validate
 WORD_KEY = key(NewWords)
 
 OF_REFUSED_SKU = pl.col("reason") == "refused_sku"
-"""Marks the rows that represent prices of a refused SKU, under the word of that SKU."""
+"""Condition on rows that represent prices of a refused SKU; they have the word of that SKU."""
 
 
 def new_words(quarantine: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
-    """Group the refused rows that have a word.
+    """Group the refused rows by new word.
 
-    A row of a refused SKU is not a line of its own where the SKU is in quarantine too: it only adds
-    its dependants to the word of the SKU.
+    If a refused SKU is itself in quarantine, the rows of its prices are not counted as lines: they
+    only add their dependants to the SKU's word.
     """
     sku_reason = pl.col("reason").filter(~OF_REFUSED_SKU).min().over("provider", "word")
     has_sku = OF_REFUSED_SKU & sku_reason.is_not_null()
@@ -41,7 +41,7 @@ def new_words(quarantine: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
             reason=pl.when(has_sku).then(sku_reason).otherwise("reason"),
             lines=pl.when(has_sku).then(0).otherwise("occurrences"),
         )
-        .sort(pl.col("lines") == 0, "row_hash")  # the example is a line that has the word
+        .sort(pl.col("lines") == 0, "row_hash")  # the example is a line with the word
         .group_by(WORD_KEY)
         .agg(
             pl.col("lines", "dependants").cast(pl.Int64).sum().cast(pl.Int32),
@@ -59,8 +59,8 @@ def new_words(quarantine: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
     return validate.sort_by_key(table, NewWords)
 
 
-def unknown_before(words: pl.DataFrame, known: pl.LazyFrame | None) -> tuple[tuple[str, str], ...]:
-    """List provider and word of the rows that the release before did not have."""
+def appeared_words(words: pl.DataFrame, known: pl.LazyFrame | None) -> tuple[tuple[str, str], ...]:
+    """List provider and word of the rows that the previous release did not have."""
     if known is not None:
         words = words.join(
             known.select(WORD_KEY).collect(), on=WORD_KEY, how="anti", maintain_order="left"
@@ -74,7 +74,7 @@ VENDOR_TABLES = (
 )
 
 CARRIED = ("new_words", "stock", "market_quantiles")
-"""Tables that are made of new pages and of the same table of the release before."""
+"""Tables that are made from new pages and from the same table of the previous release."""
 
 PUBLISHED_SHEETS = (
     *("cpus", "cpu_families", "local_hardware", "benchmarks", "power_coefficients"),
@@ -92,17 +92,16 @@ FILLED_TOGETHER = (
     ("continent",),
     ("parent_region",),
 )
-"""Columns of regions that the sheet fills, in groups of one source: a figure never gets the year of
-another."""
+"""Columns of regions that the sheet fills, by source: no figure gets the year of another."""
 
 
 @dataclass(frozen=True)
 class Joined:
     """The derived tables of a release.
 
-    ``tables`` are published tables by name, each checked against its model and sorted by key;
-    offers by accelerator and machine type first.
-    ``unmatched`` are accelerators without a sheet: see ``machines.unmatched``.
+    ``tables`` are published tables by name, each checked against its model and sorted by key,
+    offers first by accelerator and machine type. ``unmatched`` are accelerators without a sheet:
+    see ``machines.unmatched``.
     """
 
     tables: Mapping[str, pl.DataFrame]
@@ -117,11 +116,11 @@ def build(
     """Join the vendor tables of a release with the spec sheets.
 
     ``tables`` and ``specs`` are frames by table name; a missing one counts as empty. ``specs`` are
-    as ``sheets.load`` gives them, checked and sorted. ``before`` are the tables CARRIED of the
-    release before. Only the prices that offers shows are read into memory.
+    checked and sorted, as ``sheets.load`` returns them. ``before`` are the tables CARRIED of the
+    previous release. Only the prices shown in offers are read into memory.
 
     Raises:
-        HwpricesError: a table breaks a check of its model: a mistake in this package or in a sheet.
+        HwpricesError: a table fails a check of its model: a mistake in this package or in a sheet.
     """
     vendor = {
         name: tables[name] if name in tables else frames.empty(TABLES[name]).lazy()
@@ -151,7 +150,7 @@ def build(
     )
     derived = {"regions": region_table, "accelerators": accelerator_table, "offers": offer_table}
     checked = {name: validate.check(rows, TABLES[name]) for name, rows in derived.items()}
-    # most questions are about accelerators: a reader far away fetches their row groups alone
+    # most questions are about accelerators: a remote reader only fetches their row groups
     checked["offers"] = checked["offers"].sort(
         "accelerator_id", "instance_type", nulls_last=True, maintain_order=True
     )
@@ -165,7 +164,7 @@ def build(
 
 
 def market_days(stated: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
-    """Add the quantiles of the newest pages to earlier days; of one day the newest count."""
+    """Add the quantiles of the newest pages to those of earlier days, or replace those of a day."""
     day = ["provider", "day"]
     earlier = known.join(stated.select(day).unique(), on=day, how="anti")
     rows = frames.conform(pl.concat([earlier, stated]), MarketQuantiles).collect()
@@ -175,13 +174,13 @@ def market_days(stated: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
 def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
     """Complete the regions table with geography, grid and PUE from the region_footprint sheet.
 
-    What the vendor says is kept, and a group of FILLED_TOGETHER is filled where all of it is null.
-    COORDINATES are the sheet's where it has them: Azure's API puts two regions into the sea.
-    Returns the columns of ``vendor``.
+    The vendor's values are kept; a group of FILLED_TOGETHER is filled if all of it is null.
+    COORDINATES are the sheet's if it has them: Azure's API puts two regions into the sea. Returns
+    the columns of ``vendor``.
     """
     key = ["provider", "region"]
     names = [*COORDINATES, *(name for group in FILLED_TOGETHER for name in group)]
-    both = vendor.collect().join(sheet.select(*key, *names), on=key, how="left", suffix="_sheet")
+    joined = vendor.collect().join(sheet.select(*key, *names), on=key, how="left", suffix="_sheet")
     filled = [
         pl.when(pl.all_horizontal(pl.col(group).is_null()))
         .then(f"{name}_sheet")
@@ -194,11 +193,11 @@ def regions(vendor: pl.LazyFrame, sheet: pl.DataFrame) -> pl.DataFrame:
     filled += [
         pl.when(has_place).then(f"{name}_sheet").otherwise(name).alias(name) for name in COORDINATES
     ]
-    return both.with_columns(filled).drop(f"{name}_sheet" for name in names)
+    return joined.with_columns(filled).drop(f"{name}_sheet" for name in names)
 
 
 MACHINE_UNKNOWN = "machine_unknown"
-"""Flag of an offer whose machine no list of the vendor describes."""
+"""Flag of an offer whose machine is missing from the vendor's lists."""
 
 AVERAGES = {
     ("pue", "pue_basis", "provider_average"): "pue_provider_average",
@@ -206,19 +205,19 @@ AVERAGES = {
     ("grid_gco2e_per_kwh", "grid_basis", "continent"): "grid_place_unknown",
     ("grid_gco2e_per_kwh", "grid_basis", "world"): "grid_place_unknown",
 }
-"""A figure of the region_footprint sheet, its column of what it represents and the value there:
-the flag of offers that have this figure."""
+"""A figure of the region_footprint sheet, the column that states its basis, and a value of that
+column: the flag of offers with this figure."""
 
 
 def flag_averages(offer_table: pl.DataFrame, footprint: pl.DataFrame) -> pl.DataFrame:
-    """Flag the offers whose PUE or grid is an average, and not the region's own."""
+    """Flag the offers whose PUE or grid is an average instead of the region's own figure."""
     key = ["provider", "region"]
     for (figure, basis, value), flag in AVERAGES.items():
         average = footprint.filter(pl.col(basis) == value).select(*key, average=figure)
-        both = offer_table.join(average, on=key, how="left", maintain_order="left")
-        # the vendor's own figure goes before the sheet's, and is not an average
+        joined = offer_table.join(average, on=key, how="left", maintain_order="left")
+        # the vendor's own figure takes precedence over the sheet's, and is not an average
         is_average = (pl.col(figure) == pl.col("average")).fill_null(False)
-        offer_table = both.with_columns(offers.with_flag(is_average, flag)).drop("average")
+        offer_table = joined.with_columns(offers.with_flag(is_average, flag)).drop("average")
     return offer_table
 
 
@@ -230,9 +229,9 @@ def build_offers(
 ) -> pl.DataFrame:
     """Make the offers table.
 
-    ``prices`` is the prices table, ``machine_types`` what ``machines.machines`` returns. There is a
-    row for every machine and region with a Linux price, or with the reason for having none, also
-    where no list of types has the machine: its flags say so.
+    ``prices`` is the prices table, ``machine_types`` the result of ``machines.machines``. There is
+    a row for every machine and region with a Linux price, or with the reason why there is none. A
+    machine that the vendor's lists lack has the flag MACHINE_UNKNOWN.
     """
     table = offers.side_by_side(offers.cheapest_rows(prices))
     region_columns = region_table.select(
@@ -243,7 +242,7 @@ def build_offers(
     is_unknown = pl.col("is_described").is_null()
     table = table.with_columns(offers.with_flag(is_unknown, MACHINE_UNKNOWN)).drop("is_described")
     table = table.join(region_columns, on=["provider", "region"], how="left")
-    # assumptions are columns of every row, also where the machine is not known
+    # every row has the assumptions, also if the machine is not known
     assumed = machines.assumptions()
     table = table.with_columns(pl.col(name).fill_null(value) for name, value in assumed.items())
     table = machines.with_measured(offers.with_derived(table), benchmark_sheet)

@@ -1,6 +1,6 @@
 """Add the spec sheets to machine types, and find where accelerators are sold.
 
-Measurements are of a system with the same accelerators, and as many.
+A measurement applies to machines with the same type and number of accelerators.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ CARRIED = [
     "block_storage_iops_baseline",
     "block_storage_iops_max",
 ]
-"""Columns of instance_types that offers has unchanged."""
+"""Columns of instance_types that offers copies."""
 
 SPEC_COLUMNS = {
     "accelerator_name": "name",
@@ -75,7 +75,7 @@ def machines(
 
 
 def _one_accelerator() -> list[pl.Expr]:
-    """Return accelerator_id, where a machine has one kind only, and uniform."""
+    """Return accelerator_id, null unless the machine has one type only, and uniform."""
     devices = pl.col("accelerators")
     ids = devices.list.eval(pl.element().struct.field("accelerator_id"))
     names = devices.list.eval(pl.element().struct.field("vendor_name"))
@@ -90,7 +90,7 @@ def _with_specs(frame: pl.DataFrame, accelerators: pl.DataFrame) -> pl.DataFrame
     """Add SPEC_COLUMNS and accelerator_power_w from the accelerator sheet, by accelerator_id."""
     columns = (pl.col(source).alias(name) for name, source in SPEC_COLUMNS.items())
     specs = accelerators.select("accelerator_id", *columns)
-    # a rate of 0 means that the device does not compute in that format: nothing to divide by
+    # a rate of 0 means that the device does not support the format: do not divide by it
     rates = [name for name in SPEC_COLUMNS if name.endswith(("_tflops", "_tops"))]
     specs = specs.with_columns(formulas.known_positive(pl.col(name)).alias(name) for name in rates)
     power = pl.coalesce("power_limit_default_w", "accelerator_tdp_w").alias("accelerator_power_w")
@@ -100,8 +100,9 @@ def _with_specs(frame: pl.DataFrame, accelerators: pl.DataFrame) -> pl.DataFrame
 def _with_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> pl.DataFrame:
     """Add cpu_min_watts_per_vcpu, cpu_max_watts_per_vcpu, power_basis, watts_per_gb, watts_per_tb.
 
-    ``coefficients`` is the sheet. The provider's CPU coefficient goes before the one for any
-    provider, that before the others', and the microarchitecture's before the average.
+    ``coefficients`` is the sheet. A CPU coefficient of the provider is preferred to one for any
+    provider and that to the mean of other providers; a coefficient of the microarchitecture is
+    preferred to an average.
     """
     frame = _with_cpu_coefficients(frame, coefficients)
     memory, ssd, hdd = (
@@ -125,8 +126,9 @@ def _with_cpu_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> p
     ]
     watts = {"low": "min_watts", "high": "max_watts"}
     by_cpu = coefficients.filter(component="vcpu")
-    own = by_cpu.select("provider", "microarchitecture", **watts)
-    vcpu = pl.concat([own, _elsewhere(by_cpu).select("provider", "microarchitecture", **watts)])
+    columns = ("provider", "microarchitecture")
+    listed, means = by_cpu.select(*columns, **watts), _elsewhere(by_cpu).select(*columns, **watts)
+    vcpu = pl.concat([listed, means])
     for number, (provider, microarchitecture) in enumerate(attempts):
         frame = frame.join(
             vcpu.rename({"low": f"low{number}", "high": f"high{number}"}),
@@ -147,14 +149,14 @@ def _with_cpu_coefficients(frame: pl.DataFrame, coefficients: pl.DataFrame) -> p
 
 
 ELSEWHERE = "elsewhere"
-"""Stands in the place of a provider for the mean over those that have a coefficient."""
+"""Used instead of a provider for the mean of all providers with a coefficient."""
 
 
 def _elsewhere(by_cpu: pl.DataFrame) -> pl.DataFrame:
     """Average each microarchitecture's coefficients over the providers that have one.
 
-    ``by_cpu`` are the sheet's rows of CPUs. Rows of low confidence are left out: they are not of
-    the microarchitecture, but of another one that is in for the provider's own CPU.
+    ``by_cpu`` are the sheet's rows of CPUs. Rows of low confidence are left out, because they are
+    figures of another microarchitecture that stands in for the provider's CPU.
     """
     measured = by_cpu.filter(
         pl.col("confidence") != "low", pl.col("microarchitecture") != "average"
@@ -165,13 +167,13 @@ def _elsewhere(by_cpu: pl.DataFrame) -> pl.DataFrame:
 
 
 def _any_provider(coefficients: pl.DataFrame, component: str) -> float | None:
-    """Return the full-load W of one unit of memory or disk, which do not depend on the cloud."""
+    """Return the watts of one unit of memory or disk at full load, which all clouds share."""
     of_component = coefficients.filter(component=component, provider="any")["max_watts"]
     return of_component.item() if len(of_component) == 1 else None
 
 
 def assumptions() -> dict[str, pl.Expr]:
-    """Return the columns that hold the assumptions behind the watts and the carbon."""
+    """Return the columns with the assumptions behind watts and carbon."""
     return {
         "cpu_utilisation": pl.lit(formulas.CPU_UTILISATION),
         "accelerator_utilisation": pl.lit(formulas.ACCELERATOR_UTILISATION),
@@ -182,8 +184,8 @@ def assumptions() -> dict[str, pl.Expr]:
 def _with_watts(frame: pl.DataFrame) -> pl.DataFrame:
     """Add the assumptions, the watts of parts and machine, embodied carbon, and TFLOPS/W.
 
-    ``frame`` has the sizes of the machine, its specs and the coefficients, which are dropped if
-    they are not columns of offers.
+    ``frame`` has the sizes of the machine, its specs and the coefficients. Those that are not
+    columns of offers are dropped.
     """
     frame = frame.with_columns(**assumptions())
     frame = frame.with_columns(**_part_watts(), **_accelerator_figures())
@@ -230,7 +232,7 @@ DEVICE = "accelerator_id"
 MACHINE = ["provider", "instance_type"]
 
 NOT_OFFERED = "not_offered_here"
-"""Flag of a price in a region whose list of machines, from the vendor, lacks the machine."""
+"""Flag of a price in a region whose list of machines lacks the machine."""
 
 
 def accelerators(
@@ -242,7 +244,7 @@ def accelerators(
     components: pl.LazyFrame,
     local: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Add to the accelerator sheet where each device is sold.
+    """Add to the accelerator sheet where each device is sold, and its lowest prices.
 
     ``sheet`` is the accelerator sheet, ``local`` the sheet of local hardware; ``types``,
     ``availability`` and ``components`` are the tables instance_types, availability and
@@ -270,7 +272,7 @@ def accelerators(
 
 
 def _providers(contained: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
-    """Return accelerator_id and providers: who has it in a machine or sells it as a part."""
+    """Return accelerator_id and providers, which have it in a machine or sell it as a part."""
     sold = pl.concat([contained.select(DEVICE, "provider"), parts.select(DEVICE, "provider")])
     return sold.group_by(DEVICE).agg(providers=pl.col("provider").unique().sort())
 
@@ -278,8 +280,8 @@ def _providers(contained: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
 def _cheapest_machines(offers: pl.DataFrame) -> pl.DataFrame:
     """Return accelerator_id and the lowest on-demand and spot price of one device in a machine.
 
-    Community hosts do not count, because whether one is free is not known, nor do prices
-    in regions that lack the machine.
+    Community hosts are excluded, because it is not known whether one is free, and so are prices in
+    regions that lack the machine.
     """
     lacks_machine = pl.col("flags").list.contains(NOT_OFFERED)
     return (
@@ -295,7 +297,7 @@ def _cheapest_machines(offers: pl.DataFrame) -> pl.DataFrame:
 def _cheapest_parts(parts: pl.DataFrame) -> pl.DataFrame:
     """Return accelerator_id and the lowest on-demand price of one device sold as a part.
 
-    The price of a slice is that of the cores and memory of a machine too.
+    Slices are excluded: their price includes cores and memory.
     """
     is_slice = pl.col("component").str.starts_with("slice:")
     priced = parts.filter(~is_slice, currency="USD", purchase_option="on_demand")
@@ -308,9 +310,9 @@ def _regions(
 ) -> pl.DataFrame:
     """Return accelerator_id, regions (provider/region, sorted) and region_count.
 
-    A region counts where the vendor lists a machine with the device, prices one that no list
-    excludes, or sells the device as a part. ``contained`` has provider, instance_type and
-    accelerator_id.
+    A region counts if the vendor lists a machine with the device there, has a price of such a
+    machine (without the flag NOT_OFFERED), or sells the device as a part. ``contained`` has
+    provider, instance_type and accelerator_id.
     """
     name = pl.concat_str("provider", "region", separator="/").alias("name")
     listed = availability.filter("offered").select(*MACHINE, "region").unique()
@@ -344,8 +346,8 @@ def accelerators_of_machines(types: pl.LazyFrame) -> pl.LazyFrame:
 def unmatched(types: pl.LazyFrame, sheet: pl.DataFrame) -> tuple[Mapping[str, Any], ...]:
     """List the accelerators of instance_types that have no spec sheet, for the release report.
 
-    Each has provider, vendor_name, accelerator_id (None: the name has no match) and instance_types;
-    sorted by the first three.
+    Each has provider, vendor_name, accelerator_id (None if the name has no match) and
+    instance_types. Sorted by the first three.
     """
     has_sheet = pl.col(DEVICE).is_in(sheet[DEVICE].implode()).fill_null(False)
     by = ["provider", "vendor_name", DEVICE]
@@ -364,10 +366,9 @@ def tokens(benchmarks: pl.DataFrame) -> pl.DataFrame:
     ``benchmarks`` is the sheet. Returns accelerator_id, accelerator_count, name (a key of
     TOKEN_MODELS), tokens_per_second of the whole system, and label (model/round/system).
 
-    Of several systems of a round, official results count before copies, of those the fastest
-    software by its median system, and of that the median system (the lower of two middle ones):
-    each price is based on one system that can be looked up. Of several rounds the one with the best
-    of these counts, as a rule the newest: what the hardware did once it can do.
+    Each rate is that of one system that can be looked up. In each round it is chosen by these
+    rules: official results before copies, then the software whose median system is fastest, then
+    its median system (the lower of two). The best round wins, usually the newest.
     """
     names = {spelling: name for name, spelling in TOKEN_MODELS.items()}
     rates = formulas.with_benchmark(benchmarks).filter(
@@ -383,7 +384,7 @@ def tokens(benchmarks: pl.DataFrame) -> pl.DataFrame:
 def fine_tuning(benchmarks: pl.DataFrame) -> pl.DataFrame:
     """Choose one measured time of MLPerf Training's LoRA fine-tuning of Llama 2 70B for each size.
 
-    Returns accelerator_id, accelerator_count, minutes, label. See ``tokens`` for the choice.
+    Returns accelerator_id, accelerator_count, minutes, label. See ``tokens`` for the rules.
     """
     times = benchmarks.filter(pl.col("model") == FINE_TUNING, pl.col("result_unit") == "minutes")
     return _median_systems(times, []).rename({"result": "minutes"})
@@ -396,7 +397,7 @@ def _median_systems(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """
     key = [*SYSTEM, *by]
     of_round = [*key, "round"]
-    # the open division may change the model: its rates are not comparable
+    # systems of the open division may change the model: their rates are not comparable
     closed = pl.col("division").ne_missing("open")
     rows = rows.drop_nulls(["accelerator_count", "result"]).filter(closed)
     best = rows.filter(pl.col("official") == pl.col("official").max().over(of_round))
@@ -422,8 +423,8 @@ def _median_systems(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 def _fastest_software(rows: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Keep the systems with the software whose median system is the fastest of its key.
 
-    A system with untuned software says nothing about the accelerator: 948 tokens/s beside 3,718 on
-    the same eight L40S. ``rows`` are rates, or minutes, in result.
+    Untuned software says nothing about the accelerator: 948 instead of 3,718 tokens/s on the same
+    eight L40S. The column result has rates or minutes.
     """
     program = pl.col("software").fill_null("").str.extract(r"^([A-Za-z]+)").str.to_lowercase()
     rows = rows.with_columns(program=program.fill_null(""))
@@ -436,22 +437,22 @@ def _fastest_software(rows: pl.DataFrame, key: list[str]) -> pl.DataFrame:
 
 
 def with_measured(offers: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFrame:
-    """Add to offers what tokens and a fine-tuning cost, and the measurements behind it.
+    """Add to offers the cost of tokens and of a fine-tuning run, and the measurements behind it.
 
     ``offers`` has accelerator_id, accelerator_count and on_demand_usd_per_hour. Adds
     usd_per_million_tokens_<model>, minutes_per_llama2_70b_lora, usd_per_llama2_70b_lora and
-    benchmark_rounds (labels). A machine with fewer or more accelerators than a measured system, or
-    with mixed ones, gets null.
+    benchmark_rounds (labels). Null for mixed accelerators, or if no system with the same number of
+    accelerators was measured.
     """
     price = pl.col("on_demand_usd_per_hour")
-    of_tokens = {
+    costs = {
         f"usd_per_million_tokens_{name}": formulas.usd_per_million_tokens(price, pl.col(name))
         for name in TOKEN_MODELS
     }
-    of_run = {f"usd_per_{FINE_TUNING}": formulas.usd_per_run(price, pl.col(MINUTES))}
+    costs[f"usd_per_{FINE_TUNING}"] = formulas.usd_per_run(price, pl.col(MINUTES))
     return (
         offers.join(_measured(benchmarks), on=SYSTEM, how="left")
-        .with_columns(pl.col("benchmark_rounds").fill_null([]), **of_tokens, **of_run)
+        .with_columns(pl.col("benchmark_rounds").fill_null([]), **costs)
         .drop(TOKEN_MODELS)
     )
 
@@ -459,8 +460,8 @@ def with_measured(offers: pl.DataFrame, benchmarks: pl.DataFrame) -> pl.DataFram
 def _measured(benchmarks: pl.DataFrame) -> pl.DataFrame:
     """Collect the measurements of each system in one row.
 
-    Returns SYSTEM, tokens per second in a column for each of TOKEN_MODELS, MINUTES, and the labels
-    of all of them in benchmark_rounds.
+    Returns SYSTEM, a column of tokens per second for each of TOKEN_MODELS, MINUTES, and the labels
+    of all measurements in benchmark_rounds.
     """
     rates = tokens(benchmarks)
     times = fine_tuning(benchmarks).rename({"minutes": MINUTES, "label": "label_tuning"})

@@ -1,4 +1,4 @@
-"""Make the tables offers (the prices of a machine in a region, and what follows) and stock."""
+"""Make the tables offers (the prices of a machine in a region, and derived figures) and stock."""
 
 import polars as pl
 
@@ -13,33 +13,32 @@ from hwprices.units import Money
 KEY = ["provider", "region", "instance_type"]
 
 NOT_LISTED = "not_listed"
-"""on_demand_reason where the vendor has no on-demand row for the machine in the region."""
+"""on_demand_reason if the vendor has no on-demand row for the machine in the region."""
 
 WITH_UPFRONT = [
     f"reserved_{term}_{payment}"
     for term in ("1y", "3y", "5y")
     for payment in ("partial_upfront", "all_upfront")
 ]
-"""Options whose upfront payment has a column of its own."""
+"""Options with a column for the upfront payment."""
 
 OPTIONS = [
     name.removesuffix("_usd_per_hour")
     for name in frames.dtypes(Offers)
     if name.endswith("_usd_per_hour") and not name.startswith("best_")
 ]
-"""Options that have a column, named as ``option_name`` names them."""
+"""Options with a column for the price, named by ``option_name``."""
 
-COMMITTED = tuple(COMMITMENT_COLUMNS)  # How the names of options with a commitment begin
+COMMITTED = tuple(COMMITMENT_COLUMNS)  # Prefixes of options with a commitment
 
 USUAL_PLANS = {"reserved": "standard", "committed_use": "resource"}
-"""Purchase option: the plan of a price that names none."""
+"""Purchase option: the plan of a price that states none."""
 
 
 def option_name() -> pl.Expr:
     """Return the offers column that a row of prices belongs to, without _usd_per_hour.
 
-    Null for convertible reservations, which have no column. A payment by the month counts as
-    no_upfront: nothing is due at the start.
+    Null for convertible reservations, which have no column. Monthly payment counts as no_upfront.
     """
     term = pl.col("term_months").replace_strict(
         {12: "_1y", 36: "_3y", 60: "_5y"}, default="", return_dtype=pl.String
@@ -53,7 +52,7 @@ def option_name() -> pl.Expr:
         pl.when(option == of_option, plan == of_plan).then(pl.lit(name))
         for name, (of_option, of_plan) in COMMITMENT_COLUMNS.items()
     )
-    # committed use is always paid by the month
+    # committed use is always paid monthly
     ends = pl.when(option != "committed_use").then(pl.format("_{}", payment)).otherwise(pl.lit(""))
     committed = {of_option for of_option, _ in COMMITMENT_COLUMNS.values()}
     return (
@@ -66,10 +65,9 @@ def option_name() -> pl.Expr:
 def cheapest_rows(prices: pl.LazyFrame) -> pl.DataFrame:
     """Choose the cheapest row of each machine, region, currency and option.
 
-    ``prices`` is the prices table, of which Linux with shared tenancy, license included, without
-    software and placeholders counts. Returns KEY, currency, option, effective_hourly, upfront,
-    zone, price_id, price_reason, flags, observed_at. A row without a price is chosen only where no
-    row has one.
+    Only Linux with shared tenancy and license included, without software, counts; placeholders do
+    not. Returns KEY, currency, option, effective_hourly, upfront, zone, price_id, price_reason,
+    flags, observed_at. A row without a price is chosen only if no row has one.
     """
     by = [*KEY, "currency", "option"]
     values = ["effective_hourly", "upfront", "zone", "price_id"]
@@ -94,7 +92,7 @@ def cheapest_rows(prices: pl.LazyFrame) -> pl.DataFrame:
 
 
 def one_currency(rows: pl.DataFrame) -> pl.DataFrame:
-    """Keep the rows of one currency per KEY: USD where there is one, else the first by name."""
+    """Keep the rows of one currency per KEY: USD if there is any, otherwise the first by name."""
     currencies = rows.select(*KEY, "currency").unique()
     if not currencies.select(KEY).is_duplicated().any():  # nothing is sold in two currencies
         return rows
@@ -106,7 +104,7 @@ def one_currency(rows: pl.DataFrame) -> pl.DataFrame:
 def side_by_side(rows: pl.DataFrame) -> pl.DataFrame:
     """Collect the prices of each KEY in one row.
 
-    ``rows`` is what ``cheapest_rows`` returns. Returns KEY, currency, observed_at (the oldest),
+    ``rows`` is the result of ``cheapest_rows``. Returns KEY, currency, observed_at (the oldest),
     <option>_usd_per_hour, <option>_usd (upfront), on_demand_hourly, on_demand_price_id,
     on_demand_reason, spot_zone, spot_price_id and flags.
     """
@@ -155,9 +153,9 @@ def _with_options(
 
 
 def _best(term: str) -> list[pl.Expr]:
-    """Return the price and the name of the cheapest commitment of a term (1y, 3y).
+    """Return the price and name of the cheapest commitment of a term (1y, 3y).
 
-    Of equal prices the first column's name is taken.
+    If prices are equal, the first column wins.
     """
     names = [name for name in OPTIONS if name.startswith(COMMITTED) and f"_{term}" in name]
     cheapest = pl.min_horizontal(f"{name}_usd_per_hour" for name in names)
@@ -182,7 +180,7 @@ def with_derived(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _watts_of_parts() -> pl.Expr:
-    """Add up the parts whose watts are known, where the part that draws most is among them."""
+    """Add up the parts whose watts are known; null if those of the largest consumer are not."""
     host = ["cpu_watts", "memory_watts", "local_disk_watts"]
     has_accelerators = pl.col("accelerator_count") > 0
     main_part = pl.when(has_accelerators).then("accelerator_watts").otherwise("cpu_watts")
@@ -191,7 +189,7 @@ def _watts_of_parts() -> pl.Expr:
 
 
 def _with_power_flags(table: pl.DataFrame) -> pl.DataFrame:
-    """Flag the offers whose energy is based on an estimated TDP or lacks parts of the machine."""
+    """Flag the offers whose energy is based on an estimated TDP or omits parts of the machine."""
     without_published = pl.col("energy_kwh_per_hour").is_not_null() & (
         pl.col("estimated_watts").is_null()
     )
@@ -202,7 +200,7 @@ def _with_power_flags(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_flag(condition: pl.Expr, flag: str) -> pl.Expr:
-    """Return the column flags, sorted, with one more in the rows where the condition holds."""
+    """Add a flag to the column flags, which stays sorted, in rows where the condition holds."""
     more = pl.col("flags").list.concat(pl.lit([flag])).list.sort()
     return pl.when(condition).then(more).otherwise("flags").alias("flags")
 
@@ -221,10 +219,7 @@ def _discounts() -> list[pl.Expr]:
 
 
 def _unit_prices() -> list[pl.Expr]:
-    """Return prices per vCPU, accelerator, memory and rate.
-
-    A machine with mixed accelerators is never divided.
-    """
+    """Return prices per vCPU, accelerator, memory and rate; null for mixed accelerators."""
     on_demand, spot = pl.col("on_demand_usd_per_hour"), pl.col("spot_usd_per_hour")
     count = pl.when("uniform").then("accelerator_count")
     memory = pl.when("uniform").then("accelerator_memory_gib")
@@ -252,11 +247,12 @@ def _carbon() -> list[pl.Expr]:
 def stock_intervals(stated: pl.LazyFrame, known: pl.LazyFrame) -> pl.DataFrame:
     """Continue the intervals of each machine; those of one machine never overlap.
 
-    ``stated`` is what the newest pages state, a row for each machine; ``known`` is the table stock
-    of the release before. The interval of a machine that is no longer listed ends with the newest
-    page of its vendor. A word from a page that is not newer is a correction: it replaces the other.
+    ``stated`` are the states on the newest pages, a row for each machine; ``known`` is the table
+    stock of the previous release. If a machine is no longer listed, its interval ends with the
+    newest page of its vendor. A state from a page that is not newer is a correction: it replaces
+    the previous one.
     """
-    # a release from before there were intervals says only when its word was last seen
+    # older releases had no intervals, only the time at which a state was last seen
     before = known.with_columns(first_seen=pl.coalesce("first_seen", "observed_at")).collect()
     is_open = pl.col("ended_at").is_null()
     began = before.filter(is_open).select(*KEY, known_state="state", began="first_seen")

@@ -275,7 +275,7 @@ def test_corrections_of_plain_columns_and_broken_files(tmp_path, read_row):
     assert corrections.apply(frame, "gcp", corrections.load("aws", file)).equals(frame)
     for broken, words in [
         (entry * 2, "used twice"),
-        (entry.replace("https://x", "somebody"), "no URL"),
+        (entry.replace("https://x", "somebody"), "not an https URL"),
         (entry.replace("value: 2", "value: 8"), "among the wrong"),
         ("- {id: a}", "cannot be used"),
     ]:
