@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from hwprices.landing.bodies import bound_requests
+from hwprices.landing.bodies import PARSER_FAILURES, bound_requests
 from hwprices.landing.download import (
     FetchError,
     check_endpoint,
@@ -30,7 +30,7 @@ from hwprices.landing.download import (
 )
 from hwprices.landing.limits import RETRIED, Limits, TryAgain, call, parse_retry_after
 from hwprices.landing.pages import Page, Unit
-from hwprices.providers import PARSER_FAILURES, Context, SkippedError
+from hwprices.providers import Context, SkippedError
 from hwprices.providers.azure import Settings
 from hwprices.providers.azure.instance_types import SKU, Schema, read_elements
 from hwprices.providers.azure.regions import LOCATION, is_public_location
