@@ -354,7 +354,10 @@ def test_capacity_blocks_are_asked_for_what_is_sold_in_blocks(ec2, fetch):
     server.on("/", error("UnauthorizedOperation", 403))
     with pytest.raises(SkippedError, match="UnauthorizedOperation"):
         fetch("capacity_blocks")
-    for broken, words in ((error("InternalError", 500), "InternalError"), (text(b"<"), "an EC2 response")):
+    for broken, words in (
+        (error("InternalError", 500), "InternalError"),
+        (text(b"<"), "an EC2 response"),
+    ):
         server.on(
             "/", lambda r, bad=broken: sold if action_of(r) == "DescribeInstanceTypes" else bad
         )
