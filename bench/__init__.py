@@ -1,1 +1,1 @@
-"""Measurements of speed and memory. README.md says how a script joins them."""
+"""Measurements of speed and memory. README.md explains how to add a script."""

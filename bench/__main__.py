@@ -2,9 +2,9 @@
 
     python -m bench [--small] [--check | --record] [script ...]
 
-Every script runs to its end in a process of its own; one that fails or misses a goal stops none of
-the others. ``--check`` compares ratios with recorded.json, and runs a script with a slower one once
-more before it says so; ``--record`` writes them there.
+Every script runs in a separate process; one that fails or misses a goal does not stop the others.
+``--check`` compares ratios with recorded.json, and runs a script with a slower ratio a second time
+before it fails; ``--record`` writes the ratios there.
 """
 
 import argparse
@@ -23,25 +23,25 @@ RECORDED = FOLDER / "recorded.json"
 NO_SCRIPTS = {"__init__", "__main__", "measure"}
 
 SLOWER = 1.6
-"""By what a ratio may exceed the recorded one. On a machine with other work the ratios of
-processor time of three runs differ by up to a third (docs/performance.md)."""
+"""Factor by which a ratio may exceed the recorded one. On a busy machine, the ratios of processor
+time of three runs differ by up to a third (docs/performance.md)."""
 
 ADDED = 0.1
-"""What it may exceed it by besides: small sizes take milliseconds."""
+"""Amount by which it may exceed it in addition, because small sizes take milliseconds."""
 
 MINUTES = 60
-"""After so long a script is ended and counts as failed. The whole refresh takes the longest."""
+"""Limit of one script, after which it fails. The refresh takes the longest."""
 
 
 @dataclass
 class Results:
-    """The rows of all scripts so far, by script, and what was wrong with the others."""
+    """The rows of all scripts so far, by script, and the problems."""
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def ratios(self) -> dict[str, float]:
-        """Return the ratios that can be compared: of processor time where it was measured."""
+        """Return the ratios to compare: of processor time if it was measured."""
         return {
             f"{script}: {row.name}": round(_ratio(row), 2)
             for script, rows in sorted(self.rows.items())
@@ -51,7 +51,7 @@ class Results:
 
 
 def main() -> int:
-    """Run the scripts and print the table; return 1 where something failed or was missed."""
+    """Run the scripts and print the table; return 1 if a script failed or missed a goal."""
     options = parse_options()
     results = Results()
     for script in options.scripts or scripts():
@@ -88,7 +88,7 @@ def scripts() -> list[str]:
 
 
 def run(script: str, results: Results, *, is_small: bool) -> None:
-    """Run one script, and add its rows or what was wrong."""
+    """Run one script, and add its rows or problems."""
     print(f"== {script}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
         file = Path(folder) / "rows"
@@ -111,31 +111,29 @@ def run(script: str, results: Results, *, is_small: bool) -> None:
 
 
 def record(ratios: dict[str, float]) -> None:
-    """Write ratios to recorded.json; those of scripts that did not run stay."""
-    before = _recorded()
+    """Write ratios to recorded.json; keep those of scripts that did not run."""
     ran = {_script(name) for name in ratios}
-    kept = {name: ratio for name, ratio in before.items() if _script(name) not in ran}
-    RECORDED.write_text(json.dumps(dict(sorted((kept | ratios).items())), indent=2) + "\n")
+    others = {name: ratio for name, ratio in _recorded().items() if _script(name) not in ran}
+    RECORDED.write_text(json.dumps(dict(sorted((others | ratios).items())), indent=2) + "\n")
 
 
 def slower(ratios: dict[str, float], ran: Iterable[str]) -> list[str]:
-    """State which ratios are above the recorded ones, and which recorded ones were not measured."""
+    """Describe ratios above the recorded ones, and recorded ones that were not measured."""
     recorded = _recorded()
-    chosen = {name: ratio for name, ratio in recorded.items() if _script(name) in set(ran)}
-    missing = [f"{name} was not measured" for name in chosen if name not in ratios]
+    expected = {name: ratio for name, ratio in recorded.items() if _script(name) in set(ran)}
+    missing = [f"{name} was not measured" for name in expected if name not in ratios]
     new = [f"{name} has no recorded ratio (--record)" for name in ratios if name not in recorded]
     return [*missing, *new] + [
         f"{name}: {ratios[name]:.2f} × its baseline, recorded are {ratio:.2f} ×"
-        for name, ratio in chosen.items()
+        for name, ratio in expected.items()
         if name in ratios and _is_slower(ratios[name], ratio)
     ]
 
 
 def run_slower_again(results: Results) -> None:
-    """Run scripts with a ratio above the recorded one once more; the lower ratio counts.
+    """Run scripts with a ratio above the recorded one a second time; the lower ratio counts.
 
-    Other work on the machine makes a ratio now higher, now lower. Code that became slower is slower
-    in both runs.
+    Other work on the machine makes ratios vary. Code that became slower is slower in both runs.
     """
     recorded = _recorded()
     for script in sorted(
@@ -157,7 +155,6 @@ def _recorded() -> dict[str, float]:
 
 
 def _script(name: str) -> str:
-    """Return the script that a ratio is of."""
     return name.partition(":")[0]
 
 

@@ -1,12 +1,17 @@
 """Measure the normaliser on a full-size AWS price list, beside a bare copy of the same columns.
 
 Writes a CSV in the vendor's format (90 columns, every SKU on demand and with 12 reserved terms,
-other capacities between), lands it as a live run would, and measures: the least a reader must do,
-polars' scan of the landed file, projected to the columns that the normaliser reads and written as
-Parquet; and the normaliser, its rows written as Parquet. Beside them two that read the CSV before
-it is landed: pandas, all lines and the same columns; and gpuhunt, which keeps Linux on demand, if
-it is installed (``.venv/bin/uv pip install gpuhunt``), at full size only: not every machine has it
-to compare recorded ratios with. The files are deleted afterwards.
+mixed with other capacities), lands it like a live run, and measures
+
+- the minimum work of a reader: polars' scan of the landed file, projected to the columns that the
+  normaliser reads and written as Parquet;
+- the normaliser, with its rows written as Parquet;
+- pandas, which reads all lines and the same columns of the CSV before it is landed;
+- gpuhunt, which reads that CSV and keeps Linux on demand, if it is installed
+  (``.venv/bin/uv pip install gpuhunt``), and only at full size: recorded ratios must not depend on
+  it.
+
+The files are deleted afterwards.
 """
 
 import importlib.util
@@ -38,8 +43,8 @@ LINEAR = measure.Goal(ratio=2.1)
 
 REGION = "us-east-1"
 RUNS = 8
-"""Runs of the projection and of the normaliser, whose ratio is close to its goal. The fastest of
-three runs was at times a tenth slower than the fastest of eight, for one of the two alone."""
+"""Runs of the projection and of the normaliser, whose ratio is close to its goal. For either one,
+the fastest of three runs was at times a tenth slower than the fastest of eight."""
 
 SMALL = 0.02e9
 FULL = 1.2e9  # bytes of the CSV: us-east-1 with all terms
@@ -81,7 +86,7 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
         folder, half = f"{top}/all", f"{top}/half"
         size = make_page(folder, SMALL if is_small else FULL)
         make_page(half, (SMALL if is_small else FULL) / 2)
-        own = {
+        steps = {
             "project": (project, folder),
             "normalise": (normalise, folder),
             "half": (normalise, half),
@@ -90,17 +95,17 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
         if importlib.util.find_spec("gpuhunt") and not is_small:
             others["gpuhunt"] = (read_with_gpuhunt, folder)
         costs = {
-            **measure.compare(own, runs=3 if is_small else RUNS, in_process=is_small),
+            **measure.compare(steps, runs=3 if is_small else RUNS, in_process=is_small),
             **measure.compare(others, in_process=is_small),
         }
     yield measure.make_row("bare projection of an AWS price list", size, costs["project"])
-    beside = {
+    baselines = {
         "normalise an AWS price list": ("project", "bare projection", GOAL),
         "the same, twice the lines": ("half", "half the lines", LINEAR),
         "the same, beside pandas": ("pandas", "pandas", None),
         "the same, beside gpuhunt": ("gpuhunt", "gpuhunt, Linux on demand", BESIDE_GPUHUNT),
     }
-    for name, (baseline, baseline_name, goal) in beside.items():
+    for name, (baseline, baseline_name, goal) in baselines.items():
         if baseline in costs:
             yield measure.make_row(
                 name,
@@ -114,7 +119,7 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
 
 
 def make_page(folder: str, size: float) -> str:
-    """Write and land a CSV of that many bytes in a folder of its own; return its size in words."""
+    """Write and land a CSV of ``size`` bytes in a new folder; describe its size."""
     Path(folder).mkdir()
     csv = Path(folder) / "index.csv"
     count = generate(csv, size)
@@ -140,9 +145,9 @@ def generate(path: Path, size: float) -> int:
 
 
 def lines(header: list[str]) -> Iterator[str]:
-    """Yield lines without end. Each round over the types uses families of its own.
+    """Yield endless lines. Each round over the types uses new families.
 
-    SKUs and prices are random, so that they compress as badly as real ones, and always the same.
+    SKUs and prices are random, so that they compress as badly as real ones, but with a fixed seed.
     """
     draw = random.Random(7)
     for round_number in itertools.count():
@@ -187,7 +192,7 @@ def product(
 def attributes(
     name: str, platform: tuple[str, str, str, str], tenancy: str, capacity: str
 ) -> dict[str, str]:
-    """Fill in the columns that all lines of a SKU share."""
+    """Return the columns that all lines of a SKU share."""
     system, software, license_model, operation = platform
     family = "Compute Instance (bare metal)" if name.endswith("metal") else "Compute Instance"
     return {
@@ -258,20 +263,17 @@ def project(folder: str) -> None:
     page = landing.run("aws", "bench").of("prices")[0]
     path = landing.store.local(page.key)
     assert path is not None
-    list_of_columns = pl.scan_csv(path, skip_lines=5, infer_schema=False).select(list(COLUMNS))
-    write(list_of_columns, f"{folder}/projected.parquet")
+    projected = pl.scan_csv(path, skip_lines=5, infer_schema=False).select(list(COLUMNS))
+    write(projected, f"{folder}/projected.parquet")
 
 
 def normalise(folder: str) -> None:
-    """Normalise the run and write its rows as Parquet, each table while the next one is read.
-
-    ``stage`` does the same.
-    """
+    """Normalise the run and, like ``stage``, write each table while the next one is read."""
     landing = Landing(f"{folder}/raw")
     run = landing.run("aws", "bench")
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(1) as executor:
         writing = [
-            beside.submit(write, part.frame.lazy(), f"{folder}/{part.table}.parquet")
+            executor.submit(write, part.frame.lazy(), f"{folder}/{part.table}.parquet")
             for part in parts(Pages(run, landing))
         ]
     for written in writing:
@@ -279,7 +281,7 @@ def normalise(folder: str) -> None:
 
 
 def write(rows: pl.LazyFrame, path: str) -> None:
-    """Compute rows and write them as Parquet, packed as the project's tables are."""
+    """Compute rows and write them as Parquet, compressed like the project's tables."""
     rows.sink_parquet(path, compression="zstd", compression_level=parquet.LEVEL)
 
 
@@ -297,12 +299,12 @@ def read_with_pandas(folder: str) -> None:
 
 
 def read_with_gpuhunt(folder: str) -> None:
-    """Read the machines with Linux on demand, without asking AWS what is not in the file."""
+    """Read the machines with Linux on demand, without requests to AWS for other data."""
     from gpuhunt.providers.aws import AWSProvider
 
     class FromFile(AWSProvider):
         def _fill_gpu_details(self, offers: list[object]) -> None:
-            """Ask for nothing."""
+            """Request nothing."""
 
         def _with_spot_offers(self, offers: list[object]) -> list[object]:
             return offers

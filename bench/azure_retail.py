@@ -1,12 +1,12 @@
 """Measure how long Azure takes to normalise at full size: 200,000 items in pages of 1,000.
 
-The items have the shares of the real list: two operating systems, spot and low priority, dev/test,
-two reservations and savings plans for most sizes, a few Cloud Services rows, some meters that are
-not primary. Prices are made up. Two things are measured: the whole provider, which also reads and
-checks the landed pages, against a bare decode of the same pages with msgspec; and its reader of
-items against polars' JSON reader behind a regular expression that puts money in quotes
-(``parse_with_polars``), which is not in use. The clock starts when the accelerators' sheet has been
-read: in a refresh AWS comes before and reads it.
+The items have the proportions of the real list: two operating systems, spot and low priority,
+dev/test, two reservations and savings plans for most sizes, a few Cloud Services rows, some meters
+that are not primary. Prices are made up. Two comparisons: the provider, which also reads and checks
+the landed pages, with a bare decode of the same pages by msgspec; and its reader of items with
+polars' JSON reader after a regular expression that quotes money (``parse_with_polars``), which is
+not in use. The clock starts after the sheet of accelerators was read, because in a refresh AWS
+reads it first.
 """
 
 import functools
@@ -24,7 +24,7 @@ import polars as pl
 
 from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages, azure, get
+from hwprices.providers import azure, get
 from hwprices.providers.azure import items as azure_items
 from hwprices.specs import sheets
 
@@ -128,14 +128,14 @@ def land(folder: str, total: int) -> int:
     landing = Landing(folder)
     results = []
     for region in range(REGIONS):
-        of_region = list(items(region, total // REGIONS + (region < total % REGIONS)))
+        region_items = list(items(region, total // REGIONS + (region < total % REGIONS)))
         for word, price_type in azure.PRICE_TYPES.items():
             unit = Unit("azure", azure.retail_kind(word, "USD"), f"region{region}")
-            chosen = [i for i in of_region if i["type"] == price_type]
+            chosen = [i for i in region_items if i["type"] == price_type]
             chunks = [chosen[start : start + PAGE] for start in range(0, len(chosen), PAGE)]
             pages = [
                 landing.land_bytes(
-                    unit, answer(chunk), url="https://prices.azure.com", retrieved_at=WHEN
+                    unit, page_body(chunk), url="https://prices.azure.com", retrieved_at=WHEN
                 )
                 for chunk in chunks
             ]
@@ -144,14 +144,14 @@ def land(folder: str, total: int) -> int:
     return sum(len(result.pages) for result in results)
 
 
-def answer(chunk: list[dict[str, Any]]) -> bytes:
-    """Write one page as Retail Prices answers it: without a blank between a name and its value."""
+def page_body(chunk: list[dict[str, Any]]) -> bytes:
+    """Write a page in the format of Retail Prices, without blanks between names and values."""
     envelope = {"BillingCurrency": "USD", "NextPageLink": None, "Count": len(chunk)}
     return json.dumps(envelope | {"Items": chunk}, separators=(",", ":")).encode()
 
 
 def parse_with_polars(body: bytes) -> pl.DataFrame:
-    """Read one page with polars' JSON reader, money put in quotes first so that it stays text."""
+    """Read one page with polars' JSON reader, after quoting money so that it stays text."""
     text = pl.Series([body.decode()]).str.replace_all(MONEY, r'"$1":"$2"')[0]
     if EXPONENT.search(text):
         text = EXPONENT.sub(lambda match: f'"{match[1]}":"{Decimal(match[2]):f}"', text)
@@ -177,18 +177,18 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
             },
             in_process=is_small,
         )
-    made, size = costs["normalise"], f"{total:,} items, {pages} pages"
+    normalised, size = costs["normalise"], f"{total:,} items, {pages} pages"
     row = functools.partial(measure.make_row, size=size, is_small=is_small)
     yield row(
         "normalise Azure's prices",
-        cost=made,
+        cost=normalised,
         baseline=costs["decode"],
         baseline_name="bare msgspec",
         goal=GOAL,
     )
     yield row(
         "the same, twice the items",
-        cost=made,
+        cost=normalised,
         baseline=costs["half"],
         baseline_name="half the items",
         goal=LINEAR,
@@ -201,39 +201,33 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
     )
 
 
-def landed(folder: str) -> Pages:
-    """Open what was landed."""
-    landing = Landing(folder)
-    return Pages(landing.run("azure", "bench"), landing)
-
-
 def bodies(folder: str) -> Iterator[bytes]:
     """Read all landed pages."""
-    pages = landed(folder)
+    pages = measure.landed(folder, "azure")
     return (pages.read(page) for result in pages.run.results for page in result.pages)
 
 
 def decode(folder: str) -> int:
-    """Decode every page with msgspec, money as Decimal; returns the number of items."""
+    """Decode every page with msgspec, money as Decimal; return the number of items."""
     decoder = msgspec.json.Decoder(float_hook=Decimal)
     return sum(len(decoder.decode(body)["Items"]) for body in bodies(folder))
 
 
 def normalise(folder: str) -> int:
-    """Read the pages into all tables; returns the number of prices."""
-    parts = get("azure").normalise(landed(folder))
+    """Read the pages into all tables; return the number of prices."""
+    parts = get("azure").normalise(measure.landed(folder, "azure"))
     frames = [part.frame for part in parts if part.table == "prices"]
     return sum(frame.height for frame in frames if isinstance(frame, pl.DataFrame))
 
 
 def read(folder: str) -> int:
-    """Read every page as the provider does; returns the number of items."""
-    pages = landed(folder)
+    """Read every page as the provider does; return the number of items."""
+    pages = measure.landed(folder, "azure")
     return azure_items.read_items(pages, azure_items.price_units(pages)).rows.height
 
 
 def read_with_polars(folder: str) -> int:
-    """Read every page with polars' JSON reader; returns the number of items."""
+    """Read every page with polars' JSON reader; return the number of items."""
     return sum(parse_with_polars(body).height for body in bodies(folder))
 
 

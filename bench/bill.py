@@ -2,7 +2,7 @@
 
     python -m bench.bill
 
-Each line is a machine of us-east-1 in an hour, with the columns of FOCUS 1.0 that a check reads, as
+Each line is an hour of a machine in us-east-1, with the columns of FOCUS 1.0 that a check reads, as
 CSV (3.5 GB), gzip and Parquet. The baseline is reading all columns of the same files with polars.
 """
 
@@ -18,8 +18,7 @@ from bench import measure
 
 GOAL = measure.Goal(seconds=60, megabytes=2000)
 
-BATCH = 500_000
-"""Lines that are made at once."""
+BATCH = 500_000  # Lines of a file
 
 
 def rows(is_small: bool) -> Iterator[measure.Row]:
@@ -47,7 +46,7 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
 
 
 def make(folder: str, suffix: str, lines: int) -> None:
-    """Write a bill in parts of ``BATCH`` lines, no two of them the same."""
+    """Write a bill in files of ``BATCH`` different lines."""
     Path(folder).mkdir()
     machines = (
         hwprices.open("sample")
@@ -93,7 +92,7 @@ def make(folder: str, suffix: str, lines: int) -> None:
 
 
 def check(path: str) -> int:
-    """Check the bill; return how many of its lines equal the list."""
+    """Check the bill; return how many of its lines equal the list price."""
     totals = hwprices.open("sample").bill(path).check().totals
     return int(totals.filter(pl.col("class") == "equal")["lines"].sum())
 

@@ -1,13 +1,12 @@
-"""Count what questions fetch from an object store: requests and bytes, and seconds at 50 ms each.
+"""Count the requests and bytes of queries to an object store, and time them at 50 ms a request.
 
     python -m bench.far [--root data] [--type p5.48xlarge] [--past m5.large] [--devices 8xH100]
         [--region us-east-1] [--duckdb python]
 
-Serves the release that comes with the program, or that of a root, on loopback
-(``tools.object_store``). Every question is a process of its own, as a reader starts it; seconds are
-those on the clock, with the start of the program. Seconds at 50 Mbit/s are bytes / 6.25 million
-more. ``--duckdb`` is a Python with DuckDB and its extension httpfs, to ask it without this program;
-without one that row is left out.
+Serves the bundled release, or that of a root, on loopback (``tools.object_store``). Every query
+runs in a separate process; seconds are wall-clock time including the start of the program. At
+50 Mbit/s, add bytes / 6.25 million. ``--duckdb`` is a Python with DuckDB and its extension httpfs,
+to query the release without this program; otherwise that row is left out.
 """
 
 import argparse
@@ -44,12 +43,12 @@ connection.sql(
     " where instance_type = '{type}'"
 )
 """
-"""DuckDB without this program, with its extension httpfs, which is installed once."""
+"""DuckDB without this program; its extension httpfs must be installed."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """Machine types and devices of the questions."""
+    """Machine types and devices in the queries."""
 
     type: str = "p5.48xlarge"
     past: str = "m5.large"
@@ -59,7 +58,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Count:
-    """What one question took."""
+    """The cost of one query."""
 
     requests: int
     bytes: int
@@ -69,26 +68,26 @@ class Count:
 def questions(
     root: str, names: Names, version: str = "", duckdb: str | None = None
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return the command of each question."""
-    at = ("--root", root)
-    one = ("--os", "linux", "--option", "on_demand", "--region", names.region)
+    """Return the command of each query."""
+    store = ("--root", root)
+    filters = ("--os", "linux", "--option", "on_demand", "--region", names.region)
     bare = BARE.format(root=root, version=version, type=names.type)
-    own = {"DuckDB alone": (duckdb, "-c", bare)} if duckdb else {}
+    without_program = {"DuckDB alone": (duckdb, "-c", bare)} if duckdb else {}
     return {
         "open": (*PYTHON, OPEN.format(root=root)),
-        "price": (*COMMAND, "price", names.type, *at),
-        "history": (*COMMAND, "history", names.past, *at),
-        "explain": (*COMMAND, "explain", names.type, *one, *at),
-        "find": (*COMMAND, "find", names.devices, *at),
-        "recommend": (*COMMAND, "recommend", "llama-3.3-70b", *at),
-        **own,
+        "price": (*COMMAND, "price", names.type, *store),
+        "history": (*COMMAND, "history", names.past, *store),
+        "explain": (*COMMAND, "explain", names.type, *filters, *store),
+        "find": (*COMMAND, "find", names.devices, *store),
+        "recommend": (*COMMAND, "recommend", "llama-3.3-70b", *store),
+        **without_program,
     }
 
 
 def count(
     folder: Path, names: Names, *, delay: float = DELAY, duckdb: str | None = None
 ) -> Iterator[tuple[str, Count]]:
-    """Ask every question of the release in a folder."""
+    """Run every query on the release in a folder."""
     version = hwprices.open(folder).version
     with object_store.served(folder, delay) as store:
         for name, command in questions(object_store.ROOT, names, version, duckdb).items():
@@ -107,14 +106,14 @@ def count(
 
 
 def rows(is_small: bool) -> Iterator[measure.Row]:
-    """Count on the sample. Counts are in the tests; here are seconds."""
-    for name, one in count(Path(sample_root()), Names(), delay=0 if is_small else DELAY):
-        size = f"{one.requests} requests, {one.bytes / 1e6:.2f} MB"
-        yield measure.make_row(f"{name} from far away", size, measure.Cost(one.seconds, 0, 0))
+    """Time the queries on the sample. Tests check the counts."""
+    for name, cost in count(Path(sample_root()), Names(), delay=0 if is_small else DELAY):
+        size = f"{cost.requests} requests, {cost.bytes / 1e6:.2f} MB"
+        yield measure.make_row(f"{name} from far away", size, measure.Cost(cost.seconds, 0, 0))
 
 
 def main() -> int:
-    """Print a table of a root's questions."""
+    """Print a table of the queries on a root."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -125,8 +124,8 @@ def main() -> int:
     options = parser.parse_args()
     names = Names(options.type, options.past, options.devices, options.region)
     print("| question | requests | MB | seconds |\n|---|---:|---:|---:|")
-    for name, one in count(options.root, names, duckdb=options.duckdb):
-        print(f"| {name} | {one.requests} | {one.bytes / 1e6:.2f} | {one.seconds:.1f} |")
+    for name, cost in count(options.root, names, duckdb=options.duckdb):
+        print(f"| {name} | {cost.requests} | {cost.bytes / 1e6:.2f} | {cost.seconds:.1f} |")
     return 0
 
 

@@ -1,7 +1,7 @@
 """Measure GCP at full size: 40,000 SKUs and 36,000 pairs of type and zone, read and composed.
 
-Prices are made up; sizes and forms are not. Each step is compared with a plain json decode of the
-same pages.
+Prices are made up; sizes and formats are real. Each step is compared with a plain JSON decode of
+the same pages.
 """
 
 import gzip
@@ -15,7 +15,7 @@ from typing import Any
 
 from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages, gcp
+from hwprices.providers import gcp
 from hwprices.providers.gcp import grammar
 from hwprices.providers.gcp.compose import add_licenses, build_rates, compose
 from hwprices.providers.gcp.instance_types import read_machines
@@ -82,7 +82,7 @@ Line = tuple[str, str, str, str, str, str]
 
 
 def catalog(regions: list[str], count: int) -> list[dict[str, Any]]:
-    """Make all series by all modes in all regions, GPUs, disks, licenses; network SKUs fill up."""
+    """Make SKUs of all series, modes, regions, GPUs, disks, licenses; network SKUs fill up."""
     lines = [line for region in regions for line in region_lines(region)]
     lines += license_lines()
     lines += network_lines(regions, count - len(lines))
@@ -91,11 +91,11 @@ def catalog(regions: list[str], count: int) -> list[dict[str, Any]]:
 
 def region_lines(region: str) -> Iterator[Line]:
     """Yield the SKUs of one region."""
-    words_of_series = {series: words for words, series in reversed(grammar.SERIES.items())}
-    for series, words in words_of_series.items():
+    series_words = {series: words for words, series in reversed(grammar.SERIES.items())}
+    for series, words in series_words.items():
         yield from series_lines(series, words, region)
-    words_of_gpus = {gpu: words for words, gpu in reversed(grammar.GPUS.items())}
-    for words in words_of_gpus.values():
+    gpu_words = {gpu: words for words, gpu in reversed(grammar.GPUS.items())}
+    for words in gpu_words.values():
         yield from gpu_lines(words, region)
     yield from disk_lines(region)
 
@@ -137,7 +137,7 @@ def gpu_lines(words: str, region: str) -> Iterator[Line]:
 
 
 def disk_lines(region: str) -> Iterator[Line]:
-    """Yield local SSD of any series, and of those that have a SKU of their own."""
+    """Yield local SSD of any series, and of series with a separate SKU."""
     shared_disk = "SSD backed Local Storage"
     for text, usage in (
         (f"{shared_disk} in {region}", "OnDemand"),
@@ -163,7 +163,7 @@ def license_lines() -> Iterator[Line]:
 
 
 def network_lines(regions: list[str], count: int) -> Iterator[Line]:
-    """Yield SKUs that are not of machines, to reach the size of the real catalog."""
+    """Yield SKUs of other products, to reach the size of the real catalog."""
     choice = random.Random(1)
     for number in range(count):
         text = f"Network Inter Region Data Transfer Out number {number}"
@@ -171,9 +171,9 @@ def network_lines(regions: list[str], count: int) -> Iterator[Line]:
 
 
 def land(folder: str, count: int) -> int:
-    """Land the catalog above and the bundled machine types; return the pairs of type and zone.
+    """Land the catalog and the bundled machine types; return the number of type and zone pairs.
 
-    A small catalog comes with a few zones only.
+    A small catalog has a few zones only.
     """
     landing = Landing(folder)
     bundled = data_directory() / "bundled" / "gcp" / "machine_types.json.gz"
@@ -228,28 +228,21 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
         )
 
 
-def landed(folder: str) -> Pages:
-    """Open what was landed."""
-    landing = Landing(folder)
-    return Pages(landing.run("gcp", "bench"), landing)
-
-
 def decode_json(folder: str) -> int:
     """Read and decode every page with the standard library."""
-    pages = landed(folder)
-    kinds_of_run = (gcp.SKUS, gcp.MACHINE_TYPES)
-    bodies = [json.loads(pages.read(page)) for kind in kinds_of_run for page in pages.of(kind)]
-    return len(bodies)
+    pages = measure.landed(folder, "gcp")
+    kinds = (gcp.SKUS, gcp.MACHINE_TYPES)
+    return len([json.loads(pages.read(page)) for kind in kinds for page in pages.of(kind)])
 
 
 def read_all_skus(folder: str) -> int:
-    """Read and classify the SKUs; returns the number of priced components."""
-    return read_skus(landed(folder)).components.height
+    """Read and classify the SKUs; return the number of priced components."""
+    return read_skus(measure.landed(folder, "gcp")).components.height
 
 
 def compose_all(folder: str) -> int:
-    """Compose the prices of all machines, without and with a license; returns their number."""
-    pages, sheets = landed(folder), Sheets.load()
+    """Compose the prices of all machines, without and with a license; return their number."""
+    pages, sheets = measure.landed(folder, "gcp"), Sheets.load()
     machines = read_machines(pages, sheets)
     rates = build_rates(read_skus(pages))
     linux = add_flexible(compose(machines, rates, machines.faults), machines, sheets)
@@ -257,8 +250,9 @@ def compose_all(folder: str) -> int:
 
 
 def normalise_all(folder: str) -> int:
-    """Read the pages into all tables; returns the number of their parts."""
-    return len([part.frame.lazy().collect() for part in normalise(landed(folder), Sheets.load())])
+    """Read the pages into all tables; return the number of their parts."""
+    parts = normalise(measure.landed(folder, "gcp"), Sheets.load())
+    return len([part.frame.lazy().collect() for part in parts])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Measure carrying the price history of a year of daily releases to the next release.
+"""Measure extending the price history of a year of daily releases by the next release.
 
     python -m bench.history
 
-The intervals are drawn as tools/simulate_history.py draws them: the sample release's prices, of
-which 0.2 % move every day. The baseline is reading the files with the intervals and writing them
-again: whatever is done to them costs that.
+The intervals come from tools/simulate_history.py: the sample release's prices, of which 0.2 % move
+every day. The baseline, reading the files with the intervals and writing them again, is the minimum
+cost.
 """
 
 import sys
@@ -28,7 +28,7 @@ from hwprices.storage.store import Store
 DAYS, SMALL_DAYS = 365, 10
 
 CARRIED = measure.Goal(ratio=60, seconds=10)
-"""Joined, told apart, checked and written; the ratio is what checking every row costs."""
+"""The history is joined, classified, checked and written; checking every row takes the most."""
 
 
 def rows(is_small: bool) -> Iterator[measure.Row]:
@@ -50,29 +50,33 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
 
 
 def draw(folder: str, days: int) -> None:
-    """Write the intervals of so many days, one file a provider."""
+    """Write the intervals of ``days`` days, one file per provider."""
     base, plan = simulate_history.snapshots(sample_root()), _plan()
     versions = plan.times(days).dt.strftime("%Y%m%dT%H%M%SZ")
-    made = advance({}, {}, base, Moment(versions[0]), {}, (None, pl.DataFrame()))
-    for name, rows in made.intervals.items():
+    history = advance({}, {}, base, Moment(versions[0]), {}, (None, pl.DataFrame()))
+    for name, rows in history.intervals.items():
         simulate_history.drawn(rows.collect(), plan, days).write_parquet(_file(folder, name))
 
 
 def carry(folder: str, days: int) -> int:
-    """Carry the intervals to the next day; return how many there are then."""
+    """Extend the intervals by a day; return their number."""
     base, plan = simulate_history.snapshots(sample_root()), _plan()
     times = plan.times(days + 1)
     versions = times.dt.strftime("%Y%m%dT%H%M%SZ").to_list()
     past = {name: pl.read_parquet(_file(folder, name)) for name in base}
-    before = {
-        name: replace(one, version=versions[-2], inputs=replace(one.inputs, pages="before"))
-        for name, one in base.items()
+    previous = {
+        name: replace(
+            snapshot, version=versions[-2], inputs=replace(snapshot.inputs, pages="before")
+        )
+        for name, snapshot in base.items()
     }
-    after = {name: simulate_history.moved(past[name], base[name], times[-1], plan) for name in base}
-    begun = {name: rows.lazy() for name, rows in past.items()}
+    current = {
+        name: simulate_history.moved(past[name], base[name], times[-1], plan) for name in base
+    }
+    intervals = {name: rows.lazy() for name, rows in past.items()}
     moment = Moment(versions[-1], versions[-2])
-    made = advance(begun, before, after, moment, {}, (None, pl.DataFrame()))
-    return sum(file.rows for file in made.write(Store(f"{folder}/out"), "release"))
+    history = advance(intervals, previous, current, moment, {}, (None, pl.DataFrame()))
+    return sum(file.rows for file in history.write(Store(f"{folder}/out"), "release"))
 
 
 def rewrite(folder: str) -> None:

@@ -1,8 +1,9 @@
 """Measure landing a price list, beside the bare download of the same bytes.
 
-A server on this machine sends a CSV in the vendor's format, plain and with gzip. The bare download
-is httpx writing what arrives to a file; landing is that, packed (or not), hashed, counted, checked
-and put below the landing root. What landing adds for each gigabyte of content is a row of its own.
+A server on this machine sends a CSV in the vendor's format, plain and with gzip. In the bare
+download, httpx writes the received bytes to a file. Landing also compresses (if needed), hashes,
+counts and checks them, and puts them below the landing root. A separate row has the added time per
+gigabyte of content.
 """
 
 import sys
@@ -24,21 +25,21 @@ from hwprices.settings import load
 GOAL = measure.Goal(seconds=0.5)
 
 BLOCK = 20_000_000
-"""Bytes that are generated. They are repeated: zstd at this level sees 0.5 MB back, gzip 32 kB."""
+"""Bytes that are generated, then repeated: zstd at this level looks back 0.5 MB, gzip 32 kB."""
 
 SMALL = 40_000_000
 FULL = 1_000_000_000
 
 SMALL_RUNS = 60
-"""A download of the small size takes 0.03 s. The ratio of the least of three varies between 1.2 and
-1.9, that of the least of 60 between 1.31 and 1.36."""
+"""A download of the small size takes 0.03 s. The ratio of the fastest of three runs varies between
+1.2 and 1.9, that of the fastest of 60 between 1.31 and 1.36."""
 
 GZIP_FORMAT = 16 + zlib.MAX_WBITS  # https://www.zlib.net/manual.html#Advanced
 ENCODINGS = {"plain": "a page that comes unpacked", "gzip": "a page that comes with gzip"}
 
 
 def rows(is_small: bool) -> Iterator[measure.Row]:
-    """Measure the bare download and landing, of both forms."""
+    """Measure the bare download and landing, for both encodings."""
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
         size = write_bodies(Path(folder), SMALL if is_small else FULL)
         with serving(Path(folder)) as address:
@@ -49,13 +50,13 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
                     runs=SMALL_RUNS if is_small else 3,
                     in_process=is_small,
                 )
-                yield from of_encoding(what, size, costs, is_small=is_small)
+                yield from encoding_rows(what, size, costs, is_small=is_small)
 
 
-def of_encoding(
+def encoding_rows(
     what: str, size: int, costs: dict[str, measure.Cost], *, is_small: bool
 ) -> Iterator[measure.Row]:
-    """Make the rows of one form."""
+    """Make the rows of one encoding."""
     text = f"{size / 1e9:.2f} GB of content"
     bare, landed = costs["download"], costs["land"]
     yield measure.make_row(
@@ -73,22 +74,22 @@ def of_encoding(
 
 
 def write_bodies(folder: Path, size: int) -> int:
-    """Write the body in both forms; return the length of its content."""
+    """Write the body in both encodings; return the length of its content."""
     aws_price_list.generate(folder / "block", BLOCK)
     block = (folder / "block").read_bytes()
-    packer = zlib.compressobj(1, wbits=GZIP_FORMAT)
+    compressor = zlib.compressobj(1, wbits=GZIP_FORMAT)
     count = size // len(block)
-    with (folder / "plain").open("wb") as plain, (folder / "gzip").open("wb") as packed:
+    with (folder / "plain").open("wb") as plain, (folder / "gzip").open("wb") as compressed:
         for _ in range(count):
             plain.write(block)
-            packed.write(packer.compress(block))
-        packed.write(packer.flush())
+            compressed.write(compressor.compress(block))
+        compressed.write(compressor.flush())
     return count * len(block)
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """Serve the bodies on this machine; gives the server's address."""
+    """Serve the bodies on this machine; yield the server's address."""
 
     class Bodies(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -113,7 +114,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 
 def download(url: str, folder: str) -> None:
-    """Write what arrives to a file, and nothing else."""
+    """Write the received bytes to a file."""
     with (
         httpx.stream("GET", url, timeout=60) as response,
         Path(folder, "downloaded").open("wb") as file,

@@ -1,4 +1,4 @@
-"""Measure steps in processes of their own, and give the results as rows of one table.
+"""Measure steps in separate processes, and print the results as rows of one table.
 
 A script of the suite has a function ``rows(is_small)`` that yields ``Row``, and ends with
 ``sys.exit(measure.run_script(rows))``. See README.md.
@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from hwprices import flows
+from hwprices.landing.pages import Landing
+from hwprices.providers import Pages
 
 Rows = Callable[[bool], Iterator["Row"]]
-"""Yields the rows of a script; with True of its small sizes, which take seconds."""
+"""Yields the rows of a script; with True, of small sizes, which take seconds."""
 
 Step = Callable[..., Any]
-"""A function on the top level of a module, whose arguments and result can be written as JSON."""
+"""A top-level function whose arguments and result can be written as JSON."""
 
 COLUMNS = ("name", "size", "seconds", "MB", "ratio", "CPU", "to", "goal", "met")
 
@@ -34,7 +36,7 @@ _RUN_STEP = "import sys; from bench import measure; measure.run_step(*sys.argv[1
 
 @dataclass(frozen=True)
 class Cost:
-    """What a step took: seconds on the clock, seconds of processor, peak of memory, its result."""
+    """The cost of a step: wall-clock seconds, processor seconds, peak memory; and its result."""
 
     seconds: float
     cpu_seconds: float
@@ -46,9 +48,9 @@ class Cost:
 class Row:
     """One line of the table.
 
-    ``ratio`` is seconds divided by those of a baseline in the same run, ``cpu_ratio`` the same of
-    processor time, which other programs hardly change. ``baseline`` says what was compared with.
-    ``is_met`` is None without a goal, and for small sizes.
+    ``ratio`` is the seconds divided by those of a baseline in the same run. ``cpu_ratio`` is the
+    ratio of processor times, which other programs hardly change. ``baseline`` describes the
+    baseline. ``is_met`` is None without a goal, and for small sizes.
     """
 
     name: str
@@ -64,7 +66,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Goal:
-    """The most that a row may have. All the limits that are given must hold."""
+    """Limits of a row. All limits that are set must hold."""
 
     ratio: float | None = None
     seconds: float | None = None
@@ -72,16 +74,18 @@ class Goal:
 
     def __str__(self) -> str:
         parts = ((self.ratio, "{:g} ×"), (self.seconds, "{:g} s"), (self.megabytes, "{:g} MB"))
-        return ", ".join("≤ " + form.format(most) for most, form in parts if most is not None)
+        return ", ".join("≤ " + form.format(limit) for limit, form in parts if limit is not None)
 
     def is_met(self, row: Row) -> bool:
-        """Return whether a row has no more than allowed."""
+        """Check whether a row is within the limits."""
         pairs = (
             (self.ratio, row.ratio),
             (self.seconds, row.seconds),
             (self.megabytes, row.megabytes),
         )
-        return all(most is None or (got is not None and got <= most) for most, got in pairs)
+        return all(
+            limit is None or (figure is not None and figure <= limit) for limit, figure in pairs
+        )
 
 
 def make_row(
@@ -94,7 +98,7 @@ def make_row(
     goal: Goal | None = None,
     is_small: bool = False,
 ) -> Row:
-    """Make a row of a cost, beside that of the baseline. A small size has no goal to meet."""
+    """Make a row of a cost, compared with that of the baseline. Small sizes have no goal."""
     ratio = cost.seconds / baseline.seconds if baseline else None
     cpu_ratio = cost.cpu_seconds / baseline.cpu_seconds if baseline else None
     row = Row(name, size, cost.seconds, cost.megabytes, ratio, cpu_ratio, baseline_name)
@@ -109,28 +113,28 @@ def with_goal(row: Row, goal: Goal) -> Row:
 def compare(
     steps: Mapping[str, tuple[Any, ...]], *, runs: int = 3, in_process: bool = False
 ) -> dict[str, Cost]:
-    """Run steps in turn, some times; return for each the least it took.
+    """Run steps in turn, ``runs`` times each; return the lowest figures of each step.
 
-    Each value is a step and its arguments. They take turns, so that what else the machine does
-    falls on all of them. Every run has a process of its own, which imports the step's module before
-    the clock starts; with ``in_process`` they run here, and no memory is measured.
+    Each value is a step and its arguments. Steps take turns, so that other work on the machine
+    affects all of them. Every run is a separate process, which imports the step's module before the
+    clock starts; with ``in_process`` they run here, and no memory is measured.
     """
     costs: dict[str, list[Cost]] = {name: [] for name in steps}
     for _ in range(runs):
         for name, (step, *arguments) in steps.items():
             run = _run_here if in_process else run_apart
             costs[name].append(run(step, *arguments))
-    return {name: _least(of_step) for name, of_step in costs.items()}
+    return {name: _lowest(step_costs) for name, step_costs in costs.items()}
 
 
 def run_apart(step: Step, *arguments: Any) -> Cost:
-    """Run a step once in a process of its own.
+    """Run a step once in a separate process.
 
-    polars' allocator has the options of a flow, for baselines too. They replace what polars has put
-    into the environment when this process imported it.
+    polars' allocator has the options of a flow, for baselines too. They replace those that polars
+    set in the environment when this process imported it.
 
     Raises:
-        RuntimeError: the step failed; holds what it wrote to its error output.
+        RuntimeError: the step failed; the message has its error output.
     """
     module = inspect.getmodule(step)
     assert module is not None
@@ -149,7 +153,7 @@ def run_apart(step: Step, *arguments: Any) -> Cost:
 def run_step(module: str, name: str, arguments: str) -> None:
     """Run a step in this process and print its cost: the other end of ``run_apart``.
 
-    Python looks for garbage as seldom as in a command (``hwprices.cli.main``).
+    Garbage is collected as rarely as in a command (``hwprices.cli.main``).
     """
     gc.set_threshold(50_000)
     step = getattr(import_module(module), name)
@@ -164,12 +168,18 @@ def _run_here(step: Step, *arguments: Any) -> Cost:
     return Cost(seconds, cpu_seconds, peak_megabytes(), result)
 
 
-def load_pandera() -> None:
-    """Check an empty table, with which pandera loads what it checks with.
+def landed(folder: str, provider: str) -> Pages:
+    """Open the run ``bench`` of a provider, landed in a folder."""
+    landing = Landing(folder)
+    return Pages(landing.run(provider, "bench"), landing)
 
-    It loads hypothesis too, where that is installed for the tests, which takes 0.3 s. A refresh has
-    checked tables before it normalises or publishes, so scripts that measure these call this when
-    they are imported, before the clock starts.
+
+def load_pandera() -> None:
+    """Check an empty table, so that pandera loads the modules that it needs.
+
+    It also loads hypothesis if that is installed for the tests, which takes 0.3 s. A refresh has
+    checked tables before it normalises or publishes, so scripts that measure these steps call this
+    on import, before the clock starts.
     """
     from hwprices.rows import frames
     from hwprices.schemas.inventory import Regions
@@ -179,10 +189,9 @@ def load_pandera() -> None:
 
 
 def peak_megabytes() -> float:
-    """Return the peak of this process's memory.
+    """Return the peak memory of this process.
 
-    Linux hands ``ru_maxrss`` down from the process that started this one, so its own counter is
-    read where there is one.
+    On Linux, ``ru_maxrss`` is inherited from the parent process, so the process's status is read.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -191,7 +200,7 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _least(costs: Sequence[Cost]) -> Cost:
+def _lowest(costs: Sequence[Cost]) -> Cost:
     return Cost(
         min(cost.seconds for cost in costs),
         min(cost.cpu_seconds for cost in costs),
@@ -201,7 +210,7 @@ def _least(costs: Sequence[Cost]) -> Cost:
 
 
 def run_script(rows: Rows) -> int:
-    """Be the ``main`` of a script: print its rows, return 1 where a goal is missed."""
+    """Run the ``main`` of a script: print its rows, return 1 if a goal is missed."""
     module = sys.modules["__main__"]
     parser = argparse.ArgumentParser(
         description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -209,14 +218,14 @@ def run_script(rows: Rows) -> int:
     parser.add_argument("--small", action="store_true", help="small sizes, which have no goals")
     parser.add_argument("--json", type=Path, help="append the rows to this file, one a line")
     options = parser.parse_args()
-    made = []
+    results = []
     for row in rows(options.small):
-        made.append(row)
+        results.append(row)
         if options.json:
             with options.json.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(row)) + "\n")
-    print(table(made))
-    return int(any(row.is_met is False for row in made))
+    print(table(results))
+    return int(any(row.is_met is False for row in results))
 
 
 def table(rows: Iterable[Row]) -> str:

@@ -1,11 +1,10 @@
 """Measure the page of `hwprices report` in Chromium, at the sample's size and at 85,000 offers.
 
 Repeats the offers of the release in data/ in made-up regions, each at a slightly different price,
-until there are enough. Without that release it makes one of the sample, as `make run` does; small,
-it takes the one in the package. Measured are the size of index.html, the time until the table is
-shown, and for how long the page's main thread computes from the event of an interaction to the next
-painted frame, which other programs hardly change; of each the best of three runs. Needs Chromium on
-the PATH.
+until there are enough. Without that release, it makes one from the sample like `make run`; the
+small size uses the bundled release. Measures the size of index.html, the time until the table is
+shown, and how long the page's main thread computes from an interaction to the next painted frame,
+which other programs hardly change; the best of three runs. Needs Chromium on the PATH.
 """
 
 import shutil
@@ -34,7 +33,7 @@ INTERACTION = measure.Goal(seconds=0.2)
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
-PRICE_STEP = 0.0031  # by how much a copy of an offer is more expensive than the one before
+PRICE_STEP = 0.0031  # Relative price difference between copies of an offer
 
 # From the event until the frame after it is painted.
 PAINTED = """async (act) => {
@@ -91,22 +90,22 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
             file = Path(folder) / f"{frame.height}.html"
             file.write_text(index(dataset, frame), encoding="utf-8")
             times = measure_page(chromium, file, RUNS)
-            yield from of_page(file, frame.height, times, is_small=is_small)
+            yield from page_rows(file, frame.height, times, is_small=is_small)
 
 
 def root(folder: str, *, is_small: bool) -> str:
-    """Return a dataset with a release; make one of the sample below the folder if there is none."""
+    """Return a root with a release; make one from the sample below the folder if there is none."""
     if Path(ROOT, "latest.json").exists():
         return ROOT
     if is_small:
         return sample_root()
-    made = f"{folder}/data"
-    command = [sys.executable, "-m", "hwprices", "refresh", "--source", "sample", "--root", made]
+    root = f"{folder}/data"
+    command = [sys.executable, "-m", "hwprices", "refresh", "--source", "sample", "--root", root]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return made
+    return root
 
 
-def of_page(
+def page_rows(
     file: Path, offers: int, times: dict[str, "Time"], *, is_small: bool
 ) -> Iterator[measure.Row]:
     """Make the rows of one page: the first view with the file's size, then each interaction."""
@@ -121,10 +120,10 @@ def of_page(
 
 
 def repeated(offers: pl.DataFrame, height: int) -> pl.DataFrame:
-    """Repeat offers in made-up regions until there are that many."""
+    """Repeat offers in made-up regions until there are ``height``."""
     copies = [
         offers.with_columns(
-            # the first keep their names, and so their places on the map
+            # the originals keep their names, and so their places on the map
             pl.format("{}{}", "region", pl.lit(f"-{copy}" if copy else "")).alias("region"),
             (pl.selectors.decimal().cast(pl.Float64) * (1 + PRICE_STEP * copy))
             .round(6)
@@ -137,7 +136,7 @@ def repeated(offers: pl.DataFrame, height: int) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Time:
-    """Milliseconds of a step: on the clock, and of computing in the page's main thread."""
+    """Milliseconds of a step: wall-clock time, and computing in the page's main thread."""
 
     clock: float
     computing: float
@@ -179,7 +178,7 @@ def steps(page: Page, file: Path) -> Iterator[tuple[str, Time]]:
 
 
 def computed(devtools: CDPSession) -> float:
-    """Return for how many milliseconds the page's main thread has computed so far."""
+    """Return the milliseconds that the page's main thread has computed so far."""
     metrics = devtools.send("Performance.getMetrics")["metrics"]
     return 1000 * next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
 

@@ -2,12 +2,11 @@
 
     python -m bench.publish
 
-The rows are made of the sample release's: a region's on-demand prices of Linux, with all systems,
+The rows are made from the sample release: a region's on-demand prices of Linux, with all systems,
 tenancies and commitments that AWS lists for a machine type, copied into made-up regions. Two
-releases are made; in the second 0.5 % of the prices have moved. Measured is the second, which goes
-through every check of the gate: each step of it, the share of the history
-among them, and how the cost grows with the rows. The release of a month ago, with which the gate
-compares too, is the first one here, so that it is compared once.
+releases are made; in the second, 0.5 % of the prices have moved. The second one, which passes every
+check of the gate, is measured: each step, including the history, and how the cost grows with the
+rows. The gate also compares with the release of a month ago, which is the first one here.
 """
 
 import sys
@@ -42,24 +41,25 @@ measure.load_pandera()
 FULL, SMALL = 10_000_000, 250_000
 
 PUBLISHED = measure.Goal(seconds=30, megabytes=2000)
-"""Gated, joined, with history and notes."""
+"""For gate, join, history and notes."""
 
 VALIDATED = measure.Goal(seconds=60)
 LINEAR = measure.Goal(ratio=2.1)
-"""Twice the rows cost no more than so many times the time."""
+"""Factor of time for twice the rows."""
 
 START = datetime(2026, 11, 1, 4, tzinfo=UTC)
 
 BOUGHT = ("os", "purchase_option", "commitment_plan", "term_months", "payment_option")
-"""With the machine type, what is bought: equal for a bare-metal machine and its virtual twin."""
+"""The key of a price beside the machine type: equal for a bare-metal machine and its virtual
+twin."""
 
 MOVED = 200
-"""One price in so many moves from the first release to the second."""
+"""One in 200 prices moves from the first release to the second."""
 
 
 @dataclass(frozen=True)
 class Cloud:
-    """How much of all rows one cloud has, in how many regions, and the region that is copied."""
+    """A cloud's share of all rows, its number of regions, and the region that is copied."""
 
     provider: str
     share: float
@@ -80,7 +80,7 @@ CLOUDS = (
 
 
 def rows(is_small: bool) -> Iterator[measure.Row]:
-    """Measure the steps at one size, and the whole at half of it."""
+    """Measure the steps at one size, and the total at half of it."""
     count = SMALL if is_small else FULL
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
         half = published(f"{folder}/half", count // 2)
@@ -108,7 +108,7 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
 
 
 def published(root: str, count: int, *, is_prepared: bool = False) -> measure.Cost:
-    """Make two releases and return what the second took."""
+    """Make two releases and return the cost of the second."""
     if not is_prepared:
         measure.run_apart(prepare, root, count)
     measure.run_apart(publish, root, 1)
@@ -116,7 +116,7 @@ def published(root: str, count: int, *, is_prepared: bool = False) -> measure.Co
 
 
 def prepare(root: str, count: int) -> dict[str, float]:
-    """Stage two runs of all clouds; return the seconds that checking the first took."""
+    """Stage two runs of all clouds; return the seconds for checking the first."""
     store, spent = Store(root), {"seconds": 0.0, "cpu_seconds": 0.0}
     sample = hwprices.open(sample_root())
     for cloud in CLOUDS:
@@ -128,11 +128,11 @@ def _stage(
     store: Store, sample: Dataset, cloud: Cloud, count: int, spent: dict[str, float]
 ) -> None:
     """Stage two runs of one cloud; the pointer stays at the first."""
-    of_cloud = {name: sample.scan(name).filter(provider=cloud.provider) for name in COPIED}
-    base = of_cloud["prices"].filter(region=cloud.copied).collect()
+    tables = {name: sample.scan(name).filter(provider=cloud.provider) for name in COPIED}
+    base = tables["prices"].filter(region=cloud.copied).collect()
     one_region = _one_region(base, count // cloud.regions)
-    rest = [
-        (name, None, _inventory(conform(of_cloud[name], TABLES[name]).collect(), cloud))
+    inventory = [
+        (name, None, _inventory(conform(tables[name], TABLES[name]).collect(), cloud))
         for name in ("instance_types", "regions", "availability")
     ]
     directories = [layout.staged_directory(cloud.provider, run) for run in RUNS]
@@ -147,7 +147,7 @@ def _stage(
             files[index].append(_write(store, directories[index], "prices", rows, cloud, name))
     for index, directory in enumerate(directories):
         files[index] += [
-            _write(store, directory, name, rows, cloud, region) for name, region, rows in rest
+            _write(store, directory, name, rows, cloud, region) for name, region, rows in inventory
         ]
         staged = Staged(
             cloud.provider, RUNS[index], "live", tuple(files[index]), inputs=_inputs(cloud, index)
@@ -172,35 +172,35 @@ SYSTEMS = (
     ("windows", "sql_web", 170),
     ("windows", "sql_ent", 500),
 )
-"""Operating system, software, and per cent of the price of Linux alone."""
+"""Operating system, software, and percent of the price of Linux alone."""
 
 COMMITMENTS = (("reserved", "standard"), ("savings_plan", "compute"))
 TERMS = ((12, 80), (36, 60))
-"""Months, and per cent of the on-demand price."""
+"""Months, and percent of the on-demand price."""
 PAYMENTS = (("no_upfront", 0), ("partial_upfront", 50), ("all_upfront", 100))
-"""Payment option, and per cent that is paid at the start."""
+"""Payment option, and percent that is paid upfront."""
 
 TENANCIES = (("shared", 100), ("dedicated", 110))
 
 
 def _one_region(base: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Multiply the on-demand prices of Linux as AWS lists them: some 200 rows a machine type.
+    """Multiply the on-demand prices of Linux as AWS lists them: about 200 rows per machine type.
 
-    If that is not enough, made-up machine types have the same once more.
+    If that is not enough, made-up machine types repeat them.
     """
     plain = base.filter(purchase_option="on_demand", os="linux", tenancy="shared", software="none")
     plain = plain.unique(["instance_type", "zone", "currency"], keep="first", maintain_order=True)
-    bought: list[tuple[str, str | None, int, int, str, int]]
-    bought = [("on_demand", None, 0, 100, "none", 0)]
-    bought += [(*plan, *term, *pay) for plan, term, pay in product(COMMITMENTS, TERMS, PAYMENTS)]
-    made = pl.concat(
+    options: list[tuple[str, str | None, int, int, str, int]]
+    options = [("on_demand", None, 0, 100, "none", 0)]
+    options += [(*plan, *term, *pay) for plan, term, pay in product(COMMITMENTS, TERMS, PAYMENTS)]
+    prices = pl.concat(
         _price_rows(plain, system, tenancy, option)
-        for tenancy, option, system in product(TENANCIES, bought, SYSTEMS)
+        for tenancy, option, system in product(TENANCIES, options, SYSTEMS)
     )
-    copies = -(-count // made.height) - 1
+    copies = -(-count // prices.height) - 1
     name = pl.col("instance_type")
-    others = [made.with_columns(pl.format("{}-{}", name, number)) for number in range(copies)]
-    return pl.concat([made, *others]).head(count)
+    others = [prices.with_columns(pl.format("{}-{}", name, number)) for number in range(copies)]
+    return pl.concat([prices, *others]).head(count)
 
 
 def _price_rows(
@@ -209,11 +209,11 @@ def _price_rows(
     tenancy: tuple[str, int],
     option: tuple[str, str | None, int, int, str, int],
 ) -> pl.DataFrame:
-    """Change the system, tenancy and payment of these machines, with a price that fits."""
-    kind, plan, months, share, payment, at_start = option
+    """Change the system, tenancy and payment of these machines, and the price accordingly."""
+    kind, plan, months, share, payment, upfront = option
     rate = pl.col("hourly") * (system[2] * tenancy[1] * share) / 100**3
-    fee = rate * (HOURS_PER_YEAR * months // 12) * at_start / 100
-    made = plain.with_columns(
+    fee = rate * (HOURS_PER_YEAR * months // 12) * upfront / 100
+    prices = plain.with_columns(
         pl.lit(kind).alias("purchase_option"),
         pl.lit(plan, dtype=pl.String).alias("commitment_plan"),
         pl.lit(months, dtype=pl.Int32).alias("term_months"),
@@ -221,24 +221,25 @@ def _price_rows(
         pl.lit(system[0]).alias("os"),
         pl.lit(system[1]).alias("software"),
         pl.lit(tenancy[0]).alias("tenancy"),
-        hourly=(rate * (100 - at_start) / 100).cast(Money),
-        upfront=fee.cast(Money) if at_start else pl.lit(None, dtype=Money),
+        hourly=(rate * (100 - upfront) / 100).cast(Money),
+        upfront=fee.cast(Money) if upfront else pl.lit(None, dtype=Money),
     )
-    return made.with_columns(effective_hourly())
+    return prices.with_columns(effective_hourly())
 
 
 def _inventory(table: pl.DataFrame, cloud: Cloud) -> pl.DataFrame:
     """Copy the rows of the region into every made-up one; machine types have no region."""
     if "region" not in table.columns:
         return table
-    one = table.filter(region=cloud.copied)
-    return pl.concat(one.with_columns(pl.lit(name).alias("region")) for name in cloud.names())
+    rows = table.filter(region=cloud.copied)
+    return pl.concat(rows.with_columns(pl.lit(name).alias("region")) for name in cloud.names())
 
 
 def _moved(prices: pl.DataFrame) -> pl.DataFrame:
     """Raise about one price in MOVED by 3 %, and date all a day later.
 
-    That of a bare-metal machine moves with its virtual twin's, or the gate would stop the release.
+    The price of a bare-metal machine moves with its virtual twin, or the gate would stop the
+    release.
     """
     twin = pl.col("instance_type").str.replace("-metal$", "")
     chosen = pl.struct(twin, *BOUGHT).hash() % MOVED == 0
@@ -255,7 +256,7 @@ def _write(
 
 
 def _inputs(cloud: Cloud, index: int) -> Inputs:
-    """Record each region's page as collected, another one in each run."""
+    """Record each region's page as collected, with another page in each run."""
     units = tuple(UnitInput(f"prices/{name}", "ok", (f"{index:016}",)) for name in cloud.names())
     return Inputs(Reading("code", "sheets", "corrections"), f"pages-{index}", units)
 
@@ -273,19 +274,19 @@ def publish(root: str, number: int) -> dict[str, object]:
     for cloud in CLOUDS:
         _point_at(store, cloud.provider, RUNS[number - 1])
     clock = Clock()
-    made = release.publish(
+    result = release.publish(
         store,
         now=lambda: START + timedelta(days=number),
         progress=clock.begin,
     )
     clock.begin("")
-    assert made.new, made.results
-    assert not made.held_back, made.held_back
+    assert result.new, result.results
+    assert not result.held_back, result.held_back
     return clock.steps
 
 
 class Clock:
-    """Times the steps that publishing reports, and the peak of memory in each, in MB."""
+    """Records the time of each step of publishing, and the peak memory so far, in MB."""
 
     def __init__(self) -> None:
         self.steps: dict[str, object] = {}
@@ -293,7 +294,7 @@ class Clock:
         self._began = 0.0
 
     def begin(self, step: str) -> None:
-        """End the step before, and begin this one."""
+        """End the previous step, and begin this one."""
         now = time.perf_counter()
         if self._step:
             self.steps[self._step] = (now - self._began, measure.peak_megabytes())
@@ -301,7 +302,7 @@ class Clock:
 
 
 def rewrite_prices(root: str) -> None:
-    """Read every price file of the newest release and write it again: what nobody can save."""
+    """Read every price file of the newest release and write it again: the minimum cost."""
     dataset = hwprices.open(root)
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
         for file in dataset.release.tables["prices"].files:

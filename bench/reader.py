@@ -2,8 +2,8 @@
 
     python -m bench.reader
 
-Every command runs in a process of its own with the built-in sample release. The figures are
-processor time, so other programs hardly change them; what waits for the disk is not in it.
+Every command runs in a separate process with the bundled sample release. The figures are processor
+time, which other programs hardly change; it excludes waiting for the disk.
 """
 
 import os
@@ -40,15 +40,15 @@ STEPS: dict[str, tuple[tuple[str, ...], measure.Goal | None]] = {
 
 
 def rows(is_small: bool) -> Iterator[measure.Row]:
-    """Measure each step some times in turn, and take the least."""
+    """Measure the steps in turn, several times, and use the fastest run of each."""
     costs: dict[str, list[measure.Cost]] = {name: [] for name in STEPS}
     for _ in range(2 if is_small else RUNS):
         for name, (command, _) in STEPS.items():
             costs[name].append(processor_time(command))
-    least = {name: min(taken, key=lambda cost: cost.seconds) for name, taken in costs.items()}
-    baseline = least.pop("import polars")
+    fastest = {name: min(runs, key=lambda cost: cost.seconds) for name, runs in costs.items()}
+    baseline = fastest.pop("import polars")
     yield measure.make_row("import polars", "", baseline)
-    for name, cost in least.items():
+    for name, cost in fastest.items():
         yield measure.make_row(
             name,
             "cold",

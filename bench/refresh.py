@@ -1,15 +1,14 @@
-"""Measure a whole refresh of AWS, Azure and Google Cloud from full-size local servers.
+"""Measure a complete refresh of AWS, Azure and Google Cloud from full-size local servers.
 
     python -m bench.refresh                                              at full size, with goals
     python -m bench.refresh --scale 0.125 0.25 [--regions 4] [--minutes 30]   at other sizes
 
-Starts tools.fullsize at each scale, runs the command against it with an empty root, and prints how
-long it took on the clock, how much processor time, the peak memory of the command with all the
-processes it starts (the sum of their resident memory, which counts shared pages more than once),
-what it left on disk, and the digest of the release. The server runs beside it, in a process of its
-own that is not counted, and needs about a third of the processor time; its pages are sized before
-the clock starts. `--regions` takes the largest of each vendor only, `--minutes` ends a run that
-takes longer.
+Starts tools.fullsize at each scale, runs the command against it with an empty root, and prints the
+wall-clock and processor time, the peak memory of the command with all its processes (the sum of
+their resident memory, which counts shared pages several times), the size on disk, and the digest of
+the release. The server is a separate process that is not counted and uses about a third of the
+processor time; its pages are sized before the clock starts. `--regions` uses only the largest
+regions of each vendor, `--minutes` limits the time of a run.
 """
 
 import argparse
@@ -44,7 +43,7 @@ from hwprices.storage import layout
 GOAL = Goal(seconds=480, megabytes=4000)
 LINEAR = Goal(ratio=1.05)  # 2.1 times the time for 2 times the rows
 QUARTER = 0.25
-LARGEST = 2  # us-east-1's price list has 1.26 GB, twice what today's machine types give
+LARGEST = 2  # us-east-1's price list of 1.26 GB, twice that of today's machine types
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 RUN_ID = "20261101T000000.000000Z"
 
@@ -75,7 +74,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of the run: which provider's, its seconds, and the peak of memory in GB."""
+    """A part of the run: its name, seconds, and peak memory in GB."""
 
     name: str
     seconds: float
@@ -84,7 +83,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Refresh:
-    """What one refresh took and gave. Sizes are in GB; ``served`` is that of AWS's bulk files."""
+    """Cost and result of one refresh. Sizes are in GB; ``served`` is that of AWS's bulk files."""
 
     scale: float
     served: float
@@ -102,7 +101,7 @@ class Refresh:
 def rows(is_small: bool) -> Iterator[Row]:
     """Measure staging a region at two sizes, and a refresh at a quarter and at full size.
 
-    Small, only the first: starting Prefect takes longer than a small refresh.
+    The small size has only the first, because starting Prefect takes longer than a small refresh.
 
     Raises:
         RuntimeError: a refresh failed.
@@ -113,7 +112,7 @@ def rows(is_small: bool) -> Iterator[Row]:
 
 
 def linearity(half: float, full: float, *, is_small: bool) -> Row:
-    """Measure staging us-east-1's price list and savings plans, beside twice the time of a half."""
+    """Measure staging us-east-1's price list and savings plans, compared with twice half of it."""
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
         roots = {name: f"{folder}/{name}" for name in ("half", "full")}
         for root, scale in zip(roots.values(), (half, full), strict=True):
@@ -152,7 +151,7 @@ def land_region(root: str, scale: float) -> None:
 def stage_region(root: str) -> int:
     """Stage what ``land_region`` landed; return the number of prices.
 
-    What an earlier turn staged is deleted first: its unchanged parts would be taken over.
+    Deletes the result of an earlier run first, because its unchanged parts would be taken over.
     """
     staged = Path(root) / layout.STAGED
     if staged.exists():
@@ -162,7 +161,7 @@ def stage_region(root: str) -> int:
 
 
 def whole_refresh() -> Row:
-    """Measure a quarter and the whole; the ratio is that of the time for one price."""
+    """Measure a quarter and the full size; the ratio is that of the time per price."""
     quarter, full = (_succeeded(refresh(scale, None, 1500)) for scale in (QUARTER, 1))
     share = full.prices / quarter.prices
     per_price = Cost(quarter.seconds * share, quarter.cpu_seconds * share, 0)
@@ -183,7 +182,7 @@ def _succeeded(result: Refresh) -> Refresh:
 
 
 def main() -> int:
-    """Measure each scale and print a table; 1 where a refresh failed."""
+    """Measure each scale and print a table; return 1 if a refresh failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -200,7 +199,7 @@ def main() -> int:
 
 
 def refresh(scale: float, regions: int | None, limit: float) -> Refresh:
-    """Run one refresh against a server of its own.
+    """Run one refresh against a new server.
 
     Raises:
         subprocess.TimeoutExpired: it took longer than ``limit`` seconds.
@@ -239,7 +238,7 @@ def refresh(scale: float, regions: int | None, limit: float) -> Refresh:
 
 @contextmanager
 def served(scale: float, regions: int | None) -> Iterator[tuple[dict[str, str], float]]:
-    """Run the server; give the variables that lead to it, and the MB of AWS's bulk files."""
+    """Run the server; yield the variables that lead to it, and the MB of AWS's bulk files."""
     command = [sys.executable, "-m", "tools.fullsize", "--scale", str(scale)]
     command += ["--regions", str(regions)] if regions else []
     server = subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
@@ -259,13 +258,13 @@ def served(scale: float, regions: int | None) -> Iterator[tuple[dict[str, str], 
 
 
 def _compiled_libraries() -> dict[str, str]:
-    """Compile the libraries once, as on any machine; return the environment of a run.
+    """Compile the libraries once; return the environment of a run.
 
-    A machine that forbids Python to keep what it compiles would spend 20 s on that at each start.
+    If Python may not write bytecode, each start takes 20 s more.
     """
-    own = ("HWPRICES_", "PREFECT_", "AWS_", "AZURE_", "GOOGLE_", "PYTHONDONTWRITEBYTECODE")
-    own += ("_RJEM_MALLOC_CONF",)  # polars set it when this process imported it
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    dropped = ("HWPRICES_", "PREFECT_", "AWS_", "AZURE_", "GOOGLE_", "PYTHONDONTWRITEBYTECODE")
+    dropped += ("_RJEM_MALLOC_CONF",)  # polars set it when this process imported it
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     libraries = "import prefect.server.api.server, hwprices.flows.refresh, azure.mgmt.compute"
     subprocess.run([sys.executable, "-c", libraries], cwd=CHECKOUT, env=inherited, check=True)
     return inherited
@@ -287,27 +286,27 @@ def _start(root: Path, environment: Mapping[str, str]) -> "subprocess.Popen[str]
 
 
 def _cpu_of_children() -> float:
-    """Return the processor seconds of all processes that this one has started and waited for."""
+    """Return the processor seconds of all child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def _resident(pid: int) -> int:
-    """Return the resident bytes of a process and its descendants; 0 of those that have ended."""
+    """Return the resident bytes of a process and its descendants, without ended ones."""
     process = Path("/proc") / str(pid)
-    or_ended = suppress(FileNotFoundError, ProcessLookupError)
+    if_running = suppress(FileNotFoundError, ProcessLookupError)
     total = 0
-    with or_ended:  # since its parent listed it
+    with if_running:
         total = int((process / "statm").read_text().split()[1]) * resource.getpagesize()
         for task in (process / "task").iterdir():
-            with or_ended:  # a thread, whose children another thread has then
+            with if_running:  # another thread inherits the children of an ended one
                 for child in (task / "children").read_text().split():
                     total += _resident(int(child))
     return total
 
 
 def _phases(root: Path, memory: Memory, began: float, ended: float) -> Iterator[Phase]:
-    """Distinguish the phases by when their manifests were written."""
+    """Derive the phases from the times at which manifests were written."""
     last = began
     for provider in PROVIDERS:
         recorded = next(iter((root / "raw" / provider / "runs").glob("*.json")), None)
@@ -333,7 +332,7 @@ def _manifest(root: Path) -> dict[str, str]:
 
 
 def _rows(root: Path) -> int:
-    """Count the prices that were staged."""
+    """Count the staged prices."""
     staged = [json.loads(path.read_bytes()) for path in (root / "staged").glob("*/latest.json")]
     files = [file for manifest in staged for file in manifest["files"]]
     return sum(file["rows"] for file in files if file["table"] == "prices")
@@ -345,27 +344,25 @@ def _size(folder: Path) -> float:
 
 
 def report(result: Refresh) -> str:
-    """Write the phases of one run, and the command's own words where it failed."""
+    """Write the phases of one run, and the command's output if it failed."""
     lines = [f"scale {result.scale:g}: exit status {result.exit_status}, digest {result.digest}"]
     lines += [f"  {p.name:14} {p.seconds:7.1f} s  peak {p.peak:.2f} GB" for p in result.phases]
     return "\n".join([*lines, result.output] if result.exit_status else lines)
 
 
 def table(results: Sequence[Refresh]) -> str:
-    """Write all runs as a Markdown table; the last column is time by row, relative to the first."""
+    """Write all runs as a Markdown table; the last column is time per row, relative to run 1."""
     lines = [
         "| scale | bulk files | prices | time | CPU | peak | raw | staged | release | per row |",
         "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for one in results:
-        first = results[0]
-        per_row = (one.cpu_seconds / max(one.prices, 1)) / (
-            first.cpu_seconds / max(first.prices, 1)
-        )
-        sizes = " | ".join(f"{one.disk[name]:.2f} GB" for name in ("raw", "staged", "releases"))
+    first = results[0].cpu_seconds / max(results[0].prices, 1)
+    for run in results:
+        per_row = run.cpu_seconds / max(run.prices, 1) / first
+        sizes = " | ".join(f"{run.disk[name]:.2f} GB" for name in ("raw", "staged", "releases"))
         lines.append(
-            f"| {one.scale:g} | {one.served:.2f} GB | {one.prices:,} | {one.seconds:.0f} s"
-            f" | {one.cpu_seconds:.0f} s | {one.peak:.2f} GB | {sizes} | {per_row:.2f} × |"
+            f"| {run.scale:g} | {run.served:.2f} GB | {run.prices:,} | {run.seconds:.0f} s"
+            f" | {run.cpu_seconds:.0f} s | {run.peak:.2f} GB | {sizes} | {per_row:.2f} × |"
         )
     return "\n".join(lines)
 

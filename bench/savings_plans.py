@@ -17,7 +17,6 @@ import polars as pl
 
 from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages
 from hwprices.providers.aws import SAVINGS_PLANS
 from hwprices.providers.aws.price_list import PriceList
 from hwprices.providers.aws.savings_plans import read_page, savings_plan_rows
@@ -32,7 +31,7 @@ PAYMENTS = ("No Upfront", "Partial Upfront", "All Upfront")
 
 
 def rows(is_small: bool) -> Iterator[measure.Row]:
-    """Measure both decoders and the reader."""
+    """Measure the bare decode and the reader."""
     count = SMALL if is_small else FULL
     with tempfile.TemporaryDirectory(prefix="hwprices-bench-") as folder:
         size = land(folder, count)
@@ -53,7 +52,7 @@ def rows(is_small: bool) -> Iterator[measure.Row]:
 
 
 def land(folder: str, count: int) -> int:
-    """Land a file with the rates of so many SKUs; return its length."""
+    """Land a file with the rates of ``count`` SKUs; return its length."""
     plans = list(enumerate(product(FAMILIES, TERMS, PAYMENTS)))
     content = json.dumps(
         {
@@ -80,26 +79,26 @@ def terms(number: int, count: int) -> dict[str, object]:
     """Make the rates of one plan."""
     rates = [
         {
-            "discountedSku": sku(at),
-            "discountedUsageType": f"BoxUsage:m{at % 9}.{at % 13}xlarge",
+            "discountedSku": sku(index),
+            "discountedUsageType": f"BoxUsage:m{index % 9}.{index % 13}xlarge",
             "discountedOperation": "RunInstances",
             "discountedServiceCode": "AmazonEC2",
-            "rateCode": f"PLAN{number:04}.{sku(at)}",
+            "rateCode": f"PLAN{number:04}.{sku(index)}",
             "unit": "Hrs",
             "discountedRate": {
-                "price": f"{0.01 + at * 0.0007 + number / 100:.4f}",
+                "price": f"{0.01 + index * 0.0007 + number / 100:.4f}",
                 "currency": "USD",
             },
         }
-        for at in range(count)
+        for index in range(count)
     ]
-    sku_of_plan = f"PLAN{number:04}"
-    return {"sku": sku_of_plan, "effectiveDate": "2026-10-01T00:00:00Z", "rates": rates}
+    plan_sku = f"PLAN{number:04}"
+    return {"sku": plan_sku, "effectiveDate": "2026-10-01T00:00:00Z", "rates": rates}
 
 
-def sku(at: int) -> str:
-    """Return the name of a SKU in 16 characters."""
-    return f"{at * 2_654_435_761 % 16**16:016X}"
+def sku(index: int) -> str:
+    """Return a SKU of 16 characters."""
+    return f"{index * 2_654_435_761 % 16**16:016X}"
 
 
 def price_list(count: int) -> PriceList:
@@ -107,8 +106,8 @@ def price_list(count: int) -> PriceList:
     numbers = range(count)
     skus = pl.LazyFrame(
         {
-            "sku_id": [sku(at) for at in numbers],
-            "instance_type": [f"m{at}.large" for at in numbers],
+            "sku_id": [sku(index) for index in numbers],
+            "instance_type": [f"m{index}.large" for index in numbers],
             "region": REGION,
             "os": "linux",
             "software": "none",
@@ -122,15 +121,9 @@ def price_list(count: int) -> PriceList:
     return PriceList(cast(Any, None), skus, cast(Any, None), "USD")
 
 
-def landed(folder: str) -> Pages:
-    """Open what was landed."""
-    landing = Landing(folder)
-    return Pages(landing.run("aws", "bench"), landing)
-
-
 def decode(folder: str) -> int:
     """Decode the complete file with msgspec. At full size it is too long for ``Pages.read``."""
-    pages = landed(folder)
+    pages = measure.landed(folder, "aws")
     [page] = pages.of(SAVINGS_PLANS)
     with pages.file(page) as path, open_packed(path, packing_of(path.name)) as packed:
         file = msgspec.json.decode(read_all(packed))
@@ -138,8 +131,8 @@ def decode(folder: str) -> int:
 
 
 def read(folder: str, count: int) -> int:
-    """Read the file into price rows, and collect them; returns their number."""
-    pages = landed(folder)
+    """Read the file into price rows, and collect them; return their number."""
+    pages = measure.landed(folder, "aws")
     [page] = pages.of(SAVINGS_PLANS)
     prices = savings_plan_rows(read_page(pages, page), page, REGION, price_list(count))
     return prices.rows.collect().height

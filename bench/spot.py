@@ -1,19 +1,17 @@
 """Measure reading AWS spot quotes, beside a bare parse of the same XML.
 
-Pages of 1,000 quotes as DescribeSpotPriceHistory answers them: types × zones × systems, each quote
-once for each network.
+Pages have 1,000 quotes, as in DescribeSpotPriceHistory: types × zones × systems.
 """
 
 import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import count, islice
 from xml.etree import ElementTree
 
 from bench import measure
 from hwprices.landing.pages import Landing, Run, Unit, UnitResult
-from hwprices.providers import Pages
 from hwprices.providers.aws import SPOT
 from hwprices.providers.aws.spot import spot_rows
 from hwprices.rows import frames
@@ -73,32 +71,24 @@ def land(folder: str, count: int) -> None:
 
 
 def quotes() -> Iterator[str]:
-    """Yield quotes without end: types one after another, each in six zones and four systems."""
-    number = 0
-    while True:
-        number += 1
+    """Yield endless quotes: type by type, each in six zones and four systems."""
+    for number in count(1):
         for zone in "abcdef":
             for system in SYSTEMS:
                 price = 0.01 + number * 0.00137
                 yield ITEM.format(f"m{number}.large", system, price, number % 60, zone)
 
 
-def landed(folder: str) -> Pages:
-    """Open what was landed."""
-    landing = Landing(folder)
-    return Pages(landing.run("aws", "bench"), landing)
-
-
 def parse(folder: str) -> int:
-    """Parse every page with the standard library and count its quotes."""
-    pages = landed(folder)
+    """Parse every page with the standard library and count the quotes."""
+    pages = measure.landed(folder, "aws")
     trees = (ElementTree.fromstring(pages.read(page)) for page in pages.of(SPOT))
     return sum(len(list(root[1])) for root in trees)
 
 
 def read(folder: str) -> int:
-    """Read all pages into price rows, and collect them; returns their number."""
-    prices = spot_rows(landed(folder), REGION, frames.empty(Prices).lazy(), "USD")
+    """Read all pages into price rows, and collect them; return their number."""
+    prices = spot_rows(measure.landed(folder, "aws"), REGION, frames.empty(Prices).lazy(), "USD")
     return prices.rows.collect().height
 
 

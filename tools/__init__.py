@@ -1,1 +1,1 @@
-"""Developer tools, not in the wheel: write documents, check the sheets, build the sample."""
+"""Developer tools that are not in the wheel: write documents, check sheets, build the sample."""

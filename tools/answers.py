@@ -1,4 +1,4 @@
-"""Write docs/answers.md: questions that people ask, with the commands and how answers begin.
+"""Write docs/answers.md: common questions, the commands that answer them, and their output.
 
 ``python -m tools.answers ROOT`` queries the release below ROOT, by default ``data``. ``make docs``
 calls it after ``make run``. The page is not in git.
@@ -22,24 +22,24 @@ TARGET = PROJECT / "docs" / "answers.md"
 INTRODUCTION = """# Answers
 
 Written from the bundled sample by `python -m tools.answers data`; do not edit by hand. Prices are
-those of the sample, and of its days. Of each answer the first lines are shown.
+those of the sample, on its dates. Only the first lines of each answer are shown.
 """
 
 WIDTH = 160
 
 NARROW = 80
-"""Columns of the terminal in which all but those of WIDE are shown."""
+"""Width of the terminal for all commands but those of WIDE."""
 
 WIDE = {"device", "tco"}
-KEPT = {"recommend": 14, "device": 0, "tco": 5}
-KEPT |= {"find": 6, "price": 12, "compare": 14, "history": 8, "diff": 6, "explain": 8}
-"""Lines of an answer that are shown; of a device those that begin with the question's words."""
+SHOWN_LINES = {"recommend": 14, "device": 0, "tco": 5}
+SHOWN_LINES |= {"find": 6, "price": 12, "compare": 14, "history": 8, "diff": 6, "explain": 8}
+"""Command → lines of its answer that are shown; for a device, those that the question names."""
 
 Answers = Callable[[str], Any]
-"""Runs a command and gives its answer as JSON values."""
+"""Runs a command and returns its answer as JSON values."""
 
 Why = str | Callable[[Answers], str]
-"""Why an answer is right. A text with figures of the release is made from its answers."""
+"""Why an answer is right: a text, or a function that fills in figures of the release."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Question:
     command: tuple[str, ...]
     why: Why
     lines: tuple[str, ...] = ()
-    """Of a device: the lines that answer, by their first words or those after the heading."""
+    """For a device: the first words of the lines to show, or the words after the heading."""
 
 
 def ask(question: str, command: str, why: Why, *lines: str) -> Question:
@@ -58,15 +58,15 @@ def ask(question: str, command: str, why: Why, *lines: str) -> Question:
     return Question(question, tuple(shlex.split(command)), why, lines)
 
 
-def device_of(answers: Answers, name: str) -> dict[str, Any]:
+def device_answer(answers: Answers, name: str) -> dict[str, Any]:
     """Return the answer of ``hwprices device``."""
     rows: list[dict[str, Any]] = answers(f"device {shlex.quote(name)}")
     return rows[0]
 
 
-def year_of_l4(answers: Answers) -> str:
+def l4_for_a_year(answers: Answers) -> str:
     """Compare the cheapest year with a year on demand."""
-    row = device_of(answers, "L4")
+    row = device_answer(answers, "L4")
     year, on_demand = float(row["usd_per_year"]), float(row["on_demand_usd_per_hour"])
     return (
         f"The cheapest way is {row['usd_per_year_basis']}, at {year / HOURS_PER_YEAR:.4f} USD/h;"
@@ -75,48 +75,48 @@ def year_of_l4(answers: Answers) -> str:
     )
 
 
-def efficiency_of_dgx(answers: Answers) -> str:
-    """Divide the rate of its GPUs by the watts of the machine."""
-    row = device_of(answers, "DGX H100")
+def dgx_efficiency(answers: Answers) -> str:
+    """Divide the rate of the GPUs by the watts of the machine."""
+    row = device_answer(answers, "DGX H100")
     (rate,) = [rate["rate"] for rate in row["dense_rates"] if rate["dtype"] == "bf16"]
     watts = row["power_w"]
     return (
-        f"Eight GPUs over the {watts:,.0f} W of the whole machine: {rate:,.0f} / {watts:,.0f}"
+        f"Eight GPUs over the {watts:,.0f} W of the complete machine: {rate:,.0f} / {watts:,.0f}"
         " TFLOPS/W."
     )
 
 
-def prices_of_4090(answers: Answers) -> str:
+def rtx_4090_prices(answers: Answers) -> str:
     """Compare the price of the card with that of the machine."""
-    row = device_of(answers, "RTX 4090")
+    row = device_answer(answers, "RTX 4090")
     launch, share = float(row["launch_price_usd"]), float(row["machine_share_usd"])
-    return f"The card was {launch:,.0f} USD at launch; {share:,.0f} is a whole PC with one."
+    return f"The card cost {launch:,.0f} USD at launch; a complete PC with one costs {share:,.0f}."
 
 
 def image_on_l4(answers: Answers) -> str:
-    """Return the measured rate and the price behind that of an image."""
-    row = device_of(answers, "L4")
+    """Return the measured rate and the hourly price that the price of an image comes from."""
+    row = device_answer(answers, "L4")
     (rate,) = [
-        one["per_accelerator"]
-        for one in row["measured"]
-        if (one["model"], one["scenario"]) == ("stable-diffusion-xl", "Offline")
+        result["per_accelerator"]
+        for result in row["measured"]
+        if (result["model"], result["scenario"]) == ("stable-diffusion-xl", "Offline")
     ]
     price = float(row["on_demand_usd_per_hour"])
-    return f"{rate:.4f} images a second at {price:.4f} USD/h."
+    return f"{rate:.4f} images per second at {price:.4f} USD/h."
 
 
-def cost_of_lora(answers: Answers) -> str:
-    """Return the range of what the shown machines cost."""
+def lora_cost(answers: Answers) -> str:
+    """Return the range of the shown costs."""
     costs = [
         float(row["usd"]) for row in answers("recommend 7B --workload lora --top 3 --where cloud")
     ]
     return (
-        f"One GPU for some hours and {min(costs):.2f} to {max(costs):.2f} USD; machines to buy are"
-        " listed apart, the cheapest first."
+        f"One GPU for a few hours, {min(costs):.2f} to {max(costs):.2f} USD; machines to buy are"
+        " listed separately, the cheapest first."
     )
 
 
-def of_cpu_and_gpu(answers: Answers, command: str, figure: str) -> tuple[float, float]:
+def cpu_and_gpu(answers: Answers, command: str, figure: str) -> tuple[float, float]:
     """Return a figure of the first machine without accelerators, and of the first with one."""
     cpu, gpu = (
         float(answers(f"{command} --machines {kind}")[0][figure])
@@ -126,13 +126,13 @@ def of_cpu_and_gpu(answers: Answers, command: str, figure: str) -> tuple[float, 
 
 
 SLOW = "--min-tokens-per-second 5 --max-seconds-to-first-token 60"
-"""What machines without accelerators reach."""
+"""Limits that machines without accelerators meet."""
 
 
 def price_on_cpus(answers: Answers) -> str:
     """Compare the cheapest CPU with the cheapest accelerator, both filled."""
     model = f"recommend llama-3.1-8b --where cloud {SLOW} --top 1"
-    cpu, gpu = of_cpu_and_gpu(answers, model, "usd_per_million_tokens")
+    cpu, gpu = cpu_and_gpu(answers, model, "usd_per_million_tokens")
     return (
         f"{cpu:.2f} USD per million tokens on the cheapest, from runs of vLLM and llama.cpp on"
         f" these CPUs: {cpu / gpu:.0f} times the {gpu:.4f} USD of a full GPU."
@@ -145,10 +145,10 @@ def small_model_on_cpus(answers: Answers) -> str:
         "recommend llama-3.2-3b --where cloud --users 1 --min-tokens-per-second 5"
         " --objective hourly --top 1"
     )
-    cpu, gpu = of_cpu_and_gpu(answers, model, "usd_per_hour")
+    cpu, gpu = cpu_and_gpu(answers, model, "usd_per_hour")
     return (
-        f"No: 3 GB of weights in 8 bits run on a few vCPUs of today, for {cpu:.4f} USD/h; the"
-        f" cheapest GPU is {gpu:.4f}."
+        f"No: 3 GB of 8-bit weights run on a few modern vCPUs for {cpu:.4f} USD/h; the cheapest"
+        f" GPU costs {gpu:.4f}."
     )
 
 
@@ -165,7 +165,7 @@ QUESTIONS = [
     ask(
         "And an L4 for a year?",
         "device L4",
-        year_of_l4,
+        l4_for_a_year,
         "USD/h ",
         "USD/year",
     ),
@@ -184,7 +184,7 @@ QUESTIONS = [
     ask(
         "How efficient is a DGX H100, and what does a token cost its owner?",
         'device "DGX H100"',
-        efficiency_of_dgx,
+        dgx_efficiency,
         "memory",
         "TFLOPS/W",
         "USD/M tokens",
@@ -192,7 +192,7 @@ QUESTIONS = [
     ask(
         "What does an RTX 4090 cost to buy?",
         'device "RTX 4090"',
-        prices_of_4090,
+        rtx_4090_prices,
         "at launch",
         "in a machine",
     ),
@@ -218,12 +218,12 @@ QUESTIONS = [
     ask(
         "Which machine for LoRA of a 7B model?",
         "recommend 7B --workload lora --top 3",
-        cost_of_lora,
+        lora_cost,
     ),
     ask(
         "And with 5 USD?",
         "recommend 7B --workload lora --budget 5 --option any --where cloud --top 3",
-        "Spot prices and commitments where on-demand prices come to more; nothing to buy.",
+        "Spot prices and commitments if on-demand prices exceed the budget; nothing to buy.",
     ),
     ask(
         "LoRA of 70B?",
@@ -238,29 +238,29 @@ QUESTIONS = [
     ask(
         "What serves Llama 2 70B for the least per token?",
         "recommend llama-2-70b aws --where cloud --top 6",
-        "Ranked by the upper end of the range; of each accelerator the size with the lowest price.",
+        "Ranked by the upper end of the range; for each accelerator, the size with the lowest"
+        " price.",
     ),
     ask(
         "The same in any cloud?",
         "recommend llama-2-70b --where cloud --top 3",
-        "The same speeds at a lower price of an hour.",
+        "The same speeds at a lower hourly price.",
     ),
     ask(
         "Llama 3.1 8B with at least 50 tokens/s for every user?",
         "recommend llama-3.1-8b --min-tokens-per-second 50 --where cloud --top 3",
-        "The batch is as large as keeps 50 tokens/s for each, and the price of a token rises with"
-        " it.",
+        "The batch is limited to keep 50 tokens/s per user, which raises the price of a token.",
     ),
     ask(
         "Llama 3.1 8B on a machine at home?",
         "recommend llama-3.1-8b --where local --precision int4 --users 1 --top 3",
-        "4-bit weights of 4.5 GB; what counts is the memory bandwidth, and the price to buy.",
+        "4-bit weights of 4.5 GB; memory bandwidth and purchase price decide.",
     ),
     ask(
         "How fast can Llama 3.1 70B be for one user?",
         "recommend llama-3.1-70b --objective speed --where cloud --top 3",
-        "No rack: layers are divided over 64 devices at most, and each division waits for its"
-        " links twice a layer.",
+        "Not a rack: layers are divided over at most 64 devices, and each division waits for its"
+        " links twice per layer.",
     ),
     ask(
         "Which machine emits the least for it?",
@@ -271,38 +271,39 @@ QUESTIONS = [
         "Llama 3.1 70B with 128k tokens for four users?",
         "recommend llama-3.1-70b --context 131072 --users 4 --max-seconds-to-first-token 60"
         " --where cloud --top 3",
-        "Reading the prompt takes seconds: no machine has the first token within the usual 2 s.",
+        "Reading the prompt takes seconds: no machine reaches the default TTFT of 2 s.",
     ),
     ask(
         "Llama 3.1 405B?",
         "recommend llama-3.1-405b --where cloud --top 3",
-        "Eight GPUs hold 406 GB of weights in 8 bits; fewer users fit beside them than of 70B.",
+        "Eight GPUs hold 406 GB of 8-bit weights; the remaining memory fits fewer users than for"
+        " 70B.",
     ),
     ask(
         "In 16 bits, over two machines if need be?",
         "recommend llama-3.1-405b aws --precision bf16 --max-nodes 2 --where cloud --top 3",
-        "812 GB fit eight H200; eight H100 need a second machine, no faster for one user.",
+        "812 GB fit eight H200; eight H100 need a second machine, which is no faster for one user.",
     ),
     ask(
         "DeepSeek-R1?",
         "recommend deepseek-r1 --where cloud --top 3",
-        "A filled machine reads nearly all experts in every step, and serves hundreds of users from"
+        "A full machine reads nearly all experts in every step, and serves hundreds of users with"
         " it.",
     ),
     ask(
         "DeepSeek-R1 for one user?",
         "recommend deepseek-r1 --users 1 --where cloud --top 3",
-        "One user reads 37 of 671 billion parameters a token, and pays for the whole machine.",
+        "One user reads 37 of 671 billion parameters per token, and pays for the complete machine.",
     ),
     ask(
         "A model of 671B?",
         "recommend 671B --where cloud --top 3",
-        "A dense one is meant by that, and the answer says what to ask for DeepSeek.",
+        "This means a dense model; the answer says how to ask for DeepSeek.",
     ),
     ask(
         "gpt-oss-120b at home?",
         "recommend gpt-oss-120b --users 1 --where local --precision int4 --top 3",
-        "63 GB of 4-bit weights, 5 of 117 billion parameters a token: fast on a slow memory.",
+        "63 GB of 4-bit weights, 5 of 117 billion parameters per token: fast with slow memory.",
     ),
     ask(
         "Llama 2 7B with 128k tokens?",
@@ -312,25 +313,25 @@ QUESTIONS = [
     ask(
         "An embedding model?",
         "recommend bge-m3",
-        "It only reads, modeled as the reading of prompts: tokens are of input.",
+        "It has no output: the model is that of reading prompts, and tokens are input tokens.",
     ),
     ask(
         "10 requests a second of 2,000 tokens in and 300 out, in the US?",
         "recommend llama-3.3-70b --requests-per-second 10 --input 2000 --output 300 --where"
         " cloud us --top 3",
-        "3,000 tokens/s are required: as many machines as reach them are counted, and their price"
-        " is divided by these tokens, not by those that they could do.",
+        "3,000 tokens/s are required: the answer has the number of machines that reach them, and"
+        " divides their price by these tokens, not by the tokens that they could generate.",
     ),
     ask(
         "Qwen3 32B for 2,000 USD a month?",
         "recommend qwen3-32b --budget 2000/month --where cloud --top 3",
-        "730 hours of a machine at 2.74 USD at most.",
+        "730 hours of a machine at no more than 2.74 USD.",
     ),
     ask(
         "Pre-training 70B on 2 T tokens in 60 days?",
         "recommend llama-3.1-70b --workload pretrain --tokens 2e12 --days 60 --where cloud --top 3",
-        "8.8e23 operations at 40 % of the peak on machines with an RDMA network; 41 % is what was"
-        " measured on H100.",
+        "8.8e23 operations at 40 % of the peak on machines with an RDMA network; 41 % was measured"
+        " on H100.",
     ),
     ask(
         "Pre-training 405B as Meta did?",
@@ -347,8 +348,8 @@ QUESTIONS = [
         "And for one user: is a small GPU cheaper?",
         "recommend llama-3.1-8b --machines all --where cloud --users 1"
         " --min-tokens-per-second 5 --objective hourly --top 3",
-        "Yes, by the hour too: a CPU with 5 tokens/s costs more, because the prompt takes it half"
-        " a minute.",
+        "Yes, also per hour: a CPU with 5 tokens/s costs more, and needs half a minute for the"
+        " prompt.",
     ),
     ask(
         "And a model of 3B?",
@@ -359,18 +360,18 @@ QUESTIONS = [
     ask(
         "Images of SDXL?",
         "recommend sdxl --where cloud --top 3",
-        "Measured images a second, at the price of an hour.",
+        "Measured images per second, at the hourly price.",
     ),
     ask(
         "Images of FLUX.1?",
         "recommend flux --where cloud --top 3",
-        "MLPerf has it in training alone; two programs publish what three accelerators do.",
+        "MLPerf has it only in training; two programs publish results of three accelerators.",
     ),
     ask(
         "Speech to text with Whisper?",
         "recommend whisper --where cloud --top 3",
-        "MLPerf's samples of up to 30 s: 1,000 of them are 6.6 hours of speech, so that an hour"
-        " costs less than a cent.",
+        "MLPerf's samples have up to 30 s: 1,000 of them are 6.6 hours of speech, so an hour costs"
+        " less than a cent.",
     ),
     ask(
         "When does owning pay?",
@@ -384,21 +385,21 @@ QUESTIONS = [
     ),
     ask("G2 or G6?", 'find "g2 vs g6"', "Families of two clouds, every size, the cheapest first."),
     ask(
-        "What does P5 cost with three years paid at once?",
+        "What does P5 cost with three years paid upfront?",
         'find "p5 3 years all upfront"',
         "The sample has P5 on demand only, which the answer says.",
     ),
     ask(
         "8 × H200 in the US for less than 30 USD an hour?",
         'find "8xh200 us under 30$/h"',
-        "None; what there is without the place, and without the limit.",
+        "None; the answer has offers without the place, and without the limit.",
     ),
     ask(
         "A GPU with 24 GB?",
         'find "gpu 24gb"',
-        "The memory that the machine has: a sixth of a card of 24 GB is none.",
+        "The memory of the machine: a sixth of a card of 24 GB does not match.",
     ),
-    ask("Eight H100s, as people write it?", 'find "H100x8 europe"', "The same as 8xH100."),
+    ask("Eight H100s in another spelling?", 'find "H100x8 europe"', "The same as 8xH100."),
     ask(
         "An H100 for less than 3 USD?",
         'find "h100 below 3 usd"',
@@ -420,9 +421,9 @@ QUESTIONS = [
         "The column it is sorted by is always there.",
     ),
     ask(
-        "A D4s_v5 with Windows, where one brings the license?",
+        "A D4s_v5 with Windows and your own license?",
         'find "d4s_v5 windows byol"',
-        "The price without the license, which is that of Linux.",
+        "The price without the license, which equals that of Linux.",
     ),
     ask(
         "Windows with SQL Server Web on a large machine?",
@@ -432,7 +433,7 @@ QUESTIONS = [
     ask(
         "M5 on shared and dedicated hardware?",
         'find "m5.xlarge any tenancy"',
-        "Every tenancy that the release has, here shared hardware alone.",
+        "Every tenancy in the release, here only shared hardware.",
     ),
     ask(
         "Which H100 is in stock?",
@@ -442,7 +443,7 @@ QUESTIONS = [
     ask(
         "Spot for c7g?",
         'find "c7g.large spot"',
-        "There is none in the sample; the ways that there are.",
+        "There is none in the sample; the answer has the other purchase options.",
     ),
     ask(
         "What does D4s_v5 cost by month and year?",
@@ -452,22 +453,22 @@ QUESTIONS = [
     ask(
         "What does an A3 with eight H100s cost under each commitment?",
         "price a3-highgpu-8g",
-        "Groups by term; the saving is against on demand in the same region.",
+        "Groups by term; savings are relative to on-demand in the same region.",
     ),
     ask(
         "Three clouds' eight H100s side by side?",
         "compare p5.48xlarge a3-highgpu-8g Standard_ND96isr_H100_v5",
-        "What does not fit goes on in a second block; ≠ marks what differs.",
+        "Columns that do not fit are in a second block; ≠ marks differences.",
     ),
     ask(
         "H100 or MI300X for Llama 3.3 70B?",
         "compare h100 mi300x --model llama-3.3-70b",
-        "Of each the machine with the lowest price for a token; the lines below name it.",
+        "For each, the machine with the lowest price per token; the lines below name it.",
     ),
     ask(
         "What did P5 cost last year?",
         'history "p5.48xlarge us-east"',
-        "From the day on which the price was first seen, with its currency.",
+        "From the day on which the price was first observed, with its currency.",
     ),
     ask(
         "Which GPU is h100?",
@@ -486,11 +487,10 @@ QUESTIONS = [
 
 
 def section(question: Question, root: str) -> str:
-    """Ask a question, and write its section.
+    """Run the command of a question, and write its section.
 
     Raises:
-        RuntimeError: the command failed with anything but an error in one line, or its answer lacks
-            a line that the question asks for.
+        RuntimeError: the command failed unexpectedly, or its answer lacks a line of the question.
     """
     result = _run([*question.command, "--root", root])
     output = result.stdout if result.exit_code == 0 else result.stderr
@@ -505,7 +505,7 @@ def section(question: Question, root: str) -> str:
 def _run(arguments: list[str]) -> Result:
     from hwprices.cli import app, tables
 
-    width = NARROW if arguments[0] in KEPT.keys() - WIDE else WIDTH
+    width = NARROW if arguments[0] in SHOWN_LINES.keys() - WIDE else WIDTH
     with patch.object(tables, "PIPE_WIDTH", width):
         result = CliRunner(env={"COLUMNS": str(WIDTH)}).invoke(app, arguments)
     if result.exit_code not in (0, 2):
@@ -521,13 +521,13 @@ def _json(command: str, root: str) -> Any:
 
 
 def _shown(question: Question, lines: list[str]) -> list[str]:
-    """Choose the lines of an answer that are shown.
+    """Return the lines of an answer to show.
 
     Raises:
-        RuntimeError: there is none, or none with some of the question's words.
+        RuntimeError: there are none, or none with some words of the question.
     """
     if not question.lines:
-        shown = [line for line in lines if line.strip()][: KEPT[question.command[0]] or 3]
+        shown = [line for line in lines if line.strip()][: SHOWN_LINES[question.command[0]] or 3]
     else:
         shown = [line for line in lines if any(_has(line, words) for words in question.lines)]
         for words in question.lines:
@@ -539,7 +539,7 @@ def _shown(question: Question, lines: list[str]) -> list[str]:
 
 
 def _has(line: str, words: str) -> bool:
-    """Check whether a line begins with words, or continues an answer with them."""
+    """Check whether a line, or its continuation, begins with words."""
     return f"{line} ".startswith(words) or line.strip().startswith(words)
 
 

@@ -1,7 +1,7 @@
-"""Ask SkyPilot's optimizer, in an environment that has it; ``tools.check_clients`` starts this.
+"""Query SkyPilot's optimizer, in an environment that has it; ``tools.check_clients`` runs this.
 
-Reads questions from standard input and writes the answers: JSON lists. No cloud is asked and
-nothing is started: the optimizer is told that the clouds are enabled.
+Reads questions from standard input and writes the answers, both as JSON lists. It contacts no cloud
+and starts nothing: the optimizer assumes that the clouds are enabled.
 """
 
 import json
@@ -18,12 +18,12 @@ HOUR = 3600
 
 
 def answer(question: dict[str, Any]) -> list[str | float]:
-    """Return the machine, the region and the price for an hour that the optimizer chooses.
+    """Return the machine, the region and the hourly price that the optimizer chooses.
 
-    The price is 0 where it finds no machine.
+    The price is 0 if it finds no machine.
     """
     place = "/".join(name for name in (question["cloud"], question["region"]) if name)
-    wanted = sky.Resources(
+    resources = sky.Resources(
         infra=place or None,
         accelerators=question["accelerators"] or None,
         instance_type=question["instance_type"] or None,
@@ -31,7 +31,7 @@ def answer(question: dict[str, Any]) -> list[str | float]:
     )
     with sky.Dag() as graph:
         task = sky.Task(run="true")
-        task.set_resources(wanted)
+        task.set_resources(resources)
     try:
         Optimizer.optimize(graph, quiet=True)
     except sky.exceptions.ResourcesUnavailableError:
@@ -41,7 +41,7 @@ def answer(question: dict[str, Any]) -> list[str | float]:
 
 
 def main() -> None:
-    """Answer the questions of standard input."""
+    """Answer the questions on standard input."""
     check.get_cached_enabled_clouds_or_refresh = lambda *_, **__: CLOUDS
     questions = json.load(sys.stdin)
     answers = [answer(question) for question in questions]

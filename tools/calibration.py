@@ -1,7 +1,7 @@
-"""Fit the speed model of recommend, and show how far it is from measurements left out.
+"""Fit the speed model of recommend, and show its errors on measurements that were left out.
 
 Writes the sheets speed_model, measured_speeds and utilisations, docs/calibration.svg and the table
-between the marks in docs/method.md. ``--check`` fails when one of them is out of date.
+between the marks in docs/method.md. ``--check`` fails if one of them is out of date.
 """
 
 import hashlib
@@ -42,25 +42,24 @@ END = "<!-- end of calibration -->"
 
 START = (2.0, 3.0, 1.2, 1.5, 75e-6, 15e-6, 10e-6)
 STEPS = (1.3, 1.1, 1.03, 1.01)
-"""Constants are moved by these factors, one after the other, as long as the error falls."""
+"""Constants are changed by these factors, one after the other, as long as the error decreases."""
 
 SHRINK_FAMILY = 2.0
-"""n measurements of a family are believed n / (n + this); chosen by the error on sources left out.
-"""
+"""Weight of n measurements of a family: n / (n + 2), chosen by the error on sources left out."""
 
 LARGEST_ERROR = 1.5
-"""Of the logarithm; what is farther off does not pull more."""
+"""Limit of an error of the logarithm, so that outliers do not dominate."""
 
 
 class Points:
-    """The measurements as arrays: what the constants multiply, for each division of a machine."""
+    """The measurements as arrays: the factors of the constants, per division of a machine."""
 
     def __init__(self, listed: Sequence[Measurement]) -> None:
         columns = ("accelerator_id", "accelerators", "model_id", "tokens_per_second", "source")
-        of_work = ("precision", "input_tokens", "output_tokens", "users", "kv_bytes")
+        work_columns = ("precision", "input_tokens", "output_tokens", "users", "kv_bytes")
         rows = [
             {name: getattr(row, name) for name in columns}
-            | {name: getattr(row.work, name) for name in of_work}
+            | {name: getattr(row.work, name) for name in work_columns}
             # halves that are the same in every process
             | {"label": row.label, "half": str(_digest(repr(row)) % 2)}
             for row in listed
@@ -91,9 +90,9 @@ class Points:
         ]
 
     def divide_tuned(self) -> float:
-        """Divide the speeds of the tuned source by how much faster they are; return that factor.
+        """Divide the speeds of the tuned source by its median error; return its logarithm.
 
-        It is the middle error of the tuned source where everything is fitted on the others.
+        The error is that of a fit on all other sources.
         """
         tuned = self.source == TUNED
         found, _ = errors(self, fit(self, ~tuned), ~tuned)
@@ -110,9 +109,9 @@ class Points:
 
 
 def features(works: pl.DataFrame) -> np.ndarray:
-    """Compute the seconds of a batch by what they are for: a column for each of PARTS, and links.
+    """Compute the seconds of a batch: a column for each of PARTS, and one for the links.
 
-    Seconds are linear in the constants; what is left where all of them are zero is of the links.
+    Seconds are linear in the constants; the remainder with all constants at 0 is that of the links.
     """
     zero = dict.fromkeys(PARTS, 0.0)
     prompt, answer = seconds(pl.col("batch"))
@@ -137,7 +136,7 @@ class Fit:
 
 
 def fit(points: Points, kept: np.ndarray) -> Fit:
-    """Fit on the kept measurements; a source with four times as many weighs twice as much."""
+    """Fit on the kept measurements; a source with four times as many has twice the weight."""
     counts = {source: (points.source[kept] == source).sum() for source in points.source[kept]}
     weights = np.array([counts.get(source, 1) ** -0.5 for source in points.source]) * kept
 
@@ -160,8 +159,8 @@ def fit(points: Points, kept: np.ndarray) -> Fit:
     residuals = points.residuals(constants)
     factors = {}
     for cell in sorted(set(points.cell[kept])):
-        of_cell = residuals[kept & (points.cell == cell)]
-        factors[cell] = float(np.median(of_cell)) * len(of_cell) / (len(of_cell) + SHRINK_FAMILY)
+        values = residuals[kept & (points.cell == cell)]
+        factors[cell] = float(np.median(values)) * len(values) / (len(values) + SHRINK_FAMILY)
     return Fit(constants, factors)
 
 
@@ -185,14 +184,14 @@ def errors(points: Points, fitted: Fit, kept: np.ndarray) -> tuple[np.ndarray, n
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Errors of measurements that were left out, with the group they were left out in."""
+    """Errors of measurements, each from a fit without its group."""
 
     error: np.ndarray
     measured: np.ndarray
 
     @staticmethod
     def by(points: Points, groups: np.ndarray) -> "LeftOut":
-        """Leave out one group after the other; everything is fitted on the rest."""
+        """Leave out each group in turn, and fit on the others."""
         error = np.zeros(len(points.rows))
         measured = np.zeros(len(points.rows), dtype=bool)
         for group in sorted(set(groups)):
@@ -205,13 +204,13 @@ class LeftOut:
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 
 LEVELS = (0.05, 0.235, 0.765, 0.955)
-"""Quantiles of the errors of serving. With these, 45 to 55 % of the measurements of a source left
-out are in the inner range, and 85 to 95 % in the outer. With QUANTILES 44 % of the makers' were in
-the inner and 83 % of vLLM's in the outer."""
+"""Quantiles of the errors of serving. With them, the inner range contains 45 to 55 % of the
+measurements of a source that was left out, the outer 85 to 95 %. With QUANTILES, the inner range
+contained 44 % of the makers', and the outer 83 % of vLLM's."""
 
 
 def ranges(schemes: Sequence[LeftOut], chosen: np.ndarray) -> dict[str, tuple[np.ndarray, int]]:
-    """Return the quantiles of the errors by basis, of the chosen measurements in every scheme."""
+    """Return the quantiles of the errors of the chosen measurements in all schemes, by basis."""
     found = {}
     for basis, flag in (("measured", True), ("modeled", False)):
         pooled = np.concatenate([s.error[chosen & (s.measured == flag)] for s in schemes])
@@ -221,14 +220,14 @@ def ranges(schemes: Sequence[LeftOut], chosen: np.ndarray) -> dict[str, tuple[np
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many measurements of a source the ranges contain that all other sources give."""
+    """How many measurements of a source are in the ranges of all other sources."""
 
     source: str
     count: int
     inner: float
     outer: float
     middle: float
-    """Middle of estimate / measured - 1."""
+    """Median of estimate / measured - 1."""
     median_error: float
     p90_error: float
 
@@ -236,17 +235,17 @@ class Coverage:
 def coverage(
     points: Points, schemes: Sequence[LeftOut], tested: LeftOut, source: str | None
 ) -> Coverage:
-    """Count the errors of a source within the ranges of the other sources; None: of all."""
+    """Count the errors of a source within the ranges of the other sources; None for all."""
     everything = np.ones(len(points.rows), dtype=bool)
     chosen = everything if source is None else points.source == source
     inner = np.zeros(len(points.rows), dtype=bool)
     outer = inner.copy()
     for name in sorted(set(points.source[chosen])):
-        of_source = points.source == name
-        for basis, (ends, _) in ranges(schemes, ~of_source).items():
-            mine = of_source & (tested.measured == (basis == "measured"))
-            inner[mine] = (ends[1] <= tested.error[mine]) & (tested.error[mine] <= ends[2])
-            outer[mine] = (ends[0] <= tested.error[mine]) & (tested.error[mine] <= ends[3])
+        is_source = points.source == name
+        for basis, (ends, _) in ranges(schemes, ~is_source).items():
+            mask = is_source & (tested.measured == (basis == "measured"))
+            inner[mask] = (ends[1] <= tested.error[mask]) & (tested.error[mask] <= ends[2])
+            outer[mask] = (ends[0] <= tested.error[mask]) & (tested.error[mask] <= ends[3])
     off = np.abs(np.expm1(-tested.error[chosen]))
     return Coverage(
         source or "all",
@@ -260,7 +259,7 @@ def coverage(
 
 
 def cpu_errors() -> dict[str, list[float]]:
-    """Return ln(measured / estimate) by load, of machine types whose CPU others have."""
+    """Return ln(measured / estimate) by load, of machine types that share a CPU with others."""
     col = pl.col
     sheet = sheets.load("cpu_speeds").filter(col.kind != "prompt").with_row_index("number")
     works = sheet.join(shapes(sheet["model_id"]), "model_id", maintain_order="left").with_columns(
@@ -275,7 +274,7 @@ def cpu_errors() -> dict[str, list[float]]:
         load=LOAD,
     )
     known = with_cpu_rates(works, of_others=True).drop_nulls("peak").lazy()
-    timed = with_seconds(known, dict.fromkeys(PARTS, 1.0))  # which those of CPUs replace
+    timed = with_seconds(known, dict.fromkeys(PARTS, 1.0))  # the CPUs' constants replace these
     errors = (col.measured / col.tokens_per_second).log()
     found = with_speeds(timed).select("load", error=errors).collect()
     return {name: found.filter(load=name)["error"].to_list() for name in ("few", "full")}
@@ -293,12 +292,12 @@ def sheet(
         ("constant", name, None, value, count)
         for name, value in zip(PARTS, fitted.constants, strict=True)
     ]
-    of_tuned = int((points.source == TUNED).sum())
-    rows.append(("constant", TUNED, None, round(math.exp(tuned), 3), of_tuned))
+    tuned_count = int((points.source == TUNED).sum())
+    rows.append(("constant", TUNED, None, round(math.exp(tuned), 3), tuned_count))
     for cell, factor in fitted.factors.items():
         family, load = cell.split("/")
-        of_cell = int((points.cell == cell).sum())
-        rows.append(("factor", family, load, round(math.exp(factor), 3), of_cell))
+        cell_count = int((points.cell == cell).sum())
+        rows.append(("factor", family, load, round(math.exp(factor), 3), cell_count))
     cpu = []
     for load, listed in cpu_errors().items():
         middle = float(np.median(listed))
@@ -318,7 +317,7 @@ def sheet(
 
 
 def measured_sheet(fitted: Fit, points: Points) -> pl.DataFrame:
-    """Return the sheet measured_speeds: by how much each network was faster when measured."""
+    """Return the sheet measured_speeds: by which factor each network was faster than modeled."""
     residuals = points.residuals(fitted.constants)
     residuals = residuals - np.array([fitted.factors.get(cell, 0.0) for cell in points.cell])
     error = pl.DataFrame({"other": range(len(residuals)), "error": residuals})
@@ -360,7 +359,7 @@ class Calibration:
     measured: pl.DataFrame
     points: Points
     schemes: dict[str, LeftOut]
-    """By what is left out: source, accelerator, half."""
+    """The errors by the group left out: source, accelerator, half."""
 
 
 def build() -> Calibration:
@@ -405,7 +404,7 @@ COLORS = ("#1f6feb", "#d29922", "#2da44e", "#cf222e", "#8250df", "#57606a", "#bf
 
 
 def plot(calibration: Calibration) -> str:
-    """Draw estimates of the sources left out against measured tokens/s, in powers of ten."""
+    """Plot estimates against measured tokens/s, from fits without the measurement's source."""
 
     def at(value: float) -> float:
         return round(MARGIN + (value / math.log(10) - LOW) / (HIGH - LOW) * (SIZE - 2 * MARGIN), 1)
@@ -457,7 +456,7 @@ def csv_text(frame: pl.DataFrame) -> str:
 
 
 def written(calibration: Calibration, arguments: list[str]) -> int:
-    """Write or check every file; returns the exit status."""
+    """Write or check every file; return the exit status."""
     folder, method = PROJECT / "data" / "specs", PROJECT / "docs" / "method.md"
     files = {
         folder / "speed_model.csv": csv_text(calibration.sheet),

@@ -1,9 +1,9 @@
-"""Ask SkyPilot what ``find`` answers: thirty questions, each a machine and its price.
+"""Compare SkyPilot's answers with those of ``find``: the machine and its price, 30 questions.
 
     make check-clients
 
 SkyPilot is heavy (100 packages), so uv installs it into a separate environment, once.
-tests/read/test_export_tools.py has the clients and rules of the other formats.
+tests/read/test_export_tools.py checks the other formats.
 """
 
 import csv
@@ -28,7 +28,7 @@ QUESTIONS = PROJECT / "tests" / "cases" / "tools" / "skypilot.csv"
 SKYPILOT = "skypilot==0.14.1"
 
 PANDAS = "pandas<3"
-"""Its catalogs need it. With 3.1.1 an accelerator that a cloud does not have is an error there."""
+"""With pandas 3.1.1, SkyPilot fails on an accelerator that a cloud does not have."""
 
 CATALOGS = Path(".sky") / "catalogs" / "v8"
 
@@ -47,7 +47,7 @@ def expected(data: hwprices.Dataset, question: dict[str, str]) -> Decimal:
 
 
 def write_catalogs(data: hwprices.Dataset, home: Path) -> None:
-    """Write the catalogs where SkyPilot looks for them, and the names that it has of them."""
+    """Write the catalogs and their list of accelerators where SkyPilot looks for them."""
     data.export_as("skypilot", home / CATALOGS)
     names: dict[str, set[str]] = {}
     for cloud, label in (("aws", "AWS"), ("azure", "Azure"), ("gcp", "GCP")):
@@ -77,7 +77,7 @@ def ask(questions: list[dict[str, str]], home: Path) -> list[tuple[str, str, flo
 
 
 def main() -> int:
-    """Print the questions with both answers; 1 if any differ."""
+    """Print the questions with both answers; return 1 if any differ."""
     data = hwprices.open("sample")
     with QUESTIONS.open(newline="") as file:
         questions = list(csv.DictReader(file))
@@ -89,8 +89,8 @@ def main() -> int:
         ours = expected(data, question)
         same = abs(Decimal(repr(price)) - ours) < Decimal("1e-9")
         wrong += not same
-        asked = " ".join(filter(None, (question["words"], question["cloud"], question["region"])))
-        print(f"{'ok' if same else 'NO':3} {asked:45} {ours:15} {price:12.6f} {machine} {region}")
+        words = " ".join(filter(None, (question["words"], question["cloud"], question["region"])))
+        print(f"{'ok' if same else 'NO':3} {words:45} {ours:15} {price:12.6f} {machine} {region}")
     print(f"SkyPilot answers {len(questions) - wrong} of {len(questions)} questions as find does")
     return 1 if wrong else 0
 

@@ -1,18 +1,18 @@
-"""Cut the small release that comes with the program out of a release of the whole sample.
+"""Make the small bundled release from a release of the complete sample.
 
 ``python -m tools.demo_release <root>`` reads the newest release below a root and writes data/demo:
-prices, parts and availability of a few regions, Linux and Windows, and every other table as it is.
-The release is a fixed one: it is made anew only when a reader needs something that it lacks.
+prices, parts and availability of a few regions, Linux and Windows, and all other tables unchanged.
+The release is fixed: it is only made again if a reader needs something that it lacks.
 
-Before it there are two releases with AWS's on-demand prices of earlier days, so that its history
-has prices that really moved. They are deleted, as old releases may be; the history keeps them. So
-that nothing in it looks like a change but what AWS changed, all three have the same kinds of AWS's
-prices: on demand, Linux, no .metal types (the source lists those at dedicated tenancy's price).
+It follows two releases with AWS's on-demand prices of earlier days, so that its history has real
+changes. They are deleted like any old release; the history keeps their prices. All three releases
+have the same kinds of AWS's prices (on demand, Linux, no .metal types, which the source lists at
+the price of dedicated tenancy), so that the history only has AWS's changes.
 
-What 46 machines of AWS and Google cost earlier, back to 2022, is backfilled from two other projects
-that keep such lists: past_prices.csv has the prices, each with the first and the last list that has
-it, past_lists.csv the lists with their sources. Left out is what one of them read wrongly and
-corrected later.
+Earlier prices of 46 machines of AWS and Google, back to 2022, are backfilled from two other
+projects that keep such lists: past_prices.csv has the prices, each with the first and the last list
+that has it; past_lists.csv has the lists with their sources. Prices that one of them read wrongly
+and corrected later are left out.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ REGIONS = {
     "azure": ["westeurope", "francecentral"],
     "gcp": ["us-central1", "europe-west4"],
 }
-"""Regions whose rows stay, by provider; of other providers all stay."""
+"""Regions that are kept, by provider; other providers keep all regions."""
 
 BY_REGION = ("prices", "price_components", "component_prices", "availability", "spot_advice")
 
@@ -72,7 +72,7 @@ class PriceList:
 
     @property
     def url(self) -> str:
-        """Where the figures are from."""
+        """The source of the figures."""
         file = "pkg/providers/pricing/zz_generated.pricing_aws.go"
         return f"https://github.com/aws/karpenter-provider-aws/blob/{self.commit}/{file}"
 
@@ -98,7 +98,7 @@ PAST_LISTS = "past_lists.csv"
 SOURCES = PROJECT / "tools" / "sample" / "sources"
 
 INDENTED = ("croissant.json", "datapackage.json")
-"""Descriptions that programs read: in one line they take a quarter of the room."""
+"""Descriptions for programs. Without indentation they take a quarter of the space."""
 
 VENDOR_TABLES = (
     "regions",
@@ -110,14 +110,14 @@ VENDOR_TABLES = (
 
 
 def cut(data: Dataset, provider: str, table: str) -> pl.DataFrame:
-    """Return the rows of one provider that stay."""
+    """Return the rows of one provider that are kept."""
     rows = data.scan(table).filter(provider=provider)
     if table in BY_REGION and provider in REGIONS:
         rows = rows.filter(pl.col("region").is_in(REGIONS[provider]))
     if table == "prices":
         rows = rows.filter(_common())
     if table == "prices" and provider == AWS:
-        rows = rows.filter(_of_aws())
+        rows = rows.filter(_is_kept_aws_price())
     if table == "price_components":
         common = data.scan("prices").filter(_common())
         ids = common.select("price_id")
@@ -126,12 +126,12 @@ def cut(data: Dataset, provider: str, table: str) -> pl.DataFrame:
 
 
 def _published(table: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Place the columns in the order of the schema."""
+    """Return the columns in the order of the schema."""
     return rows.select(list(TABLES[table].to_schema().columns))
 
 
 def _common() -> pl.Expr:
-    """Filter the prices that most people ask about."""
+    """Filter the most common prices."""
     return (
         pl.col("os").is_in(SYSTEMS)
         & (pl.col("software") == "none")
@@ -140,8 +140,8 @@ def _common() -> pl.Expr:
     )
 
 
-def _of_aws() -> pl.Expr:
-    """Filter AWS's prices: those that the earlier price lists also have, and spot."""
+def _is_kept_aws_price() -> pl.Expr:
+    """Filter AWS's prices: the kinds in the earlier price lists, and spot."""
     on_demand = (
         (pl.col("purchase_option") == "on_demand")
         & (pl.col("os") == "linux")
@@ -164,7 +164,7 @@ def earlier_prices(price_list: PriceList, sha256: str) -> pl.DataFrame:
         source_url=price_list.url,
         raw_sha256=sha256,
     )
-    return rows.filter(_of_aws()).collect()
+    return rows.filter(_is_kept_aws_price()).collect()
 
 
 def past_intervals(provider: str) -> pl.DataFrame:
@@ -178,11 +178,11 @@ def past_intervals(provider: str) -> pl.DataFrame:
         "last": Timestamp,
         "hourly": pl.String,
     }
-    lists, prices_of = (
+    lists, past_prices = (
         pl.read_csv(SOURCES / name, schema_overrides=dtypes).filter(provider=provider)
         for name in (PAST_LISTS, "past_prices.csv")
     )
-    listed = prices_of.join_where(
+    listed = past_prices.join_where(
         lists.drop("provider"),
         pl.col("first") <= pl.col("read_at"),
         pl.col("read_at") <= pl.col("last"),
@@ -204,12 +204,12 @@ def past_intervals(provider: str) -> pl.DataFrame:
         hourly_high=pl.lit(None),
     )
     columns = [pl.col(name).cast(dtype) for name, dtype in backfill.ROW_SCHEMA.items()]
-    every = rows.select(columns).collect().sort("begin")
-    return backfill.fold(every.partition_by("begin", maintain_order=True))
+    intervals = rows.select(columns).collect().sort("begin")
+    return backfill.fold(intervals.partition_by("begin", maintain_order=True))
 
 
 def build(data: Dataset, root: Path) -> None:
-    """Publish the earlier releases, and one of the rows that stay with the time of ``data``."""
+    """Publish the earlier releases, and one of the kept rows with the time of ``data``."""
     store = Store(root)
     for price_list in EARLIER:
         _stage_earlier(data, store, price_list)
@@ -224,13 +224,13 @@ def build(data: Dataset, root: Path) -> None:
     _publish(store, datetime.fromisoformat(data.release.created_at))
 
 
-def _publish(store: Store, at: datetime) -> None:
-    """Publish with the time of the figures. AWS's prices move more between them than in a day."""
-    release.publish(store, now=lambda: at, accepted=[f"{AWS}:*"])
+def _publish(store: Store, time: datetime) -> None:
+    """Publish at the time of the figures; accept AWS's changes, which are larger than in a day."""
+    release.publish(store, now=lambda: time, accepted=[f"{AWS}:*"])
 
 
 def _stage_earlier(data: Dataset, store: Store, price_list: PriceList) -> None:
-    """Stage AWS's tables with the prices of an earlier day, read as those of today are read."""
+    """Stage AWS's tables with the prices of an earlier day and the current reading."""
     sha256 = hashlib.sha256((SOURCES / price_list.file).read_bytes()).hexdigest()
     tables = {name: cut(data, AWS, name) for name in ("regions", "zones", "instance_types")}
     tables["prices"] = earlier_prices(price_list, sha256)
@@ -244,7 +244,7 @@ def _stage_earlier(data: Dataset, store: Store, price_list: PriceList) -> None:
 def _stage(
     store: Store, data: Dataset, provider: str, run_id: str, tables: dict[str, pl.DataFrame]
 ) -> Staged:
-    """Write the tables that have rows where staging puts them."""
+    """Write the tables that have rows to the folder of a staged run."""
     directory = layout.staged_directory(provider, run_id)
     files = tuple(
         parquet.write(store, directory, name, _published(name, frame), provider=provider)
@@ -256,7 +256,7 @@ def _stage(
 
 
 def copy_latest(root: Path, target: Path) -> None:
-    """Copy the newest release and what names it; descriptions for programs in one line."""
+    """Copy the newest release, its pointer and past_lists.csv; remove indentation of JSON."""
     version = json.loads((root / "latest.json").read_text())["version"]
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(root / "releases" / version, target / "releases" / version)
@@ -269,7 +269,7 @@ def copy_latest(root: Path, target: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Write data/demo from the root that is named. Returns the exit status."""
+    """Write data/demo from a root. Returns the exit status."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m tools.demo_release <root of a release>\n")
         return 2

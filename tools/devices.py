@@ -1,4 +1,4 @@
-"""Write docs/devices.md: what is known about 40 devices, question by question.
+"""Write docs/devices.md: the facts about 40 devices, question by question.
 
 ``python -m tools.devices ROOT`` queries the release below ROOT, by default ``data``. ``make docs``
 calls it after ``make run``. The page is not in git.
@@ -19,8 +19,8 @@ TARGET = PROJECT / "docs" / "devices.md"
 INTRODUCTION = """# Devices
 
 What `hwprices device` answers about 40 devices, question by question. Written from the bundled
-sample by `python -m tools.devices data`; do not edit by hand. Prices are those of the sample and of
-its days, of one device (of the whole machine for the last three). A cell without a figure says why.
+sample by `python -m tools.devices data`; do not edit by hand. Prices are those of the sample, on
+its dates, per device (for the last three, per machine). A cell without a figure says why.
 Prices of data centers and of community hosts (RunPod's Community Cloud) are separate: the second is
 the lowest offer, and its availability is unknown.
 """
@@ -67,17 +67,17 @@ DEVICES = {
     "nvidia-hgx-h100": "HGX H100",
     "compute-blade-cluster-20": "Compute Blade",
 }
-"""Id of a device, and what it is called here."""
+"""Id of a device → its name on the page."""
 
 TWINS = {
     "nvidia-a100-sxm4-40gb": "nvidia-a100-sxm4-80gb",
     "nvidia-v100-sxm2-16gb": "nvidia-v100-pcie-16gb",
     "nvidia-p100": "nvidia-p100-pcie-12gb",
 }
-"""Device that nobody measured with a language model: a version of it that was measured."""
+"""Device without measurements of language models → a version of it that has some."""
 
 HOSTED = ("cerebras-wse-3", "sambanova-sn40l", "groq-lpu-v1")
-"""Devices whose makers publish the speed of their services, on an unknown number of devices."""
+"""Devices whose makers only publish the speed of services, on an unknown number of devices."""
 
 Row = dict[str, Any]
 
@@ -97,24 +97,24 @@ def always(reason: str) -> Callable[[Row], str]:
 
 
 def usd(value: object) -> str:
-    """Write an amount with as many digits as tell it apart."""
+    """Write an amount with three significant digits, or in whole dollars from 1,000 on."""
     number = float(str(value))
     return f"{number:,.0f}" if number >= 1000 else f"{number:,.3g}"
 
 
 def formats(row: Row) -> str:
-    """List the number formats, and in brackets those of which nothing is known."""
+    """List the supported number formats, and the unknown ones with a question mark."""
     unknown = [f"{name}?" for name in row["dtypes_unknown"]]
     return " ".join([*row["dtypes"], *unknown])
 
 
 def rates(row: Row) -> str:
-    """Return the rates of 16 and 8 bits, or the first that are published."""
+    """Return the rates of 16 and 8 bits, or else the first published ones."""
     by_format = {
         rate["dtype"]: f"{rate['rate']:,.4g} {rate['dtype']}" for rate in row["dense_rates"]
     }
-    wanted = [by_format[name] for name in ("bf16", "fp16", "fp8", "int8") if name in by_format]
-    return ", ".join((wanted or list(by_format.values()))[:3])
+    preferred = [by_format[name] for name in ("bf16", "fp16", "fp8", "int8") if name in by_format]
+    return ", ".join((preferred or list(by_format.values()))[:3])
 
 
 def measured(row: Row, *, training: bool) -> str:
@@ -136,7 +136,7 @@ def measured(row: Row, *, training: bool) -> str:
 
 
 def tokens(row: Row) -> str:
-    """Return the price of a million tokens of a measured model, and the lengths it is for."""
+    """Return the price of a million tokens of a measured model, with its request lengths."""
     prices = sorted(row["usd_per_million_tokens"], key=lambda price: "llama" not in price["model"])
     if not prices:
         return ""
@@ -191,9 +191,9 @@ def not_sold(row: Row) -> str:
 
 
 def not_measured(row: Row) -> str:
-    """Return why no language model is measured, and what a version of the device reached."""
+    """Explain a missing measurement, with the result of another version of the device."""
     if row["device_id"] in HOSTED:
-        return "published of hosted services alone"
+        return "published for hosted services only"
     twin = row.get("twin")
     if twin is None:
         return "no published measurement"
@@ -247,7 +247,7 @@ PARTS = {
         ),
     ],
 }
-"""Part of the page: its questions."""
+"""Part of the page → its questions."""
 
 
 def table(title: str, questions: list[Question], rows: dict[str, Row]) -> str:

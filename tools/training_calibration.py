@@ -84,14 +84,14 @@ def training_errors() -> dict[str, list[float]]:
     found: dict[str, list[float]] = {"measured": [], "modeled": []}
     for speed in speeds.iter_rows(named=True):
         others = speeds.filter(col.number != speed["number"])
-        of_same = {name: speed[name] for name in KEY}
+        same_key = {name: speed[name] for name in KEY}
         kin = others.filter(
             col.accelerator_id != speed["accelerator_id"],
             is_tpu=speed["is_tpu"],
             precision=speed["precision"],
         )
         expected = {
-            "measured": utilisations_sheet(others.filter(**of_same))["mfu"].max(),
+            "measured": utilisations_sheet(others.filter(**same_key))["mfu"].max(),
             "modeled": kin["dense_mfu"].median(),
         }
         for basis, dense in expected.items():

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from tools.fullsize.environment import GCP_PROJECT, of_aws, of_azure, of_gcp
+from tools.fullsize.environment import GCP_PROJECT, aws_variables, azure_variables, gcp_variables
 
 from hwprices.collect import Collector
 from hwprices.landing.pages import UnitResult
@@ -48,9 +48,9 @@ def environment(name: str, url: str, folder: Path) -> dict[str, str]:
     """List the variables with which a provider asks this server; ``folder`` is an empty one."""
     scaleway = {"HWPRICES_SCALEWAY_URL": url, "HWPRICES_SCALEWAY_ZONES": SCALEWAY_ZONE}
     return {
-        "aws": of_aws(url, folder),
-        "azure": of_azure(url),
-        "gcp": of_gcp(url),
+        "aws": aws_variables(url, folder),
+        "azure": azure_variables(url),
+        "gcp": gcp_variables(url),
         "scaleway": scaleway,
     }[name]
 

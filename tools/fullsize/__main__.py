@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tools import fullsize
-from tools.fullsize.environment import of_aws, of_azure, of_gcp
+from tools.fullsize.environment import aws_variables, azure_variables, gcp_variables
 from tools.fullsize.server import FullSizeServer
 from tools.fullsize.sizes import Size
 
@@ -30,7 +30,11 @@ def main() -> int:
     server = FullSizeServer(size, options.port)
     with tempfile.TemporaryDirectory(prefix="hwprices-fullsize-") as folder:
         megabytes = server.keep(Path(folder)) / 1e6
-        variables = of_aws(server.url, Path(folder)) | of_azure(server.url) | of_gcp(server.url)
+        variables = (
+            aws_variables(server.url, Path(folder))
+            | azure_variables(server.url)
+            | gcp_variables(server.url)
+        )
         for name, value in variables.items():
             print(f"export {name}={shlex.quote(value)}")
         print(f"# ready: bulk files of {megabytes:,.0f} MB; stop with Ctrl-C", flush=True)

@@ -51,7 +51,7 @@ class Stream:
 Handler = Callable[[Request], Answer | Stream]
 
 
-def of_json(value: Any, *, compresses: bool = False) -> Answer:
+def json_answer(value: Any, *, compresses: bool = False) -> Answer:
     """Make an answer of JSON."""
     return Answer(json.dumps(value, separators=(",", ":")).encode(), compresses=compresses)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 
-from tools.fullsize.answers import Answer, Handler, Request, Stream, of_json
+from tools.fullsize.answers import Answer, Handler, Request, Stream, json_answer
 from tools.fullsize.aws_world import (
     CHINA,
     GOVERNMENT,
@@ -168,7 +168,7 @@ def _partition(world: World, partition: str, regions: list[str]) -> dict[str, Ha
         )
         for code in with_plans
     }
-    answers: dict[str, Answer | Stream] = {path: of_json(body) for path, body in fixed.items()}
+    answers: dict[str, Answer | Stream] = {path: json_answer(body) for path, body in fixed.items()}
     return {path: partial(_fixed, answer) for path, answer in (answers | streams).items()}
 
 
@@ -212,7 +212,7 @@ def _advice(world: World) -> Answer:
         for region in world.ec2_regions
     }
     types = {n: value for n, value in advice["instance_types"].items() if n in world.machines}
-    return of_json(advice | {"spot_advisor": of_regions, "instance_types": types})
+    return json_answer(advice | {"spot_advisor": of_regions, "instance_types": types})
 
 
 def price_list(world: World, region: str) -> Iterator[str]:

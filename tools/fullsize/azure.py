@@ -12,7 +12,7 @@ from hwprices.providers.azure import LICENSES, PRICE_TYPES
 from hwprices.providers.azure.licenses import SOFTWARE, SYSTEMS
 from hwprices.providers.azure.retail import PROBE_SIZES, query_of
 from hwprices.specs import data_directory
-from tools.fullsize.answers import Answer, Handler, Request, of_json
+from tools.fullsize.answers import Answer, Handler, Request, json_answer
 from tools.fullsize.environment import AZURE_RETAIL, AZURE_SUBSCRIPTION
 from tools.fullsize.sizes import Size
 
@@ -184,8 +184,8 @@ def _plan(term: str, hourly: float, percent: int) -> dict[str, Any]:
 
 
 def _bundled(name: str) -> Items:
-    packed = data_directory() / "bundled" / "azure" / f"{name}.json.gz"
-    listed: Items = json.loads(gzip.decompress(packed.read_bytes()))["value"]
+    gzipped = data_directory() / "bundled" / "azure" / f"{name}.json.gz"
+    listed: Items = json.loads(gzip.decompress(gzipped.read_bytes()))["value"]
     return listed
 
 
@@ -252,7 +252,7 @@ def _retail_page(request: Request, url: str, items: Items, skip: int) -> Answer:
     following = None
     if skip + PAGE < len(items):
         following = f"{url}{AZURE_RETAIL}?{urlencode({**request.query, '$skip': str(skip + PAGE)})}"
-    return of_json(
+    return json_answer(
         {
             "BillingCurrency": "USD",
             "CustomerEntityId": "Default",
@@ -274,7 +274,7 @@ def _locations(subscription: Subscription, _request: Request) -> Answer:
         for name in subscription.sizes
         if name not in PRICES_ONLY
     ]
-    return of_json({"value": listed}, compresses=True)
+    return json_answer({"value": listed}, compresses=True)
 
 
 def _skus(subscription: Subscription, request: Request) -> Answer:
@@ -285,4 +285,4 @@ def _skus(subscription: Subscription, request: Request) -> Answer:
         own = [info for info in sku["locationInfo"] if info["location"] == region]
         info = own or [{"location": region, "zones": [], "zoneDetails": []}]
         listed.append(sku | {"locations": [region], "locationInfo": info})
-    return of_json({"value": listed}, compresses=True)
+    return json_answer({"value": listed}, compresses=True)

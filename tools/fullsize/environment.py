@@ -1,4 +1,4 @@
-"""The variables that send a refresh to a server on loopback, and the names that they hold."""
+"""The environment variables that send a refresh to a server on loopback, and their names."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ AZURE_SUBSCRIPTION = "11111111-2222-3333-4444-555555555555"
 GCP_PROJECT = "example"
 
 
-def of_aws(url: str, folder: Path) -> dict[str, str]:
-    """List the variables for AWS at ``url``; ``folder`` is an empty one."""
+def aws_variables(url: str, folder: Path) -> dict[str, str]:
+    """List the variables for AWS at ``url``; ``folder`` must be empty."""
     return {
         "HWPRICES_AWS_PRICE_LIST_URL": url,
         "HWPRICES_AWS_CHINA_PRICE_LIST_URL": url,
@@ -23,7 +23,7 @@ def of_aws(url: str, folder: Path) -> dict[str, str]:
     }
 
 
-def of_azure(url: str) -> dict[str, str]:
+def azure_variables(url: str) -> dict[str, str]:
     """List the variables for Azure at ``url``."""
     return {
         "HWPRICES_AZURE_RETAIL_URL": f"{url}{AZURE_RETAIL}",
@@ -32,7 +32,7 @@ def of_azure(url: str) -> dict[str, str]:
     }
 
 
-def of_gcp(url: str) -> dict[str, str]:
+def gcp_variables(url: str) -> dict[str, str]:
     """List the variables for Google Cloud at ``url``."""
     return {
         "HWPRICES_GCP_BILLING_URL": url,

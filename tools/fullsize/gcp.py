@@ -19,7 +19,7 @@ from bench.gcp_compose import (
 
 from hwprices.providers.gcp.fetch import CLOUD_TPU, COMPUTE_ENGINE, COMPUTE_PAGE_SIZE, VERTEX_AI
 from hwprices.specs import data_directory
-from tools.fullsize.answers import Answer, Handler, Request, of_json
+from tools.fullsize.answers import Answer, Handler, Request, json_answer
 from tools.fullsize.environment import GCP_PROJECT
 from tools.fullsize.sizes import Size
 
@@ -75,7 +75,7 @@ def handlers(size: Size, url: str) -> dict[str, Handler]:
 
 
 def _fixed(body: Any, _request: Request) -> Answer:
-    return of_json(body, compresses=True)
+    return json_answer(body, compresses=True)
 
 
 def _region(zone: str) -> str:
@@ -84,8 +84,8 @@ def _region(zone: str) -> str:
 
 def _machine_types(size: Size) -> dict[str, list[dict[str, Any]]]:
     """Return the bundled machine types by scope, those of the served regions."""
-    packed = data_directory() / "bundled" / "gcp" / "machine_types.json.gz"
-    items = json.loads(gzip.decompress(packed.read_bytes()))["items"]
+    gzipped = data_directory() / "bundled" / "gcp" / "machine_types.json.gz"
+    items = json.loads(gzip.decompress(gzipped.read_bytes()))["items"]
     types = {scope: listed.get("machineTypes", []) for scope, listed in items.items()}
     counts: dict[str, int] = {}
     for scope, listed in types.items():
@@ -127,7 +127,7 @@ def _sku_page(size: Size, lines: Sequence[Line], start: int, request: Request) -
     following = first + int(request.query.get("pageSize") or PAGE)
     page = [_sku(size, start + n, lines[n]) for n in range(first, min(following, len(lines)))]
     token = str(following) if following < len(lines) else ""
-    return of_json({"skus": page, "nextPageToken": token}, compresses=True)
+    return json_answer({"skus": page, "nextPageToken": token}, compresses=True)
 
 
 def _sku(size: Size, number: int, line: Line) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _machine_type_page(listed: Sequence[tuple[str, dict[str, Any]]], request: Re
     for scope, one in listed[first:following]:
         items.setdefault(scope, {"machineTypes": []})["machineTypes"].append(one)
     token = {"nextPageToken": str(following)} if following < len(listed) else {}
-    return of_json({"items": items, **token}, compresses=True)
+    return json_answer({"items": items, **token}, compresses=True)
 
 
 def _zone(zone: str, url: str) -> dict[str, str]:

@@ -14,12 +14,12 @@ from tools.fullsize.answers import Answer, Handler, Request, Stream, not_found
 from tools.fullsize.aws_world import World
 from tools.fullsize.sizes import Size
 
-PACKING_LEVEL = 1
+GZIP_LEVEL = 1
 """Of gzip: the cheapest, because the server shares the machine with what is measured."""
 
 
 Name = tuple[str, frozenset[tuple[str, str]]]
-"""What tells one request from another: its path and its parameters."""
+"""What identifies a request: its path and its parameters."""
 
 
 def _name(request: Request) -> Name:
@@ -28,26 +28,26 @@ def _name(request: Request) -> Name:
     return request.path, frozenset(parameters.items())
 
 
-def _pack(answer: Answer) -> bytes:
-    return gzip.compress(answer.body, PACKING_LEVEL, mtime=0)
+def _gzip(answer: Answer) -> bytes:
+    return gzip.compress(answer.body, GZIP_LEVEL, mtime=0)
 
 
 class FullSizeServer:
     """A server on loopback; ``port`` 0 takes a free one. Call ``serve`` or ``start``.
 
-    AWS's bulk files and Azure's pages are made while they are sent. ``keep`` makes them before, the
-    former as files.
+    AWS's bulk files and Azure's pages are made while they are sent. ``keep`` makes them in advance,
+    the former as files.
 
     AWS's bulk files are sent as they are, with their length: the host behind them compresses none
     above 10 MB
     (https://docs.aws.amazon.com/AmazonCloudFront/latest/DeveloperGuide/ServingCompressedFiles.html).
-    Google and Azure pack what they answer.
+    Google and Azure compress their answers.
     """
 
     def __init__(self, size: Size, port: int = 0) -> None:
         self._lengths: dict[str, int] = {}
         self._files: dict[str, Path] = {}
-        self._packed: dict[Name, bytes] = {}
+        self._gzipped: dict[Name, bytes] = {}
         self._http = http.server.ThreadingHTTPServer(("127.0.0.1", port), self._handler_class())
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_port}"
@@ -90,12 +90,12 @@ class FullSizeServer:
         return sum(file.stat().st_size for file in self._files.values())
 
     def keep_azure(self) -> int:
-        """Make Azure's pages of prices and sizes and keep them packed; return their number."""
+        """Make Azure's pages of prices and sizes and keep them gzipped; return their number."""
         for request in azure.requests(self._subscription):
             answer = self._answer(request)
             assert isinstance(answer, Answer)
-            self._packed[_name(request)] = _pack(answer)
-        return len(self._packed)
+            self._gzipped[_name(request)] = _gzip(answer)
+        return len(self._gzipped)
 
     def _length(self, path: str, stream: Stream) -> int:
         if path not in self._lengths:
@@ -129,9 +129,9 @@ class FullSizeServer:
                     dict(parse_qsl(body.decode())),
                     dict(self.headers.items()),
                 )
-                packed = server._packed.get(_name(request))
-                if packed is not None and self._accepts_gzip():
-                    self._send_body("application/json", packed, is_packed=True)
+                gzipped = server._gzipped.get(_name(request))
+                if gzipped is not None and self._accepts_gzip():
+                    self._send_body("application/json", gzipped, is_gzipped=True)
                     return
                 answer = server._answer(request)
                 if isinstance(answer, Answer):
@@ -148,17 +148,17 @@ class FullSizeServer:
 
             def _send(self, answer: Answer) -> None:
                 compresses = answer.compresses and self._accepts_gzip()
-                body = _pack(answer) if compresses else answer.body
+                body = _gzip(answer) if compresses else answer.body
                 self._send_body(
-                    answer.content_type, body, is_packed=compresses, status=answer.status
+                    answer.content_type, body, is_gzipped=compresses, status=answer.status
                 )
 
             def _send_body(
-                self, content_type: str, body: bytes, *, is_packed: bool, status: int = 200
+                self, content_type: str, body: bytes, *, is_gzipped: bool, status: int = 200
             ) -> None:
                 self.send_response(status)
                 self.send_header("Content-Type", content_type)
-                if is_packed:
+                if is_gzipped:
                     self.send_header("Content-Encoding", "gzip")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()

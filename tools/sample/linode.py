@@ -1,6 +1,6 @@
 """Write the sample of Linode: ``python -m tools.sample.linode``.
 
-Its three lists as they came, of three days.
+Its three lists as received, for three days.
 """
 
 from datetime import UTC, datetime

@@ -2,7 +2,7 @@
 
     python -m tools.sample.oracle ../shared [--into DIR]
 
-Two pages of products are answers as they came, without the descriptions, which are sentences of
+Two pages of products are as received, without the descriptions, which are sentences of
 Oracle's. The page between them has the rates that another project's prices of 2026-07-16 were
 composed of (``sources/oracle_rates_2026-07.csv``); the shapes are facts collected by hand
 (``sources/oracle_shapes_2026-08.csv``). See data/sample/README.md.

@@ -2,7 +2,7 @@
 
     python -m tools.sample.ovh [--into DIR]
 
-No catalog was to be had. Prices, vCPUs, memory and GPUs of ``sources/ovh_flavors_2026-07.csv`` are
+No catalog was available. Prices, vCPUs, memory and GPUs of ``sources/ovh_flavors_2026-07.csv`` are
 facts; the members around them are written as the catalog has them. See data/sample/README.md.
 """
 

@@ -1,6 +1,6 @@
 """Write the sample of Scaleway: ``python -m tools.sample.scaleway``.
 
-Both pages of one zone as they came, with 21 of their 136 machine types, and the stock of 29.
+Both pages of one zone as received, with 21 of their 136 machine types, and the stock of 29.
 """
 
 from datetime import UTC, datetime

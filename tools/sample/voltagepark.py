@@ -1,6 +1,6 @@
 """Write the sample of Voltage Park: ``python -m tools.sample.voltagepark``.
 
-Both lists as they came.
+Both lists as received.
 """
 
 from datetime import UTC, datetime

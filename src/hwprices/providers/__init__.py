@@ -1,27 +1,26 @@
-"""Providers: what each one gets and gives, and how its folder is found.
+"""The interface of a provider, and the registry that finds providers.
 
-No list needs an edit: a new folder is found by its name. A provider is a folder
-``providers/<name>/`` with
+Each folder ``providers/<name>/`` is a provider; there is no list to edit. It has
 
-- ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``), and where it needs
-  settings of its own, a class ``Settings``;
-- ``fetch.py``: ``plan(context, regions)`` lists what to fetch, ``fetch(context, unit)`` lands one
-  unit's pages, and optionally ``units_at_once(settings)`` limits how many are fetched side by
-  side, ``ACCOUNT_KINDS`` names the kinds of unit that are planned with an account only,
-  ``narrowed(unit, instance_type)`` returns the unit for one machine where the vendor can filter,
-  and ``check_access(context)`` asks the vendor what an account may do (see ``Check``);
+- ``__init__.py``: ``ABOUT``, its title and what its data needs (see ``About``), and a class
+  ``Settings`` if it has settings;
+- ``fetch.py``: ``plan(context, regions)`` lists the units to fetch, and ``fetch(context, unit)``
+  lands the pages of one. Optional: ``units_at_once(settings)`` limits concurrent fetches,
+  ``ACCOUNT_KINDS`` names the kinds of unit that need an account, ``narrowed(unit, instance_type)``
+  narrows a unit to one machine where the vendor can filter, and ``check_access(context)`` checks
+  what an account may do (see ``Check``);
 - ``normalise.py``: ``normalise(pages)`` reads landed pages into tables;
-- ``past.py``, where the vendor publishes its past: ``lists(context, since)`` lists the price lists
-  there are, ``units(context, past, region)`` what to fetch for one, and ``prices(pages, past)``
-  reads it;
-- ``README.md``: the same settings as a table, and what to know about its prices.
+- ``past.py``, if the vendor publishes past prices: ``lists(context, since)`` lists the past price
+  lists, ``units(context, past, region)`` returns what to fetch for one, and
+  ``prices(pages, past)`` reads it;
+- ``README.md``: a table of the settings, and notes on the prices.
 
-A small provider has what is in ``fetch.py`` in ``__init__.py``. None imports another. Importing one
-is cheap: SDKs are imported inside the functions that use them. docs/a-provider.md walks through a
-new one.
+A small provider keeps the contents of ``fetch.py`` in ``__init__.py``. Providers do not import each
+other. Importing one is cheap, because SDKs are imported inside the functions that use them.
+docs/a-provider.md shows how to add a provider.
 
-A cloud that has its prices on a web page only needs no folder: a sheet ``data/price_sheets/<name>``
-makes it a provider, and the folder ``price_sheets`` reads them all.
+A cloud that publishes its prices only on a web page needs no folder: a sheet
+``data/price_sheets/<name>.csv`` makes it a provider, and the folder ``price_sheets`` reads it.
 """
 
 import difflib
@@ -42,7 +41,7 @@ import polars as pl
 
 from hwprices.errors import FetchError, HwpricesError
 from hwprices.landing import bodies
-from hwprices.landing.bodies import PARSER_FAILURES as PARSER_FAILURES
+from hwprices.landing.bodies import PARSER_FAILURES
 from hwprices.landing.download import Downloaded, Http, public_url
 from hwprices.landing.limits import MAX_READ_BYTES
 from hwprices.landing.pages import Landing, Page, Run, Unit
@@ -51,19 +50,19 @@ from hwprices.settings import Settings, describe, extend
 from hwprices.storage.scratch import scratch_directory
 
 UNITS_AT_ONCE = 4
-"""Units of one provider fetched side by side, where the provider does not say otherwise."""
+"""Default number of units of one provider that are fetched concurrently."""
 
 MOST_PAGES = 50  # Pages of one list: far more than any vendor has
 
 PRICE_SHEETS = "price_sheets"
-"""The folder here that serves the providers whose prices are a sheet in data/price_sheets."""
+"""The folder whose code serves every provider with a sheet in data/price_sheets."""
 
 
 class SkippedError(HwpricesError):
-    """A unit that is unavailable and is not needed, such as a region the account has not enabled.
+    """An optional unit is unavailable, such as a region that the account has not enabled.
 
-    It is reported and is not an error of the run. ``cause`` is a code of the provider's own, kept
-    in the run's manifest, for its ``normalise`` to read.
+    It is reported, but is not an error of the run. ``cause`` is a provider-specific code, which the
+    run's manifest keeps for the provider's ``normalise``.
     """
 
     def __init__(self, message: str, remedy: str = "", *, cause: str = "") -> None:
@@ -72,25 +71,25 @@ class SkippedError(HwpricesError):
 
 
 class UnreadablePageError(HwpricesError):
-    """A landed page is whole, but its content is not what the vendor's format says."""
+    """A landed page is intact, but does not follow the vendor's format."""
 
     def __init__(self, page: Page, problem: str) -> None:
         super().__init__(
             f"landed page {page.key} cannot be read: {problem[:300]}",
-            "Fetch again; if it stays so, the vendor's format has changed.",
+            "Fetch again; if it fails again, the vendor's format has changed.",
         )
 
 
 ALIKE = 0.75
-"""difflib's ratio from which names are spelled alike: eastsu and eastus have 0.83, eu-west-9 and
-us-east-1 two thirds."""
+"""Minimum difflib ratio of similar spellings: eastsu and eastus have 0.83, eu-west-9 and us-east-1
+0.67."""
 
 
 def check_regions(provider: str, requested: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a misspelled region; it would do nothing, silently.
+    """Reject unknown regions, which would otherwise be silently ignored.
 
     Raises:
-        HwpricesError: a requested region is not known; the line names those that are spelled alike.
+        HwpricesError: a requested region is unknown; the remedy suggests similar names.
     """
     names = sorted(set(known))
     unknown = sorted(set(requested) - set(names))
@@ -103,10 +102,12 @@ def check_regions(provider: str, requested: Iterable[str], known: Iterable[str])
 
 
 def regions_alike(unknown: Iterable[str], known: Iterable[str]) -> str:
-    """Write which known regions are spelled like unknown ones; nothing if none is."""
+    """Suggest known regions that are spelled like the unknown ones; empty if there are none."""
     names = sorted(set(known))
     alike = [
-        name for one in unknown for name in difflib.get_close_matches(one, names, cutoff=ALIKE)
+        name
+        for region in unknown
+        for name in difflib.get_close_matches(region, names, cutoff=ALIKE)
     ]
     return f"Did you mean {', '.join(dict.fromkeys(alike))}?" if alike else ""
 
@@ -121,11 +122,11 @@ class UnreadablePage:
 
 @dataclass(frozen=True)
 class About:
-    """A provider in words: its title, and what is collected with and without an account.
+    """A description of a provider: its title, and what is collected with and without an account.
 
-    ``missing`` says what the vendor sells and is not collected. ``is_price_sheet``: a person read
-    its prices from a web page; they grow old until read again. ``price_kinds``: patterns of the
-    kinds of unit that are prices; the others are machines, regions or zones. A market has none.
+    ``missing`` says what the vendor sells that is not collected. ``is_price_sheet``: a person read
+    the prices from a web page, so they age until somebody reads it again. ``price_kinds``: patterns
+    of the kinds of unit that hold prices; other kinds hold machines, regions or zones.
     """
 
     title: str
@@ -138,11 +139,11 @@ class About:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at before a run.
+    """The result of one check before a run.
 
-    ``absent`` is what a run can do without, such as an account; ``failed`` is not. ``detail`` says
-    what is there and what it adds, or what is missing without it; ``remedy`` what to do then.
-    Neither has a credential in it.
+    ``absent``: the run can do without it, such as an account. ``failed``: it cannot. ``detail``
+    says what was found and what it adds, or what is missing without it; ``remedy`` says what to do.
+    Neither contains a credential.
     """
 
     what: str
@@ -153,10 +154,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Context:
-    """What fetching needs. ``settings`` are of the provider's own class; ``now`` is the clock.
+    """What fetching needs. ``settings`` is of the provider's class; ``now`` is the clock.
 
-    ``shared`` is what the units of a run share, by name, such as a login. Only the provider looks
-    into it.
+    ``shared`` holds what the units of a run share, by name, such as a login. Only the provider uses
+    it.
     """
 
     settings: Any
@@ -171,10 +172,10 @@ class Context:
         """Download one page of JSON, check it, and land it.
 
         Args:
-            unit: what the page is of.
-            url: where it is.
+            unit: the unit that the page belongs to.
+            url: its address.
             check: raises FetchError if the body is not what it should be.
-            **request: ``params`` or a ``query``, as ``Http.download`` takes them.
+            **request: ``params`` or ``query`` of ``Http.download``.
 
         Raises:
             FetchError: the page is unavailable or refused by ``check``.
@@ -195,9 +196,9 @@ class Context:
         """Download a list of JSON page by page, and land each page.
 
         Args:
-            unit: what the pages are of.
-            url: where they are.
-            following: returns the parameters of the next page, None for the last page; raises
+            unit: the unit that the pages belong to.
+            url: the address of the list.
+            following: returns the parameters of the next page, None after the last one; raises
                 FetchError if the body is not what it should be.
             params: parameters of the first page.
 
@@ -223,16 +224,16 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class PastList:
-    """A price list of the past, as the vendor still publishes it.
+    """A past price list that the vendor still publishes.
 
-    ``kinds`` are those of its units, the first of which names the series that it belongs to.
-    ``version`` is the vendor's name of it, of letters and digits. Its prices held from ``begin`` to
-    ``end``; None for the list that holds now. ``published`` is when the vendor wrote it. ``params``
-    are the provider's own.
+    ``kinds``: the kinds of its units; the first names the series of lists. ``version``: the
+    vendor's name for it, letters and digits. Its prices held from ``begin`` to ``end``, which is
+    None for the current list. ``published``: when the vendor wrote it. ``params``: for the
+    provider.
 
-    ``by_region``: each region is fetched alone. ``complete``: a price that is not in it was not
-    sold. ``thinned``: one a month or year is enough. ``missing``: what is missing to fetch it, such
-    as an account.
+    ``by_region``: each region is fetched separately. ``complete``: what has no price in it was not
+    sold. ``thinned``: one list a month or a year is enough. ``missing``: what fetching it lacks,
+    such as an account.
     """
 
     kinds: tuple[str, ...]
@@ -248,20 +249,20 @@ class PastList:
 
 
 PastPrices = Iterator[tuple[datetime, pl.LazyFrame]]
-"""Times from which prices held, oldest first, each with all prices that held then: the columns of
-the table prices, and where a price is the mean of a day, hourly_low and hourly_high."""
+"""Start times, oldest first, each with all prices that held from then on: the columns of the table
+prices, and hourly_low and hourly_high where a price is a daily mean."""
 
 
 @dataclass(frozen=True)
 class Pages:
-    """What normalising needs: a run's manifest and the pages behind it. No network, no clock."""
+    """What normalising needs: a run's manifest and its pages. No network, no clock."""
 
     run: Run
     landing: Landing
     unreadable: list[UnreadablePage] = field(default_factory=list)
     """Pages left out so far. Their units are reported as failed."""
     earlier: Callable[[Source], Earlier | None] = lambda _: None
-    """Gives what an earlier run made of the same pages; see ``rows.earlier``."""
+    """Returns what an earlier run made of the same pages; see ``rows.earlier``."""
 
     def of(self, kind: str, region: str | None = None) -> list[Page]:
         """List the pages of a kind in the order in which they were fetched."""
@@ -279,8 +280,8 @@ class Pages:
         """Read JSON content, numbers with a fraction as Decimal.
 
         Raises:
-            UnreadablePageError: it is no JSON, nested too deep, or has a name twice or a number out
-                of range.
+            UnreadablePageError: it is not JSON, is nested too deep, repeats a name in an object or
+                has a number out of range.
         """
         with self.parsing(page):
             return bodies.loads(self.read(page))
@@ -301,9 +302,9 @@ class Pages:
 
     @contextmanager
     def parsing(self, page: Page) -> Iterator[None]:
-        """Make an UnreadablePageError of what the block raises over the content of a page.
+        """Turn a parser's failure in the block, which reads a page, into an UnreadablePageError.
 
-        An altered or missing page is not meant: that is an error of the landing directory.
+        An altered or missing page is an error of the landing directory and passes through.
         """
         try:
             yield
@@ -312,10 +313,10 @@ class Pages:
 
     @contextmanager
     def leave_out(self, *pages: Page) -> Iterator[None]:
-        """Leave pages out of the tables if the block, which reads them, cannot read one of them.
+        """Leave the pages out of the tables if the block cannot read one of them.
 
-        What the block assigns is not assigned then. The first page is named where the error names
-        none.
+        The block ends at the failure, so its assignments may be missing. An error that names no
+        page is reported for the first one.
         """
         try:
             with self.parsing(pages[0]):
@@ -324,23 +325,22 @@ class Pages:
             self.unreadable.extend(UnreadablePage(page.key, error.message) for page in pages)
 
     def file(self, page: Page) -> AbstractContextManager[Path]:
-        """Return a local, verified file of the page, packed as it is landed, to scan."""
+        """Return a local, verified file of the page, compressed as it was landed."""
         return self.landing.file(page)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of one table, of one region or of the whole provider.
+    """Rows of one table, for one region or the whole provider. A table and region have one part.
 
-    ``frame`` has exactly the columns of the table's model (use ``frames.conform``). ``refused`` has
-    those of the quarantine table (use ``rows.prices.refused``). ``counts`` says what became of the
-    vendor's rows that are neither: ``{"out_of_scope:product_family=Storage": 12}``. For each table
-    and region there is at most one part.
+    ``frame`` has exactly the columns of the table's model (use ``frames.conform``), ``refused``
+    those of the quarantine table (use ``rows.prices.refused``). ``counts`` counts the vendor's rows
+    that are in neither: ``{"out_of_scope:product_family=Storage": 12}``.
 
-    ``source``: what the rows are read from, where a later run may take them over; ``facts`` are
-    frames that later parts need of this one. ``holds_until``: when pages of the same content would
-    begin to give other rows, because a price or a day begins or ends; None means never. ``earlier``
-    has the rows where they are taken over: then the frame is empty.
+    ``source``: what the rows are read from, if a later run may take them over. ``facts``: frames
+    that later parts need. ``holds_until``: when the same pages would first give other rows, because
+    a price or a day begins or ends; None means never. ``earlier``: rows taken over from an earlier
+    run; ``frame`` is then empty.
     """
 
     table: str
@@ -355,7 +355,7 @@ class Part:
 
     @classmethod
     def taken_over(cls, source: Source, earlier: Earlier, empty: pl.DataFrame) -> "Part":
-        """Make the part of rows that an earlier run staged. ``empty`` is a frame of its table."""
+        """Make a part of rows that an earlier run staged. ``empty`` is a frame of the table."""
         return cls(
             source.table,
             empty,
@@ -370,8 +370,7 @@ class Part:
     def collected(self) -> "Part":
         """Return the part with its rows computed.
 
-        A lazy frame holds the frames that its rows are computed from. They are freed once nobody
-        has the lazy part any more.
+        A lazy frame keeps its inputs in memory. They are freed once nothing refers to this part.
         """
         if isinstance(self.frame, pl.DataFrame):
             return self
@@ -379,13 +378,13 @@ class Part:
 
 
 class Provider:
-    """One provider's folder. Its modules are imported when they are used."""
+    """One provider's folder. Its modules are imported on first use."""
 
     def __init__(self, package: str) -> None:
         self.package = package
-        """The Python package with its code; price sheets share one."""
+        """The Python package with its code; all price sheets share one."""
         self.name = package.rpartition(".")[2]
-        """Its id in every table: the folder's name."""
+        """Its id in every table: the name of the folder."""
 
     def _module(self, name: str) -> ModuleType:
         module = f"{self.package}.{name}"
@@ -393,19 +392,19 @@ class Provider:
 
     @property
     def about(self) -> About:
-        """Its title and what it needs."""
+        """Its title and what its data needs."""
         about: About = importlib.import_module(self.package).ABOUT
         return about
 
     @property
     def settings_class(self) -> type[Settings]:
-        """The class of its settings: the common ones, and its own where it has some."""
-        own: type[Settings] = getattr(importlib.import_module(self.package), "Settings", Settings)
-        return own
+        """The class of its settings: the common ones, and its own if it has any."""
+        model: type[Settings] = getattr(importlib.import_module(self.package), "Settings", Settings)
+        return model
 
     @property
     def own_settings(self) -> list[tuple[str, str, str]]:
-        """List its own settings as ``settings.describe`` does; none where it has none."""
+        """List its own settings as ``settings.describe`` does; empty if it has none."""
         model = self.settings_class
         return [] if model is Settings else describe(model)
 
@@ -413,27 +412,27 @@ class Provider:
         """Add its own settings, read from the environment, to the common ones.
 
         Raises:
-            HwpricesError: one of its own settings has a value that does not fit.
+            HwpricesError: one of its own settings has an invalid value.
         """
         return extend(common, self.settings_class)
 
     def units_at_once(self, settings: Settings) -> int:
-        """Limit the units that are fetched side by side."""
+        """Return how many units are fetched concurrently."""
         limit = getattr(self._module("fetch"), "units_at_once", None)
         return int(limit(settings)) if limit else UNITS_AT_ONCE
 
     @property
     def account_kinds(self) -> Sequence[str]:
-        """Kinds of unit that are planned with an account only; empty where there is none."""
+        """Kinds of unit that need an account."""
         kinds: Sequence[str] = getattr(self._module("fetch"), "ACCOUNT_KINDS", ())
         return kinds
 
     def holds_prices(self, kind: str) -> bool:
-        """Return whether units of this kind are prices; others are machines, regions or zones."""
+        """Check whether units of this kind hold prices, not machines, regions or zones."""
         return any(fnmatchcase(kind, pattern) for pattern in self.about.price_kinds)
 
     def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
-        """List the units to fetch; ``regions`` narrows it. May ask the vendor's index.
+        """List the units to fetch, limited to ``regions``. May download the vendor's index.
 
         Raises:
             SkippedError: prices need credentials, and none are configured.
@@ -447,25 +446,25 @@ class Provider:
 
         Raises:
             FetchError: they are unavailable.
-            SkippedError: there is nothing to have; the error says why.
+            SkippedError: there is nothing to fetch; the error says why.
         """
         pages: list[Page] = self._module("fetch").fetch(context, unit)
         return pages
 
     def narrowed(self, unit: Unit, instance_type: str) -> Unit:
-        """Return the least that can be fetched in place of a unit for the prices of one machine."""
+        """Narrow a unit to the prices of one machine, as far as the vendor can filter."""
         narrow = getattr(self._module("fetch"), "narrowed", None)
         return narrow(unit, instance_type) if narrow else unit
 
     @property
     def publishes_its_past(self) -> bool:
-        """Return whether the vendor still has price lists of the past."""
+        """Check whether the vendor still publishes past price lists."""
         return importlib.util.find_spec(f"{self.package}.past") is not None
 
     def past_lists(self, context: Context, since: datetime) -> list[PastList]:
-        """List the price lists of the past, oldest first; only if ``publishes_its_past``.
+        """List the past price lists, oldest first; only if ``publishes_its_past``.
 
-        Those that ended before ``since`` may be left out.
+        Lists that ended before ``since`` may be left out.
 
         Raises:
             FetchError: the vendor's index is unavailable.
@@ -474,9 +473,9 @@ class Provider:
         return lists
 
     def past_units(self, context: Context, past: PastList, region: str) -> list[Unit]:
-        """Return the units of a price list of the past; ``fetch`` fetches them.
+        """Return the units of a past price list, for ``fetch``.
 
-        ``region`` is ``global`` where the list has all of them.
+        ``region`` is ``global`` if the list covers all regions.
 
         Raises:
             FetchError: the vendor's index is unavailable.
@@ -486,7 +485,7 @@ class Provider:
         return units
 
     def past_prices(self, pages: Pages, past: PastList) -> PastPrices:
-        """Read the landed pages of a price list of the past. Pure, as ``normalise``.
+        """Read the landed pages of a past price list. Pure, like ``normalise``.
 
         Raises:
             HwpricesError: a page cannot be read, or is altered or missing.
@@ -495,10 +494,10 @@ class Provider:
         return prices
 
     def check_access(self, context: Context) -> Iterator[Check]:
-        """Ask the vendor what the account may do. Nothing is yielded where no account is needed.
+        """Check what the account may do. Yields nothing if no account is needed.
 
         Raises:
-            HwpricesError: the check itself cannot be made.
+            HwpricesError: the check itself failed.
         """
         if check := getattr(self._module("fetch"), "check_access", None):
             yield from check(context)
@@ -526,12 +525,12 @@ class SheetProvider(Provider):
 
     @property
     def about(self) -> About:
-        """Its title, as the sheet has it."""
+        """Its title, from the sheet."""
         about: About = importlib.import_module(self.package).about(self.name)
         return about
 
     def plan(self, context: Context, regions: Sequence[str] | None) -> list[Unit]:
-        """List the one unit there is; ``regions`` narrows nothing, a sheet has all of them."""
+        """List the one unit of the sheet, which has all regions: ``regions`` is ignored."""
         units: list[Unit] = self._module("fetch").plan(self.name)
         return units
 
@@ -542,7 +541,7 @@ def _sheets() -> list[str]:
 
 
 def names() -> list[str]:
-    """List every provider there is, sorted: the folders here, and the price sheets."""
+    """List all providers, sorted: the folders here, and the price sheets."""
     return sorted(_folders(tuple(__path__)) - {PRICE_SHEETS} | set(_sheets()))
 
 
@@ -556,7 +555,7 @@ def chosen(settings: Settings) -> list[str]:
     """List the providers that HWPRICES_PROVIDERS names, sorted; all if it names none.
 
     Raises:
-        HwpricesError: it names one that there is not.
+        HwpricesError: it names an unknown provider.
     """
     if not settings.providers:
         return names()
@@ -567,7 +566,7 @@ def get(name: str) -> Provider:
     """Return one provider.
 
     Raises:
-        HwpricesError: the name is unknown; the line lists the known ones.
+        HwpricesError: the name is unknown; the remedy lists the known names.
     """
     if name not in names():
         raise HwpricesError(f"no provider {name!r}", f"There are: {', '.join(names())}.")

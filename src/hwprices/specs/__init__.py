@@ -1,6 +1,6 @@
 """Find and read the project's own data: the curated sheets, the corrections, the bundled pages.
 
-Importing this package is cheap (no pandera), because the reader of the dataset uses it too.
+Importing this package is cheap (no pandera), because the reader uses it too.
 """
 
 import importlib.resources
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def data_directory() -> Path:
-    """Return the folder ``data`` of the package, or of the checkout: sheets and corrections."""
+    """Return the folder ``data`` of the package, or else of the checkout."""
     packaged = Path(str(importlib.resources.files("hwprices"))) / "data"
     checkout = Path(__file__).resolve().parents[3] / "data"
     for folder in (packaged, checkout):
@@ -35,6 +35,7 @@ def sheet_directory() -> Path:
 @cache
 def packaged_sheet(name: str) -> "pl.DataFrame":
     """Read a curated sheet without checking it. Cached: it is part of the package."""
-    import polars as pl  # the settings import this package, and flows set what polars reads
+    # The settings import this package before flows set the environment variables of polars.
+    import polars as pl
 
     return pl.read_csv((sheet_directory() / f"{name}.csv").read_bytes(), infer_schema_length=None)

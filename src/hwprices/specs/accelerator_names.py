@@ -17,15 +17,15 @@ from hwprices.specs.sheets import FIRST_LINE, parse_sheet, read_csv
 ANY_TYPE = "(?s:.*)"  # Pattern of a rule that names no machine type
 
 GROUP_REFERENCE = re.compile(r"\\[1-9]|\(\?(P|\()")
-"""Named groups, and references to groups. Where patterns are joined, groups have other numbers, and
-a name may mean two."""
+"""Named groups, and references to groups. They would break when patterns are joined: groups get
+other numbers, and names may repeat."""
 
 
 @dataclass(frozen=True)
 class Match:
     """The accelerator that a rule finds in a machine.
 
-    ``count`` and ``memory_gib`` (of one device) are None where the vendor's own figures hold.
+    ``count`` and ``memory_gib`` (per device) are None if the vendor's own figures apply.
     """
 
     accelerator_id: str
@@ -34,15 +34,15 @@ class Match:
 
 
 Matcher = Callable[[str | None, str], Match | None]
-"""Takes the vendor's name of the accelerator (None without a name) and the machine type."""
+"""Takes the vendor's name of the accelerator, or None, and the machine type."""
 
 
 @dataclass(frozen=True)
 class _Rule:
     """One line of a sheet of names.
 
-    ``specificity``: of how many columns the rule is made. ``fits`` is called with the machine type,
-    and its result is truthy where ``pattern`` is the whole of it.
+    ``specificity``: how many columns the rule uses. ``fits`` takes a machine type; its result is
+    truthy if ``pattern`` matches all of it.
     """
 
     line: int
@@ -56,8 +56,8 @@ class _Rule:
 def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher:
     """Build the function that finds a provider's accelerators, from its sheet of names.
 
-    A rule with a name and a pattern goes before a rule with one of them; patterns must match the
-    whole machine type. Build it once: it reads two files.
+    A rule with both a name and a pattern overrides a rule with one of them. Patterns must match the
+    complete machine type. Build the matcher once: it reads two files.
     """
     file = f"accelerator_names/{provider}.csv"
     rules = _rules(file, directory)
@@ -69,7 +69,7 @@ def accelerator_matcher(provider: str, directory: Path | None = None) -> Matcher
 
     @cache
     def any_fits(vendor_name: str | None) -> Callable[[str], object]:
-        # Most machines have no accelerator. All patterns joined to one are tried at once.
+        # Most machines have no accelerator, so one joined pattern is tried first.
         patterns = (f"(?:{rule.pattern})" for rule in rules_for(vendor_name))
         return re.compile("|".join(patterns)).fullmatch
 
@@ -102,7 +102,7 @@ def _rules(file: str, directory: Path | None) -> list[_Rule]:
 
 
 def _rule(file_line: str, line: int, row: Mapping[str, Any], device_ids: frozenset[str]) -> _Rule:
-    """Make a rule of a row. ``file_line`` names file and line in errors."""
+    """Make a rule of a row. ``file_line`` is the place that errors name."""
     name, pattern = row["vendor_name"], row["instance_type_pattern"]
     if row["accelerator_id"] not in device_ids:
         raise HwpricesError(
@@ -131,7 +131,7 @@ def _rule(file_line: str, line: int, row: Mapping[str, Any], device_ids: frozens
 def _compiled(file_line: str, pattern: str) -> re.Pattern[str]:
     try:
         compiled = re.compile(pattern)
-        re.compile(f"(?:{pattern})")  # as it stands among others; refuses a flag for the whole
+        re.compile(f"(?:{pattern})")  # as in the joined pattern, which allows no global flags
     except re.error as error:
         raise HwpricesError(
             f"{file_line}: {pattern!r} is not a regular expression ({error})", "Correct it."

@@ -1,8 +1,8 @@
-"""Rules of sheets that readers apply too: the CPU of machine types, and Google's discounts.
+"""Rules from sheets that pipeline and reader share: CPUs of machine types, Google's discounts.
 
-Prices of flexible commitments are derived by them (providers/gcp), and readers of the dataset apply
-them to custom machines and to a share of the month (read.gcp). Each reads the sheet in its own way:
-the pipeline with all checks, the reader without the libraries that check.
+The pipeline derives prices of flexible commitments from the discounts (providers/gcp). The reader
+applies them to custom machines and to parts of a month (read.gcp). Each reads the sheet itself: the
+pipeline checks it, the reader avoids importing the libraries for that.
 """
 
 import re
@@ -27,26 +27,26 @@ def machine_cpus(
     are the sheets cpus and cpu_families. ``column`` is a column of cpus: cpu_id, or
     microarchitecture, in which several models may agree.
 
-    The model that the family promises goes first, because a vendor may use one name for several
-    CPUs (Google Axion). Then come the models that the vendor names for the type, then those that
-    its family may have. A type that may come with one of several values gets null.
+    If the family has only one model, it is used first, because a vendor may use one name for
+    several CPUs (Google Axion). Then come the models that the vendor names for the type, then those
+    that the family may have. A type with several possible values gets null.
     """
-    promised = _of_families(types, cpus, families.filter("only"), column)
+    guaranteed = _family_models(types, cpus, families.filter("only"), column)
     attempts = {
-        "promised": _unanimous(promised, column),
-        "named": _unanimous(_of_models(types, cpus, column), column),
-        "possible": _unanimous(_of_families(types, cpus, families, column), column),
+        "guaranteed": _unanimous(guaranteed, column),
+        "named": _unanimous(_named_models(types, cpus, column), column),
+        "possible": _unanimous(_family_models(types, cpus, families, column), column),
     }
     joined = types.select(KEY)
-    for name, of_type in attempts.items():
-        joined = joined.join(of_type.rename({column: name}), on=KEY, how="left")
+    for name, values in attempts.items():
+        joined = joined.join(values.rename({column: name}), on=KEY, how="left")
     return joined.select(*KEY, pl.coalesce(*attempts).alias(column))
 
 
-def _of_models(types: pl.DataFrame, cpus: pl.DataFrame, column: str) -> pl.DataFrame:
+def _named_models(types: pl.DataFrame, cpus: pl.DataFrame, column: str) -> pl.DataFrame:
     """Return KEY and ``column``, one row per CPU model that the vendor names.
 
-    A model that no pattern of the sheet matches has null, so that it counts as different.
+    The value is null for a model that no pattern of the sheet matches, so it counts as different.
     """
     models = types.select(*KEY, "cpu_models").explode("cpu_models", empty_as_null=True)
     models = models.drop_nulls("cpu_models")
@@ -62,7 +62,7 @@ def _of_models(types: pl.DataFrame, cpus: pl.DataFrame, column: str) -> pl.DataF
     return models.select(*KEY, values.alias(column))
 
 
-def _of_families(
+def _family_models(
     types: pl.DataFrame, cpus: pl.DataFrame, families: pl.DataFrame, column: str
 ) -> pl.DataFrame:
     """Return KEY and ``column``, one row per CPU of the type's series or family."""
@@ -101,15 +101,15 @@ class DiscountRule:
     pays_share: Decimal
 
     def applies_to(self, kind: str, series: str, component: str) -> bool:
-        """Check whether the rule is about this discount on this component of this series."""
+        """Check whether the rule covers this kind of discount on a component of a series."""
         return self.kind == kind and series in self.series and component in self.components
 
 
 def parse_rules(sheet: pl.DataFrame) -> list[DiscountRule]:
-    """Read the rows of the sheet; series and components are lists with semicolons.
+    """Read the rows of the sheet; series and components are separated by semicolons.
 
     Raises:
-        HwpricesError: two rows are about the same discount on the same component.
+        HwpricesError: two rows have the same discount on the same component.
     """
     rules = [
         DiscountRule(
@@ -141,8 +141,8 @@ def parse_rules(sheet: pl.DataFrame) -> list[DiscountRule]:
 def flexible_shares(rules: Iterable[DiscountRule]) -> dict[tuple[str, str, int], Decimal]:
     """Map series, component and months to the share that is paid under a flexible commitment.
 
-    A component that is not in it pays the full price. A series without any component for a term has
-    no such commitment.
+    A component that is absent pays the full price. A series that is absent for a term has no such
+    commitment.
     """
     return {
         (series, component, rule.term_months): rule.pays_share

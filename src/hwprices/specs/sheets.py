@@ -39,8 +39,8 @@ def load(table: str, directory: Path | None = None) -> pl.DataFrame:
     ``table`` is a path below the folder of the sheets, without ``.csv``: ``accelerators``,
     ``accelerator_names/aws``. An empty cell is null, in a list column an empty list.
 
-    The file is read each time. It is parsed and checked once in a process while its bytes are the
-    same: that takes most of the time of a small release.
+    The file is read each time, but parsed and checked only when its bytes change, because that
+    takes most of the time of a small release.
 
     Raises:
         HwpricesError: no such sheet, or a cell that does not fit; names file, line and column.
@@ -98,7 +98,6 @@ def parse_sheet(file: str, text: pl.DataFrame, model: "type[Table]") -> pl.DataF
 
 
 def _check_columns(file: str, present: list[str], declared: list[str]) -> None:
-    """Compare the columns of a file with the declared ones."""
     if missing := [name for name in declared if name not in present]:
         raise HwpricesError(
             f"{file} has no column {', '.join(missing)}",
@@ -112,7 +111,6 @@ def _check_columns(file: str, present: list[str], declared: list[str]) -> None:
 
 
 def _parse_cells(file: str, text: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Convert a text column to its dtype."""
     if isinstance(dtype, pl.List):
         elements = text.fill_null("").str.split(LIST_SEPARATOR)
         return elements.list.eval(pl.element().filter(pl.element() != "")).alias(text.name)
@@ -143,7 +141,7 @@ def _convert(text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
-    """Check keys and values of a frame in the order of the file."""
+    """Check the keys and values of a frame, whose rows are in the order of the file."""
     import pandera.polars as pa
 
     from hwprices.schemas.columns import fits, key
@@ -170,7 +168,7 @@ def _check(file: str, frame: pl.DataFrame, model: "type[Table]") -> None:
 
 
 def _check_characters(file: str, frame: pl.DataFrame) -> None:
-    """Check that no text of a sheet, alone or in a list, has a hidden character."""
+    """Reject hidden characters in texts and lists of texts."""
     from hwprices.schemas.columns import has_hidden_character
 
     for name, dtype in frame.schema.items():

@@ -96,7 +96,7 @@ NOT_LISTS = {
 @pytest.mark.parametrize("body", NOT_LISTS)
 def test_an_answer_that_is_no_list_is_not_landed(stub, tmp_path, body) -> None:
     server = stub().on(SKUS, Reply(NOT_LISTS[body], content_type="application/json"))
-    with pytest.raises(FetchError, match="answered no list"):
+    with pytest.raises(FetchError, match="returned no readable list"):
         fetch(tmp_path, server)
     assert len(server.requests) == 1
     assert not (tmp_path / "raw").exists()

@@ -133,7 +133,7 @@ def test_a_refusal_is_not_tried_again(server, context, slept) -> None:
 
 def test_a_page_token_that_comes_twice_is_an_error(server: StubServer, context: Context) -> None:
     server.on(SKUS, Reply.json({"skus": [CORE], "nextPageToken": "again"}))
-    with pytest.raises(FetchError, match="circle"):
+    with pytest.raises(FetchError, match="repeats a page token"):
         providers.get("gcp").fetch(context, Unit("gcp", "skus"))
 
 

@@ -98,7 +98,7 @@ def test_a_sheet_with_a_refused_line_is_not_landed(tmp_path) -> None:
 
 def test_a_day_to_come_is_refused(tmp_path) -> None:
     sheet = parse(content({"seen_on": "2026-11-22"}))
-    with pytest.raises(FetchError, match="is a day to come"):
+    with pytest.raises(FetchError, match="is in the future"):
         land(Landing(tmp_path), Unit("coreweave", SHEET), sheet, today=TODAY)
 
 

@@ -63,14 +63,14 @@ PART_LISTS = {
     PUBLIC_IPS: "AmazonVPC",
     SAGEMAKER: "AmazonSageMaker",
 }
-"""Price lists of disks, network and managed services, and their names in the service index. They
-have the format of EC2's."""
+"""Price lists of what is billed beside machines → their names in the service index. They have the
+format of EC2's list."""
 
 BULK_FILES = (PRICE_LIST, *PART_LISTS, SAVINGS_PLANS, SPOT_ADVISOR)  # Kinds that need no account
 
 EC2_BY_REGION = (ZONES, INSTANCE_TYPES, OFFERINGS, SPOT, CAPACITY_BLOCKS)
-"""Kinds that the EC2 API answers for one region."""
+"""Kinds that the EC2 API has by region."""
 
 HOME_REGION = "us-east-1"
-"""The region that offers nearly all types. What is the same everywhere is fetched from it, and its
-description of a type is used where regions describe it differently."""
+"""The region that offers nearly all types. Global data is fetched from it, and its description of a
+type is used if regions describe it differently."""

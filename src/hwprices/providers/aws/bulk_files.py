@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-the-aws-price
 import re
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,18 +29,15 @@ VERSION_NAME = re.compile(r"\d{14}", re.ASCII)
 """The name of a version of a price list: the time at which AWS published it."""
 
 REGION_NAME = re.compile(r"[a-z0-9-]{1,64}")
-"""What can be the code of a region, a local zone or a Wavelength zone: it becomes a folder."""
+"""A valid code of a region, a local zone or a Wavelength zone. It becomes the name of a folder."""
 
 Source = Mapping[str, str]
-"""``params`` of a unit: ``url`` of its file, or ``error``, why the index does not give it."""
+"""``params`` of a unit: the ``url`` of its file, or the ``error`` if the index has none."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """Where the files are.
-
-    ``by_kind``: kind of unit → region code → params of the unit, price lists first.
-    """
+    """The files of an index: kind of unit → region code → params of the unit, price lists first."""
 
     by_kind: Mapping[str, Mapping[str, Source]]
 
@@ -53,9 +51,8 @@ def read_index(context: Context, host: str, partition: str) -> Files:
     """Follow the service index to the region indexes of one partition (``aws`` or ``cn``).
 
     Raises:
-        FetchError: the service index or the index of price lists is unavailable, or has another
-            format. Where only one region's entry or the index of savings plans or of another list
-            is wrong, the units concerned get the error.
+        FetchError: the service index or the index of EC2's price lists is unavailable or has
+            another format. If another index or a region's entry is wrong, its units get the error.
     """
     offers = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers")
     if not isinstance(offers, dict) or EC2 not in offers:
@@ -73,7 +70,7 @@ def read_index(context: Context, host: str, partition: str) -> Files:
 def _part_lists(
     context: Context, host: str, offer: Any, price_lists: Mapping[str, Source]
 ) -> dict[str, Source]:
-    """Read the index of another list; where it is unavailable, each region gets the error."""
+    """Read the index of another list. If it is unavailable, each region gets the error."""
     try:
         listed = _price_lists(context, host, offer)
     except FetchError as error:
@@ -95,16 +92,16 @@ def _price_lists(context: Context, host: str, offer: Any) -> dict[str, Source]:
     return price_lists
 
 
-def read_versions(context: Context, host: str, partition: str) -> list[PastList]:
-    """List the versions of the price list that AWS keeps, one a month, oldest first.
+def read_versions(context: Context, host: str) -> list[PastList]:
+    """List the monthly versions of the price list that AWS keeps, oldest first.
 
     Source: offers/v1.0/aws/AmazonEC2/index.json, the ``versionIndexUrl`` of the service index. Each
-    has the savings plans that were published last before it began.
+    version comes with the savings plans published last before it began.
 
     Raises:
         FetchError: an index is unavailable or has another format.
     """
-    offer = _at(_json(context, host + SERVICE_INDEX[partition]), host, "offers", EC2)
+    offer = _at(_json(context, host + SERVICE_INDEX["aws"]), host, "offers", EC2)
     url = _link(host, _at(offer, host, "versionIndexUrl"))
     entries = _at(_json(context, url), url, "versions")
     if not isinstance(entries, dict):
@@ -115,22 +112,24 @@ def read_versions(context: Context, host: str, partition: str) -> list[PastList]
         begin = _time(_at(entry, url, "versionEffectiveBeginDate"), url)
         end = entry.get("versionEffectiveEndDate")
         index = _link(host, _region_index(_at(entry, url, "offerVersionUrl"), url))
-        before = [link for published, link in plans if published <= begin]
+        params = {PRICE_LIST: index}
+        if published_before := [link for published, link in plans if published <= begin]:
+            params[SAVINGS_PLANS] = published_before[-1]
         versions.append(
             PastList(
-                kinds=(PRICE_LIST, SAVINGS_PLANS) if before else (PRICE_LIST,),
-                version=_version(name, url),
+                kinds=tuple(params),
+                version=name,
                 begin=begin,
                 end=_time(end, url) if end else None,
                 published=_published(name, url),
-                params={PRICE_LIST: index, **({SAVINGS_PLANS: before[-1]} if before else {})},
+                params=params,
             )
         )
-    return sorted(versions, key=lambda one: (one.begin, one.version))
+    return sorted(versions, key=lambda version: (version.begin, version.version))
 
 
 def _plan_versions(context: Context, host: str, offer: Any) -> list[tuple[datetime, str]]:
-    """List the versions of savings plans: when each was published, and its region index.
+    """List the versions of savings plans: time of publication and region index.
 
     Source: the ``savingsPlanVersionIndexUrl`` of the service index,
     https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/service-version-index-file-for-savings-plans.html
@@ -155,7 +154,7 @@ def past_units(context: Context, host: str, past: PastList, region: str) -> list
 
     Raises:
         FetchError: a region index is unavailable or has another format.
-        SkippedError: the version has no such region: it opened later.
+        SkippedError: the version lacks the region, which opened later.
     """
     url = past.params[PRICE_LIST]
     regions = _at(_json(context, url), url, "regions")
@@ -179,17 +178,11 @@ def _region_index(offer_url: object, url: str) -> str:
     return offer_url.removesuffix("index.json") + "region_index.json"
 
 
-def _version(name: str, url: str) -> str:
-    if not VERSION_NAME.fullmatch(name):
-        raise _other_format(url, f"versions.{name[:20]}")
-    return name
-
-
-def _published(name: str, url: str) -> datetime:
-    try:
-        return datetime.strptime(name, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
-        raise _other_format(url, f"versions.{name[:20]}") from None
+def _published(version: str, url: str) -> datetime:
+    if VERSION_NAME.fullmatch(version):
+        with suppress(ValueError):
+            return datetime.strptime(version, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    raise _other_format(url, f"versions.{version[:20]}")
 
 
 def _time(text: object, url: str) -> datetime:
@@ -203,7 +196,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land one bulk file as it was received.
 
     Raises:
-        FetchError: it could not be had complete, or the index does not give it.
+        FetchError: it is unavailable or incomplete, or the index lacks it.
     """
     if "error" in unit.params:
         raise FetchError(unit.params["error"], "Try again later.")
@@ -216,10 +209,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 def _savings_plans(
     context: Context, host: str, offer: Any, price_lists: Iterable[str]
 ) -> dict[str, Source]:
-    """Read the index of savings plans.
-
-    It is a secondary index: where it is unavailable, each region with a price list gets the error.
-    """
+    """Read the index of savings plans. If it is unavailable, each region gets the error."""
     if not offer.get("currentSavingsPlanIndexUrl"):
         return {}
     try:
@@ -243,7 +233,7 @@ def _plan_files(context: Context, host: str, index: str) -> dict[str, Source]:
 
 
 def _source(host: str, index: str, entry: Any, member: str) -> Source:
-    """Return one region's file by its entry in an index, or the error of a wrong entry."""
+    """Return the file of a region's entry in an index, or the error if the entry is wrong."""
     try:
         return {"url": _link(host, _at(entry, index, member))}
     except FetchError as error:
@@ -251,21 +241,21 @@ def _source(host: str, index: str, entry: Any, member: str) -> Source:
 
 
 def _region_name(code: object) -> str:
-    """Return a region's code. What cannot be one is made a name that can be a folder's."""
+    """Return a region's code, or a safe folder name for an invalid one."""
     text = str(code)
     is_name = REGION_NAME.fullmatch(text) is not None
     return text if is_name else f"invalid-{zlib.crc32(repr(text).encode()):08x}"
 
 
 def _json(context: Context, url: str) -> Any:
-    """Download an index. It is small and only names other files, so it is not landed."""
+    """Download an index. It only names other files, so it is not landed."""
     with scratch_directory() as scratch:
         path = Path(scratch) / "body"
         return read_json(context.http.download(url, path, expect="json", max_bytes=MAX_READ_BYTES))
 
 
 def _at(body: Any, url: str, *path: str) -> Any:
-    """Return the value at a path of keys. ``url`` is named in the error where a key is missing."""
+    """Return the value at a path of keys. The error for a missing key names ``url``."""
     for key in path:
         if not isinstance(body, dict) or key not in body:
             raise _other_format(url, ".".join(path))
@@ -275,7 +265,7 @@ def _at(body: Any, url: str, *path: str) -> Any:
 
 def _other_format(url: str, member: str) -> FetchError:
     return FetchError(
-        f"{public_url(url)} has no {member}, or it is of another form",
+        f"{public_url(url)} has no {member}, or it has another format",
         "The vendor's index has changed, or the endpoint setting is wrong.",
     )
 

@@ -19,7 +19,7 @@ from hwprices.rows import prices
 
 @dataclass(frozen=True)
 class Platform:
-    """The three key columns of prices that say what software is paid for."""
+    """The three key columns of prices that say which software is included."""
 
     os: str
     software: str = "none"
@@ -30,7 +30,7 @@ class Platform:
 
 
 INFRASTRUCTURE = "infrastructure"
-"""License of a machine whose Windows is billed apart, by the vCPU. Its price is a part of a price:
+"""License of a machine whose Windows is billed separately per vCPU, so its price is incomplete:
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-optimize-cpu.html"""
 
 OPERATIONS = {
@@ -88,7 +88,7 @@ SPOT_PRODUCTS = {
     "SUSE Linux": "sles",
     "Windows": "windows",
 }
-"""ProductDescription of spot quotes, without the suffix " (Amazon VPC)" that names the network."""
+"""ProductDescription of spot quotes → os. The suffix " (Amazon VPC)", the network, is removed."""
 
 
 def from_words() -> list[pl.Expr]:
@@ -120,8 +120,8 @@ WORDS = [
 """Columns whose words classify a line."""
 
 COMBINATION = [*WORDS, "sign", "unnamed"]
-"""All columns that classify a line: the words, the sign of the price (-1, 0, 1; null where it is
-unreadable), and whether no instance type is named."""
+"""All columns that classify a line: the words, the sign of the price (-1, 0, 1; null if it is
+unreadable), and whether the line names no instance type."""
 
 INSTANCES = ("Compute Instance", "Compute Instance (bare metal)")
 HOSTS = "Dedicated Host"
@@ -132,13 +132,13 @@ OTHER_FAMILIES = [
     *("Load Balancer-Network", "NAT Gateway", "Provisioned IOPS", "Provisioned Throughput"),
     *("Storage", "Storage Snapshot", "System Operation"),
 ]
-"""Product families that are not machines. Another one that names an instance type is new."""
+"""Product families that are not machines. An unknown family that names an instance type is new."""
 
 OTHER_CAPACITY = ["UnusedCapacityReservation", "AllocatedCapacityReservation", "N/A", "NA"]
-"""Capacity that is reserved and idle, or paid with its reservation, or not of a running machine.
+"""Capacity that is reserved and idle, paid with its reservation, or not a running machine.
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
 
-IDLE = r"Unused|Reservation"  # Usage types of such capacity, which tell it where nothing else does
+IDLE = r"Unused|Reservation"  # Usage types of such capacity, for files without CapacityStatus
 ZONES = ["AWS Local Zone", "AWS Wavelength Zone"]
 PLACES = ["", "AWS Region", *ZONES]
 """Location types of machines that AWS runs; older files leave the column empty."""
@@ -148,20 +148,20 @@ PAYMENTS = {
     "partialupfront": "partial_upfront",
     "allupfront": "all_upfront",
 }
-"""PurchaseOption without blanks and case: old files write AllUpfront, newer ones All Upfront."""
+"""PurchaseOption in lower case without blanks: old files have AllUpfront, newer All Upfront."""
 
-PART = "part"  # The reason of a line that is not a machine: it is read for component_prices
-ON_HOST = "tenancy="  # Begins the reason for which an instance on a dedicated host is left out
+PART = "part"  # out_of_scope of a line that is not a machine: it is read for component_prices
+ON_HOST = "tenancy="  # Prefix of out_of_scope of an instance on a dedicated host
 CURRENCY = r"^[A-Z]{3}$"
 
-OF_TERMS = ("OfferTermCode", "LeaseContractLength", "PurchaseOption", "OfferingClass")
+TERM_COLUMNS = ("OfferTermCode", "LeaseContractLength", "PurchaseOption", "OfferingClass")
 """Columns that only reserved terms need."""
 
 
 def classify(
     combinations: pl.DataFrame,
     region: str,
-    own_files: frozenset[str],
+    other_files: frozenset[str],
     lacking: frozenset[str] = frozenset(),
 ) -> pl.DataFrame:
     """Classify distinct combinations of the columns COMBINATION.
@@ -169,10 +169,10 @@ def classify(
     Adds the key columns os, software, license_model, tenancy, region, lease_months and
     lease_payment; capacity_block and is_upfront; out_of_scope (why lines are left out on purpose,
     else null); reason, message and word (why lines are refused, else null); and sku_refused
-    (whether it is the SKU that is refused, with all its lines, and not the line alone).
+    (whether the SKU is refused with all its lines, not only the line).
 
-    ``region`` is used where a line names none. Lines about regions in ``own_files`` are left out:
-    those regions have a price list of their own. ``lacking`` are the columns that the file lacks.
+    ``region`` is used for lines that name none. Lines about regions in ``other_files`` are left
+    out: they are in price lists of these regions. ``lacking`` are the columns that the file lacks.
     """
     words = pl.col(WORDS).cast(pl.String).fill_null("").str.strip_chars()
     months = {"1": 12, "3": 36}
@@ -191,16 +191,18 @@ def classify(
         (pl.col("market_option") == "CapacityBlock").alias("capacity_block"),
         (pl.col("unit").str.to_lowercase() == "quantity").alias("is_upfront"),
     )
-    of_sku = _sku_problems()
+    sku_problems = _sku_problems()
     return classified.with_columns(
-        _out_of_scope(own_files).alias("out_of_scope"),
-        *first_problem([*of_sku, *_line_problems(lacking & set(OF_TERMS))]),
-        sku_refused=pl.any_horizontal(problem.condition.fill_null(False) for problem in of_sku),
+        _out_of_scope(other_files).alias("out_of_scope"),
+        *first_problem([*sku_problems, *_line_problems(lacking & set(TERM_COLUMNS))]),
+        sku_refused=pl.any_horizontal(
+            problem.condition.fill_null(False) for problem in sku_problems
+        ),
     )
 
 
 def is_part() -> pl.Expr:
-    """Return whether a line is of something billed beside machines; its family may be null."""
+    """Check whether a line is about something billed beside machines; its family may be null."""
     family = pl.col("product_family")
     is_machine = family.is_in([*INSTANCES, HOSTS]).fill_null(False)
     is_other = family.is_in(OTHER_FAMILIES).fill_null(False)
@@ -215,33 +217,33 @@ def _tenancy() -> pl.Expr:
     return pl.when(is_host).then(pl.lit("host")).otherwise(by_word)
 
 
-def _out_of_scope(own_files: frozenset[str]) -> pl.Expr:
-    """Return why a line is left out on purpose; null where it is in scope."""
+def _out_of_scope(other_files: frozenset[str]) -> pl.Expr:
+    """Return why a line is left out on purpose; null if it is in scope."""
     family, capacity = pl.col("product_family"), pl.col("capacity_status")
     is_host = family == HOSTS
     is_infrastructure = pl.col("license_model") == INFRASTRUCTURE
     return (
         pl.when(pl.col("location_type").str.contains("(?i)outpost"))
         .then(pl.lit("location_type=") + pl.col("location_type"))
-        .when(pl.col("region").is_in(sorted(own_files)))
+        .when(pl.col("region").is_in(sorted(other_files)))
         .then(pl.lit("region=another_file"))
         .when(is_part())
         .then(pl.lit(PART))
         .when(~is_host & capacity.is_in(OTHER_CAPACITY))
         .then(pl.lit("capacity_status=") + capacity)
-        # An instance on a dedicated host is listed at $0: the host is what is paid for.
+        # An instance on a dedicated host is listed at $0, because the host is billed.
         .when(~is_host & pl.col("tenancy_word").is_in(["Host", "Reserved"]))
         .then(pl.lit(ON_HOST) + pl.col("tenancy_word"))
         .when(is_host & (pl.col("term_type") == "OnDemand") & (pl.col("sign") == 0))
         .then(pl.lit("dedicated_host_at_zero"))
-        # The machine without its Windows, which is billed apart by the vCPU: no price of either.
+        # The machine without its Windows, which is billed separately per vCPU: an incomplete price.
         .when(~is_host & is_infrastructure & (from_operation() == _platform()))
         .then(pl.lit("license_model=") + pl.col("license_words"))
     )
 
 
 def _sku_problems() -> list[Problem]:
-    """List why a SKU is not understood, which all its lines share; the first that holds counts."""
+    """List the problems that all lines of a SKU share; the first that holds counts."""
     is_host, family = pl.col("product_family") == HOSTS, pl.col("product_family")
     is_block, is_reserved = pl.col("capacity_block"), pl.col("term_type") == "Reserved"
     return [
@@ -258,7 +260,7 @@ def _sku_problems() -> list[Problem]:
             "Location Type",
             "location_type",
         ),
-        # Without its code a zone would have the prices of the region that the file is of.
+        # Without its code, a zone would get the prices of the file's region.
         Problem(
             pl.col("location_type").is_in(ZONES) & (pl.col("region_code") == ""),
             "unknown_location",
@@ -300,7 +302,7 @@ def _sku_problems() -> list[Problem]:
 def _platform_problems(is_machine: pl.Expr, has_code: pl.Expr) -> list[Problem]:
     """List the problems of words and operation code.
 
-    A host has no platform, and capacity blocks have codes of their own.
+    A host has no platform, and capacity blocks have other codes.
     """
     message = "Operating System {}, Pre Installed S/W {}, License Model {}"
     values = ("operating_system", "pre_installed", "license_words")
@@ -321,7 +323,7 @@ def _platform_problems(is_machine: pl.Expr, has_code: pl.Expr) -> list[Problem]:
             ("operation", words),
             word_of("operation"),
         ),
-        # Both are known and their pair is not. Blocks have no code, and no license of a part.
+        # Both are known and disagree. A block's code is not compared, but a block includes Windows.
         Problem(
             (has_code & (code != words))
             | (is_machine & (pl.col("license_model") == INFRASTRUCTURE)),
@@ -334,7 +336,7 @@ def _platform_problems(is_machine: pl.Expr, has_code: pl.Expr) -> list[Problem]:
 
 
 def _line_problems(lacking: frozenset[str]) -> list[Problem]:
-    """List why a line of a SKU that is understood cannot be a price."""
+    """List the problems of a line whose SKU has none."""
     is_reserved = pl.col("term_type") == "Reserved"
     named = ", ".join(sorted(lacking))
     message, values = "{} / {} / {}", ("lease", "payment", "offering_class")

@@ -1,8 +1,8 @@
-"""Call the EC2 API through boto3, and land its responses as they were received.
+"""Call the EC2 API through boto3, and land its responses as received.
 
 boto3 finds credentials by its own chain and the endpoint by its own variables
-(AWS_ENDPOINT_URL_EC2). No credential is in a page, a parameter or a message: of an error only its
-code is reported.
+(AWS_ENDPOINT_URL_EC2). No page, parameter or message contains a credential: only the code of an
+error is reported.
 """
 
 import functools
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 
 METADATA_TIMEOUT = 1
-"""Seconds to wait for the instance metadata service. Outside AWS nothing answers there."""
+"""Seconds to wait for the instance metadata service, which does not exist outside AWS."""
 
 CONNECTION_TRIES = 2
-"""Tries to reach a region, so that a dead one is skipped after twice the connect timeout."""
+"""Tries to reach a region: a dead one is skipped after twice the connect timeout."""
 
 MAX_PAGES = 1000
-"""Most pages of one list. The longest, spot prices (900 types, 6 zones, 4 products, 1,000 a page),
-has about 20."""
+"""Limit of pages of one list. The longest, spot prices (900 types, 6 zones, 4 products, 1,000 a
+page), has about 20."""
 
 NO_KEY = "none"
-"""Signs in place of the account's key what goes over plain http. A server on this machine, such as
-moto's, reads the region from the signature and compares it with no key."""
+"""Replaces the account's key over plain http. A server on this machine, such as moto's, reads the
+region from the signature and does not verify it."""
 
 BLOCK_HOURS = 24
 """The shortest capacity block that is sold:
@@ -60,11 +60,11 @@ ULTRASERVERS = (
     "u-trn3x64",
     "u-trn3x144",
 )
-"""Machines in a rack that are sold together, in capacity blocks only. EC2 lists them nowhere and
-refuses a name that it does not know. https://aws.amazon.com/ec2/capacityblocks/pricing/,
+"""Machines in a rack that are sold together, only in capacity blocks. EC2 does not list them and
+refuses unknown names. https://aws.amazon.com/ec2/capacityblocks/pricing/,
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-using.html (GB200),
 https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/ (64 and
-144 chips). The names of GB300 and Trainium3 follow the others."""
+144 chips). The names of GB300 and Trainium3 are inferred from the others."""
 
 NOT_ALLOWED = {
     "AuthFailure",
@@ -75,7 +75,7 @@ NOT_ALLOWED = {
     "AccessDeniedException",
     "UnrecognizedClientException",
 }
-"""Error codes of a region that the account has not enabled, and of missing permissions."""
+"""Error codes for a region that the account has not enabled, and for missing permissions."""
 
 NOT_SOLD = {
     "InvalidParameterValue",
@@ -86,7 +86,7 @@ NOT_SOLD = {
     "NotImplemented",
     "InternalFailure",
 }
-"""Error codes of a region that sells no capacity blocks, or none of the type."""
+"""Error codes for a region that sells no capacity blocks, or none of the type."""
 
 THROTTLED = {
     "RequestLimitExceeded",
@@ -102,12 +102,12 @@ WOULD_SUCCEED = "DryRunOperation"
 """The error code with which EC2 answers a DryRun of a call that the account may make."""
 
 RETRIED_STATUSES = limits.RETRIED - {403}
-"""EC2 answers 403 where a permission is missing, which another try does not fix."""
+"""EC2 answers 403 if a permission is missing, which another try does not fix."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A call of the EC2 API: boto3's name for it, its parameters, and the list that it answers."""
+    """A call of the EC2 API: boto3's name, the parameters, and the list in the response."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -119,7 +119,7 @@ OPERATIONS = {
     ZONES: Operation(
         "describe_availability_zones", {"AllAvailabilityZones": True}, "AvailabilityZones"
     ),
-    # 100 and 1000 are the largest pages the API gives.
+    # 100 and 1000 are the API's limits.
     INSTANCE_TYPES: Operation("describe_instance_types", {"MaxResults": 100}, "InstanceTypes"),
     OFFERINGS: Operation(
         "describe_instance_type_offerings",
@@ -134,7 +134,7 @@ _making_client = threading.Lock()  # making clients from one loader is not threa
 
 @dataclass(frozen=True)
 class Response:
-    """One page of a response: what boto3 parsed, and the body as it was received."""
+    """One page of a response: what boto3 parsed, and the body as received."""
 
     parsed: Mapping[str, Any]
     body: bytes
@@ -144,8 +144,8 @@ class Ec2Client:
     """A client of one region that keeps the body of each response. Close it, or use ``with``.
 
     Raises:
-        FetchError: boto3's configuration cannot be used, or the endpoint is neither https nor on
-            this machine. Over plain http to this machine no credential is sent.
+        FetchError: boto3's configuration is unusable, or the endpoint is neither https nor on this
+            machine. Over plain http, no credential is sent.
     """
 
     def __init__(self, context: Context, region: str) -> None:
@@ -180,10 +180,11 @@ class Ec2Client:
         return f"{public_url(self.endpoint)} {operation} in {self.region}"
 
     def call(self, operation: str, *, is_first: bool, **parameters: Any) -> Response:
-        """Make one request; try again when it is throttled, broken or unanswered.
+        """Make one request; try again if it is throttled, broken or unanswered.
 
         Raises:
-            SkippedError: the region does not answer the first request, or is not for this account.
+            SkippedError: the region does not answer the first request, or the account may not make
+                the call.
             FetchError: it failed after all tries.
         """
         from botocore import exceptions
@@ -204,7 +205,7 @@ class Ec2Client:
             raise _broken(error, name, is_first) from None
         except ResponseParserError:
             raise FetchError(
-                f"{name} answers what is no EC2 answer",
+                f"{name} did not return an EC2 response",
                 "Check AWS_ENDPOINT_URL_EC2, or try again later.",
             ) from None
         except exceptions.BotoCoreError as error:
@@ -218,7 +219,7 @@ class Ec2Client:
 
         Raises:
             SkippedError, FetchError: see ``call``.
-            FetchError: a page leads to one that was already read, or there are too many.
+            FetchError: a page leads to an earlier one, or there are too many.
         """
         tokens: list[str] = []
         while True:
@@ -230,7 +231,7 @@ class Ec2Client:
                 return
             if token in tokens:
                 raise FetchError(
-                    f"{operation} in {self.region} gives the same page again and again",
+                    f"{operation} in {self.region} repeats a page",
                     "Try again later.",
                 )
             tokens.append(token)
@@ -238,13 +239,13 @@ class Ec2Client:
                 raise FetchError(
                     f"{public_url(self.endpoint)} {operation} in {self.region} has more than"
                     f" {MAX_PAGES} pages",
-                    "Try again later; if the list has grown so, raise MAX_PAGES in ec2.py.",
+                    "Try again later; if the list has grown, raise MAX_PAGES in ec2.py.",
                 )
 
     def dry_run(self, operation: str, **parameters: Any) -> str:
-        """Ask whether the account may make a call, without making it.
+        """Check whether the account may make a call, without making it.
 
-        Returns "" where it may, else what EC2 answered, in words.
+        Returns "" if it may, else EC2's answer in words.
         """
         try:
             self.call(operation, is_first=True, DryRun=True, **parameters)
@@ -264,22 +265,22 @@ class _RefusedError(FetchError):
 
 
 def has_credentials() -> bool:
-    """Return whether boto3's chain has credentials. May wait a second for the metadata service."""
+    """Check whether boto3's chain has credentials. May wait a second for the metadata service."""
     from botocore.exceptions import BotoCoreError
 
     try:
         return _session().get_credentials() is not None
     except BotoCoreError:
-        return True  # some are configured and cannot be used: the units fail and say so
+        return True  # The configured ones are unusable: the units fail and say so.
 
 
 def credential_source() -> str | None:
-    """Return the method of boto3's chain that gives credentials, such as ``env``.
+    """Return the method by which boto3's chain finds credentials, such as ``env``; None without.
 
-    None where there are none. May wait a second for the metadata service.
+    May wait a second for the metadata service.
 
     Raises:
-        FetchError: some are configured and cannot be used.
+        FetchError: the configured credentials are unusable.
     """
     from botocore.exceptions import BotoCoreError
 
@@ -287,14 +288,14 @@ def credential_source() -> str | None:
         credentials = _session().get_credentials()
     except BotoCoreError as error:
         raise FetchError(
-            f"boto3's credentials cannot be used: {type(error).__name__}",
+            f"boto3's credentials are unusable: {type(error).__name__}",
             "Check the profile and the files that it names.",
         ) from None
     return None if credentials is None else str(credentials.method)
 
 
 def read_opt_in(context: Context) -> dict[str, str]:
-    """Ask for the opt-in status of every region of the partition: region code → status.
+    """Return the opt-in status of every region of the partition: region code → status.
 
     Raises:
         FetchError, SkippedError: see ``Ec2Client.call``.
@@ -311,7 +312,7 @@ def read_opt_in(context: Context) -> dict[str, str]:
 
 
 def home_region() -> str:
-    """Return the region to ask for what is the same everywhere: boto3's, else HOME_REGION."""
+    """Return the region for global data: boto3's, else HOME_REGION."""
     return str(_session().get_config_variable("region") or HOME_REGION)
 
 
@@ -320,12 +321,12 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
     Raises:
         SkippedError: the region is not enabled or does not answer, or a permission is missing.
-        FetchError: they could not be had.
+        FetchError: a page is unavailable.
     """
     if unit.params.get("opt_in") == "not-opted-in":
         raise SkippedError(
             f"{unit.region} is not enabled for this account",
-            "Enable it in the AWS account settings to have it.",
+            "Enable it in the AWS account settings to collect it.",
         )
     region = home_region() if unit.kind == REGIONS else unit.region
     with Ec2Client(context, region) as client:
@@ -339,7 +340,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 def _pages(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
     operation = OPERATIONS[unit.kind]
     since: dict[str, object] = {}
-    if unit.kind == SPOT:  # starting now, it gives the current quotes and not their history
+    if unit.kind == SPOT:  # a start time of now returns the current quotes without their history
         since["StartTime"] = unit.params.get("from", context.now())
         since |= {"EndTime": unit.params["until"]} if "until" in unit.params else {}
     pages: list[Page] = []
@@ -351,10 +352,10 @@ def _pages(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
 
 
 def _listed(response: Response, member: str, name: str) -> list[Any]:
-    """Return the list that an answer must hold. EC2 sends it even where it is empty."""
+    """Return the list of a response. EC2 sends it even if it is empty."""
     listed = response.parsed.get(member)
     if not isinstance(listed, list):
-        raise FetchError(f"{name} answers without {member}", "Check AWS_ENDPOINT_URL_EC2.")
+        raise FetchError(f"{name} returned no {member}", "Check AWS_ENDPOINT_URL_EC2.")
     return listed
 
 
@@ -367,10 +368,10 @@ def _regions(context: Context, unit: Unit, client: Ec2Client) -> list[Page]:
 
 
 def _capacity_blocks(context: Context, unit: Unit, client: Ec2Client) -> Iterator[Page]:
-    """Land the offers of one machine for a day, of each type that is sold in blocks.
+    """Land the offerings of one machine for a day, for each type that is sold in blocks.
 
-    UltraServers are not instance types and have a parameter of their own; an account may be allowed
-    to ask for machines only. Most regions have no UltraServers: empty answers are not landed.
+    UltraServers are not instance types and have another parameter, which some accounts may not use.
+    Most regions have no UltraServers: their empty responses are not landed.
     """
     operation = "describe_capacity_block_offerings"
     block = {"CapacityDurationHours": BLOCK_HOURS, "AllAvailabilityZones": True}
@@ -378,9 +379,9 @@ def _capacity_blocks(context: Context, unit: Unit, client: Ec2Client) -> Iterato
     machines = [("InstanceType", name) for name in _types_sold_in_blocks(client)]
     for parameter, name in [*machines, *(("UltraserverType", name) for name in ULTRASERVERS)]:
         count = parameter.replace("Type", "Count")
-        asked: dict[str, Any] = {parameter: name, count: 1, **block}
+        request: dict[str, Any] = {parameter: name, count: 1, **block}
         try:
-            for response in client.pages(operation, **asked):
+            for response in client.pages(operation, **request):
                 is_empty = not response.parsed.get("CapacityBlockOfferings")
                 if parameter == "UltraserverType" and is_empty:
                     continue
@@ -389,8 +390,8 @@ def _capacity_blocks(context: Context, unit: Unit, client: Ec2Client) -> Iterato
                     context, unit, client, operation, landed, response.body, **{parameter: name}
                 )
         except _RefusedError as error:
-            no_such_rack = parameter == "UltraserverType" and error.code not in THROTTLED
-            if error.code not in NOT_SOLD and not no_such_rack:
+            is_unknown_rack = parameter == "UltraserverType" and error.code not in THROTTLED
+            if error.code not in NOT_SOLD and not is_unknown_rack:
                 raise
         except SkippedError as error:
             if parameter != "UltraserverType" or error.cause == NO_ANSWER:
@@ -478,7 +479,7 @@ def _broken(error: BaseException, name: str, is_first: bool) -> SkippedError | F
 
 @functools.cache
 def _loader() -> "botocore.loaders.Loader":
-    """Load botocore's description of EC2 once a process, not once a region: 0.5 MB gzipped."""
+    """Load botocore's description of EC2 (0.5 MB gzipped) once per process, not per region."""
     import botocore.session
 
     return botocore.session.get_session().get_component("data_loader")
@@ -502,12 +503,12 @@ def _boto3_client(context: Context, region: str) -> Any:
     config = Config(
         connect_timeout=settings.connect_timeout,
         read_timeout=settings.read_timeout,
-        retries={"mode": "standard", "total_max_attempts": 1},  # retry.call counts the tries
+        retries={"mode": "standard", "total_max_attempts": 1},  # limits.call counts the tries
     )
     session = _session()
     session.register_component("data_loader", _loader())
-    # Pages are landed as they came, and nobody reads the times that botocore parses: that would be
-    # two fifths of parsing a page of spot quotes. They stay texts.
+    # Bodies are landed as received, and nothing reads the times that botocore parses. Keeping them
+    # as strings saves two fifths of parsing a page of spot quotes.
     session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=str)
     try:
         make = functools.partial(

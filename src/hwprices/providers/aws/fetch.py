@@ -1,4 +1,4 @@
-"""Plan what to fetch from AWS, land it, and check which of the calls an account may make."""
+"""Plan what to fetch from AWS, land it, and check which calls an account may make."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ REGION_CODE = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 """The code of a region. Codes of local and Wavelength zones are longer: us-west-2-lax-1."""
 
 ACCOUNT_KINDS = (aws.REGIONS, *aws.EC2_BY_REGION)
-"""Kinds of unit that are planned with an account only."""
+"""Kinds of unit that need an account."""
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
@@ -24,9 +24,9 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     ``regions`` narrows the list; the spot advisor's file, which has all regions, is always in it.
 
     Raises:
-        FetchError: the index of price lists is unavailable. If only China's is,
-            China's units are listed and fail when they are fetched.
-        HwpricesError: ``regions`` names one that AWS does not have.
+        FetchError: the index of price lists is unavailable. If only China's is unavailable,
+            China's units are listed and fail when fetched.
+        HwpricesError: AWS lacks one of ``regions``.
     """
     selected = None if regions is None else set(regions)
     units: list[Unit] = []
@@ -48,9 +48,9 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """Fetch one unit and land its pages.
 
     Raises:
-        FetchError: a page could not be had complete, after all tries.
+        FetchError: a page is unavailable or incomplete after all tries.
         SkippedError: the region is not enabled for the account, or does not answer.
-        HwpricesError: AWS has no such kind of unit.
+        HwpricesError: the kind of unit is unknown.
     """
     if unit.kind in aws.BULK_FILES:
         return bulk_files.fetch(context, unit)
@@ -63,7 +63,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
 
 def units_at_once(settings: Settings) -> int:
-    """Limit the units fetched side by side: the bulk host answers 403 to many requests at once."""
+    """Limit concurrent fetches: the bulk host answers 403 to many requests at once."""
     return settings.aws_concurrency
 
 
@@ -77,7 +77,7 @@ def _bulk_units(files: bulk_files.Files, selected: set[str] | None) -> list[Unit
 
 
 def _china_units(context: Context, selected: set[str] | None) -> list[Unit]:
-    """List China's units. Its index is on another host; without it each unit carries the error."""
+    """List China's units. If their index, on another host, is unavailable, they carry the error."""
     codes = [c for c in bulk_files.CHINA_REGIONS if selected is None or c in selected]
     if not codes:
         return []
@@ -90,7 +90,7 @@ def _china_units(context: Context, selected: set[str] | None) -> list[Unit]:
 
 
 def _ec2_units(context: Context, listed: list[str], selected: set[str] | None) -> list[Unit]:
-    """List the EC2 API's units; none without credentials. ``listed`` has a price list each."""
+    """List the EC2 API's units; none without credentials. ``listed``: regions with a price list."""
     if not ec2.has_credentials():
         return []
     try:
@@ -117,24 +117,24 @@ ADDS = {
     aws.OFFERINGS: "which zone has which type",
     aws.SPOT: "live spot prices",
 }
-"""What each call of ``ec2.OPERATIONS`` adds to the dataset."""
+"""Kind of ``ec2.OPERATIONS`` → what the call adds to the dataset."""
 
 CAPACITY_BLOCK: Mapping[str, Any] = {
     "InstanceType": "p5.48xlarge",
     "InstanceCount": 1,
     "CapacityDurationHours": ec2.BLOCK_HOURS,
 }
-"""An offering to ask for: DryRun checks the parameters before the rights."""
+"""Parameters of a request: DryRun checks them before the permission."""
 
 
 def check_access(context: Context) -> Iterator[Check]:
-    """Check the credentials, and the right to each call in boto3's region.
+    """Check the credentials, and the permission for each call in boto3's region.
 
     With DryRun, EC2 answers without making the call:
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypes.html.
 
     Raises:
-        FetchError: boto3's configuration cannot be used.
+        FetchError: boto3's configuration is unusable.
     """
     source = ec2.credential_source()
     if source is None:

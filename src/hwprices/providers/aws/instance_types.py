@@ -1,11 +1,10 @@
 """Make rows of the tables instance_types and availability (which types each zone offers).
 
-The EC2 API describes types exactly. Types that it did not describe have the attributes of the price
-list.
+The EC2 API describes types exactly. Other types have the attributes of the price list.
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,16 +24,12 @@ from hwprices.providers.aws.responses import PriceListFacts
 from hwprices.rows import frames
 from hwprices.rows.vendor_rows import accelerator_totals, split_possible
 from hwprices.schemas.inventory import Availability, InstanceTypes
-from hwprices.specs.accelerator_names import Match, accelerator_matcher
-
-Matcher = Callable[[str | None, str], Match | None]
-"""Finds the spec sheet of (vendor's device name or None, instance type). See
-``specs.accelerator_names.accelerator_matcher``."""
+from hwprices.specs.accelerator_names import Match, Matcher, accelerator_matcher
 
 
 @dataclass(frozen=True)
 class Devices:
-    """Equal devices of a machine as the vendor states them; None where it says nothing."""
+    """Equal devices of a machine as the vendor states them; None if unstated."""
 
     vendor_name: str | None = None
     count: float | None = None
@@ -43,7 +38,7 @@ class Devices:
 
 @dataclass(frozen=True)
 class Stated:
-    """What the vendor states of a machine's accelerators. ``kind`` is None where unstated."""
+    """What the vendor states about a machine's accelerators. ``kind`` is None if unstated."""
 
     kind: str | None = None
     devices: tuple[Devices, ...] = ()
@@ -65,7 +60,7 @@ API_LISTS = [
     ApiList("fpga", "fpgaInfo", "fpgas"),
     ApiList("media", "mediaAcceleratorInfo", "accelerators"),
 ]
-"""The first list that is not empty decides. Inferentia is in both neuronInfo and
+"""The first list that is not empty is used. Inferentia is in both neuronInfo and
 inferenceAcceleratorInfo, and counts once."""
 
 KINDS = {
@@ -77,8 +72,8 @@ KINDS = {
     "amd-virtex": "fpga",
     "amd-alveo-u30": "media",
 }
-"""accelerator_kind by how the accelerator's id begins, for machines whose kind the vendor does not
-state. The longest beginning decides."""
+"""Prefix of the accelerator's id → accelerator_kind, for machines whose kind the vendor does not
+state. The longest prefix is used."""
 
 
 def read_accelerators(info: Mapping[str, Any]) -> Stated:
@@ -97,8 +92,8 @@ def accelerator_column(
 ) -> list[dict[str, Any]]:
     """Make the value of instance_types.accelerators: the stated devices with their spec-sheet ids.
 
-    Where the vendor says nothing of a type known to have accelerators (trn2u, or all but GPUs in
-    the price list), the sheet's rule for the type gives id, count and memory.
+    If the vendor states no accelerators of a type that has some (trn2u, or all but GPUs in the
+    price list), the sheet's rule for the type gives id, count and memory.
     """
     by_type = matcher(None, instance_type)
     devices = list(stated) or ([Devices()] if by_type and by_type.count else [])
@@ -106,7 +101,7 @@ def accelerator_column(
 
 
 def accelerator_kind(stated: Stated, column: list[dict[str, Any]]) -> str:
-    """Decide instance_types.accelerator_kind from the stated kind, or else from the first id."""
+    """Return the value of accelerator_kind: the stated kind, or else by the first id."""
     if stated.kind:
         return stated.kind
     return _kind_of(column[0]["accelerator_id"] or "") if column else "none"
@@ -121,7 +116,7 @@ def _entry(
     return {
         "accelerator_id": match.accelerator_id if match else None,
         "vendor_name": device.vendor_name,
-        # Before the API had GpuPartitionSize it answered 0 for a slice of a GPU.
+        # Before the API had GpuPartitionSize, its count of a slice of a GPU was 0.
         "count": device.count or (sheet.count if sheet else None),
         "memory_gib": device.memory_gib or (sheet.memory_gib if sheet else None),
     }
@@ -135,23 +130,23 @@ def _devices(device: Mapping[str, Any]) -> Devices:
     share = responses.number(device.get("gpuPartitionSize"))
     slices = responses.number(device.get("logicalGpuCount"))
     if share and slices:
-        # A slice of a GPU counts as a fraction of one; the memory stated is the slice's.
+        # A slice counts as a fraction of a GPU; the memory stated is the slice's.
         return Devices(name, slices * share, memory / share if memory else None)
     return Devices(name, count, memory if count else None)
 
 
 def _kind_of(accelerator_id: str) -> str:
-    beginnings = [start for start in KINDS if accelerator_id.startswith(start)]
-    return KINDS[max(beginnings, key=len)] if beginnings else "gpu"
+    prefixes = [prefix for prefix in KINDS if accelerator_id.startswith(prefix)]
+    return KINDS[max(prefixes, key=len)] if prefixes else "gpu"
 
 
 def availability_rows(pages: Pages, region: str) -> pl.DataFrame:
-    """Make one region's part of the availability table from DescribeInstanceTypeOfferings."""
+    """Make one region's availability rows from DescribeInstanceTypeOfferings."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for page in pages.of(OFFERINGS, region):
         with pages.leave_out(page):
             rows |= _offerings(pages, page)
-    # EC2 does not say what an account may not use, so restricted and its reason are null.
+    # EC2 does not say what the account may not use, so restricted and its reason are null.
     return pl.DataFrame(list(rows.values()), schema=frames.dtypes(Availability))
 
 
@@ -173,7 +168,7 @@ def _offerings(pages: Pages, page: Page) -> dict[tuple[str, str], dict[str, Any]
 
 
 ARCHITECTURES = {"x86_64": "x86_64", "x86_64_mac": "x86_64", "arm64": "arm64", "arm64_mac": "arm64"}
-"""i386 is left out on purpose: c1.medium lists it first, and runs 64-bit like all others."""
+"""i386 is left out on purpose: c1.medium lists it first, but runs 64-bit code like all others."""
 
 
 @dataclass(frozen=True)
@@ -187,9 +182,9 @@ class Description:
 
 @dataclass
 class PriceListWords:
-    """What the price lists of all regions say of types, by instance type.
+    """What the price lists of all regions say, by instance type.
 
-    ``descriptions`` has the first region's, or HOME_REGION's where that has one.
+    ``descriptions`` has that of HOME_REGION, or else of the first region.
     """
 
     descriptions: dict[str, Description] = field(default_factory=dict)
@@ -203,7 +198,7 @@ def instance_type_rows(
     """Make the instance_types table from DescribeInstanceTypes and the price lists' attributes.
 
     Returns:
-        its rows, and quarantine rows of types with figures that no machine has.
+        its rows, and quarantine rows of types with impossible figures.
 
     Raises:
         HwpricesError: a page is not XML, or two rules of the accelerator sheet disagree.
@@ -228,18 +223,18 @@ def instance_type_rows(
 def read_described_types(pages: Pages) -> dict[str, Description]:
     """Read all pages of DescribeInstanceTypes: instance type → description.
 
-    The first description of a type is kept; those of HOME_REGION come first.
+    The first description of a type is kept; HOME_REGION comes first.
     """
     described: dict[str, Description] = {}
     for region in sorted(pages.regions(INSTANCE_TYPES), key=lambda name: name != HOME_REGION):
         for page in pages.of(INSTANCE_TYPES, region):
             with pages.leave_out(page):
-                described = _types_of_page(pages, page) | described
+                described = _page_types(pages, page) | described
     return described
 
 
 def read_ultraservers(pages: Pages) -> dict[str, Description]:
-    """Describe UltraServers that are offered. EC2 says what they cost and not what they are."""
+    """Describe the UltraServers that are offered. EC2 has their prices, but not their specs."""
     return {
         page.params["UltraserverType"]: Description({"spec_source": "api"}, Stated(), page)
         for page in pages.of(CAPACITY_BLOCKS)
@@ -247,14 +242,14 @@ def read_ultraservers(pages: Pages) -> dict[str, Description]:
     }
 
 
-def _types_of_page(pages: Pages, page: Page) -> dict[str, Description]:
-    """Read one page; of a type that it lists twice, the first description."""
+def _page_types(pages: Pages, page: Page) -> dict[str, Description]:
+    """Read one page. The first description of a type is kept."""
     listed = responses.landed_items(pages, page, "instanceTypeSet", "instanceType")
     return {info["instanceType"]: _from_api(info, page) for info in reversed(listed)}
 
 
 def read_price_list_words(price_lists: Iterable[PriceListFacts]) -> PriceListWords:
-    """Read the attributes in total price lists. In each, a type's most frequent set counts."""
+    """Read the attributes in all price lists. In each list, a type's most frequent set is used."""
     words = PriceListWords()
     for facts in price_lists:
         machines = facts.machines.sort(
@@ -360,7 +355,7 @@ def _from_attributes(row: Mapping[str, Any], page: Page) -> Description:
         "network_gbps_max": responses.network_gbps(row["network_performance"]),
         "spec_source": "price_list",
     }
-    # The list counts GPUs and names none; the sheet's rule for the type says which they are.
+    # The list counts GPUs but does not name them; the sheet's rule for the type does.
     stated = Stated("gpu", (Devices(count=float(gpus)),)) if gpus else Stated()
     return Description(columns, stated, page)
 
@@ -385,7 +380,7 @@ def _disks(info: Mapping[str, Any]) -> dict[str, Any]:
             "local_disk_count": 0 if has_none else None,
             "local_disk_kind": None,
         }
-    # What a disk does not state is not known: 0 would be a machine without it.
+    # A figure that a disk does not state is unknown: 0 would mean that there is no disk.
     counts = [responses.number(disk.get("count")) for disk in disks]
     sizes = [responses.number(disk.get("sizeInGB")) for disk in disks]
     known = [size * count for size, count in zip(sizes, counts, strict=True) if size and count]
@@ -405,11 +400,11 @@ def _disk_kind(kind: str | None, nvme_support: str | None) -> str | None:
 
 
 def _network(network: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the bandwidth of the machine as one.
+    """Read the total bandwidth of the machine.
 
-    Its own figure goes first: two cards of 200 Gbit/s are c6in.32xlarge's 200, not 400, and
-    p6-b200's cards of 200 carry 400 with EFA. Only if it is not a figure ("Moderate"), or where the
-    response has cards alone, the cards are summed: p5.48xlarge has 32 of 100.
+    The machine's own figure is preferred: c6in.32xlarge has two cards of 200 Gbit/s and a total of
+    200, and p6-b200's cards of 200 carry 400 with EFA. If it is not a number ("Moderate") or is
+    absent, the cards are summed: p5.48xlarge has 32 of 100.
     """
     cards = responses.entries(network.get("networkCards"))
     baseline = sum(responses.number(card.get("baselineBandwidthInGbps")) or 0 for card in cards)
@@ -429,10 +424,10 @@ def _peak_gbps(card: Mapping[str, Any]) -> float:
 
 
 def _block_storage(ebs: Mapping[str, Any]) -> dict[str, Any]:
-    """Read what an EBS-optimized machine reaches; a type that cannot be one has no figures.
+    """Read the EBS bandwidth and IOPS of an EBS-optimized machine; null for other machines.
 
-    Of a type with several EBS cards these are the sums. The throughput in MB/s, which comes with
-    them, is the bandwidth in another unit.
+    With several EBS cards, the figures are sums. The throughput in MB/s beside them is the same
+    bandwidth in another unit.
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_EbsOptimizedInfo.html
     """
     optimized = responses.group(ebs.get("ebsOptimizedInfo"))

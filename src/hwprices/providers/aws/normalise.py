@@ -1,4 +1,4 @@
-"""Read AWS's landed pages into tables. No network and no clock; one region's prices at a time."""
+"""Read AWS's landed pages into tables, prices region by region. Pure: no network, no clock."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,14 +27,14 @@ def normalise(pages: Pages) -> Iterator[Part]:
         HwpricesError: a landed page is altered.
     """
     price_lists: list[PriceListFacts] = []
-    own_files = frozenset(pages.regions(aws.PRICE_LIST))
+    listed_regions = frozenset(pages.regions(aws.PRICE_LIST))
     for region in sorted(
-        {*own_files, *pages.regions(aws.SPOT), *pages.regions(aws.CAPACITY_BLOCKS)}
+        {*listed_regions, *pages.regions(aws.SPOT), *pages.regions(aws.CAPACITY_BLOCKS)}
     ):
-        # No variable here holds the part, so that Part.collected frees the lines of the price list
-        # before the rows are checked.
-        yield _with_facts(pages, _prices(pages, region, own_files), price_lists)
-        if part := _component_prices(pages, region, own_files, price_lists):
+        # No variable holds the part, so Part.collected can free the lines of the price list before
+        # the rows are checked.
+        yield _with_facts(pages, _prices(pages, region, listed_regions), price_lists)
+        if part := _component_prices(pages, region, listed_regions, price_lists):
             yield part
     for region in pages.regions(aws.OFFERINGS):
         yield Part("availability", availability_rows(pages, region), region)
@@ -48,7 +48,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
 
 
 def _with_facts(pages: Pages, part: Part, price_lists: list[PriceListFacts]) -> Part:
-    """Return the part, after adding what its price list says of types and regions to the list."""
+    """Add the facts of the part's price list to ``price_lists``, and return the part."""
     if part.facts and part.region is not None:
         [page] = _newest_price_list(pages, part.region)
         price_lists.append(PriceListFacts(part.region, page, **part.facts))
@@ -56,35 +56,37 @@ def _with_facts(pages: Pages, part: Part, price_lists: list[PriceListFacts]) -> 
 
 
 def _component_prices(
-    pages: Pages, region: str, own_files: frozenset[str], price_lists: list[PriceListFacts]
+    pages: Pages, region: str, listed_regions: frozenset[str], price_lists: list[PriceListFacts]
 ) -> Part | None:
-    """Read what is billed beside machines in a region; None where no list has any."""
+    """Read what is billed beside machines in a region; None without a price list."""
     lists = [(facts.page, aws.EC2, facts.parts) for facts in price_lists if facts.region == region]
     counts: Counter[str] = Counter()
     for kind, service in aws.PART_LISTS.items():
         for page in pages.of(kind, region)[-1:]:
             with pages.leave_out(page):
-                price_list = read_price_list(pages, page, region, own_files, has_machines=False)
+                price_list = read_price_list(
+                    pages, page, region, listed_regions, has_machines=False
+                )
                 lists.append((page, service, price_list.facts.parts))
                 counts.update(price_list.prices.counts)
     return component_part(region, lists, counts) if lists else None
 
 
-def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
+def _prices(pages: Pages, region: str, listed_regions: frozenset[str]) -> Part:
     """Read all prices of a region, or take over those of an earlier run.
 
     ``facts`` are the frames of PriceListFacts, none without a readable price list.
     """
-    source = _source(pages, region, own_files)
+    source = _source(pages, region, listed_regions)
     if (earlier := pages.earlier(source)) is not None:
         return Part.taken_over(source, earlier, frames.empty(Prices))
-    with ThreadPoolExecutor(1) as beside:
-        # The savings plans are decoded in a thread of their own while polars reads the price list.
+    with ThreadPoolExecutor(1) as executor:
+        # A thread decodes the savings plans while polars reads the price list.
         plans = [
-            (page, beside.submit(read_page, pages, page))
+            (page, executor.submit(read_page, pages, page))
             for page in pages.of(aws.SAVINGS_PLANS, region)[-1:]
         ]
-        price_list = _price_list(pages, region, own_files)
+        price_list = _price_list(pages, region, listed_regions)
         facts = price_list.facts if price_list else None
         prices = merge(_price_sources(pages, region, price_list, plans))
     return Part(
@@ -100,27 +102,27 @@ def _prices(pages: Pages, region: str, own_files: frozenset[str]) -> Part:
     )
 
 
-def _source(pages: Pages, region: str, own_files: frozenset[str]) -> Source:
+def _source(pages: Pages, region: str, listed_regions: frozenset[str]) -> Source:
     """List the pages that the prices of a region are read from."""
-    read = [
+    sources = [
         *_newest_price_list(pages, region),
         *pages.of(aws.SAVINGS_PLANS, region)[-1:],
         *pages.of(aws.SPOT, region),
         *pages.of(aws.CAPACITY_BLOCKS, region),
     ]
-    return Source("prices", region, tuple(read), about=tuple(sorted(own_files)))
+    return Source("prices", region, tuple(sources), about=tuple(sorted(listed_regions)))
 
 
 def _newest_price_list(pages: Pages, region: str) -> list[Page]:
-    """Return the page of a region's price list; none where the run has none."""
+    """Return the newest page of a region's price list; empty if the run has none."""
     return pages.of(aws.PRICE_LIST, region)[-1:]
 
 
-def _price_list(pages: Pages, region: str, own_files: frozenset[str]) -> PriceList | None:
-    """Read a region's newest price list; None where there is none that can be read."""
+def _price_list(pages: Pages, region: str, listed_regions: frozenset[str]) -> PriceList | None:
+    """Read a region's newest price list; None if it is absent or unreadable."""
     for page in _newest_price_list(pages, region):
         with pages.leave_out(page):
-            return read_price_list(pages, page, region, own_files)
+            return read_price_list(pages, page, region, listed_regions)
     return None
 
 
@@ -130,7 +132,7 @@ def _price_sources(
     price_list: PriceList | None,
     plans: Sequence[tuple[Page, Future[SavingsPlans]]],
 ) -> list[PriceRows]:
-    """Read all prices of a region, without those of units with an unreadable page."""
+    """Read all prices of a region, except units with an unreadable page."""
     sources = [price_list.prices] if price_list else []
     currency = (price_list.currency if price_list else None) or currency_of(region)
     for page, file in plans:
@@ -147,7 +149,7 @@ def _price_sources(
 
 
 def _spot_advice(pages: Pages) -> Part:
-    """Read the newest advisor file that can be read; no rows where there is none."""
+    """Read the newest readable advisor file; no rows without one."""
     for page in reversed(pages.of(aws.SPOT_ADVISOR)):
         with pages.leave_out(page):
             return spot_advice(pages, page)

@@ -1,4 +1,4 @@
-"""Read what AWS publishes of its past: price lists by month, and spot prices of 90 days."""
+"""Read past prices that AWS still publishes: monthly price lists, and 90 days of spot prices."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from hwprices.providers.aws.regions import partition_of
 from hwprices.providers.aws.spot import day_rows
 
 DAYS = 90
-"""Days that DescribeSpotPriceHistory reaches back; the first of them is not complete.
+"""Days that DescribeSpotPriceHistory covers; the first one is incomplete.
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSpotPriceHistory.html"""
 
 DAY = timedelta(days=1)
@@ -26,12 +26,12 @@ def lists(context: Context, since: datetime) -> list[PastList]:
     Raises:
         FetchError: an index is unavailable.
     """
-    versions = bulk_files.read_versions(context, context.settings.aws_price_list_url, "aws")
+    versions = bulk_files.read_versions(context, context.settings.aws_price_list_url)
     return [*versions, *_spot_days(context.now(), since)]
 
 
 def _spot_days(now: datetime, since: datetime) -> Iterator[PastList]:
-    """List the complete days of which EC2 still has the spot prices."""
+    """List the complete days whose spot prices EC2 still has."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     day = max(today - (DAYS - 1) * DAY, since.replace(hour=0, minute=0, second=0, microsecond=0))
     missing = "" if day >= today or ec2.has_credentials() else "spot prices need an AWS account"
@@ -49,7 +49,7 @@ def _spot_days(now: datetime, since: datetime) -> Iterator[PastList]:
 
 
 def units(context: Context, past: PastList, region: str) -> list[Unit]:
-    """Return the units of a region in a price list of the past.
+    """Return the units of a region in a past price list.
 
     Raises:
         FetchError: an index is unavailable.
@@ -64,7 +64,7 @@ def units(context: Context, past: PastList, region: str) -> list[Unit]:
 
 
 def prices(pages: Pages, past: PastList) -> PastPrices:
-    """Read a landed price list of the past, or a day of spot quotes.
+    """Read a landed past price list, or a day of spot quotes.
 
     Raises:
         UnreadablePageError: a page of spot quotes cannot be read.
@@ -74,5 +74,5 @@ def prices(pages: Pages, past: PastList) -> PastPrices:
         regions = pages.regions(SPOT)
         yield past.begin, pl.concat([day_rows(pages, region, past.begin) for region in regions])
         return
-    found = [part.frame.lazy() for part in normalise(pages) if part.table == "prices"]
-    yield past.begin, pl.concat(found)
+    parts = [part.frame.lazy() for part in normalise(pages) if part.table == "prices"]
+    yield past.begin, pl.concat(parts)

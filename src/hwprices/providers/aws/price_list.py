@@ -1,9 +1,9 @@
-"""Read one region's price list (CSV): prices, and what it says of SKUs, machines and regions.
+"""Read one region's price list (CSV): prices, SKUs, machines and regions.
 
 Format: https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/reading-service-price-list-file-for-services.html
-A few lines about the file come first, then the header, then one line for each price dimension.
-Columns are looked up by name, because their number and order change. A region has more than a
-million lines, so the file is scanned once and nothing here loops over lines.
+A few lines about the file come first, then the header, then one line per price dimension. Columns
+are looked up by name, because their number and order change. A region has more than a million
+lines, so the file is scanned once and nothing here loops over lines.
 """
 
 import csv
@@ -80,51 +80,51 @@ Instance Capacity - metal,Instance Capacity - xlarge
     .replace("\n", ",")
     .split(",")
 )
-"""Columns of the lists of 2017 to 2026 that say nothing of a price. Any other is new."""
+"""Columns of the lists of 2017 to 2026 that are not needed. Any other column is new."""
 
 REQUIRED_OF_PARTS = frozenset(
     ("SKU", "RateCode", "TermType", "Unit", "PricePerUnit", "Currency", "operation")
 )
-"""Columns that every price needs. The others are absent from some older files."""
+"""Columns that every price needs. Some older files lack the others."""
 
 REQUIRED = REQUIRED_OF_PARTS | {"Product Family", "Instance Type", "Tenancy", "Operating System"}
 """Columns that every price of a machine needs."""
 
 TEXTS = ["sku_id", "sku_price_id", "instance_type", "price_text", "usage_type"]
-"""Columns that are read as texts. All others have few words, which polars makes categories of while
-it reads; casting them afterwards takes a sixth longer. Text between a closing quote and the
-next comma, which polars refuses in columns of text, is not refused in these."""
+"""Columns that are read as text. All others have few distinct words and are read as categories;
+casting them afterwards takes a sixth longer. Polars refuses characters between a closing quote and
+the next comma in text columns, but not in categories."""
 
 ATTRIBUTES = [
     *("current_generation", "vcpu", "physical_processor", "clock_speed", "memory", "storage"),
     *("network_performance", "gpu"),
 ]
-"""Columns that describe the machine. They are equal on all lines of a SKU, so they are kept of the
-on-demand lines only."""
+"""Columns that describe the machine. All lines of a SKU agree, so only on-demand lines keep
+them."""
 
 ON_DEMAND = ["sku_id", "instance_type", "location", *ATTRIBUTES, "combination"]
-"""Columns of on-demand lines that say what a SKU is."""
+"""Columns of on-demand lines that describe a SKU."""
 
 BATCH = 200_000
-"""Lines that are read at once. Fewer take longer, more take more memory: reading 1,480,000 lines
-in batches of 50,000 and 200,000 took 4.3 and 3.6 s, and 650 and 690 MB."""
+"""Lines that are read at once. Smaller batches take longer, larger ones more memory: 1,480,000
+lines in batches of 50,000 and 200,000 took 4.3 and 3.6 s, and 650 and 690 MB."""
 
-MAX_PREAMBLE = 20  # Lines searched for the header. In every file seen, five lines come before it.
+MAX_PREAMBLE = 20  # Lines searched for the header. All known files have five lines before it.
 
 
 @dataclass(frozen=True)
 class PriceList:
-    """What one region's price list says.
+    """The content of one region's price list.
 
     Every line is one of: the hourly rate of a price row, an upfront fee merged into one
     (``prices.counts["merged:upfront"]``), a part (``facts.parts``), refused, or counted as out of
     scope.
 
-    ``skus`` has one row for each on-demand line of a machine: sku_id, instance_type, region, os,
+    ``skus`` has one row per on-demand line of a machine: sku_id, instance_type, region, os,
     software, license_model, tenancy, in_scope, is_refused, and word (the vendor's word for which it
-    was refused). It holds these lines in memory, ``facts`` holds none.
+    was refused). It keeps these lines in memory; ``facts`` keeps none.
 
-    ``currency`` is that of all prices, None where there are several.
+    ``currency`` is that of all prices, None if they have several.
     """
 
     prices: PriceRows
@@ -139,9 +139,9 @@ class _Lines:
 
     ``prices`` has PRICE_COLUMNS of every line, ``on_demand`` has ON_DEMAND of on-demand lines,
     ``parts`` has COMPONENT_COLUMNS and combination of lines that are not machines.
-    ``combinations`` has a row for each distinct combination of classify.COMBINATION, in order of
-    first appearance: these columns, ``combination`` (its number, which the lines have too: that of
-    its first line) and ``lines`` (how many have it).
+    ``combinations`` has a row per distinct combination of classify.COMBINATION, in order of first
+    appearance: these columns, ``combination`` (its id in the other frames: the number of its first
+    line) and ``lines`` (how many lines have it).
     """
 
     prices: pl.DataFrame
@@ -159,7 +159,7 @@ class _Header:
 
     @property
     def lacking(self) -> frozenset[str]:
-        """Columns that are read and that the file lacks."""
+        """Those of COLUMNS that the file lacks."""
         return frozenset(COLUMNS) - self.columns
 
 
@@ -167,45 +167,45 @@ def read_price_list(
     pages: Pages,
     page: Page,
     region: str,
-    own_files: frozenset[str] = frozenset(),
+    listed_regions: frozenset[str] = frozenset(),
     *,
     has_machines: bool = True,
 ) -> PriceList:
     """Read one landed price list.
 
-    ``own_files`` are the regions that have a price list in this run: lines about another region
-    that has one are left to it. A list without EC2 machines, such as that of data transfer, has
-    columns of its own, which say nothing of a price, and all its lines are parts: those of
-    SageMaker have an instance type, too.
+    ``listed_regions`` are the regions that have a price list in this run: lines about another one
+    of them are left out here. A list without EC2 machines (``has_machines`` is False), such as that
+    of data transfer, has other columns, which are not needed. All its lines are parts, even if they
+    name an instance type, as SageMaker's do.
 
     Raises:
-        UnreadablePageError: the file has no header, lacks a required column, or is no CSV.
+        UnreadablePageError: the file has no header, lacks a required column, or is not CSV.
         HwpricesError: it was altered.
     """
     with pages.parsing(page), pages.file(page) as path:
         header = _header(path, REQUIRED if has_machines else REQUIRED_OF_PARTS)
         lines = _read_lines(_compact(_scan(path, header), has_machines=has_machines))
-    others = own_files - {region}
-    combinations = classify.classify(lines.combinations, region, others, header.lacking)
+    other_files = listed_regions - {region}
+    combinations = classify.classify(lines.combinations, region, other_files, header.lacking)
     prices = price_rows.price_list_rows(lines.prices, combinations, page)
     new_columns = [_new_columns(header, page, region)] if has_machines else []
     refused = pl.concat([prices.refused, *new_columns])
     counts = {**_out_of_scope(combinations), **prices.counts}
     machines = lines.on_demand.lazy().join(combinations.lazy(), on="combination", how="left")
-    of_parts = combinations.filter(pl.col("out_of_scope") == classify.PART)
+    part_combinations = combinations.filter(pl.col("out_of_scope") == classify.PART)
     facts = PriceListFacts(
         region,
         page,
         _machines(machines),
         _places(machines),
-        price_rows.part_lines(lines.parts, of_parts),
+        price_rows.part_lines(lines.parts, part_combinations),
     )
     currency = _currency(combinations)
     return PriceList(PriceRows(prices.rows, refused, counts), _skus(machines), facts, currency)
 
 
 def _new_columns(header: _Header, page: Page, region: str) -> pl.DataFrame:
-    """Make a quarantine row of each column that is not known. Its values are not read."""
+    """Make a quarantine row of each unknown column. Its values are not read."""
     new = pl.LazyFrame({"column": sorted(header.columns - set(COLUMNS) - IGNORED)})
     shown = new.with_columns(*origin(page), provider=pl.lit("aws"), region=pl.lit(region))
     return prices.refused(
@@ -218,14 +218,14 @@ def _new_columns(header: _Header, page: Page, region: str) -> pl.DataFrame:
 
 
 def _currency(combinations: pl.DataFrame) -> str | None:
-    """Return the currency of the list; None where it has none or several."""
+    """Return the currency of the list; None if it has none or several."""
     priced = combinations.filter(pl.col("out_of_scope").is_null(), pl.col("reason").is_null())
     currencies = priced["currency"].unique().to_list()
     return currencies[0] if len(currencies) == 1 else None
 
 
 def _scan(path: Path, header: _Header) -> pl.LazyFrame:
-    """Scan the columns that are read, under our names; null where the file lacks one.
+    """Scan COLUMNS under our names; null for columns that the file lacks.
 
     TEXTS are strings, the others categories.
     """
@@ -260,13 +260,13 @@ def _header(path: Path, required: frozenset[str]) -> _Header:
     raise ValueError(f"{path.name} has no header line that begins with SKU")
 
 
-def _compact(lines: pl.LazyFrame, *, has_machines: bool = True) -> pl.LazyFrame:
+def _compact(lines: pl.LazyFrame, *, has_machines: bool) -> pl.LazyFrame:
     """Shrink the TEXTS of lines so that they fit in memory.
 
     Ids and names that repeat become categories, and prices decimals. Adds on_demand, sign and
     unnamed (see ``classify.COMBINATION``).
     """
-    # Categories of their own are freed with the lines; those of words stay for the next region.
+    # Separate categories are freed with the lines; those of words are kept for the next region.
     skus = pl.Categorical(pl.Categories.random("aws"))
     small = lines.select(
         pl.col("sku_id").cast(skus),
@@ -283,7 +283,7 @@ def _compact(lines: pl.LazyFrame, *, has_machines: bool = True) -> pl.LazyFrame:
 
 
 def _read_lines(compact: pl.LazyFrame) -> _Lines:
-    """Read all lines. Only BATCH of them have their words in memory at a time."""
+    """Read all lines. Only BATCH lines have their words in memory at a time."""
     number = {"combination": pl.UInt32()}
     schema: dict[str, pl.DataType] = {**compact.collect_schema(), **number}
     part_line = [*price_rows.COMPONENT_COLUMNS, "combination"]
@@ -299,14 +299,14 @@ def _read_lines(compact: pl.LazyFrame) -> _Lines:
     counts = pl.DataFrame(schema={**number, "lines": pl.UInt32})
     lines_read = 0
     for batch in compact.collect_batches(chunk_size=BATCH, engine="streaming"):
-        # in one chunk: else each step below would first copy all columns into chunks that match
-        numbered, new, own_counts = _numbered(batch.rechunk(), lines_read, combinations)
+        # One chunk, because each step below would copy all columns into matching chunks first.
+        numbered, new, batch_counts = _numbered(batch.rechunk(), lines_read, combinations)
         lines_read += batch.height
         prices.vstack(numbered.select(price_rows.PRICE_COLUMNS), in_place=True)
         on_demand.vstack(numbered.filter("on_demand").select(ON_DEMAND), in_place=True)
         others.vstack(numbered.filter(classify.is_part()).select(part_line), in_place=True)
         combinations.vstack(new, in_place=True)
-        counts.vstack(own_counts, in_place=True)
+        counts.vstack(batch_counts, in_place=True)
     counted = counts.group_by("combination").agg(pl.col("lines").sum())
     combinations = combinations.join(counted, on="combination", maintain_order="left")
     return _Lines(prices, on_demand, others, combinations)
@@ -319,29 +319,29 @@ def _numbered(
 
     Args:
         batch: lines, in one chunk.
-        lines_before: how many lines the file has before them.
-        known: combinations of the lines before: ``combination`` and classify.COMBINATION.
+        lines_before: how many lines the file has before the batch.
+        known: combinations of these lines: ``combination`` and classify.COMBINATION.
 
     Returns:
-        the batch with ``combination``, the combinations that are not known, as ``known``, and how
+        the batch with ``combination``, the new combinations with the columns of ``known``, and how
         many lines have each combination (``combination``, ``lines``).
     """
     place = pl.col("place")
     lines = batch.with_row_index("place").with_columns(
         first=place.first().over(classify.COMBINATION)
     )
-    own = lines.group_by("first", maintain_order=True).agg(lines=pl.len())
-    words = lines.select(classify.COMBINATION)[own["first"]]
-    own = own.hstack(words).join(
+    found = lines.group_by("first", maintain_order=True).agg(lines=pl.len())
+    words = lines.select(classify.COMBINATION)[found["first"]]
+    found = found.hstack(words).join(
         known, on=classify.COMBINATION, how="left", nulls_equal=True, maintain_order="left"
     )
-    is_new = own["combination"].is_null()
-    own = own.with_columns(pl.coalesce("combination", pl.col("first") + lines_before))
-    number = pl.col("first").replace_strict(own["first"], own["combination"])
+    is_new = found["combination"].is_null()
+    found = found.with_columns(pl.coalesce("combination", pl.col("first") + lines_before))
+    number = pl.col("first").replace_strict(found["first"], found["combination"])
     return (
         lines.select(pl.exclude("place", "first"), combination=number),
-        own.filter(is_new).select(known.columns),
-        own.select("combination", "lines"),
+        found.filter(is_new).select(known.columns),
+        found.select("combination", "lines"),
     )
 
 
@@ -356,7 +356,7 @@ def _out_of_scope(combinations: pl.DataFrame) -> dict[str, int]:
 
 
 def _skus(machines: pl.LazyFrame) -> pl.LazyFrame:
-    """List what each SKU of a machine is, for the savings plans that name it."""
+    """Describe each SKU of a machine, for the savings plans that name it."""
     in_scope = pl.col("out_of_scope").is_null() & ~pl.col("capacity_block")
     is_machine = ~pl.col("product_family").is_in(classify.OTHER_FAMILIES)
     return machines.filter(is_machine).select(
@@ -375,8 +375,8 @@ def _skus(machines: pl.LazyFrame) -> pl.LazyFrame:
 def _machines(lines: pl.LazyFrame) -> pl.DataFrame:
     """Make ``PriceListFacts.machines``.
 
-    Lines of machines on a dedicated host are not prices, but of a machine that is sold by the host
-    only, such as a Mac, they alone say what it is.
+    Lines of machines on a dedicated host are not prices, but only they describe machines that are
+    sold by the host alone, such as a Mac.
     """
     stated = ["instance_type", *ATTRIBUTES, "product_family"]
     on_host = pl.col("out_of_scope").fill_null("").str.starts_with(classify.ON_HOST)

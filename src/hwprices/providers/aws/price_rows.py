@@ -2,8 +2,8 @@
 
 A reserved term with a fee has two lines, the hourly rate and the upfront fee. They become one row.
 
-Disks, snapshots, IOPS, gateways, load balancers and CPU credits are in EC2's list; data transfer,
-public addresses and SageMaker have lists of their own in the same format, read by the same code.
+Disks, snapshots, IOPS, gateways, load balancers and CPU credits are in EC2's list. Data transfer,
+public addresses and SageMaker have other lists in the same format.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ PRICE_COLUMNS = [
     *("sku_id", "rate_code", "other_price_id", "offer_term_code", "effective_date"),
     *("instance_type", "price", "combination"),
 ]
-"""Columns of a line that are its own. All others are those of its combination."""
+"""Columns of a line that its combination does not have."""
 
-TERM = ["sku_id", "offer_term_code"]  # What the lines of one term have in common
+TERM = ["sku_id", "offer_term_code"]  # The key of a term, which may have two lines
 
 REFUSED = [
     *("region", "sku_id", "sku_price_id", "term_type", "instance_type", "tenancy_word"),
@@ -39,8 +39,8 @@ REFUSED = [
 class Terms:
     """Terms with an upfront fee.
 
-    ``rows`` has PRICE_COLUMNS and upfront; ``unpaired`` has them, reason, message and word;
-    ``merged`` is the number of fee lines that became part of a row.
+    ``rows`` has PRICE_COLUMNS and upfront; ``unpaired`` has PRICE_COLUMNS, reason, message and
+    word; ``merged`` is the number of fee lines that became part of a row.
     """
 
     rows: pl.DataFrame
@@ -49,17 +49,17 @@ class Terms:
 
 
 def shortened_price_id() -> tuple[pl.Expr, pl.Expr]:
-    """Split sku_price_id, which begins with sku_id, to keep it in less memory.
+    """Split sku_price_id, which usually begins with sku_id, to save memory.
 
-    Gives rate_code, what follows the SKU (the codes of the offer's term and of the rate, which are
-    few), and other_price_id, the whole where it does not begin so. The other of the two is null.
+    Returns rate_code, the part after the SKU (codes of the term and the rate, with few distinct
+    values), and other_price_id, the complete id if it does not begin with the SKU. One is null.
     """
-    whole = pl.col("sku_price_id")
-    rest = whole.str.strip_prefix(pl.col("sku_id"))
-    begins_so = (rest.str.len_bytes() < whole.str.len_bytes()).fill_null(False)
+    price_id = pl.col("sku_price_id")
+    code = price_id.str.strip_prefix(pl.col("sku_id"))
+    has_prefix = (code.str.len_bytes() < price_id.str.len_bytes()).fill_null(False)
     return (
-        pl.when(begins_so).then(rest).cast(pl.Categorical).alias("rate_code"),
-        pl.when(~begins_so).then(whole).alias("other_price_id"),
+        pl.when(has_prefix).then(code).cast(pl.Categorical).alias("rate_code"),
+        pl.when(~has_prefix).then(price_id).alias("other_price_id"),
     )
 
 
@@ -71,8 +71,8 @@ def _sku_price_id() -> pl.Expr:
 def price_list_rows(lines: pl.DataFrame, combinations: pl.DataFrame, page: Page) -> PriceRows:
     """Make price rows of ``lines`` (PRICE_COLUMNS) with their classified ``combinations``.
 
-    Each line in scope becomes a row, a part of a row (``counts["merged:upfront"]``), or is refused:
-    it has a quarantine row, or is a dependant of the one of its SKU.
+    Each line in scope becomes a row, becomes part of a row (``counts["merged:upfront"]``), or is
+    refused: it has a quarantine row or is a dependant of another one.
     """
     lines, repeated = _without_repeated(lines)
     in_scope = combinations.filter(pl.col("out_of_scope").is_null())
@@ -97,16 +97,16 @@ def price_list_rows(lines: pl.DataFrame, combinations: pl.DataFrame, page: Page)
     plain = _lines_of(lines, rates.filter(~has_fee)).with_columns(upfront=pl.lit(None, dtype=Money))
     stated = valid.drop("reason", "message", "word")
     unpaired = [term.unpaired.join(stated, on="combination", how="left") for term in terms]
-    again = repeated.join(in_scope.drop("reason", "message", "word"), on="combination")
+    repeated = repeated.join(in_scope.drop("reason", "message", "word"), on="combination")
     return PriceRows(
         _rows(pl.concat([plain, *(term.rows for term in terms)]), valid.lazy(), page),
-        _refused([_once_for_each_word([unreadable, *unpaired]), _counted_once(again)], page),
+        _refused([_once_per_word([unreadable, *unpaired]), _first_of_repeated(repeated)], page),
         {"merged:upfront": merged} if merged else {},
     )
 
 
 def _without_repeated(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Split off lines that the file has before, alike in rate, price and words."""
+    """Split off lines that repeat an earlier one in rate, price and words."""
     # Comparing numbers first saves 8 of 481 s of processor time of a full refresh, and a tenth of
     # the time of a price list, which has its own goal (docs/performance.md).
     numbers = pl.col("sku_id", "rate_code").to_physical().cast(pl.UInt64)
@@ -119,18 +119,18 @@ def _without_repeated(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return lines.filter(~has_code | is_first), lines.filter(has_code & ~is_first)
 
 
-def _counted_once(repeated: pl.DataFrame) -> pl.DataFrame:
-    """Keep one line of those that the file has twice, with the number of the others."""
+def _first_of_repeated(repeated: pl.DataFrame) -> pl.DataFrame:
+    """Keep the first of the repeated lines, with the number of the others as dependants."""
     return repeated.head(1).with_columns(
         _problem("duplicate_key", "the file has lines twice; one of each is published"),
         dependants=pl.lit(repeated.height - 1),
     )
 
 
-def _once_for_each_word(parts: list[pl.DataFrame]) -> pl.DataFrame:
-    """Keep one line of those that a SKU has with one unknown word, the on-demand line if there is.
+def _once_per_word(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """Keep one line per SKU and unknown word, the on-demand line if there is one.
 
-    Adds ``dependants``: how many others there are.
+    Adds ``dependants``: the number of the other lines.
     """
     refused = pl.concat(parts, how="diagonal_relaxed")
     is_new = pl.col("word").is_not_null()
@@ -144,8 +144,8 @@ def _once_for_each_word(parts: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _lines_of(lines: pl.DataFrame, combinations: pl.DataFrame) -> pl.DataFrame:
-    chosen = pl.col("combination").is_in(combinations["combination"].to_list())
-    return lines.lazy().select(PRICE_COLUMNS).filter(chosen).collect()
+    is_in = pl.col("combination").is_in(combinations["combination"].to_list())
+    return lines.lazy().select(PRICE_COLUMNS).filter(is_in).collect()
 
 
 def _join_fees(
@@ -153,7 +153,7 @@ def _join_fees(
 ) -> Terms:
     """Join the hourly and the upfront line of each term.
 
-    ``broken`` has TERM, reason, message and word of terms of which a line was refused.
+    ``broken`` has TERM, reason, message and word of terms with a refused line.
     """
     single = fees.filter(fees.select(TERM).is_unique())
     joined = hourly.join(single.select(*TERM, upfront="price"), on=TERM, how="left")
@@ -161,7 +161,7 @@ def _join_fees(
     without_fee = joined.filter(pl.col("upfront").is_null()).drop("upfront")
     without_rate = single.join(pairs, on=TERM, how="anti")
     merged = single.height - without_rate.height
-    # All upfront leaves nothing to recur, so its fee alone is the complete price.
+    # With all_upfront nothing is paid by the hour, so the fee alone is the complete price.
     all_upfront = valid.filter(pl.col("lease_payment") == "all_upfront")["combination"].to_list()
     complete = without_rate.filter(pl.col("combination").is_in(all_upfront)).join(
         broken, on=TERM, how="anti"
@@ -181,11 +181,11 @@ def _join_fees(
 
 
 def _as_partners(unpaired: pl.DataFrame, broken: pl.DataFrame) -> pl.DataFrame:
-    """Refuse a line whose counterpart is refused for the same reason, and with its word."""
-    of_other = broken.drop("currency").rename(
+    """Give a line whose counterpart is refused the reason, message and word of the counterpart."""
+    counterparts = broken.drop("currency").rename(
         lambda name: name if name in TERM else f"other_{name}"
     )
-    joined = unpaired.join(of_other, on=TERM, how="left")
+    joined = unpaired.join(counterparts, on=TERM, how="left")
     return joined.select(
         *PRICE_COLUMNS,
         *(pl.coalesce(f"other_{name}", name).alias(name) for name in ("reason", "message", "word")),
@@ -212,23 +212,23 @@ def _rows(lines: pl.DataFrame, combinations: pl.LazyFrame, page: Page) -> pl.Laz
         )
     )
     has_fee = (pl.col("upfront") > 0).fill_null(False)
-    # What a block costs only its offering tells: what the list has above 0 is the system's fee.
+    # A block's price is in its offering. A price above 0 here is the fee of the operating system.
     is_block = pl.col("purchase_option") == "capacity_block"
     is_price = ~is_block & ((pl.col("price") > 0) | has_fee)
-    of_a_block = pl.when(is_block).then(pl.lit("capacity_block_priced_by_offering"))
+    block_reason = pl.when(is_block).then(pl.lit("capacity_block_priced_by_offering"))
     has_date = (pl.col("effective_date") != "").fill_null(False)
     is_unreadable_date = has_date & pl.col("effective_from").is_null()
     values = stated.with_columns(
         upfront=pl.when(has_fee).then(pl.col("upfront")),
         hourly=pl.when(is_price).then(pl.col("price")),
-        price_reason=pl.when(~is_price).then(of_a_block.otherwise(pl.lit("listed_at_zero"))),
+        price_reason=pl.when(~is_price).then(block_reason.otherwise(pl.lit("listed_at_zero"))),
         flags=_flags(pl.col("tenancy") == "host", is_unreadable_date),
     )
     return prices.price_rows(values, provider="aws")
 
 
 def _keys(combinations: pl.LazyFrame) -> pl.LazyFrame:
-    """Make the columns of prices that all lines of a combination share."""
+    """Make the price columns that all lines of a combination share."""
     is_reserved = pl.col("term_type") == "Reserved"
     return combinations.select(
         "combination",
@@ -256,7 +256,7 @@ def _purchase_option() -> pl.Expr:
 
 
 def read_date(text: pl.Expr) -> pl.Expr:
-    """Read a date that a text begins with as midnight UTC; null where it is not written so."""
+    """Read the ISO date at the beginning of a text as midnight UTC; null without one."""
     date = text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     return date.cast(pl.Datetime("us")).dt.replace_time_zone("UTC").cast(Timestamp)
 
@@ -288,8 +288,8 @@ class Problem:
     """A condition under which a row cannot be a price.
 
     ``reason`` is the code for the quarantine table. ``message`` is a template for
-    ``quarantine.message``; ``values``, columns or expressions, replace its ``{}``. ``word`` is
-    the vendor's word that is not known yet; None where the row is of a known kind and broken.
+    ``quarantine.message``; ``values``, columns or expressions, replace its ``{}``. ``word`` is the
+    vendor's unknown word; None if the row has another fault.
     """
 
     condition: pl.Expr
@@ -300,20 +300,17 @@ class Problem:
 
 
 def unknown_word(condition: pl.Expr, reason: str, name: str, column: str) -> Problem:
-    """Refuse a word that is not known; ``name`` is the vendor's name of its column."""
+    """Refuse an unknown word; ``name`` is the vendor's name of its column."""
     return Problem(condition, reason, f"{name} {{}}", (column,), word_of(column))
 
 
 def word_of(column: str) -> pl.Expr:
-    """Return the vendor's word; null where the line has none, which is not a new word."""
+    """Return the vendor's word; null if it is empty, which is not a new word."""
     return pl.when(pl.col(column) != "").then(pl.col(column))
 
 
 def first_problem(problems: Sequence[Problem]) -> list[pl.Expr]:
-    """Make the columns ``reason``, ``message`` and ``word`` of the first problem that a row has.
-
-    All are null for a row that has none.
-    """
+    """Make the columns ``reason``, ``message`` and ``word`` of a row's first problem, else null."""
     reason = message = word = pl.lit(None, dtype=pl.String)
     for problem in reversed(problems):
         text = prices.message(problem.message, *problem.values)
@@ -332,18 +329,18 @@ COMPONENT_COLUMNS = [
     "price",
     "usage_type",
 ]
-"""Columns of a line that are its own, beside ``combination``."""
+"""Columns of a part's line that its combination does not have."""
 
 WORDS = ["region", "operation", "unit", "currency", "starting_range", "ending_range", "term_type"]
-"""Columns of its combination that are read."""
+"""Columns of a part's combination."""
 
 REGION_PREFIX = r"^(?:[A-Z]{2,4}\d*-){1,2}([A-Z][A-Za-z]*[a-z:])"
-"""The region, and the zone, that a usage type begins with outside us-east-1: APN1-, EU-,
-USW2-LAX1-. Not the two regions of a transfer, USE1-USW2-AWS-Out-Bytes: they say what is sold.
+"""The region, and the zone, with which a usage type begins outside us-east-1: APN1-, EU-,
+USW2-LAX1-. The two regions of a transfer, USE1-USW2-AWS-Out-Bytes, are kept: they are the product.
 https://docs.aws.amazon.com/cur/latest/userguide/cur-data-transfers-charges.html"""
 
 PERIODS = {r"(?i)\b(?:mo|months?)$": "month", r"(?i)\b(?:hrs?|hours?)$": "hour"}
-"""How the unit of a price says that time is billed. Any other is billed by use."""
+"""Suffix of a unit → billing period. Other units are billed by use."""
 
 UNITS = {
     r"(?i)^(?:gb|gigabytes)\b": "gb",
@@ -352,13 +349,13 @@ UNITS = {
     r"(?i)^gibps\b": "gibps",
     r"(?i)^(?:ios|requests?|api[ -]?requests?)$": "request",
 }
-"""Units as the lists write them (GB-Mo, GB, IOPS-Mo, GiBps-mo, IOs); any other is the SKU's own."""
+"""Units as the lists write them (GB-Mo, GB, IOPS-Mo, GiBps-mo, IOs) → our units."""
 
 OPEN_END = ("Inf", "")
 
 
 def part_lines(lines: pl.DataFrame, combinations: pl.DataFrame) -> pl.DataFrame:
-    """Return ``lines`` (COMPONENT_COLUMNS, combination) with WORDS, small to keep."""
+    """Return ``lines`` (COMPONENT_COLUMNS, combination) with WORDS. It needs little memory."""
     sku_price_id = pl.concat_str(pl.col("sku_id", "rate_code").cast(pl.String))
     joined = lines.join(combinations.select("combination", *WORDS), on="combination")
     return joined.select(
@@ -375,15 +372,15 @@ def component_part(
 ) -> Part:
     """Make component_prices of a region from its lists: page, service and ``part_lines`` of each.
 
-    A price that is listed again is taken once. A month is 730 hours; ``hourly`` is rounded at the
-    tenth decimal and ``price`` is the vendor's figure. ``counts`` are of lines that were left out.
+    Repeated prices are dropped. A month has 730 hours; ``hourly`` is rounded to ten decimals and
+    ``price`` is the vendor's figure. ``counts`` counts the lines that were left out.
     """
     listed = pl.concat(
         lines.with_columns(*origin(page), service=pl.lit(service)) for page, service, lines in lists
     )
-    same = ["region", "sku_price_id", "price"]
-    lines = listed.unique(same, keep="first", maintain_order=True)
-    again = listed.height - lines.height
+    key = ["region", "sku_price_id", "price"]
+    lines = listed.unique(key, keep="first", maintain_order=True)
+    repeated = listed.height - lines.height
     lines = lines.with_columns(*first_problem(_problems()), provider=pl.lit("aws"))
     is_valid = pl.col("reason").is_null()
     refused = prices.refused(lines.filter(~is_valid).lazy(), table="component_prices")
@@ -392,12 +389,12 @@ def component_part(
         frames.conform(_part_rows(lines.filter(is_valid)).lazy(), ComponentPrices).collect(),
         region,
         refused=refused.collect(),
-        counts={**counts, **({"out_of_scope:same_price_again": again} if again else {})},
+        counts={**counts, **({"out_of_scope:same_price_again": repeated} if repeated else {})},
     )
 
 
 def _part_rows(lines: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns of component_prices that a price list states."""
+    """Return the columns of component_prices."""
     start, end = pl.col("starting_range"), pl.col("ending_range")
     amount = pl.Decimal(20, 10)
     monthly = (pl.col("price") / pl.lit(HOURS_PER_MONTH).cast(Money)).cast(Money)
@@ -422,15 +419,15 @@ def _component() -> pl.Expr:
 
 
 def _match(column: str, patterns: dict[str, str], default: str) -> pl.Expr:
-    chosen = pl.coalesce(
+    value = pl.coalesce(
         pl.when(pl.col(column).str.contains(pattern)).then(pl.lit(value))
         for pattern, value in patterns.items()
     )
-    return chosen.fill_null(default)
+    return value.fill_null(default)
 
 
 def _problems() -> list[Problem]:
-    """List why a line is not a price of a part; the first that holds counts."""
+    """List the problems of a line of a part; the first that holds counts."""
     return [
         unknown_word(pl.col("term_type") != "OnDemand", "unknown_term", "TermType", "term_type"),
         Problem(

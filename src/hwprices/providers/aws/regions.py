@@ -21,7 +21,7 @@ from hwprices.schemas.inventory import Regions, Zones
 
 @dataclass(frozen=True)
 class Partition:
-    """Regions with accounts and price lists of their own: their kind, and what they charge in."""
+    """Regions with separate accounts and price lists: their kind and currency."""
 
     kind: str
     currency: str
@@ -32,12 +32,12 @@ PARTITIONS = {
     "eusc-": Partition("sovereign", "EUR"),
     "us-gov-": Partition("gov", "USD"),
 }
-"""Partitions beside the commercial one, by how the codes of their regions begin.
+"""Prefix of a region's code → its partition. Other regions are in the commercial partition.
 https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html,
 https://docs.aws.eu/esc/latest/userguide/what-is-aws-european-sovereign-cloud.html"""
 
 COMMERCIAL = re.compile(r"(af|ap|ca|eu|il|me|mx|sa|us)-[a-z]+-\d+(-.+)?")
-"""Regions of the commercial partition and their zones, as botocore's partitions.json has them."""
+"""Regions of the commercial partition and their zones, as in botocore's partitions.json."""
 
 LOCATION_TYPES = {"AWS Local Zone": "local_zone", "AWS Wavelength Zone": "wavelength"}
 
@@ -48,25 +48,24 @@ ZONE_KINDS = {
 }
 
 OPT_IN = {"opt-in-not-required": "available", "opted-in": "opt_in", "not-opted-in": "opt_in"}
-"""optInStatus → status: whether the asking account has enabled a region says nothing of others."""
+"""optInStatus → status. Whether this account has enabled the region is of no interest to others."""
 
 PARENT = re.compile(r"([a-z]{2,4}(?:-[a-z]+)+-\d+)-.+")
-"""A local or Wavelength zone's code begins with its region's: us-west-2-lax-1."""
-
+"""The code of a local or Wavelength zone begins with its parent region: us-west-2-lax-1."""
 
 WAVELENGTH = re.compile(r"(.+-wl\d+-[a-z]+)-wlz-?(\d+)")
 FIRST_WAVELENGTH = {
     "us-east-1-wl1-bos-wlz-1": "us-east-1-wl1",
     "us-west-2-wl1-sfo-wlz-1": "us-west-2-wl1",
 }
-"""The first two Wavelength zones have no city in the price lists. Codes of zones:
+"""Zone → code in the price lists. Those of the first two Wavelength zones have no city. Zones:
 https://docs.aws.amazon.com/wavelength/latest/developerguide/available-wavelength-zones.html; codes
-in price lists: "regions" of the EC2 offer's region_index.json, with the same location."""
+in price lists: "regions" in the region_index.json of EC2, with the same location."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What one page says of one region; None where it says nothing."""
+    """What one page states about one region; None if unstated."""
 
     region: str
     page: Page
@@ -78,8 +77,8 @@ class Statement:
 def region_of(zone: str) -> str:
     """Return a zone's region: ``us-west-2-lax-1a`` → ``us-west-2-lax-1``.
 
-    A zone's code is its region's and a letter. A Wavelength zone has another code as a zone than it
-    has in the price lists: ``us-east-1-wl1-atl-wlz-1`` → ``us-east-1-wl1-atl1``.
+    A zone's code is its region's and a letter. A Wavelength zone has another code in the price
+    lists: ``us-east-1-wl1-atl-wlz-1`` → ``us-east-1-wl1-atl1``.
     """
     if zone in FIRST_WAVELENGTH:
         return FIRST_WAVELENGTH[zone]
@@ -89,24 +88,22 @@ def region_of(zone: str) -> str:
 
 
 def partition_of(region: str) -> Partition | None:
-    """Find the partition of a region; None for the commercial one and for those not known."""
-    found = [partition for start, partition in PARTITIONS.items() if region.startswith(start)]
-    return found[0] if found else None
+    """Return the partition of a region; None for commercial and unknown regions."""
+    return next((p for prefix, p in PARTITIONS.items() if region.startswith(prefix)), None)
 
 
 def currency_of(region: str) -> str | None:
-    """Return the currency of a region whose price list is unavailable; None if not known."""
-    partition = partition_of(region)
-    if partition is None:
-        return "USD" if COMMERCIAL.fullmatch(region) else None
-    return partition.currency
+    """Return the currency of a region whose price list is unavailable; None if unknown."""
+    if partition := partition_of(region):
+        return partition.currency
+    return "USD" if COMMERCIAL.fullmatch(region) else None
 
 
 def region_rows(pages: Pages, price_lists: Sequence[PriceListFacts]) -> pl.DataFrame:
-    """Make the regions table; geography and grid are null here and are filled in from the sheets.
+    """Make the regions table; geography and grid are null, and later filled in from the sheets.
 
-    Where sources disagree, the first one counts: price lists before DescribeRegions, and within a
-    price list the name that most lines have.
+    If sources disagree, the first one is used: price lists before DescribeRegions, and in a price
+    list the name on most lines.
     """
     rows: dict[str, dict[str, Any]] = {}
     for statement in [*_listed(price_lists), *_described(pages)]:
@@ -184,7 +181,7 @@ def _new_row(statement: Statement) -> dict[str, Any]:
 
 
 def _completed(row: dict[str, Any]) -> dict[str, Any]:
-    """Fill in the kind by the region's code where no source states it, and the parent region."""
+    """Add the parent region, and the kind by the region's code if no source states it."""
     code = row["region"]
     partition = partition_of(code)
     kind = row["kind"] or (partition.kind if partition else "region")

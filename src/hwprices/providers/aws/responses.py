@@ -1,10 +1,10 @@
-"""Read EC2's XML responses, and figures out of words: ``Up to 10 Gigabit``, ``1,952 GiB``.
+"""Read EC2's XML responses, and parse figures in text: ``Up to 10 Gigabit``, ``1,952 GiB``.
 
-Namespace and wrapper differ by operation; what is inside does not. A list is an element whose
+Only namespace and wrapper of a response depend on the operation. A list is an element whose
 children are all ``item`` (``member`` in two old operations).
 
-The price list and the EC2 API both write figures like that. Words that hold no figure (``NA``,
-``Moderate``, ``EBS only``) give None: they are not errors.
+Both the price list and the EC2 API write figures as text. Text without a figure (``NA``,
+``Moderate``, ``EBS only``) is not an error and gives None.
 """
 
 import math
@@ -31,17 +31,17 @@ def landed_items(pages: Pages, page: Page, name: str, *required: str) -> list[di
         UnreadablePageError: the page is not XML, or an entry lacks a ``required`` text.
     """
     with pages.parsing(page):
-        entries_of_page = read_items(pages.read(page), name)
+        listed = read_items(pages.read(page), name)
         for member in required:
-            if not all(isinstance(e.get(member), str) and e[member] for e in entries_of_page):
+            if not all(isinstance(e.get(member), str) and e[member] for e in listed):
                 raise ValueError(f"an entry of {name} has no {member}")
-        return entries_of_page
+        return listed
 
 
 def read_items(body: bytes, name: str) -> list[dict[str, Any]]:
     """Read the entries of the list element ``name`` directly below the response's root.
 
-    Returns no entries where the list is absent or empty.
+    Returns no entries if the list is absent or empty.
 
     Raises:
         ValueError: the body is not XML, or declares entities, which EC2 never does.
@@ -50,23 +50,23 @@ def read_items(body: bytes, name: str) -> list[dict[str, Any]]:
     try:
         root = ElementTree.fromstring(body)
     except (ParseError, DefusedXmlException) as error:
-        raise ValueError(f"an EC2 answer is not XML ({error})") from None
+        raise ValueError(f"an EC2 response is not XML ({error})") from None
     listed = next((child for child in root if _local_name(child.tag) == name), None)
     return [] if listed is None else entries([_value(child) for child in listed])
 
 
 def entries(value: Any) -> list[dict[str, Any]]:
-    """Return the structures of a list inside an entry; none where it is absent or empty."""
+    """Return the structures of a list inside an entry; none if it is absent or empty."""
     return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
 
 
 def strings(value: Any) -> list[str]:
-    """Return the texts of a list inside an entry; none where it is absent or empty."""
+    """Return the texts of a list inside an entry; none if it is absent or empty."""
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
 
 
 def group(value: Any) -> dict[str, Any]:
-    """Return a structure inside an entry; an empty dict where it is absent or empty."""
+    """Return a structure inside an entry; an empty dict if it is absent or empty."""
     return value if isinstance(value, dict) else {}
 
 
@@ -74,7 +74,7 @@ def number(value: Any) -> float | None:
     """Read a finite number written as text; None without text.
 
     Raises:
-        ValueError: the text is no such number.
+        ValueError: the text is not a finite number.
     """
     if not isinstance(value, str) or not value:
         return None
@@ -85,7 +85,7 @@ def number(value: Any) -> float | None:
 
 
 def text(value: Any) -> str | None:
-    """Return a text; None where it is empty, absent or a structure."""
+    """Return a text; None if it is empty, absent or a structure."""
     return value if isinstance(value, str) and value else None
 
 
@@ -105,7 +105,7 @@ def _value(element: Element) -> Any:
 
 @lru_cache(maxsize=1024)
 def _local_name(tag: str) -> str:
-    """Return a tag without its namespace. A page has few tags, each thousands of times."""
+    """Return a tag without its namespace. Cached: a page has few tags, each thousands of times."""
     return tag.rpartition("}")[2]
 
 
@@ -121,8 +121,8 @@ _DISKS = re.compile(
 _GENERATION = re.compile(r"[a-z]+(\d+)")
 
 LONGEST = 200
-"""Characters of words that are read; the longest of the recorded lists are 16. In endless ones the
-rules would look for a figure for hours."""
+"""Longest text that is parsed; the recorded lists have at most 16 characters. On endless text, the
+patterns would run for hours."""
 
 MIB_PER_GIB = 1024
 GIB_PER = {"mib": 1 / MIB_PER_GIB, "gib": 1.0, "tib": 1024.0}
@@ -132,10 +132,10 @@ GIB_PER_GB = 1e9 / 2**30
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html"""
 
 CPU_VENDORS = ("AWS", "AMD", "Apple")
-"""Vendors that a CPU model begins with. Intel's name stands anywhere in it."""
+"""Vendors whose CPU models begin with their name. Intel's name may be anywhere in a model."""
 
 ARCHITECTURES = {"AWS": "arm64", "Apple": "arm64", "AMD": "x86_64", "Intel": "x86_64"}
-"""Instruction set of a vendor's CPUs. The price list's "64-bit" does not tell x86 from Arm."""
+"""Vendor → instruction set. The price list's "64-bit" may be x86 or Arm."""
 
 
 @dataclass(frozen=True)
@@ -182,9 +182,9 @@ def count(words: str | None) -> int | None:
 
 @lru_cache(maxsize=1024)
 def disks(words: str | None) -> Disks | None:
-    """Read disks: ``2 x 900 NVMe SSD`` → 2 of 1800 GB together, ``EBS only`` → none at all.
+    """Read disks: ``2 x 900 NVMe SSD`` → 2 with a total of 1800 GB, ``EBS only`` → no disks.
 
-    None where the words say nothing of disks (``NA``).
+    None if the text does not mention disks (``NA``).
     """
     text = _text(words)
     if text.lower() == "ebs only":
@@ -226,7 +226,7 @@ def arch(processor: str) -> str | None:
 
 
 def _text(words: str | None) -> str:
-    """Return the words without blanks at the ends, and no text for those that hold no figure."""
+    """Strip a text; empty if it is absent or too long to parse."""
     return words.strip() if words and len(words) <= LONGEST else ""
 
 
@@ -236,13 +236,13 @@ def _figure(text: str) -> float:
 
 @dataclass(frozen=True)
 class PriceListFacts:
-    """What one region's price list says of machines and regions. Small enough to keep for all.
+    """What one region's price list says about machines and regions. All regions fit in memory.
 
-    ``machines`` has one row for each distinct set of attributes of an instance type:
-    instance_type, product_family, the columns ``price_list.ATTRIBUTES`` in the vendor's words,
-    ``systems`` (operating systems it is sold with) and ``lines`` (how many lines state the set).
-    ``parts`` are the lines that are not machines, as ``price_rows.part_lines`` gives them.
-    ``places`` has region, location (the vendor's name), location_type and ``lines``.
+    ``machines`` has one row per distinct set of attributes of an instance type: instance_type,
+    product_family, the columns ``price_list.ATTRIBUTES`` in the vendor's words, ``systems``
+    (operating systems it is sold with) and ``lines`` (how many lines state the set). ``parts`` are
+    the lines that are not machines, from ``price_rows.part_lines``. ``places`` has region, location
+    (the vendor's name), location_type and ``lines``.
     """
 
     region: str

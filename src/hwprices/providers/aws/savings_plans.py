@@ -2,8 +2,8 @@
 
 Format: https://docs.aws.amazon.com/savingsplans/latest/userguide/sp-offer-file.html
 A file mixes Compute and EC2 Instance plans, and rates of other services. A rate names the SKU that
-it discounts; what that SKU is, the region's price list says. Rates are per hour whatever is paid
-upfront: the upfront part pays for the commitment, not for a rate.
+it discounts, which the region's price list describes. Rates are per hour whatever is paid upfront:
+the upfront payment is for the commitment, not for a rate.
 """
 
 from collections import Counter
@@ -40,8 +40,8 @@ PAYMENTS = {
 }
 
 RUNNING = r"(^|-)(BoxUsage|DedicatedUsage|HostUsage|HostBoxUsage)(:|$)"
-"""Usage types of running machines. Where the price list lacks the SKU of one, something is wrong;
-SKUs of other usage types are expected not to be there."""
+"""Usage types of running machines. It is an error if the price list lacks the SKU of one; SKUs of
+other usage types are expected to be absent."""
 
 PLAN_COLUMNS = {
     **dict.fromkeys(("plan_sku", "plan_family", "plan_term", "plan_payment"), pl.String),
@@ -63,10 +63,10 @@ REFUSED = [
 
 PLAN_REASONS = ["duplicate_key", "unknown_plan", "unknown_term"]
 SKU_REASONS = ["ambiguous_sku", "refused_sku", "unknown_sku"]
-"""Reasons that all rates of a plan, or of a SKU, share: they have one quarantine row together."""
+"""Reasons that all rates of a plan, or of a SKU, share: together they have one quarantine row."""
 
 MOST_BYTES = 2 << 30
-"""Longest file that is read: it is held in memory. The largest that was seen has hundreds of MB."""
+"""Longest file that is read, because it is held in memory. The largest known has hundreds of MB."""
 
 
 class _Amount(msgspec.Struct, gc=False, omit_defaults=True):
@@ -75,7 +75,7 @@ class _Amount(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 class _Rate(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    """One rate. Members of type ``Any`` are not read: they are declared to be counted."""
+    """One rate. Members of type ``Any`` are not read; they are declared to count names."""
 
     discounted_sku: str | None = None
     discounted_usage_type: str | None = None
@@ -120,10 +120,10 @@ _RATES = msgspec.json.Decoder(list[_Rate])
 
 @dataclass(frozen=True)
 class SavingsPlans:
-    """A file as it is written.
+    """The content of a file.
 
-    ``plans`` has PLAN_COLUMNS, one row a plan. ``rates`` has RATE_COLUMNS, one row for each rate
-    of EC2. ``counts`` says how many rates are of other services.
+    ``plans`` has PLAN_COLUMNS, one row per plan. ``rates`` has RATE_COLUMNS, one row per rate of
+    EC2. ``counts`` counts the rates of other services.
     """
 
     plans: pl.DataFrame
@@ -136,7 +136,7 @@ def read_page(pages: Pages, page: Page) -> SavingsPlans:
 
     Raises:
         UnreadablePageError: the file is not JSON, or has another shape.
-        HwpricesError: it is not what was landed.
+        HwpricesError: it was altered.
     """
     with pages.parsing(page), pages.file(page) as path:
         return read_savings_plans(path)
@@ -147,7 +147,7 @@ def savings_plan_rows(
 ) -> PriceRows:
     """Make price rows of one landed file.
 
-    ``price_list`` is that of the same region, None where it is unavailable.
+    ``price_list`` is that of the same region, None if it is unavailable.
     """
     counts = file.counts
     if price_list is None:
@@ -170,11 +170,11 @@ def savings_plan_rows(
 
 
 def read_savings_plans(path: Path) -> SavingsPlans:
-    """Read a packed file. Its rates are decoded plan by plan; memory holds the file and one plan.
+    """Read a compressed file. Rates are decoded plan by plan, to hold one decoded plan at a time.
 
     Raises:
         ValueError: it is not a JSON object, ends early, is nested too deep, is longer than
-            MOST_BYTES, or has a name twice in one object.
+            MOST_BYTES, or repeats a name in an object.
     """
     with open_packed(path, packing_of(path.name)) as file:
         content = read_all(file, MOST_BYTES)
@@ -195,9 +195,9 @@ def read_savings_plans(path: Path) -> SavingsPlans:
 
 
 def _all_rates(terms: list[_Term], counts: Counter[str]) -> tuple[pl.DataFrame, list[int | None]]:
-    """Decode the rates of every plan; return those of EC2, and the number of names in each plan's.
+    """Decode the rates of every plan; return those of EC2, and the number of names in each plan.
 
-    The rates are taken out of ``terms``.
+    Removes the rates from ``terms``.
     """
     plans = [pl.DataFrame(schema=RATE_COLUMNS)]
     names: list[int | None] = []
@@ -229,7 +229,7 @@ def _frame(rates: list[_Rate], term: _Term) -> pl.DataFrame:
 
 
 def _plans(products: list[dict[str, Any]]) -> pl.DataFrame:
-    """List the plans, each once. Of one that is listed twice with other terms, none are known."""
+    """List each plan once, with null terms if it is listed with different ones."""
     plans = pl.DataFrame([_plan(product) for product in products], schema=PLAN_COLUMNS)
     stated = [name for name in PLAN_COLUMNS if name != "plan_sku"]
     distinct = plans.unique(maintain_order=True)
@@ -255,13 +255,12 @@ def _plan(product: dict[str, Any]) -> dict[str, Any]:
 def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str | None) -> pl.DataFrame:
     """Join rates to their plans and SKUs; add price and out_of_scope.
 
-    ``currency`` is that of rates which name none; None where it is not known.
+    ``currency`` is that of rates that name none; None if it is unknown.
     """
-    once = _each_once(skus)
     return (
         file.rates.lazy()
         .join(file.plans.lazy(), on="plan_sku", how="left")
-        .join(once, on="sku_id", how="left")
+        .join(_unique_skus(skus), on="sku_id", how="left")
         .with_columns(
             pl.col("currency").fill_null(pl.lit(currency, dtype=pl.String)),
             pl.col("plan_is_ambiguous").fill_null(False),
@@ -273,9 +272,9 @@ def _classified(file: SavingsPlans, skus: pl.LazyFrame, currency: str | None) ->
 
 
 def _mark_repeated(rates: pl.DataFrame) -> pl.DataFrame:
-    """Refuse a rate that the file has before, and every rate of two prices for one plan and SKU.
+    """Refuse repeated rates, and all rates of a plan and SKU with different prices.
 
-    Two plans of one kind, term and payment are one plan, whatever their SKUs are.
+    Plans with the same kind, term and payment are one plan, whatever their SKUs are.
     """
     key = ["commitment_plan", "term_months", "payment_option", "sku_id"]
     is_rate = pl.col("reason").is_null()
@@ -283,34 +282,34 @@ def _mark_repeated(rates: pl.DataFrame) -> pl.DataFrame:
     codes = rates.lazy().filter(is_rate).select(pl.struct(key).hash()).collect().to_series()
     if codes.n_unique() == codes.len():
         return rates
-    of_key = pl.col("price", "currency").n_unique().over([is_rate, *key])
-    differs = is_rate & pl.any_horizontal(of_key > 1)
-    is_again = is_rate & ~pl.struct(is_rate.alias("is_rate"), *key).is_first_distinct()
+    prices_of_key = pl.col("price", "currency").n_unique().over([is_rate, *key])
+    differs = is_rate & pl.any_horizontal(prices_of_key > 1)
+    is_repeated = is_rate & ~pl.struct(is_rate.alias("is_rate"), *key).is_first_distinct()
     message = (
         pl.when(differs)
         .then(pl.lit("a plan has two rates for one SKU, and which holds is not known"))
-        .when(is_again)
+        .when(is_repeated)
         .then(pl.lit("a plan has a rate twice; one of them is published"))
     )
     return rates.with_columns(
-        reason=pl.when(differs | is_again).then(pl.lit("duplicate_key")).otherwise("reason"),
+        reason=pl.when(differs | is_repeated).then(pl.lit("duplicate_key")).otherwise("reason"),
         message=pl.coalesce(message, "message"),
     )
 
 
-def _each_once(skus: pl.LazyFrame) -> pl.LazyFrame:
-    """Make one row for each SKU; nothing is known of one that is described differently."""
+def _unique_skus(skus: pl.LazyFrame) -> pl.LazyFrame:
+    """Make one row per SKU; its columns are null if the price list describes it differently."""
     is_ambiguous = pl.col("sku_id").is_duplicated()
-    known = [name for name in skus.collect_schema() if name != "sku_id"]
+    facts = [name for name in skus.collect_schema() if name != "sku_id"]
     return (
         skus.unique(maintain_order=False)
-        .select("sku_id", pl.when(~is_ambiguous).then(pl.col(known)), is_ambiguous=is_ambiguous)
+        .select("sku_id", pl.when(~is_ambiguous).then(pl.col(facts)), is_ambiguous=is_ambiguous)
         .unique(maintain_order=False)
     )
 
 
 def _out_of_scope() -> pl.Expr:
-    """Return why a rate is left out on purpose; null where it is in scope."""
+    """Return why a rate is left out on purpose; null if it is in scope."""
     usage = pl.col("usage_type").fill_null("")
     return (
         pl.when(pl.col("plan_family").is_in(OTHER_PLANS))
@@ -329,7 +328,7 @@ def _out_of_scope() -> pl.Expr:
 
 
 def _problems() -> list[Problem]:
-    """List why a rate cannot be a price, the first that holds counting."""
+    """List the problems of a rate; the first that holds counts."""
     lacks_platform = pl.any_horizontal(
         pl.col("os", "software", "license_model", "tenancy").is_null()
     )
@@ -427,14 +426,13 @@ def _rows(rates: pl.LazyFrame) -> pl.LazyFrame:
 
 def _refused(rates: pl.LazyFrame) -> pl.DataFrame:
     """Make a quarantine row for all rates of a plan or SKU that share a reason."""
-    of_plan = pl.col("reason").is_in(PLAN_REASONS) | pl.col("plan_is_ambiguous")
-    own = pl.row_index().cast(pl.String)
+    is_plan_problem = pl.col("reason").is_in(PLAN_REASONS) | pl.col("plan_is_ambiguous")
     shared_by = (
-        pl.when(of_plan)
+        pl.when(is_plan_problem)
         .then("plan_sku")
         .when(pl.col("reason").is_in(SKU_REASONS))
         .then("sku_id")
-        .otherwise(own)
+        .otherwise(pl.row_index().cast(pl.String))
     )
     others = pl.len().cast(pl.Int32) - (pl.col("reason").first() != "refused_sku").cast(pl.Int32)
     shown = (

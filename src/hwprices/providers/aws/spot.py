@@ -1,8 +1,9 @@
-"""Make price rows of spot quotes, and of capacity blocks: machines by the day, reserved ahead.
+"""Make price rows of spot quotes, and of capacity blocks: machines reserved ahead for some days.
 
+Spot quotes:
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSpotPriceHistory.html
 
-The price list shows them at $0; what they cost is in the offerings.
+Offerings of capacity blocks, which the price list shows at $0:
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeCapacityBlockOfferings.html
 """
 
@@ -36,7 +37,7 @@ QUOTE = {
     "timestamp": "timestamp",
     "zone": "availabilityZone",
 }
-"""Our names of a quote's fields, and EC2's."""
+"""Our name → EC2's name of a quote's fields."""
 
 MARKET = ["zone", "instance_type", "os"]  # What a quote is for
 
@@ -45,7 +46,7 @@ PLACEHOLDER_SHARE = Decimal("0.01")
 to 90 %. https://aws.amazon.com/ec2/spot/"""
 
 ROUNDING = Decimal("0.00005")
-"""Spot quotes have four decimals, on-demand prices up to ten: half a unit of the fourth decimal.
+"""Half a unit of the fourth decimal: spot quotes have four decimals, on-demand prices up to ten.
 Known wrong number A15 (docs/known-wrong-numbers.md): 0.2118 beside 0.21181."""
 
 SAME_MACHINE = ["region", "instance_type", "os", "software", "license_model", "tenancy", "currency"]
@@ -62,10 +63,10 @@ COMPARED = {
 def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame, currency: str | None) -> PriceRows:
     """Make price rows of the newest quote of each type, zone and operating system.
 
-    A quote names no currency: it has that of the region, None where that is not known. ``listed``
-    has the columns of the prices table, of the region's price list. A quote equal to the
-    on-demand price is flagged, because types without a spot market answer it, and so is one above
-    it or next to nothing. Older quotes are counted as out of scope.
+    Quotes are in ``currency``, that of the region, or None if it is unknown. ``listed`` has the
+    rows of the region's price list, with the columns of prices. A quote equal to the on-demand
+    price is flagged, because EC2 returns it for types without a spot market. So are quotes above it
+    and quotes near zero. Older quotes are counted as out of scope.
     """
     quotes = _read_quotes(pages, pages.of(SPOT, region)).with_columns(
         currency=pl.lit(currency, dtype=pl.String)
@@ -82,11 +83,11 @@ def spot_rows(pages: Pages, region: str, listed: pl.LazyFrame, currency: str | N
 
 
 def day_rows(pages: Pages, region: str, day: datetime) -> pl.LazyFrame:
-    """Make one row for each type, zone and operating system: what it cost in a day, on average.
+    """Make one row per type, zone and operating system: its average price in a day.
 
-    ``hourly`` is the mean, weighted with the time for which each quote held; hourly_low and
+    ``hourly`` is the mean, weighted by the time for which each quote held; hourly_low and
     hourly_high are the lowest and the highest quote. The landed pages have the quotes of the day,
-    and of each market the last one before it. Quotes that cannot be read are left out.
+    and the last one before it of each market. Unreadable quotes are left out.
     """
     end = day + timedelta(days=1)
     quotes = _read_quotes(pages, pages.of(SPOT, region)).with_columns(
@@ -143,7 +144,7 @@ def _read_quotes(pages: Pages, landed: Sequence[Page]) -> pl.DataFrame:
 
 
 def _region(zones: pl.Series) -> pl.Expr:
-    """Translate the column zone, whose distinct values are given, to regions."""
+    """Map the column zone to regions; ``zones`` are its distinct values."""
     regions = pl.Series([region_of(zone) for zone in zones], dtype=pl.String)
     return pl.col("zone").replace_strict(zones, regions, return_dtype=pl.String)
 
@@ -169,8 +170,8 @@ def _refused(quotes: pl.DataFrame) -> pl.DataFrame:
 def _newest(quotes: pl.DataFrame) -> pl.DataFrame:
     """Keep each market's newest quote.
 
-    One quote comes once for each network. Where the networks' prices differ, both rows stay: they
-    have one key, and validation refuses both.
+    EC2 lists a quote once per network. If their prices differ, both rows stay: they have the same
+    key, so validation refuses both.
     """
     is_newest = pl.col("effective_from") == pl.col("effective_from").max().over(MARKET)
     newest = quotes.filter(is_newest)
@@ -178,7 +179,7 @@ def _newest(quotes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _on_demand(listed: pl.LazyFrame) -> pl.LazyFrame:
-    """Find the on-demand price of each machine; null where the price list has two."""
+    """Return the on-demand price of each machine; null if the price list has several."""
     price = pl.col("effective_hourly")
     return (
         listed.filter(*(pl.col(name) == value for name, value in COMPARED.items()))
@@ -206,7 +207,7 @@ def _flags() -> pl.Expr:
 
 
 SYSTEMS = {"Linux": "linux", "Windows": "windows"}
-"""Operating systems of the advisor, and their names in our tables."""
+"""Operating system of the advisor → os."""
 
 _BAND = re.compile(r"(<|>|\d+-)(\d+)%")
 
@@ -224,7 +225,7 @@ def read_band(label: str) -> Band:
     """Read a label: ``<5%`` is 0 to 5, ``5-10%`` is 5 to 10, ``>20%`` is 20 to 100.
 
     Raises:
-        ValueError: the label is written in another way.
+        ValueError: the label has another format.
     """
     match = _BAND.fullmatch(label)
     if match is None:
@@ -294,15 +295,14 @@ OFFERING = {
     "currency": "currencyCode",
     "starts": "startDate",
 }
-"""Our names of an offering's fields, and EC2's."""
+"""Our name → EC2's name of an offering's fields."""
 
 
 def capacity_block_rows(pages: Pages, region: str, currency: str | None = None) -> PriceRows:
     """Make price rows of the cheapest offering of each type and zone.
 
-    The hourly price is the fee over hours and machines, or over hours and UltraServers where it is
-    for those. More expensive offerings are out of scope. ``currency`` is that of an offering which
-    names none.
+    The hourly price is the fee divided by hours and by machines or UltraServers. More expensive
+    offerings are out of scope. ``currency`` is that of offerings that name none.
     """
     offerings = pl.concat(
         [_read_offerings(pages, page) for page in pages.of(CAPACITY_BLOCKS, region)]
@@ -344,7 +344,7 @@ def _read_offerings(pages: Pages, page: Page) -> pl.DataFrame:
 
 
 def _block_problems() -> list[Problem]:
-    """List why an offering cannot be a price, the first that holds counting."""
+    """List the problems of an offering; the first that holds counts."""
     message, values = "offer of {} hours for {} at {}", ("hours", "instance_type", "fee")
     is_unreadable = pl.col("hourly").is_null() | (pl.col("hourly") <= 0)
     return [

@@ -1,6 +1,6 @@
 """Azure: Retail Prices (no account needed), resource SKUs and locations (with an account).
 
-Without an account sizes and locations come from the bundled table.
+Without an account, sizes and locations come from the bundled table.
 """
 
 from typing import Annotated
@@ -50,7 +50,7 @@ class Settings(settings.Settings):
 
 
 SKUS = "skus"
-"""Compute's resource SKUs: sizes with capabilities, zones and restrictions. One unit a region."""
+"""Compute's resource SKUs: sizes with capabilities, zones and restrictions. One unit per region."""
 
 LOCATIONS = "locations"
 """The subscription's locations, with coordinates and zone mappings. One unit."""
@@ -62,35 +62,35 @@ PRICE_TYPES = {
 }
 """Our word for a price type → the ``priceType`` of Retail Prices.
 
-Spot, low priority and savings plans are inside Consumption.
+Consumption includes spot, low priority and savings plans.
 """
 
 BUNDLED = "bundled"
-"""The page parameter that marks the project's own table of sizes; its value is the table's day."""
+"""The page parameter that marks the bundled table of sizes; its value is the day of the table."""
 
 MACHINES = "Virtual Machines"
 LICENSES = "Virtual Machines Licenses"
-"""The services of Retail Prices that are read, by serviceName."""
+"""serviceName of the services that are read."""
 
 _RETAIL = "retail_"
 _LICENSES = "licenses_"
 
 
 def retail_kind(price_type: str, currency: str) -> str:
-    """Return the kind of a price type in a currency: ``retail_consumption_usd``."""
+    """Return the kind of unit of a price type in a currency: ``retail_consumption_usd``."""
     return f"{_RETAIL}{price_type}_{currency.lower()}"
 
 
 def is_retail(kind: str) -> bool:
-    """Return whether a kind's pages are answers of Retail Prices."""
+    """Check whether a kind's pages are prices of machines."""
     return kind.startswith(_RETAIL)
 
 
 def licenses_kind(currency: str) -> str:
-    """Return the kind of the licenses of machines in a currency: ``licenses_usd``."""
+    """Return the kind of unit of the machines' licenses in a currency: ``licenses_usd``."""
     return f"{_LICENSES}{currency.lower()}"
 
 
 def is_license(kind: str) -> bool:
-    """Return whether a kind's pages are licenses of machines."""
+    """Check whether a kind's pages are licenses of machines."""
     return kind.startswith(_LICENSES)

@@ -1,8 +1,7 @@
-"""Decide which items are prices of machines, and of what.
+"""Decide which items are prices, and of which machines.
 
-The rules look at an item's members, never at its place on the page. Every item ends up as exactly
-one of three: chosen, out of scope for a reason that is counted, or refused for a reason that goes
-to quarantine.
+The rules use an item's members, never its place on the page. Every item is either chosen, counted
+as out of scope with a reason, or refused with a reason that goes to quarantine.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +33,7 @@ TERMS = {"1 Year": 12, "3 Years": 36, "5 Years": 60}
 
 PLACEHOLDER_ON_DEMAND = "0.01"
 PLACEHOLDER_SPOT = "0.002"
-"""Azure's stand-ins for prices that are not set yet, seen on new sizes whose prices later became
+"""Azure's placeholders for prices that are not set yet, seen on new sizes whose prices later became
 7.61 and 140.52 (known wrong number Z5, docs/known-wrong-numbers.md)."""
 
 LOWEST_SPOT_SHARE = 0.05
@@ -42,16 +41,16 @@ LOWEST_SPOT_SHARE = 0.05
 on-demand price is a placeholder."""
 
 DATES = ["effectiveStartDate", "effectiveEndDate"]
-"""When an item is in effect. Most items have no end."""
+"""When an item takes effect and ends. Most items have no end."""
 
 KEY = ["region", "instance_type", "os", "tenancy", "purchase_option", "term_months", "currency"]
-"""Two items that agree in these columns are prices of the same thing."""
+"""Items that agree in these columns are prices of the same thing."""
 
 TIDIED = ("productName", "skuName", "meterName", "armSkuName")
-"""Names that are tidied before they are read."""
+"""Names whose blanks are tidied first."""
 
 NAMES = (*TIDIED, "type", "reservationTerm", "serviceName", "unitOfMeasure")
-"""What says which machine an item is for and how it is bought, apart from place and price."""
+"""Members that determine an item's machine and purchase option, apart from place and price."""
 
 CHOSEN = [
     *(*KEY, *ORIGIN, *PLANS, "row", "size", "price", "skuId", "meterId"),
@@ -64,19 +63,19 @@ _NO_REASON = [
     for name in ("reason", "message", "word", "out_of_scope")
 ]
 
-Rule = tuple[pl.Expr, str]  # A test of an item, and the reason it gives where the test is true
+Rule = tuple[pl.Expr, str]  # A condition on an item, and the reason if it is true
 
 
 @dataclass(frozen=True)
 class ClassifiedItems:
-    """Items by what became of them.
+    """Items by outcome.
 
-    ``all_items`` has every item, at its place ``row``, with ``items.COLUMNS``, provider, region,
-    page_region and the origin columns. ``chosen`` has one row a key, with the columns ``CHOSEN``
+    ``all_items`` has every item with its number ``row``, ``items.COLUMNS``, provider, region,
+    page_region and the origin columns. ``chosen`` has one row per key, with the columns ``CHOSEN``
     and meter_flag, in the order of the items. ``refused`` has the columns of ``all_items``, reason,
-    message and word: what is not known yet, null where a line of a known kind is broken.
-    ``out_of_scope`` is region → reason → number of items. ``next_changes`` is region → when the
-    first of its items becomes current or ends; regions without such items are absent.
+    message and word (the unknown word, null if the item has another fault). ``out_of_scope``:
+    region → reason → number of items. ``next_changes``: region → when the first of its items takes
+    effect or ends; regions without such items are absent.
     """
 
     chosen: pl.DataFrame
@@ -87,16 +86,16 @@ class ClassifiedItems:
 
 
 def classify_items(items: Items, spelling: pl.DataFrame) -> ClassifiedItems:
-    """Classify all items of the provider at once.
+    """Classify all items.
 
-    ``spelling`` has how the list of sizes spells a size: lower (its name in lower case), spelling.
+    ``spelling`` maps lower (a size's name in lower case) to spelling, that of the list of sizes.
     """
     classified = _with_facts(items, spelling)
     is_scope, is_price = pl.col("out_of_scope").is_null(), pl.col("reason").is_null()
     outside = classified.select("page_region", "out_of_scope").drop_nulls()
-    asked = classified["page_region"].unique()
+    requested = classified["page_region"].unique()
     is_new_region = (pl.col("reason") == "another_region") & ~pl.col("region").is_in(
-        asked.implode()
+        requested.implode()
     )
     wrong = (
         classified.lazy()
@@ -130,7 +129,7 @@ def classify_items(items: Items, spelling: pl.DataFrame) -> ClassifiedItems:
 
 
 def _counts_by_region(outside: pl.DataFrame) -> Mapping[str, Mapping[str, int]]:
-    """Count items that are out of scope: region → reason → number."""
+    """Count items out of scope: region → reason → number."""
     counts: dict[str, dict[str, int]] = {}
     columns = ["page_region", "out_of_scope"]
     for region, reason, number in outside.group_by(columns).len().sort(columns).iter_rows():
@@ -139,7 +138,7 @@ def _counts_by_region(outside: pl.DataFrame) -> Mapping[str, Mapping[str, int]]:
 
 
 def _next_changes(items: pl.DataFrame) -> Mapping[str, datetime]:
-    """Find for each region when the first of its items becomes current or ends."""
+    """Return for each region when the first of its items takes effect or ends."""
     first = items.group_by("page_region").agg(pl.col("next_change").min())
     return dict(first.drop_nulls().iter_rows())
 
@@ -147,8 +146,8 @@ def _next_changes(items: pl.DataFrame) -> Mapping[str, datetime]:
 def _with_facts(items: Items, spelling: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of ``KEY``, price, the columns of ``Items.pages``, next_change and reasons.
 
-    ``out_of_scope`` says why an item is left out, ``reason`` why it is refused; they are null where
-    it is a price.
+    ``out_of_scope`` says why an item is left out, ``reason`` why it is refused; both are null for a
+    price.
     """
     names = list(NAMES)
     facts = _facts_of_names(items.rows.select(names).unique(), spelling)
@@ -175,7 +174,7 @@ def _with_facts(items: Items, spelling: pl.DataFrame) -> pl.DataFrame:
 
 
 def next_change() -> pl.Expr:
-    """Find when an item becomes current or ends; null where it does neither from now on."""
+    """Return when an item next takes effect or ends; null if never."""
     changes = [time(pl.col(day)) for day in DATES]
     return pl.min_horizontal(
         pl.when(change > pl.col("observed_at")).then(change) for change in changes
@@ -183,12 +182,13 @@ def next_change() -> pl.Expr:
 
 
 def _facts_of_names(names: pl.DataFrame, spelling: pl.DataFrame) -> pl.DataFrame:
-    """Read what the names of items say. Regions have most combinations of names in common.
+    """Parse the names of items. Regions share most combinations of names.
 
-    ``names`` has ``NAMES``, each combination once. Returned are ``NAMES`` as they came, tidy_… for
+    ``names`` has the distinct combinations of ``NAMES``. Returns ``NAMES`` unchanged, tidy_… for
     those in ``TIDIED``, size (the name of the size in lower case), product_kind, tenancy, os,
-    term_months, purchase_option, unknown_words (of the product's name), unknown_option (of those of
-    SKU and meter), out_of_scope_by_name (a reason or null) and is_reduced (spot or low priority).
+    term_months, purchase_option, unknown_words (of the product's name), unknown_option (of the
+    names of SKU and meter), out_of_scope_by_name (a reason or null) and is_reduced (spot or low
+    priority).
     """
     months = pl.Series(list(TERMS.values()), dtype=pl.Int32)
     terms = pl.DataFrame({"reservationTerm": list(TERMS), "term_months": months})
@@ -231,12 +231,12 @@ def _facts_of_names(names: pl.DataFrame, spelling: pl.DataFrame) -> pl.DataFrame
 
 
 def first_reason(rules: Sequence[Rule]) -> pl.Expr:
-    """Return the reason of the first rule that fits; null where none does."""
+    """Return the reason of the first rule that applies; null if none does."""
     return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in rules)
 
 
 def _names_contain(*patterns: str) -> pl.Expr:
-    """Return whether the SKU's or the meter's name contains one of the patterns."""
+    """Check whether the name of the SKU or the meter contains one of the patterns."""
     return pl.any_horizontal(
         pl.col(name).fill_null("").str.contains(pattern)
         for name in ("skuName", "meterName")
@@ -263,7 +263,7 @@ def _purchase_option() -> pl.Expr:
 
 
 def _operating_system() -> pl.Expr:
-    """Make prices.os. A reservation covers no license, whatever its product is called."""
+    """Make prices.os. A reservation includes no license, whatever its product's name says."""
     return (
         pl.when(pl.col("purchase_option") == "reserved")
         .then(pl.lit("linux"))
@@ -272,7 +272,7 @@ def _operating_system() -> pl.Expr:
 
 
 def _scope_rules_of_names() -> list[Rule]:
-    """List the names that no list price of a machine by the hour has."""
+    """List the rules by which names exclude an item from the hourly list prices of machines."""
     kind = pl.col("product_kind")
     return [
         (pl.col("serviceName").fill_null("") != azure.MACHINES, "another_service"),
@@ -285,7 +285,7 @@ def _scope_rules_of_names() -> list[Rule]:
 
 
 def _scope_rules() -> list[Rule]:
-    """List why an item is not a list price that can be had today, but for its names."""
+    """List the other rules by which an item is not a current list price."""
     starts, ends = time(pl.col("effectiveStartDate")), time(pl.col("effectiveEndDate"))
     return [
         (pl.col("tierMinimumUnits").fill_null(0) > 0, "later_tier"),
@@ -297,7 +297,7 @@ def _scope_rules() -> list[Rule]:
 
 
 def _refusal_rules() -> list[Rule]:
-    """List why an item that should be a price cannot be one."""
+    """List the rules by which an item that should be a price is refused."""
     option = pl.col("purchase_option")
     reserved = option == "reserved"
     is_placeholder = pl.col("price") == pl.lit(PLACEHOLDER_ON_DEMAND).cast(Money)
@@ -317,9 +317,9 @@ def _refusal_rules() -> list[Rule]:
         (~reserved & (pl.col("product_kind") == "unknown"), "unknown_product"),
         (pl.col("unknown_option").is_not_null(), "unknown_option"),
         ((option == "on_demand") & is_placeholder, "placeholder"),
-        # Whether it is in effect cannot be told.
+        # Without its date, an item may not be in effect.
         *((pl.col(day).is_not_null() & time(pl.col(day)).is_null(), "no_date") for day in DATES),
-        # The prices of each region are read from its own pages, of which some may be unchanged.
+        # Prices of a region are read from its own pages only, because these may be taken over.
         (pl.col("region") != pl.col("page_region"), "another_region"),
     ]
 
@@ -334,7 +334,7 @@ WORDS = {
     "unknown_column": "new_members_text",
     "unknown_location": "armRegionName",
 }
-"""Reason → the column with the vendor's word that is not known."""
+"""Reason → the column with the vendor's unknown word."""
 
 MISSING = {
     "unknown_price_type": "type",
@@ -346,11 +346,11 @@ MISSING = {
     "unknown_term": "reservationTerm",
     "unknown_product": "productName",
 }
-"""Reason → the column that is null where the item lacks a member."""
+"""Reason → the column that is null if the item lacks a member."""
 
 
 def _new_member() -> pl.Expr:
-    """Change the reason to unknown_column where an item lacks a member and has one not known."""
+    """Change the reason to unknown_column if an item lacks a member and has an unknown one."""
     lacks = pl.any_horizontal(
         (pl.col("reason") == reason) & pl.col(column).is_null()
         for reason, column in MISSING.items()
@@ -360,14 +360,14 @@ def _new_member() -> pl.Expr:
 
 
 def _word() -> pl.Expr:
-    """Choose the word that is not known; null where a line of a known kind is broken."""
+    """Return the unknown word; null if the item has another fault."""
     return pl.coalesce(
         pl.when(pl.col("reason") == reason).then(column) for reason, column in WORDS.items()
     )
 
 
 def _message() -> pl.Expr:
-    """Write the reason and the values of the item that matter."""
+    """Write the reason and the relevant members of the item."""
     names = ("type", "productName", "skuName", "armSkuName", "armRegionName")
     members = {
         **{name: pl.col(name) for name in names},
@@ -379,9 +379,9 @@ def _message() -> pl.Expr:
 
 
 def _spot_placeholders(rows: pl.DataFrame) -> pl.DataFrame:
-    """Find spot rows at 0.002 of a machine that costs far more on demand, or has no such price.
+    """Return spot rows at 0.002 whose machine costs far more on demand, or has no on-demand price.
 
-    They come with ``reason`` and ``message``.
+    Adds reason, message and word.
     """
     suspects = rows.filter(
         (pl.col("purchase_option") == "spot")
@@ -414,7 +414,7 @@ def _spot_placeholders(rows: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _ByKey:
-    """One row a key; refused rows with a reason; rows passed over, with ``out_of_scope``."""
+    """One row per key; refused rows with a reason; rows passed over, with ``out_of_scope``."""
 
     chosen: pl.DataFrame
     refused: pl.DataFrame
@@ -422,12 +422,12 @@ class _ByKey:
 
 
 def _one_per_key(rows: pl.DataFrame) -> _ByKey:
-    """Choose one row a key.
+    """Choose one row per key.
 
-    A meter has one price at a time: of its current rows the one that began last holds, with the
-    ``meter_flag`` newest_of_two_rows where their prices differ. A primary meter goes before others
-    where a key has both. If the rows left agree in price one of them is chosen; if they do not, all
-    are refused.
+    A meter has one price at a time: if it has several current rows, the newest is used, with the
+    ``meter_flag`` newest_of_two_rows if their prices differ. A primary meter replaces others with
+    the same key. If the prices of the remaining rows agree, one row is chosen; otherwise all are
+    refused.
     """
     is_repeated = pl.struct(KEY).is_duplicated()
     rows = rows.with_columns(meter_flag=pl.lit(None, dtype=pl.String))
@@ -449,17 +449,17 @@ def _one_per_key(rows: pl.DataFrame) -> _ByKey:
     not_primary = repeated.filter(is_secondary).with_columns(
         pl.lit("not_primary_meter").alias("out_of_scope")
     )
-    left = repeated.filter(~is_secondary)
+    remaining = repeated.filter(~is_secondary)
     disagree = pl.col("price").n_unique().over(KEY) > 1
-    agreed = left.filter(~disagree).sort(*KEY, "meterId", "skuId", "row")
+    agreed = remaining.filter(~disagree).sort(*KEY, "meterId", "skuId", "row")
     is_first = pl.int_range(pl.len()).over(KEY) == 0
     again = agreed.filter(~is_first).with_columns(pl.lit("same_price_again").alias("out_of_scope"))
-    # Filtered, not put together of the two kinds, so that the rows keep their order.
+    # A filter, not a concatenation of both kinds, so that the rows keep their order.
     is_chosen = ~is_repeated | pl.col("row").is_in(agreed.filter(is_first)["row"].implode())
     flag = pl.when(pl.col("row").is_in(newest.implode())).then(pl.lit("newest_of_two_rows"))
     return _ByKey(
         rows.filter(is_chosen).with_columns(meter_flag=flag),
-        _refuse_duplicates(left.filter(disagree)),
+        _refuse_duplicates(remaining.filter(disagree)),
         pl.concat([superseded, not_primary, again]),
     )
 

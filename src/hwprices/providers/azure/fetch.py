@@ -1,6 +1,6 @@
 """Plan and fetch Azure's units: prices need no account, sizes and locations do.
 
-Without AZURE_SUBSCRIPTION_ID the sizes and locations are the bundled ones, with their own date.
+Without AZURE_SUBSCRIPTION_ID, sizes and locations come from the bundled table, with its date.
 """
 
 import json
@@ -19,12 +19,12 @@ from hwprices.settings import Settings as CommonSettings
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     """List the units to fetch: locations, sizes, and prices by region, price type and currency.
 
-    ``regions`` are fetched where given. Otherwise the regions of the account (or of the bundled
-    list), and those that have prices: a new region or a sovereign cloud is only in one of the two.
+    If ``regions`` is None, fetches the regions of the account (or of the bundled list) and the
+    regions that have prices: a new region or a sovereign cloud is only in one of the two.
 
     Raises:
-        FetchError: the regions that have prices are unavailable.
-        HwpricesError: ``regions`` names one that Azure does not have.
+        FetchError: the list of regions with prices is unavailable.
+        HwpricesError: Azure lacks one of ``regions``.
     """
     settings: Settings = context.settings
     listed_regions = _listed_regions(context)
@@ -50,10 +50,10 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
 
 
 def _listed_regions(context: Context) -> list[str]:
-    """List the account's regions; the bundled list's without an account, or if the login fails.
+    """List the account's regions; the bundled ones without an account or if the login fails.
 
-    A login that fails must not cost the prices, which need none: the units of sizes and locations
-    fail later, each with the reason.
+    A failed login must not prevent fetching prices, which need none: the units of sizes and
+    locations fail later and give the reason.
     """
     if not context.settings.azure_subscription_id:
         return _bundled_regions()
@@ -104,8 +104,8 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """Fetch and land one unit's pages.
 
     Raises:
-        FetchError: they are not available in full.
-        SkippedError: there is nothing to have; the error says why.
+        FetchError: they are unavailable or incomplete.
+        SkippedError: there is nothing to fetch; the error says why.
     """
     if azure.is_retail(unit.kind) or azure.is_license(unit.kind):
         return retail.fetch(context, unit)
@@ -117,14 +117,14 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
 
 def narrowed(unit: Unit, instance_type: str) -> Unit:
-    """Return the unit with the prices of one size only: the retail list can be filtered by it."""
+    """Narrow a unit of prices to one size, by which the retail list can be filtered."""
     if not azure.is_retail(unit.kind):
         return unit
     return replace(unit, params={**unit.params, "size": instance_type})
 
 
 def _land_bundled(context: Context, unit: Unit) -> list[Page]:
-    """Land the bundled pages of a unit with the date and address they have there."""
+    """Land the bundled pages of a unit with their date and address."""
     pages = land_pages(context.landing, unit)
     if not pages:
         raise SkippedError(
@@ -135,19 +135,16 @@ def _land_bundled(context: Context, unit: Unit) -> list[Page]:
 
 
 def units_at_once(_settings: CommonSettings) -> int:
-    """Limit the units that are fetched side by side.
+    """Limit concurrent fetches.
 
-    Collectors of Azure's prices report 32 requests at once without a 429. Half of that leaves room,
-    and a 429 is waited out.
+    Others report 32 concurrent requests to Azure's prices without a 429. Half of that is safe, and
+    a 429 is retried after a wait.
     """
     return 16
 
 
 def check_access(context: Context) -> Iterator[Check]:
-    """Check the login, and the right to list the subscription's locations.
-
-    Prices need no account; without one sizes, zones and locations come from the bundled table.
-    """
+    """Check the login, and the permission to list the subscription's locations."""
     settings: Settings = context.settings
     if not settings.azure_subscription_id:
         yield Check(

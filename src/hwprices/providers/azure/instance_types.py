@@ -1,20 +1,20 @@
-"""Make rows of instance_types of resource SKUs, and of sizes that only prices name.
+"""Make rows of instance_types from resource SKUs, and of priced sizes from their names.
 
 Source: https://learn.microsoft.com/rest/api/compute/resource-skus/list. A SKU is a size in one
-location; the bundled table has one SKU for a size in many locations, which the shape allows.
+location. In the bundled table, a SKU is a size in many locations, which the format allows.
 Capabilities are pairs of name and value, all strings.
 
 The bundled table lacks new, old and constrained sizes. Their names (Standard_E8-4s_v5) state the
 number of vCPUs: https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions. A
-constrained size has every other figure of its parent
-(https://learn.microsoft.com/azure/virtual-machines/constrained-vcpu). Memory is what a page of
-Microsoft's states (the sheet azure_sizes), or follows from the family where all listed sizes agree.
-Other figures are null.
+constrained size has all other figures of its parent
+(https://learn.microsoft.com/azure/virtual-machines/constrained-vcpu). Memory comes from a page of
+Microsoft (the sheet azure_sizes), or from the family if all listed sizes of it agree. Other figures
+are null.
 
-The API says at most how many devices a size has, never which. The model comes from
+The API has the number of devices of a size at most, never the model. The model comes from
 data/specs/accelerator_names/azure.csv, whose lines have sources. That sheet also gives the count
-where the API says nothing (GB200, GB300, MI300X, V620, V710), says 1 for a fraction (A10, MI25), or
-has once been wrong (ND96isr_H100_v5: 12 in 2024).
+where the API has none (GB200, GB300, MI300X, V620, V710), has 1 for a fraction (A10, MI25), or was
+once wrong (ND96isr_H100_v5: 12 in 2024).
 """
 
 import re
@@ -40,7 +40,7 @@ SIZE = re.compile(
 )
 """tier_family+vcpus-constrained+features_accelerator or memory_version.
 
-Examples: Standard_E8-4s_v5, Standard_NC24ads_A100_v4. M sizes have the constrained vCPUs behind the
+Examples: Standard_E8-4s_v5, Standard_NC24ads_A100_v4. In M sizes, the constrained vCPUs follow the
 features: Standard_M176ds-44_3_v3.
 """
 
@@ -50,7 +50,7 @@ INTEL_FAMILIES = {"D", "DS", "DC", "E", "EC", "F", "FX", "L", "M", "G", "GS", "H
 
 @dataclass(frozen=True)
 class Size:
-    """The parts of a size's name. ``vcpus`` is as the name says; old sizes have another number."""
+    """The parts of a size's name. Old sizes have another number of vCPUs than ``vcpus``."""
 
     name: str
     tier: str
@@ -78,21 +78,21 @@ class Size:
 
     @property
     def parent(self) -> str:
-        """The size that a constrained size is made of: E8s_v5 of E8-4s_v5; else its own name."""
+        """The size that a constrained size is made of (E8s_v5 of E8-4s_v5), else its own name."""
         return self.name.replace(f"-{self.constrained}", "", 1)
 
     @property
     def generation(self) -> str | None:
-        """The version as Azure writes it: v5; None where the name has none."""
+        """The version as Azure writes it: v5; None if the name has none."""
         return f"v{self.version}" if self.version is not None else None
 
     @property
     def cpu_vendor(self) -> str | None:
-        """Maker of the CPU where the naming rules or the family tell; None where they do not.
+        """Vendor of the CPU, None if neither the naming rules nor the family determine it.
 
         ``a`` is AMD. ``p`` is Arm: Ampere up to v5, Microsoft's Cobalt from v6, NVIDIA Grace with
-        GB200 and GB300. D, E, F, L, M and G sizes without them are Intel, HB and HX AMD, HC Intel.
-        Other families (A, B before v2, N) have had several makers.
+        GB200 and GB300. D, E, F, L, M and G sizes without these letters are Intel, HB and HX AMD,
+        HC Intel. Other families (A, B before v2, N) have had several vendors.
         """
         if any(part.startswith("GB") for part in self.middle):
             return "NVIDIA"
@@ -105,7 +105,7 @@ class Size:
 
 
 def parse_size(name: str) -> Size | None:
-    """Take a size's name apart; None where it does not follow the naming rules."""
+    """Parse a size's name; None if it does not follow the naming rules."""
     match = SIZE.match(name)
     if not match:
         return None
@@ -124,9 +124,9 @@ def parse_size(name: str) -> Size | None:
 
 
 KINDS_BY_FAMILY = {"N": "gpu", "NM": "media", "NP": "fpga", "PB": "fpga"}
-"""Kind of accelerator by the letters of the family, for sizes that the sheet does not have: N is
-GPU, NP and PB are FPGA (https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions).
-NM has AMD's MA35D, a media accelerator."""
+"""Letters of the family → kind of accelerator, for sizes that the sheet lacks: N is GPU, NP and PB
+are FPGA (https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions). NM has AMD's
+MA35D, a media accelerator."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class AcceleratorSheet:
     """The sheets that name accelerators, read once.
 
     ``match`` finds the model of a size; its first argument, the vendor's name of the device, is
-    None because Azure returns none. ``kinds`` is accelerator_id → kind.
+    None because Azure returns none. ``kinds``: accelerator_id → kind.
     """
 
     match: Callable[[str | None, str], accelerator_names.Match | None]
@@ -154,8 +154,8 @@ def read_accelerator_sheet() -> AcceleratorSheet:
 def with_accelerators(sizes: pl.DataFrame, sheet: AcceleratorSheet) -> pl.DataFrame:
     """Add accelerators, accelerator_kind, accelerator_count and accelerator_memory_gib.
 
-    ``sizes`` has name and GPUs (the API's count as text, or null). An accelerator of unknown model
-    keeps the API's count, or null where there is none.
+    ``sizes`` has name and GPUs (the API's count as text, or null). Accelerators of unknown model
+    keep the API's count, or null.
     """
     pairs = sizes.select("name", "GPUs").iter_rows()
     results = [accelerators_of(size, gpus, sheet) for size, gpus in pairs]
@@ -208,11 +208,11 @@ Schema = dict[str, pl.DataType | type[pl.DataType]]
 def read_list(pages: Pages, page: Page, members: Schema, elements: str) -> pl.DataFrame:
     """Read the elements of a page as a frame of their ``members``, with the origin columns.
 
-    ``elements`` is what an error calls them ("resource SKUs").
+    ``elements`` is their name in errors ("resource SKUs").
 
     Raises:
         UnreadablePageError: the page is not such a list.
-        HwpricesError: it is altered.
+        HwpricesError: it was altered.
     """
     with pages.parsing(page):
         return read_elements(pages.read(page), members, elements).with_columns(origin(page))
@@ -275,9 +275,9 @@ CONFIDENTIAL = {"SNP": "sev_snp", "TDX": "tdx"}
 class Skus:
     """Resource SKUs as the vendor wrote them.
 
-    ``machines`` are those of virtual machines: the columns of ``SKU``, provider, spec_source and
-    the origin columns. ``refused`` are those without a name, family or location, as quarantine
-    rows. ``counts`` says how many SKUs are of other resources.
+    ``machines`` are SKUs of virtual machines: the columns of ``SKU``, provider, spec_source and the
+    origin columns. ``refused`` are quarantine rows of SKUs without a name, family or location.
+    ``counts`` counts the SKUs of other resources.
     """
 
     machines: pl.DataFrame
@@ -289,8 +289,8 @@ def read_skus(pages: Pages) -> Skus:
     """Read every SKU of every landed page.
 
     Raises:
-        UnreadablePageError: not one landed page is a list of SKUs.
-        HwpricesError: a landed page is altered.
+        UnreadablePageError: no landed page is a list of SKUs.
+        HwpricesError: a landed page was altered.
     """
     dtypes = frames.dtypes(InstanceTypes)
     schema = {
@@ -319,15 +319,15 @@ def read_skus(pages: Pages) -> Skus:
 
 
 def _read_lists(pages: Pages) -> list[pl.DataFrame]:
-    """Read the lists, each with its spec_source. The last error counts if none can be read."""
+    """Read the lists, each with its spec_source. If all are unreadable, raise the last error."""
     parts: list[pl.DataFrame] = []
-    listed = pages.of(azure.SKUS)
-    for page in listed:
+    sku_pages = pages.of(azure.SKUS)
+    for page in sku_pages:
         source = pl.lit("bundled" if azure.BUNDLED in page.params else "api").alias("spec_source")
         with pages.leave_out(page):
             parts.append(read_list(pages, page, SKU, "resource SKUs").with_columns(source))
-    if listed and not parts:
-        read_list(pages, listed[-1], SKU, "resource SKUs")
+    if sku_pages and not parts:
+        read_list(pages, sku_pages[-1], SKU, "resource SKUs")
     return parts
 
 
@@ -343,10 +343,10 @@ def _refused(incomplete: pl.DataFrame) -> pl.DataFrame:
 def instance_type_rows(
     skus: pl.DataFrame, sheet: AcceleratorSheet, network: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Make rows of instance_types, one a size, and quarantine rows of sizes that no machine has.
+    """Make rows of instance_types, one per size, and quarantine rows of impossible sizes.
 
-    ``skus`` is ``Skus.machines``, ``network`` the sheet azure_network. A size is as its first
-    location in the alphabet describes it; the API goes before the bundled table.
+    ``skus`` is ``Skus.machines``, ``network`` the sheet azure_network. If several SKUs describe a
+    size, the API comes before the bundled table, then the first location in the alphabet.
     """
     locations = pl.col("locationInfo").list.eval(
         pl.element().struct.field("location").str.to_lowercase()
@@ -369,9 +369,9 @@ def instance_type_rows(
 
 
 def _with_capabilities(skus: pl.DataFrame) -> pl.DataFrame:
-    """Add a text column for each of ``CAPABILITIES``, null where the SKU has none of that name.
+    """Add a text column for each of ``CAPABILITIES``, null if the SKU lacks it.
 
-    Where a name is repeated, the first value counts.
+    If a name is repeated, the first value is used.
     """
     capability = pl.col("capabilities").struct
     pairs = (
@@ -393,9 +393,9 @@ def _with_capabilities(skus: pl.DataFrame) -> pl.DataFrame:
 def _columns(table: pl.LazyFrame, network: pl.LazyFrame) -> pl.LazyFrame:
     """Make the columns of instance_types from capabilities, name parts, accelerators and network.
 
-    The sheet's network is Ethernet, which is not all that a size with InfiniBand has.
+    The sheet has Ethernet only, so sizes with InfiniBand get no bandwidth.
     """
-    is_whole = pl.when(pl.col("RdmaEnabled").fill_null("False") == "False")
+    is_ethernet_only = pl.when(pl.col("RdmaEnabled").fill_null("False") == "False")
     bandwidth = network.select("network_gbps_max", name="instance_type")
     return table.join(bandwidth, on="name", how="left", maintain_order="left").select(
         "provider",
@@ -409,7 +409,7 @@ def _columns(table: pl.LazyFrame, network: pl.LazyFrame) -> pl.LazyFrame:
         .alias("arch"),
         "cpu_vendor",
         *_cpus(),
-        # Called GB, meant GiB: "8" of Standard_D2s_v3 is documented as 8 GiB.
+        # Called GB, but in GiB: "8" of Standard_D2s_v3 is documented as 8 GiB.
         _number("MemoryGB").alias("memory_gib"),
         pl.col("family").str.contains(r"(?i)^standardB").alias("burstable"),
         pl.lit(False).alias("bare_metal"),
@@ -418,7 +418,7 @@ def _columns(table: pl.LazyFrame, network: pl.LazyFrame) -> pl.LazyFrame:
         "accelerator_count",
         "accelerator_memory_gib",
         *_disks(),
-        is_whole.then("network_gbps_max").alias("network_gbps_max"),
+        is_ethernet_only.then("network_gbps_max").alias("network_gbps_max"),
         pl.when(pl.col("RdmaEnabled") == "True")
         .then(pl.lit("infiniband"))
         .when(pl.col("RdmaEnabled") == "False")
@@ -437,7 +437,7 @@ def _columns(table: pl.LazyFrame, network: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _retirement() -> list[pl.Expr]:
-    """Make status and retirement_date; both null where the date is absent or not understood."""
+    """Make status and retirement_date; both are null if the date is absent or unreadable."""
     date = pl.col("RetirementDateUtc").str.to_date("%m/%d/%Y", strict=False)
     is_set = date.is_not_null() & (date.dt.year() < NO_RETIREMENT_YEAR)
     status = (
@@ -453,9 +453,8 @@ def _retirement() -> list[pl.Expr]:
 def _cpus() -> list[pl.Expr]:
     """Make vcpus, vcpus_billed, physical_cores and threads_per_core.
 
-    A constrained size has fewer vCPUs than the size it is made of, and costs what that size costs;
-    how many cores it uses is not published. The figures may be what no machine has, and are made
-    whole numbers later.
+    A constrained size has fewer vCPUs than its parent, and the same price; how many cores it uses
+    is not published. Impossible figures are refused later, and fractions become whole numbers.
     """
     available, parent = _number("vCPUsAvailable"), _number("vCPUs")
     is_unconstrained = available.is_null() | (available == parent)
@@ -471,7 +470,7 @@ def _cpus() -> list[pl.Expr]:
 def _disks() -> list[pl.Expr]:
     """Make local_disk_gib, _count and _kind of temporary and NVMe disks together.
 
-    MaxResourceVolumeMB, the temporary disk, is in MiB.
+    MaxResourceVolumeMB, the size of the temporary disk, is in MiB.
     """
     nvme = _number("NvmeDiskSizeInMiB").fill_null(0)
     temporary = _number("MaxResourceVolumeMB").fill_null(0)
@@ -496,8 +495,8 @@ def _disks() -> list[pl.Expr]:
 def _block_storage() -> list[pl.Expr]:
     """Make the columns of block storage: managed disks without the host's cache.
 
-    The figures are those without bursts: 3,750 IOPS and 85 MB/s of Standard_D2s_v5, which reaches
-    10,000 IOPS and 1,200 MB/s for half an hour. How far bursts go is documented and no capability.
+    The figures exclude bursts: 3,750 IOPS and 85 MB/s for Standard_D2s_v5, which reaches 10,000
+    IOPS and 1,200 MB/s for half an hour. Bursts are documented, but are not a capability.
     https://learn.microsoft.com/azure/virtual-machines/sizes/general-purpose/dsv5-series
     """
     unknown = pl.lit(None, dtype=pl.Float64)
@@ -527,7 +526,7 @@ def _number(capability: str) -> pl.Expr:
 
 
 def _positive(capability: str) -> pl.Expr:
-    """Read a number; null for 0, which no machine has."""
+    """Read a number; null if it is 0."""
     figure = _number(capability)
     return pl.when(figure != 0).then(figure)
 
@@ -543,34 +542,34 @@ def _name_parts(sizes: list[str]) -> list[pl.Series]:
 
 NUMBERED = {"A", "D", "DS", "G", "GS", "SQLG"}
 OLDEST_NAMED = 3
-"""Before this version these families number their sizes: D15_v2 has 20 vCPUs, G5 has 32. The other
-1,387 names of the bundled table state the vCPUs, except F64-16ams_v7: its parent has 80."""
+"""Before this version, these families number their sizes: D15_v2 has 20 vCPUs, G5 has 32. All other
+1,387 names in the bundled table state the vCPUs, except F64-16ams_v7: its parent has 80."""
 
 STATED = ["instance_type", "vcpus", "memory_gib"]
 
 GIB_PER_VCPU = {"D": 4, "DC": 4, "F": 4, "E": 8, "L": 8}
-"""Memory per vCPU of x86 sizes. It is that of all 553 sizes of these families in the bundled table
-(D, DC, E and F from v5; E and L up to LARGEST_OF_RATIO vCPUs). The naming rules say that l has less
-and m more."""
+"""Memory per vCPU of x86 sizes, the same for all 553 sizes of these families in the bundled table
+(D, DC, E and F from v5; E and L up to RATIO_MOST_VCPUS). By the naming rules, l sizes have less and
+m sizes more."""
 
-OF_FEATURE = {"l": 2, "m": 8}
-OLDEST_OF_RATIO = 5
+FEATURE_GIB_PER_VCPU = {"l": 2, "m": 8}
+RATIO_FIRST_VERSION = 5
 
-LARGEST_OF_RATIO = 64
-"""vCPUs of a size of E or L up to which the ratio holds: E96s_v5 has 672 GiB, 7 for each."""
+RATIO_MOST_VCPUS = 64
+"""vCPUs of an E or L size up to which the ratio holds: E96s_v5 has 672 GiB, 7 per vCPU."""
 
-NOT_OF_PARENT = ["physical_cores", "network_gbps_max"]
-"""Columns in which a constrained size differs from its parent, or may differ."""
+NOT_INHERITED = ["physical_cores", "network_gbps_max"]
+"""Columns in which a constrained size may differ from its parent."""
 
 
 def named_sizes(
     priced: pl.DataFrame, listed: pl.DataFrame, sheet: AcceleratorSheet, stated: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return rows of instance_types, one for each size that no list has.
+    """Make rows of instance_types for the priced sizes that no list has.
 
-    ``priced`` has instance_type, observed_at and raw_sha256 of sizes with a price; ``listed`` is
-    instance_types of the lists, ``stated`` the sheet azure_sizes. Names that do not follow the
-    rules, such as those of dedicated hosts, get no row.
+    ``priced`` has instance_type, observed_at and raw_sha256 of sizes with a price; ``listed`` has
+    the instance_types of the lists; ``stated`` is the sheet azure_sizes. Names that do not follow
+    the rules, such as those of dedicated hosts, get no row.
     """
     known = {row["instance_type"].lower(): row for row in listed.iter_rows(named=True)}
     figures = {name: values for name, *values in stated.select(STATED).iter_rows()}
@@ -582,12 +581,12 @@ def named_sizes(
             continue
         parent = known.get(size.parent.lower()) if size.constrained else None
         if parent is not None:
-            row = {**parent, **dict.fromkeys(NOT_OF_PARENT), "vcpus_billed": parent["vcpus"]}
+            row = {**parent, **dict.fromkeys(NOT_INHERITED), "vcpus_billed": parent["vcpus"]}
         else:
             devices, kind = accelerators_of(size.name, None, sheet)
             is_numbered = size.family in NUMBERED and (size.version or 0) < OLDEST_NAMED
-            of_name = [None if is_numbered else size.vcpus, memory_of_name(size)]
-            vcpus, memory = figures.get(size.parent, of_name)
+            by_name = [None if is_numbered else size.vcpus, memory_of_name(size)]
+            vcpus, memory = figures.get(size.parent, by_name)
             row = {
                 "provider": "azure",
                 "family": size.series,
@@ -598,18 +597,18 @@ def named_sizes(
                 "accelerator_kind": kind,
                 "corrections": [],
             }
-        own = {"series": size.series, "generation": size.generation, "spec_source": "name"}
-        rows.append({**row, **page, **own, "vcpus": size.constrained or row["vcpus_billed"]})
+        name = {"series": size.series, "generation": size.generation, "spec_source": "name"}
+        rows.append({**row, **page, **name, "vcpus": size.constrained or row["vcpus_billed"]})
     table = pl.DataFrame(rows, schema=frames.dtypes(InstanceTypes))
     return table.with_columns(accelerator_totals())
 
 
 def memory_of_name(size: Size) -> float | None:
-    """Return the memory in GiB that all listed sizes of the kind have for as many vCPUs."""
+    """Return the memory in GiB by family and vCPUs; None if there is no common ratio."""
     ratio = GIB_PER_VCPU.get(size.family)
-    is_too_large = size.family in ("E", "L") and size.vcpus > LARGEST_OF_RATIO
-    is_too_old = size.family != "L" and (size.version or 0) < OLDEST_OF_RATIO
+    is_too_large = size.family in ("E", "L") and size.vcpus > RATIO_MOST_VCPUS
+    is_too_old = size.family != "L" and (size.version or 0) < RATIO_FIRST_VERSION
     if ratio is None or is_too_large or is_too_old or "p" in size.features or size.constrained:
         return None
-    special = [OF_FEATURE[letter] for letter in size.features if letter in OF_FEATURE]
-    return float(size.vcpus * (special[0] if special else ratio))
+    feature_ratios = map(FEATURE_GIB_PER_VCPU.get, size.features)
+    return float(size.vcpus * next(filter(None, feature_ratios), ratio))

@@ -1,10 +1,10 @@
-"""Read landed Retail Prices pages into one frame of items, and what the names of products say.
+"""Read landed Retail Prices pages into one frame of items, and parse the names of products.
 
-Amounts stay text until ``read_money`` makes Decimals of them. No float comes between, and what is
-refused is shown as it came.
+Amounts stay text until ``read_money`` converts them to Decimal, without floats, so that refused
+items are shown as received.
 
 Source: https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices. The
-price list writes the operating system only into the product's name, and not always in the same way.
+price list states the operating system only in the product's name, in several spellings.
 """
 
 from collections.abc import Callable, Collection
@@ -23,7 +23,7 @@ from hwprices.units import Money
 
 
 class SavingsPlan(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    """One savings plan inside an on-demand item. unitPrice is only counted."""
+    """One savings plan inside an on-demand item. unitPrice is declared only to count names."""
 
     term: str | None = None
     retail_price: Any = None
@@ -33,7 +33,7 @@ class SavingsPlan(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
 class Item(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     """One item, with the members that are read.
 
-    ``Any`` members are money: the decoder gives their text.
+    ``Any`` members are money, which the decoder returns as text.
     """
 
     currency_code: str | None = None
@@ -58,9 +58,9 @@ class Item(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
 
 
 class _WholeItem(Item, gc=False, omit_defaults=True, rename="camel"):
-    """An item with the members that say nothing more about a list price.
+    """An item with the members that are not needed.
 
-    They are declared to be counted (``bodies.refuse_repeated_names``).
+    They are declared to count names (``bodies.refuse_repeated_names``).
     """
 
     unit_price: Any = None
@@ -70,7 +70,7 @@ class _WholeItem(Item, gc=False, omit_defaults=True, rename="camel"):
 
 
 class RetailPage(msgspec.Struct, omit_defaults=True):
-    """One page as Retail Prices answers it; all but items and their number is only counted."""
+    """One page of Retail Prices. Members other than Items and Count are only counted."""
 
     Items: list[_WholeItem]
     Count: int
@@ -81,12 +81,12 @@ class RetailPage(msgspec.Struct, omit_defaults=True):
 
 
 MEMBERS = tuple(name for name in Item.__struct_encode_fields__ if name != "savingsPlan")
-"""The members of an item that are one value."""
+"""The members of an item that have one value."""
 
-AMOUNTS = ("retailPrice", "tierMinimumUnits")  # Those that are money
+AMOUNTS = ("retailPrice", "tierMinimumUnits")  # The members that are money
 
 PLANS = {"plan_terms": "term", "plan_prices": "retailPrice"}
-"""The columns of an item's savings plans, and the member of a plan that each lists."""
+"""Columns of an item's savings plans → the member of a plan that they list."""
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     **dict.fromkeys(MEMBERS, pl.String),
@@ -98,14 +98,14 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "plan_prices_text": pl.List(pl.String),
     "new_members_text": pl.String,
 }
-"""Columns of a frame of items: the members of ``Item``, amounts null where they are none. The
-savings plans are lists of equal length, their terms and their prices; all are null where the item
-has none. The columns that end in _text have amounts as the vendor wrote them. new_members_text
-names the members that an item has and that are not known."""
+"""Columns of a frame of items: the members of ``Item``, with null for invalid amounts. Savings
+plans are lists of equal length, of terms and of prices; all are null for an item without plans.
+Columns that end in _text have amounts as the vendor wrote them. new_members_text lists an item's
+unknown members."""
 
 NESTED_MONEY = (b'etailPrice":[', b'etailPrice":{', b'tierMinimumUnits":[', b'tierMinimumUnits":{')
-"""What the JSON of items has where money is a list or an object: inside a text, quotes are
-escaped."""
+"""Parts of the JSON of items in which money is a list or an object. Texts cannot contain them,
+because quotes are escaped."""
 
 _ENCODED: dict[str, pl.DataType | type[pl.DataType]] = {
     **dict.fromkeys(MEMBERS, pl.String),
@@ -132,9 +132,9 @@ class Items:
 def price_units(
     pages: Pages, is_kind: Callable[[str], bool] = azure.is_retail
 ) -> dict[str, list[UnitResult]]:
-    """List the units of a kind that have pages by region in lower case, sorted by kind.
+    """Return the units of a kind that have pages: region in lower case → units sorted by kind.
 
-    A region whose name comes in two cases is one: Azure writes some names in several.
+    Azure writes the names of some regions in upper and lower case.
     """
     units: dict[str, list[UnitResult]] = {}
     for result in sorted(pages.run.results, key=lambda result: result.unit.kind):
@@ -146,26 +146,27 @@ def price_units(
 def read_items(
     pages: Pages, regions: Collection[str], is_kind: Callable[[str], bool] = azure.is_retail
 ) -> Items:
-    """Read every item of every page of these regions (in lower case). None is left out.
+    """Read every item of every page of these regions (in lower case).
 
     Raises:
-        HwpricesError: a landed page is altered.
+        HwpricesError: a landed page was altered.
     """
     results = [
         (region, result)
-        for region, of_region in sorted(price_units(pages, is_kind).items())
+        for region, units in sorted(price_units(pages, is_kind).items())
         if region in regions
-        for result in of_region
+        for result in units
     ]
     frames = [pl.DataFrame(schema={**COLUMNS, "page": pl.Int32})]
-    read = 0
+    pages_read = 0
     for _, result in results:
-        # Half of a region's prices would look like prices that Azure has withdrawn.
+        # All pages of a unit or none: missing prices would look like prices that Azure withdrew.
         with pages.leave_out(*result.pages):
             frames += [
-                _read_page(pages, page, number) for number, page in enumerate(result.pages, read)
+                _read_page(pages, page, number)
+                for number, page in enumerate(result.pages, pages_read)
             ]
-        read += len(result.pages)
+        pages_read += len(result.pages)
     listed = [(region, page) for region, result in results for page in result.pages]
     origin = origins([page for _, page in listed])
     page_regions = pl.Series("page_region", [region for region, _ in listed], dtype=pl.String)
@@ -181,8 +182,8 @@ def decode_items(body: bytes) -> pl.DataFrame:
     """Decode a page, and make ``COLUMNS`` of its items.
 
     Raises:
-        ValueError: it is not JSON with a list of Items as long as its Count, or has a name twice in
-            one object; the line names the member that does not fit.
+        ValueError: it is not JSON with a list of Items as long as its Count, or repeats a name in
+            an object; the message names the member.
         RecursionError: it is nested too deep.
     """
     answer = _decode(body)
@@ -212,7 +213,7 @@ def _new_members(body: bytes) -> list[str | None]:
 
 
 def _with_money_as_text(item: Item) -> Item:
-    """Write lists and objects where money should be as their JSON, which no amount has."""
+    """Replace lists and objects in place of money by their JSON text, which is not an amount."""
     plans = item.savings_plan and [
         msgspec.structs.replace(plan, retail_price=_as_text(plan.retail_price))
         for plan in item.savings_plan
@@ -238,16 +239,16 @@ def _decode(body: bytes) -> RetailPage:
 
 
 def time(text: pl.Expr) -> pl.Expr:
-    """Read a time such as 2018-06-01T00:00:00Z; null where it is not written so."""
+    """Read a time such as 2018-06-01T00:00:00Z; null in any other format."""
     return text.str.to_datetime(
         "%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False
     ).dt.replace_time_zone("UTC")
 
 
 SPACES = r"[\t\p{Zs}]{2,}|[\t\p{Zs}&&[^ ]]"
-"""Blanks in names that are not one plain space: some product names have no-break spaces. Line
-breaks and other control characters are not among them, so that a name with one is refused and not
-repaired. A name with plain spaces only does not match, and is not written anew."""
+"""Blanks in names other than single spaces: some product names have no-break spaces. Line breaks
+and other control characters do not match, so that names with them are refused, not repaired. Names
+with single spaces do not match, and are not copied."""
 
 WINDOWS = r"(?i) windows\b| win$"  # "… Series Windows", "… Srs Win"
 RHEL = r"(?i)\b(rhel|red hat)\b"
@@ -261,30 +262,20 @@ PROMO = r"(?i)\bpromo\b"
 SPOT = r"(?i) spot$"
 LOW_PRIORITY = r"(?i) low priority$"
 VIRTUAL_MACHINES = r"(?i)^virtual machines\b"
-LINUX = r"(?i) linux$"  # products from 2023 on say "…-series Linux" instead of nothing
+LINUX = r"(?i) linux$"  # Products from 2023 on are called "…-series Linux"; older ones omit it.
 _SERIES = r"(?i)^.*\b(?:series|srs)\b(.*)$"
 _WITHOUT_SERIES = r"(?i)^(?:virtual machines )?\S+(.*)$"
-"""What comes behind the series. Newer products have the series alone: "Virtual Machines
-NCldsxlRTX6kv6 Windows"."""
+"""The text after the series. Newer products omit the word: "Virtual Machines NCldsxlRTX6kv6
+Windows"."""
 
 _KNOWN_WORDS = (
-    *(
-        "windows",
-        "win",
-        "linux",
-        "rhel",
-        "red hat",
-        "sles",
-        "suse",
-        "enterprise",
-        "server",
-        "ubuntu",
-    ),
-    *("pro", "sap", "for", "with", "ha", "high availability", "basic", "dedicated ?host", "promo"),
+    *("windows", "win", "linux", "rhel", "red hat", "sles", "suse", "enterprise", "server"),
+    *("ubuntu", "pro", "sap", "for", "with", "ha", "high availability", "basic"),
+    *("dedicated ?host", "promo"),
     *("cloud ?services", "spot", "low priority", "expired", r"(?:very )?(?:high|medium) memory"),
 )
 _KNOWN_TAIL = rf"(?i)^(?:[ -]*\b(?:{'|'.join(_KNOWN_WORDS)})\b)*$"
-"""What a product's name may say behind the series, in any order."""
+"""Words that may follow the series in a product's name, in any order."""
 
 _LAST_WORDS = r"(?i)((?: [a-z]{2,})+)$"
 _KNOWN_LAST_WORDS = r"(?i)^ (?:spot|low priority|promo|expired)$"
@@ -296,15 +287,15 @@ def tidy(column: str) -> pl.Expr:
 
 
 def unknown_words(product: pl.Expr) -> pl.Expr:
-    """Find what a product's name (tidied) says behind the series and is not known, else null."""
+    """Return the text after the series in a product's (tidied) name if it has unknown words."""
     tail = pl.coalesce(product.str.extract(_SERIES), product.str.extract(_WITHOUT_SERIES))
     return pl.when(~tail.str.contains(_KNOWN_TAIL)).then(tail.str.strip_chars(" -"))
 
 
 def unknown_option(name: pl.Expr, size: pl.Expr) -> pl.Expr:
-    """Find words at the end of a SKU's or meter's name that are not known, else null.
+    """Return unknown words at the end of a SKU's or meter's name, else null.
 
-    ``size``: armSkuName; what is in it is not an option: "DSv2 Promo".
+    Words of ``size`` (armSkuName) are not an option: "DSv2 Promo".
     """
     words = name.str.extract(_LAST_WORDS)
     in_size = letters(size).str.contains(letters(words), literal=True)
@@ -318,11 +309,11 @@ def letters(name: pl.Expr) -> pl.Expr:
 
 
 def product_facts(products: pl.Series) -> pl.DataFrame:
-    """Classify product names (tidied), one row for each distinct name.
+    """Classify product names (tidied), one row per distinct name.
 
     Columns: productName, product_os, product_tenancy, unknown_words, and product_kind, which is vm,
     host, cloud_services, promo or unknown. A name is unknown if it neither begins with "Virtual
-    Machines" nor names an operating system; such a product is not guessed at.
+    Machines" nor names an operating system.
     """
     name = pl.col("productName")
     names_os = pl.any_horizontal(name.str.contains(rule) for rule in (WINDOWS, LINUX, RHEL, SLES))
@@ -352,7 +343,7 @@ def product_facts(products: pl.Series) -> pl.DataFrame:
 
 
 def _operating_system(name: pl.Expr) -> pl.Expr:
-    """Make prices.os of a product name. One that names no system is Linux, without a license."""
+    """Make prices.os of a product name. Without a system it is Linux without a license."""
     is_rhel, is_sles = name.str.contains(RHEL), name.str.contains(SLES)
     is_sap = name.str.contains(SAP)
     return (

@@ -1,12 +1,13 @@
 """Add licenses to the price of machines: RHEL, SLES, Ubuntu Pro, SQL Server and Windows Server.
 
 Retail Prices lists them as service "Virtual Machines Licenses", without a region: a license costs
-the same everywhere and by every purchase option, and a reservation or savings plan does not cover
-it (https://learn.microsoft.com/azure/cost-management-billing/reservations/prepare-buy-reservation).
-A meter is for machines of so many vCPUs: "8 vCPU VM License", "5+ vCPU VM Support".
+the same in all regions and for all purchase options, and reservations and savings plans do not
+include it
+(https://learn.microsoft.com/azure/cost-management-billing/reservations/prepare-buy-reservation).
+A meter is for machines with a number of vCPUs: "8 vCPU VM License", "5+ vCPU VM Support".
 
-The system of a constrained size is licensed for the vCPUs of its parent, SQL Server for those that
-are left (https://learn.microsoft.com/azure/virtual-machines/constrained-vcpu).
+A constrained size pays the operating system for the vCPUs of its parent, and SQL Server for its own
+vCPUs (https://learn.microsoft.com/azure/virtual-machines/constrained-vcpu).
 """
 
 from collections.abc import Mapping
@@ -34,22 +35,21 @@ SYSTEMS = {
     "SUSE for SAP Linux Enterprise Server": "sles_sap",
     "Ubuntu Pro": "ubuntu_pro",
 }
-"""Products that are systems, and prices.os of each. SLES is that with standard support."""
+"""Operating systems: product → prices.os. SLES is the one with standard support."""
 
-BURST = "Windows Server Burst"  # Windows of the B sizes; those of other sizes have "Windows Server"
+BURST = "Windows Server Burst"  # Windows for B sizes; "Windows Server" is for all others
 
 SOFTWARE = {
     "SQL Server Enterprise": "sql_ent",
     "SQL Server Standard": "sql_std",
     "SQL Server Web": "sql_web",
 }
-"""Products that are SQL Server on Windows, and prices.software of each."""
+"""SQL Server on Windows: product → prices.software."""
 
 SQL_ON_RHEL = {
     f"{product} Red Hat Enterprise Linux": software for product, software in SOFTWARE.items()
 }
-"""Products that are SQL Server and RHEL in one meter, whose price is the sum of both, and
-prices.software of each."""
+"""SQL Server and RHEL in one meter, whose price is the sum of both: product → prices.software."""
 
 OTHER_PRODUCTS = (
     r"^SQL Server .*(?:Linux|SLES|Red Hat)|^SQL Server(?: Azure Hybrid Benefit)?$|^BizTalk Server "
@@ -60,7 +60,7 @@ OTHER_PRODUCTS = (
 
 METER = r"^(\d{1,5})(?:-(\d{1,5})|(\+))?[ -]vCPU VM (?:License|Support)$"
 OTHER_METERS = r"(?i)\b(?:BYOS|Free|vCore|Shared|XS|On Premises|Minimum Fee)\b"
-"""Meters of licenses that are the buyer's own, free or not of a machine with so many vCPUs."""
+"""Meters of licenses that the buyer brings, that are free, or that are not by vCPUs."""
 
 MOST_VCPUS = 99_999
 
@@ -69,15 +69,15 @@ X86_ONLY = ("rhel_sap", "sles_sap")
 https://www.suse.com/products/sles-for-sap/."""
 
 OPTIONS = ["on_demand", "spot", "savings_plan", "reserved"]
-"""Purchase options with a license. A reservation that is paid at once is left out: it costs the
-same as one paid monthly, and its license is paid by the hour."""
+"""Purchase options with a license. Reservations paid upfront are left out: they cost the same as
+those paid monthly, and the license is paid by the hour."""
 
-OWN_LICENSES = ["rhel", "sles"]
-"""Systems of which the buyer may bring the subscription:
+BYOL_SYSTEMS = ["rhel", "sles"]
+"""Operating systems whose subscription the buyer may bring:
 https://learn.microsoft.com/azure/virtual-machines/linux/azure-hybrid-benefit-linux."""
 
 LICENSED_BY = ["instance_type", "series", "arch", "vcpus", "vcpus_billed"]
-"""The columns of instance_types that decide which licenses a size has."""
+"""The columns of instance_types that determine the licenses of a size."""
 
 _KEY = ["product", "least", "most", "currency"]
 _SOLD = ["instance_type", "currency", "base_os", "is_reserved", "os", "software"]
@@ -85,11 +85,11 @@ _SOLD = ["instance_type", "currency", "base_os", "is_reserved", "os", "software"
 
 @dataclass(frozen=True)
 class Licenses:
-    """The licenses that are listed.
+    """The listed licenses.
 
     ``fees`` has product, least and most (vCPUs), currency, price, sku_id and the origin columns.
-    ``refused`` has the columns of the quarantine table. ``counts`` says how many items were left
-    out on purpose, by reason. ``holds_until`` is when the first item becomes current or ends.
+    ``refused`` has the columns of the quarantine table. ``counts`` counts the items left out on
+    purpose, by reason. ``holds_until`` is when the first item takes effect or ends.
     """
 
     fees: pl.DataFrame
@@ -102,7 +102,7 @@ def read_licenses(pages: Pages) -> Licenses:
     """Read the license meters of a run.
 
     Raises:
-        HwpricesError: a landed page is altered.
+        HwpricesError: a landed page was altered.
     """
     items = _classified(read_items(pages, ["global"], azure.is_license))
     counts = items.group_by("out_of_scope").len().drop_nulls().sort("out_of_scope")
@@ -111,32 +111,32 @@ def read_licenses(pages: Pages) -> Licenses:
     listed = listed.join(clashes, on=_KEY, how="left", maintain_order="left").with_columns(
         reason=pl.coalesce("reason", pl.when("clashes").then(pl.lit("duplicate_key")))
     )
-    fees = listed.filter(pl.col("reason").is_null()).sort(*_KEY, "sku_id")
-    once = fees.unique(_KEY, keep="first", maintain_order=True)
-    again = {"same_price_again": fees.height - once.height} if fees.height > once.height else {}
-    unread = listed.filter(pl.col("reason").is_not_null()).with_columns(
+    priced = listed.filter(pl.col("reason").is_null()).sort(*_KEY, "sku_id")
+    fees = priced.unique(_KEY, keep="first", maintain_order=True)
+    repeated = priced.height - fees.height
+    refused = listed.filter(pl.col("reason").is_not_null()).with_columns(
         pl.lit("azure").alias("provider"), pl.lit(None, pl.String).alias("region")
     )
     message = prices.message("{}: {}, {}, {}", "reason", "productName", "meterName", "retailPrice")
     return Licenses(
-        once.select(*_KEY, "price", "sku_id", *ORIGIN),
+        fees.select(*_KEY, "price", "sku_id", *ORIGIN),
         prices.refused(
-            unread.lazy().select(*("provider", "region", *MEMBERS, *ORIGIN, "reason", "word")),
+            refused.lazy().select(*("provider", "region", *MEMBERS, *ORIGIN, "reason", "word")),
             table="prices",
             message=message,
         ).collect(),
         {
-            f"out_of_scope:{why}": number
-            for why, number in (dict(counts.iter_rows()) | again).items()
+            **{f"out_of_scope:{why}": number for why, number in counts.iter_rows()},
+            **({"out_of_scope:same_price_again": repeated} if repeated else {}),
         },
         items.select(next_change().min()).item(),
     )
 
 
 def _clashes(fees: pl.DataFrame) -> pl.DataFrame:
-    """List the meters that name the vCPUs of another one at another price: _KEY and clashes (true).
+    """List meters with the vCPUs of another meter at another price: _KEY and clashes (true).
 
-    A meter for one number of vCPUs and one for a band do not clash: the number goes first.
+    A meter for one number of vCPUs does not clash with one for a range, which it overrides.
     """
     is_band = pl.col("most") > pl.col("least")
     meters = fees.select(*_KEY, "price", is_band=is_band)
@@ -215,15 +215,15 @@ def license_lines(fees: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
     """List what each size pays for each system and software that it can run.
 
     ``sizes`` is instance_types. A size without a meter for its vCPUs has no line, and so no price.
-    Returned is a row for each license: ``_SOLD``, component, price, sku_id, observed_at and
-    raw_sha256. base_os is the system whose price it is added to; is_reserved: for reservations,
-    which have no price with Windows.
+    Returns a row per license: ``_SOLD``, component, price, sku_id, observed_at and raw_sha256.
+    base_os is the system whose price the license is added to. is_reserved marks the licenses for
+    reservations, which have no price with Windows.
     """
-    of_sizes = sizes.select(
+    vcpus = sizes.select(
         "instance_type",
         "arch",
         is_burst=pl.col("series").str.starts_with("B").fill_null(False),
-        own=pl.col("vcpus").cast(pl.Float64),
+        usable=pl.col("vcpus").cast(pl.Float64),
         parent=pl.coalesce("vcpus_billed", "vcpus").cast(pl.Float64),
     )
     systems, software = (
@@ -239,41 +239,43 @@ def license_lines(fees: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
     is_for_arch = ~(is_both | pl.col("system").is_in(X86_ONLY).fill_null(False)) | (
         pl.col("arch").fill_null("x86_64") == "x86_64"
     )
-    # a constrained size has two numbers of vCPUs, and the meter of both names one
-    is_plain = ~is_both | (pl.col("own") == pl.col("parent"))
+    # A constrained size has two numbers of vCPUs, so a meter for both products does not fit it.
+    fits_both = ~is_both | (pl.col("usable") == pl.col("parent"))
     is_windows = (pl.col("system") == "windows").fill_null(False)
     paid = (
-        of_sizes.join(named, how="cross")
-        .with_columns(vcpus=pl.when(is_software).then("own").otherwise("parent"))
+        vcpus.join(named, how="cross")
+        .with_columns(vcpus=pl.when(is_software).then("usable").otherwise("parent"))
         .filter(pl.col("vcpus").is_between(pl.col("least"), pl.col("most")))
         .filter(
-            is_plain
+            fits_both
             & is_for_arch
             & (~is_windows | (pl.col("is_burst") == (pl.col("product") == BURST)))
         )
-        # A meter for exactly as many vCPUs goes before one for a band; bands have one price.
+        # A meter for the exact number of vCPUs overrides one for a range.
         .sort("instance_type", "product", "currency", pl.col("most") - pl.col("least"), "least")
         .unique(["instance_type", "product", "currency"], keep="first", maintain_order=True)
-        .drop("own", "parent", "arch", "is_burst", "least", "most", "vcpus")
+        .drop("usable", "parent", "arch", "is_burst", "least", "most", "vcpus")
     )
-    of_system, of_software = paid.filter(~is_software), paid.filter(is_software)
-    windows = of_system.filter(is_windows).with_columns(os=pl.lit("windows"))
+    system_fees = paid.filter(~is_software)
+    windows = system_fees.filter(is_windows).with_columns(os=pl.lit("windows"))
+    sql = paid.filter(is_software).with_columns(os=pl.lit("windows"))
     with_windows = windows.drop("software").join(
-        of_software.select("instance_type", "currency", "software"),
+        sql.select("instance_type", "currency", "software"),
         on=["instance_type", "currency"],
     )
-    linux = of_system.filter(~is_windows).with_columns(
+    linux = system_fees.filter(~is_windows).with_columns(
         os="system", software=pl.col("software").fill_null("none")
     )
-    sql = of_software.with_columns(os=pl.lit("windows"))
     return pl.concat(
         [
-            _for(linux, base_os="linux", is_reserved=False),
-            _for(linux, base_os="linux", is_reserved=True),
-            _for(windows.with_columns(software=pl.lit("none")), base_os="linux", is_reserved=True),
-            _for(sql, base_os="windows", is_reserved=False),
-            _for(with_windows, base_os="linux", is_reserved=True),
-            _for(
+            _lines(linux, base_os="linux", is_reserved=False),
+            _lines(linux, base_os="linux", is_reserved=True),
+            _lines(
+                windows.with_columns(software=pl.lit("none")), base_os="linux", is_reserved=True
+            ),
+            _lines(sql, base_os="windows", is_reserved=False),
+            _lines(with_windows, base_os="linux", is_reserved=True),
+            _lines(
                 sql.join(windows, on=["instance_type", "currency"], how="semi"),
                 base_os="linux",
                 is_reserved=True,
@@ -283,7 +285,7 @@ def license_lines(fees: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _for(
+def _lines(
     lines: pl.DataFrame, *, base_os: str, is_reserved: bool, component: str = "license"
 ) -> pl.DataFrame:
     return lines.select(
@@ -298,9 +300,9 @@ def _for(
 def with_licenses(prices: pl.DataFrame, lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add licenses to the prices of a region.
 
-    ``prices`` are rows of the prices table as Azure lists machines, ``lines`` those of
-    ``license_lines``. Returned are further rows of prices, and their rows of price_components.
-    Windows is added to reservations of the sizes that the region has with Windows on demand.
+    ``prices`` are rows of the prices table as Azure lists machines, ``lines`` comes from
+    ``license_lines``. Returns additional rows of prices, and their rows of price_components.
+    Windows is added to reservations of sizes that the region sells with Windows on demand.
     """
     is_reserved = pl.col("purchase_option") == "reserved"
     base = prices.filter(
@@ -333,13 +335,13 @@ def with_licenses(prices: pl.DataFrame, lines: pl.DataFrame) -> tuple[pl.DataFra
         sku_price_id=None,
         observed_at=pl.min_horizontal("observed_at", "seen"),
     ).collect()
-    is_own = (
-        pl.col("os").is_in(OWN_LICENSES)
+    is_byol = (
+        pl.col("os").is_in(BYOL_SYSTEMS)
         & (pl.col("software") == "none")
         & (pl.col("purchase_option") != "spot")
     )
-    own = price_rows(
-        joined.filter(is_own).lazy(), provider="azure", license_model="byol", basis="derived"
+    byol = price_rows(
+        joined.filter(is_byol).lazy(), provider="azure", license_model="byol", basis="derived"
     ).collect()
     parts = joined.with_columns(composed["price_id"])
     machines = parts.with_columns(component=pl.lit("instance"), price=pl.col("hourly"))
@@ -354,6 +356,6 @@ def with_licenses(prices: pl.DataFrame, lines: pl.DataFrame) -> tuple[pl.DataFra
             licenses.with_columns(purchase_option=pl.lit("on_demand")).select(columns),
         ]
     ).rename({"price": "unit_price"})
-    one = {"quantity": pl.lit(1).cast(Money), "unit": pl.lit("instance")}
-    rows = frames.conform(components.lazy().with_columns(**one), PriceComponents).collect()
-    return pl.concat([composed, own]), rows
+    one_instance = {"quantity": pl.lit(1).cast(Money), "unit": pl.lit("instance")}
+    rows = frames.conform(components.lazy().with_columns(**one_instance), PriceComponents)
+    return pl.concat([composed, byol]), rows.collect()

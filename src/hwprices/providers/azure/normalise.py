@@ -1,17 +1,17 @@
-"""Read landed pages into tables: no network, no clock.
+"""Read landed pages into tables. Pure: no network, no clock.
 
-Prices of all regions whose pages have changed are read at once: 200,000 items are one frame, which
-takes less time than sixty small ones. They are divided by region when they are rows.
+Prices of all regions whose pages have changed are read together, because one frame of 200,000 items
+takes less time than sixty small ones. Afterwards, the rows are divided by region.
 
-What follows from a listed price by Azure's own rules:
+Rows that follow from a listed price by Azure's rules:
 
-- A reservation's retailPrice is that of the whole term, though its unit is "1 Hour". It can be paid
-  at once or monthly at the same total
+- A reservation's retailPrice is for the complete term, though its unit is "1 Hour". It can be paid
+  upfront or monthly at the same total
   (https://learn.microsoft.com/azure/cost-management-billing/reservations/prepare-buy-reservation),
-  so it gives two rows.
+  so it makes two rows.
 - Prices of savings plans are inside the on-demand item and are hourly
   (https://learn.microsoft.com/azure/cost-management-billing/savings-plan/savings-plan-compute-overview).
-- With Azure Hybrid Benefit a Windows machine costs what the Linux machine costs
+- With Azure Hybrid Benefit, a Windows machine costs the same as the Linux machine
   (https://learn.microsoft.com/azure/virtual-machines/windows/hybrid-use-benefit-licensing): a
   derived row.
 """
@@ -63,18 +63,16 @@ from hwprices.schemas.quarantine import Quarantine
 from hwprices.specs import sheets
 from hwprices.units import HOURS_PER_YEAR, Money
 
-PRICED = "priced"  # The name of a part's fact that lists, as raw_sha256, the pages with prices
+PRICED = "priced"  # Name of a part's fact: the pages with prices, as raw_sha256
+SIZES = "sizes"  # Name of a part's fact: the sizes with a price, as instance_type and raw_sha256
 PARTS = "price_components"
-
-SIZES = "sizes"
-"""The name of a part's fact that lists the sizes with a price: instance_type and raw_sha256."""
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
     """Read regions, zones, instance_types, availability and prices of a run, in this order.
 
     Raises:
-        HwpricesError: a landed page is altered or is not what its endpoint answers.
+        HwpricesError: a landed page was altered, or no list of sizes can be read.
     """
     locations = read_locations(pages)
     skus = read_skus(pages)
@@ -106,12 +104,12 @@ def normalise(pages: Pages) -> Iterator[Part]:
 def _with_licenses(
     pages: Pages, part: Part, lines: pl.DataFrame, no_components: pl.DataFrame
 ) -> Iterator[Part]:
-    """Yield the prices of a region with those of licenses, and the components of these."""
+    """Yield a region's prices including those with licenses, and the components of the latter."""
     assert part.source is not None
     source = replace(part.source, table=PARTS)
     if part.earlier is not None:
         earlier = pages.earlier(source)
-        assert earlier is not None, "_price_parts reads a region anew without it"
+        assert earlier is not None, "_price_parts takes over a region only if both tables exist"
         yield part
         yield Part.taken_over(source, earlier, no_components)
         return
@@ -121,14 +119,13 @@ def _with_licenses(
         licensed, components = with_licenses(prices, lines)
         prices = pl.concat([prices, licensed])
     yield replace(part, frame=prices)
-    until = part.holds_until
-    yield Part(PARTS, components, part.region, source=source, holds_until=until)
+    yield Part(PARTS, components, part.region, source=source, holds_until=part.holds_until)
 
 
 def _price_parts(
     pages: Pages, availability: pl.DataFrame, types: pl.DataFrame, licenses: Licenses
 ) -> list[Part]:
-    """Read the prices of each region without licenses, or take over all of an earlier run."""
+    """Read the prices of each region without licenses, or take over those of an earlier run."""
     sources = _sources(pages, availability, types)
     earlier = {
         region: rows
@@ -136,13 +133,15 @@ def _price_parts(
         if (rows := pages.earlier(source)) and pages.earlier(replace(source, table=PARTS))
     }
     items = read_items(pages, [region for region in sources if region not in earlier])
-    read = prices_by_region(items, availability)
+    by_region = prices_by_region(items, availability)
     priced = items.rows.select(pl.col("page").unique()).join(items.pages, on="page")
     priced_pages = frames.by_value(
         priced.select("page_region", "raw_sha256").unique().sort(pl.all()), "page_region"
     )
     columns = ["instance_type", "raw_sha256"]
-    priced_sizes = [read[one].rows[["region", *columns]] for one in sources if one in read]
+    priced_sizes = [
+        by_region[region].rows[["region", *columns]] for region in sources if region in by_region
+    ]
     none = pl.DataFrame(schema=dict.fromkeys(["region", *columns], pl.String))
     sizes = frames.by_value(pl.concat([none, *priced_sizes]).unique().sort(pl.all()), "region")
     parts = []
@@ -150,13 +149,13 @@ def _price_parts(
         if region in earlier:
             parts.append(Part.taken_over(source, earlier[region], frames.empty(Prices)))
             continue
-        changes = [read[region].holds_until, licenses.holds_until]
+        changes = [by_region[region].holds_until, licenses.holds_until]
         part = Part(
             "prices",
-            read[region].rows,
+            by_region[region].rows,
             region,
-            refused=read[region].refused,
-            counts=read[region].counts,
+            refused=by_region[region].refused,
+            counts=by_region[region].counts,
             source=source,
             facts={
                 PRICED: priced_pages.get(region, none)[["raw_sha256"]],
@@ -171,8 +170,8 @@ def _price_parts(
 def _sources(pages: Pages, availability: pl.DataFrame, types: pl.DataFrame) -> Mapping[str, Source]:
     """List for each region what its prices are read from, sorted by region.
 
-    Beside its pages and those of licenses that is how the lists of sizes spell the names, what
-    decides a size's licenses, and which sizes the region offers.
+    These are its pages and those of licenses, and also the spelling of names in the lists of sizes,
+    the facts that determine a size's licenses, and the sizes that the region offers.
     """
     licenses = [unit for units in price_units(pages, azure.is_license).values() for unit in units]
     facts = pl.col(LICENSED_BY).cast(pl.String).fill_null("")
@@ -198,7 +197,7 @@ def _digest(names: pl.Series) -> str:
 
 
 def _observed_regions(availability: pl.DataFrame, prices: Sequence[Part]) -> pl.DataFrame:
-    """Return region, observed_at and raw_sha256 of pages whose sizes or prices name a region."""
+    """Return region, observed_at and raw_sha256 of the pages with sizes or prices of a region."""
     columns = ["region", "observed_at", "raw_sha256"]
     listed = [(part.region, page) for part in prices for page in part.facts[PRICED]["raw_sha256"]]
     priced = pl.DataFrame(listed, schema=["region", "raw_sha256"], orient="row")
@@ -223,15 +222,14 @@ def _sizes(prices: Sequence[Part]) -> pl.DataFrame:
 
 
 HYBRID_BENEFIT_OPTIONS = ["on_demand", "reserved"]
-"""Purchase options for which a Windows machine without its license has the Linux price, also that
-of savings plans, which on-demand items have. Spot is left out: Microsoft's page does not promise
-it."""
+"""Purchase options for which Windows without its license has the Linux price, including savings
+plans, which are part of on-demand items. Microsoft's page does not mention spot."""
 
 FLAGS = ["availability_flag", "spot_flag", "host_flag", "meter_flag"]
-"""Columns with one flag at most."""
+"""Columns with at most one flag."""
 
 MACHINE = ["region", "instance_type", "os", "tenancy", "currency"]
-"""What has one on-demand price at most, and one spot price."""
+"""The key of a machine with at most one on-demand and one spot price."""
 
 
 @dataclass(frozen=True)
@@ -239,8 +237,8 @@ class RegionPrices:
     """The prices of a region.
 
     ``rows`` has the columns of the prices table, ``refused`` those of the quarantine table.
-    ``counts`` says how many items were left out on purpose, by reason. ``holds_until`` is when the
-    first item becomes current or ends; None if none does.
+    ``counts`` counts the items left out on purpose, by reason. ``holds_until`` is when the first
+    item takes effect or ends; None if none does.
     """
 
     rows: pl.DataFrame
@@ -250,10 +248,10 @@ class RegionPrices:
 
 
 def prices_by_region(items: Items, availability: pl.DataFrame) -> dict[str, RegionPrices]:
-    """Make price rows of all items: region that was requested → its prices.
+    """Make price rows of all items: requested region → its prices.
 
-    ``availability`` has region and instance_type of offered sizes. A region whose pages have no
-    items is there too.
+    ``availability`` has region and instance_type of offered sizes. Regions whose pages have no
+    items are included.
     """
     classified = classify_items(items, _spelling(availability))
     rows = frames.by_value(_rows(classified.chosen, availability), "region")
@@ -275,9 +273,9 @@ def _counts(out_of_scope: Mapping[str, int]) -> dict[str, int]:
 
 
 def _spelling(availability: pl.DataFrame) -> pl.DataFrame:
-    """Return how the list of sizes spells each: lower, spelling. Some differ in case.
+    """Return how the lists of sizes spell each size: lower, spelling. Prices differ in case.
 
-    Of several spellings in the list the first in the alphabet counts.
+    If the lists have several spellings, the first in the alphabet is used.
     """
     return (
         availability.select(pl.col("instance_type").alias("spelling"))
@@ -303,7 +301,7 @@ def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
             pl.col("price").alias("hourly"),
             pl.concat_list(FLAGS).list.drop_nulls().alias("flags"),
         )
-        .collect()  # once: three parts are made of it
+        .collect()  # computed once, because several frames are made of it
         .lazy()
     )
     benefit = {"os": "windows", "license_model": "byol", "basis": "derived"}
@@ -312,7 +310,7 @@ def _rows(chosen: pl.DataFrame, availability: pl.DataFrame) -> pl.DataFrame:
 
 
 def _list_prices(items: pl.LazyFrame, **constants: str) -> list[pl.LazyFrame]:
-    """Make the rows of all that can be bought of the items, ``constants`` in each."""
+    """Make the rows of all purchase options of the items, with ``constants`` in each row."""
     return [
         _complete(items.filter(pl.col("purchase_option") != "reserved"), **constants),
         _savings_plans(items, **constants),
@@ -325,20 +323,20 @@ def _complete(items: pl.LazyFrame, **constants: pl.Expr | str | int) -> pl.LazyF
 
 
 def _has_known_plan() -> pl.Expr:
-    """Return whether the term and the price of a savings plan are understood (one plan a row)."""
+    """Check that the term and the price of a savings plan are known (one plan per row)."""
     return (pl.col("plan_terms").is_in(list(TERMS)) & (pl.col("plan_prices") > 0)).fill_null(False)
 
 
 def _plans(items: pl.LazyFrame) -> pl.LazyFrame:
-    """Make one row for each savings plan, in the columns ``PLANS``."""
+    """Make one row per savings plan, in the columns ``PLANS``."""
     has_plans = pl.col("plan_terms").list.len() > 0
     return items.filter(has_plans).explode(*PLANS, empty_as_null=False)
 
 
 def _savings_plans(items: pl.LazyFrame, **constants: str) -> pl.LazyFrame:
-    """Make one row for each savings plan of an on-demand item.
+    """Make one row per savings plan of an on-demand item.
 
-    Azure bills its hours monthly, or the whole commitment at once for the same total.
+    Azure bills the commitment monthly, or upfront for the same total.
     """
     plans = _plans(items.filter(pl.col("purchase_option") == "on_demand"))
     months = pl.col("plan_terms").replace_strict(TERMS, default=None, return_dtype=pl.Int32)
@@ -353,10 +351,10 @@ def _savings_plans(items: pl.LazyFrame, **constants: str) -> pl.LazyFrame:
 
 
 def _reservations(items: pl.LazyFrame, **constants: str) -> list[pl.LazyFrame]:
-    """Make rows of reservations: the whole term at once (listed), and monthly (derived)."""
+    """Make rows of reservations: the term paid upfront (listed), and monthly (derived)."""
     reserved = items.filter(pl.col("purchase_option") == "reserved")
     hours = (pl.col("term_months") * (HOURS_PER_YEAR // 12)).cast(Money)
-    at_once: dict[str, pl.Expr | str | int] = {
+    upfront: dict[str, pl.Expr | str | int] = {
         "commitment_plan": "standard",
         "payment_option": "all_upfront",
         "hourly": 0,
@@ -369,13 +367,13 @@ def _reservations(items: pl.LazyFrame, **constants: str) -> list[pl.LazyFrame]:
         "hourly": pl.col("price") / hours,
         "basis": "derived",
     }
-    return [_complete(reserved, **values | constants) for values in (at_once, monthly)]
+    return [_complete(reserved, **values | constants) for values in (upfront, monthly)]
 
 
 def _with_hybrid_benefit(items: pl.LazyFrame) -> pl.LazyFrame:
-    """Choose the Linux items whose prices Windows has with a license of one's own.
+    """Return the Linux items whose price is that of Windows with the buyer's license.
 
-    Only of sizes that Azure sells with Windows in the region.
+    These are sizes that Azure sells with Windows in the region.
     """
     size = ["region", "instance_type", "currency"]
     shared = items.filter(pl.col("tenancy") == "shared")
@@ -388,11 +386,10 @@ def _with_hybrid_benefit(items: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _availability_flag(availability: pl.DataFrame) -> pl.Expr:
-    """Make the availability_flag of a row; null where the size is offered.
+    """Make the availability_flag of a row; null if the size is offered.
 
-    not_offered_here: the region's list of sizes does not have it. availability_unknown: no list
-    covers the region, or the row is a dedicated host, which the lists of sizes never have. What is
-    derived of an item has its flag.
+    not_offered_here: the region's list of sizes lacks it. availability_unknown: no list covers the
+    region, or the row is a dedicated host, which lists of sizes never have.
     """
     place = pl.concat_str("region", "size", separator="\x1f")
     offered = availability.select("region", size=pl.col("instance_type").str.to_lowercase())
@@ -407,9 +404,9 @@ def _availability_flag(availability: pl.DataFrame) -> pl.Expr:
 
 
 def _spot_flag(chosen: pl.DataFrame) -> pl.Expr:
-    """Make the spot_flag of a row, for spot prices at or above the on-demand price of the machine.
+    """Make the spot_flag of a row, for spot prices at or above the on-demand price.
 
-    Such a size has no market yet.
+    These sizes have no spot market yet.
     """
     option = pl.col("purchase_option")
     prices = chosen.select(*MACHINE, "purchase_option", "row", "price")
@@ -432,9 +429,9 @@ def _spot_flag(chosen: pl.DataFrame) -> pl.Expr:
 
 
 def _refused(classified: ClassifiedItems) -> dict[str, pl.DataFrame]:
-    """Make quarantine rows of refused items, and of savings plans and members that are not known.
+    """Make quarantine rows of refused items, unknown savings plans and unknown members.
 
-    The item is kept as the vendor wrote it. The rows are divided by the region that was requested.
+    The items are shown as the vendor wrote them. The rows are divided by requested region.
     """
     members = [pl.col(f"{name}_text").alias(name) if name in AMOUNTS else name for name in MEMBERS]
     columns = ["provider", "region", *members, *ORIGIN, "reason", "message", "word", "page_region"]
@@ -448,9 +445,9 @@ def _refused(classified: ClassifiedItems) -> dict[str, pl.DataFrame]:
 
 
 def _unknown_plans(classified: ClassifiedItems) -> pl.DataFrame:
-    """Find items with a savings plan whose term or price is not understood; the item is a price.
+    """Return items with a savings plan of unknown term or price. The item itself is a price.
 
-    They come with ``reason`` and ``message``.
+    Adds reason, message and word.
     """
     unknown = _plans(classified.chosen.lazy()).filter(~_has_known_plan()).select("row").collect()
     return (
@@ -471,16 +468,15 @@ def _unknown_plans(classified: ClassifiedItems) -> pl.DataFrame:
 
 
 def _new_members(classified: ClassifiedItems) -> pl.DataFrame:
-    """Find the first item of a region with a member that is not known; the item may be a price.
+    """Return a region's first item with an unknown member. The item itself may be a price.
 
-    They come with ``reason``, ``message`` and ``word``. What is refused for such a member is
-    left out.
+    Adds reason, message and word. Items that are refused for such a member are left out.
     """
-    named = classified.refused.filter(reason="unknown_column")
+    refused = classified.refused.filter(reason="unknown_column")
     member = pl.col("new_members_text")
     return (
         classified.all_items.drop("reason")
-        .filter(member.is_not_null() & ~pl.col("row").is_in(named["row"].implode()))
+        .filter(member.is_not_null() & ~pl.col("row").is_in(refused["row"].implode()))
         .unique(["page_region", "new_members_text"], keep="first", maintain_order=True)
         .with_columns(
             pl.lit("unknown_column").alias("reason"),

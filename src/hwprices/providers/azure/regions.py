@@ -1,8 +1,8 @@
 """Make rows of regions, zones and availability from the subscription's locations and SKUs.
 
-Source: https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations. That list lags
-behind new regions and has no sovereign clouds: a region that sells or offers machines and is not in
-it has a row with its id alone.
+Source: https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations. The list lacks
+sovereign clouds and the newest regions: other regions that sell or offer machines have a row with
+only their id.
 """
 
 from typing import Any
@@ -33,10 +33,10 @@ LOCATION: Schema = {
 """Members of a location that are read."""
 
 PHYSICAL = "Physical"
-"""The regionType of a place. Logical locations (global, unitedstates) hold no machines."""
+"""The regionType of a place. Logical locations (global, unitedstates) have no machines."""
 
 NOT_PUBLIC = ("Stage", "Canary")
-"""How the geographies of Azure's own test regions begin: "Stage (US)", "Canary (US)"."""
+"""Prefixes of the geographies of Azure's test regions: "Stage (US)", "Canary (US)"."""
 
 
 COUNTRIES = {
@@ -54,8 +54,8 @@ COUNTRIES = {
     ),
     "africa": "ZA South Africa",
 }
-"""Continent → code and name of countries as metadata.geography has them, or, where that spans
-several (Asia Pacific, Europe), metadata.physicalLocation."""
+"""Continent → codes and names of countries, as in metadata.geography, or in
+metadata.physicalLocation if the geography has several countries (Asia Pacific, Europe)."""
 
 PLACES = {
     country[3:]: (country[:2], continent)
@@ -66,7 +66,7 @@ PLACES = {
 
 
 def is_public_location(location: dict[str, Any]) -> bool:
-    """Return whether a location of the subscription's list is a region that sells machines."""
+    """Check whether a location of the subscription's list is a region that sells machines."""
     metadata = location.get("metadata")
     if not isinstance(metadata, dict):
         return False
@@ -84,11 +84,10 @@ def is_public() -> pl.Expr:
 def read_locations(pages: Pages) -> pl.DataFrame:
     """Read the locations: the columns of ``LOCATION``, region and the origin columns.
 
-    A location that two pages describe alike is one row. One that they describe differently is two
-    rows, which validation refuses.
+    If two pages describe a location differently, it has two rows, which validation refuses.
 
     Raises:
-        HwpricesError: a landed page is altered.
+        HwpricesError: a landed page was altered.
     """
     observed_at = frames.dtypes(Regions)["observed_at"]
     schema = {**LOCATION, "observed_at": observed_at, "source_url": pl.String}
@@ -108,8 +107,8 @@ def read_locations(pages: Pages) -> pl.DataFrame:
 def region_rows(locations: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
     """Make rows of regions: the public locations, and the regions of other pages.
 
-    ``observed`` has region, observed_at and raw_sha256 of prices and sizes; a region's first page
-    counts.
+    ``observed`` has region, observed_at and raw_sha256 of prices and sizes; a region's oldest page
+    is used.
     """
     listed = locations.filter(is_public()).select(
         "region",
@@ -134,7 +133,7 @@ def region_rows(locations: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame
 
 
 def _look_up(by_place: dict[str, str]) -> pl.Expr:
-    """Look a location's place up, then its geography; null where neither is in the table."""
+    """Look up a location's place, then its geography; null if neither is in the table."""
     metadata = pl.col("metadata").struct
     return pl.coalesce(
         metadata.field(name).replace_strict(by_place, default=None, return_dtype=pl.String)
@@ -143,7 +142,7 @@ def _look_up(by_place: dict[str, str]) -> pl.Expr:
 
 
 def _coordinates() -> list[pl.Expr]:
-    """Make latitude and longitude; null at 0, 0, where Azure puts brazilus."""
+    """Make latitude and longitude; null for 0, 0, which Azure has for brazilus."""
     metadata = pl.col("metadata").struct
     latitude = metadata.field("latitude").cast(pl.Float64, strict=False)
     longitude = metadata.field("longitude").cast(pl.Float64, strict=False)
@@ -169,7 +168,7 @@ def _kind() -> pl.Expr:
 def zone_rows(locations: pl.DataFrame) -> pl.DataFrame:
     """Make rows of zones.
 
-    zone is the number that the asking subscription uses, zone_id the physical zone behind it.
+    zone is the number that the subscription uses, zone_id the physical zone behind it.
     """
     mapping = pl.col("availabilityZoneMappings").struct
     rows = (
@@ -193,11 +192,11 @@ PLACE = ["region", "instance_type"]
 
 
 def availability_rows(skus: pl.DataFrame) -> pl.DataFrame:
-    """Make rows of availability: one a zone, or one a region where the size has no zones.
+    """Make rows of availability: one per zone, or one per region if the size has no zones.
 
-    ``skus`` is ``instance_types.Skus.machines``. Zones are numbered within the subscription that
-    asked (https://learn.microsoft.com/azure/reliability/availability-zones-overview). A size that
-    is restricted in the whole region and in a zone has the region's reason.
+    ``skus`` is ``instance_types.Skus.machines``. Each subscription numbers zones differently
+    (https://learn.microsoft.com/azure/reliability/availability-zones-overview). If a size is
+    restricted in the region and in a zone, the region's reason is used.
     """
     places, restrictions = _current(skus)
     in_zone = restrictions.filter(pl.col("zone").is_not_null()).unique(
@@ -224,7 +223,7 @@ def availability_rows(skus: pl.DataFrame) -> pl.DataFrame:
 
 
 def _current(skus: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return places and restrictions: the API's for regions that it lists, else the bundled."""
+    """Return places and restrictions: the API's if it lists the region, else the bundled ones."""
     is_live = pl.col("spec_source") == "api"
     live, bundled = skus.filter(is_live), skus.filter(~is_live)
     live_regions = _places(live).select("region").unique()
@@ -241,7 +240,7 @@ def _current(skus: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _places(skus: pl.DataFrame) -> pl.DataFrame:
-    """Make one row for each size and location.
+    """Make one row per size and location.
 
     Columns: provider, instance_type, observed_at, raw_sha256, region, zone (a list).
     """
@@ -264,30 +263,30 @@ def _places(skus: pl.DataFrame) -> pl.DataFrame:
 
 
 def _zones(places: pl.DataFrame, restrictions: pl.DataFrame) -> pl.DataFrame:
-    """Make one row for each zone of a size in a region; zone is null where the size has none.
+    """Make one row per zone of a size in a region; zone is null if the size has none.
 
-    A zone that only a restriction names is a zone too.
+    Zones that only a restriction names are included.
     """
     listed = places.explode("zone", empty_as_null=True)
     restricted = restrictions.filter(pl.col("zone").is_not_null()).select(*PLACE, "zone")
     only_restricted = places.drop("zone").join(restricted, on=PLACE).select(listed.columns)
-    both = pl.concat([listed, only_restricted]).unique(
+    zones = pl.concat([listed, only_restricted]).unique(
         [*PLACE, "zone"], keep="first", maintain_order=True
     )
     has_zones = pl.col("zone").is_not_null().any().over(PLACE)
-    return both.filter(pl.col("zone").is_not_null() | ~has_zones)
+    return zones.filter(pl.col("zone").is_not_null() | ~has_zones)
 
 
 def _restrictions(skus: pl.DataFrame) -> pl.DataFrame:
     """Return restrictions: region, instance_type, zone (null for the region), restriction.
 
-    A size can have restrictions of both kinds in one region.
+    A size can be restricted in a region and also in its zones.
     """
-    each = skus.select(pl.col("name").alias("instance_type"), "restrictions").explode(
+    restrictions = skus.select(pl.col("name").alias("instance_type"), "restrictions").explode(
         "restrictions", empty_as_null=False
     )
-    if each.height:
-        members = each.select("instance_type", pl.col("restrictions").struct.unnest())
+    if restrictions.height:
+        members = restrictions.select("instance_type", pl.col("restrictions").struct.unnest())
     else:
         members = pl.DataFrame(schema={"instance_type": pl.String, **RESTRICTION})
     info = pl.col("restrictionInfo").struct

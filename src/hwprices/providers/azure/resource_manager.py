@@ -1,12 +1,12 @@
 """Fetch sizes and locations from Azure Resource Manager with Microsoft's SDK.
 
-The SDK signs requests, tries them again and follows pages; what is landed are the bodies as they
-came. The SDK itself gets to see each page without its elements: it would make objects of all of
-them, which nobody reads and which take most of the time. Sources:
+The SDK signs and retries requests and follows pages; bodies are landed as received. The SDK itself
+gets each page without its elements: it would make objects of all of them, which takes most of the
+time and which nothing reads. Sources:
 https://learn.microsoft.com/rest/api/compute/resource-skus/list and
 https://learn.microsoft.com/rest/api/resources/subscriptions/list-locations.
 
-A run logs in once for all units: a login by the command line starts a program of a second or more.
+A run logs in once for all units: a login by az starts a program that takes a second or more.
 """
 
 import io
@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from hwprices.landing.bodies import bound_requests
+from hwprices.landing.bodies import PARSER_FAILURES, bound_requests
 from hwprices.landing.download import (
     FetchError,
     check_endpoint,
@@ -30,7 +30,7 @@ from hwprices.landing.download import (
 )
 from hwprices.landing.limits import RETRIED, Limits, TryAgain, call, parse_retry_after
 from hwprices.landing.pages import Page, Unit
-from hwprices.providers import PARSER_FAILURES, Context, SkippedError
+from hwprices.providers import Context, SkippedError
 from hwprices.providers.azure import Settings
 from hwprices.providers.azure.instance_types import SKU, Schema, read_elements
 from hwprices.providers.azure.regions import LOCATION, is_public_location
@@ -39,14 +39,14 @@ from hwprices.settings import is_loopback
 VALID_SECONDS = 300  # A token that expires sooner is renewed. azure-core does so too.
 
 FAILED_SECONDS = 30
-"""How long a login that failed is not tried again. There are several ways to log in, and each unit
-would try all of them, one unit after the other."""
+"""How long a failed login is not tried again. Otherwise each unit in turn would try all ways to log
+in."""
 
 
 class SharedLogin:
-    """A credential of the SDK (``SupportsTokenInfo``) that keeps the tokens of another one.
+    """A credential of the SDK (``SupportsTokenInfo``) that caches the tokens of another one.
 
-    ``make`` makes the other one when it is first needed. ``clock`` is an argument for the tests.
+    ``make`` creates the other credential on first use. ``clock`` is a parameter for tests.
     """
 
     def __init__(self, make: Callable[[], Any], clock: Callable[[], float] = time.time) -> None:
@@ -59,13 +59,13 @@ class SharedLogin:
         self._failed_at = 0.0
 
     def get_token_info(self, *scopes: str, options: Mapping[str, Any] | None = None) -> Any:
-        """Return a token, one that is kept where it is valid for some minutes.
+        """Return a cached token if it is valid for some minutes, else a new one.
 
         Raises:
             azure.core.exceptions.AzureError: the login fails, or failed a moment ago.
         """
         request = dict(options or {})
-        has_claims = "claims" in request  # they are sent after a token was refused
+        has_claims = "claims" in request  # the SDK sends them after a token was refused
         name = (scopes, *sorted(item for item in request.items() if item[0] != "claims"))
         with self._lock:
             token = self._tokens.get(name)
@@ -88,7 +88,7 @@ class SharedLogin:
             raise
 
     def close(self) -> None:
-        """Do nothing: the units share it, and a client closes what it was given."""
+        """Do nothing, because clients close their credential and units share this one."""
 
     def __enter__(self) -> "SharedLogin":
         return self
@@ -100,17 +100,17 @@ class SharedLogin:
 MAX_PAGES = 500  # a region's sizes are one page today
 
 SUBSCRIPTION = "{subscriptionId}"
-"""Placeholder written instead of the subscription id, which must not be stored."""
+"""Placeholder for the subscription id, which must not be stored."""
 
 RETRIED_STATUSES = RETRIED - {403}
-"""Statuses worth another try. 403 is not: here it says that the account has no rights."""
+"""Statuses worth another try. Here, 403 means that the account lacks a permission."""
 
 ListFunction = Callable[[dict[str, Any]], Iterable[object]]
-"""Gets the options of an SDK client and gives the pages of one list, as the SDK follows them."""
+"""Takes the options of an SDK client and yields the pages of one list as the SDK follows them."""
 
 
 class _Answer(msgspec.Struct, rename="camel"):
-    """One page as Azure answers it; what is inside the elements is left as JSON."""
+    """One page of Azure's response; the members of its elements stay JSON."""
 
     value: list[dict[str, msgspec.Raw] | None]
     next_link: str | None = None
@@ -121,7 +121,7 @@ _DECODER = msgspec.json.Decoder(_Answer)
 
 @dataclass(frozen=True)
 class _ListPage:
-    """One page of a list: its body, how many elements it has, and the link to the next page."""
+    """One page of a list: its body, the number of elements, and the link to the next page."""
 
     body: bytes
     count: int
@@ -130,9 +130,9 @@ class _ListPage:
 
 @dataclass
 class _Exchange:
-    """What went over the network while one list was read: the URLs requested and the pages.
+    """The traffic while one list was read: the URLs requested and the pages received.
 
-    ``members`` are those of the list's elements that are read later.
+    ``members`` are the members of the list's elements that are read later.
     """
 
     members: Schema
@@ -140,7 +140,7 @@ class _Exchange:
     pages: list[_ListPage] = field(default_factory=list)
 
     def is_complete(self, followed: int) -> bool:
-        """Return whether the SDK followed every link. ``followed`` are the pages that it gave."""
+        """Check that the SDK followed every link. ``followed`` is the number of its pages."""
         links = [page.link is not None for page in self.pages]
         ends = [*[True] * (followed - 1), False]  # all but the last have a link
         return links == ends and len(self.urls) == followed
@@ -150,8 +150,8 @@ def fetch_sizes(context: Context, unit: Unit) -> list[Page]:
     """Land the resource SKUs of one region.
 
     Raises:
-        FetchError: the account may not list them, or the list is unavailable completely.
-        SkippedError: the region offers the account nothing.
+        FetchError: the account may not list them, or the list is unavailable or incomplete.
+        SkippedError: the region offers nothing to the account.
     """
     settings: Settings = context.settings
 
@@ -171,7 +171,7 @@ def fetch_locations(context: Context, unit: Unit) -> list[Page]:
     """Land the subscription's locations.
 
     Raises:
-        FetchError: the account may not list them, or the list is unavailable completely.
+        FetchError: the account may not list them, or the list is unavailable or incomplete.
     """
     return _land(context, unit, _read_locations(context), "locations")
 
@@ -180,7 +180,7 @@ def read_regions(context: Context) -> list[str]:
     """List the public regions of the subscription, sorted.
 
     Raises:
-        FetchError: the account may not list them, or the list is unavailable completely.
+        FetchError: the account may not list them, or the list is unavailable or incomplete.
     """
     pages = _read_locations(context)
     locations = [v for page in pages for v in msgspec.json.decode(page.body)["value"]]
@@ -200,7 +200,7 @@ def _read_locations(context: Context) -> list[_ListPage]:
 
 
 def _read_pages(context: Context, list_pages: ListFunction, members: Schema) -> list[_ListPage]:
-    """Read all pages of one list, in order. ``members`` are those of an element that are read."""
+    """Read all pages of one list, in order. ``members`` are the members of its elements."""
     from azure.core.exceptions import AzureError, ServiceRequestError, ServiceResponseError
 
     endpoint = public_url(context.settings.azure_arm_url)
@@ -228,8 +228,8 @@ def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
     """Make the options of an SDK client: endpoint, credential, timeouts, and our own policies."""
     url = context.settings.azure_arm_url
     limits = context.http.limits()
-    # The SDK logs URLs, which hold the subscription's id, a page of text for each login that fails,
-    # and tracebacks over answers that it cannot read. The errors say the same in one line.
+    # The SDK logs URLs, which contain the subscription's id, a page of text per failed login, and
+    # tracebacks for unreadable responses. Our errors say the same in one line.
     logging.getLogger("azure").setLevel(logging.ERROR)
     return {
         "base_url": url,
@@ -243,9 +243,9 @@ def _options(context: Context, exchange: _Exchange) -> dict[str, Any]:
 
 
 def _transport(settings: Settings, limits: Limits, exchange: _Exchange) -> Any:
-    """Make the SDK's transport with timeouts; it reads bodies within the limits of the unit.
+    """Make the SDK's transport, with timeouts and the limits of the unit.
 
-    It keeps each good answer in ``exchange``, and hands it to the SDK without its elements.
+    It keeps each good response in ``exchange``, and passes it to the SDK without its elements.
     """
     from azure.core.pipeline.transport import RequestsTransport
 
@@ -268,7 +268,7 @@ def _transport(settings: Settings, limits: Limits, exchange: _Exchange) -> Any:
 
 
 def _without_elements(response: Any, page: _ListPage) -> Any:
-    """Make the response of requests that the SDK gets: an empty page with the same link."""
+    """Make the response that the SDK gets: an empty page with the same link."""
     import requests
     from urllib3 import HTTPResponse
 
@@ -282,9 +282,9 @@ def _without_elements(response: Any, page: _ListPage) -> Any:
 
 
 def _page_guard(url: str, exchange: _Exchange) -> Any:
-    """Make a policy that runs once a page, before the credential is attached.
+    """Make a policy that runs once per page, before the credential is attached.
 
-    It refuses another host than the first, and links that form a loop.
+    It refuses links to another host, and links that form a loop.
     """
     from azure.core.pipeline.policies import SansIOHTTPPolicy
 
@@ -302,7 +302,7 @@ def _page_guard(url: str, exchange: _Exchange) -> Any:
 
 
 def _retry_policy(context: Context, limits: Limits) -> Any:
-    """Make a policy that tries each request again by the rules that all vendors share."""
+    """Make a policy that retries requests by the rules that all vendors share."""
     from azure.core import exceptions
     from azure.core.pipeline.policies import HTTPPolicy
 
@@ -344,7 +344,7 @@ def _retry_policy(context: Context, limits: Limits) -> Any:
 
 
 def _authentication(context: Context, url: str) -> dict[str, Any]:
-    """Return the client DefaultAzureCredential over https, one login for all units.
+    """Return the authentication options of a client: over https, one login for all units.
 
     A server on this machine, over plain http, gets no credential.
     """
@@ -360,28 +360,28 @@ def _authentication(context: Context, url: str) -> dict[str, Any]:
 
 
 class _NoCredential:
-    """What the SDK gets where no token may be sent: it wants an object and never asks it."""
+    """A credential for connections without tokens: the SDK needs an object, but never uses it."""
 
     def get_token(self, *_: str, **__: Any) -> Any:
         raise FetchError("a token was requested where none may be sent")
 
 
 def _read_page(body: bytes, members: Schema, endpoint: str) -> _ListPage:
-    """Check that the body of one page can be read when it is landed."""
+    """Parse a page, and check that it will be readable once landed."""
     try:
-        answer = _DECODER.decode(body)  # before polars, which knows no limit of nesting
+        answer = _DECODER.decode(body)  # before polars, which does not limit nesting
         read_elements(body, members, "elements")
     except (msgspec.MsgspecError, ValueError, RecursionError):  # they may quote the subscription
         raise FetchError(
-            f"{endpoint} failed: it answered no list that can be read", "Try again later."
+            f"{endpoint} failed: it returned no readable list", "Try again later."
         ) from None
     return _ListPage(body, len(answer.value), answer.next_link or None)
 
 
 def _land(context: Context, unit: Unit, pages: list[_ListPage], path: str) -> list[Page]:
-    """Land bodies as they came, but for the subscription's id, which each location repeats."""
-    own = re.compile(re.escape(_subscription(context.settings).encode()), re.IGNORECASE)
-    bodies = [own.sub(SUBSCRIPTION.encode(), page.body) for page in pages]
+    """Land bodies as received, except for the subscription's id, which each location repeats."""
+    secret = re.compile(re.escape(_subscription(context.settings).encode()), re.IGNORECASE)
+    bodies = [secret.sub(SUBSCRIPTION.encode(), page.body) for page in pages]
     url = f"{context.settings.azure_arm_url}/subscriptions/{SUBSCRIPTION}/{path}"
     now = context.now
     return [context.landing.land_bytes(unit, body, url=url, retrieved_at=now()) for body in bodies]
@@ -396,7 +396,7 @@ def _subscription(settings: Settings) -> str:
 def _first_line(error: Exception, settings: Settings) -> str:
     """Return the first line of an error, without the subscription's id.
 
-    The following lines hold the response, or every credential that was tried.
+    The other lines have the response, or all credentials that were tried.
     """
     first = redact(str(error).strip().split("\n")[0][:2000])[:200]
     text = f"{type(error).__name__} {first}"

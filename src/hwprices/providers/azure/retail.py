@@ -1,10 +1,10 @@
 """Fetch retail prices: one partition (region × price type × currency), completely or not at all.
 
 Source: https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices.
-Pages are cut by ``$skip`` out of a list that may change between two requests, so an item can slip
-from a page not yet read to one already read, and be missed. A download of all pages is accepted if
-it shows no inconsistency; otherwise it is repeated until two downloads in a row have the same
-items, at most three times. Nothing is landed before that.
+Pages are cut by ``$skip`` out of a list that may change between two requests, so an item can move
+to a page that was already read, and be missed. A download of all pages is accepted if it is
+consistent; otherwise it is repeated until two downloads in a row have the same items, at most three
+times. Nothing is landed before that.
 """
 
 import hashlib
@@ -25,43 +25,43 @@ from hwprices.providers import Context, SkippedError, azure
 from hwprices.providers.azure.items import Item, RetailPage
 from hwprices.storage.scratch import scratch_directory
 
-API_VERSION = "2023-01-01-preview"  # the only version whose answers hold savingsPlan
+API_VERSION = "2023-01-01-preview"  # the only version with savingsPlan
 DOWNLOADS = 3  # Downloads of one partition before it counts as failed
 MAX_PAGES = 200  # the largest partitions have about ten pages of 1,000 items
 
 MAX_LIST_BYTES = 64 << 20
-"""Largest content of all pages of one partition. The largest have about ten pages of 1 MB."""
+"""Limit for all pages of one partition. The largest have about ten pages of 1 MB."""
 
 MAX_LOST_SHARE = 0.10
-"""Share of the last run's items that may be gone. A retired series is 1 to 2 % of a region; a tenth
-of the items gone is a fault of the answer, even if two downloads agree."""
+"""Share of the last run's items that may be missing. A retired series is 1 to 2 % of a region; if
+more than a tenth is missing, the response is wrong, even if two downloads agree."""
 
 NO_PRICES = {"retail_price": None, "unit_price": None, "savings_plan": None}
-"""An item's members that are prices, left out."""
+"""Null for the members of an item that are prices."""
 
 PROBE_SIZES = tuple(
     f"Standard_{size}"
     for size in ("D2s_v3", "D2s_v5", "D2s_v6", "D2as_v5", "D2as_v6", "B2s", "B2s_v2", "F2s_v2")
 )
-"""Common sizes of four generations. Their prices name the regions without an account: a new region
-sells one of them at least, as austriaeast and chilecentral only v5 of these."""
+"""Common sizes of four generations, whose prices name the regions without an account. A new region
+sells at least one of them: austriaeast and chilecentral have only v5."""
 
-Identity = tuple[Any, ...]  # Members of an item that stay from month to month (``_identity``)
+Identity = tuple[Any, ...]  # Members of an item that stay the same from month to month
 
 _DECODER = msgspec.json.Decoder(RetailPage)
-"""Reads a page as ``prices.items`` does, so that none is landed that could not be read then."""
+"""Decodes a page like ``items.decode_items``, so that only readable pages are landed."""
 
 
 class _InconsistentError(Exception):
-    """A download that is certainly wrong, whatever the next one gives."""
+    """A download that is wrong, even if the next one agrees."""
 
 
 @dataclass(frozen=True)
 class PageSummary:
-    """What is compared of the items of one page, instead of the items themselves.
+    """The facts about the items of one page that are compared, instead of the items.
 
-    ``digest`` is that of all members that are read. ``identities`` is what is compared with the run
-    before. ``partitions`` are the regions and price types. ``link`` leads to the next page.
+    ``digest`` covers all members that are read. ``identities`` is compared with the previous run.
+    ``partitions`` are the regions and price types. ``link`` leads to the next page.
     """
 
     digest: bytes
@@ -73,7 +73,7 @@ class PageSummary:
 
 @dataclass(frozen=True)
 class Download:
-    """One download of all pages of a partition: their bodies and what is compared of them."""
+    """One download of all pages of a partition: bodies and summaries."""
 
     bodies: tuple[Downloaded, ...]
     pages: tuple[PageSummary, ...]
@@ -100,22 +100,22 @@ class Download:
 
     @cached_property
     def items(self) -> Counter[bytes]:
-        """The items by all members that are read but the prices, as JSON, counted.
+        """The items as JSON without prices, counted.
 
-        This reads the bodies again, and is needed only where identities and digests do not do.
+        This reads the bodies again, and is needed only if identities and digests do not suffice.
         """
         answers = (_DECODER.decode(body.read()) for body in self.bodies)
         return Counter(_without_prices(item) for answer in answers for item in answer.Items)
 
     @property
     def repeated(self) -> int:
-        """How many items came before, with all members but the prices."""
+        """How many items repeat an earlier one, apart from the prices."""
         if len(self.identities) == self.count:
             return 0
         return self.count - len(self.items)
 
     def has_items_of(self, other: "Download") -> bool:
-        """Return whether another download has the same items; their prices may differ."""
+        """Check whether another download has the same items; their prices may differ."""
         digests = [page.digest for page in self.pages]
         return digests == [page.digest for page in other.pages] or self.items == other.items
 
@@ -123,10 +123,10 @@ class Download:
 def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land one partition; ``unit.params`` has price_type and currency, and may have a size.
 
-    The licenses of machines are one partition, of no region.
+    The licenses of machines are one partition without a region.
 
     Raises:
-        FetchError: it is unavailable completely, or it lost too many items since the last run.
+        FetchError: it is unavailable or incomplete, or lost too many items since the last run.
         SkippedError: it has no items, and had none before.
     """
     price_type = unit.params["price_type"]
@@ -174,13 +174,13 @@ def read_regions(http: Http, url: str) -> list[str]:
                 continue
         return sorted({region.strip() for region, _ in result.partitions} - {""})
     raise FetchError(
-        f"the regions could not be read from {public_url(url)}, {DOWNLOADS} times, last: {problem}",
+        f"{public_url(url)} returned no readable list of regions, {DOWNLOADS} times: {problem}",
         "Try again later.",
     )
 
 
 def has_prices(http: Http, url: str, region: str) -> bool:
-    """Return whether any virtual machine has a price in a region. Reads the first page only.
+    """Check whether any virtual machine has a price in a region. Reads the first page only.
 
     Raises:
         FetchError: the prices are unavailable.
@@ -194,7 +194,7 @@ def has_prices(http: Http, url: str, region: str) -> bool:
             page = _read_page(body.read())
         except _InconsistentError as error:
             raise FetchError(
-                f"{public_url(url)} did not say whether {region} has prices: {error}",
+                f"{public_url(url)} returned no readable prices of {region}: {error}",
                 "Try again later.",
             ) from None
     return any(place == region for place, _ in page.partitions)
@@ -203,13 +203,12 @@ def has_prices(http: Http, url: str, region: str) -> bool:
 def download_until_consistent(
     download: Callable[[], Download], previous: frozenset[Identity], name: str
 ) -> Download:
-    """Download until a result can be accepted.
+    """Download until a result is consistent or has the same items as the download before it.
 
-    It can if it is consistent, or if the download before it has the same items.
-    ``previous`` are the identities of the last run, empty where there is none.
+    ``previous`` are the identities of the last run, empty if there is none.
 
     Raises:
-        FetchError: no two of three downloads agree, or too many items are gone.
+        FetchError: no two consecutive downloads agree, or too many items are missing.
     """
     last: Download | None = None
     problem = ""
@@ -236,7 +235,7 @@ def download_until_consistent(
 
 
 def _inconsistency(download: Download, previous: frozenset[Identity]) -> str:
-    """Describe what is inconsistent in a download; empty where nothing is."""
+    """Describe what is inconsistent in a download; empty if nothing is."""
     if repeated := download.repeated:
         return f"{repeated} items came twice"
     if download.is_uneven:
@@ -269,9 +268,10 @@ def query_of(
         f"serviceName eq '{service}' and armRegionName eq '{region}'"
         f" and priceType eq '{price_type}'"
     )
-    text = size.replace("'", "''")  # as OData quotes it
-    of_size = f" and armSkuName eq '{text}'" if size else ""
-    return _query(expression + of_size, currency)
+    if size:
+        quoted = size.replace("'", "''")  # as in OData
+        expression += f" and armSkuName eq '{quoted}'"
+    return _query(expression, currency)
 
 
 def _query(expression: str, currency: str) -> dict[str, str]:
@@ -279,10 +279,7 @@ def _query(expression: str, currency: str) -> dict[str, str]:
 
 
 def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Download:
-    """Download all pages into a folder, following NextPageLink.
-
-    The parameters go with the first request only: the links have them.
-    """
+    """Download all pages into a folder, following NextPageLink, which includes the parameters."""
     bodies: list[Downloaded] = []
     pages: list[PageSummary] = []
     links, digests = set[str](), set[bytes]()
@@ -310,7 +307,7 @@ def _download(http: Http, url: str, params: dict[str, str], folder: Path) -> Dow
 def _read_page(content: bytes) -> PageSummary:
     """Read a page's JSON and check that it is an answer of Retail Prices."""
     try:
-        content.decode()  # the decoder does not look into texts that it leaves out
+        content.decode()  # the decoder does not check texts that it skips
         answer = _DECODER.decode(content)
         identities = frozenset(map(_identity, answer.Items))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
@@ -334,7 +331,7 @@ def _without_prices(item: Item) -> bytes:
 
 
 def _identity(item: Item) -> Identity:
-    """Return the members of an item that stay. Its price and dates change."""
+    """Return the members of an item that stay the same. Its price and dates change."""
     return (
         item.sku_id,
         item.meter_id,
@@ -346,9 +343,9 @@ def _identity(item: Item) -> Identity:
 
 
 def _check_filter(download: Download, region: str, price_type: str) -> None:
-    """Check that every item is of the region and price type that were requested.
+    """Check that every item has the requested region and price type.
 
-    A server that ignores the filter would fill every partition with all items.
+    A server that ignores the filter would return all items for every partition.
     """
     others = download.partitions - {(region, price_type)}
     if others:
@@ -357,7 +354,7 @@ def _check_filter(download: Download, region: str, price_type: str) -> None:
 
 
 def _previous_identities(landing: Landing, unit: Unit) -> frozenset[Identity]:
-    """Read the identities of the partition's items in the newest live run, none without one."""
+    """Read the identities of the partition's items in the newest live run; empty without one."""
     run = landing.latest_run(unit.provider)
     pages = run.of(unit.kind, unit.region) if run is not None and run.origin == "live" else []
     return frozenset[Identity]().union(*(_landed_identities(landing, page) for page in pages))

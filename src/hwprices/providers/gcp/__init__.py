@@ -54,7 +54,7 @@ TPU_SKUS: Final = "tpu_skus"
 """SKUs of Cloud TPU: TPU v2 to v4. Newer generations are SKUs of Compute Engine."""
 
 VERTEX_SKUS: Final = "vertex_skus"
-"""SKUs of Vertex AI, of which those of prediction price machines by the second."""
+"""SKUs of Vertex AI, which include prices of machines for prediction, by the second."""
 
 REGIONS: Final = "regions"
 ZONES: Final = "zones"

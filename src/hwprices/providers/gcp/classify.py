@@ -1,21 +1,20 @@
 """Decide whether a SKU is the price of a machine's component, and of which.
 
-The description alone does not decide: ``usageType`` does not tell on-demand from the Dynamic
-Workload Scheduler's prices, which carry OnDemand too, nor some spot SKUs. So description, resource
-group and usage type must agree; a SKU where they do not is not understood.
+Description, resource group and usage type must agree; otherwise the SKU is not understood. Usage
+type alone is not enough: prices of the Dynamic Workload Scheduler and some spot prices have
+OnDemand too.
 
-Thousands of SKUs of one new kind differ in the place, the term and the purchase option. Their new
-word leaves these out, so that they are one entry of the list of new words.
+Thousands of SKUs of one new kind differ only in place, term and purchase option. Their new word
+leaves these out, so that they are one entry in the list of new words.
 
-Vertex AI runs a model on machines of Compute Engine and bills their cores, memory and GPUs by SKUs
-of its own, which word them as Compute Engine does: "Vertex AI: Online/Batch Prediction A3
-Predefined Instance Core running in Iowa". A bill of a3-highgpu-1g on demand (2025-08) has these
-SKUs alone, at 1.15 times the rates of Compute Engine, and none of a local SSD. The management fees
-are for machines that Compute Engine bills: reservations, spot and flex start.
-https://cloud.google.com/vertex-ai/pricing
+Vertex AI runs models on machines of Compute Engine and bills their cores, memory and GPUs by other
+SKUs with the same words: "Vertex AI: Online/Batch Prediction A3 Predefined Instance Core running in
+Iowa". A bill of a3-highgpu-1g on demand (2025-08) has only these SKUs, at 1.15 times the rates of
+Compute Engine, and none for local SSD. Management fees are for machines that Compute Engine bills:
+reservations, spot and flex start. https://cloud.google.com/vertex-ai/pricing
 
-Google gives single sizes SKUs of their own: M4NUltramem224 beside M4N. Until such a SKU is
-understood, the rates of the series are not those of the size.
+Some sizes have separate SKUs: M4NUltramem224 beside M4N. Until such a SKU is understood, the size
+has no price, because the rates of its series do not apply.
 """
 
 import re
@@ -51,10 +50,10 @@ _AFTER = re.compile(r"(?:(?: running| attached to [\w ]+? VMs(?: running)?)? in 
 
 
 def explain(description: str) -> Unknown:
-    """Return the reason and the word of a description that ``Descriptions`` does not read."""
+    """Return the reason and the word of a description that ``Descriptions`` does not understand."""
     if not description.strip():
         return Unknown("sku_without_name", None)
-    if _is_understood(description):  # by its form: it contradicts itself
+    if _is_understood(description):  # the form is known, but it contradicts itself
         return Unknown("unknown_grammar", description.partition(" in ")[0])
     term = _TERM.search(description)
     if term and _is_understood(f"{description[: term.start()]} for 1 Year"):
@@ -69,7 +68,7 @@ def explain(description: str) -> Unknown:
 
 
 def explain_license(description: str) -> Unknown:
-    """Return the word of a license that is not understood: its name without release and size."""
+    """Return the word of an unknown license: its name without release and size."""
     name = description.removeprefix("Licensing Fee for ")
     if not name.strip():
         return Unknown("sku_without_name", None)
@@ -79,13 +78,13 @@ def explain_license(description: str) -> Unknown:
 
 
 def _series_word(text: str) -> str:
-    """Return Z4D for Z4D-HIGHMEM-HIGHLSSD, and the whole text where that series is known."""
+    """Return Z4D for Z4D-HIGHMEM-HIGHLSSD, or the complete text if the series is known."""
     name = _SERIES_NAME.match(text)
     return text if name is None or name[0] in _KNOWN_SERIES else name[0]
 
 
 def _kind(description: str) -> str:
-    """Leave out place, term and purchase option, unless what is left would be understood."""
+    """Remove place, term and purchase option, unless the remaining text would be understood."""
     kind = _AFTER.sub("", _BEFORE.sub("", description, count=1))
     if kind and not _is_understood(f"{kind} running in Iowa"):
         return kind
@@ -102,10 +101,10 @@ GROUPS: Final[dict[str, frozenset[str]]] = {
     "gpu": frozenset({"GPU"}),
     "slice": frozenset({"GPU"}),
     "tpu": frozenset({"TPU"}),
-    "local_ssd": frozenset({"LocalSSD", "GPU"}),  # GPU: that of G4 with less than one GPU
+    "local_ssd": frozenset({"LocalSSD", "GPU"}),  # GPU: local SSD of G4 with less than one GPU
     "instance": frozenset({"F1Micro", "G1Small"}),
 }
-"""category.resourceGroup that each kind of component may have."""
+"""Kind of component → valid category.resourceGroup."""
 
 _ON_DEMAND = frozenset({"OnDemand"})
 USAGE_TYPES: Final[dict[tuple[str, int], frozenset[str]]] = {
@@ -118,7 +117,7 @@ USAGE_TYPES: Final[dict[tuple[str, int], frozenset[str]]] = {
     ("committed_use", 36): frozenset({"Commit3Yr"}),
     ("committed_use", 60): frozenset({"Commit5Yr"}),
 }
-"""category.usageType that each (purchase option, months) may have."""
+"""Purchase option and months → valid category.usageType."""
 
 
 OTHER_FAMILIES: Final = frozenset({"Storage", "Network", "ApplicationServices", "License"})
@@ -126,7 +125,7 @@ OTHER_FAMILIES: Final = frozenset({"Storage", "Network", "ApplicationServices", 
 
 
 class OutOfScope(msgspec.Struct, frozen=True, gc=False):
-    """A SKU of another product than machines: storage, network, and so on."""
+    """A SKU of a product other than machines: storage, network, and so on."""
 
     resource_family: str
 
@@ -134,7 +133,7 @@ class OutOfScope(msgspec.Struct, frozen=True, gc=False):
 def classify(
     description: str, *, family: str, group: str, usage: str, descriptions: Descriptions
 ) -> PricedComponent | NotAMachinePrice | OutOfScope | Unknown:
-    """Return what a SKU sells, why it is out of scope, or what is not understood about it.
+    """Return what a SKU sells, why it is out of scope, or what is unknown about it.
 
     Args:
         description: the SKU's ``description``.
@@ -161,7 +160,7 @@ def classify(
 
 
 def _agrees(component: PricedComponent, family: str, group: str, usage: str) -> bool:
-    """Return whether category and description say the same."""
+    """Check whether category and description agree."""
     kind = component.component.kind
     if kind == "license":
         return family == "License" and usage == "OnDemand"
@@ -175,20 +174,20 @@ def _agrees(component: PricedComponent, family: str, group: str, usage: str) -> 
 
 
 PREDICTION: Final = r"^[\w ]+: Online/Batch (?:Prediction|Inference) "
-"""How descriptions begin. Other SKUs are of training, tokens, pipelines and so on."""
+"""The beginning of descriptions. Other SKUs are for training, tokens, pipelines and so on."""
 
 SERVERLESS: Final = "serverless"
 _PREFIX = re.compile(PREDICTION)
 _FEE = "management fee on "
 
 _PREDEFINED = re.compile(r"(?<!^N1) Predefined(?= Instance )")
-"""A word that Compute Engine has for N1 only."""
+"""A word that Compute Engine uses only for N1."""
 
 
 def classify_vertex(
     description: str, *, family: str, usage: str, descriptions: Descriptions
 ) -> PricedComponent | NotAMachinePrice | OutOfScope | Unknown:
-    """Return what a SKU of Vertex AI sells; a component is sold by the option serverless."""
+    """Return what a SKU of Vertex AI sells; its purchase option is serverless."""
     words, is_prediction = _PREFIX.subn("", description)
     if not is_prediction:
         return OutOfScope(family or "none")
@@ -206,20 +205,20 @@ _GAPS = re.compile("[ _-]+")
 _NOT_LETTERS = re.compile("[^a-z0-9]")
 
 _UNDERSTOOD: Final = {_NOT_LETTERS.sub("", word.lower()) for word in grammar.SERIES}
-"""Names that the vocabulary has: "H4D Standard" says nothing new of h4d-standard-192."""
+"""Known names: "H4D Standard" is not a new SKU of h4d-standard-192."""
 
 
 def named_by_refused(refused: pl.DataFrame, machines: Machines) -> dict[str, str]:
-    """Return the machine types that are named, each with the reason of a price that is null.
+    """Map machine types that refused SKUs name to the reason why their price is null.
 
-    Names are compared without regard to case, blanks and hyphens, and with or without their
-    numbers: C4D-HIGHMEM-HIGHLSSD names c4d-highmem-8-highlssd. Of names within each other the
-    longest counts. ``refused`` is ``SkuCatalog.refused``.
+    Names are compared without case, blanks and hyphens, and with or without their numbers:
+    C4D-HIGHMEM-HIGHLSSD names c4d-highmem-8-highlssd. If one name contains another, the longest is
+    used. ``refused`` is ``SkuCatalog.refused``.
     """
-    # a license "on f1-micro" says nothing of it, nor does Vertex AI
+    # A license "on f1-micro" is not a price of the machine, and neither is Vertex AI.
     is_machine = pl.col("family").ne_missing("License")
-    of_vertex = pl.col("description").str.contains(PREDICTION).fill_null(value=False)
-    not_understood = refused.filter(pl.col("component_id").is_null(), is_machine, ~of_vertex)
+    is_vertex = pl.col("description").str.contains(PREDICTION).fill_null(value=False)
+    not_understood = refused.filter(pl.col("component_id").is_null(), is_machine, ~is_vertex)
     texts = (
         not_understood["description"].drop_nulls().str.split(" in ").list.first().unique().sort()
     )
@@ -241,7 +240,7 @@ def named_by_refused(refused: pl.DataFrame, machines: Machines) -> dict[str, str
 
 
 def _spellings(name: str) -> list[list[str]]:
-    """Return the words of a machine type's name, and those without its numbers if some are left."""
+    """Return the words of a machine type's name, and without numbers if several words remain."""
     words = name.lower().split("-")
     without_numbers = [word for word in words if not word[0].isdigit()]
     return [words, without_numbers] if 1 < len(without_numbers) < len(words) else [words]
@@ -250,11 +249,11 @@ def _spellings(name: str) -> list[list[str]]:
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
     """Match a machine type's name in any spelling, or without its numbers."""
-    either = "|".join(_GAP.join(map(re.escape, words)) for words in _spellings(name))
-    return re.compile(rf"(?<![a-z0-9])(?:{either})(?!{_GAP}[0-9])", re.IGNORECASE)
+    alternatives = "|".join(_GAP.join(map(re.escape, words)) for words in _spellings(name))
+    return re.compile(rf"(?<![a-z0-9])(?:{alternatives})(?!{_GAP}[0-9])", re.IGNORECASE)
 
 
 def _longest(matches: Iterable[re.Match[str]]) -> int:
-    """Return the length of the longest name that the vocabulary does not have, 0 for none."""
+    """Return the length of the longest unknown name, 0 without one."""
     names = (_NOT_LETTERS.sub("", match[0].lower()) for match in matches)
     return max((len(name) for name in names if name not in _UNDERSTOOD), default=0)

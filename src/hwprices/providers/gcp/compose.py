@@ -1,13 +1,12 @@
 """Compose the Linux price of every machine from its parts, and add licenses to it.
 
-``hourly = Σ quantity × unit price``, in every region and by every purchase option the machine is
-sold by. Never a partial sum: a machine with a part that has no price has none, and price_reason
-names the part. All of it is joins of frames: 36,000 pairs of type and zone with 40,000 SKUs.
+``hourly = Σ quantity × unit price``, for each region and purchase option of the machine. There are
+no partial sums: if a part has no price, the machine has none, and price_reason names the part. All
+work is joins of frames, because there are 36,000 pairs of type and zone and 40,000 SKUs.
 
-https://cloud.google.com/compute/disks-image-pricing#premiumimages: a license costs the same
-everywhere and by every purchase option, and a license of your own (BYOL) has no fee.
-Windows and RHEL are billed by vCPU, SLES and SQL Server by machine. Of several releases the newest
-is priced.
+https://cloud.google.com/compute/disks-image-pricing#premiumimages: a license costs the same in all
+regions and for all purchase options, and a license of the buyer (BYOL) has no fee. Windows and RHEL
+are billed by vCPU, SLES and SQL Server by machine. The newest release is priced.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,9 +30,9 @@ RATE_KEY = ["region", "series", "component_id", "purchase_option", "term_months"
 
 @dataclass(frozen=True)
 class Rates:
-    """What components cost.
+    """The prices of components.
 
-    ``rates`` has one row for each ``RATE_KEY``, with the other columns of ``skus.SkuCatalog`` and
+    ``rates`` has one row per ``RATE_KEY``, with the other columns of ``skus.SkuCatalog`` and
     ``is_highest``: whether other SKUs of the same rank have a lower price. ``licenses`` has the
     license SKUs, which are the same in every region.
     """
@@ -45,24 +44,24 @@ class Rates:
 def build_rates(catalog: SkuCatalog) -> Rates:
     """Choose one SKU for each region, series, component, purchase option and term.
 
-    A SKU of the region goes before one of a continent or of several regions. Of SKUs that disagree
-    after that, Google bills the most expensive: in us-east4 M1 is listed under Virginia and
-    Northern Virginia, https://github.com/vantage-sh/ec2instances.info/pull/964.
+    A SKU of the region overrides one of a continent or of several regions. If the remaining SKUs
+    disagree, Google bills the most expensive: in us-east4, M1 is listed under Virginia and Northern
+    Virginia, https://github.com/vantage-sh/ec2instances.info/pull/964.
     """
     is_license = pl.col("series") == "license"
-    of_several = (pl.col("regions").list.len() > 1) | pl.col("place").is_in(CONTINENTS)
-    components = catalog.components.filter(~is_license).with_columns(of_several=of_several)
+    is_wide = (pl.col("regions").list.len() > 1) | pl.col("place").is_in(CONTINENTS)
+    components = catalog.components.filter(~is_license).with_columns(is_wide=is_wide)
     components = components.explode("regions").rename({"regions": "region"})
-    first = pl.col("of_several") == pl.col("of_several").min().over(RATE_KEY)
-    rates = highest(components.filter(first).drop("of_several"), RATE_KEY)
+    is_narrowest = pl.col("is_wide") == pl.col("is_wide").min().over(RATE_KEY)
+    rates = highest(components.filter(is_narrowest).drop("is_wide"), RATE_KEY)
     return Rates(rates, catalog.components.filter(is_license))
 
 
 def highest(skus: pl.DataFrame, key: list[str]) -> pl.DataFrame:
-    """Keep the most expensive SKU of each key, and add ``is_highest``: another costs less.
+    """Keep the most expensive SKU of each key, and add ``is_highest``: another one costs less.
 
-    Prices of different units are compared by the hour and by our unit: 0.03 for an hour is more
-    than 0.03 for a month of 730 hours.
+    Prices are compared per hour and our unit: 0.03 per hour is more than 0.03 per month of 730
+    hours.
     """
     hours = pl.when(pl.col("per") == "month").then(HOURS_PER_MONTH).otherwise(1)
     hourly = (pl.col("price") * pl.col("sku_units") / hours.cast(Money)).cast(Money)
@@ -72,10 +71,10 @@ def highest(skus: pl.DataFrame, key: list[str]) -> pl.DataFrame:
 
 
 OFFER_KEY = ["region", "instance_type", "purchase_option", "term_months"]
-"""What is sold: a machine type in a region by a purchase option.
+"""An offer: a machine type in a region, with a purchase option.
 
-``offer`` is a number that represents it while prices are composed: grouping and joining by one
-number costs a fraction of what four columns cost.
+While prices are composed, the column ``offer`` is its number: grouping and joining by one number
+takes a fraction of the time that four columns take.
 """
 
 RATE_COLUMNS = [
@@ -96,8 +95,8 @@ class MachinePrices:
     """Prices of machines without a license.
 
     ``prices`` has offer, OFFER_KEY, commitment_plan, hourly (null with price_reason), flags,
-    effective_from, currency and the columns of ``frames.origin``. ``components`` has one row for
-    each part of each known price with LINE_COLUMNS; component_option is on_demand for a part that
+    effective_from, currency and the columns of ``frames.origin``. ``components`` has one row per
+    part of each known price, with LINE_COLUMNS; component_option is on_demand for a part that
     cannot be committed.
     """
 
@@ -113,16 +112,14 @@ def compose(
 ) -> MachinePrices:
     """Price every machine type in every region where a zone offers it.
 
-    ``faults`` are the machine types that have no price because their parts are not all known, each
-    with the reason. ``unfetched`` are the kinds of parts whose SKU catalog could not be fetched,
-    each with the reason that their prices are null then, which says nothing about what Google
-    sells.
+    ``faults``: machine types without a price, because a part is unknown → reason. ``unfetched``:
+    kinds of parts whose SKU catalog was not fetched → reason why their prices are null.
 
-    A purchase option exists for a type in a region when its main part (slice, GPU, TPU, instance or
-    core) has a SKU for it. On demand exists for all that are not listed as not sold, so that a
-    missing SKU shows as a null price. Under a commitment, parts that cannot be committed stay at
-    their on-demand price and the row carries the flag ``uncommitted_parts``. Where several SKUs
-    price a part, it carries ``higher_of_two_skus``.
+    A purchase option exists for a type in a region if its main part (slice, GPU, TPU, instance or
+    core) has a SKU for it. On demand exists for all types that are not listed as not sold, so that
+    a missing SKU shows as a null price. Under a commitment, parts that cannot be committed stay at
+    their on-demand price and the row has the flag ``uncommitted_parts``. If several SKUs price a
+    part, it has the flag ``higher_of_two_skus``.
     """
     lines = _price_lines(machines, rates)
     lines = lines.join(_existing_offers(lines, machines), on="offer", how="semi")
@@ -133,9 +130,9 @@ def compose(
 
 
 def _price_lines(machines: Machines, rates: Rates) -> pl.DataFrame:
-    """Return one row for each part of each type in each region and option, with its rate or nulls.
+    """Return one row per part of each type, region and option, with its rate or nulls.
 
-    Options are those of all rates, and on demand.
+    The options are those of all rates, and on demand.
     """
     offered = machines.offers.select("region", "instance_type").unique()
     option = ["purchase_option", "term_months"]
@@ -143,14 +140,13 @@ def _price_lines(machines: Machines, rates: Rates) -> pl.DataFrame:
     options = pl.concat([on_demand, rates.rates.select(option)]).unique().sort(option)
     offers = offered.join(options, how="cross").with_row_index("offer")
     parts = offers.join(machines.parts, on="instance_type")
-    # Vertex AI has no SKU for local SSD, and a bill of it no line (vertex.py)
+    # Vertex AI has no SKU for local SSD and does not bill it (see classify).
     is_serverless = pl.col("purchase_option") == SERVERLESS
     parts = parts.filter(~(is_serverless & (pl.col("kind") == "local_ssd")))
     rate = rates.rates.select(RATE_COLUMNS)
     lines = parts.join(rate, on=RATE_KEY, how="left")
     lines = lines.with_columns(component_option=pl.col("purchase_option"))
-    # Only a commitment lets some parts stay on demand; a spot or scheduled machine is so as a
-    # whole.
+    # Only a commitment leaves some parts on demand; a machine is spot or scheduled with all parts.
     stays_on_demand = (
         (pl.col("purchase_option") == "committed_use") & pl.col("price").is_null() & ~pl.col("main")
     )
@@ -175,10 +171,10 @@ def _existing_offers(lines: pl.DataFrame, machines: Machines) -> pl.DataFrame:
 
 
 def _add_cost(lines: pl.DataFrame) -> pl.DataFrame:
-    """Add the hourly cost of each line, with the quantity in the SKU's own unit.
+    """Add the hourly cost of each line, and convert the quantity to the SKU's unit.
 
     A monthly price is for 730 hours, so one hour uses 1/730 of the unit. Memory sold by the decimal
-    gigabyte is counted in them: 8 GiB are 8.589934592 GB.
+    gigabyte is converted: 8 GiB are 8.589934592 GB.
     """
     is_monthly = pl.col("per") == "month"
     is_by_gb = pl.col("sku_units") != 1
@@ -195,13 +191,13 @@ def _add_cost(lines: pl.DataFrame) -> pl.DataFrame:
 def _sum_lines(
     lines: pl.DataFrame, faults: Mapping[str, str], unfetched: Mapping[str, str]
 ) -> pl.DataFrame:
-    """Return one row for each offer. A line without a price or a fault makes the sum null."""
+    """Return one row per offer. A line without a price, or a fault, makes the sum null."""
     reason = pl.coalesce(_look_up("kind", unfetched), pl.col("kind") + "_sku_missing")
     unpriced = lines.filter(pl.col("price").is_null())
     reasons = unpriced.group_by("offer").agg(
         reason.unique().sort().str.join(",").alias("price_reason")
     )
-    # The page of a price is that of its main part; each row of price_components names its own.
+    # A price has the page of its main part; rows of price_components have the pages of theirs.
     main_first = lines.sort("main", "component", descending=[True, False])
     sums = main_first.group_by("offer").agg(
         pl.col(OFFER_KEY).first(),
@@ -232,28 +228,26 @@ def _sum_lines(
 
 
 def _look_up(column: str, values: Mapping[str, str]) -> pl.Expr:
-    """Return the value of each cell of a column, null where it has none."""
+    """Map the cells of a column; null for cells without a value."""
     return pl.col(column).replace_strict(
         list(values), list(values.values()), default=None, return_dtype=pl.String
     )
 
 
 BILLED_BY_VCPU = {"windows", "rhel", "rhel_sap"}
-"""Licenses whose SKU is for one vCPU; the others are for the machine.
-
-RHEL has been billed by vCPU since 2024-07-01.
-"""
+"""Licenses with a price per vCPU; the others are per machine. RHEL has been billed by vCPU since
+2024-07-01."""
 
 SQL_SERVER = ("sql_ent", "sql_std", "sql_web")
-"""Licenses that are software, in images with Windows:
+"""Licenses of software in images with Windows:
 https://cloud.google.com/compute/docs/instances/sql-server."""
 
 X86_ONLY = {"windows", "rhel_sap", "sles_sap", *SQL_SERVER}
 """Images for x86 machines only, https://cloud.google.com/compute/docs/images/os-details."""
 
 USAGE_UNIT = "h"
-"""The unit of a license: an hour of a vCPU or of the machine. Of another it is not known what it
-counts; all licenses of the sample have this one."""
+"""The unit of a license: an hour of a vCPU or of the machine. All licenses of the sample have it;
+others are refused."""
 
 LICENSED_OPTIONS = ("on_demand", "spot", "committed_use")
 
@@ -274,8 +268,8 @@ _FEES_SCHEMA: dict[str, Any] = {
 class LicensedPrices:
     """Prices of machines with licenses, in the columns of ``MachinePrices``, os and software.
 
-    ``components`` has only the licenses' own lines of each price. ``refused`` has the license SKUs
-    that are not for an hour or contradict each other.
+    ``components`` has only the licenses' lines of each price. ``refused`` has the license SKUs that
+    are not per hour or contradict each other.
     """
 
     prices: pl.DataFrame
@@ -285,7 +279,7 @@ class LicensedPrices:
 
 @dataclass(frozen=True)
 class _License:
-    """One license SKU, for machines of ``min_vcpus`` to ``max_vcpus`` (for all if both are 0)."""
+    """One license SKU, for machines of ``min_vcpus`` to ``max_vcpus`` (all if both are 0)."""
 
     component: ComponentId
     min_vcpus: int
@@ -298,11 +292,11 @@ class _License:
 
     @property
     def is_by_vcpu(self) -> bool:
-        """Whether the price is for one vCPU; a shared-core machine's license never is."""
+        """Whether the price is per vCPU; a shared-core machine's license never is."""
         return self.component.name in BILLED_BY_VCPU and not self.component.variant
 
     def fits(self, machine: MachineType) -> bool:
-        """Return whether the machine can run the system and pays this SKU for it."""
+        """Check whether the machine can run the system and pays this SKU for it."""
         if self.component.name in X86_ONLY and machine.arch != "x86_64":
             return False
         if self.component.variant and self.component.variant != machine.name:
@@ -367,20 +361,20 @@ def _lines(fees: pl.DataFrame) -> pl.DataFrame:
 def _newest_releases(skus: pl.DataFrame) -> tuple[list[_License], pl.DataFrame]:
     """Return the newest release of each license and vCPU band, and the SKUs refused.
 
-    SKUs are refused that are not for an hour, and those whose bands overlap at different prices; no
-    older release replaces them. Of several SKUs for one license and band the most expensive counts.
+    SKUs that are not per hour, and SKUs whose bands overlap at different prices, are refused; no
+    older release replaces them. If a license and band has several SKUs, the most expensive is used.
     """
     band = ["component_id", "min_vcpus", "max_vcpus"]
     newest = skus.filter(pl.col("version") == pl.col("version").max().over("component_id"))
     is_hourly = (pl.col("usage_unit") == USAGE_UNIT).fill_null(False)
-    of_band = highest(newest.filter(is_hourly), band).sort(band)
-    clashes = _clashes(of_band)
-    chosen = of_band.join(clashes, on=band, how="anti", maintain_order="left")
+    hourly = highest(newest.filter(is_hourly), band).sort(band)
+    clashes = _clashes(hourly)
+    chosen = hourly.join(clashes, on=band, how="anti", maintain_order="left")
     refused = [
         newest.filter(~is_hourly).with_columns(
             refused=pl.lit("unknown_unit"), word=pl.col("usage_unit")
         ),
-        of_band.join(clashes, on=band, how="semi").with_columns(refused=pl.lit("duplicate_key")),
+        hourly.join(clashes, on=band, how="semi").with_columns(refused=pl.lit("duplicate_key")),
     ]
     figures = ("price", "is_highest", "min_vcpus", "max_vcpus")
     columns = (*figures, "sku_id", "observed_at", "raw_sha256")
@@ -392,7 +386,7 @@ def _newest_releases(skus: pl.DataFrame) -> tuple[list[_License], pl.DataFrame]:
 
 
 def _clashes(skus: pl.DataFrame) -> pl.DataFrame:
-    """List the bands of a license that overlap another one at another price: the key of each."""
+    """List the keys of bands that overlap another band of the license at another price."""
     band = ["component_id", "min_vcpus", "max_vcpus"]
     most = pl.when(pl.col("max_vcpus") == 0).then(OPEN_BAND_TO).otherwise("max_vcpus")
     bands = skus.select(*band, "price", most=most)
@@ -409,7 +403,7 @@ def _clashes(skus: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fees(machines: Machines, licenses: Sequence[_License]) -> pl.DataFrame:
-    """Return one row for each machine and operating system: what its license costs an hour."""
+    """Return the hourly cost of the license, one row per machine and operating system."""
     rows = [
         {
             "instance_type": machine.name,
@@ -429,10 +423,10 @@ def _fees(machines: Machines, licenses: Sequence[_License]) -> pl.DataFrame:
 
 
 def _licenses_of(machine: MachineType, licenses: Sequence[_License]) -> Iterator[_License]:
-    """Yield the one SKU of each operating system that a machine pays.
+    """Yield the one SKU per operating system that a machine pays.
 
-    A SKU of the machine's own name goes before one of its vCPU band. TPU machines run Google's own
-    Linux image and pay none.
+    A SKU with the machine's name overrides one of its vCPU band. TPU machines run Google's Linux
+    image and pay none.
     """
     if machine.series.name == "tpu":
         return

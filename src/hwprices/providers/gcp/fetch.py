@@ -1,8 +1,7 @@
-"""List what to fetch from Google's APIs, and land it.
+"""List what to fetch from Google's APIs, and land it as received.
 
-With an API key alone: prices, and the bundled machine types. With a project and application default
-credentials: machine types, zones, regions, accelerator and TPU types as they are today. Pages are
-landed as they came.
+With an API key: prices, and the bundled machine types. With a project and application default
+credentials: the current machine types, zones, regions, accelerator and TPU types.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,29 +24,28 @@ CLOUD_TPU = "services/E000-3F24-B8AA"
 VERTEX_AI = "services/C7E2-9256-1C43"  # Cloud Billing's id of Vertex AI
 
 CATALOGS = {gcp.SKUS: COMPUTE_ENGINE, gcp.TPU_SKUS: CLOUD_TPU, gcp.VERTEX_SKUS: VERTEX_AI}
-"""Kind of unit: the service whose SKUs it has."""
+"""Kind of unit → the service whose SKUs it has."""
 
 SKU_PAGE_SIZE = 5000
-"""The most that skus.list gives at once:
+"""The limit of skus.list:
 https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list."""
 
 COMPUTE_PAGE_SIZE = 500
-"""The most that the Compute API gives at once:
+"""The limit of the Compute API:
 https://cloud.google.com/compute/docs/reference/rest/v1/machineTypes/aggregatedList."""
 
 
 SPAN = {"start": "from", "end": "until"}
-"""Names of ListSkusRequest and of a unit's params, for the prices of another time than today."""
+"""Parameter of ListSkusRequest → parameter of a unit, for past prices."""
 
 ACCOUNT_KINDS = tuple(kind for kind in gcp.PROJECT_KINDS if kind != gcp.MACHINE_TYPES)
-"""Kinds of unit that are planned with a project only. Without one, machine types are bundled."""
+"""Kinds of unit that need a project. Without one, machine types are bundled."""
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
     """List the units to fetch.
 
-    Google's lists come as a whole: ``regions`` goes into the units' params, and normalise narrows
-    by it.
+    Google's lists cannot be narrowed: ``regions`` goes into the units' params, for normalise.
 
     Raises:
         SkippedError: neither an API key nor other credentials are configured.
@@ -60,10 +58,10 @@ def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
 
 
 def check_configured(settings: Settings) -> None:
-    """Check that credentials for the billing catalog are configured, which prices need.
+    """Check that credentials for the billing catalog are configured, right or wrong.
 
     Raises:
-        SkippedError: none are configured. Wrong ones are configured, and fail when they are used.
+        SkippedError: none are configured.
     """
     if not has_credentials(settings.gcp_billing_url, settings.gcp_api_key):
         raise SkippedError(
@@ -73,7 +71,7 @@ def check_configured(settings: Settings) -> None:
 
 
 def units_at_once(_settings: Settings) -> int:
-    """Limit the units that are fetched side by side.
+    """Limit concurrent fetches.
 
     The catalog allows 300 requests a minute (https://cloud.google.com/billing/quotas); a run makes
     about twenty.
@@ -82,12 +80,12 @@ def units_at_once(_settings: Settings) -> int:
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Land the pages of one unit. Nothing is landed before the last page has come.
+    """Land the pages of one unit after the last one has arrived.
 
     Raises:
-        FetchError: no credentials, or a page could not be had after all tries; names the endpoint,
-            never the key.
-        HwpricesError: there is no such kind, or the bundled machine types cannot be read.
+        FetchError: credentials are missing, or a page is unavailable after all tries; names the
+            endpoint, never the key.
+        HwpricesError: the kind is unknown, or the bundled machine types cannot be read.
     """
     if unit.kind == gcp.MACHINE_TYPES and not context.settings.gcp_project:
         return _land_bundled(context, unit)
@@ -159,7 +157,7 @@ def _fetch_compute_list(context: Context, unit: Unit) -> list[Page]:
 
 
 def _fetch_tpu_types(context: Context, unit: Unit) -> list[Page]:
-    """Land the acceleratorTypes of every location that the project sees."""
+    """Land the acceleratorTypes of every location of the project."""
     from google.cloud import tpu_v2
     from google.cloud.location import locations_pb2
 
@@ -207,21 +205,21 @@ def _land(
 
 
 def _land_bundled(context: Context, unit: Unit) -> list[Page]:
-    """Land the bundled pages of this kind, with the date they were collected."""
+    """Land the bundled pages of a unit, with the date they were collected."""
     pages = land_pages(context.landing, unit)
     if not pages:
         raise HwpricesError(
             "the bundled GCP machine table is missing",
-            "Reinstall hwprices, or set HWPRICES_GCP_PROJECT to ask Google.",
+            "Reinstall hwprices, or set HWPRICES_GCP_PROJECT to list them from Google.",
         )
     return pages
 
 
 def check_access(context: Context) -> Iterator[Check]:
-    """Check the credential of the billing catalog, and the rights in the project.
+    """Check the credentials for the billing catalog, and the permissions in the project.
 
-    Reads one page of each: Cloud TPU's SKUs in the catalog, and the project's zones. Without the
-    catalog no price is collected.
+    Reads Cloud TPU's SKUs in the catalog, and the project's zones. Without the catalog, no price is
+    collected.
     """
     settings: Settings = context.settings
     try:

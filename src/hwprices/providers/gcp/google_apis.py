@@ -1,7 +1,7 @@
 """Call Google's generated clients over REST and keep the bytes that they received.
 
-Every call has a timeout and is tried again under the common policy. No credential goes over plain
-http, into a URL or into an error.
+Every call has a timeout and is retried under the common policy. No credential is sent over plain
+http or written into a URL or an error.
 """
 
 import json
@@ -21,24 +21,23 @@ from hwprices.providers.gcp import Settings
 from hwprices.settings import is_loopback
 
 RETRIED_STATUSES = limits.RETRIED - {403}
-"""https://cloud.google.com/apis/design/errors#error_retries, and what proxies before it answer.
-Google answers 403 to a wrong key, which another try does not fix."""
+"""Statuses of https://cloud.google.com/apis/design/errors#error_retries and of proxies. Google
+answers 403 to a wrong key, which another try does not fix."""
 
 EXPECTED_WARNINGS = {"NO_RESULTS_ON_PAGE"}
 """Warnings of a scope in an aggregated list that are not gaps: it is empty, or on another page."""
 
 ENVELOPE = {"kind", "id", "selfLink", "etag", "nextPageToken", "unreachables", "warning"}
-"""Members of a list's answer besides the list, which is left out where it is empty."""
+"""Members of a response besides the list, which is absent if it is empty."""
 
 MAX_PAGES = 1000
-"""Most pages of one list. The SKUs of Compute Engine (40,000) take about 10 pages and the machine
-types of all zones (36,000) about 75, so a list that goes on beyond this has no end."""
+"""Limit of pages of one list. The SKUs of Compute Engine (40,000) take about 10 pages and the
+machine types of all zones (36,000) about 75, so a longer list has no end."""
 
-ERROR_CHARACTERS = 300  # How much of Google's own words an error quotes; some are whole HTML pages
+ERROR_CHARACTERS = 300  # Length of Google's message in an error; some messages are HTML pages
 
 PageCall = Callable[[Any, str, float], str]
-"""One call for a page: (client, page token, timeout in seconds) → token of the next page, "" if
-none."""
+"""One request for a page: (client, page token, timeout in seconds) → next page token, or ""."""
 
 
 class ClientClass(Protocol):
@@ -49,7 +48,7 @@ class ClientClass(Protocol):
 
 
 class IncompleteError(Exception):
-    """The server says itself that its answer has gaps."""
+    """The server says that its response has gaps."""
 
 
 @dataclass
@@ -71,7 +70,7 @@ class _Response:
 
 @dataclass(frozen=True)
 class ReceivedPage:
-    """One page of a list: the bytes as they came, and the URL without secrets."""
+    """One page of a list: the bytes as received, and the URL without secrets."""
 
     body: bytes
     url: str
@@ -94,26 +93,26 @@ class GoogleClient:
         Args:
             client: a generated client with the REST transport.
             endpoint: its URL, for errors.
-            settings: gives attempts and timeouts.
-            sleep: waits so many seconds between tries.
-            limits: of the unit.
-            secret: the API key, so that errors can leave it out.
+            settings: attempts and timeouts.
+            sleep: waits between tries, takes seconds.
+            limits: the limits of the unit.
+            secret: the API key, which errors leave out.
         """
         self._client, self._endpoint, self._settings = client, public_url(endpoint), settings
         self._sleep, self._secret, self._limits = sleep, secret, limits
         self._tries = 0
         self._response = _Response()
         session = client.transport._session
-        # The session would follow a redirect and take the key along to wherever it leads.
+        # The session would follow a redirect to any host and send the key along.
         session.max_redirects = 0
         session.hooks["response"].append(self._response.keep)
         bound_requests(session, limits, self._endpoint)
 
     def all_pages(self, call: PageCall, member: str) -> list[ReceivedPage]:
-        """Read a list from its first page to its last; ``member`` is its name in the answers.
+        """Read all pages of a list; ``member`` is its name in the responses.
 
         Raises:
-            FetchError: a page is refused or failed in every try, a page token comes twice, or the
+            FetchError: a page is refused or fails in every try, a page token is repeated, or the
                 list has more than MAX_PAGES pages; names the endpoint.
         """
         pages: list[ReceivedPage] = []
@@ -126,13 +125,13 @@ class GoogleClient:
                 return pages
             if token in tokens:
                 raise FetchError(
-                    f"{self._endpoint} gives the same page token twice: its list goes in a circle",
+                    f"{self._endpoint} repeats a page token: its list has no end",
                     "Try again later.",
                 )
             tokens.add(token)
         raise FetchError(
-            f"{self._endpoint} gives a list of more than {MAX_PAGES} pages",
-            "Try again later; if the list has grown so, raise MAX_PAGES in google_apis.py.",
+            f"{self._endpoint} returned a list of more than {MAX_PAGES} pages",
+            "Try again later; if the list has grown, raise MAX_PAGES in google_apis.py.",
         )
 
     def _next_token(self, call: PageCall, token: str, member: str) -> str:
@@ -165,7 +164,7 @@ class GoogleClient:
         return limits.TryAgain(retry_after, is_stall=_is_stall(error))
 
     def _fetch_error(self, error: Exception) -> FetchError:
-        """Describe in one line what failed; should an error quote the key, it is replaced."""
+        """Describe a failure in one line, without the key."""
         words = " ".join(str(error)[: 10 * ERROR_CHARACTERS].split())
         if self._secret:
             words = words.replace(self._secret, "(key)")
@@ -178,22 +177,22 @@ class GoogleClient:
 
 
 def _check_list(body: bytes, member: str, *, is_first: bool) -> None:
-    """Refuse an answer that is not a page of a list: Google's clients read it as an empty one."""
+    """Refuse a response that is not a page of a list, which Google's clients read as empty."""
     if b'"%s"' % member.encode() in body:
         return
-    answer = json.loads(body)
-    others = set(answer) - ENVELOPE if isinstance(answer, dict) else {"no object"}
-    if others or not (is_first or answer):
-        raise IncompleteError(f"the answer has no {member}")
+    response = json.loads(body)
+    others = set(response) - ENVELOPE if isinstance(response, dict) else {"no object"}
+    if others or not (is_first or response):
+        raise IncompleteError(f"the response has no {member}")
 
 
 def _check_scopes(body: bytes) -> None:
-    """Refuse an aggregated list with zones that could not be reached: it is not complete."""
+    """Refuse an aggregated list with unreachable zones, which is incomplete."""
     if b'"unreachables"' not in body and b'"warning"' not in body:
         return
-    answer = json.loads(body)
-    gaps = list(answer.get("unreachables") or ())
-    items = answer.get("items")
+    response = json.loads(body)
+    gaps = list(response.get("unreachables") or ())
+    items = response.get("items")
     for scope, listed in (items if isinstance(items, dict) else {}).items():
         code = (listed.get("warning") or {}).get("code")
         if code and code not in EXPECTED_WARNINGS:
@@ -203,7 +202,7 @@ def _check_scopes(body: bytes) -> None:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """Return what a call may raise for reasons that lie outside this program."""
+    """Return the exceptions of a call that have a cause outside this program."""
     import requests
     from google.api_core.exceptions import GoogleAPIError
     from google.auth.exceptions import GoogleAuthError
@@ -217,12 +216,12 @@ def _failures() -> tuple[type[Exception], ...]:
         IncompleteError,
         RecursionError,
         ValueError,
-        AttributeError,  # the SDK's, over an error that is a text: {"error": "no such page"}
+        AttributeError,  # of the SDK, if an error is a text: {"error": "no such page"}
     )
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Return whether another try may succeed: busy servers, cut bodies, silent connections."""
+    """Check whether another try may succeed: busy servers, cut bodies, silent connections."""
     import requests
     from google.api_core.exceptions import GoogleAPICallError
 
@@ -254,8 +253,8 @@ def connect(
 ) -> GoogleClient:
     """Make a client on an endpoint.
 
-    It gets the API key where there is one, else application default credentials; on plain http,
-    which is allowed on loopback only, neither.
+    It gets the API key if there is one, else application default credentials. Over plain http,
+    which is only allowed on loopback, it gets neither.
 
     Raises:
         FetchError: the endpoint is not allowed, or credentials are missing.
@@ -280,12 +279,12 @@ def connect(
 
 
 NOT_CONFIGURED = "default credentials were not found"
-"""How google-auth's message begins if no credentials are configured. The message differs if they
-are configured and cannot be read."""
+"""Part of google-auth's message if no credentials are configured. The message differs if they are
+configured but unreadable."""
 
 
 def has_credentials(url: str, key: SecretStr | None) -> bool:
-    """Return whether an API key or application default credentials are configured, right or wrong.
+    """Check whether an API key or application default credentials are configured, right or wrong.
 
     An endpoint on loopback needs none.
     """

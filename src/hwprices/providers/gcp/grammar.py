@@ -1,22 +1,18 @@
-"""Read what a SKU's description says, and list its words with what they mean here.
+"""Parse the descriptions of SKUs, and define the words in them.
 
-A word that is not listed is not understood. Series are named on
-https://cloud.google.com/compute/docs/machine-resource; the words come from the Cloud Billing
-Catalog.
+Google sells components (a core, a GiB of memory, a GPU) and describes each SKU in words: "Spot
+Preemptible N2 Instance Core running in Iowa". The rules below are these sentences, one per form. A
+rule is a regular expression for the complete description, made of the lists of words and of named
+groups: ``mode`` (spot and the scheduler's modes), ``series``, ``unit`` (core or memory), ``gpu``,
+``slice``, ``tpu``, ``place``, ``years``. Words that are not listed are unknown.
 
-Google sells components (a core, a GiB of memory, a GPU) and names each SKU in words: "Spot
-Preemptible N2 Instance Core running in Iowa". ``RULES`` below are those sentences, one rule for
-each form. A rule is a regular expression for the whole description, put together from the word
-lists of ``vocabulary`` and from named groups: ``mode`` (spot and the scheduler's modes),
-``series``, ``unit`` (core or memory), ``gpu``, ``slice``, ``tpu``, ``place``, ``years``.
-
-No rule overlaps one that gives a price (a test holds that), so their order decides no price. A
-description that no rule matches is not guessed at: ``Descriptions.read`` returns None and the SKU
-is quarantined (``unknown`` says what is new in it).
+No rule overlaps one that gives a price (a test checks it), so their order never decides a price. A
+description that no rule matches is not guessed: ``Descriptions.read`` returns None and the SKU is
+quarantined (``classify.explain`` says what is new in it).
 
 The descriptions follow the Cloud Billing Catalog,
 https://cloud.google.com/billing/v1/how-tos/catalog-api, and its SKU list,
-https://cloud.google.com/skus.
+https://cloud.google.com/skus. Series: https://cloud.google.com/compute/docs/machine-resource.
 """
 
 import re
@@ -31,7 +27,7 @@ from hwprices.schemas.vocabulary import TERMS_IN_MONTHS
 
 MODES: Final[dict[str, str]] = {
     "Spot Preemptible": "spot",
-    "Preemptible": "spot",  # what spot was called before 2022; some SKUs kept it
+    "Preemptible": "spot",  # the name of spot before 2022, which some SKUs kept
     "DWS Defined Duration": "dws_defined_duration",
     "DWS Calendar Mode": "dws_calendar",
     "DWS Flex Start": "dws_flex_start",
@@ -92,7 +88,7 @@ SERIES: Final[dict[str, str]] = {
     "X4": "x4",
     "Z3": "z3",
 }
-"""Words → series, as the sheet gcp_series names it."""
+"""Words → series in the sheet gcp_series."""
 
 GPUS: Final[dict[str, str]] = {
     "Nvidia Tesla K80": "nvidia-tesla-k80",
@@ -105,7 +101,7 @@ GPUS: Final[dict[str, str]] = {
     "Nvidia A100 80GB": "nvidia-a100-80gb",  # Vertex AI
     "Nvidia L4": "nvidia-l4",
     "Nvidia H100 80GB": "nvidia-h100-80gb",
-    # Three names of one part; which is used differs by region and purchase option.
+    # Three names of one part; regions and purchase options use different ones.
     "Nvidia H100 80GB Mega": "nvidia-h100-mega-80gb",
     "Nvidia H100 Mega 80GB": "nvidia-h100-mega-80gb",
     "Nvidia H100 80GB Plus": "nvidia-h100-mega-80gb",
@@ -113,14 +109,14 @@ GPUS: Final[dict[str, str]] = {
     "Nvidia H200 141GB": "nvidia-h200-141gb",
     "RTX 6000 96GB": "nvidia-rtx-pro-6000",
 }
-"""Words → the name the Compute API gives the accelerator (guestAcceleratorType)."""
+"""Words → the Compute API's name of the accelerator (guestAcceleratorType)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A share of a machine with everything in its price: GPU, cores, memory and disk.
+    """A share of a machine whose price includes GPU, cores, memory and disk.
 
-    ``gpu`` is the Compute API's name of the GPU. ``variant`` is eighth for an eighth of one.
+    ``gpu`` is the Compute API's name of the GPU. ``variant`` is "eighth" for an eighth of a GPU.
     """
 
     series: str
@@ -135,13 +131,13 @@ SLICES: Final[dict[str, Slice]] = {
     "A4X Max Nvidia GB300 (1 gpu slice)": Slice("a4xmax", "nvidia-gb300"),
     "1/8 vGPU no lssd": Slice("g4", "nvidia-rtx-pro-6000", "eighth"),
 }
-"""Words → the slice of a GPU machine that they name."""
+"""Words → slice of a GPU machine."""
 
 INSTANCES: Final[dict[str, str]] = {
     "Micro Instance with burstable CPU": "f1",
     "Small Instance with 1 VCPU": "g1",
 }
-"""Words → series of machines that have one SKU for the whole machine."""
+"""Words → series of machines that have one SKU per machine."""
 
 CONTINENTS: Final = frozenset(
     ["APAC", "Americas", "Asia", "Asia Pacific", "EMEA", "EU", "Europe", "North America", "USA"]
@@ -149,7 +145,7 @@ CONTINENTS: Final = frozenset(
 """Places that are larger than a country or are sold as one area of several regions."""
 
 OPEN_BAND_FROM: Final = 100
-"""A vCPU band whose number stands alone is one size (4), except from here on: "128 VCPU or
+"""A vCPU band that is only a number (4) is one size. From this number on, it is open: "128 VCPU or
 more"."""
 
 OPEN_BAND_TO: Final = 100_000  # Upper end of an open vCPU band: above every machine
@@ -158,10 +154,10 @@ OPEN_BAND_TO: Final = 100_000  # Upper end of an open vCPU band: above every mac
 class PricedComponent(msgspec.Struct, frozen=True, gc=False):
     """What one SKU sells.
 
-    ``series`` is the machine series that the component belongs to: ``any`` for components that go
-    with several, ``license`` for licenses. ``place`` is the place in words (Iowa). ``version``
-    tells releases of the same license apart. ``min_vcpus`` and ``max_vcpus`` bound the machines
-    that a license price is for; both are 0 where it is for all.
+    ``series`` is the machine series of the component: ``any`` for components of several series,
+    ``license`` for licenses. ``place`` is the place in words (Iowa). ``version`` is the release of
+    a license. ``min_vcpus`` and ``max_vcpus`` limit the machines that a license price is for; both
+    are 0 if it is for all.
     """
 
     series: str
@@ -175,9 +171,9 @@ class PricedComponent(msgspec.Struct, frozen=True, gc=False):
 
 
 class Unknown(msgspec.Struct, frozen=True, gc=False):
-    """A SKU that is not understood: a quarantine reason, and the word that is new.
+    """A SKU that is not understood: a quarantine reason, and the new word.
 
-    ``word`` is None where nothing is new and the SKU lacks something.
+    ``word`` is None if the SKU has no new word but lacks something.
     """
 
     reason: str
@@ -185,7 +181,7 @@ class Unknown(msgspec.Struct, frozen=True, gc=False):
 
 
 class NotAMachinePrice(msgspec.Struct, frozen=True, gc=False):
-    """A SKU that is understood and prices no component; ``reason`` is the rule's name."""
+    """A known SKU that is not the price of a component; ``reason`` is the name of its rule."""
 
     reason: str
 
@@ -198,7 +194,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 _NAME = r"[^\W\d_][\w .,'’()/&-]*"
 
-# Words after "in" that are not part of a place: these SKUs have rules of their own.
+# Words after "in" that are not part of a place: these SKUs have other rules.
 _NO_PLACE = (
     r"Sole Tenancy|Overcommit|[Ss]uspended|Virtual Workstation|Confidential|fee for total VM"
 )
@@ -231,10 +227,10 @@ COMPONENT_RULES: Final[dict[str, str]] = {
     "machine": f"{_MODE}{SERIES_WORDS} ?{_CUSTOM}?{_EXTENDED}Instance {_UNIT} running{_IN_PLACE}",
     # Custom Instance Core running in Iowa: without a series it is N1
     "n1_custom": f"{_MODE}{_CUSTOM}{_EXTENDED}Instance {_UNIT} running{_IN_PLACE}",
-    # C2 has been sold since 2018 without the word Instance and for a whole continent; newer regions
-    # have the word.
+    # Since 2018, C2 has been sold by continent and without the word Instance, which newer regions
+    # have.
     "c2_plain": f"{_MODE}(?P<series>Compute optimized) {_UNIT} running{_IN_PLACE}",
-    # The scheduler's SKUs leave out the word Instance for A2 and A3 and keep it for H4D.
+    # The scheduler's SKUs omit the word Instance for A2 and A3 and have it for H4D.
     "dws_machine": f"{_DWS}{SERIES_WORDS} {_UNIT} running{_IN_PLACE}",
     "reserved_machine": f"Reserved {SERIES_WORDS} (?:Instance )?{_UNIT}{_BY_CALENDAR}",
     "upgrade_premium": f"{_MODE}{_PREMIUM} Instance {_UNIT} running{_IN_PLACE}",
@@ -267,7 +263,7 @@ COMPONENT_RULES: Final[dict[str, str]] = {
     ),
     "commitment_tpu": f"{_COMMITMENT}{_TPU}(?: running)?{_FOR_YEARS}",
 }
-"""Sentences that name a component: rule name → regular expression of the whole description."""
+"""Sentences that name a component: rule name → regular expression of the complete description."""
 
 _WINDOWS = (
     r"Licensing Fee for Windows Server (?P<version>\d{4})(?: R2)?(?: Datacenter| Standard)?"
@@ -305,7 +301,7 @@ LICENSE_RULES: Final[dict[str, str]] = {
 """Sentences that name a license.
 
 A rule's name without ``_shared_core`` is the operating system or software. A license of SQL Server
-is for a machine with exactly so many vCPUs.
+is for machines with exactly the number of vCPUs that it names.
 """
 
 PRICED_RULES: Final[dict[str, str]] = {**COMPONENT_RULES, **LICENSE_RULES}
@@ -314,8 +310,7 @@ OTHER_RULES: Final[dict[str, str]] = {
     "sole_tenancy": r"(?:Commitment(?: v1)?: )?(?:.+ )?Sole Tenancy .+",
     "cpu_overcommit": r".+ Overcommit(?: .+)?|Overcommit .+",
     "suspended": r"(?:.+ )?[Ss]uspended(?: .+)?",
-    # Paid already by the reservation that holds them: $0. Those "in Calendar Mode" are a price, and
-    # have rules above.
+    # $0, because the reservation is paid. "Reserved … in Calendar Mode" is a price, see above.
     "reserved": r"Reserved (?!.* in Calendar Mode$).+",
     "flexible_commitment": r"Commitment - dollar based v1: .+",
     "commitment_premium": r"Committed Use Discount Premium for .+",
@@ -331,10 +326,10 @@ OTHER_RULES: Final[dict[str, str]] = {
     "snapshot_transfer": r"PD snapshot egress .+",
     "network_bandwidth": r"(?:.+ )?fee for total VM network bandwidth .+",
 }
-"""Sentences that are understood and are not the price of a component.
+"""Known sentences that are not the price of a component.
 
-``license`` are licenses that no price has: of other products, of one's own, of no cost beside that
-of the CPU, and RHEL's bands until 2024.
+``license`` are licenses that are not part of a price: of other products, of the buyer, of RAM and
+GPU (at no cost beside that of the CPU), and RHEL's bands until 2024.
 """
 
 _COMPILED: Final = {
@@ -348,20 +343,20 @@ def matching_rules(description: str) -> list[str]:
 
 
 class Descriptions:
-    """Reads descriptions, many of which differ in the place only.
+    """Reads descriptions, many of which differ only in the place.
 
     The price rule that matched the last description with the same words before the place is tried
-    first. That saves nearly all of the others, and decides nothing, because no rule overlaps one
-    that gives a price.
+    first, which saves nearly all others. The result is the same, because no rule overlaps one that
+    gives a price.
     """
 
     def __init__(self) -> None:
         self._last: dict[str, str] = {}
 
     def read(self, description: str) -> PricedComponent | NotAMachinePrice | Unknown | None:
-        """Return what a description says, or None when no rule matches it.
+        """Return what a description says, or None if no rule matches it.
 
-        It is Unknown where a rule matches, and the term is not one that the tables can hold.
+        It is Unknown if a rule matches, but the tables have no such term.
         """
         before_place = description.partition(" in ")[0]
         likely = self._last.get(before_place)
@@ -420,9 +415,9 @@ def _series_and_component(groups: dict[str, str]) -> tuple[str, ComponentId]:
 
 
 def _core_or_memory(groups: dict[str, str]) -> tuple[str, ComponentId]:
-    """Return series and component of a SKU by the core or GiB; without a series it is N1.
+    """Return series and component of a core or memory SKU.
 
-    N1 was the only series when its SKUs were named.
+    Without a series it is N1, the only series when its SKUs were named.
     """
     kind = "ram" if groups["unit"].lower() == "ram" else "core"
     if "premium" in groups:
@@ -449,9 +444,9 @@ def _license(rule: str, groups: dict[str, str]) -> PricedComponent:
 
 
 def _vcpu_band(text: str) -> tuple[int, int]:
-    """Return the lowest and highest number of vCPUs a license price is for; (0, 0) for all.
+    """Return the lowest and highest number of vCPUs of a license price; (0, 0) for all.
 
-    The words are "up to 8", "9 to 127", "128 or more", "4", and once "128" with "or more" after
+    The texts are "up to 8", "9 to 127", "128 or more", "4", and once "128" with "or more" after
     VCPU.
     """
     numbers = [int(number) for number in re.findall(r"\d+", text)]
@@ -461,5 +456,5 @@ def _vcpu_band(text: str) -> tuple[int, int]:
         return 1, numbers[0]
     if len(numbers) == 2:
         return numbers[0], numbers[1]
-    one_size = text.strip() == str(numbers[0]) and numbers[0] < OPEN_BAND_FROM
-    return numbers[0], numbers[0] if one_size else OPEN_BAND_TO
+    is_one_size = text.strip() == str(numbers[0]) and numbers[0] < OPEN_BAND_FROM
+    return numbers[0], numbers[0] if is_one_size else OPEN_BAND_TO

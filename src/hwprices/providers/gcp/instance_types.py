@@ -38,7 +38,7 @@ LARGEST_FIGURE = {
     "guestAcceleratorCount": 100_000,
     "partitionCount": 10_000,
 }
-"""About fifty times what the largest machine has (1,920 vCPUs, 32 TiB), or more."""
+"""At least about fifty times the largest machine (1,920 vCPUs, 32 TiB)."""
 
 ARCHITECTURES = {"X86_64": "x86_64", "ARM64": "arm64"}
 
@@ -56,7 +56,7 @@ class _BundledLocalSsds(msgspec.Struct, gc=False, omit_defaults=True, rename="ca
 class _MachineType(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
     """One machine type as the Compute API lists it in a zone.
 
-    Members that nobody reads are declared to be counted (``bodies.refuse_repeated_names``).
+    Members that are not read are declared to count names (``bodies.refuse_repeated_names``).
     """
 
     name: str
@@ -79,7 +79,7 @@ class _MachineType(msgspec.Struct, gc=False, omit_defaults=True, rename="camel")
 
 
 class _Scope(msgspec.Struct, omit_defaults=True, rename="camel"):
-    """A zone; one without machine types carries a warning instead of a list."""
+    """A zone; without machine types, it has a warning instead of a list."""
 
     machine_types: list[_MachineType] = []
     warning: Any = UNSET
@@ -102,9 +102,9 @@ class _Offer(msgspec.Struct, frozen=True, gc=False):
 
 
 def nominal_gib(memory_mb: int) -> Decimal:
-    """Return the memory that is billed, in GiB.
+    """Return the billed memory in GiB.
 
-    The API rounds to whole MiB what is sold in tenths of a GiB: 14.4 GiB comes as 14746 MiB.
+    Memory is sold in tenths of a GiB, which the API rounds to MiB: 14.4 GiB is listed as 14746 MiB.
     https://cloud.google.com/compute/docs/general-purpose-machines lists the sizes.
     """
     exact = Decimal(memory_mb) / 1024
@@ -115,7 +115,7 @@ def nominal_gib(memory_mb: int) -> Decimal:
 def read_machines(pages: Pages, sheets: Sheets) -> Machines:
     """Read every machine type and TPU slice of the run.
 
-    A type is described by the first zone that lists it with all members that others list it with.
+    A type is described by the first zone that lists the most kinds of parts for it.
 
     Raises:
         UnreadablePageError: a page of machine types is not an aggregated list, or most of its rows
@@ -157,7 +157,7 @@ def read_machines(pages: Pages, sheets: Sheets) -> Machines:
 def _listed_types(
     pages: Pages, page: Page
 ) -> tuple[list[tuple[str, _MachineType]], list[BrokenRow], list[str]]:
-    """Return the types of a page with their zones, rows that describe no machine, new members."""
+    """Return the types of a page with their zones, the broken rows, and the new members."""
     listing = decode_rows(
         pages,
         page,
@@ -195,12 +195,12 @@ def _refused(fault: BrokenRow, page: Page) -> pl.DataFrame:
 
 
 def _kinds_of_parts(listed: _MachineType) -> int:
-    """Count the kinds of parts that a zone lists a type with; the fullest description is read."""
+    """Count the kinds of parts that a zone lists for a type."""
     return bool(listed.accelerators) + bool(listed.bundled_local_ssds)
 
 
 def _machine_type(listed: _MachineType, page: Page, sheets: Sheets) -> MachineType:
-    """Complete the API's figures with what name, description and sheets tell."""
+    """Complete the API's figures from name, description and sheets."""
     series = sheets.series_of(listed.name)
     disks = sheets.local_disks_of(listed.name)
     return MachineType(
@@ -228,7 +228,7 @@ def _machine_type(listed: _MachineType, page: Page, sheets: Sheets) -> MachineTy
 
 
 def _unknown_series(types: Sequence[MachineType]) -> Iterator[pl.DataFrame]:
-    """Yield a quarantine row of each series whose machines have no price for it."""
+    """Yield a quarantine row of each unknown series, whose machines have no price."""
     unknown = {m.series.name: m.page for m in reversed(types) if not m.series.known}
     for series, page in unknown.items():
         names = [machine.name for machine in types if machine.series.name == series]
@@ -243,11 +243,11 @@ def _unknown_series(types: Sequence[MachineType]) -> Iterator[pl.DataFrame]:
         ).collect()
 
 
-_IMPOSSIBLE = "impossible "  # How the message begins about a figure that no machine has
+_IMPOSSIBLE = "impossible "  # The beginning of the message about an impossible figure
 
 
 def _impossible_figures(listed: _MachineType) -> str | None:
-    """List figures that no machine has: they would overflow the columns, or price nothing."""
+    """Describe impossible figures, which would overflow the columns or make no price."""
     counts = [device.guest_accelerator_count for device in listed.accelerators or ()]
     disks = listed.bundled_local_ssds.partition_count if listed.bundled_local_ssds else None
     figures = {
@@ -265,8 +265,8 @@ def _impossible_figures(listed: _MachineType) -> str | None:
 def _disk_count(listed: _MachineType, disks: LocalDisks | None) -> int | None:
     """Count local disks: from the sheet, bundledLocalSsds or the description, in this order.
 
-    Descriptions end like "…, 16 local SSDs". The number is unknown where none of them tells it, or
-    the API tells of disks that the sheet does not have.
+    Descriptions end like "…, 16 local SSDs". The number is unknown if no source has it, or if the
+    API has disks that the sheet lacks.
     """
     bundled = listed.bundled_local_ssds.partition_count if listed.bundled_local_ssds else None
     in_words = re.search(r"\b(\d+) [Ll]ocal SSDs?$", listed.description)
@@ -280,12 +280,12 @@ def _disk_count(listed: _MachineType, disks: LocalDisks | None) -> int | None:
 
 
 _DISKS_IN_NAME = re.compile(r"-(?!no)\w*lssd(?:-|$)")
-"""What names of types with local disks have: c3-standard-4-lssd, z4d-highmem-8-highlssd."""
+"""Part of the names of types with local disks: c3-standard-4-lssd, z4d-highmem-8-highlssd."""
 
 
 def _offers_frame(offers: Sequence[_Offer]) -> pl.DataFrame:
-    """Return one row for each zone and type, from the first page that lists the pair."""
-    # By identity: pages of equal content share a key, and have each its URL and time.
+    """Return one row per zone and type, from the first page that lists the pair."""
+    # By identity, because pages of equal content share a key but differ in URL and time.
     pages = {id(offer.page): offer.page for offer in offers}
     number = {page: place for place, page in enumerate(pages)}
     columns = {
@@ -312,7 +312,7 @@ def _unsold_frame(types: Sequence[MachineType], sheets: Sheets) -> pl.DataFrame:
 
 
 def instance_type_rows(machines: Machines, sheets: Sheets) -> pl.DataFrame:
-    """Return one row of instance_types for each machine type, in the order of their names."""
+    """Return one row of instance_types per machine type, sorted by name."""
     rows = [_row(machine, sheets) for machine in machines.types]
     frame = pl.DataFrame(rows, schema=frames.dtypes(InstanceTypes))
     return frame.with_columns(*accelerator_totals())
@@ -365,11 +365,11 @@ def _billed_vcpus(machine: MachineType, sheets: Sheets) -> float | None:
 
 
 def _core_columns(machine: MachineType) -> dict[str, Any]:
-    """Return cores and threads; a shared-core machine has no core of its own."""
+    """Return cores and threads; null for shared-core machines."""
     threads = machine.series.threads_per_core
     if machine.vcpus is None or machine.shared_core or threads is None:
         return {"physical_cores": None, "threads_per_core": None}
-    # n1-standard-1 has half a core, which is not a whole number and so null.
+    # n1-standard-1 has half a core, which becomes null.
     return {"physical_cores": machine.vcpus // threads or None, "threads_per_core": threads}
 
 

@@ -26,14 +26,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BrokenRow:
-    """A row of a list that has not the shape of its struct: the JSON, and what is wrong with it."""
+    """A row of a list that does not fit its struct: the JSON, and the error."""
 
     row: Any
     message: str
 
     @property
     def new_member(self) -> str | None:
-        """The name of a member that is not known, None where something else is wrong."""
+        """The name of an unknown member, None if the error is another one."""
         match = re.search(r"unknown field `(.+?)`", self.message)
         return match and match[1]
 
@@ -45,7 +45,7 @@ class BrokenRow:
 
 @dataclass(frozen=True)
 class Listing(Generic[T]):
-    """A page without its broken rows, these, and the names of members that the struct lacks."""
+    """A page without its broken rows, the broken rows, and the names of unknown members."""
 
     page: T
     broken: list[BrokenRow]
@@ -55,19 +55,19 @@ class Listing(Generic[T]):
 def decode(pages: Pages, page: Page, model: type[T], *, what: str, setting: str) -> T:
     """Decode a landed page.
 
-    Numbers in quotes are read as numbers, because Google sends 64-bit integers so. Members that
-    ``model`` does not declare are ignored.
+    Numbers in quotes are read as numbers, as Google sends 64-bit integers. Members that ``model``
+    does not declare are ignored.
 
     Args:
         pages: the landed pages of the run.
-        page: the one to decode.
+        page: the page to decode.
         model: the struct of the page.
         what: what the page should be, for the error ("a list of SKUs").
         setting: the variable with the endpoint, for the error.
 
     Raises:
-        UnreadablePageError: the page does not have the shape of ``model``, or has a name twice in
-            one object; names page and field.
+        UnreadablePageError: the page does not fit ``model``, or repeats a name in an object; names
+            page and field.
     """
     with pages.parsing(page):
         content = pages.read(page)
@@ -86,13 +86,13 @@ def decode_rows(
     rows: Callable[[Any], Iterable[list[Any]]],
     row_type: type,
 ) -> Listing[T]:
-    """Decode a landed page, and leave out rows that do not have the shape of their struct.
+    """Decode a landed page, and leave out rows that do not fit their struct.
 
     Args:
         pages: the landed pages of the run.
-        page: the one to decode.
-        model: the struct of the page. It declares every member that Google documents and leaves out
-            what is absent, which makes it quick to tell that no name comes twice
+        page: the page to decode.
+        model: the struct of the page. It declares every member that Google documents, and omits
+            absent ones when encoded, so that repeated names are found quickly
             (``bodies.refuse_repeated_names``).
         what: what the page should be, for the error.
         setting: the variable with the endpoint, for the error.
@@ -100,7 +100,7 @@ def decode_rows(
         row_type: the struct of a row.
 
     Raises:
-        UnreadablePageError: as ``decode``; or most rows are broken, so that the format has changed.
+        UnreadablePageError: as ``decode``; or most rows are broken: the format has changed.
     """
     with pages.parsing(page):
         content = pages.read(page)
@@ -122,7 +122,7 @@ def decode_rows(
 
 
 def refused_members(names: list[str], page: Page, table: str) -> pl.DataFrame:
-    """Make a quarantine row of each member that is new: it may say what a price leaves out."""
+    """Make a quarantine row of each new member, which may be relevant to a price."""
     frame = pl.LazyFrame({"provider": ["gcp"] * len(names), "member": names})
     return prices.refused(
         frame.with_columns(*origin(page)),
@@ -141,7 +141,7 @@ def _decode(content: bytes, model: type[T], what: str, setting: str) -> T:
 
 
 def _new_members(content: bytes, decoded: object) -> list[str]:
-    """Return the names that decoding has dropped, but those declared: they are left out at 0."""
+    """Return the names that decoding dropped. Declared names are only dropped if they are 0."""
     dropped = _count_names(content) - _count_names(msgspec.json.encode(decoded))
     structs = msgspec.json.schema(type(decoded))["$defs"].values()
     declared = {name for struct in structs for name in struct["properties"]}
@@ -155,8 +155,8 @@ def _count_names(content: bytes) -> Counter[str]:
 
 
 def _take_out_broken(rows: list[Any], row_type: type) -> list[BrokenRow]:
-    """Remove the rows that are not of the type from a list, and return them."""
-    kept: list[Any] = []
+    """Remove the rows that do not fit the type from a list, and return them."""
+    good: list[Any] = []
     broken: list[BrokenRow] = []
     for row in rows:
         try:
@@ -164,14 +164,14 @@ def _take_out_broken(rows: list[Any], row_type: type) -> list[BrokenRow]:
         except msgspec.ValidationError as error:
             broken.append(BrokenRow(row, str(error)))
         else:
-            kept.append(row)
-    rows[:] = kept
+            good.append(row)
+    rows[:] = good
     return broken
 
 
 LARGEST_PRICE = 10_000
-"""Dollars for an hour or a month of one vCPU, GiB or GPU above which an amount is not a price.
-Products with the parts of a machine (32,768 GiB) stay within Money."""
+"""More dollars than one vCPU, GiB or GPU costs in an hour or a month. Multiplied by the largest
+quantity in a machine (32,768 GiB), it still fits Money."""
 
 NANOS = 10**9  # Nanos in one unit of the currency (Money in the reference above)
 
@@ -183,11 +183,11 @@ SKU_COLUMNS: Final[dict[str, Any]] = {
     "usage": pl.String,
     "regions": pl.List(pl.String),
 }
-"""What every row of a SKU has of its page; the three words are those of ``Category``."""
+"""Columns of every row of a SKU; family, group and usage are those of ``Category``."""
 
 
 class Category(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    """What a SKU is a price of, in three words."""
+    """What a SKU is a price for, in three words."""
 
     resource_family: str = ""
     resource_group: str = ""
@@ -203,22 +203,22 @@ class GeoTaxonomy(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 def _integer(value: object) -> int | None:
-    """Read a number that Google may send in quotes; None where it is not a whole number."""
+    """Read a number that Google may send in quotes; None if it is not a whole number."""
     if isinstance(value, str) and _INTEGER.fullmatch(value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-_INTEGER = re.compile(r"-?[0-9]{1,19}")  # What a 64-bit integer in quotes looks like
+_INTEGER = re.compile(r"-?[0-9]{1,19}")  # A 64-bit integer in quotes
 
 
 class Amount(
     msgspec.Struct, gc=False, omit_defaults=True, rename="camel", forbid_unknown_fields=True
 ):
-    """An amount; members that are zero are left out.
+    """An amount; members that are zero are absent.
 
-    They may be anything in the page: one strange amount must not cost the whole catalog. A member
-    that is not known is refused, because nanos under another name would be read as 0.
+    Members may have any type, so that one invalid amount does not make the catalog unreadable.
+    Unknown members are refused, because nanos under another name would be read as 0.
     """
 
     currency_code: str | None = None
@@ -227,13 +227,13 @@ class Amount(
 
     @property
     def figures(self) -> tuple[int | None, int | None]:
-        """Units and nanos, None where one is not a whole number."""
+        """Units and nanos, each None if it is not a whole number."""
         units = 0 if self.units is UNSET else _integer(self.units)
         return units, 0 if self.nanos is UNSET else _integer(self.nanos)
 
 
 class TieredRate(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    """A price from an amount of use on, in usage units."""
+    """A price that applies from an amount of use on, in usage units."""
 
     start_usage_amount: float = 0
     unit_price: Amount | None = None
@@ -257,7 +257,7 @@ class Expression(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
 
 
 class PricingInfo(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    """A price and when it began to hold."""
+    """A price and the time from which it holds."""
 
     effective_time: str | None = None
     pricing_expression: Expression | UnsetType = UNSET
@@ -267,13 +267,13 @@ class PricingInfo(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
 
     @property
     def tier_interval(self) -> str | None:
-        """DAILY or MONTHLY: over which time use is summed for the tiers; None where not stated."""
+        """DAILY or MONTHLY: the time over which use is summed for the tiers; None if unstated."""
         info = self.aggregation_info
         return info.get("aggregationInterval") if isinstance(info, dict) else None
 
 
 class Sku(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
-    """A SKU. Members that nobody reads are declared to be counted.
+    """A SKU. Members that are not read are declared to count names.
 
     See ``bodies.refuse_repeated_names``.
     """
@@ -289,9 +289,8 @@ class Sku(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
 
     @property
     def regions(self) -> list[str]:
-        """Where it is sold. A few SKUs leave serviceRegions out and say it in geoTaxonomy."""
-        elsewhere = [] if self.geo_taxonomy is UNSET else self.geo_taxonomy.regions
-        return self.service_regions or elsewhere
+        """Where it is sold. A few SKUs have geoTaxonomy instead of serviceRegions."""
+        return self.service_regions or (self.geo_taxonomy.regions if self.geo_taxonomy else [])
 
 
 class SkuList(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
@@ -302,7 +301,7 @@ class SkuList(msgspec.Struct, gc=False, omit_defaults=True, rename="camel"):
 
 
 def decode_skus(pages: Pages, page: Page) -> Listing[SkuList]:
-    """Decode one page, without the rows that do not have the shape of a SKU.
+    """Decode one page, without the rows that do not fit a SKU.
 
     Raises:
         UnreadablePageError: the page is not a list of SKUs.
@@ -319,36 +318,35 @@ def decode_skus(pages: Pages, page: Page) -> Listing[SkuList]:
 
 
 def at_day(skus: Sequence[Sku], day: datetime) -> list[Sku]:
-    """Return the SKUs with the one price that held on a day, without those that had none yet."""
-    found = []
+    """Return the SKUs with the price that held on a day, without SKUs that had none yet."""
+    priced = []
     for sku in skus:
-        before = [price for price in sku.pricing_info if price_day(price) <= day]
-        if before:
-            newest = max(before, key=lambda price: price.effective_time or "")
-            found.append(msgspec.structs.replace(sku, pricing_info=[newest]))
-    return found
+        price = newest_price([price for price in sku.pricing_info if price_day(price) <= day])
+        if price is not None:
+            priced.append(msgspec.structs.replace(sku, pricing_info=[price]))
+    return priced
 
 
 def price_day(price: PricingInfo) -> datetime:
-    """Return the day (UTC) on which a price began to hold."""
-    at = datetime.fromisoformat(price.effective_time or "").astimezone(UTC)
-    return at.replace(hour=0, minute=0, second=0, microsecond=0)
+    """Return the day (UTC) from which a price holds."""
+    begin = datetime.fromisoformat(price.effective_time or "").astimezone(UTC)
+    return begin.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def newest_price(prices: list[PricingInfo]) -> PricingInfo | None:
-    """Return the price that began last; None where there is none."""
+    """Return the price that began last; None without prices."""
     if len(prices) == 1:
         return prices[0]
     return max(prices, key=lambda info: info.effective_time or "", default=None)
 
 
 def read_time(times: pl.Expr) -> pl.Expr:
-    """Read effectiveTime; null where it is not a time."""
+    """Read effectiveTime; null if it is not a time."""
     return times.str.to_datetime("%+", time_zone="UTC", time_unit="us", strict=False)
 
 
 def is_in_range(units: int | None, nanos: int | None) -> bool:
-    """Return whether it can be a price: not negative, and not above LARGEST_PRICE."""
+    """Check that an amount can be a price: not negative, and not above LARGEST_PRICE."""
     if units is None or nanos is None:
         return False
     return 0 <= units <= LARGEST_PRICE and 0 <= nanos < NANOS
@@ -358,9 +356,9 @@ _MONEY = {"currencyCode", "units", "nanos"}
 
 
 def _without_extras(skus: list[Any]) -> list[Any]:
-    """Drop further members of amounts that have all that an amount needs.
+    """Drop extra members of amounts that have all required members.
 
-    Where one is missing, a further member may be the same under a new name.
+    If a required one is missing, an extra member may be its new name.
     """
     for sku in skus:
         for amount in _amounts(sku):

@@ -46,7 +46,7 @@ from hwprices.units import Money
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """How the ids of one kind are written: what stands before the name and before the variant."""
+    """How ids of one kind are written: the separators before the name and before the variant."""
 
     before_name: str = ""
     before_variant: str = ""
@@ -73,9 +73,9 @@ class ComponentId(msgspec.Struct, frozen=True, gc=False):
     """One component.
 
     ``kind`` is a key of ``SPELLINGS``. ``name`` is the Compute API's name of a GPU, the generation
-    of a TPU, the operating system of a license, or core and ram for M2's premium. ``variant`` tells
+    of a TPU, the operating system of a license, or core and ram for M2's premium. ``variant`` marks
     custom and extended cores and memory, an eighth of a GPU, a TPU pod, and the license of one
-    shared-core machine from the plain component.
+    shared-core machine.
     """
 
     kind: str
@@ -83,7 +83,7 @@ class ComponentId(msgspec.Struct, frozen=True, gc=False):
     variant: str = ""
 
     def __str__(self) -> str:
-        """Return the text that tables and frames hold."""
+        """Return the text in tables and frames."""
         spelling = SPELLINGS[self.kind]
         name = self.name and f"{spelling.before_name}{self.name}"
         variant = self.variant and f"{spelling.before_variant}{self.variant}"
@@ -99,12 +99,12 @@ class ComponentId(msgspec.Struct, frozen=True, gc=False):
         for kind, spelling in SPELLINGS.items():
             if not text.startswith(kind):
                 continue
-            rest, variant = text.removeprefix(kind), ""
+            name, variant = text.removeprefix(kind), ""
             for candidate in spelling.variants:
-                if rest.endswith(f"{spelling.before_variant}{candidate}"):
-                    rest = rest.removesuffix(f"{spelling.before_variant}{candidate}")
+                if name.endswith(f"{spelling.before_variant}{candidate}"):
+                    name = name.removesuffix(f"{spelling.before_variant}{candidate}")
                     variant = candidate
-            component = cls(kind, rest.removeprefix(spelling.before_name), variant)
+            component = cls(kind, name.removeprefix(spelling.before_name), variant)
             if str(component) == text and bool(component.name) == bool(spelling.before_name):
                 return component
         raise ValueError(f"{text!r} is not a component id")
@@ -122,8 +122,8 @@ class ComponentId(msgspec.Struct, frozen=True, gc=False):
 class Accelerator:
     """Accelerators of one kind in a machine.
 
-    ``vendor_name`` is the guestAcceleratorType of the Compute API. ``accelerator_id`` is None where
-    no spec sheet matches. ``count`` may be a fraction. ``memory_gib`` is that of one device.
+    ``vendor_name`` is the guestAcceleratorType of the Compute API. ``accelerator_id`` is None if no
+    spec sheet matches. ``count`` may be a fraction. ``memory_gib`` is per device.
     """
 
     accelerator_id: str | None
@@ -143,7 +143,7 @@ def read_accelerator(
     """Make an Accelerator of the API's name and count, which accelerator_names may correct.
 
     Raises:
-        HwpricesError: two rules of one rank disagree.
+        HwpricesError: two equally specific rules disagree.
     """
     match = sheets.match_accelerator(vendor_name, instance_type)
     if match is None:
@@ -163,7 +163,7 @@ def accelerator_columns(accelerators: Sequence[Accelerator], sheets: Sheets) -> 
 
 
 def is_tpu(vendor_name: str, sheets: Sheets) -> bool:
-    """Return whether an accelerator is a TPU; the sheet lacks generations that are new."""
+    """Check whether an accelerator is a TPU; the sheet lacks new generations."""
     return vendor_name in sheets.tpus or re.fullmatch(r"(?:ct|tpu)\d\w*", vendor_name) is not None
 
 
@@ -171,10 +171,10 @@ def is_tpu(vendor_name: str, sheets: Sheets) -> bool:
 class MachineType:
     """One machine type of Compute Engine, or one slice of Cloud TPU.
 
-    ``vcpus`` and ``memory_gib`` are None for TPU slices: their API does not tell those of the
-    hosts. ``disks`` is None where no sheet has local disks of the type; ``disk_count`` is 0 then,
-    and None where it has an unknown number of them. ``spec_source`` is api or bundled. ``page`` is
-    the first landed page that lists the type.
+    ``vcpus`` and ``memory_gib`` are None for TPU slices, whose API does not describe the hosts.
+    ``disks`` is None if no sheet has local disks of the type. ``disk_count`` is 0 without disks and
+    None if their number is unknown. ``spec_source`` is api or bundled. ``page`` is the first landed
+    page that lists the type.
     """
 
     name: str
@@ -192,7 +192,7 @@ class MachineType:
 
     @property
     def disk_gib(self) -> int | None:
-        """Size of all local disks together, None where it is unknown."""
+        """Total size of all local disks, None if unknown."""
         if self.disk_count is None:
             return None
         return self.disk_count * self.disks.gib_each if self.disks else 0
@@ -200,14 +200,13 @@ class MachineType:
 
 @dataclass(frozen=True)
 class Machines:
-    """Everything that the run's pages tell about machine types.
+    """What the run's pages say about machine types.
 
-    ``types`` is sorted by name. ``offers`` has one row for each type in each zone: zone, region,
-    instance_type and the columns of ``frames.origin``. ``parts`` has one row for each part of each
-    type, see ``PARTS_SCHEMA``. ``faults`` are the types whose parts are not all
-    known, each with the reason that they have no price. ``unsold`` has the pairs instance_type,
-    purchase_option that Google does not sell. ``refused`` has quarantine rows of types that are not
-    understood.
+    ``types`` is sorted by name. ``offers`` has one row per type and zone: zone, region,
+    instance_type and the columns of ``frames.origin``. ``parts`` has one row per part of each type,
+    see ``PARTS_SCHEMA``. ``faults``: types with an unknown part → reason why they have no price.
+    ``unsold`` has the pairs instance_type, purchase_option that Google does not sell. ``refused``
+    has quarantine rows of unreadable types and unknown series.
     """
 
     types: list[MachineType]
@@ -239,9 +238,8 @@ class _SliceList(msgspec.Struct, rename="camel"):
 class TpuSlices:
     """The slices of all zones.
 
-    ``offers`` are pairs of zone and slice. ``refused`` are quarantine rows, each once: slices
-    without a topology that can be read, and those of a generation that gcp_tpu.csv does not list,
-    of which nothing says what they are made of.
+    ``offers`` are pairs of zone and slice. ``refused`` are quarantine rows of slices without a
+    readable topology, and of generations that gcp_tpu.csv does not list.
     """
 
     offers: list[tuple[str, MachineType]]
@@ -249,7 +247,7 @@ class TpuSlices:
 
 
 def read_tpu_slices(pages: Pages, sheets: Sheets) -> TpuSlices:
-    """Read the slices of every zone whose page can be read."""
+    """Read the slices of every zone with a readable page."""
     offers: list[tuple[str, MachineType]] = []
     refused: dict[str, pl.DataFrame] = {}
     for page in pages.of(gcp.TPU_TYPES):
@@ -265,14 +263,13 @@ def read_tpu_slices(pages: Pages, sheets: Sheets) -> TpuSlices:
 
 
 def _listed(pages: Pages, page: Page) -> list[_Slice]:
-    """Read what one page lists."""
     return decode(
         pages, page, _SliceList, what="a list of TPU types", setting="HWPRICES_GCP_TPU_URL"
     ).accelerator_types
 
 
 def _chips(entry: _Slice) -> int | None:
-    """Count the chips of a slice: 16 for 4x4; None where its topology is missing or is not one."""
+    """Count the chips of a slice: 16 for 4x4; None if its topology is missing or invalid."""
     topology = entry.accelerator_configs[0].topology if entry.accelerator_configs else ""
     if not TOPOLOGY.fullmatch(topology):
         return None
@@ -280,7 +277,7 @@ def _chips(entry: _Slice) -> int | None:
 
 
 def _refused(name: str, page: Page, tpu: Tpu | None) -> pl.DataFrame:
-    """Refuse a slice of an unknown generation, or one that does not say how many chips it has."""
+    """Refuse a slice of an unknown generation or with an unknown number of chips."""
     frame = pl.LazyFrame([{"provider": "gcp", "instance_type": name}])
     generation = None if tpu else name.rpartition("-")[0] or name
     fault = "has no topology" if tpu else "is of an unknown generation"
@@ -307,26 +304,26 @@ def _machine_type(name: str, tpu: Tpu, chips: int, page: Page, sheets: Sheets) -
 
 
 OWN_LOCAL_SSD_SKU = {"c4", "c4a", "c4d", "h4d"}
-"""Series whose local SSD has a SKU of its own ("C4 Instance Local SSD"); the others pay the SKU
-"SSD backed Local Storage". https://cloud.google.com/skus"""
+"""Series with a separate SKU for local SSD ("C4 Instance Local SSD"); the others pay the SKU "SSD
+backed Local Storage". https://cloud.google.com/skus"""
 
 SOLD_BY_SLICE = {"a4", "a4x", "a4xmax"}
-"""Series sold by the GPU slice, which holds its share of cores, memory and disks: they have no core
-or memory SKU. https://cloud.google.com/skus"""
+"""Series sold by the GPU slice, which includes cores, memory and disks, so that they have no SKUs
+for these. https://cloud.google.com/skus"""
 
 EIGHTHS = 8
-"""A G4 machine with less than one GPU is sold in eighths of a GPU, with its share of cores and
-memory: the SKU "1/8 vGPU no lssd"."""
+"""A G4 machine with less than one GPU is sold in eighths of a GPU, including cores and memory: the
+SKU "1/8 vGPU no lssd"."""
 
 WHOLE_INSTANCE_SERIES = {"f1", "g1"}
-"""Series that have one SKU for the whole machine, without cores and memory."""
+"""Series with one SKU per machine, which includes cores and memory."""
 
 WITH_ACCELERATORS = {"a2", "a3", "a3edge", "a3plus", "a3ultra", "g2", "g4", "tpu", *SOLD_BY_SLICE}
-"""Series of which every machine has accelerators.
+"""Series whose machines all have accelerators.
 https://cloud.google.com/compute/docs/accelerator-optimized-machines"""
 
 ANY_SERIES = "any"
-"""Series of components that go with machines of several series: GPUs and local SSD."""
+"""Series of components for machines of several series: GPUs and local SSD."""
 
 PARTS_SCHEMA: dict[str, Any] = {
     "instance_type": pl.String,
@@ -344,7 +341,7 @@ PARTS_SCHEMA: dict[str, Any] = {
 class MachinePart:
     """One component of one machine type: ``quantity`` of ``unit`` at the price of ``series``' SKU.
 
-    ``main`` marks the part that decides whether a purchase option exists for the machine.
+    ``main`` marks the part whose SKUs determine the purchase options of the machine.
     """
 
     series: str
@@ -357,8 +354,7 @@ class MachinePart:
 def parts_frame(types: Sequence[MachineType], sheets: Sheets) -> pl.DataFrame:
     """Return the parts of all types with the columns of ``PARTS_SCHEMA``.
 
-    ``component_id`` is the key of the rates, ``component`` the name of the line in
-    price_components.
+    ``component_id`` is the key of the rates, ``component`` the name in price_components.
     """
     rows = [
         {
@@ -378,7 +374,7 @@ def parts_frame(types: Sequence[MachineType], sheets: Sheets) -> pl.DataFrame:
 
 
 def price_fault(machine: MachineType, sheets: Sheets) -> str | None:
-    """Return why the parts of a machine cannot all be priced, None where they can."""
+    """Return why a part of a machine cannot be priced, None if all can."""
     faults = []
     if not machine.series.known:
         faults.append("unknown_series")
@@ -439,7 +435,7 @@ def _core_and_memory(machine: MachineType, sheets: Sheets) -> Iterator[MachinePa
 
 
 def _local_ssd(machine: MachineType) -> Iterator[MachinePart]:
-    """Yield the local disks that are billed by themselves."""
+    """Yield the local disks that are billed separately."""
     if not machine.disk_gib or (machine.disks and machine.disks.in_slice):
         return
     own_sku = machine.series.name in OWN_LOCAL_SSD_SKU

@@ -1,10 +1,10 @@
 """Read landed pages into rows of the tables. Pure: no network, no clock.
 
-A custom machine, a GPU attached to N1 or a TPU slice is made of component_prices.
+Custom machines, GPUs attached to N1 and TPU slices can be priced with component_prices.
 
-The catalog has no rate for flexible (spend-based) commitments: who commits to an amount of money
-per hour pays a share of the on-demand price of some components of some series, which
-data/specs/gcp_discounts.csv has with its source. The others stay at the full price.
+The catalog has no rates for flexible (spend-based) commitments. A commitment to an amount of money
+per hour reduces the on-demand price of some components of some series to a share, which is in
+data/specs/gcp_discounts.csv with its source. The other components stay at the full price.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,16 +35,16 @@ from hwprices.units import HOURS_PER_MONTH, Money
 
 
 def normalise(
-    pages: Pages, sheets: Sheets | None = None, at: datetime | None = None
+    pages: Pages, sheets: Sheets | None = None, day: datetime | None = None
 ) -> Iterator[Part]:
-    """Yield the inventory as one part a table, and the prices as one part a table and region.
+    """Yield the inventory as one part per table, and the prices as one part per table and region.
 
-    ``sheets`` are Google's rules that are data; None loads those of the checkout or package.
-    ``at``: use the prices that held then, of pages with those of some time; None for the newest.
+    ``sheets`` are Google's rules; None loads those of the checkout or package. ``day``: use the
+    prices that held then, from pages with past prices; None for the newest prices.
 
     Raises:
-        HwpricesError: the SKU catalog has no page, a page is not what it should be, a
-            requested region does not exist, or most rows of a page cannot be read.
+        HwpricesError: the SKU catalog has no page, a page has another format, a requested region
+            does not exist, or most rows of a page cannot be read.
     """
     _check_catalog(pages)
     sheets = sheets or Sheets.load()
@@ -61,7 +61,7 @@ def normalise(
     yield Part("instance_types", types, refused=machines.refused)
     yield Part("availability", regions.availability_rows(machines, requested))
 
-    catalog = read_skus(pages, at)
+    catalog = read_skus(pages, day)
     rates = build_rates(catalog)
     faults = {**named_by_refused(catalog.refused, machines), **machines.faults}
     unfetched = {} if pages.of(gcp.TPU_SKUS) else {"tpu": "tpu_catalog_not_fetched"}
@@ -79,7 +79,7 @@ def normalise(
 
 
 def _check_catalog(pages: Pages) -> None:
-    """Refuse a run without the SKU catalog: each machine would look as if nobody sold its parts."""
+    """Refuse a run without the SKU catalog: all machines would look unsold."""
     if pages.of(gcp.SKUS):
         return
     failed = [result for result in pages.run.results if result.unit.kind == gcp.SKUS]
@@ -88,16 +88,16 @@ def _check_catalog(pages: Pages) -> None:
 
 
 PLAN = "flexible"
-UNSOLD = "flexible_committed_use"  # What data/specs/gcp_not_sold.csv calls such a commitment
+UNSOLD = "flexible_committed_use"  # The name of such a commitment in data/specs/gcp_not_sold.csv
 
 
 def add_flexible(linux: MachinePrices, machines: Machines, sheets: Sheets) -> MachinePrices:
-    """Add the prices of flexible commitments to those that are composed.
+    """Add the prices of flexible commitments to composed prices.
 
-    Each known on-demand price of a machine has one for each term that its series is sold for. Each
-    line is that of the on-demand price with the share of it that is paid, rounded at the tenth
-    decimal; the price is their sum. A line at the full price has component_option on_demand, and
-    the row the flag ``uncommitted_parts``, as under a commitment for resources.
+    Each known on-demand price of a machine yields a price per term of its series. Its lines are
+    those of the on-demand price, multiplied by the share that is paid and rounded to ten decimals;
+    the price is their sum. A line at the full price has component_option on_demand, and the row the
+    flag ``uncommitted_parts``, as under a commitment for resources.
     """
     lines = _lines(linux, _terms(machines, sheets), sheets.flexible_shares)
     prices = _prices(linux.prices, lines)
@@ -109,31 +109,29 @@ def add_flexible(linux: MachinePrices, machines: Machines, sheets: Sheets) -> Ma
 
 
 def _terms(machines: Machines, sheets: Sheets) -> pl.DataFrame:
-    """Return one row for each machine type and term: instance_type, of_series, term_months."""
+    """Return one row per machine type and term: instance_type, machine_series, term_months."""
     series = pl.DataFrame(
-        {
-            "instance_type": [machine.name for machine in machines.types],
-            "of_series": [machine.series.name for machine in machines.types],
-        },
-        schema={"instance_type": pl.String, "of_series": pl.String},
+        [(machine.name, machine.series.name) for machine in machines.types],
+        schema={"instance_type": pl.String, "machine_series": pl.String},
+        orient="row",
     )
-    sold = sheets.flexible_shares.select("of_series", "term_months").unique()
+    sold = sheets.flexible_shares.select("machine_series", "term_months").unique()
     unsold = machines.unsold.filter(pl.col("purchase_option") == UNSOLD)
-    return series.join(sold, on="of_series").join(unsold, on="instance_type", how="anti")
+    return series.join(sold, on="machine_series").join(unsold, on="instance_type", how="anti")
 
 
 def _lines(linux: MachinePrices, terms: pl.DataFrame, shares: pl.DataFrame) -> pl.DataFrame:
-    """Return one row for each part of each on-demand price and each term.
+    """Return one row per part and term of each on-demand price.
 
-    ``from_offer`` is the on-demand price's number. ``price`` is what is paid, ``pays_share`` null
-    for a part at the full price.
+    ``from_offer`` is the number of the on-demand price. ``price`` is what is paid; ``pays_share``
+    is null for a part at the full price.
     """
     is_on_demand = pl.col("purchase_option") == "on_demand"
     on_demand = linux.components.filter(is_on_demand).drop("term_months")
-    # Numbers beyond those of all offers, with a price or without: one block for each term.
+    # Numbers above those of all offers, with and without a price: one block per term.
     block = linux.prices.select(pl.col("offer").max().fill_null(0) + 1).item()
     joined = on_demand.join(terms, on="instance_type").join(
-        shares, on=["of_series", "component", "term_months"], how="left"
+        shares, on=["machine_series", "component", "term_months"], how="left"
     )
     paid = (pl.col("price") * pl.col("pays_share")).cast(Money)
     is_full = pl.col("pays_share").is_null()
@@ -148,7 +146,7 @@ def _lines(linux: MachinePrices, terms: pl.DataFrame, shares: pl.DataFrame) -> p
 
 
 def _prices(composed: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
-    """Add up the lines of each offer that has a part with a discount."""
+    """Sum the lines of each offer that has a part with a discount."""
     sums = lines.group_by("offer").agg(
         pl.col("from_offer", *OFFER_KEY).first(),
         pl.col("cost").sum().cast(Money).alias("hourly"),
@@ -156,10 +154,10 @@ def _prices(composed: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
         pl.col("pays_share").is_not_null().any().alias("committed"),
     )
     uncommitted = pl.when("uncommitted").then(pl.lit("uncommitted_parts"))
-    kept = composed.drop(*OFFER_KEY, "hourly", "commitment_plan")
+    unchanged = composed.drop(*OFFER_KEY, "hourly", "commitment_plan")
     return (
         sums.filter("committed")
-        .join(kept.rename({"offer": "from_offer"}), on="from_offer")
+        .join(unchanged.rename({"offer": "from_offer"}), on="from_offer")
         .with_columns(
             flags=pl.concat_list("flags", uncommitted).list.drop_nulls(),
             commitment_plan=pl.lit(PLAN),
@@ -186,7 +184,7 @@ def composed_prices(
 ) -> pl.DataFrame:
     """Return the prices of all regions, with Linux and with licenses.
 
-    They have the columns of ``MachinePrices.prices``, os and software.
+    The columns are those of ``MachinePrices.prices``, os and software.
     """
     with_origin = _fill_origin(linux.prices, machines).with_columns(
         os=pl.lit("linux"), software=pl.lit("none")
@@ -202,10 +200,9 @@ def _price_rows(composed: pl.DataFrame) -> pl.DataFrame:
     return prices.price_rows(
         composed.lazy(),
         provider="gcp",
-        # Dollars were requested; a price that is null has no currency of its own.
+        # Dollars were requested; a null price has no currency.
         currency=pl.col("currency").fill_null("USD"),
-        # Billed by the second, at least a minute:
-        # https://cloud.google.com/compute/vm-instance-pricing
+        # At least a minute: https://cloud.google.com/compute/vm-instance-pricing
         billing_unit="second",
         basis=pl.when(is_derived).then(pl.lit("derived")).otherwise(pl.lit("composed")),
         payment_option=pl.when(is_committed).then(pl.lit("monthly")).otherwise(no_payment),
@@ -213,7 +210,7 @@ def _price_rows(composed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fill_origin(composed: pl.DataFrame, machines: Machines) -> pl.DataFrame:
-    """Return the page that lists the type where no part has a price, and so no page."""
+    """Fill in the page that lists the type if no part has a price, and so no page."""
     pair = ["region", "instance_type"]
     listed = machines.offers.select(*pair, *ORIGIN)
     listed = listed.unique(pair, keep="first", maintain_order=True)
@@ -225,22 +222,22 @@ def _fill_origin(composed: pl.DataFrame, machines: Machines) -> pl.DataFrame:
 def price_component_parts(
     ids: pl.DataFrame, linux: MachinePrices, licensed: LicensedPrices, regions: list[str] | None
 ) -> Iterator[Part]:
-    """Yield the rows of price_components for the rows of prices, one part for each region, sorted.
+    """Yield the rows of price_components for the rows of prices, one part per region, sorted.
 
     The price of a licensed machine has the lines of its Linux price and those of its licenses.
     ``ids`` has ``LICENSED``, region and price_id of each price. ``regions`` limits them; None means
-    all. Each part is joined on its own: the rows of all regions together are most of the memory
-    that normalising takes.
+    all. Each part is joined separately, because the rows of all regions would take more memory than
+    all other steps.
     """
-    of_parts = [name for name in COMPONENT_COLUMNS if name != "price_id"]
-    machine_lines = _of_regions(linux.components.select("offer", *of_parts), regions)
-    license_lines = _of_regions(licensed.components.select(*LICENSED, *of_parts), regions)
-    ids_of = _of_regions(ids, regions)
+    line_columns = [name for name in COMPONENT_COLUMNS if name != "price_id"]
+    machine_lines = _divide(linux.components.select("offer", *line_columns), regions)
+    license_lines = _divide(licensed.components.select(*LICENSED, *line_columns), regions)
+    region_ids = _divide(ids, regions)
     for region, lines in sorted(machine_lines.items()):
-        of_region = ids_of[region].drop("region")
-        joined = [lines.join(of_region, on="offer").select(COMPONENT_COLUMNS)]
+        priced = region_ids[region].drop("region")
+        joined = [lines.join(priced, on="offer").select(COMPONENT_COLUMNS)]
         if region in license_lines:
-            fees = license_lines[region].join(of_region, on=LICENSED)
+            fees = license_lines[region].join(priced, on=LICENSED)
             joined.append(fees.select(COMPONENT_COLUMNS))
         named = pl.concat(joined).rename(
             {"component_option": "purchase_option", "price": "unit_price"}
@@ -249,10 +246,11 @@ def price_component_parts(
         yield Part("price_components", frames.conform(rows, PriceComponents).collect(), region)
 
 
-def _of_regions(rows: pl.DataFrame, regions: list[str] | None) -> dict[str, pl.DataFrame]:
+def _divide(rows: pl.DataFrame, regions: list[str] | None) -> dict[str, pl.DataFrame]:
     """Divide rows by region; ``regions`` limits them, None means all."""
-    kept = rows if regions is None else rows.filter(pl.col("region").is_in(regions))
-    return frames.by_value(kept, "region")
+    if regions is not None:
+        rows = rows.filter(pl.col("region").is_in(regions))
+    return frames.by_value(rows, "region")
 
 
 def refused_rows(
@@ -260,7 +258,7 @@ def refused_rows(
 ) -> pl.DataFrame:
     """Return quarantine rows of SKUs that are not understood.
 
-    ``regions`` keeps those of these regions and those of no region; None means all.
+    ``regions`` limits them to these regions and SKUs without a region; None means all.
     """
     disks = catalog.disks.filter(pl.col("refused").is_not_null())
     refused = pl.concat([catalog.refused, licensed.refused, disks], how="diagonal_relaxed")
@@ -286,11 +284,11 @@ def by_region(
     refused: pl.DataFrame | None = None,
     counts: Mapping[str, int] | None = None,
 ) -> Iterator[Part]:
-    """Yield one part for each region, sorted; refused rows and counts go with the first.
+    """Yield one part per region, sorted; refused rows and counts go with the first.
 
     ``regions`` limits them; None means all.
     """
-    for index, (region, frame) in enumerate(sorted(_of_regions(rows, regions).items())):
+    for index, (region, frame) in enumerate(sorted(_divide(rows, regions).items())):
         if index == 0:
             yield Part(table, frame, region, refused, dict(counts or {}))
         else:
@@ -305,15 +303,15 @@ UNITS = {
     "local_ssd": "gib",
     "instance": "instance",
 }
-"""Kind of component → what one unit of it is."""
+"""Kind of component → unit."""
 
 
 @dataclass(frozen=True)
 class _Description:
     """One unit of a component.
 
-    ``units_per_sku`` is how many units one unit of the SKU holds: four chips for a TPU board.
-    ``accelerator_id`` is its spec sheet, None where it is not an accelerator or has none.
+    ``units_per_sku`` is how many units one unit of the SKU has: four chips for a TPU board.
+    ``accelerator_id`` is its spec sheet, None if it has none or is not an accelerator.
     """
 
     unit: str
@@ -322,11 +320,11 @@ class _Description:
 
 
 def component_price_rows(rates: pl.DataFrame, sheets: Sheets) -> pl.DataFrame:
-    """Return every rate for one unit and one hour, in the columns of component_prices.
+    """Return all rates per unit and hour, in the columns of component_prices.
 
-    ``rates`` is ``rates.Rates.rates``. A month is 730 hours, and the price of a TPU SKU of four
-    chips is divided by four; memory sold by the decimal gigabyte is for one GiB. Results are
-    rounded at the tenth decimal. price_components keeps Google's undivided figure.
+    ``rates`` is ``Rates.rates``. A month has 730 hours, the price of a TPU SKU of four chips is
+    divided by four, and memory sold by the decimal gigabyte is converted to GiB. Results are
+    rounded to ten decimals. price_components has Google's figure.
     """
     is_monthly = pl.col("per") == "month"
     hours = pl.when(is_monthly).then(pl.lit(HOURS_PER_MONTH)).otherwise(pl.lit(1))
@@ -347,7 +345,7 @@ def component_price_rows(rates: pl.DataFrame, sheets: Sheets) -> pl.DataFrame:
 
 
 def _descriptions(component_ids: pl.Series, sheets: Sheets) -> pl.DataFrame:
-    """Return one row for each component id: unit, units_per_sku and accelerator_id."""
+    """Return one row per component id: unit, units_per_sku and accelerator_id."""
     ids = component_ids.unique().sort().to_list()
     described = [_describe(ComponentId.parse(component_id), sheets) for component_id in ids]
     return pl.DataFrame(
@@ -379,7 +377,7 @@ def _describe(component: ComponentId, sheets: Sheets) -> _Description:
 
 
 def _describe_tpu(component: ComponentId, sheets: Sheets) -> _Description:
-    """Describe a TPU; a generation that gcp_tpu.csv does not list is kept by the SKU's unit."""
+    """Describe a TPU; a generation that gcp_tpu.csv does not list keeps the SKU's unit."""
     for tpu in sheets.tpus.values():
         if ComponentId.parse(f"tpu:{tpu.generation}") == component:
             return _Description("chip", tpu.chips_per_unit, tpu.accelerator_id)

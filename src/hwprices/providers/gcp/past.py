@@ -1,8 +1,8 @@
-"""Read Google's rates of the past, and compose the prices of today's machines from them.
+"""Read Google's past rates, and compose the prices of today's machines from them.
 
 https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list: ``startTime`` and
-``endTime`` lie in one calendar month in the time zone America/Los_Angeles, and a SKU has one
-pricingInfo for each price it had in it. Which machine types Google sold then it does not say.
+``endTime`` are in one calendar month in the time zone America/Los_Angeles, and a SKU has one
+pricingInfo per price in that month. There is no list of the machine types that Google sold then.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -20,11 +20,11 @@ from hwprices.providers.gcp.skus import price_days
 PACIFIC = ZoneInfo("America/Los_Angeles")
 
 NOT_COMPOSED = ("derived",)
-"""Bases of prices that are left out: a rule of today says nothing about the past."""
+"""Bases of prices that are left out, because today's rules may not have applied."""
 
 
 def lists(context: Context, since: datetime) -> list[PastList]:
-    """List the months that are over, from the one of ``since`` on.
+    """List the complete months from that of ``since`` on.
 
     Raises:
         SkippedError: no credentials for the billing catalog are configured.
@@ -34,10 +34,10 @@ def lists(context: Context, since: datetime) -> list[PastList]:
     starts = [month]
     while starts[-1] <= context.now():
         starts.append((starts[-1] + timedelta(days=32)).replace(day=1))
-    of_project = gcp.PROJECT_KINDS if context.settings.gcp_project else (gcp.MACHINE_TYPES,)
+    machine_kinds = gcp.PROJECT_KINDS if context.settings.gcp_project else (gcp.MACHINE_TYPES,)
     return [
         PastList(
-            kinds=(*gcp.SKU_KINDS, *of_project),
+            kinds=(*gcp.SKU_KINDS, *machine_kinds),
             version=f"{begin:%Y%m}",
             begin=begin.astimezone(UTC),
             end=end.astimezone(UTC),
@@ -51,7 +51,7 @@ def lists(context: Context, since: datetime) -> list[PastList]:
 
 
 def units(context: Context, past: PastList, region: str) -> list[Unit]:
-    """Return the catalogs of a month, and the machines as they are today."""
+    """Return the units of a month's catalogs and of today's machines."""
     assert past.end is not None
     until = past.end - timedelta(seconds=1)
     span = {"from": f"{past.begin:%Y-%m-%dT%H:%M:%SZ}", "until": f"{until:%Y-%m-%dT%H:%M:%SZ}"}
@@ -59,23 +59,23 @@ def units(context: Context, past: PastList, region: str) -> list[Unit]:
 
 
 def prices(pages: Pages, past: PastList) -> PastPrices:
-    """Compose prices for each day of a month on which a rate began to hold.
+    """Compose prices for each day of a month on which a rate changed.
 
     Raises:
-        HwpricesError: a page is not what it should be, altered or missing.
+        HwpricesError: a page has another format, or was altered or is missing.
     """
-    for at in price_days(pages, past.begin):
-        found = [frame.lazy() for frame in _composed(pages, at)]
-        yield at, pl.concat(found).with_columns(basis=pl.lit("recomposed"))
+    for day in price_days(pages, past.begin):
+        frames = [frame.lazy() for frame in _composed(pages, day)]
+        yield day, pl.concat(frames).with_columns(basis=pl.lit("recomposed"))
 
 
-def _composed(pages: Pages, at: datetime) -> list[pl.DataFrame]:
-    found: list[pl.DataFrame] = []
-    for part in normalise(pages, at=at):
-        if part.table == "price_components":  # the largest parts; they follow the prices
+def _composed(pages: Pages, day: datetime) -> list[pl.DataFrame]:
+    frames: list[pl.DataFrame] = []
+    for part in normalise(pages, day=day):
+        if part.table == "price_components":  # the largest parts, which come after the prices
             break
         if part.table == "prices":
             is_sum = ~pl.col("basis").is_in(NOT_COMPOSED)
-            known = part.collected().frame.lazy().drop_nulls("effective_hourly").filter(is_sum)
-            found.append(known.collect())
-    return found
+            priced = part.collected().frame.lazy().drop_nulls("effective_hourly").filter(is_sum)
+            frames.append(priced.collect())
+    return frames

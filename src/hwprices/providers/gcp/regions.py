@@ -1,8 +1,8 @@
 """Read regions and zones; make rows of the tables regions, zones and availability.
 
 The pages hold ``regions.list`` and ``zones.list``:
-https://cloud.google.com/compute/docs/reference/rest/v1/zones/list. Without a project there are
-none, and the zones that machine types are listed in are taken instead.
+https://cloud.google.com/compute/docs/reference/rest/v1/zones/list. Without a project, the zones are
+those in which machine types are listed.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class _List(msgspec.Struct):
 class Place:
     """A region, or a zone of a region.
 
-    ``status`` is the API's word (UP, DOWN), None where no list was fetched.
+    ``status`` is the API's word (UP, DOWN), None if no list was fetched.
     """
 
     region: str
@@ -53,16 +53,13 @@ class Place:
 
 
 def requested_regions(pages: Pages) -> list[str] | None:
-    """Return the regions that the run collects, or None for all.
-
-    Google's lists come as a whole and are narrowed by the normaliser.
-    """
+    """Return the regions that the run collects, or None for all."""
     lists = [result.unit.params.get("regions", "") for result in pages.run.results]
     return sorted({name for text in lists for name in text.split(",") if name}) or None
 
 
 def read_zones(pages: Pages, machines: Machines) -> list[Place]:
-    """Read the zones that the API lists, or else those that machine types are listed in."""
+    """Read the zones that the API lists, or else the zones of machine types."""
     listed = [
         Place(
             region=item.region.rpartition("/")[2],
@@ -79,7 +76,7 @@ def read_zones(pages: Pages, machines: Machines) -> list[Place]:
 
 
 def read_regions(pages: Pages, zones: Sequence[Place]) -> list[Place]:
-    """Read the regions that the API lists, or else those of the zones, once each and sorted."""
+    """Read the regions that the API lists, or else the regions of the zones; unique and sorted."""
     listed = [
         Place(
             region=item.name,
@@ -89,12 +86,12 @@ def read_regions(pages: Pages, zones: Sequence[Place]) -> list[Place]:
         )
         for page, item in _items(pages, gcp.REGIONS, "a list of regions")
     ]
-    first_of_each = {place.region: place for place in reversed(listed or zones)}
-    return [first_of_each[name] for name in sorted(first_of_each)]
+    by_name = {place.region: place for place in reversed(listed or zones)}  # the first one counts
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def _items(pages: Pages, kind: str, what: str) -> list[tuple[Page, _Item]]:
-    """Read the items of every page of a kind that can be read."""
+    """Read the items of every readable page of a kind."""
     items: list[tuple[Page, _Item]] = []
     for page in pages.of(kind):
         with pages.leave_out(page):
@@ -129,8 +126,8 @@ def _region_row(place: Place, sheets: Sheets) -> dict[str, Any]:
 
 
 def zone_rows(zones: Sequence[Place], regions: pl.DataFrame) -> pl.DataFrame:
-    """Return rows of zones, sorted, of the regions that are rows of the table regions."""
-    kept = set(regions["region"])
+    """Return rows of the zones in ``regions``, the table of regions, sorted."""
+    listed = set(regions["region"])
     rows = [
         {
             "provider": "gcp",
@@ -141,7 +138,7 @@ def zone_rows(zones: Sequence[Place], regions: pl.DataFrame) -> pl.DataFrame:
             "raw_sha256": place.raw_sha256,
         }
         for place in sorted(zones, key=lambda place: str(place.zone))
-        if place.region in kept
+        if place.region in listed
     ]
     return _frame(rows, Zones)
 

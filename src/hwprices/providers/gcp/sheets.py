@@ -1,4 +1,4 @@
-"""Load Google's rules that are data: data/specs/gcp_*.csv."""
+"""Load Google's rules from the sheets data/specs/gcp_*.csv."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,14 +16,14 @@ from hwprices.specs.sheets import load
 from hwprices.units import Money
 
 Row = Mapping[str, Any]
-"""One row of a sheet: column name → typed value, None where the cell is empty."""
+"""One row of a sheet: column name → typed value, None for an empty cell."""
 
 
 @dataclass(frozen=True)
 class Series:
     """The series whose SKUs price a machine type, and its CPU as Google documents it.
 
-    ``known`` is False where the sheet does not list the machine type.
+    ``known`` is False if the sheet does not list the machine type.
     """
 
     name: str
@@ -38,8 +38,7 @@ class Series:
 class LocalDisks:
     """Local disks that come with a machine type.
 
-    ``count`` is None where the API tells it. ``in_slice`` means that the price of the GPU slice
-    contains them.
+    ``count`` is None if the API has it. ``in_slice``: the price of the GPU slice includes them.
     """
 
     count: int | None
@@ -49,7 +48,7 @@ class LocalDisks:
 
 @dataclass(frozen=True)
 class Network:
-    """Network of a machine type; a field is None where it is not known."""
+    """Network of a machine type; unknown fields are None."""
 
     gbps_max: float | None = None
     gbps_max_at_extra_charge: float | None = None
@@ -59,10 +58,10 @@ class Network:
 
 @dataclass(frozen=True)
 class Tpu:
-    """How a TPU maps to SKUs: one unit of the SKU pays for ``chips_per_unit`` chips.
+    """How a TPU maps to SKUs: one unit of the SKU is for ``chips_per_unit`` chips.
 
-    ``machine_accelerator`` is the guestAcceleratorType of the Compute API. ``generation`` is
-    written as in component ids, such as v5e and v3-pod.
+    ``machine_accelerator`` is the guestAcceleratorType of the Compute API. ``generation`` is as in
+    component ids, such as v5e and v3-pod.
     """
 
     machine_accelerator: str
@@ -79,14 +78,14 @@ class _Patterns:
         self._rules = [(re.compile(row[column]), row) for row in rows if row[column]]
 
     def all(self, name: str) -> list[Row]:
-        """Return every row whose pattern matches the whole name."""
+        """Return every row whose pattern matches the complete name."""
         return [row for pattern, row in self._rules if pattern.fullmatch(name)]
 
     def one(self, name: str) -> Row | None:
-        """Return the row whose pattern matches the whole name, or None.
+        """Return the row whose pattern matches the complete name, or None.
 
         Raises:
-            HwpricesError: two patterns match; the sheet is wrong.
+            HwpricesError: two patterns of the sheet match.
         """
         rows = self.all(name)
         if len(rows) > 1:
@@ -98,7 +97,7 @@ class _Patterns:
 
 
 class Sheets:
-    """All the sheets that reading Google's pages needs, as lookups. Made by ``Sheets.load``."""
+    """The sheets for reading Google's pages, as lookups. Made by ``load``."""
 
     def __init__(
         self,
@@ -154,7 +153,7 @@ class Sheets:
     def series_of(self, instance_type: str) -> Series:
         """Return the series of a machine type.
 
-        A type that the sheet does not list has its first word as series, which is not known.
+        The series of a type that the sheet does not list is its first word, marked as unknown.
         """
         row = self._series.one(instance_type)
         if row is None:
@@ -187,11 +186,11 @@ class Sheets:
         )
 
     def unsold_options(self, instance_type: str) -> frozenset[str]:
-        """Return the purchase options that Google does not sell a machine type by."""
+        """Return the purchase options in which Google does not sell a machine type."""
         return frozenset(row["purchase_option"] for row in self._not_sold.all(instance_type))
 
     def billed_vcpus(self, instance_type: str, vcpus: int) -> Decimal:
-        """Return the vCPUs on the bill: those of the API, or a fraction for shared-core E2."""
+        """Return the billed vCPUs: those of the API, or a fraction for shared-core E2."""
         return self._billed_vcpus.get(instance_type, Decimal(vcpus))
 
     def tpu_of_slice(self, name: str) -> Tpu | None:
@@ -201,15 +200,15 @@ class Sheets:
 
 
 def _flexible_shares(sheet: pl.DataFrame) -> pl.DataFrame:
-    """Return what is paid under a flexible commitment: of_series, component, term_months, share.
+    """Return the shares paid under a flexible commitment; components without a row are not covered.
 
-    The share is pays_share; what has no row is not covered.
+    Columns: machine_series, component, term_months and pays_share.
     """
     shares = rules.flexible_shares(rules.parse_rules(sheet))
     return pl.DataFrame(
         [(*key, share) for key, share in shares.items()],
         schema={
-            "of_series": pl.String,
+            "machine_series": pl.String,
             "component": pl.String,
             "term_months": pl.Int32,
             "pays_share": Money,

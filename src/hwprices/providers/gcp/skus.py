@@ -1,7 +1,7 @@
-"""Read SKUs from landed pages: those of components of machines, and of disks and addresses.
+"""Read SKUs from landed pages: components of machines, disks and addresses.
 
 Disks, snapshots, images, provisioned IOPS and throughput are SKUs of the family Storage; static and
-external addresses are the group IpAddress. Each tier of a price is a row.
+external addresses are the group IpAddress. Each tier of their prices is a row.
 """
 
 import re
@@ -55,7 +55,7 @@ DISK_UNITS: Final = {
     "h": ("sku_unit", "hour"),
     "mo": ("sku_unit", "month"),
 }
-"""usageUnit → unit, and what it is billed for. IOPS, MiB a second and addresses are sku_unit."""
+"""usageUnit → unit and billing period. IOPS, MiB/s and addresses are sku_unit."""
 
 OPTIONS: Final = {"OnDemand": "on_demand", "Preemptible": "spot"}
 """category.usageType → purchase option."""
@@ -72,19 +72,19 @@ DISK_COLUMNS: Final[dict[str, Any]] = {
     "units": pl.Int64,
     "nanos": pl.Int64,
 }
-"""Columns of a tier as the page has it; null from ``currency`` on where the SKU is refused."""
+"""Columns of a tier as in the page. From ``currency`` on, they are null if the SKU is refused."""
 
 
 def is_disk(category: Category) -> bool:
-    """Return whether a SKU outside the machines is read here."""
+    """Check whether a SKU is for a disk or an address."""
     family, group = category.resource_family, category.resource_group
     return family == "Storage" or (family, group) == ("Network", "IpAddress")
 
 
 def _tiers(sku: Sku) -> Iterator[tuple[Any, ...]]:
-    """Yield a row of DISK_COLUMNS for each tier.
+    """Yield a row of DISK_COLUMNS per tier.
 
-    ``refused`` is the quarantine reason of a SKU that is not understood, ``word`` what is new.
+    ``refused`` is the quarantine reason of a SKU that is not understood, ``word`` its new word.
     """
     category = Category() if sku.category is UNSET else sku.category
     words = (category.resource_family, category.resource_group, category.usage_type)
@@ -100,15 +100,14 @@ def _tiers(sku: Sku) -> Iterator[tuple[Any, ...]]:
         yield (*named, *fault, *[None] * 7)
         return
     for start, end, amount in zip(starts, [*starts[1:], None], amounts, strict=True):
-        since = price.effective_time
-        of_price = (amount.currency_code, expression.usage_unit, since)
-        yield (*named, None, None, *of_price, start, end, *amount.figures)
+        stated = (amount.currency_code, expression.usage_unit, price.effective_time)
+        yield (*named, None, None, *stated, start, end, *amount.figures)
 
 
 def _fault(
     sku: Sku, price: PricingInfo, unit: str, starts: list[float], amounts: list[Amount]
 ) -> tuple[str, str | None] | None:
-    """Return the quarantine reason and the word that is new; None where the SKU is understood."""
+    """Return the quarantine reason and the new word; None if the SKU is understood."""
     usage = "" if sku.category is UNSET else sku.category.usage_type
     foreign = [amount.currency_code for amount in amounts if amount.currency_code != "USD"]
     faults: list[tuple[bool, str, str | None]] = [
@@ -123,19 +122,19 @@ def _fault(
         (len(set(starts)) < len(starts) or min(starts, default=0) < 0, "tier_not_a_number", None),
         (len(starts) > 1 and price.tier_interval == "DAILY", "tiered_price", None),
     ]
-    return next(((reason, word) for is_so, reason, word in faults if is_so), None)
+    return next(((reason, word) for is_fault, reason, word in faults if is_fault), None)
 
 
 def disk_price_rows(disks: pl.DataFrame) -> pl.DataFrame:
-    """Return the tiers in the columns of component_prices; ``disks`` are those of a ``SkuCatalog``.
+    """Return ``SkuCatalog.disks`` in the columns of component_prices.
 
-    A month is 730 hours; ``hourly`` is rounded at the tenth decimal and ``price`` is Google's. A
-    component has the name of the SKU without its place, and the SKU's id too where several SKUs
-    of one region have that name.
+    A month has 730 hours; ``hourly`` is rounded to ten decimals and ``price`` is Google's figure. A
+    component has the name of the SKU without its place, and also the SKU's id if several SKUs of a
+    region have the same name.
     """
     unit = pl.col("usage_unit")
     component = pl.format("sku:{}", pl.col("description").str.split(" in ").list.first())
-    of_name = ["region", "component", "purchase_option"]
+    key = ["region", "component", "purchase_option"]
     nanos = pl.col("nanos").cast(WideMoney) / pl.lit(NANOS).cast(WideMoney)
     monthly = (pl.col("price") / pl.lit(HOURS_PER_MONTH).cast(Money)).cast(Money)
     rows = (
@@ -148,13 +147,13 @@ def disk_price_rows(disks: pl.DataFrame) -> pl.DataFrame:
             component=component.str.replace_all(r"[^!-~]", "_"),
             purchase_option=pl.col("usage").replace_strict(OPTIONS, return_dtype=pl.String),
             term_months=pl.lit(0),
-            unit=unit.replace_strict({word: one for word, (one, _) in DISK_UNITS.items()}),
+            unit=unit.replace_strict({word: name for word, (name, _) in DISK_UNITS.items()}),
             per=unit.replace_strict({word: per for word, (_, per) in DISK_UNITS.items()}),
             price=(pl.col("units").cast(WideMoney) + nanos).cast(Money),
             effective_from=read_time(pl.col("effective_from")),
         )
         .with_columns(
-            component=pl.when(pl.col("sku_id").n_unique().over(of_name) > 1)
+            component=pl.when(pl.col("sku_id").n_unique().over(key) > 1)
             .then(pl.format("{}/{}", "component", "sku_id"))
             .otherwise("component"),
             hourly=pl.when(per="hour").then("price").when(per="month").then(monthly),
@@ -169,10 +168,10 @@ GB_PER_GIB = Decimal(2**30) / Decimal(10**9)  # Decimal gigabytes in one GiB, 1.
 
 @dataclass(frozen=True)
 class UsageUnit:
-    """What a price is for: hour or month, and how many of the SKU's units one of ours is.
+    """The unit of a price: hour or month, and the number of SKU units per unit of ours.
 
-    Ours are vCPU, GiB, GPU and so on. Memory sold by the decimal gigabyte has 1.073741824 units for
-    each GiB.
+    Our units are vCPU, GiB, GPU and so on. Memory sold by the decimal gigabyte has 1.073741824 SKU
+    units per GiB.
     """
 
     per: str
@@ -187,7 +186,7 @@ USAGE_UNITS: Final = {
     "GBy.h": UsageUnit("hour", GB_PER_GIB),
     "GBy.mo": UsageUnit("month", GB_PER_GIB),
 }
-"""usageUnit → what the price is for. Other units are not those of a component."""
+"""usageUnit → the unit of the price. Components have no other units."""
 
 COLUMNS: Final[dict[str, Any]] = {
     **SKU_COLUMNS,
@@ -207,12 +206,12 @@ COLUMNS: Final[dict[str, Any]] = {
     "refused": pl.String,
     "word": pl.String,
 }
-"""Columns of a SKU's row as the page has it, before the origin columns are added.
+"""Columns of a SKU's row as in the page, without the origin columns.
 
-``refused`` is a quarantine reason or null, ``word`` the vendor's word that is new.
+``refused`` is a quarantine reason or null, ``word`` the vendor's new word.
 """
 
-_OF_MEANING = (
+_MEANING_COLUMNS = (
     *("series", "purchase_option", "term_months", "place"),
     *("version", "min_vcpus", "max_vcpus"),
 )
@@ -223,13 +222,12 @@ _OF_MEANING = (
 class SkuCatalog:
     """The SKUs of the run.
 
-    ``components`` are those that sell a component, ``refused`` those that are not understood or
-    have no usable price. Both have the columns of ``COLUMNS`` and ``frames.origin``, with ``price``
-    (Decimal, for the time in ``per``: hour or month, ``sku_units`` of the SKU being one of our
-    units) instead of units and nanos, and effective_from as a time. ``disks`` has
-    the tiers of the SKUs billed beside machines (DISK_COLUMNS), with origin. ``new_members`` has
-    quarantine rows of members that are not known. ``counts`` says how many others there were, by
-    reason.
+    ``components`` sell a component; ``refused`` are not understood or have no usable price. Both
+    have the columns of ``COLUMNS`` and ``frames.origin``, but effective_from as a time, and instead
+    of units and nanos: ``price`` (Decimal), ``per`` (hour or month) and ``sku_units`` (number of
+    SKU units per unit of ours). ``disks`` has the tiers of SKUs billed beside machines
+    (DISK_COLUMNS), with origin. ``new_members`` has quarantine rows of unknown members. ``counts``
+    counts the other SKUs by reason.
     """
 
     components: pl.DataFrame
@@ -245,7 +243,7 @@ _NO_CATEGORY = Category()
 class _Price(msgspec.Struct, frozen=True, gc=False):
     """The current price of a SKU.
 
-    ``fault`` is the quarantine reason where it is not usable, ``word`` the word of it that is new.
+    ``fault`` is the quarantine reason if it is not usable, ``word`` its new word.
     """
 
     fault: str | None
@@ -258,7 +256,7 @@ class _Price(msgspec.Struct, frozen=True, gc=False):
 
 
 _REGION = re.compile(r"[a-z]+(?:-[a-z]+)+[0-9]+|global")
-"""What ids of regions look like. A rate of the area "us" reaches no machine."""
+"""Ids of regions. A rate for the area "us" applies to no machine."""
 
 
 class _Line(msgspec.Struct, frozen=True, gc=False):
@@ -271,12 +269,12 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def component(self) -> PricedComponent | None:
-        """What it sells, None where that is not understood."""
+        """What it sells, None if that is not understood."""
         return None if isinstance(self.meaning, Unknown) else self.meaning
 
     @property
     def fault(self) -> tuple[str | None, str | None]:
-        """The quarantine reason and the word that is new; both None where the SKU is usable."""
+        """The quarantine reason and the new word; both None if the SKU is usable."""
         if isinstance(self.meaning, Unknown):
             return self.meaning.reason, self.meaning.word
         if not self.sku.sku_id:
@@ -289,15 +287,14 @@ class _Line(msgspec.Struct, frozen=True, gc=False):
         return None, None
 
 
-def read_skus(pages: Pages, at: datetime | None = None) -> SkuCatalog:
-    """Read every SKU page of the run, with the prices that held at a time; None for the newest.
+def read_skus(pages: Pages, day: datetime | None = None) -> SkuCatalog:
+    """Read every SKU page of the run, with the prices of a day; None for the newest.
 
-    SKUs that had no price yet at that time are left out, and pages of Vertex AI that are not a SKU
+    SKUs that had no price yet on that day are left out, and pages of Vertex AI that are not a SKU
     list.
 
     Raises:
-        UnreadablePageError: another page is not a SKU list. Without one of them parts of machines
-            have no price, so the provider fails.
+        UnreadablePageError: another page is not a SKU list, so parts of machines have no price.
     """
     frames: list[pl.DataFrame] = []
     counts: Counter[str] = Counter()
@@ -307,7 +304,7 @@ def read_skus(pages: Pages, at: datetime | None = None) -> SkuCatalog:
 
     def read(page: Page, kind: str) -> None:
         listing = decode_skus(pages, page)
-        skus = listing.page.skus if at is None else at_day(listing.page.skus, at)
+        skus = listing.page.skus if day is None else at_day(listing.page.skus, day)
         lines, beside = _lines(skus, kind, descriptions, counts)
         tiers = [tier for sku in beside for tier in _tiers(sku)]
         rows = pl.DataFrame(tiers, schema=DISK_COLUMNS, orient="row")
@@ -331,9 +328,9 @@ def read_skus(pages: Pages, at: datetime | None = None) -> SkuCatalog:
 
 
 def price_days(pages: Pages, begin: datetime) -> list[datetime]:
-    """List the days on which a SKU got another price, in pages with the prices of some time.
+    """List the days on which the price of a SKU changed, from pages with past prices.
 
-    What held at ``begin`` or before counts as of then.
+    Earlier changes count as changes at ``begin``.
 
     Raises:
         UnreadablePageError: a page is not a SKU list, or a SKU has a price without a time.
@@ -361,12 +358,12 @@ def _lines(
     lines, disks = [], []
     for sku in skus:
         category = _NO_CATEGORY if sku.category is UNSET else sku.category
-        said = {"family": category.resource_family, "usage": category.usage_type}
+        words = {"family": category.resource_family, "usage": category.usage_type}
         if kind == gcp.VERTEX_SKUS:
-            meaning = classify_vertex(sku.description, **said, descriptions=descriptions)
+            meaning = classify_vertex(sku.description, **words, descriptions=descriptions)
         else:
             group = category.resource_group
-            meaning = classify(sku.description, **said, group=group, descriptions=descriptions)
+            meaning = classify(sku.description, **words, group=group, descriptions=descriptions)
         if isinstance(meaning, OutOfScope) and kind == gcp.SKUS and is_disk(category):
             disks.append(sku)
         elif isinstance(meaning, OutOfScope):
@@ -383,7 +380,7 @@ def _lines(
 
 
 def _is_included(line: _Line) -> bool:
-    """Return whether it is the local SSD of a series whose machines include it, listed at 0."""
+    """Check for local SSD at price 0, of a series whose machines include it."""
     part = line.component
     if part is None or part.component.kind != "local_ssd" or part.series == ANY_SERIES:
         return False
@@ -410,7 +407,7 @@ def _current_price(sku: Sku) -> _Price:
 def _price_fault(
     currency: str | None, usage_unit: str, units: int | None, nanos: int | None
 ) -> str | None:
-    """Return why an amount is not a price: dollars are requested, and no component is free."""
+    """Return why an amount is not a price. Dollars were requested, and no component is free."""
     if not currency:
         return "no_currency"
     if currency != "USD":
@@ -425,7 +422,7 @@ def _price_fault(
 def _first_paid_tier(rates: list[TieredRate]) -> TieredRate | None:
     """Return the tier that one machine pays: the first that is not a free allowance.
 
-    None where two tiers start at the same amount.
+    None if two tiers start at the same amount.
     """
     if len(rates) == 1:
         return rates[0]
@@ -436,7 +433,7 @@ def _first_paid_tier(rates: list[TieredRate]) -> TieredRate | None:
 
 
 def _frame(lines: Sequence[_Line]) -> pl.DataFrame:
-    """Make a frame of SKUs with ``COLUMNS`` but those of the page."""
+    """Make a frame of SKUs with ``COLUMNS``."""
     prices = [line.price for line in lines]
     meanings = [line.component for line in lines]
     columns: dict[str, Sequence[Any]] = {
@@ -451,11 +448,8 @@ def _frame(lines: Sequence[_Line]) -> pl.DataFrame:
         "units": [price.units for price in prices],
         "nanos": [price.nanos for price in prices],
         "effective_from": [price.effective_from for price in prices],
-        "component_id": [None if one is None else str(one.component) for one in meanings],
-        **{
-            name: [None if one is None else getattr(one, name) for one in meanings]
-            for name in _OF_MEANING
-        },
+        "component_id": [part and str(part.component) for part in meanings],
+        **{name: [part and getattr(part, name) for part in meanings] for name in _MEANING_COLUMNS},
         "refused": [line.fault[0] for line in lines],
         "word": [line.fault[1] for line in lines],
     }
@@ -463,7 +457,7 @@ def _frame(lines: Sequence[_Line]) -> pl.DataFrame:
 
 
 def _broken_frame(broken: Sequence[BrokenRow]) -> pl.DataFrame:
-    """Make a frame of SKUs that could not be read, with ``COLUMNS``; most are null."""
+    """Make a frame of unreadable SKUs with ``COLUMNS``, most of which are null."""
     rows = [
         {
             "sku_id": fault.text("skuId"),
@@ -477,7 +471,7 @@ def _broken_frame(broken: Sequence[BrokenRow]) -> pl.DataFrame:
 
 
 def _with_price(frame: pl.DataFrame) -> pl.DataFrame:
-    """Make one number of the price, a time of effective_from, and two columns of the unit."""
+    """Convert price and effective_from, and add per and sku_units."""
     nanos = pl.col("nanos").cast(WideMoney) / pl.lit(NANOS).cast(WideMoney)
     effective_from = read_time(pl.col("effective_from"))
     units = pl.DataFrame(

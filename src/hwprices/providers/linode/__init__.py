@@ -41,7 +41,7 @@ AVAILABILITY: Final = "availability"
 PATHS = {TYPES: "linode/types", REGIONS: "regions", AVAILABILITY: "regions/availability"}
 
 PAGE_SIZE = "500"
-"""The most that the API gives: https://techdocs.akamai.com/linode-api/reference/pagination"""
+"""The API's limit: https://techdocs.akamai.com/linode-api/reference/pagination"""
 
 
 def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:

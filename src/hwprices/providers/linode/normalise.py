@@ -1,6 +1,6 @@
 """Read Linode's lists into tables. Pure: no network, no clock.
 
-A plan has one price by the hour, and prices of its own in some regions:
+A plan has one hourly price, and different prices in some regions:
 https://techdocs.akamai.com/linode-api/reference/get-linode-types. ``monthly`` is a cap: a month
 costs no more, however many hours it has.
 """
@@ -51,10 +51,7 @@ def normalise(pages: Pages) -> Iterator[Part]:
 
 
 def _plans(pages: Pages, rows: VendorRows) -> Iterator[tuple[Page, Any]]:
-    """Yield each plan once, and refuse one that is listed in two ways.
-
-    Its price would contradict itself in every region. A listing at 0 contradicts none.
-    """
+    """Yield each plan once. Refuse conflicting listings, and a listing at 0 beside a priced one."""
     plans: dict[str, list[tuple[Page, Any]]] = {}
     for page, item in pages.items(TYPES, "data"):
         with rows.reading(page, item, Prices):
@@ -101,7 +98,7 @@ def _places(pages: Pages) -> set[str]:
 def _add_availability(
     item: dict[str, Any], page: Page, limited: dict[str, set[str]], rows: VendorRows
 ) -> None:
-    """Add a row, and a limited plan with the regions that have it."""
+    """Add a row, and record in ``limited`` the regions that have the plan."""
     plan, region, offered = text(item, "plan"), text(item, "region"), member(item, "available")
     if not isinstance(offered, bool):
         raise RefusedItemError("unreadable_line", f"available is {offered!r:.100}")
@@ -128,7 +125,7 @@ def _machine(item: dict[str, Any], match: Matcher) -> dict[str, Any]:
 
 
 def _accelerators(item: dict[str, Any], match: Matcher) -> Mapping[str, Any]:
-    """Describe GPUs, or video cards; only the plan's name and label say which ones."""
+    """Describe GPUs or video cards. Only the plan's name and label say which ones."""
     name, label = text(item, "id"), text(item, "label")
     if whole(item, "gpus"):
         sheet = match(None, name)
@@ -145,9 +142,9 @@ def _add_prices(
     limited: Mapping[str, set[str]],
     rows: VendorRows,
 ) -> None:
-    """Add the price in each region that has the plan: a limited plan, where its list says so."""
+    """Add the price in each region that has the plan; ``limited`` says where a limited plan is."""
     name = text(item, "id")
-    usual = _hourly(member(item, "price"))
+    default = _hourly(member(item, "price"))
     regional = {text(p, "id"): _hourly(p) for p in items(item, "region_prices")}
     if unknown := sorted(set(regional) - places):
         raise RefusedItemError(
@@ -161,7 +158,7 @@ def _add_prices(
             "region": region,
             "instance_type": name,
             "purchase_option": "on_demand",
-            **regional.get(region, usual),
+            **regional.get(region, default),
             "currency": "USD",
             "sku_id": name,
         }

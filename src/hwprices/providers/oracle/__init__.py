@@ -1,8 +1,7 @@
 """Oracle Cloud: parts from the public product list, shapes from the cost estimator's list.
 
-Prices of machines are composed from both.
-
-Both cover the whole commercial realm, so there is one unit for each and none by region.
+Prices of machines are composed from both. Each list is one unit and covers the commercial realm;
+there are none by region.
 """
 
 from collections.abc import Sequence
@@ -47,9 +46,9 @@ SHAPES: Final = "shapes"
 """Kind of unit: the cost estimator's shapes, with the parts that each machine is made of."""
 
 BUNDLED: Final = "bundled"
-"""Value of a page's parameter ``source`` where its machines were collected by hand."""
+"""Value of a page's parameter ``source`` if its machines were collected by hand."""
 
-CURRENCY: Final = "USD"  # What prices are requested in. Without it the list has several currencies.
+CURRENCY: Final = "USD"  # The currency requested. By default the list has several.
 PRODUCTS_PATH = "/products/"
 
 
@@ -62,8 +61,8 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land the one page of a unit, an object with a list ``items`` that is not empty.
 
     Raises:
-        FetchError: it is unavailable, or is something else.
-        HwpricesError: there is no such kind.
+        FetchError: it is unavailable or is something else.
+        HwpricesError: the kind is unknown.
     """
     urls = {
         PRODUCTS: context.settings.oracle_prices_url + PRODUCTS_PATH,

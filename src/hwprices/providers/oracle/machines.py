@@ -1,8 +1,8 @@
-"""Read the cost estimator's shapes: machines, their parts, and facts that it does not tell.
+"""Read the cost estimator's shapes: machines, their parts, and facts from the sheets.
 
-A shape lists parts (``products``) with a quantity: OCPUs, GB of memory, decimal TB of NVMe. Of a
-machine with GPUs the one part is that of the GPU, listed as if it were OCPUs: its quantity is the
-OCPUs of the host, and the GPUs are in ``gpuQty``.
+A shape lists parts (``products``) with a quantity: OCPUs, GB of memory, decimal TB of NVMe. A
+machine with GPUs has one part, the GPU. The estimator lists it as OCPUs: its quantity is the OCPUs
+of the host, and ``gpuQty`` is the number of GPUs.
 """
 
 import re
@@ -28,8 +28,8 @@ from hwprices.specs.sheets import load
 class ShapeSeries:
     """The machine series of a shape and its CPU.
 
-    ``vcpus_per_ocpu`` is 2 where a core has two threads (x86) or an OCPU two cores (AmpereOne).
-    ``ocpus`` and ``memory_gb`` are of a shape of one size whose figures the estimator leaves out.
+    ``vcpus_per_ocpu`` is 2 if a core has two threads (x86) or an OCPU two cores (AmpereOne).
+    ``ocpus`` and ``memory_gb`` are set for fixed shapes whose figures the estimator omits.
     """
 
     name: str
@@ -45,7 +45,7 @@ class ShapeSeries:
 
 @dataclass(frozen=True)
 class OracleSize:
-    """One size of a flexible shape; ``nvme_tb`` is decimal terabytes, None where it has no disk."""
+    """One size of a flexible shape; ``nvme_tb`` is in decimal terabytes, None without a disk."""
 
     name: str
     ocpus: Decimal
@@ -54,7 +54,7 @@ class OracleSize:
 
 
 class OracleSheets:
-    """The sheets as lookups. Made by ``Sheets.load``."""
+    """The sheets as lookups, made by ``load``."""
 
     def __init__(
         self,
@@ -85,10 +85,10 @@ class OracleSheets:
         )
 
     def series_of(self, shape: str) -> ShapeSeries | None:
-        """Return the series of a shape, None where the sheet has none.
+        """Return the series of a shape, None if the sheet has none.
 
         Raises:
-            HwpricesError: two patterns match; the sheet is wrong.
+            HwpricesError: two patterns of the sheet match.
         """
         rows = [row for pattern, row in self._series if pattern.fullmatch(shape)]
         if len(rows) > 1:
@@ -112,10 +112,10 @@ class OracleSheets:
         )
 
     def sizes_of(self, shape: str) -> list[OracleSize]:
-        """List the sizes of a flexible shape that are published; none if the sheet lacks it.
+        """List the published sizes of a flexible shape; empty if the sheet lacks it.
 
         Memory is a whole number of GB up to the shape's limit. A size is named
-        ``<shape>.<OCPUs>-<GB>``, or ``<shape>.<OCPUs>`` where the OCPUs decide the memory.
+        ``<shape>.<OCPUs>-<GB>``, or ``<shape>.<OCPUs>`` if the OCPUs determine the memory.
         """
         row = self._sizes.get(shape)
         if row is None:
@@ -141,22 +141,22 @@ def _decimal(figure: float | None) -> Decimal | None:
 
 
 QUANTITY_KINDS = {"ocpu": "core", "memory": "ram", "disk": "local_ssd"}
-"""Oracle's word for the quantity of a part → kind of component."""
+"""Oracle's type of a part → kind of component."""
 
 SHAPE_TYPES = ("vm", "bm")
 NO_MACHINES = ("container",)  # shapeType of shapes that are not machines
 
 OPTIONAL = ("hidden", "allowPreemptible", "bundleMemoryQty", "gpuMemoryQty", "processorType")
-"""Members without which a shape still has a price on demand. One that is missing is named."""
+"""Members that an on-demand price does not need. A missing one is still reported."""
 
 FLEXIBLE = ".Flex"
 
 REMARK = re.compile(r"\s*\([^)]*\)")
-"""The estimator's remark on a shape. The compute API's name of "BM.GPU.GB200.4 (NVL72)" is without:
+"""The estimator's remark on a shape, such as "(NVL72)". The compute API's names have none:
 https://docs.oracle.com/en-us/iaas/Content/Compute/References/computeshapes.htm"""
 
 LARGEST_QUANTITY = 100_000
-"""Of anything in one machine. The largest has 8 TB of memory and 82 TB of disk."""
+"""More of anything than a machine has. The largest has 8 TB of memory and 82 TB of disk."""
 
 LARGEST_GPU_GB = 1_000  # More memory than one GPU has; the largest of 2026 has 288
 GIB_PER_TB = 10**12 / 2**30  # Oracle sells NVMe disk by the decimal terabyte
@@ -169,9 +169,8 @@ ARCHITECTURES = {"amd": "x86_64", "intel": "x86_64", "arm": "arm64"}
 class Machine:
     """One machine type: a shape, or one size of a flexible shape.
 
-    ``parts`` is part number → kind of component by Oracle's word. ``quantities`` is kind of
-    component → how much the machine has; a kind that is not known is missing. ``gpus`` is 0 where
-    it has none.
+    ``parts``: part number → kind of component by Oracle's type. ``quantities``: kind of component →
+    quantity; unknown ones are absent. ``gpus`` is 0 without GPUs.
     """
 
     name: str
@@ -188,15 +187,14 @@ class Machine:
 
     @property
     def ocpus(self) -> Decimal | None:
-        """OCPUs, None where neither the shape nor the sheet says."""
+        """OCPUs, None if neither the shape nor the sheet has them."""
         return self.quantities.get("core")
 
     @property
     def arch(self) -> str | None:
-        """The instruction set.
+        """The instruction set, None for a machine with GPUs that the sheet does not list.
 
-        The estimator calls hosts of A10 and A100 ``arm``, which they are not, so of a machine with
-        GPUs that the sheet does not list nothing is known.
+        The estimator wrongly calls hosts of A10 and A100 ``arm``.
         """
         if self.series is not None:
             return self.series.arch
@@ -224,7 +222,7 @@ def read_machines(pages: Pages, sheets: OracleSheets, rows: VendorRows) -> list[
 
 
 def _out_of_scope(item: Any) -> str | None:
-    """Explain why a shape is left out: it is not sold, or no machine."""
+    """Explain why a shape is left out: it is not sold, or is not a machine."""
     status = text(item, "status")
     if item.get("hidden"):
         return "out_of_scope:hidden=true"
@@ -260,7 +258,7 @@ def _machines(item: dict[str, Any], page: Page, sheets: OracleSheets) -> Iterato
             parts=parts,
             quantities=quantities,
             gpus=count,
-            gpu_memory_gib=_memory_of_one(memory, count),
+            gpu_memory_gib=_memory_per_gpu(memory, count),
             page=page,
         )
 
@@ -276,10 +274,10 @@ def _machines(item: dict[str, Any], page: Page, sheets: OracleSheets) -> Iterato
         yield machine(size.name, {k: v for k, v in amounts.items() if v is not None})
 
 
-def _memory_of_one(memory: Decimal | None, count: int) -> float | None:
-    """Return the memory of one GPU; None where the figure may be of one GPU or of all.
+def _memory_per_gpu(memory: Decimal | None, count: int) -> float | None:
+    """Return the memory of one GPU; None if ``memory`` may be per GPU or the total.
 
-    It is of all in most shapes, and of one in those of MI355X and GB300.
+    It is the total in most shapes, and per GPU in those of MI355X and GB300.
     """
     if not memory or not count:
         return None
@@ -300,16 +298,13 @@ def _parts(item: dict[str, Any]) -> dict[str, str]:
 
 
 def _listed_quantities(item: dict[str, Any], series: ShapeSeries | None) -> dict[str, Decimal]:
-    """Return how much of each part a shape of one size has; the sheet has what it leaves out."""
+    """Return the quantity of each part of a fixed shape; the sheet has what the shape omits."""
     listed = {QUANTITY_KINDS[_word(p, "type")]: _quantity(p, "qty") for p in item["products"]}
     memory = _quantity(item, "bundleMemoryQty") if "bundleMemoryQty" in item else None
     listed.setdefault("ram", memory)
     if series is not None:
-        listed = {
-            **listed,
-            "core": listed.get("core") or series.ocpus,
-            "ram": listed["ram"] or series.memory_gb,
-        }
+        listed["core"] = listed.get("core") or series.ocpus
+        listed["ram"] = listed["ram"] or series.memory_gb
     return {kind: amount for kind, amount in listed.items() if amount is not None}
 
 
@@ -323,7 +318,7 @@ def _quantity(item: Mapping[str, Any], name: str) -> Decimal | None:
 def instance_type_row(
     machine: Machine, gpu_name: str | None, sheets: OracleSheets
 ) -> dict[str, Any]:
-    """Make the row of a machine. ``gpu_name``: the GPU that its part is."""
+    """Make the row of a machine. ``gpu_name`` is the GPU that it is billed by."""
     series = machine.series
     memory = machine.quantities.get("ram")
     is_bundled = machine.page.params.get("source") == BUNDLED
@@ -347,8 +342,8 @@ def instance_type_row(
 def _cpu_columns(machine: Machine) -> dict[str, Any]:
     """Return vCPUs, cores and threads.
 
-    One OCPU is 2 vCPUs of x86 or AmpereOne and 1 of Ampere Altra or Grace; of an Arm machine that
-    the sheet does not list it is not known.
+    One OCPU is 2 vCPUs on x86 and AmpereOne, and 1 on Ampere Altra and Grace; it is unknown for an
+    Arm machine that the sheet does not list.
     """
     if machine.ocpus is None:
         return {"vcpus": None, "physical_cores": None, "threads_per_core": None}
@@ -367,7 +362,7 @@ def _cpu_columns(machine: Machine) -> dict[str, Any]:
 def _accelerator_columns(
     machine: Machine, gpu_name: str | None, sheets: OracleSheets
 ) -> Mapping[str, Any]:
-    """Return the GPU by the part that the machine is billed by."""
+    """Return the GPUs."""
     if not machine.gpus:
         return NO_ACCELERATORS
     match = sheets.match_accelerator(gpu_name, machine.shape)
@@ -376,7 +371,7 @@ def _accelerator_columns(
 
 
 def _disk_columns(machine: Machine) -> dict[str, Any]:
-    """Return the local disk that is sold as a part; disks that come with GPUs are not listed."""
+    """Return the local disk that is sold as a part. Disks that come with GPUs are not listed."""
     terabytes = machine.quantities.get("local_ssd")
     if terabytes is None:
         return {"local_disk_gib": None, "local_disk_kind": None}

@@ -1,12 +1,12 @@
 """Read landed pages into rows of the tables. Pure: no network, no clock.
 
 The product list, https://apexapps.oracle.com/pls/apex/cetools/api/v1/products/, has the price of
-one unit of everything Oracle sells. Parts of machines are in four categories, and told from
-licenses and from hardware in customers' buildings, which have the same unit. A part is known by its
-number: its name changes.
+one unit of everything Oracle sells. Four categories have the parts of machines, and also licenses
+and hardware in customers' buildings with the same units. A part is identified by its number,
+because its name changes.
 
-A machine costs ``Σ quantity × rate``. Never a partial sum: a machine with a part that has no price
-has none, and price_reason names the part. All sums are of Decimal.
+A machine costs ``Σ quantity × rate``. There are no partial sums: if a part has no price, the
+machine has none, and price_reason names the part. All sums are Decimal.
 """
 
 import re
@@ -30,8 +30,8 @@ from hwprices.schemas.inventory import InstanceTypes, Regions
 from hwprices.schemas.price import ComponentPrices, PriceComponents, Prices
 
 REGION = "commercial"
-"""Stands for every commercial region: the product list has none, and no public list says where a
-shape is offered. Government and sovereign regions have prices of their own, which are not in it."""
+"""Represents all commercial regions: the product list names none, and no public list says where a
+shape is offered. Government and sovereign regions have other prices, which it does not list."""
 
 CATEGORIES = (
     "Compute - Bare Metal",
@@ -41,15 +41,15 @@ CATEGORIES = (
 )
 """serviceCategory of the parts of machines."""
 
-LEFT_OUT = ("Compute - VMware", "Compute Cloud@Customer")
+EXCLUDED = ("Compute - VMware", "Compute Cloud@Customer")
 """Categories of nodes with a commitment in their name, and of hardware in customers' buildings."""
 
 OS_IMAGES = "Compute - OS Images"
-COMPUTE = "Compute"  # How the categories of machines begin. There are 80 others, such as databases.
+COMPUTE = "Compute"  # Prefix of the categories of machines. There are 80 others, such as databases.
 WINDOWS = "B88318"  # Part number of the license of Windows Server, for one OCPU
 
 LICENSE_WORDS = "ai enterprise"
-"""NVIDIA's license for software has the category and the unit of the GPU it is for."""
+"""In the name of NVIDIA's software license, which has the category and the unit of its GPU."""
 
 UNITS = {
     "ocpu per hour": "core",
@@ -57,8 +57,8 @@ UNITS = {
     "gpu per hour": "slice",
     "nvme terabyte per hour": "local_ssd",
 }
-"""metricName in the singular → kind of component. The price of a GPU is that of the cores, memory
-and disks of its host, too: a machine with GPUs has no other part."""
+"""metricName in the singular → kind of component. The price of a GPU includes the cores, memory and
+disks of its host: a machine with GPUs has no other part."""
 
 COMPONENT_UNITS = {
     "core": "ocpu",
@@ -67,17 +67,17 @@ COMPONENT_UNITS = {
     "local_ssd": "tb",
     "license": "ocpu",
 }
-"""Kind of component → what one unit of it is."""
+"""Kind of component → unit."""
 
 PAY_AS_YOU_GO = "PAY_AS_YOU_GO"
 
 LARGEST_RATE = 10_000
-"""Above this a figure is not an hourly price of one part: the most expensive, a GPU, 18 USD."""
+"""More than one part costs in an hour. The most expensive, a GPU, costs 18 USD."""
 
-LARGEST_RANGE = 10**18  # Above this no range of a tiered price begins
+LARGEST_RANGE = 10**18  # No range of a tiered price begins above this
 
 PREEMPTIBLE_SHARE = Decimal("0.5")
-"""Always half of the on-demand price, of whatever shape:
+"""Preemptible machines cost half of the on-demand price, whatever the shape:
 https://docs.oracle.com/iaas/Content/Compute/Concepts/preemptible.htm and
 https://blogs.oracle.com/cloud-infrastructure/announcing-ga-of-oracle-preemptible-instances-vm-shapes
 """
@@ -85,7 +85,7 @@ https://blogs.oracle.com/cloud-infrastructure/announcing-ga-of-oracle-preemptibl
 
 @dataclass(frozen=True)
 class OracleRate:
-    """The price of one unit of a part for an hour; 0 for a part that is Always Free."""
+    """The hourly price of one unit of a part; 0 if it is Always Free."""
 
     part_number: str
     name: str
@@ -96,13 +96,13 @@ class OracleRate:
 
 @dataclass(frozen=True)
 class OracleRates:
-    """The rates by part number; ``ambiguous`` parts come with two prices and so have none."""
+    """The rates by part number; ``ambiguous`` parts are listed at two prices and have no rate."""
 
     by_part: Mapping[str, OracleRate]
     ambiguous: frozenset[str]
 
     def gpu_name(self, part_number: str, sheets: OracleSheets) -> str | None:
-        """Return the GPU behind a part: by the sheet, or else by the product list's words."""
+        """Return the GPU of a part, from the sheet or else the name in the product list."""
         rate = self.by_part.get(part_number)
         return sheets.gpus.get(part_number) or (rate.name if rate else None)
 
@@ -116,10 +116,10 @@ class Line:
 
 
 def normalise(pages: Pages, sheets: OracleSheets | None = None) -> Iterator[Part]:
-    """Yield the region, the machines, their prices and the parts these are composed from.
+    """Yield the region, the machines, their prices and the parts that these are composed of.
 
-    ``sheets`` are facts about the machines; None loads those of the checkout or package. There is
-    no part of availability: no public list says where a shape is offered.
+    ``sheets`` are facts about the machines; None loads those of the checkout or package. The table
+    availability is absent: no public list says where a shape is offered.
 
     Raises:
         UnreadablePageError: the product list or the shapes cannot be read.
@@ -145,7 +145,7 @@ def normalise(pages: Pages, sheets: OracleSheets | None = None) -> Iterator[Part
 
 
 def _read_rates(pages: Pages, rows: VendorRows) -> OracleRates:
-    """Read every part of a machine. Of a part that several pages have, the last page is named."""
+    """Read the rate of every part of a machine. If several pages list a part, the last counts."""
     rates: dict[str, OracleRate] = {}
     ambiguous: set[str] = set()
     for page in pages.of(PRODUCTS):
@@ -159,21 +159,21 @@ def _read_rates(pages: Pages, rows: VendorRows) -> OracleRates:
                     earlier = rates.get(rate.part_number, rate)
                     rates[rate.part_number] = rate if rate.price or not earlier.price else earlier
                     if bool(rate.price) != bool(earlier.price):
-                        both = f"listed at 0 and at {rate.price or earlier.price}"
-                        raise RefusedItemError("zero_price", both)
+                        problem = f"listed at 0 and at {rate.price or earlier.price}"
+                        raise RefusedItemError("zero_price", problem)
                     if (earlier.price, earlier.kind) != (rate.price, rate.kind):
                         ambiguous.add(rate.part_number)
                         raise RefusedItemError("ambiguous_sku", f"{earlier.price} and {rate.price}")
-    kept = {number: rate for number, rate in rates.items() if number not in ambiguous}
-    return OracleRates(kept, frozenset(ambiguous))
+    unambiguous = {number: rate for number, rate in rates.items() if number not in ambiguous}
+    return OracleRates(unambiguous, frozenset(ambiguous))
 
 
 def _out_of_scope(item: Any) -> str | None:
-    """Explain why a product is not a part of a machine, None where it is one."""
+    """Explain why a product is not a part of a machine; None if it is one."""
     category = text(item, "serviceCategory")
     if not category.startswith(COMPUTE) and item.get("partNumber") != WINDOWS:
         return "out_of_scope:serviceCategory=not Compute"
-    if category in LEFT_OUT:
+    if category in EXCLUDED:
         return f"out_of_scope:serviceCategory={category}"
     name = text(item, "displayName")
     if LICENSE_WORDS in name.lower():
@@ -196,7 +196,7 @@ def _rate(item: dict[str, Any], page: Page, rows: VendorRows) -> OracleRate:
     if kind is None or (is_windows and kind != "core"):
         raise RefusedItemError("unknown_unit", f"priced per {metric}", metric)
     currencies = {
-        text(one, "currencyCode"): one for one in items(item, "currencyCodeLocalizations")
+        text(listed, "currencyCode"): listed for listed in items(item, "currencyCodeLocalizations")
     }
     if CURRENCY not in currencies:
         problem = f"a price in {CURRENCY} is missing"
@@ -222,10 +222,10 @@ def _rate(item: dict[str, Any], page: Page, rows: VendorRows) -> OracleRate:
 
 
 def _price(prices: list[dict[str, Any]]) -> Decimal:
-    """Return the price by which a further hour is billed.
+    """Return the price of the last range.
 
-    The first OCPU hours of A1 are free each month. How much of them is left is not known, so the
-    price is that of the last range. Ranges with different prices above 0 are not understood.
+    The first OCPU hours of A1 are free each month, and how many are left is unknown. Ranges with
+    different prices above 0 are refused.
     """
     values = [money(price, "value", LARGEST_RATE) for price in sorted(prices, key=_range_start)]
     paid = {value for value in values if value}
@@ -253,7 +253,7 @@ def _add_prices(machine: Machine, rates: OracleRates, rows: VendorRows) -> None:
         half = round(_sum(lines) * PREEMPTIBLE_SHARE, DECIMALS)
         derived = {"purchase_option": "spot", "basis": "derived", "parts": []}
         rows.add(Prices, lines[0].rate.page, _row(machine, lines, half) | derived)
-    # Windows is sold by the OCPU. Which bare-metal shapes have images of it is in no list.
+    # Windows is sold by the OCPU. No list says which bare-metal shapes have Windows images.
     license_rate = rates.by_part.get(WINDOWS)
     is_virtual = not machine.bare_metal and machine.arch == "x86_64"
     if license_rate is not None and is_virtual and machine.ocpus is not None:
@@ -261,12 +261,12 @@ def _add_prices(machine: Machine, rates: OracleRates, rows: VendorRows) -> None:
 
 
 def _add(machine: Machine, lines: list[Line], rows: VendorRows, os: str = "linux") -> None:
-    """Add a composed price. It names the page of its first part."""
+    """Add a composed price, with the page of its first part."""
     rows.add(Prices, lines[0].rate.page, _row(machine, lines, _sum(lines)) | {"os": os})
 
 
 def _row(machine: Machine, lines: list[Line], hourly: Decimal | None) -> dict[str, Any]:
-    """Make the row of a price, as old as the oldest page it was made from."""
+    """Make the row of a price. Its observed_at is that of the oldest page it comes from."""
     pages = [machine.page, *(line.rate.page for line in lines)]
     return {
         "instance_type": machine.name,
@@ -300,7 +300,7 @@ def _sum(lines: list[Line]) -> Decimal:
 
 
 def _lines(machine: Machine, rates: OracleRates) -> tuple[list[Line], str]:
-    """Return the parts of a machine with their rates, and why it has no price where it has none."""
+    """Return the parts of a machine with their rates, and why it has no price, if so."""
     lines: list[Line] = []
     reasons: set[str] = set()
     for part_number, kind in machine.parts.items():
@@ -320,7 +320,7 @@ def _lines(machine: Machine, rates: OracleRates) -> tuple[list[Line], str]:
 def _line(machine: Machine, rate: OracleRate | None, listed_kind: str) -> Line | str:
     """Return the line of a part, or the kind of component that has no price.
 
-    The unit of the rate decides what is counted: a GPU's part is listed with the OCPUs of the host.
+    The unit of the rate determines the quantity: GPUs are listed with the OCPUs of their host.
     """
     if rate is None:
         return "slice" if listed_kind == "core" and machine.gpus else listed_kind
@@ -334,10 +334,10 @@ def _line(machine: Machine, rate: OracleRate | None, listed_kind: str) -> Line |
 def _add_component_prices(
     rates: OracleRates, machines: list[Machine], sheets: OracleSheets, rows: VendorRows
 ) -> None:
-    """Add the rate of every part that a listed machine has, and of every GPU.
+    """Add the rate of every part of a listed machine, and of every GPU.
 
-    With them the price of any size of a flexible shape can be computed: it is linear. Licenses are
-    no part of a machine, and a part at 0 has no price.
+    Prices of flexible shapes are linear, so these rates give the price of any size. Licenses are
+    not parts of a machine, and a part at 0 has no price.
     """
     series = {
         part: machine.series.name
@@ -370,7 +370,7 @@ def _add_component_prices(
 
 
 def _part_name(kind: str, gpu: str | None) -> str:
-    """Return the name of a part in the vocabulary: ``ocpu``, ``ram``, ``slice:a100-80gb``."""
+    """Return the name of a component: ``ocpu``, ``ram``, ``slice:a100-80gb``."""
     if gpu is not None:
         return "slice:" + re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
     return {"core": "ocpu", "local_ssd": "local_nvme"}.get(kind, kind)

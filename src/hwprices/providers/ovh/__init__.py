@@ -1,6 +1,6 @@
-"""OVHcloud: prices and machines from the public order catalog, in its own currency.
+"""OVHcloud: prices and machines from the public order catalog, which needs no account.
 
-One page without an account: a catalog has every plan of one subsidiary.
+The catalog is one page with every plan of one subsidiary, in the subsidiary's currency.
 """
 
 from collections.abc import Sequence
@@ -42,13 +42,13 @@ CATALOG: Final = "catalog"
 """Kind of unit: the order catalog of Public Cloud, every plan with its price and its machine."""
 
 BUNDLED: Final = "bundled"
-"""Value of a page's parameter ``source`` where its machines were collected by hand."""
+"""Value of a page's parameter ``source`` if its machines were collected by hand."""
 
 PATH = "/order/catalog/public/cloud"
 
 
 def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
-    """List the one unit. The catalog is not by region."""
+    """List the one unit. The catalog covers all regions."""
     return [Unit("ovh", CATALOG)]
 
 
@@ -56,7 +56,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land the catalog of the subsidiary that the settings name.
 
     Raises:
-        FetchError: it is unavailable, no catalog, or that of another subsidiary.
+        FetchError: it is unavailable, is not a catalog, or is that of another subsidiary.
     """
     subsidiary = context.settings.ovh_subsidiary
 

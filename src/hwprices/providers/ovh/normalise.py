@@ -3,9 +3,9 @@
 A plan (``addons`` of the catalog) is one purchase option of a flavor: by the hour
 (``b3-8.consumption``), by the month (``b3-8.monthly.postpaid``), in another kind of zone
 (``b3-8.consumption.3AZ``, ``b3-8.consumption.LZ.EU``), with Windows (``win-b3-8.consumption``).
-What a plan is, its code says: the unit of its price is "none" in the catalog of the US.
+Only the code says this: the unit of a price is "none" in the US catalog.
 
-Kinds of zones are the regions, because inside a kind all regions have the same prices.
+The kinds of zones are the regions here, because all regions of a kind have the same prices.
 """
 
 import re
@@ -24,7 +24,7 @@ from hwprices.schemas.price import Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 PRODUCT = "publiccloud-instance"
-"""The product that machines are. Managed AI services have GPUs too, and prices by the minute."""
+"""The product of machines. Managed AI services have GPUs too, and prices by the minute."""
 
 HOURLY = re.compile(r"(.+?)\.consumption(?:\.(.+))?", re.IGNORECASE)
 MONTHLY = re.compile(r".+\.monthly(\..+)?", re.IGNORECASE)
@@ -33,18 +33,18 @@ ZONES = re.compile(r"3AZ|LZ(\.[A-Z]+)?", re.IGNORECASE)
 """Kinds of zones that a code names: three zones, and local zones of a place."""
 
 WINDOWS_PREFIX = "win-"
-STANDARD = "standard"  # of plans without a kind of zone in their code
+STANDARD = "standard"  # The kind of zone if the code names none
 DISPLAY_NAMES = {STANDARD: "Regions with one zone", "3az": "Regions with three zones"}
 UNITS_PER_CURRENCY = 10**8  # Prices are whole numbers of 1e-8 of the currency
 UNITS = ("hour", "none")
-LARGEST_PRICE = 10**5 * UNITS_PER_CURRENCY  # Above this a figure is not a price of an hour
+LARGEST_PRICE = 10**5 * UNITS_PER_CURRENCY  # More than any machine costs in an hour
 
 GIB = {"GiB": 1.0, "GB": 10**9 / 2**30, "TB": 10**12 / 2**30}
 """Unit of a disk's capacity → GiB in one."""
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield the kinds of zones, the machines and the prices; the plans have no availability.
+    """Yield the kinds of zones, the machines and their prices.
 
     Raises:
         UnreadablePageError: the catalog cannot be read.
@@ -92,9 +92,10 @@ def _price(item: Any, page: Page, rows: VendorRows) -> dict[str, Any] | None:
     blobs = item.get("blobs") or {}
     technical = blobs.get("technical") or {}
     if not technical.get("cpu") or not technical.get("memory"):
-        known = {*item, *blobs, *technical}
-        lost = next((n for n in ("blobs", "technical", "cpu", "memory") if n not in known), None)
-        raise RefusedItemError("unknown_product", "the plan describes no machine", lost)
+        members = {*item, *blobs, *technical}
+        needed = ("blobs", "technical", "cpu", "memory")
+        missing = next((name for name in needed if name not in members), None)
+        raise RefusedItemError("unknown_product", "the plan describes no machine", missing)
     price = _hourly(item, page, rows)
     return {
         "instance_type": flavor.removeprefix(WINDOWS_PREFIX),
@@ -109,7 +110,7 @@ def _price(item: Any, page: Page, rows: VendorRows) -> dict[str, Any] | None:
 
 
 def _hourly(item: dict[str, Any], page: Page, rows: VendorRows) -> Decimal | None:
-    """Return the price of an hour, net of tax; None for 0, which is not a price."""
+    """Return the hourly price, net of tax; None for 0, which is not a price."""
     prices, unknown = set(), []
     for pricing in items(item, "pricings"):
         unit, interval = str(pricing.get("intervalUnit", "none")), pricing.get("interval", 1)
@@ -129,7 +130,7 @@ def _hourly(item: dict[str, Any], page: Page, rows: VendorRows) -> Decimal | Non
 
 
 def _add(plans: list[tuple[Page, dict[str, Any], Any]], rows: VendorRows) -> None:
-    """Add the rows of the plans. Refuse the flavors whose plans describe different machines."""
+    """Add the rows of the plans. Refuse flavors whose plans describe different machines."""
     match = accelerator_matcher("ovh")
     machines: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for page, price, item in plans:
@@ -165,7 +166,7 @@ def _machine(page: Page, flavor: str, blobs: dict[str, Any], match: Matcher) -> 
     technical = blobs["technical"]
     tags = {str(tag).lower() for tag in blobs.get("tags") or ()}
     bandwidth = figure(technical.get("bandwidth"), "level")
-    # a flavor that is coming soon has no status yet, though it has a price
+    # a flavor that is coming soon has a price, but no status
     status = "previous" if "legacy" in tags else "current" if "active" in tags else None
     return {
         "instance_type": flavor,
@@ -183,7 +184,7 @@ def _machine(page: Page, flavor: str, blobs: dict[str, Any], match: Matcher) -> 
 
 
 def _cpu_columns(cpu: Mapping[str, Any]) -> dict[str, Any]:
-    """A vCore is a thread, two to a core. Of bare metal (type ``core``) the catalog has both."""
+    """Return vCPUs and cores. A vCore is one of a core's two threads; bare metal lists both."""
     cores, threads = _whole(cpu, "cores"), _whole(cpu, "threads")
     model, is_metal = cpu.get("model"), cpu.get("type") == "core"
     half = cores // 2 if cores and cores % 2 == 0 else None
@@ -198,7 +199,7 @@ def _cpu_columns(cpu: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _accelerator_columns(blobs: Any, flavor: str, match: Matcher) -> Mapping[str, Any]:
-    """Return the GPU. ``memory.size`` is that of one."""
+    """Return the GPUs; ``memory.size`` is per GPU."""
     if (blobs.get("commercial") or {}).get("brick") == "gpu":
         member(blobs["technical"], "gpu")
     if not (gpu := blobs["technical"].get("gpu")):
@@ -209,7 +210,7 @@ def _accelerator_columns(blobs: Any, flavor: str, match: Matcher) -> Mapping[str
 
 
 def _disk_columns(storage: Any) -> dict[str, Any]:
-    """Return the local disks; their size only where the catalog has a unit."""
+    """Return the local disks; their size only if the catalog has its unit."""
     disks = (storage or {}).get("disks") or []
     if not disks:
         return {}

@@ -1,7 +1,7 @@
-"""Clouds whose prices are on a web page only: each price sheet in data/price_sheets is a provider.
+"""Clouds whose prices are only on a web page: each price sheet in data/price_sheets is a provider.
 
-A sheet is a CSV that a person writes from a vendor's page; its file name is the provider's id. One
-reader serves them all, so a new cloud is a sheet and a sheet of accelerator names.
+A person copies a sheet, which is a CSV, from a vendor's page. Its file name is the provider's id. A
+new cloud needs a price sheet and a sheet of accelerator names, and no code.
 """
 
 import csv
@@ -10,8 +10,6 @@ from pathlib import Path
 from hwprices.providers import About
 from hwprices.specs import data_directory
 
-VENDOR = "vendor"  # The column with the vendor's display name
-
 
 def folder() -> Path:
     """Return the folder of the price sheets."""
@@ -19,7 +17,7 @@ def folder() -> Path:
 
 
 def sheet_file(name: str) -> Path:
-    """Return the sheet of a provider, whether it exists or not."""
+    """Return the path of a provider's sheet, which may not exist."""
     return folder() / f"{name}.csv"
 
 
@@ -33,7 +31,7 @@ def about(name: str) -> About:
     with sheet_file(name).open(encoding="utf-8", newline="") as file:
         first = next(csv.DictReader(file), {})
     return About(
-        title=first.get(VENDOR) or name,
+        title=first.get("vendor") or name,
         without_account="GPU prices of its web page, as of the day a person read them",
         with_credentials="nothing more",
         is_price_sheet=True,

@@ -1,8 +1,8 @@
 """Read, check and land a price sheet.
 
-A price is written as the page prints it (``$49.24``, ``Contact sales``, ``from $1.82``). What is no
-single number becomes no price, with the reason; what is not understood is a problem. The lines of
-one address and one day are landed as one page, dated that day.
+A price is written as the page prints it (``$49.24``, ``Contact sales``, ``from $1.82``). Known
+words instead of a single number give a reason why there is no price; anything else is a problem.
+The lines of one address and day are landed as one page, dated that day.
 """
 
 import csv
@@ -51,7 +51,7 @@ COLUMNS = (
     "license",
     "note",
 )
-"""The columns of a sheet, all of them, in this order."""
+"""The columns of a sheet, in this order."""
 
 UNITS = ("machine", "gpu")
 PURCHASE_OPTIONS = ("on_demand", "spot")
@@ -69,7 +69,7 @@ NO_PRICE = (
     ("no_price_on_page", re.compile(r"|n/?a|[-–—]+", re.IGNORECASE)),
     ("listed_at_zero", re.compile(r"[$€]?0+(?:\.0+)?(?:/GPU-hr| per hour)?")),
 )
-"""Reason why a price is missing: what the page prints then."""
+"""Reason why a price is missing → what the page prints."""
 
 DISK = re.compile(r"(\d{1,5}(?:\.\d{1,3})?) (TB|TiB|GB|GiB)")
 GIB = {"TB": 1e12 / 2**30, "TiB": 1024.0, "GB": 1e9 / 2**30, "GiB": 1.0}
@@ -86,7 +86,7 @@ Number = TypeVar("Number", int, float)
 class SheetLine:
     """One price of a sheet. ``number`` is the line of the file; the header is line 1.
 
-    ``price`` is for one ``unit``, None with a ``price_reason``. ``gpus`` is None where the page
+    ``price`` is for one ``unit``, or None with a ``price_reason``. ``gpus`` is None if the page
     does not say how many a machine has.
     """
 
@@ -112,12 +112,12 @@ class SheetLine:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What the price is of. A sheet has each once."""
+        """What the price is for; unique in a sheet."""
         return self.region, self.instance_type, self.purchase_option, self.currency
 
     @property
     def machine(self) -> tuple[object, ...]:
-        """What the line says about the machine, which every line of the type must agree on."""
+        """What the line says about the machine; all lines of the type must agree."""
         return (
             self.page_label,
             self.form_factor,
@@ -133,7 +133,7 @@ class SheetLine:
 class SheetProblem:
     """Why a line is refused: a code of the quarantine table, and a sentence.
 
-    ``word``: a cell that is not known yet; None where a line of a known kind is broken.
+    ``word``: a cell with an unknown value; None if the line is broken in another way.
     """
 
     number: int
@@ -149,7 +149,7 @@ class SheetProblem:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What reading a sheet gives. ``text`` holds each line of the file, with its number as key."""
+    """A parsed sheet. ``text`` maps line numbers to the lines of the file."""
 
     lines: tuple[SheetLine, ...]
     problems: tuple[SheetProblem, ...]
@@ -160,7 +160,7 @@ def parse(content: bytes) -> Sheet:
     """Read a sheet, or the part of one that was landed as a page.
 
     Raises:
-        HwpricesError: it is not a sheet at all: not UTF-8, other columns, a cell with a line break.
+        HwpricesError: it is not a sheet: not UTF-8, other columns, or a cell with a line break.
     """
     text = _text_lines(content)
     rows = list(csv.reader(text.values(), strict=True))
@@ -195,7 +195,7 @@ def _text_lines(content: bytes) -> dict[int, str]:
             raise ValueError("a cell has a line break")
     except (ValueError, csv.Error) as error:
         raise HwpricesError(
-            f"the price sheet is no CSV in UTF-8 with one line a price ({error})", "Correct it."
+            f"the price sheet is not a UTF-8 CSV with one line per price ({error})", "Correct it."
         ) from None
     return dict(enumerate(text, 1))
 
@@ -270,13 +270,13 @@ def _price(cells: Mapping[str, str]) -> tuple[Decimal | None, str | None]:
 
 
 def _unit(cells: Mapping[str, str]) -> str:
-    """Read the unit, which may be in the plural."""
+    """Read the unit, singular or plural."""
     singular = {**cells, "unit": cells["unit"].lower().removesuffix("s")}
     return _one_of(singular, "unit", UNITS, "unknown_unit")
 
 
 def _gpus(cells: Mapping[str, str]) -> int | None:
-    """Read the GPUs of a machine. A price for a machine needs them."""
+    """Read the number of GPUs, which a price per machine needs."""
     if "^" in cells["gpus"]:
         raise RefusedItemError(
             "unreadable_line", f"gpus {cells['gpus']!r} has a footnote: write the number before ^"
@@ -320,7 +320,7 @@ def _figure(
     pattern: re.Pattern[str],
     convert: Callable[[str], Number],
 ) -> Number | None:
-    """Read a figure; None where the cell is empty."""
+    """Read a figure; None if the cell is empty."""
     if not cells[column]:
         return None
     if not pattern.fullmatch(cells[column]):
@@ -334,7 +334,7 @@ def _gib(disk: str) -> float:
 
 
 def _repeated(lines: Iterable[SheetLine]) -> dict[SheetLine, str]:
-    """Return the lines that say the same thing as another, or disagree with it, and which."""
+    """Return a message for each line that repeats or contradicts another one."""
     by_machine: defaultdict[str, set[tuple[object, ...]]] = defaultdict(set)
     lines = list(lines)
     zeros = [line for line in lines if line.price_reason == "listed_at_zero"]
@@ -367,8 +367,8 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
     """Land the sheet that comes with the program.
 
     Raises:
-        FetchError: a line of it is refused.
-        HwpricesError: it is not a sheet, or the landing root cannot be written.
+        FetchError: a line is refused.
+        HwpricesError: it is not a sheet, or the landing root is not writable.
     """
     file = sheet_file(unit.provider)
     return land(context.landing, unit, parse(file.read_bytes()), today=context.now().date())
@@ -381,7 +381,7 @@ def land(landing: Landing, unit: Unit, sheet: Sheet, *, today: date) -> list[Pag
     are the vendor's page and the day on which a person read it.
 
     Raises:
-        FetchError: a line is refused, or is of a day to come.
+        FetchError: a line is refused, or dated in the future.
     """
     problems = [*map(str, sheet.problems), *future_days(sheet, today)]
     if problems:
@@ -406,16 +406,16 @@ def land(landing: Landing, unit: Unit, sheet: Sheet, *, today: date) -> list[Pag
 
 
 def future_days(sheet: Sheet, today: date) -> list[str]:
-    """List the lines whose day has not come yet."""
+    """Describe the lines that are dated after ``today``."""
     return [
-        f"line {line.number}: seen_on {line.seen_on} is a day to come"
+        f"line {line.number}: seen_on {line.seen_on} is in the future"
         for line in sheet.lines
         if line.seen_on > today
     ]
 
 
 READ_AGAIN = timedelta(days=60)
-"""A month before a sheet is stale (``STALE_AFTER``), which leaves time to read its page."""
+"""A month before a sheet is stale (``STALE_AFTER``), to leave time to read its page."""
 
 Key = tuple[str, str, str]  # Region, machine type and purchase option of a price
 NOTHING = "-"
@@ -423,7 +423,7 @@ NOTHING = "-"
 
 @dataclass(frozen=True)
 class Change:
-    """One difference: what the price is of, and what it was and is. ``-`` means nothing."""
+    """One difference: what the price is for, and the price before and after. ``-`` means none."""
 
     key: Key
     before: str
@@ -432,10 +432,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Report:
-    """What checking a sheet gives.
+    """The result of checking a sheet.
 
-    ``refused``: lines that cannot be published. ``notes``: what is worth knowing. ``last``: which
-    sheet it is compared with; empty where there is none.
+    ``refused``: lines that cannot be published. ``last``: the sheet it is compared with; empty if
+    there is none.
     """
 
     name: str
@@ -465,16 +465,16 @@ def pages(now: datetime) -> list[SheetPage]:
     for name in names():
         lines = parse(sheet_file(name).read_bytes()).lines
         for url in sorted({line.source_url for line in lines}):
-            of_page = [line for line in lines if line.source_url == url]
-            read_on = min(line.seen_on for line in of_page)
+            page_lines = [line for line in lines if line.source_url == url]
+            read_on = min(line.seen_on for line in page_lines)
             days = (now.date() - read_on).days
-            figures = [_figure_text(line) for line in of_page]
+            figures = [_figure_text(line) for line in page_lines]
             listed.append(SheetPage(name, url, read_on, days, days > READ_AGAIN.days, figures))
     return sorted(listed, key=lambda page: (page.read_on, page.provider, page.page))
 
 
 def _figure_text(line: SheetLine) -> str:
-    """Write a figure as a person looks for it: ``8 NVIDIA H100 SXM, spot: 3.99 USD per gpu``."""
+    """Write a figure to look for on the page: ``8 NVIDIA H100 SXM, spot: 3.99 USD per gpu``."""
     count = f"{line.gpus} " if line.gpus and line.gpus > 1 else ""
     spot = ", spot" if line.purchase_option == "spot" else ""
     place = f" in {line.page_region}" if line.page_region else ""
@@ -482,9 +482,9 @@ def _figure_text(line: SheetLine) -> str:
 
 
 def check(file: Path, landings: Iterable[Landing], now: datetime) -> Report:
-    """Check a sheet, and compare it with the newest one that one of the landings has.
+    """Check a sheet, and compare it with the newest landed one.
 
-    The provider is the name of the file. ``landings`` are looked at in their order.
+    The name of the file is the provider. The first of ``landings`` with a sheet is used.
 
     Raises:
         HwpricesError: the file cannot be read, or is not a sheet.
@@ -515,7 +515,7 @@ def check(file: Path, landings: Iterable[Landing], now: datetime) -> Report:
 
 
 def _last(name: str, landings: Iterable[Landing]) -> tuple[str, list[SheetLine]]:
-    """Find the sheet that was landed last: where it is, and its lines."""
+    """Find the newest landed sheet: its place and its lines."""
     for landing in landings:
         run = landing.latest_run(name)
         if run is not None and (pages := run.of(SHEET)):
@@ -536,7 +536,7 @@ def _priced_text(line: SheetLine) -> str:
 
 
 def _stale(sheet: Sheet, now: datetime) -> list[str]:
-    """Describe how many lines are older than the limit."""
+    """Describe the oldest line if it is older than ``STALE_AFTER``."""
     oldest = min((line.seen_on for line in sheet.lines), default=now.date())
     days = (now.date() - oldest).days
     if timedelta(days=days) <= STALE_AFTER:
@@ -545,7 +545,7 @@ def _stale(sheet: Sheet, now: datetime) -> list[str]:
 
 
 def _accelerators(name: str, sheet: Sheet) -> list[str]:
-    """List the GPUs without a spec sheet, and those of another form factor than their sheet."""
+    """List GPUs without a spec sheet, and GPUs whose form factor differs from their spec sheet."""
     try:
         match = accelerator_matcher(name)
     except HwpricesError as error:

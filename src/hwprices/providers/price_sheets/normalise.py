@@ -1,4 +1,4 @@
-"""Read landed price sheets into tables. Knows no network and no clock."""
+"""Read landed price sheets into tables. Pure: no network, no clock."""
 
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
@@ -26,9 +26,7 @@ PER_GPU_RATE = "per_gpu_rate"
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Read regions, instance_types, prices and price_components.
-
-    Availability stays empty: a price says nothing about it.
+    """Yield regions, machines, prices and price components.
 
     Raises:
         HwpricesError: a page was altered.
@@ -39,9 +37,12 @@ def normalise(pages: Pages) -> Iterator[Part]:
     for page in pages.of(SHEET):
         with pages.leave_out(page):
             sheets.append((page, _parse(page, pages.read(page))))
-    yield Part("regions", _unique(sheets, _region, Regions, provider))
-    machines = _frame(sheets, lambda line: _machine(line, match), {"accelerators": Accelerators})
-    yield Part("instance_types", _instance_types(machines, provider))
+    yield Part("regions", _unique(_frame(sheets, _region, {}), "region", Regions, provider))
+    dtypes = {"accelerators": Accelerators, "corrections": pl.List(pl.String)}
+    machines = _frame(sheets, lambda line: _machine(line, match), dtypes)
+    if not machines.is_empty():
+        machines = machines.with_columns(accelerator_totals())
+    yield Part("instance_types", _unique(machines, "instance_type", InstanceTypes, provider))
     prices = _prices(sheets)
     rows = price_rows(prices.lazy(), provider=provider).collect()
     components = _components(rows, prices)
@@ -62,28 +63,22 @@ def _frame(
     row: Callable[[SheetLine], dict[str, Any]],
     dtypes: dict[str, Any],
 ) -> pl.DataFrame:
-    """Make a row of every line, with the columns of ``frames.origin`` of its page."""
-    made = [
+    """Make a row of each line, with the columns of ``frames.origin``; no columns without lines."""
+    tables = [
         pl.DataFrame(
             [row(line) for line in sheet.lines], schema_overrides=dtypes, infer_schema_length=None
         ).with_columns(origin(page))
         for page, sheet in sheets
         if sheet.lines
     ]
-    return pl.concat(made, how="diagonal_relaxed") if made else pl.DataFrame()
+    return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
 
 
-def _unique(
-    sheets: Sequence[tuple[Page, Sheet]],
-    row: Callable[[SheetLine], dict[str, Any]],
-    model: type[Table],
-    provider: str,
-) -> pl.DataFrame:
-    """Make the rows of a table of which several lines speak: each row once."""
-    frame = _frame(sheets, row, {})
+def _unique(frame: pl.DataFrame, key: str, model: type[Table], provider: str) -> pl.DataFrame:
+    """Make the rows of a table. Lines with the same key agree, so the first one is kept."""
     if frame.is_empty():
         return frames.empty(model)
-    rows = frame.lazy().unique("region", keep="first", maintain_order=True)
+    rows = frame.lazy().unique(key, keep="first", maintain_order=True)
     complete = rows.with_columns(provider=pl.lit(provider)).drop("source_url")
     return frames.conform(complete, model).collect()
 
@@ -111,7 +106,7 @@ def _machine(line: SheetLine, match: Matcher) -> dict[str, Any]:
 
 
 def _accelerator(line: SheetLine, match: Matcher) -> dict[str, Any]:
-    """Return the spec sheet of a GPU; the id is null where accelerator_names has no rule."""
+    """Describe the GPUs of a machine; the id is null if accelerator_names has no rule."""
     sheet = match(line.page_label, line.instance_type)
     memory = line.gpu_memory_gb or (sheet.memory_gib if sheet else None)
     return {
@@ -120,17 +115,6 @@ def _accelerator(line: SheetLine, match: Matcher) -> dict[str, Any]:
         "count": float(line.gpus or 1),
         "memory_gib": memory,
     }
-
-
-def _instance_types(machines: pl.DataFrame, provider: str) -> pl.DataFrame:
-    """Make one row for each machine type; its lines agree, or the reader has refused them."""
-    if machines.is_empty():
-        return frames.empty(InstanceTypes)
-    rows = machines.lazy().unique("instance_type", keep="first", maintain_order=True)
-    complete = rows.with_columns(
-        pl.lit(provider).alias("provider"), pl.col("corrections").cast(pl.List(pl.String))
-    ).drop("source_url")
-    return frames.conform(complete.with_columns(accelerator_totals()), InstanceTypes).collect()
 
 
 PRICE_COLUMNS: dict[str, Any] = {
@@ -149,7 +133,7 @@ PRICE_COLUMNS: dict[str, Any] = {
 
 
 def _price(line: SheetLine) -> dict[str, Any]:
-    """Price one machine: as listed, or so many times the price of a GPU."""
+    """Price one machine: as listed, or composed of the price per GPU."""
     is_composed = line.unit == "gpu" and line.gpus is not None and line.price is not None
     is_rate = line.unit == "gpu" and line.gpus is None
     count = line.gpus if is_composed and line.gpus else 1
@@ -178,7 +162,7 @@ def _prices(sheets: Sequence[tuple[Page, Sheet]]) -> pl.DataFrame:
 
 
 def _components(rows: pl.DataFrame, prices: pl.DataFrame) -> pl.DataFrame:
-    """Write the price of a GPU and their number behind each composed price."""
+    """Make the components of the composed prices: the price per GPU, and the number of GPUs."""
     composed = rows.filter(pl.col("basis") == "composed")
     key = ["region", "instance_type", "purchase_option", "currency"]
     rates = prices.select(*key, "gpus", unit_price="per_gpu").unique(key)

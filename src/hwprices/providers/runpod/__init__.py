@@ -1,7 +1,7 @@
 """RunPod: GPUs by the hour, from its own data centers (secure) and from hosts (community).
 
-GraphQL answers a refused query with status 200 and a list of errors. Stock is a unit of its own: an
-unknown field in its query costs no price.
+GraphQL answers a refused query with status 200 and a list of errors. Stock is a separate unit, so
+that an unknown field in its query costs no price.
 """
 
 from collections.abc import Sequence
@@ -50,12 +50,9 @@ QUERIES = {
 }
 """The fields that are read: https://docs.runpod.io/sdks/graphql/manage-pods"""
 
-SHOWN_ERROR = 200
-"""Characters of the API's own words in an error."""
-
 
 def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
-    """List the two units; both clouds are in each."""
+    """List the two units. Each covers both clouds."""
     return [Unit("runpod", kind) for kind in QUERIES]
 
 
@@ -74,7 +71,7 @@ def _check(body: Downloaded) -> None:
         raise other_format(body, "is not an object")
     if errors := content.get("errors"):
         raise FetchError(
-            f"{public_url(body.url)} refuses the query: {redact(str(errors))[:SHOWN_ERROR]}",
+            f"{public_url(body.url)} refuses the query: {redact(str(errors))[:200]}",
             "RunPod may ask for an account now, or have renamed a field.",
         )
     data: Any = content.get("data")

@@ -2,9 +2,9 @@
 
 RunPod sells a number of GPUs of one type; vCPUs and memory depend on the host and are not in the
 list. Its regions are two clouds: its own data centers (secure) and other hosts (community). A type
-has no price in a cloud where that is 0 or null, or that is said to be without the type. The spot
-price is a row of its own only where it is lower than the on-demand price, which RunPod repeats
-without a market.
+has no price in a cloud that lists it at 0 or null, or says that it lacks the type. Where there is
+no spot market, RunPod repeats the on-demand price as the spot price, so only a lower spot price
+becomes a row.
 """
 
 import re
@@ -33,7 +33,7 @@ IN_STOCK = {"High": True, "Medium": True, "Low": True, NONE: False}
 """RunPod's client takes null as none: https://github.com/runpod/runpodctl (internal/api/gpu.go)"""
 
 MOST_GPUS = 16
-"""More GPUs than any host has; a larger number is not a number of GPUs."""
+"""More GPUs than any host has; a larger number is an error."""
 
 LARGEST_MEMORY = 10_000
 """GB of one GPU. The largest in 2026 has 288."""
@@ -47,16 +47,16 @@ PLACEHOLDER_SHARE = Decimal("0.25")
 share, or above 1, one of the two is a placeholder: the one at 0.50, or else the lower."""
 
 SLICE = re.compile(r"(.+) MIG (\d)g\.\d+gb\b.*", re.IGNORECASE)
-"""A slice of a GPU (MIG): its name, and how many of its compute slices."""
+"""A slice of a GPU (MIG): the name of the GPU, and the number of its compute slices."""
 
 QUARTERED = ("nvidia-a30", "nvidia-rtx-pro-6000")
 SEVENTHS = ("nvidia-a100", "nvidia-h100", "nvidia-h200", "nvidia-b200", "nvidia-b300", "nvidia-gb")
-"""GPUs of four compute slices, whose memory is divided alike, and of seven:
+"""GPUs with four compute slices, whose memory is divided equally, and with seven:
 https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"""
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield the two clouds, the machines, where they are, their prices and what these are made of.
+    """Yield regions, machines, prices, availability, stock and price components.
 
     Raises:
         HwpricesError: a page was altered.
@@ -64,16 +64,16 @@ def normalise(pages: Pages) -> Iterator[Part]:
     rows, match = VendorRows("runpod", "id"), accelerator_matcher("runpod")
     types: dict[str, tuple[Page, list[dict[str, Any]]]] = {}
     for page in pages.of(GPU_TYPES):
-        of_page: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        page_types: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         with pages.leave_out(page):
             for item in items(pages.read_json(page)["data"], "gpuTypes"):
                 with rows.reading(page, item):
-                    if item not in of_page[text(item, "id")]:
-                        of_page[item["id"]].append(item)
-        # a later list replaces a type of an earlier one
-        types |= {name: (page, listed) for name, listed in of_page.items() if listed}
-    for _, (page, listed) in sorted(types.items()):
-        _read(listed, page, match, rows)
+                    if item not in page_types[text(item, "id")]:
+                        page_types[item["id"]].append(item)
+        # a later page replaces the types of an earlier one
+        types |= {name: (page, listings) for name, listings in page_types.items() if listings}
+    for _, (page, listings) in sorted(types.items()):
+        _read(listings, page, match, rows)
     for page, item in pages.items(STOCK, "data", "gpuTypes"):
         for cloud in TITLES:
             with rows.reading(page, item, Stock, cloud):
@@ -87,39 +87,39 @@ def normalise(pages: Pages) -> Iterator[Part]:
             yield Part(table_name(model), table, refused=rows.refused(model))
 
 
-def _read(listed: list[dict[str, Any]], page: Page, match: Matcher, rows: VendorRows) -> None:
-    """Add the rows of one GPU type, which is listed once or more."""
-    machines = _machines(listed[0])
+def _read(listings: list[dict[str, Any]], page: Page, match: Matcher, rows: VendorRows) -> None:
+    """Add the rows of one GPU type, which has one or more different listings."""
+    machines = _machines(listings[0])
     for cloud in TITLES:
         row = {"region": cloud, "display_name": TITLES[cloud], "kind": "platform"}
         rows.add(Regions, page, row)
         rates: defaultdict[str, dict[Decimal, list[str]]] = defaultdict(dict)
-        for item in listed:
+        for item in listings:
             with rows.reading(page, item, Prices, cloud):
                 for option, per_gpu, flags in _rates(item, cloud, rows):
                     rates[option][per_gpu] = flags
         if max(map(len, rates.values()), default=0) > 1:
-            for item in listed:
-                problem = f"listed {len(listed)} times at different prices"
+            for item in listings:
+                problem = f"listed {len(listings)} times at different prices"
                 rows.refuse(page, item, RefusedItemError("duplicate_key", problem), region=cloud)
             continue
         for option, by_price in rates.items():
             for per_gpu, flags in by_price.items():
                 for count, name in machines:
-                    price = _price(listed[0]["id"], count, per_gpu)
+                    price = _price(listings[0]["id"], count, per_gpu)
                     names = {"region": cloud, "instance_type": name, "purchase_option": option}
                     rows.add(Prices, page, names | price | {"flags": flags})
-    with rows.reading(page, listed[0], InstanceTypes):
+    with rows.reading(page, listings[0], InstanceTypes):
         for count, name in machines:
-            rows.add(InstanceTypes, page, _machine(listed[0], count, match))
+            rows.add(InstanceTypes, page, _machine(listings[0], count, match))
             for cloud in TITLES:
-                if isinstance(offered := listed[0].get(f"{cloud}Cloud"), bool):
+                if isinstance(offered := listings[0].get(f"{cloud}Cloud"), bool):
                     place = {"region": cloud, "instance_type": name, "offered": offered}
                     rows.add(Availability, page, place)
 
 
 def _stock(item: dict[str, Any], cloud: str) -> Iterator[dict[str, Any]]:
-    """Yield the stock of a GPU type by number of GPUs; RunPod's word holds for some numbers."""
+    """Yield a GPU type's stock by number of GPUs; RunPod's word is for ``availableGpuCounts``."""
     offer = member(item, cloud) or {"stockStatus": None}
     word = None if member(offer, "stockStatus") is None else text(offer, "stockStatus")
     counts = {int(count) for count in items(offer, "availableGpuCounts")} if word else ()
@@ -129,7 +129,7 @@ def _stock(item: dict[str, Any], cloud: str) -> Iterator[dict[str, Any]]:
 
 
 def _machines(item: dict[str, Any]) -> list[tuple[int, str]]:
-    """List the numbers of GPUs that are sold together, and what the machine is called."""
+    """List the numbers of GPUs that are sold together, with the name of the machine."""
     try:
         most = whole(item, "maxGpuCount", MOST_GPUS) or 1
     except RefusedItemError:
@@ -138,21 +138,21 @@ def _machines(item: dict[str, Any]) -> list[tuple[int, str]]:
 
 
 def _machine(item: dict[str, Any], count: int, match: Matcher) -> dict[str, Any]:
-    """Describe so many GPUs of a type, or slices of one, which are fractions of a whole GPU."""
+    """Describe ``count`` GPUs, or slices, which count as fractions of a GPU."""
     name, memory = item["id"], number(item, "memoryInGb", LARGEST_MEMORY)
     part = SLICE.fullmatch(name)
     sheet = match(part[1] if part else name, "")
-    share, of_one = 1.0, float(memory) if memory else None
+    share, gpu_memory = 1.0, float(memory) if memory else None
     if part:
         accelerator_id = sheet.accelerator_id if sheet else ""
         is_quartered = accelerator_id.startswith(QUARTERED)
         slices = 4 if is_quartered else 7 if accelerator_id.startswith(SEVENTHS) else 0
         share = int(part[2]) / slices if slices else 0
-        of_one = of_one / share if of_one and is_quartered else None
+        gpu_memory = gpu_memory / share if gpu_memory and is_quartered else None
     return {
         "instance_type": f"{count}x {name}",
         "family": name,
-        **gpus(name, sheet, share * count or None, of_one),
+        **gpus(name, sheet, share * count or None, gpu_memory),
         "spec_source": "api",
     }
 
@@ -160,7 +160,7 @@ def _machine(item: dict[str, Any], count: int, match: Matcher) -> dict[str, Any]
 def _rates(
     item: dict[str, Any], cloud: str, rows: VendorRows
 ) -> Iterator[tuple[str, Decimal, list[str]]]:
-    """Yield option, rate of one GPU and flags; count what is left out.
+    """Yield purchase option, rate per GPU and flags; count what is left out.
 
     Raises:
         RefusedItemError: a price of the cloud cannot be read.
@@ -182,10 +182,11 @@ def _rates(
 
 
 def _listed(item: dict[str, Any], cloud: str, kind: str) -> Decimal | None:
-    """Return a price of a cloud; None where it is 0 or null.
+    """Return a price of a cloud; None if it is 0 or null.
 
-    RunPod's own answer has all four prices. A list of others, which the sample has
-    (data/sample/README.md), leaves out what it lacks: then no similar price is there either.
+    RunPod's API has all four prices. The sample comes from other collectors, who leave out missing
+    prices (data/sample/README.md). A missing member is an error if the item has a similar one,
+    because RunPod may have renamed it.
     """
     name, similar = f"{cloud}{kind}", OTHER[cloud] if kind == "SpotPrice" else cloud
     is_similar = (n.lower().startswith(similar) and kind.lower() in n.lower() for n in item)
@@ -195,7 +196,7 @@ def _listed(item: dict[str, Any], cloud: str, kind: str) -> Decimal | None:
 
 
 def _is_placeholder(item: dict[str, Any], cloud: str, price: Decimal) -> bool:
-    """Return whether the two clouds are too far apart, and this price is the wrong one."""
+    """Check whether the prices of the two clouds are too far apart and this one is wrong."""
     try:
         other = _listed(item, OTHER[cloud], "Price")
     except RefusedItemError:
@@ -211,7 +212,7 @@ def _is_placeholder(item: dict[str, Any], cloud: str, price: Decimal) -> bool:
 
 
 def _price(sku_id: str, count: int, per_gpu: Decimal) -> dict[str, Any]:
-    """Price a number of GPUs; of more than one, also say what the price is made of."""
+    """Price ``count`` GPUs; more than one are composed of the price per GPU."""
     part = {
         "component": "gpu",
         "quantity": Decimal(count),

@@ -1,7 +1,7 @@
 """Scaleway: virtual machines in Paris, Amsterdam, Warsaw and Milan, priced in euros.
 
-A page is an object ``servers`` with a member for each machine type. The last page has fewer than
-were requested. A server that ignored the number of the page would send the same types forever.
+A page is an object ``servers`` with one member per machine type. The last page has fewer members
+than requested. A server that ignores the page number would repeat the same types forever.
 """
 
 from collections.abc import Sequence
@@ -51,12 +51,12 @@ class Settings(settings.Settings):
 SERVERS: Final = "servers"  # Kind of unit: the machine types of a zone, each with its price
 STOCK: Final = "stock"  # Kind of unit: the machine types of a zone, each with a word for its stock
 PATHS = {SERVERS: "products/servers", STOCK: "products/servers/availability"}
-PER_PAGE = 100  # The most that the API gives: https://www.scaleway.com/en/developers/api/instances/
+PER_PAGE = 100  # The API's limit: https://www.scaleway.com/en/developers/api/instances/
 MOST_PAGES = 50  # Far more than Scaleway has: 136 types are two pages
 
 
 def plan(context: Context, regions: Sequence[str] | None) -> list[Unit]:
-    """List two units for each zone of the settings, or for each zone requested."""
+    """List two units for each zone requested, by default the zones of the settings."""
     zones = context.settings.scaleway_zones if regions is None else regions
     return [Unit("scaleway", kind, zone) for kind in PATHS for zone in sorted(set(zones))]
 

@@ -107,7 +107,7 @@ def _region(zone: str) -> dict[str, Any]:
 def _machine(item: dict[str, Any], match: Matcher) -> dict[str, Any]:
     vcpus, memory = whole(item, "ncpus"), whole(item, "ram")
     network = (item.get("network") or {}).get("sum_internal_bandwidth")
-    # in bytes, says https://github.com/scaleway/scaleway-sdk-go (api/instance/v1), unlike network
+    # bytes, unlike the network: https://github.com/scaleway/scaleway-sdk-go (api/instance/v1)
     storage = item.get("block_bandwidth")
     return {
         "instance_type": item["name"],
@@ -124,12 +124,12 @@ def _machine(item: dict[str, Any], match: Matcher) -> dict[str, Any]:
 
 
 def _gbps(bandwidth: Any, bits: int) -> float | None:
-    """Convert units of so many bits a second to Gbit/s; None for what is no such number."""
+    """Convert a bandwidth in units of ``bits`` per second to Gbit/s; None unless it is above 0."""
     return bandwidth * bits / 1e9 if type(bandwidth) is int and bandwidth > 0 else None
 
 
 def _accelerators(item: dict[str, Any], match: Matcher) -> Mapping[str, Any]:
-    """Describe the GPUs of a machine; of a slice the count is a fraction, the memory not known."""
+    """Describe the GPUs of a machine. A slice counts as a fraction; its memory is unknown."""
     listed = whole(item, "gpu")
     if not listed:
         return NO_ACCELERATORS
@@ -144,7 +144,7 @@ def _accelerators(item: dict[str, Any], match: Matcher) -> Mapping[str, Any]:
 
 
 def _price(item: dict[str, Any], zone: str) -> dict[str, Any]:
-    """Make the row of a price. Windows is included where the type is named for it."""
+    """Make the row of a price. Types named ``-WIN`` include Windows."""
     name, hourly = text(item, "name"), money(item, "hourly_price", LARGEST_PRICE)
     if not hourly:
         reason = "price_not_a_number" if hourly is None else "price_not_positive"

@@ -1,7 +1,7 @@
 """Vast.ai: a marketplace of GPU hosts, kept as daily quantiles.
 
 https://docs.vast.ai/api-reference/search/search-offers documents the query. Searching needs no
-account. A search answers with 64 offers at most, so each is for one number of GPUs, cheapest first.
+account. A search returns at most 64 offers, so each one is for one number of GPUs, cheapest first.
 """
 
 import json
@@ -39,13 +39,13 @@ class Settings(settings.Settings):
 
 
 OFFERS: Final = "offers"
-"""Kind of unit: all searches. Also the name of the list in an answer."""
+"""Kind of unit: all searches. Also the name of the list in a response."""
 
 GPUS: Final = (1, 2, 4, 8)
 """Numbers of GPUs that are searched for."""
 
 MOST_OFFERS: Final = 64
-"""Offers in one answer, whatever limit is requested."""
+"""Offers in one response, whatever limit is requested."""
 
 
 def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:
@@ -59,10 +59,10 @@ def units_at_once(_settings: settings.Settings) -> int:
 
 
 def fetch(context: Context, unit: Unit) -> list[Page]:
-    """Land the answer of every search, after the last one has come.
+    """Land the responses once all searches have succeeded.
 
     Raises:
-        FetchError: one is unavailable or has no list, or no answer has an offer.
+        FetchError: a response is unavailable or has no list, or no response has an offer.
     """
     url = f"{context.settings.vast_url}/bundles/"
     with scratch_directory() as folder:
@@ -78,7 +78,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
 
 def _offers(body: Downloaded) -> int:
-    """Return how many offers an answer has; a GPU may have none."""
+    """Return how many offers a response has; a GPU may have none."""
     content = read_json(body)
     listed = content.get(OFFERS) if isinstance(content, dict) else None
     if not isinstance(listed, list):
@@ -87,12 +87,12 @@ def _offers(body: Downloaded) -> int:
 
 
 def searches() -> Iterator[str]:
-    """Yield the query of each GPU and number of GPUs. Names have blanks, not underscores."""
+    """Yield a query per GPU and number of GPUs. Names have blanks, not underscores."""
     for name in read_csv("accelerator_names/vast.csv", None)["vendor_name"].unique(
         maintain_order=True
     ):
         for count in GPUS:
-            wanted = {
+            query = {
                 "gpu_name": {"eq": name},
                 "num_gpus": {"eq": count},
                 "rentable": {"eq": True},
@@ -101,4 +101,4 @@ def searches() -> Iterator[str]:
                 "order": [["dph_base", "asc"]],
                 "limit": MOST_OFFERS,
             }
-            yield json.dumps(wanted)
+            yield json.dumps(query)

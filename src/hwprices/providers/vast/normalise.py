@@ -1,4 +1,4 @@
-"""Read Vast.ai's offers into quantiles of a day. Pure: no network, no clock.
+"""Read Vast.ai's offers into daily quantiles. Pure: no network, no clock.
 
 ``dph_base`` is the price of all GPUs of an offer for an hour in USD, without storage and traffic.
 """
@@ -21,7 +21,7 @@ from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 QUANTILES: Final = {"p10": 10, "p25": 25, "median": 50, "p75": 75, "p90": 90}
 
 LEAST_OFFERS: Final = 8
-"""Fewer offers have no quantiles: each of them would be one host's price."""
+"""With fewer offers there are no quantiles: each would be one host's price."""
 
 LARGEST_MEMORY: Final = 10**6
 """MB of one GPU. The largest in 2026 has 288 GB."""
@@ -39,11 +39,10 @@ def normalise(pages: Pages) -> Iterator[Part]:
     for page in pages.of(OFFERS):
         with pages.leave_out(page):
             _add_page(items(pages.read_json(page), OFFERS), page, match, rows)
-    table = rows.table(MarketQuantiles)
     first = min((page.retrieved_at for page in pages.of(OFFERS)), default=None)
     yield Part(
         "market_quantiles",
-        table,
+        rows.table(MarketQuantiles),
         refused=rows.refused(MarketQuantiles),
         counts=rows.counts,
         holds_until=first and datetime.combine(first + timedelta(days=1), time(), first.tzinfo),
@@ -51,17 +50,17 @@ def normalise(pages: Pages) -> Iterator[Part]:
 
 
 def _add_page(listed: list[Any], page: Page, match: Matcher, rows: VendorRows) -> None:
-    """Add the rows of one search: a GPU, a number of them, and each word for the hosts."""
-    asked: defaultdict[Key, list[Decimal]] = defaultdict(list)
+    """Add the rows of one search, one for each verification status of the hosts."""
+    offers: defaultdict[Key, list[Decimal]] = defaultdict(list)
     for item in listed:
         with rows.reading(page, item, MarketQuantiles):
             if item.get("is_bid"):
                 rows.counts["out_of_scope:interruptible"] += 1
                 continue
             key, price = _offer(item, match)
-            asked[key].append(price)
+            offers[key].append(price)
     is_complete = len(listed) < MOST_OFFERS
-    for (accelerator_id, gpus, verification), prices in asked.items():
+    for (accelerator_id, gpus, verification), prices in offers.items():
         row = {
             "day": page.retrieved_at.date(),
             "accelerator_id": accelerator_id,
@@ -77,7 +76,7 @@ def _add_page(listed: list[Any], page: Page, match: Matcher, rows: VendorRows) -
 
 
 def _offer(item: dict[str, Any], match: Matcher) -> tuple[Key, Decimal]:
-    """Return what is offered, and the price of one GPU.
+    """Return the key of an offer and its price per GPU.
 
     Raises:
         RefusedItemError: the GPU is not in the sheet of names, or a member cannot be read.
@@ -94,5 +93,5 @@ def _offer(item: dict[str, Any], match: Matcher) -> tuple[Key, Decimal]:
 
 
 def _quantile(prices: Sequence[Decimal], percent: int) -> Decimal:
-    """Return the nearest-rank percentile: the price of an offer, never one between two."""
+    """Return the nearest-rank percentile: the price of an offer, without interpolation."""
     return sorted(prices)[-(-len(prices) * percent // 100) - 1]

@@ -1,7 +1,7 @@
 """Read Verda's machine types into tables. Pure: no network, no clock.
 
-Prices are of the whole machine, as text: https://api.verda.com/v1/docs. They hold in every
-location: the list names none.
+Prices are for a complete machine, as text: https://api.verda.com/v1/docs. The list names no
+locations, so they hold in all of them.
 """
 
 import re
@@ -20,13 +20,13 @@ from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 PLACE = {"region": "global", "display_name": "All locations", "kind": "anywhere"}
 
 PRICES = {"on_demand": "price_per_hour", "spot": "spot_price", "serverless": "serverless_price"}
-"""Purchase option: the member with its price. Machines without serverless containers lack the
-last, or have it at 0."""
+"""Purchase option → member with its price. Machines without serverless containers lack the last
+one, or have it at 0."""
 
 CURRENCIES = {"usd": "USD", "eur": "EUR"}
 
 SUPERCHIP = re.compile(r"G[BH]\d")
-"""A GPU on one module with Grace, an ARM CPU: GB300."""
+"""A GPU on a module with Grace, an Arm CPU: GB300."""
 
 LARGEST_CORES = 10**4
 
@@ -64,7 +64,7 @@ def _machine(item: dict[str, Any], match: Matcher) -> dict[str, Any]:
 
 
 def _accelerators(item: dict[str, Any], match: Matcher) -> Mapping[str, Any]:
-    """Describe the GPUs; ``gpu_memory`` is that of all of them together."""
+    """Describe the GPUs; ``gpu_memory`` is the total of all of them."""
     count = whole(member(item, "gpu"), "number_of_gpus")
     if not count:
         return NO_ACCELERATORS

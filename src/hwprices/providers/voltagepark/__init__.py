@@ -57,7 +57,7 @@ def fetch(context: Context, unit: Unit) -> list[Page]:
 
 
 def _check_locations(body: Downloaded) -> None:
-    """Refuse the first of several pages: how to get the next one is not documented."""
+    """Refuse a list of several pages, because how to request the next page is undocumented."""
     content = read_object(body, "results")
     if content.get("has_next") is not False:
         raise other_format(body, "is not all of the locations")

@@ -1,8 +1,8 @@
 """Read Voltage Park's lists into tables. Pure: no network, no clock.
 
-A preset has two rates by the hour, for the machine and for its disk, and both are paid. A location
-has a price per GPU for each network; a machine of it is one node with all its GPUs. Prices are in
-USD (https://www.voltagepark.com/pricing); the lists name no currency.
+A preset costs the sum of two hourly rates, for the machine and for its disk. A location has a price
+per GPU for each network; a machine there is one node with all its GPUs. Prices are in USD
+(https://www.voltagepark.com/pricing); the lists name no currency.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,18 +19,18 @@ from hwprices.schemas.price import PriceComponents, Prices
 from hwprices.specs.accelerator_names import Matcher, accelerator_matcher
 
 PLACE = {"region": "global", "display_name": "All locations", "kind": "anywhere"}
-"""Of presets: each has the same price in every location."""
+"""The region of presets, which have the same price in every location."""
 
 RATES = {"instance": "compute_rate_hourly", "local_ssd": "storage_rate_hourly"}
-"""Component of a preset's price: the member with its rate."""
+"""Component of a preset's price → member with its rate."""
 
 NETWORKS = ("ethernet", "infiniband")
-LINUX = "TensorML"  # How images with Ubuntu are called: TensorML 24 Everything
+LINUX = "TensorML"  # Prefix of images with Ubuntu: TensorML 24 Everything
 MOST_GPUS = 1000
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
-    """Yield places, machines, their stock, prices and what they are made of.
+    """Yield regions, machines, stock, prices and price components.
 
     Raises:
         HwpricesError: a page was altered.

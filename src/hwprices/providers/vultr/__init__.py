@@ -33,15 +33,15 @@ class Settings(settings.Settings):
 
 
 PLANS: Final = "plans"
-"""Kind of unit: plans of virtual machines, with and without GPUs. Also the list's name in a page,
-as for the other two."""
+"""Kind of unit: plans of virtual machines, with and without GPUs. The name of each kind is also the
+name of the list in its pages."""
 
 METAL: Final = "plans_metal"  # Kind of unit: plans of bare metal
 REGIONS: Final = "regions"  # Kind of unit: the regions
 PATHS = {PLANS: "plans", METAL: "plans-metal", REGIONS: "regions"}
 
 FIRST_PAGE = {"per_page": "500"}
-"""The most that the API gives: https://docs.vultr.com/reference/vultr-cli/plans/list"""
+"""The API's limit: https://docs.vultr.com/reference/vultr-cli/plans/list"""
 
 
 def plan(_context: Context, _regions: Sequence[str] | None) -> list[Unit]:

@@ -1,6 +1,6 @@
 """Read Vultr's lists into tables. Pure: no network, no clock.
 
-A plan has one price by the hour for each purchase option, and prices of its own in some regions
+A plan has one hourly price per purchase option, and different prices in some regions
 (``location_cost``). ``monthly_cost`` is a cap. Fields: https://www.vultr.com/api/#tag/plans
 """
 
@@ -28,13 +28,13 @@ CONTINENTS = {
 }
 
 ARCHITECTURES = {"intel": "x86_64", "amd": "x86_64", "nvidia": "arm64"}
-"""By the maker of the CPU: NVIDIA's is Grace."""
+"""Vendor of the CPU → instruction set. NVIDIA's CPU is Grace."""
 
 OPTIONS = {
     "on_demand": ("deploy_ondemand", "hourly_cost"),
     "spot": ("deploy_preemptible", "hourly_cost_preemptible"),
 }
-"""Purchase option: the member that says whether it is sold so, and that of its price."""
+"""Purchase option → member that says whether it is offered, and member with its price."""
 
 
 def normalise(pages: Pages) -> Iterator[Part]:
@@ -71,7 +71,7 @@ def _region(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _machine(item: dict[str, Any], match: Matcher) -> dict[str, Any]:
-    """Describe a plan; of bare metal a vCPU is a thread of its CPUs."""
+    """Describe a plan. On bare metal, a vCPU is a thread of the CPUs."""
     name, memory = text(item, "id"), figure(item, "ram")
     vcpus = figure(item, "vcpu_count") or figure(item, "cpu_threads")
     maker = item.get("cpu_vendor") or item.get("cpu_manufacturer")
@@ -89,7 +89,7 @@ def _machine(item: dict[str, Any], match: Matcher) -> dict[str, Any]:
 
 
 def _disks(item: dict[str, Any]) -> dict[str, Any]:
-    """Return the local disks: ``disk`` is the size of one, in GB."""
+    """Return the local disks; ``disk`` is the size of one in GB."""
     if item.get("storage_type") == "block_storage":
         return {"local_disk_gib": 0.0, "local_disk_count": 0}
     size, count = figure(item, "disk"), figure(item, "disk_count") or 1
@@ -99,10 +99,10 @@ def _disks(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _accelerators(item: dict[str, Any], match: Matcher) -> Mapping[str, Any]:
-    """Describe the GPUs. A share of one has a count such as 1/4, and the memory of the share.
+    """Describe the GPUs. A fraction of a GPU has a count such as 1/4, and the fraction's memory.
 
-    Plans of dedicated GPUs (``vdm``) and older ones of bare metal name no GPU: then a rule for the
-    plan's name says what they have, or the count is not known.
+    Plans of dedicated GPUs (``vdm``) and older bare-metal plans name no GPU: a rule for the plan's
+    name identifies it, or else the count is unknown.
     """
     name, plan = item.get("gpu_type") or None, text(item, "id")
     sheet = match(name, "" if name else plan)
@@ -120,9 +120,9 @@ def _accelerators(item: dict[str, Any], match: Matcher) -> Mapping[str, Any]:
 
 
 def _add_prices(item: dict[str, Any], page: Page, rows: VendorRows) -> None:
-    """Add a price for each region and each way the plan is sold."""
+    """Add a price for each region and purchase option of the plan."""
     name, regional = text(item, "id"), item.get("location_cost") or {}
-    sold = {o: amount for o, (flag, amount) in OPTIONS.items() if _is_sold(item, flag)}
+    sold = {name: amount for name, (flag, amount) in OPTIONS.items() if _is_sold(item, flag)}
     places = [place for place in items(item, "locations") if place]
     if not places or not sold:
         rows.counts[f"out_of_scope:{'locations' if sold else 'deploy'}=none"] += 1

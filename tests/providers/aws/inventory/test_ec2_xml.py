@@ -23,7 +23,7 @@ def test_every_way_to_begin_gives_the_same_entries(start: str) -> None:
 @pytest.mark.parametrize("start", ["", '<?xml version="1.0" encoding="UTF-8"?>'])
 def test_an_entity_is_refused_in_every_encoding(start: str, encoding: str) -> None:
     body = (start + ENTITY + ANSWER.replace(" a ", "&a;")).encode(encoding)
-    with pytest.raises(ValueError, match="an EC2 answer is not XML"):
+    with pytest.raises(ValueError, match="an EC2 response is not XML"):
         read_items(body, "zoneSet")
 
 
