@@ -664,11 +664,12 @@ def test_the_defaults_are_the_documented_ones() -> None:
     pretrain, service = make_job(Question("70B", "pretrain")), make_job(Question("70B"))
     assert (pretrain.tokens, pretrain.days, pretrain.precision) == (1.4e12, 30, "bf16")
     assert (service.input_tokens, service.output_tokens) == (1024, 256)
-    assert (service.min_per_user, service.max_first_token, service.users) == (20, 2, None)
+    limits = {"min_tokens_per_second": 20, "max_seconds_to_first_token": 2}
+    assert service.serving == Serving(**limits)
     batch = make_job(Question("70B", "batch"))
-    assert (batch.tokens, batch.days, batch.min_per_user) == (1e9, 1, 0)
+    assert (batch.tokens, batch.days, batch.serving) == (1e9, 1, Serving())
     alone = make_job(Question("70B", serving=Serving(concurrency=1)))
-    assert (alone.min_per_user, alone.max_first_token) == (0, None)
+    assert alone.serving == Serving(concurrency=1)
 
 
 def drawn(frame: pl.DataFrame) -> str:

@@ -13,22 +13,12 @@ from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
 from hwprices.read.recommend import constants
 from hwprices.read.recommend.question import OPTIONS, Limits
-from hwprices.read.recommend.speed import WIDTH
+from hwprices.read.recommend.speed import DEVICE, with_device
 from hwprices.release.release import REAL, Release, Tables, is_private_host, scan_types
 from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 from hwprices.specs.rules import KEY, machine_cpus
-from hwprices.units import NUMBER_FORMATS
 
 col = pl.col
-
-SHEET_COLUMNS = [
-    *("kind", "product_line", "architecture", "interconnect_gbs", "memory_bandwidth_gbs"),
-    *(NUMBER_FORMATS[number_format] for number_format in WIDTH),
-    *(f"{number_format}_support" for number_format in WIDTH),
-]
-"""Columns of the accelerator sheet that are joined to each machine."""
-
-ONLY_TO_BUY = ["purchase_price_usd", "purchase_price_date", "energy_usd_per_hour"]
 
 SINGLE_HOST_TPU, SERVING_TPU = r"^ct5l-|-(1|8)t$", r"^ct5l-"
 """TPU machines that cannot be joined to a slice (those for serving, and of one and eight chips),
@@ -49,45 +39,50 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     """List every offer in the requested places, and every machine to buy.
 
     Those to rent are listed also where only those to buy are requested: what renting costs decides
-    when owning pays. Columns: those of ``_rented``, of ``_to_buy`` and SHEET_COLUMNS, devices (that
-    the job can be divided over), usable_bytes (of one of them), inference_only, and clusters:
-    whether a fast network joins several machines.
+    when owning pays. Columns: those of ``_rented`` and ``_to_buy``, kind and DEVICE of the
+    accelerator, devices (that the job can be divided over), usable_bytes (of one of them),
+    inference_only, clusters (whether a fast network joins several machines), and obstacle: the code
+    of what rules the machine out for every job.
 
     Raises:
         HwpricesError: the release has no such place.
     """
     asked = search(dataset, limits)
-    frame = _rented(dataset, limits, asked)
-    if limits.where != "cloud" and limits.machines != "cpus":
-        frame = pl.concat([frame, _to_buy(dataset, ownership)], how="diagonal_relaxed")
+    wants_to_buy = limits.where != "cloud" and limits.machines != "cpus"
+    to_buy = _to_buy(dataset, ownership).filter(pl.lit(wants_to_buy))
+    frame = pl.concat([_rented(dataset, limits, asked), to_buy], how="diagonal_relaxed")
     if asked.accelerators or asked.unknown_accelerators:
         frame = frame.filter(col.accelerator_id.is_in(sorted(asked.accelerators)))
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     # an eighth of a device counts as one device with an eighth of its memory
     devices, gib = pl.max_horizontal(col.accelerator_count, 1.0), col.machine_memory_gib
     usable = pl.when(col.unified_memory).then(constants.USABLE_UNIFIED).otherwise(constants.USABLE)
+    not_for_models = col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE)
     obstacles = {
-        "accelerators_unclear": col.accelerator_id.is_null(),
-        "not_for_models": col.kind.is_in(NOT_FOR_MODELS)
-        | col.accelerator_id.is_in(NO_LLM_SOFTWARE),
+        "burstable": is_cpu & (col.burstable | col.machine.str.contains(FLEX)),
+        "cpu_unknown": is_cpu & col.cpu_id.is_null(),
+        "accelerators_unclear": ~is_cpu & col.accelerator_id.is_null(),
+        "not_for_models": not_for_models,
         "memory_unknown": gib.is_null(),
     }
     is_slice = (col.kind == "tpu") & ~col.machine.str.contains(SINGLE_HOST_TPU)
-    sheet = dataset.scan("accelerators").select("accelerator_id", *SHEET_COLUMNS)
     is_inference = (col.kind == "inference") | (col.product_line == "Inferentia")
-    flags = {
-        **{name: col(name) for name in ("private_host", "government", "availability_unknown")},
-        "clusters": (col.rdma != "none") | is_slice,
-        "inference_only": is_inference | col.machine.str.contains(SERVING_TPU),
-    }
+    sheet = with_device(dataset.scan("accelerators").collect()).lazy()
     return (
-        frame.join(sheet, "accelerator_id", "left", maintain_order="left")
+        frame.join(
+            sheet.select("accelerator_id", "kind", "product_line", *DEVICE),
+            "accelerator_id",
+            "left",
+            maintain_order="left",
+        )
         .with_columns(
-            **{name: flag.fill_null(False) for name, flag in flags.items()},
+            clusters=(col.rdma != "none") | is_slice,
+            inference_only=is_inference | col.machine.str.contains(SERVING_TPU),
             devices=devices,
             usable_bytes=gib * 2**30 * usable / devices,
-            obstacle=pl.coalesce("obstacle", pl.when(~is_cpu).then(first_of(obstacles))),
+            obstacle=pl.coalesce("obstacle", first_of(obstacles)),
         )
+        .with_columns(pl.selectors.boolean().fill_null(False))
         .collect()
     )
 
@@ -98,12 +93,12 @@ def search(dataset: Tables, limits: Limits) -> Search:
     Raises:
         HwpricesError: the release has no such thing, or the words ask for something else.
     """
-    options = {name: getattr(limits, name) for name in ("provider", "region", "country")}
-    if not (limits.words or any(options.values())):
+    places = {name: getattr(limits, name) for name in ("provider", "region", "country")}
+    if not (limits.words or any(places.values())):
         return USUAL
     # the tables alone do not have the providers' display names
     words = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
-    asked = request.request(words, limits.words, **options)
+    asked = request.request(words, limits.words, **places)
     named = ("accelerators", "unknown_accelerators", "providers", "regions")
     if asked != replace(USUAL, **{name: getattr(asked, name) for name in named}):
         raise HwpricesError(
@@ -118,41 +113,32 @@ def search(dataset: Tables, limits: Limits) -> Search:
 def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
     """List offers, with accelerators or without any as the limits say.
 
-    where: cloud; cpu_id: of machines without accelerators; offer: number of the row in the table
-    offers; obstacle: code of what rules the machine out for every job; no_price: of why it has no
-    price.
+    where: cloud; cpu_id: of machines without accelerators; no_price: code of why it has no price.
     """
     has_accelerators = (col.accelerator_count > 0).fill_null(False)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
     places = of_prices(replace(EVERY_WAY, providers=asked.providers, regions=asked.regions))
-    offers = dataset.scan("offers").with_row_index("offer").filter(*places)
-    overlays = rules.given(limits.overlays)
+    offers, overlays = dataset.scan("offers").filter(*places), rules.given(limits.overlays)
     priced = (
         offers_in_usd(offers, limits.rates)
         if overlays is None
         else apply.apply_to_offers(offers, overlays, limits.rates)
     )
     of_devices = pl.coalesce("accelerator_memory_gib", "type_gib")
-    of_cpus = {
-        "burstable": col.burstable.fill_null(False) | col.instance_type.str.contains(FLEX),
-        "cpu_unknown": col.cpu_id.is_null(),
-        "memory_unknown": col.memory_gib.is_null(),
-    }
-    types = dataset.scan("instance_types")
-    named = types.select(*KEY, "family", "series", "cpu_models").collect()
+    types = machine_types(dataset).select(*KEY, "burstable", type_gib="accelerator_memory_gib")
+    named = dataset.scan("instance_types").select(*KEY, "family", "series", "cpu_models").collect()
     sheet, families = (dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
     kinds = dataset.scan("regions").select("provider", "region", region_kind="kind")
     return (
         priced.filter(wanted[limits.machines])
-        .join(machine_types(dataset).select(*KEY, type_gib="accelerator_memory_gib"), KEY, "left")
-        .join(types.select(*KEY, "burstable"), KEY, "left")
+        .join(types, KEY, "left")
         .join(machine_cpus(named, sheet, families, "cpu_id").lazy(), KEY, "left")
         .join(kinds, ["provider", "region"], "left")
         .select(
             *("provider", "region", "accelerator_id", "accelerator_kind", "accelerator_count"),
             *("vcpus", "rdma", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"),
-            *("best_1y_option", "best_3y_option", "offer", "energy_kwh_per_hour"),
+            *("best_1y_option", "best_3y_option", "energy_kwh_per_hour", "burstable"),
             *("operational_gco2e_per_hour", "currency", "on_demand_reason"),
             **_prices(limits),
             where=pl.lit("cloud"),
@@ -164,24 +150,21 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
             machine_memory_gib=pl.when(is_cpu).then("memory_gib").otherwise(of_devices),
             network_gbps="network_gbps_max",
             unified_memory=is_cpu,
-            obstacle=pl.when(is_cpu).then(first_of(of_cpus)),
-            **dict.fromkeys(ONLY_TO_BUY, pl.lit(None)),
         )
     )
 
 
 def _prices(limits: Limits) -> dict[str, pl.Expr]:
     """Return what an offer costs under the option, and the code of why it has no price."""
-    options = OPTIONS[limits.option]
     prices = {option: col(f"{option}_usd_per_hour") for option in OPTIONS["any"]}
-    cheapest = pl.min_horizontal(prices[option] for option in options)
-    others = [prices[option].is_not_null() for option in OPTIONS["any"] if option not in options]
+    chosen = {option: prices[option] for option in OPTIONS[limits.option]}
+    cheapest = pl.min_horizontal(*chosen.values())
     reasons = {
         "other_currency": (col.currency != "USD") & ~col.currency.is_in(list(limits.rates)),
-        "other_option": pl.any_horizontal(*others, pl.lit(False)),
+        "other_option": pl.any_horizontal(price.is_not_null() for price in prices.values()),
     }
     return {
-        "purchase_option": first_of({o: prices[o] == cheapest for o in options}),
+        "purchase_option": first_of({name: price == cheapest for name, price in chosen.items()}),
         "usd_per_hour": cheapest,
         "no_price": first_of(reasons, "no_on_demand_price"),
     }
@@ -207,7 +190,8 @@ def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
         .with_columns(purchase_price_date="price_date")
         .select(
             *("accelerator_id", "accelerator_count", "network_gbps", "unified_memory"),
-            *("energy_kwh_per_hour", "operational_gco2e_per_hour", *ONLY_TO_BUY),
+            *("energy_kwh_per_hour", "operational_gco2e_per_hour", "energy_usd_per_hour"),
+            *("purchase_price_usd", "purchase_price_date"),
             where=pl.lit("local"),
             provider=col.vendor,
             machine=col.device_id,
@@ -223,11 +207,6 @@ def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
 
 PLACE = ["provider", "machine", "region"]
 
-COMMITTED = sorted({option for option, _ in COMMITMENT_COLUMNS.values()})
-
-TERMS = {12: "best_1y", 36: "best_3y"}
-"""Months of a commitment: what usd_per_hour is the price of."""
-
 
 def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
     """Add price_id to the ranked machines to rent of an answer of ``recommend``.
@@ -235,37 +214,32 @@ def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
     It is from the table offers; ids of commitments and blocks, which offers lack, are from prices.
     Random ids are most of the bytes of both tables, so only those of ranked machines are read.
     """
-    col, key = pl.col, [*PLACE, "purchase_option"]
+    key = [*PLACE, "purchase_option"]
     is_rented = col.rank.is_not_null() & (col.where == "cloud")
     rented = ranked.filter(is_rented)
     if rented.is_empty():
         return ranked
-    first, last = rented.select(col.offer.min(), last=col.offer.max()).row(0)
-    of_offers = {name: f"{name}_price_id" for name in ("on_demand", "spot")}
-    offers = dataset.scan("offers").with_row_index("offer").slice(first, last - first + 1)
-    ids = offers.select("offer", *of_offers.values()).collect()
-    found = (pl.when(is_rented, purchase_option=name).then(id_) for name, id_ in of_offers.items())
-    rows = ranked.drop("price_id").join(ids, "offer", "left", maintain_order="left")
-    rows = rows.with_columns(price_id=pl.coalesce(found))
-    others = rows.filter(is_rented, col.price_id.is_null())
-    if others.is_empty():
-        return rows
-    listed = rows.join(_ids_of_prices(others, key, dataset), key, "left", maintain_order="left")
-    of_prices = pl.when(is_rented).then("listed_price_id")
-    return listed.with_columns(price_id=pl.coalesce("price_id", of_prices))
+    offers = scan_types(dataset, "offers", rented["machine"]).rename({"instance_type": "machine"})
+    ids = [
+        offers.select(*PLACE, purchase_option=pl.lit(name), price_id=f"{name}_price_id")
+        for name in ("on_demand", "spot")
+    ]
+    if (others := rented.filter(~col.purchase_option.is_in(["on_demand", "spot"]))).height:
+        ids.append(_ids_of_prices(others, key, dataset))
+    found = ranked.drop("price_id").join(
+        pl.concat(ids).collect(), key, "left", maintain_order="left"
+    )
+    return found.with_columns(price_id=pl.when(is_rented).then("price_id"))
 
 
-def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.DataFrame:
+def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.LazyFrame:
     """Return the id of the cheapest price of each machine and option, as offers choose it.
 
     Own discounts may have made another commitment the cheapest than that of the list prices.
     """
-    col = pl.col
-    is_committed = col.purchase_option.is_in(COMMITTED) & (col.commitment_plan != "convertible")
-    term = col.term_months.replace_strict(TERMS, default=None, return_dtype=pl.String)
-    chosen = pl.coalesce(
-        pl.when(purchase_option=name).then(f"{name}_option") for name in TERMS.values()
-    )
+    is_committed = col.purchase_option.is_in({name for name, _ in COMMITMENT_COLUMNS.values()})
+    term = pl.format("best_{}y", col.term_months // 12)
+    chosen = (pl.when(purchase_option=f"best_{n}y").then(f"best_{n}y_option") for n in (1, 3))
     begins = pl.coalesce(
         pl.when(col.purchase_option == option, col.commitment_plan == plan).then(pl.lit(name))
         for name, (option, plan) in COMMITMENT_COLUMNS.items()
@@ -275,12 +249,13 @@ def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> p
         scan_types(dataset, "prices", machines["machine"])
         .rename({"instance_type": "machine"})
         .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
+        .filter(~is_committed | (col.commitment_plan != "convertible"))
         .with_columns(
-            begins=begins, purchase_option=pl.when(is_committed).then(term).otherwise(key[-1])
+            begins=begins,
+            purchase_option=pl.when(is_committed).then(term).otherwise("purchase_option"),
         )
-        .join(machines.lazy().select(*key, chosen=chosen), key)
+        .join(machines.lazy().select(*key, chosen=pl.coalesce(chosen)), key)
         .sort(~of_chosen, "effective_hourly", "price_id")
         .unique(key, keep="first", maintain_order=True)
-        .select(*key, listed_price_id="price_id")
-        .collect()
+        .select(*key, "price_id")
     )
