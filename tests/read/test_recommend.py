@@ -837,6 +837,14 @@ def test_a_data_centers_machine_is_compared_before_a_community_hosts(release: Re
         assert served["usd_per_million_tokens"] == cost["US-1"] > cost["community"]
 
 
+def test_machines_for_embeddings_are_ranked_by_speed_when_asked_for(release: Release) -> None:
+    """A text has no speed per user: with the objective speed the cheapest hour was first."""
+    frame = recommend("bge-m3", objective="speed", dataset=release, where="cloud")
+    rates = frame.drop_nulls("rank")["tokens_per_second_low"].to_list()
+    assert len(rates) > 1
+    assert rates == sorted(rates, reverse=True)
+
+
 def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:
     """8 H100 at 55.04 USD/h read a text of 1,024 tokens with 2 × 6.98 × 10^9 operations each."""
     frame = recommend("intfloat/e5-mistral-7b-instruct", dataset=release)

@@ -211,7 +211,7 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     """Rank the machines that the job fits on, say why the others are left out, and sort all."""
     frame = frame.with_columns(excluded_reason=_reason(limits))
     fits = col.excluded_reason.is_null()
-    keys = ["where", ~fits, _figure(job, limits), col.basis != "measured", "usd", *machines.PLACE]
+    keys = ["where", ~fits, _figure(limits), col.basis != "measured", "usd", *machines.PLACE]
     apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
     # of the sizes of one accelerator in one cloud, the first is the best
     size = ["where", "provider", "private_host", pl.coalesce("accelerator_id", "cpu_id")]
@@ -245,14 +245,14 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     )
 
 
-def _figure(job: Job | None, limits: Limits) -> pl.Expr:
+def _figure(limits: Limits) -> pl.Expr:
     """Return the figure to rank by, smallest first."""
     rate = pl.coalesce("tokens_per_second_low", "samples_per_second")
     per_user = col.tokens_per_second_per_user * (rate / col.tokens_per_second)
     figures = {
         "cost": pl.when(col.where == "local").then("purchase_price_usd").otherwise("work_usd"),
         "carbon": col.work_grams,
-        "speed": -(per_user if job and not job.is_training else rate),
+        "speed": -pl.coalesce(per_user, rate),
         "throughput": -rate,
         "hourly": col.usd_per_hour,
     }
