@@ -1,7 +1,6 @@
 """Estimate a job on each kind of machine: how many it takes, how fast they are, or why not."""
 
 import math
-from dataclasses import replace
 
 import polars as pl
 
@@ -39,18 +38,16 @@ def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
     model), accelerators_per_copy, prompt_share (of the time of a service), and the columns of an
     answer between precision and concurrency; where the job does not run, those that are known.
     """
-    kinds = machines.filter(col.obstacle.is_null()).unique(KIND, maintain_order=True)
-    described = kinds.with_row_index("number").with_columns(**shape_columns(job.model))
-    ends = zip(("p05", "low", "high", "p95"), speed.RANGE, strict=True)
+    machines = machines.with_columns(number=pl.struct(KIND).rank("dense"))
+    kinds = machines.filter(col.obstacle.is_null()).unique("number", maintain_order=True)
+    described = kinds.with_columns(**shape_columns(job.model))
+    ends = dict(zip(("p05", "low", "high", "p95"), speed.RANGE, strict=True))
     estimates = (_train if job.is_training else _serve)(described, job).with_columns(
-        *(
-            (col.tokens_per_second * col(end)).alias(f"tokens_per_second_{name}")
-            for name, end in ends
-        ),
+        **{f"tokens_per_second_{n}": col.tokens_per_second * col(end) for n, end in ends.items()},
         nodes=pl.when(col.reason.is_null()).then(col.nodes.cast(pl.Int64)),
     )
-    added = estimates.drop({*machines.columns} - {*KIND})
-    return machines.join(added, KIND, "left", nulls_equal=True, maintain_order="left")
+    added = estimates.drop({*machines.columns} - {"number"})
+    return machines.join(added, "number", "left", maintain_order="left")
 
 
 def usual_precision(job: Job) -> pl.Expr:
@@ -67,7 +64,6 @@ def usual_precision(job: Job) -> pl.Expr:
 
 def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Estimate as many machines as the users, the requests or the deadline need."""
-    serving, model = job.serving, job.speed_model
     machines = (
         speed.with_cpu_rates(kinds)
         .with_columns(precision=usual_precision(job))
@@ -79,9 +75,9 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
             device_share=pl.when(IS_CPU).then(1.0).otherwise(col.accelerator_count.clip(None, 1)),
             kv_bytes=speed.CACHE_BYTES,
             peak=pl.coalesce("peak", speed.PEAK),
-            users=lit(serving.concurrency, pl.Float64),
-            min_per_user=lit(serving.min_tokens_per_second or 0.0),
-            max_first_token=lit(serving.max_seconds_to_first_token or math.inf),
+            users=lit(job.serving.concurrency, pl.Float64),
+            min_per_user=lit(job.serving.min_tokens_per_second or 0.0),
+            max_first_token=lit(job.serving.max_seconds_to_first_token or math.inf),
         )
     )
     has_rates = col.bytes_per_second.is_not_null()
@@ -104,13 +100,9 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     divided = speed.with_divisions(machines).filter(is_widest)
     machines = _with_memory(divided, job, reasons).drop("division")
     fits = machines.filter(col.reason.is_null()).with_columns(stages=col.nodes_needed)
-    if job.model.embeds:  # the speed of a generation says nothing
-        model = replace(model, measured=model.measured.clear())
-    speeds = speed.estimated(fits, model)
-    if job.model.embeds:  # no sheet has a speed of one, so the wide range is all that is promised
+    speeds = speed.estimated(fits, job.speed_model)
+    if job.model.embeds:
         speeds = speeds.with_columns(
-            p25="p05",
-            p75="p95",
             basis=lit("modeled"),
             prompt_share=lit(1.0),
             tokens_per_second_per_user=lit(None, pl.Float64),
@@ -119,14 +111,14 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     if job.tokens is not None and job.days is not None:
         wanted = job.tokens / (job.days * 24 * 3600)
     rate = col.tokens_per_second * job.counted_tokens / job.output_tokens
-    for_users = ((serving.concurrency or 0) / col.users_served).ceil()
+    for_users = ((job.serving.concurrency or 0) / col.users_served).ceil()
     speeds = speeds.with_columns(
         copies=pl.max_horizontal(1, for_users, (wanted / (rate * col.p25)).ceil())
     ).with_columns(
         reason=pl.when(col.copies > constants.MOST_COPIES).then(lit("too_many_copies")),
         nodes=col.copies * col.stages,
         concurrency=pl.min_horizontal(
-            col.users_served * col.copies, lit(serving.concurrency, pl.Float64)
+            col.users_served * col.copies, lit(job.serving.concurrency, pl.Float64)
         ),
         accelerators_per_copy=col.division.cast(pl.Int64),
         tokens_per_second=rate * col.copies,

@@ -67,14 +67,10 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     }
     is_slice = (col.kind == "tpu") & ~col.machine.str.contains(SINGLE_HOST_TPU)
     is_inference = (col.kind == "inference") | (col.product_line == "Inferentia")
-    sheet = with_device(dataset.scan("accelerators").collect()).lazy()
+    devices_of_sheet = with_device(dataset.scan("accelerators").collect()).lazy()
+    sheet = devices_of_sheet.select("accelerator_id", "kind", "product_line", *DEVICE)
     return (
-        frame.join(
-            sheet.select("accelerator_id", "kind", "product_line", *DEVICE),
-            "accelerator_id",
-            "left",
-            maintain_order="left",
-        )
+        frame.join(sheet, "accelerator_id", "left", maintain_order="left")
         .with_columns(
             clusters=(col.rdma != "none") | is_slice,
             inference_only=is_inference | col.machine.str.contains(SERVING_TPU),
@@ -126,14 +122,14 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
         else apply.apply_to_offers(offers, overlays, limits.rates)
     )
     of_devices = pl.coalesce("accelerator_memory_gib", "type_gib")
-    types = machine_types(dataset).select(*KEY, "burstable", type_gib="accelerator_memory_gib")
-    named = dataset.scan("instance_types").select(*KEY, "family", "series", "cpu_models").collect()
+    columns = (*KEY, "burstable", "family", "series", "cpu_models")
+    types = machine_types(dataset).select(*columns, type_gib="accelerator_memory_gib").collect()
     sheet, families = (dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
     kinds = dataset.scan("regions").select("provider", "region", region_kind="kind")
     return (
         priced.filter(wanted[limits.machines])
-        .join(types, KEY, "left")
-        .join(machine_cpus(named, sheet, families, "cpu_id").lazy(), KEY, "left")
+        .join(types.lazy(), KEY, "left")
+        .join(machine_cpus(types, sheet, families, "cpu_id").lazy(), KEY, "left")
         .join(kinds, ["provider", "region"], "left")
         .select(
             *("provider", "region", "accelerator_id", "accelerator_kind", "accelerator_count"),
@@ -187,20 +183,20 @@ def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
     return (
         owned(dataset, ownership)
         .lazy()
-        .with_columns(purchase_price_date="price_date")
         .select(
             *("accelerator_id", "accelerator_count", "network_gbps", "unified_memory"),
             *("energy_kwh_per_hour", "operational_gco2e_per_hour", "energy_usd_per_hour"),
-            *("purchase_price_usd", "purchase_price_date"),
+            "purchase_price_usd",
+            purchase_price_date="price_date",
             where=pl.lit("local"),
-            provider=col.vendor,
-            machine=col.device_id,
+            provider="vendor",
+            machine="device_id",
             purchase_option=pl.lit("tco"),
-            usd_per_hour=col.tco_usd_per_hour,
-            machine_memory_gib=col.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
+            usd_per_hour="tco_usd_per_hour",
+            machine_memory_gib="accelerator_memory_gb",  # makers write GB and mean 2^30 bytes
             obstacle=first_of(obstacles),
             no_price=first_of(no_price, "power_unknown"),
-            currency=col.price_currency,
+            currency="price_currency",
         )
     )
 
@@ -226,10 +222,8 @@ def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
     ]
     if (others := rented.filter(~col.purchase_option.is_in(["on_demand", "spot"]))).height:
         ids.append(_ids_of_prices(others, key, dataset))
-    found = ranked.drop("price_id").join(
-        pl.concat(ids).collect(), key, "left", maintain_order="left"
-    )
-    return found.with_columns(price_id=pl.when(is_rented).then("price_id"))
+    found = ranked.drop("price_id").lazy().join(pl.concat(ids), key, "left", maintain_order="left")
+    return found.with_columns(price_id=pl.when(is_rented).then("price_id")).collect()
 
 
 def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.LazyFrame:
@@ -237,8 +231,8 @@ def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> p
 
     Own discounts may have made another commitment the cheapest than that of the list prices.
     """
-    is_committed = col.purchase_option.is_in({name for name, _ in COMMITMENT_COLUMNS.values()})
-    term = pl.format("best_{}y", col.term_months // 12)
+    is_committed = col.purchase_option.is_in({option for option, _ in COMMITMENT_COLUMNS.values()})
+    best = pl.when(is_committed).then(pl.format("best_{}y", col.term_months // 12))
     chosen = (pl.when(purchase_option=f"best_{n}y").then(f"best_{n}y_option") for n in (1, 3))
     begins = pl.coalesce(
         pl.when(col.purchase_option == option, col.commitment_plan == plan).then(pl.lit(name))
@@ -250,10 +244,7 @@ def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> p
         .rename({"instance_type": "machine"})
         .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
         .filter(~is_committed | (col.commitment_plan != "convertible"))
-        .with_columns(
-            begins=begins,
-            purchase_option=pl.when(is_committed).then(term).otherwise("purchase_option"),
-        )
+        .with_columns(begins=begins, purchase_option=best.otherwise("purchase_option"))
         .join(machines.lazy().select(*key, chosen=pl.coalesce(chosen)), key)
         .sort(~of_chosen, "effective_hourly", "price_id")
         .unique(key, keep="first", maintain_order=True)

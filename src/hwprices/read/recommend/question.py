@@ -34,16 +34,8 @@ ABOUT = table("options").rows_by_key("name", named=True, unique=True)
 """Fields of a question that are options of the command line too, by name: their panel, flags and
 help there, allowed values, whether a value must be positive, the workloads that take them."""
 
-WORKLOADS = table("workloads").rows_by_key("workload", named=True, unique=True)
-"""Defaults. The lengths of a request are near the means of Azure's conversations, 1,155 and 211:
-https://github.com/Azure/AzurePublicDataset/blob/master/AzureLLMInferenceDataset2023.md. 20 tokens/s
-for each user are four times reading speed (Brysbaert 2019,
-https://doi.org/10.1016/j.jml.2019.104047). 2 s to the first token: MLPerf Inference's limit for
-Llama 2 70B under Server,
-https://github.com/mlcommons/inference_policies/blob/master/inference_rules.adoc. Llama 3.1 405B was
-trained on 2,048 machines; serving one model from several is slow, so it must be requested. The
-other numbers are choices of this project: fine-tuning on 100,000 examples of 1,000 tokens, a batch
-of four million answers."""
+WORKLOADS = table("workloads")
+"""Defaults of the fields of a question and its serving, by workload, with their sources."""
 
 
 @dataclass(frozen=True)
@@ -245,10 +237,13 @@ def make_job(question: Question) -> Job:
     """
     question.check()
     model = model_shape(question.model_parameters, question.active_parameters)
-    serving, training, usual = question.serving, question.is_training, WORKLOADS[question.workload]
+    serving, training = question.serving, question.is_training
+    usual = dict(WORKLOADS.select("default", question.workload).iter_rows())
     output_tokens = serving.output_tokens or usual["output_tokens"]
     input_tokens = serving.input_tokens or usual["input_tokens"]
-    limit = model.context_limit or math.inf
+    fitted, limit = speed_model(), model.context_limit or math.inf
+    if question.speeds:
+        fitted = with_speeds(question.speeds)
     context = question.context or int(input_tokens + output_tokens)
     if training:
         context = question.context or int(min(usual["context"], limit))
@@ -257,6 +252,9 @@ def make_job(question: Question) -> Job:
         _refuse(serving.output_tokens, f"{model.name} makes embeddings, not text", advice)
         input_tokens, output_tokens = float(question.context or input_tokens), 1.0
         context = int(input_tokens)
+        # measured speeds of a generation say nothing, so the wide range is all that is promised
+        ranges = fitted.ranges.with_columns(p25="p05", p75="p95")
+        fitted = replace(fitted, ranges=ranges, measured=fitted.measured.clear())
     elif question.context:
         output_tokens = serving.output_tokens or min(output_tokens, max(1.0, context / 2))
         input_tokens = max(1.0, context - output_tokens)
@@ -287,7 +285,7 @@ def make_job(question: Question) -> Job:
         "max_nodes": question.max_nodes or usual["max_nodes"],
         "serving": replace(serving, concurrency=users, **limits),
         "model": model,
-        "speed_model": with_speeds(question.speeds) if question.speeds else speed_model(),
+        "speed_model": fitted,
         "input_tokens": input_tokens,
         "output_tokens": output_tokens,
     }

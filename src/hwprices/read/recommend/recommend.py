@@ -58,28 +58,21 @@ def recommend(
     ownership: Ownership = DEFAULTS,
     **named: Any,
 ) -> pl.DataFrame:
-    """List machines for a job: one row a machine (its best region), best first, then the others.
+    """List machines for a job, as ``Dataset.recommend`` describes it: COLUMNS.
 
-    Of a cloud's machines with the same accelerator the best size is ranked. Columns: COLUMNS.
+    One row a machine (its best region), the best first, then those that are left out; of a cloud's
+    machines with the same accelerator the best size is ranked. Machines to buy come after those to
+    rent, and are ranked by purchase price when the objective is cost: an hour of a machine that one
+    owns is cheap only if other work fills the rest of the time.
 
     Args:
-        asked: a ``Question``, or its fields in their order. The first is the model: 70e9, "70B" or
-            a name (llama-3.1-70b; sdxl, whisper, which are answered as they were measured, with
-            ``limits`` and ``ownership`` alone).
+        asked: a ``Question``, or its fields in their order, the model first.
         named: fields of the question by name, of its serving and of its limits.
         dataset: a release, or its tables.
-        ownership: assumptions about machines to buy. They come after those to rent, and are ranked
-            by purchase price when the objective is cost: an hour of a machine that one owns is
-            cheap only if other work fills the rest of the time.
-
-    >>> import hwprices
-    >>> machines = recommend("7B", dataset=hwprices.open("sample"), where="cloud")
-    >>> machines.item(0, "rank"), machines.item(0, "where")
-    (1, 'cloud')
+        ownership: assumptions about machines to buy.
 
     Raises:
-        HwpricesError: a value is out of range or does not belong to the model or workload, the
-            release has no such provider, region or country, or the dataset has no table offers.
+        HwpricesError: as ``Dataset.recommend``, or the dataset has no table offers.
     """
     question = Question.of(*asked, **named)
     limits = question.limits
@@ -109,19 +102,14 @@ def with_serving(
 ) -> pl.DataFrame:
     """Add how machines or accelerators serve a model on demand, as ``recommend`` answers.
 
-    ``frame`` has provider and instance_type, or device_id. An accelerator has the figures of one
-    machine to rent, with tokens per second of one accelerator: of the machine of the best rank;
-    without one, of a machine that serves the model before those that do not, a data center's before
-    a community host's, then the one with the most memory. The same order decides between machines
-    of one name.
+    ``frame`` has provider and instance_type, or device_id. Of several machines of a name or with an
+    accelerator, of which tokens per second are those of one, that of the best rank counts; without
+    one, those that serve the model come first, then those in data centers, then the most memory.
 
     Adds, or replaces, tokens_per_second (of all users, cautious) and tokens_per_second_high,
     usd_per_million_tokens (of input and output together, at tokens_per_second) and _low (at
-    tokens_per_second_high), tokens_from (measured or modeled), served_on (the machine) and
-    does_not_serve, the reason where it does not.
-
-    Raises:
-        HwpricesError: the model is not known.
+    tokens_per_second_high), tokens_from (the basis), served_on (the machine) and does_not_serve,
+    the reason where it does not. HwpricesError: the model is not known.
     """
     of_devices = "device_id" in frame.columns
     of_machines = {"provider": "provider", "instance_type": "machine"}
@@ -160,7 +148,8 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
     rates = (col.tokens_per_second_low, col.tokens_per_second_high)
     hours = [lit(job and job.tokens, pl.Float64) / rate / 3600 for rate in rates]
     paid, paid_low = (one + SETUP_HOURS if has_end else lit(1.0) for one in hours)
-    in_month = pl.min_horizontal(float(HOURS_PER_MONTH), *([paid] if has_end else []))
+    month = lit(float(HOURS_PER_MONTH))
+    in_month = pl.min_horizontal(month, paid) if has_end else month
     price = col.purchase_price_usd.cast(WideMoney)
     frame = frame.with_columns(
         col(r"^(spot_|best_\dy_)?usd_per_hour$").cast(WideMoney) * col.nodes.cast(WideMoney),

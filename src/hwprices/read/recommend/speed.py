@@ -42,7 +42,6 @@ WIDTH = {name: row["bits"] for name, row in FORMATS.items() if row["bits"]}
 in proportion to the bits: FP4 500 and FP16 125 on GB10."""
 
 RATES = ("compute", "compute_experts", "bytes", "bytes_experts")
-
 PARTS = (*RATES, "layer", "all_reduce", "token")
 """Constants: seconds for a second at the peak rate and at the peak bandwidth, of dense models and
 of mixtures of experts; seconds of a layer, of an all-reduce, and of handling one generated token.
@@ -96,8 +95,8 @@ def with_device(accelerators: pl.DataFrame) -> pl.DataFrame:
     """Add what the roofline needs to rows with the columns of the accelerator sheet.
 
     Adds family and its columns, bytes_per_second (of the memory), link_bytes_per_second (in one
-    direction, from one device to the others) and rate_FORMAT: the dense peak in operations per
-    second, from a narrower format where it is not published.
+    direction, to the other devices) and rate_FORMAT: the dense peak in operations per second, from
+    a narrower format where it is not published.
     """
     listed = FAMILIES.explode("architectures").drop_nulls("architectures")
     families = dict(listed.select("architectures", "family").iter_rows())
@@ -124,10 +123,9 @@ def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
     """Repeat each row for every number of devices that a layer can be divided over.
 
     Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
-    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/
-
-    Adds division; copies, of the model on a machine; of one copy weight_bytes and sequence_bytes,
-    of a sequence's cache at its end; and space_bytes, of work on each device.
+    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/. Adds division,
+    copies (of the model on a machine), weight_bytes and sequence_bytes (a sequence's cache at its
+    end) of a copy, and space_bytes (of work on each device).
     """
     most = int(works["devices"].max() or 1)  # type: ignore[arg-type]
     powers = pl.DataFrame({"division": [2.0**power for power in range(most.bit_length())]})
@@ -193,18 +191,14 @@ def fastest(works: pl.DataFrame, fitted: Mapping[str, float]) -> pl.DataFrame:
     batch. Of rows with the same ``number`` the fastest is kept, of equally fast ones the first; one
     that serves nothing is dropped.
 
-    Args:
-        works: a row for a machine and its work. Of the machine: number, family, devices,
-            device_share (of an accelerator, if less than one), usable_bytes (of a device), stages
-            (machines over which the layers are divided), peak, bytes_per_second and
-            link_bytes_per_second. Of the work: SHAPE, precision, kv_bytes (of a number in the
-            cache), input_tokens, output_tokens, users (null: as many as fit), min_per_user
-            (tokens/s) and max_first_token (seconds). factor multiplies the roofline's speed.
-        fitted: constants by the names of PARTS.
+    ``works`` has, of a machine, number, family, devices, device_share (of an accelerator, if less
+    than one), usable_bytes (of a device), stages (machines over which the layers are divided),
+    peak, bytes_per_second and link_bytes_per_second; of its work SHAPE, precision, kv_bytes (of a
+    number in the cache), input_tokens, output_tokens, users (null: as many as fit), min_per_user
+    (tokens/s), max_first_token (seconds) and factor, which multiplies the speed. ``fitted``: PARTS.
 
-    Adds division, batch, users_served, tokens_per_second (of all users, as users_served),
-    tokens_per_second_per_user, seconds_to_first_token (of a user alone) and prompt_share: of the
-    time, for reading prompts.
+    Adds division, batch, users_served, tokens_per_second (of all these users) and of one user,
+    seconds_to_first_token (on a free machine) and prompt_share (of the time).
     """
 
     def per_user(batch: pl.Expr) -> pl.Expr:
@@ -278,9 +272,7 @@ def speed_model() -> SpeedModel:
 def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     """Estimate the speed of each machine: ``fastest``, as it was measured where it was.
 
-    A machine that nobody says how many users it has is filled, or has a few where it is only fast
-    enough for those.
-
+    Without a number of users a machine is filled, or has a few if it is fast enough for those only.
     ``works``: as for ``fastest``, with accelerator_id; without accelerators with basis and label of
     their rates. Adds basis, measurement (one of the measurements behind) and RANGE.
     """
@@ -310,12 +302,6 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     return fastest(works, model.constants)
 
 
-CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-data, CC BY-SA 4.0"
-"""Where the sheet cpu_speeds is from, and its license."""
-
-OF_ALL = "q4_k_m"  # the format in which every machine was measured
-
-
 @cache
 def cpu_rates() -> pl.DataFrame:
     """Return the sheet cpu_speeds with the two rates.
@@ -323,7 +309,7 @@ def cpu_rates() -> pl.DataFrame:
     rate: of a single user bytes, of a prompt operations per second; token_bytes and token_flops: of
     a token; measured_parameters: at work for a token.
     """
-    sheet = packaged_sheet("cpu_speeds").filter(precision=OF_ALL)
+    sheet = packaged_sheet("cpu_speeds").filter(precision="q4_k_m")  # of which each was measured
     context = col.input_tokens + col.output_tokens / 2
     weights = language_model.parameters_read(pl.lit(1.0)) * BITS
     of_prompt = language_model.prompt_flops(col.input_tokens) / col.input_tokens
@@ -346,52 +332,43 @@ def cpu_rates() -> pl.DataFrame:
 
 
 def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.DataFrame:
-    """Add the rates that each machine reaches, with a measurement of them.
+    """Add bytes_per_second, peak, and basis and label of what they were measured on.
 
-    Its own measurements count, else those of its cloud, else all of its CPU. Of several models the
-    nearest in size counts. Machines with accelerators (no cpu_id) keep their bytes_per_second.
+    A machine's own measurements count (the basis is measured), else those of its cloud, else all of
+    its CPU; of several models the nearest in size. Null where one of the rates was not measured.
+    Machines with accelerators (no cpu_id) keep their bytes_per_second.
 
     ``machines``: number, provider, machine, cpu_id, vcpus, active_parameters and bytes_per_second.
     ``of_others``: leave out what was measured on the machine's own type.
-
-    Adds bytes_per_second, peak, label, and basis: measured where the machine's own count. They are
-    null where one of the rates was not measured.
     """
     of, is_other_type = ["number", "measure"], col.own_type != col.machine
     distance = (col.measured_parameters / col.active_parameters).log().abs()
     order = pl.struct(is_other_type, other_cloud=col.own_cloud != col.provider, distance=distance)
-    pairs = (
+    nearest = (col.size - col.vcpus).abs(), col.own_type
+    measured_on = ("label", "token_bytes", "token_flops", "is_other_type")
+    found = (
         machines.join(cpu_rates(), "cpu_id", maintain_order="left_right")
         .filter(is_other_type | (not of_others))
         .filter(order.rank("min").over(of) == 1)
-    )
-    rates = (
-        pairs.group_by(*of, "size", "vcpus")
-        .agg(col.rate.quantile(0.5, "lower"))
-        .sort("size")
-        .group_by(of)
-        .agg(at_size().alias("rate"))
-        .pivot("measure", ["single_user", "prompt"], index="number", values="rate")
-    )
-    labels = (
-        pairs.filter(measure="single_user")
-        .sort((col.size - col.vcpus).abs(), "own_type", maintain_order=True)
-        .unique("number", keep="first", maintain_order=True)
-        .select("number", "label", "token_bytes", "token_flops", is_other_type=is_other_type)
-    )
-    # the time of a token is that of reading and computing together: take computing out of it
-    computing = (col.token_flops / col.prompt) / (col.token_bytes / col.single_user)
-    of_type = pl.when(~col.is_other_type).then(pl.lit("measured"))
-    return (
-        machines.join(rates.drop_nulls(), "number", "left", maintain_order="left")
-        .join(labels, "number", "left", maintain_order="left")
         .with_columns(
-            bytes_per_second=pl.coalesce(
-                "bytes_per_second", col.single_user / (1 - computing).clip(constants.LEAST_READING)
-            ),
-            peak=col.prompt,
-            basis=of_type.when("is_other_type").then(pl.lit("modeled")),
+            is_other_type=is_other_type, rate=col.rate.quantile(0.5, "lower").over(*of, "size")
         )
+        .sort("size", maintain_order=True)
+        .group_by(of)
+        .agg(
+            at_size().alias("rate"),
+            pl.col(measured_on).sort_by(nearest, maintain_order=True).first(),
+        )
+    )
+    one_user, prompt = (found.filter(measure=name) for name in ("single_user", "prompt"))
+    rates = one_user.join(prompt.select("number", peak="rate"), "number")
+    # the time of a token is that of reading and computing together: take computing out of it
+    computing = (col.token_flops / col.peak) / (col.token_bytes / col.rate)
+    read = col.rate / (1 - computing).clip(constants.LEAST_READING)
+    of_type = pl.when(~col.is_other_type).then(pl.lit("measured"))
+    return machines.join(rates, "number", "left", maintain_order="left").with_columns(
+        bytes_per_second=pl.coalesce("bytes_per_second", read),
+        basis=of_type.when("is_other_type").then(pl.lit("modeled")),
     )
 
 
