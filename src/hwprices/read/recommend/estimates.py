@@ -56,18 +56,18 @@ def usual_precision(job: Job) -> pl.Expr:
     8 bits lose next to nothing. They are FP8 where the device computes it, else INT8, which CPUs
     take of every model.
     """
-    has_fp8 = ~IS_CPU & col.fp8_support.eq_missing("supported")
-    in_8_bits = pl.when(has_fp8).then(lit("fp8")).otherwise(lit("int8"))
+    in_8_bits = pl.when(fp8_support="supported").then(lit("fp8")).otherwise(lit("int8"))
     released = pl.when(~IS_CPU).then(lit(job.model.released_format, pl.String))
     return pl.coalesce(lit(job.precision, pl.String), released, in_8_bits)
 
 
 def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Estimate as many machines as the users, the requests or the deadline need."""
+    users = lit(job.serving.concurrency, pl.Float64)
     machines = (
         speed.with_cpu_rates(kinds)
         .with_columns(precision=usual_precision(job))
-        .with_columns(compute_format=pl.when(~IS_CPU).then(speed.COMPUTE_FORMAT))
+        .with_columns(compute_format=speed.COMPUTE_FORMAT)
         .with_columns(
             input_tokens=lit(job.input_tokens),
             output_tokens=lit(job.output_tokens),
@@ -75,7 +75,7 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
             device_share=pl.when(IS_CPU).then(1.0).otherwise(col.accelerator_count.clip(None, 1)),
             kv_bytes=speed.CACHE_BYTES,
             peak=pl.coalesce("peak", speed.PEAK),
-            users=lit(job.serving.concurrency, pl.Float64),
+            users=users,
             min_per_user=lit(job.serving.min_tokens_per_second or 0.0),
             max_first_token=lit(job.serving.max_seconds_to_first_token or math.inf),
         )
@@ -93,7 +93,7 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
         "too_large_for_cpus": IS_CPU & (col.active_parameters > constants.LARGEST_CPU_MODEL),
         "cpu_not_measured": IS_CPU & ~has_rates & ~lacks,
         "bandwidth_unknown": ~IS_CPU & ~has_rates,
-        "precision_unknown": lacks & ~IS_CPU & is_unknown,
+        "precision_unknown": lacks & is_unknown,
         "precision_unsupported": lacks,
     }
     is_widest = col.division == col.division.max().over("number")
@@ -111,17 +111,14 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     if job.tokens is not None and job.days is not None:
         wanted = job.tokens / (job.days * 24 * 3600)
     rate = col.tokens_per_second * job.counted_tokens / job.output_tokens
-    for_users = ((job.serving.concurrency or 0) / col.users_served).ceil()
+    for_users, for_rate = users / col.users_served, wanted / (rate * col.p25)
+    copies = pl.max_horizontal(1, for_users.ceil(), for_rate.ceil())
     speeds = speeds.with_columns(
-        copies=pl.max_horizontal(1, for_users, (wanted / (rate * col.p25)).ceil())
-    ).with_columns(
-        reason=pl.when(col.copies > constants.MOST_COPIES).then(lit("too_many_copies")),
-        nodes=col.copies * col.stages,
-        concurrency=pl.min_horizontal(
-            col.users_served * col.copies, lit(job.serving.concurrency, pl.Float64)
-        ),
+        reason=pl.when(copies > constants.MOST_COPIES).then(lit("too_many_copies")),
+        nodes=copies * col.stages,
+        concurrency=pl.min_horizontal(col.users_served * copies, users),
         accelerators_per_copy=col.division.cast(pl.Int64),
-        tokens_per_second=rate * col.copies,
+        tokens_per_second=rate * copies,
     )
     left_out = machines.join(speeds, "number", "anti").with_columns(
         reason=pl.coalesce("reason", lit("too_slow"))
@@ -140,16 +137,14 @@ def _with_memory(machines: pl.DataFrame, job: Job, reasons: dict[str, pl.Expr]) 
     needed = pl.when(free > 0).then((shared / free).ceil())
     is_too_small = needed.is_null() | ((needed > 1) & (job.max_nodes == 1))
     counted = pl.when(is_too_small).then(1).otherwise(needed)
+    of_memory = {
+        "too_small": is_too_small,
+        "no_network": (needed > 1) & ~col.clusters,
+        "too_many_machines": needed > job.max_nodes,
+    }
     return machines.with_columns(
         nodes_needed=needed.cast(pl.Int64),
-        reason=first_of(
-            {
-                **reasons,
-                "too_small": is_too_small,
-                "no_network": (needed > 1) & ~col.clusters,
-                "too_many_machines": needed > job.max_nodes,
-            }
-        ),
+        reason=first_of(reasons | of_memory),
         memory_needed_gib=(shared + each * devices * counted) / 2**30,
         memory_usable_gib=col.usable_bytes * devices * counted / 2**30,
     )
@@ -191,27 +186,21 @@ def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
         .with_columns(
             limit=lit((job.days or math.inf) * 24) * col.p25,
             mfu=language_model.utilisation(narrow=narrow, unpacked=unpacked),
-            nodes=lit(MANY),
+            nodes="nodes_needed",
         )
-        .with_columns(machine_hours=MANY * hours, nodes=col.nodes_needed)
-        .with_columns(hours=hours)
-        .with_columns(grows=(col.hours > col.limit) & col.clusters)
+        .with_columns(grows=(hours > col.limit) & col.clusters, nodes=lit(MANY))
     )
-    in_time = pl.max_horizontal(col.nodes_needed, (col.machine_hours / col.limit).ceil())
     # machine-hours fall with fewer machines, so that each step is enough and nearer to the fewest
+    in_time = pl.max_horizontal(col.nodes_needed, (col.nodes * hours / col.limit).ceil())
     for _ in range(STEPS):
-        frame = (
-            frame.with_columns(nodes=pl.when("grows").then(in_time).otherwise("nodes"))
-            .with_columns(hours=hours)
-            .with_columns(machine_hours=col.nodes * hours)
-        )
+        frame = frame.with_columns(nodes=pl.when("grows").then(in_time).otherwise("nodes_needed"))
     late = {
         "rate_unknown": rate.is_null(),
         "too_many_machines": (col.nodes > job.max_nodes) | (col.nodes * col.devices > col.slice),
-        "too_late": col.hours > col.limit,
+        "too_late": hours > col.limit,
     }
     return frame.with_columns(
         nodes_needed=col.nodes.cast(pl.Int64),
         reason=pl.coalesce("reason", first_of(late)),
-        tokens_per_second=tokens / (col.hours * 3600),
+        tokens_per_second=tokens / (hours * 3600),
     )

@@ -241,9 +241,8 @@ def make_job(question: Question) -> Job:
     usual = dict(WORKLOADS.select("default", question.workload).iter_rows())
     output_tokens = serving.output_tokens or usual["output_tokens"]
     input_tokens = serving.input_tokens or usual["input_tokens"]
-    fitted, limit = speed_model(), model.context_limit or math.inf
-    if question.speeds:
-        fitted = with_speeds(question.speeds)
+    fitted = with_speeds(question.speeds) if question.speeds else speed_model()
+    limit = model.context_limit or math.inf
     context = question.context or int(input_tokens + output_tokens)
     if training:
         context = question.context or int(min(usual["context"], limit))

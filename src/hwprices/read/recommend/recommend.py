@@ -53,10 +53,7 @@ BUDGETS = [
 
 
 def recommend(
-    *asked: Any,
-    dataset: Tables,
-    ownership: Ownership = DEFAULTS,
-    **named: Any,
+    *asked: Any, dataset: Tables, ownership: Ownership = DEFAULTS, **named: Any
 ) -> pl.DataFrame:
     """List machines for a job, as ``Dataset.recommend`` describes it: COLUMNS.
 
@@ -177,18 +174,15 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         wanted = lit(job.requested_tokens_per_second, pl.Float64)
         # tokens/s of input and output that costs are divided by
         blended, high = (pl.min_horizontal(rate, wanted) * of_each for rate in rates)
-        usd, usd_low = (
-            formulas.usd_per_million_tokens(col.usd_per_hour, n) for n in (blended, high)
-        )
-        grams, read = formulas.per_million_tokens(col.grams, blended), col.prompt_share
+        usd = formulas.usd_per_million_tokens(col.usd_per_hour, blended)
+        grams = formulas.per_million_tokens(col.grams, blended)
+        read = col.prompt_share.cast(WideMoney)
         output_share = lit(1 - share if share < 1 else None, pl.Float64)
         figures = {
             "usd_per_million_tokens": usd,
-            "usd_per_million_tokens_low": usd_low,
-            "usd_per_million_input_tokens": formulas.divide(usd * read.cast(WideMoney), lit(share)),
-            "usd_per_million_output_tokens": formulas.divide(
-                usd * (1 - read.cast(WideMoney)), output_share
-            ),
+            "usd_per_million_tokens_low": formulas.usd_per_million_tokens(col.usd_per_hour, high),
+            "usd_per_million_input_tokens": formulas.divide(usd * read, lit(share)),
+            "usd_per_million_output_tokens": formulas.divide(usd * (1 - read), output_share),
             "gco2e_per_million_tokens": grams,
         }
         work = work if has_end else (usd, grams, blended * 3600 / 1e6)
@@ -219,17 +213,14 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     notes = [assumed, *rates_used(converted.drop_nulls(), limits.rates), other_currencies(frame)]
     keeps = REASONS.filter("runs")["excluded_reason"].to_list()
     runs = col.usd.is_not_null() & (fits | col.excluded_reason.is_in(keeps))
+    order = ("where", "rank", "provider", "machine")
     return (
         frame.filter(col.where == (lit(limits.where) if limits.where else col.where))
         .with_columns(
             *(pl.when(runs).then(n).alias(n) for n in COLUMNS.filter("of_job")["column"]),
             assumed=lit("; ".join(filter(None, notes))),
         )
-        .sort(
-            *(~fits, ~fits & col.obstacle.is_not_null()),
-            *("where", "rank", "provider", "machine"),
-            nulls_last=True,
-        )
+        .sort(~fits, ~fits & col.obstacle.is_not_null(), *order, nulls_last=True)
         .select(OUTPUT)
     )
 
@@ -288,17 +279,14 @@ def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.
         "old_price_years": str(OLD_PRICE_YEARS),
         **{limit: f"{getattr(limits, limit) or 0:,.10g}" for _, limit, _ in BUDGETS},
     }
+    named = frame.select(
+        *("excluded_reason", "memory_needed_gib", "memory_usable_gib", "machine_memory_gib"),
+        *("nodes_needed", "currency", "on_demand_reason", *(figure for *_, figure in BUDGETS)),
+        device=pl.coalesce("accelerator_id", "cpu_id"),
+        precision=col.precision.fill_null("its format"),
+    ).join(REASONS, "excluded_reason", "left", maintain_order="left")
     texts = []
-    for row in (
-        frame.select(
-            *("excluded_reason", "memory_needed_gib", "memory_usable_gib", "machine_memory_gib"),
-            *("nodes_needed", "currency", "on_demand_reason", *(figure for *_, figure in BUDGETS)),
-            device=pl.coalesce("accelerator_id", "cpu_id"),
-            precision=col.precision.fill_null("its format"),
-        )
-        .join(REASONS, "excluded_reason", "left", maintain_order="left")
-        .iter_rows(named=True)
-    ):
+    for row in named.iter_rows(named=True):
         figures = {name: "unknown" if value is None else value for name, value in row.items()}
         amounts = {figure: _amount(row[figure] or 0.0) for *_, figure in BUDGETS}
         texts.append(row["sentence"] and row["sentence"].format(**figures | amounts | words))
