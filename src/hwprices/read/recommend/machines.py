@@ -109,13 +109,15 @@ def search(dataset: Tables, limits: Limits) -> Search:
 def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
     """List offers, with accelerators or without any as the limits say.
 
-    where: cloud; cpu_id: of machines without accelerators; no_price: code of why it has no price.
+    where: cloud; cpu_id: of machines without accelerators; offer: number of the row in the table
+    offers; no_price: code of why it has no price.
     """
     has_accelerators = (col.accelerator_count > 0).fill_null(False)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     wanted = {"accelerators": has_accelerators, "cpus": is_cpu, "all": has_accelerators | is_cpu}
     places = of_prices(replace(EVERY_WAY, providers=asked.providers, regions=asked.regions))
-    offers, overlays = dataset.scan("offers").filter(*places), rules.given(limits.overlays)
+    offers = dataset.scan("offers").with_row_index("offer").filter(*places)
+    overlays = rules.given(limits.overlays)
     priced = (
         offers_in_usd(offers, limits.rates)
         if overlays is None
@@ -135,7 +137,7 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
             *("provider", "region", "accelerator_id", "accelerator_kind", "accelerator_count"),
             *("vcpus", "rdma", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"),
             *("best_1y_option", "best_3y_option", "energy_kwh_per_hour", "burstable"),
-            *("operational_gco2e_per_hour", "currency", "on_demand_reason"),
+            *("operational_gco2e_per_hour", "currency", "on_demand_reason", "offer"),
             **_prices(limits),
             where=pl.lit("cloud"),
             machine="instance_type",
@@ -210,23 +212,26 @@ def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
     It is from the table offers; ids of commitments and blocks, which offers lack, are from prices.
     Random ids are most of the bytes of both tables, so only those of ranked machines are read.
     """
-    key = [*PLACE, "purchase_option"]
-    is_rented = col.rank.is_not_null() & (col.where == "cloud")
+    key, is_rented = [*PLACE, "purchase_option"], col.rank.is_not_null() & (col.where == "cloud")
     rented = ranked.filter(is_rented)
     if rented.is_empty():
         return ranked
-    offers = scan_types(dataset, "offers", rented["machine"]).rename({"instance_type": "machine"})
-    ids = [
-        offers.select(*PLACE, purchase_option=pl.lit(name), price_id=f"{name}_price_id")
-        for name in ("on_demand", "spot")
-    ]
-    if (others := rented.filter(~col.purchase_option.is_in(["on_demand", "spot"]))).height:
-        ids.append(_ids_of_prices(others, key, dataset))
-    found = ranked.drop("price_id").lazy().join(pl.concat(ids), key, "left", maintain_order="left")
-    return found.with_columns(price_id=pl.when(is_rented).then("price_id")).collect()
+    first, last = rented.select(col.offer.min(), last=col.offer.max()).row(0)
+    of_offers = {name: f"{name}_price_id" for name in ("on_demand", "spot")}
+    offers = dataset.scan("offers").with_row_index("offer").slice(first, last - first + 1)
+    ids = offers.select("offer", *of_offers.values()).collect()
+    found = (pl.when(is_rented, purchase_option=name).then(id_) for name, id_ in of_offers.items())
+    rows = ranked.drop("price_id").join(ids, "offer", "left", maintain_order="left")
+    rows = rows.with_columns(price_id=pl.coalesce(found))
+    others = rows.filter(is_rented, col.price_id.is_null())
+    if others.is_empty():
+        return rows
+    listed = rows.join(_ids_of_prices(others, key, dataset), key, "left", maintain_order="left")
+    of_prices = pl.when(is_rented).then("listed_price_id")
+    return listed.with_columns(price_id=pl.coalesce("price_id", of_prices))
 
 
-def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.LazyFrame:
+def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> pl.DataFrame:
     """Return the id of the cheapest price of each machine and option, as offers choose it.
 
     Own discounts may have made another commitment the cheapest than that of the list prices.
@@ -248,5 +253,6 @@ def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> p
         .join(machines.lazy().select(*key, chosen=pl.coalesce(chosen)), key)
         .sort(~of_chosen, "effective_hourly", "price_id")
         .unique(key, keep="first", maintain_order=True)
-        .select(*key, "price_id")
+        .select(*key, listed_price_id="price_id")
+        .collect()
     )

@@ -221,7 +221,7 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
             assumed=lit("; ".join(filter(None, notes))),
         )
         .sort(~fits, ~fits & col.obstacle.is_not_null(), *order, nulls_last=True)
-        .select(OUTPUT)
+        .select(*OUTPUT, "offer")
     )
 
 

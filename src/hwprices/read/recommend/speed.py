@@ -26,7 +26,8 @@ FAMILIES = table("families").with_columns(col.architectures.str.split(";"))
 """Devices that run the same kernels: the architectures of a family (others are ``other``), whether
 hardly any training on it was published, and flops_per_byte: dense operations in 16 bits for each
 byte of the memory's bandwidth, of the device of the sheet that has the fewest. A device with matrix
-units and no published rate in the format is taken for that: RTX PRO 4500 Server, MI308X, GB10."""
+units and no published rate in the format is taken for that: RTX PRO 4500 Server, MI308X, Flex 170,
+Jetson Orin NX, GB10."""
 
 FORMATS = table("formats").rows_by_key("format", named=True, unique=True)
 """Formats of weights: bits (of those that devices compute), other names, whether whole models are
@@ -82,7 +83,6 @@ LOAD = pl.when(col.users < constants.FEW_USERS).then(pl.lit("few")).otherwise(pl
 
 BUSY = pl.min_horizontal("copies", "users")
 """Copies of the model that have a user."""
-
 
 DEVICE = [
     *("family", "flops_per_byte", "few_trainings", "bytes_per_second", "link_bytes_per_second"),
