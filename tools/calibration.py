@@ -23,6 +23,7 @@ from hwprices.read.recommend.speed import (
     PARTS,
     RANGE,
     largest_batch,
+    parts_of_seconds,
     seconds,
     shapes,
     with_cpu_rates,
@@ -111,9 +112,9 @@ def features(works: pl.DataFrame) -> np.ndarray:
 
     Seconds are linear in the constants; what is left where all of them are zero is of the links.
     """
-    zero = dict.fromkeys(PARTS, 0.0)
+    zero, total = dict.fromkeys(PARTS, 0.0), sum(seconds(pl.col("batch")))
     columns = [
-        works.select(seconds=sum(seconds(pl.col("batch"), constants))).to_numpy()
+        works.with_columns(**parts_of_seconds(constants)).select(seconds=total).to_numpy()
         for constants in (*(zero | {name: 1.0} for name in PARTS), zero)
     ]
     links = columns.pop()
@@ -271,10 +272,10 @@ def cpu_errors() -> dict[str, list[float]]:
         load=LOAD,
     )
     known = with_cpu_rates(works, of_others=True).drop_nulls("peak")
-    # which those of CPUs replace
-    prompt, answer = seconds(col.batch, dict.fromkeys(PARTS, 1.0))
+    timed = known.with_columns(**parts_of_seconds(dict.fromkeys(PARTS, 1.0)))  # not those of CPUs
+    prompt, answer = seconds(col.batch)
     rate = col.batch * (col.output_tokens / (prompt + answer))
-    found = known.select("load", error=(col.measured / rate).log())
+    found = timed.select("load", error=(col.measured / rate).log())
     return {name: found.filter(load=name)["error"].to_list() for name in ("few", "full")}
 
 

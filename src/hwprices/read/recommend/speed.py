@@ -154,11 +154,11 @@ def largest_batch() -> pl.Expr:
     return pl.min_horizontal(fitting, constants.MAX_SEQUENCES * col.stages, wanted)
 
 
-def seconds(batch: pl.Expr, fitted: Mapping[str, float]) -> tuple[pl.Expr, pl.Expr]:
-    """Compute how long one copy takes for the prompts and for the answers of a batch.
+def parts_of_seconds(fitted: Mapping[str, float]) -> dict[str, pl.Expr]:
+    """Return the columns that ``seconds`` needs, of one copy, from those of ``with_divisions``.
 
-    Of several stages each works on its share of the sequences at a time. The links between devices
-    have no constant. Columns: those of ``with_divisions`` and ``fastest``.
+    Seconds of each prompt and token; of a step, a token of all sequences, if it read all experts;
+    and of reading all experts. The links between devices have no constant.
     """
     is_cpu, has_experts = col.family == "cpu", col.active_expert_share < 1
     of = {n: pl.when(is_cpu).then(float(n in RATES)).otherwise(fitted[n]) for n in PARTS}
@@ -174,14 +174,26 @@ def seconds(batch: pl.Expr, fitted: Mapping[str, float]) -> tuple[pl.Expr, pl.Ex
     reduces = is_divided.then(2 * col.layers).otherwise(0)
     bytes_sent = reduces * 2 * (col.division - 1) / col.division * col.hidden * 2
     sent = is_divided.then(bytes_sent / col.link_bytes_per_second).otherwise(0.0)
-    of_prompt = compute * language_model.prompt_flops(col.input_tokens) + sent * col.input_tokens
-    of_token = compute * language_model.token_flops(context) + read * cache + of["token"] + sent
-    of_step = read * col.parameters * BITS / 8 + of["layer"] * col.layers
-    of_experts = read * language_model.expert_parameters() * BITS / 8
+    prompt = compute * language_model.prompt_flops(col.input_tokens) + sent * col.input_tokens
+    token = compute * language_model.token_flops(context) + read * cache + of["token"] + sent
+    step = read * col.parameters * BITS / 8 + of["layer"] * col.layers
+    return {
+        "prompt_seconds": prompt * (col.input_tokens > 1),
+        "token_seconds": token,
+        "step_seconds": step + of["all_reduce"] * reduces,
+        "expert_seconds": read * language_model.expert_parameters() * BITS / 8,
+    }
+
+
+def seconds(batch: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Compute how long one copy takes for the prompts and for the answers of a batch.
+
+    Of several stages each works on its share of the sequences at a time.
+    """
     group = (batch / col.stages).clip(1)
-    unread = of_experts * (1 - col.active_expert_share) ** group
-    step = of_step + of["all_reduce"] * reduces + group * of_token - unread
-    return group * (of_prompt * (col.input_tokens > 1)), col.output_tokens * step
+    unread = col.expert_seconds * (1 - col.active_expert_share) ** group
+    step = col.step_seconds + group * col.token_seconds - unread
+    return group * col.prompt_seconds, col.output_tokens * step
 
 
 def fastest(works: pl.DataFrame, fitted: Mapping[str, float]) -> pl.DataFrame:
@@ -202,17 +214,17 @@ def fastest(works: pl.DataFrame, fitted: Mapping[str, float]) -> pl.DataFrame:
     """
 
     def per_user(batch: pl.Expr) -> pl.Expr:
-        prompt, answer = seconds(batch, fitted)
+        prompt, answer = seconds(batch)
         return col.output_tokens / (prompt + answer) * col.factor
 
     frame = with_divisions(works).with_columns(most=largest_batch(), batch=0.0)
     most = int(frame["most"].max() or 0)  # type: ignore[arg-type]
-    lazy = frame.lazy()
+    lazy = frame.lazy().with_columns(**parts_of_seconds(fitted))
     for power in reversed(range(most.bit_length())):
         tried = col.batch + 2**power
         fits = (tried <= col.most) & (per_user(tried) >= col.min_per_user)
         lazy = lazy.with_columns(batch=pl.when(fits).then(tried).otherwise("batch"))
-    (prompt, answer), (read, written) = (seconds(n, fitted) for n in (col.batch, pl.lit(1.0)))
+    (prompt, answer), (read, written) = (seconds(n) for n in (col.batch, pl.lit(1.0)))
     first_token = (read + written / col.output_tokens) / col.factor
     return (
         lazy.filter(col.batch > 0, first_token <= col.max_first_token)
