@@ -15,22 +15,20 @@ import numpy as np
 import polars as pl
 
 from hwprices.read.recommend import constants
+from hwprices.read.recommend.inferencex import correction, measured_works
 from hwprices.read.recommend.speed import (
     BUSY,
     LOAD,
     NETWORK,
     PARTS,
     RANGE,
-    correction,
     largest_batch,
-    measured_works,
+    parts_of_seconds,
     seconds,
     shapes,
     with_cpu_rates,
     with_device,
     with_divisions,
-    with_seconds,
-    with_speeds,
 )
 from hwprices.specs import sheets
 from tools.generated import PROJECT, write_or_check
@@ -113,10 +111,9 @@ def features(works: pl.DataFrame) -> np.ndarray:
 
     Seconds are linear in the constants; the remainder with all constants at 0 is that of the links.
     """
-    zero = dict.fromkeys(PARTS, 0.0)
-    prompt, answer = seconds(pl.col("batch"))
+    zero, total = dict.fromkeys(PARTS, 0.0), sum(seconds(pl.col("batch")))
     columns = [
-        with_seconds(works.lazy(), constants).select(seconds=prompt + answer).collect().to_numpy()
+        works.with_columns(**parts_of_seconds(constants)).select(seconds=total).to_numpy()
         for constants in (*(zero | {name: 1.0} for name in PARTS), zero)
     ]
     links = columns.pop()
@@ -263,7 +260,7 @@ def cpu_errors() -> dict[str, list[float]]:
     col = pl.col
     sheet = sheets.load("cpu_speeds").filter(col.kind != "prompt").with_row_index("number")
     works = sheet.join(shapes(sheet["model_id"]), "model_id", maintain_order="left").with_columns(
-        **{name: pl.lit(1.0) for name in ("division", "stages", "device_share", "factor")},
+        **{name: pl.lit(1.0) for name in ("division", "stages", "device_share")},
         bytes_per_second=pl.lit(None, pl.Float64),
         machine="instance_type",
         measured="tokens_per_second",
@@ -273,10 +270,13 @@ def cpu_errors() -> dict[str, list[float]]:
         link_bytes_per_second=math.inf,
         load=LOAD,
     )
-    known = with_cpu_rates(works, of_others=True).drop_nulls("peak").lazy()
-    timed = with_seconds(known, dict.fromkeys(PARTS, 1.0))  # the CPUs' constants replace these
-    errors = (col.measured / col.tokens_per_second).log()
-    found = with_speeds(timed).select("load", error=errors).collect()
+    known = with_cpu_rates(works, of_others=True).drop_nulls("peak")
+    timed = known.with_columns(
+        **parts_of_seconds(dict.fromkeys(PARTS, 1.0))
+    )  # replaced by the CPUs'
+    prompt, answer = seconds(col.batch)
+    rate = col.batch * (col.output_tokens / (prompt + answer))
+    found = timed.select("load", error=(col.measured / rate).log())
     return {name: found.filter(load=name)["error"].to_list() for name in ("few", "full")}
 
 

@@ -664,11 +664,12 @@ def test_the_defaults_are_the_documented_ones() -> None:
     pretrain, service = make_job(Question("70B", "pretrain")), make_job(Question("70B"))
     assert (pretrain.tokens, pretrain.days, pretrain.precision) == (1.4e12, 30, "bf16")
     assert (service.input_tokens, service.output_tokens) == (1024, 256)
-    assert (service.min_per_user, service.max_first_token, service.users) == (20, 2, None)
+    limits = {"min_tokens_per_second": 20, "max_seconds_to_first_token": 2}
+    assert service.serving == Serving(**limits)
     batch = make_job(Question("70B", "batch"))
-    assert (batch.tokens, batch.days, batch.min_per_user) == (1e9, 1, 0)
+    assert (batch.tokens, batch.days, batch.serving) == (1e9, 1, Serving())
     alone = make_job(Question("70B", serving=Serving(concurrency=1)))
-    assert (alone.min_per_user, alone.max_first_token) == (0, None)
+    assert alone.serving == Serving(concurrency=1)
 
 
 def drawn(frame: pl.DataFrame) -> str:
@@ -834,6 +835,14 @@ def test_a_data_centers_machine_is_compared_before_a_community_hosts(release: Re
         answer = recommend("llama-3.3-70b", dataset=both).filter(machine="p5.48xlarge")
         cost = dict(answer.select("region", "usd_per_million_tokens").iter_rows())
         assert served["usd_per_million_tokens"] == cost["US-1"] > cost["community"]
+
+
+def test_machines_for_embeddings_are_ranked_by_speed_when_asked_for(release: Release) -> None:
+    """A text has no speed per user: with the objective speed the cheapest hour was first."""
+    frame = recommend("bge-m3", objective="speed", dataset=release, where="cloud")
+    rates = frame.drop_nulls("rank")["tokens_per_second_low"].to_list()
+    assert len(rates) > 1
+    assert rates == sorted(rates, reverse=True)
 
 
 def test_embeddings_cost_money_for_what_they_read(release: Release) -> None:

@@ -11,13 +11,13 @@ from tests.helpers.releases import Release
 import hwprices
 from hwprices.read.recommend import constants
 from hwprices.read.recommend.estimates import usual_precision
+from hwprices.read.recommend.inferencex import measured_works
 from hwprices.read.recommend.question import Limits, Question, Serving, make_job
 from hwprices.read.recommend.recommend import recommend
 from hwprices.read.recommend.speed import (
     NETWORK,
     estimated,
     fastest,
-    measured_works,
     speed_model,
     with_divisions,
 )

@@ -29,7 +29,9 @@ from hwprices.read.currency import parse_rates
 from hwprices.read.device.figures import CPU_RUN
 from hwprices.read.device.lookup import SeveralDevicesError
 from hwprices.read.device.measured import ALONE, TIMES, label
-from hwprices.read.recommend.speed import CPU_SPEEDS_SOURCE
+
+CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-data, CC BY-SA 4.0"
+"""Where the sheet cpu_speeds is from, and its license."""
 
 DeviceName = Annotated[
     str,

@@ -1,41 +1,23 @@
-"""Estimate a job on each kind of machine: how many it takes, how fast they are, or why not.
-
-Thousands of offers are a few hundred kinds of machines: the same machine type with the same
-accelerators, as many, with as much memory. Each kind is estimated once.
-"""
+"""Estimate a job on each kind of machine: how many it takes, how fast they are, or why not."""
 
 import math
-from dataclasses import replace
 
 import polars as pl
 
 from hwprices.formulas import language_model
 from hwprices.formulas.language_model import shape_columns
-from hwprices.read.recommend import constants
-from hwprices.read.recommend.machines import SHEET_COLUMNS, first_of
+from hwprices.read.recommend import constants, speed
+from hwprices.read.recommend.machines import first_of
 from hwprices.read.recommend.question import Job
-from hwprices.read.recommend.speed import (
-    CACHE_BYTES,
-    COMPUTE_FORMAT,
-    COMPUTED,
-    FAMILIES,
-    FORMATS,
-    PEAK,
-    RANGE,
-    estimated,
-    with_cpu_rates,
-    with_device,
-    with_divisions,
-)
 from hwprices.specs import packaged_sheet
 
 col, lit = pl.col, pl.lit
 
 KIND = [
     *("provider", "machine", "accelerator_id", "accelerator_count", "devices", "usable_bytes"),
-    *("clusters", "network_gbps", "inference_only", "cpu_id", "vcpus", *SHEET_COLUMNS),
+    *("clusters", "network_gbps", "cpu_id", "vcpus"),
 ]
-"""Columns that make a kind of machine."""
+"""Columns that make a kind of machine: thousands of offers are a few hundred of them."""
 
 IS_CPU = col.cpu_id.is_not_null()  # a machine to rent without accelerators
 
@@ -48,29 +30,24 @@ TPU_SLICE = {
 MANY = 1e9  # machines, for the limit of infinitely many
 STEPS = 3  # from there to the fewest machines: the third changes no answer of five trainings
 
-SPEED_RANGE = dict(zip(("p05", "low", "high", "p95"), RANGE, strict=True))
-"""Ending of a column of tokens_per_second: the factor of speed.RANGE that makes it."""
-
 
 def with_estimates(machines: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Add how the job runs on each machine, with and without accelerators.
 
-    Adds reason: the code of why a machine is left out, of reasons.csv; nodes, nodes_needed (of one
-    copy of the model), accelerators_per_copy, and prompt_share (of the time, of a service); and of
-    the columns of an answer those between precision and concurrency, where the job does not run as
-    far as they are known.
+    Adds reason (why it is left out: a code of reasons.csv), nodes, nodes_needed (of one copy of the
+    model), accelerators_per_copy, prompt_share (of the time of a service), and the columns of an
+    answer between precision and concurrency; where the job does not run, those that are known.
     """
-    kinds = machines.filter(col.obstacle.is_null()).select(KIND).unique(maintain_order=True)
-    described = with_device(kinds.with_row_index("number")).with_columns(**shape_columns(job.model))
-    estimates = (_train if job.question.is_training else _serve)(described, job)
-    estimates = estimates.with_columns(
-        *(
-            (col.tokens_per_second * col(end)).alias(f"tokens_per_second_{name}")
-            for name, end in SPEED_RANGE.items()
-        ),
+    machines = machines.with_columns(number=pl.struct(KIND).rank("dense"))
+    kinds = machines.filter(col.obstacle.is_null()).unique("number", maintain_order=True)
+    described = kinds.with_columns(**shape_columns(job.model))
+    ends = dict(zip(("p05", "low", "high", "p95"), speed.RANGE, strict=True))
+    estimates = (_train if job.is_training else _serve)(described, job).with_columns(
+        **{f"tokens_per_second_{n}": col.tokens_per_second * col(end) for n, end in ends.items()},
         nodes=pl.when(col.reason.is_null()).then(col.nodes.cast(pl.Int64)),
     )
-    return machines.join(estimates, KIND, "left", nulls_equal=True, maintain_order="left")
+    added = estimates.drop({*machines.columns} - {"number"})
+    return machines.join(added, "number", "left", maintain_order="left")
 
 
 def usual_precision(job: Job) -> pl.Expr:
@@ -79,59 +56,53 @@ def usual_precision(job: Job) -> pl.Expr:
     8 bits lose next to nothing. They are FP8 where the device computes it, else INT8, which CPUs
     take of every model.
     """
-    has_fp8 = ~IS_CPU & col.fp8_support.eq_missing("supported")
-    in_8_bits = pl.when(has_fp8).then(lit("fp8")).otherwise(lit("int8"))
+    in_8_bits = pl.when(fp8_support="supported").then(lit("fp8")).otherwise(lit("int8"))
     released = pl.when(~IS_CPU).then(lit(job.model.released_format, pl.String))
     return pl.coalesce(lit(job.precision, pl.String), released, in_8_bits)
 
 
 def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Estimate as many machines as the users, the requests or the deadline need."""
+    users = lit(job.serving.concurrency, pl.Float64)
     machines = (
-        with_cpu_rates(kinds)
+        speed.with_cpu_rates(kinds)
         .with_columns(precision=usual_precision(job))
-        .with_columns(compute_format=pl.when(~IS_CPU).then(COMPUTE_FORMAT))
+        .with_columns(compute_format=speed.COMPUTE_FORMAT)
         .with_columns(
             input_tokens=lit(job.input_tokens),
             output_tokens=lit(job.output_tokens),
             family=pl.when(IS_CPU).then(lit("cpu")).otherwise("family"),
             device_share=pl.when(IS_CPU).then(1.0).otherwise(col.accelerator_count.clip(None, 1)),
-            kv_bytes=CACHE_BYTES,
-            peak=pl.coalesce("peak", PEAK),
-            users=lit(job.users, pl.Float64),
-            min_per_user=lit(job.min_per_user),
-            max_first_token=lit(job.max_first_token or math.inf),
+            kv_bytes=speed.CACHE_BYTES,
+            peak=pl.coalesce("peak", speed.PEAK),
+            users=users,
+            min_per_user=lit(job.serving.min_tokens_per_second or 0.0),
+            max_first_token=lit(job.serving.max_seconds_to_first_token or math.inf),
         )
     )
     has_rates = col.bytes_per_second.is_not_null()
-    of_cpus = [name for name, row in FORMATS.items() if row["on_cpus"]]  # of llama.cpp and vLLM
+    of_cpus = [name for name, row in speed.FORMATS.items() if row["on_cpus"]]
     lacks = (
         pl.when(IS_CPU).then(~col.precision.is_in(of_cpus)).otherwise(col.compute_format.is_null())
     )
     is_unknown = pl.any_horizontal(
         (col.precision == stored) & (col(f"{computed}_support") == "unknown")
-        for stored, computed in COMPUTED
+        for stored, computed in speed.COMPUTED
     )
     reasons = {
         "too_large_for_cpus": IS_CPU & (col.active_parameters > constants.LARGEST_CPU_MODEL),
         "cpu_not_measured": IS_CPU & ~has_rates & ~lacks,
         "bandwidth_unknown": ~IS_CPU & ~has_rates,
-        "precision_unknown": lacks & ~IS_CPU & is_unknown,
+        "precision_unknown": lacks & is_unknown,
         "precision_unsupported": lacks,
     }
-    widest = with_divisions(machines).filter(col.division == col.division.max().over("number"))
-    memory = col.weight_bytes + col.sequence_bytes, col.space_bytes
-    machines = _with_memory(widest, job, reasons, *memory, col.division).drop("division")
+    is_widest = col.division == col.division.max().over("number")
+    divided = speed.with_divisions(machines).filter(is_widest)
+    machines = _with_memory(divided, job, reasons).drop("division")
     fits = machines.filter(col.reason.is_null()).with_columns(stages=col.nodes_needed)
-    model = job.speed_model
-    if job.model.embeds:  # the speed of a generation says nothing
-        model = replace(model, measured=model.measured.clear())
-    speeds = estimated(fits, model)
-    too_slow = fits.join(speeds, "number", "anti").with_columns(reason=lit("too_slow"))
-    if job.model.embeds:  # no sheet has a speed of one, so the wide range is all that is promised
+    speeds = speed.estimated(fits, job.speed_model)
+    if job.model.embeds:
         speeds = speeds.with_columns(
-            p25="p05",
-            p75="p95",
             basis=lit("modeled"),
             prompt_share=lit(1.0),
             tokens_per_second_per_user=lit(None, pl.Float64),
@@ -140,47 +111,40 @@ def _serve(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     if job.tokens is not None and job.days is not None:
         wanted = job.tokens / (job.days * 24 * 3600)
     rate = col.tokens_per_second * job.counted_tokens / job.output_tokens
-    for_users = ((job.users or 0) / col.users_served).ceil()
+    for_users, for_rate = users / col.users_served, wanted / (rate * col.p25)
+    copies = pl.max_horizontal(1, for_users.ceil(), for_rate.ceil())
     speeds = speeds.with_columns(
-        copies=pl.max_horizontal(1, for_users, (wanted / (rate * col.p25)).ceil())
-    ).with_columns(
-        reason=pl.when(col.copies > constants.MOST_COPIES).then(lit("too_many_copies")),
-        nodes=col.copies * col.stages,
-        concurrency=pl.min_horizontal(col.users_served * col.copies, lit(job.users, pl.Float64)),
+        reason=pl.when(copies > constants.MOST_COPIES).then(lit("too_many_copies")),
+        nodes=copies * col.stages,
+        concurrency=pl.min_horizontal(col.users_served * copies, users),
         accelerators_per_copy=col.division.cast(pl.Int64),
-        tokens_per_second=rate * col.copies,
+        tokens_per_second=rate * copies,
     )
-    left_out = machines.filter(col.reason.is_not_null())
-    return pl.concat([left_out, too_slow, speeds], how="diagonal_relaxed")
+    left_out = machines.join(speeds, "number", "anti").with_columns(
+        reason=pl.coalesce("reason", lit("too_slow"))
+    )
+    return pl.concat([left_out, speeds], how="diagonal_relaxed")
 
 
-def _with_memory(
-    machines: pl.DataFrame,
-    job: Job,
-    reasons: dict[str, pl.Expr],
-    shared: pl.Expr,
-    each: pl.Expr,
-    devices: pl.Expr,
-) -> pl.DataFrame:
+def _with_memory(machines: pl.DataFrame, job: Job, reasons: dict[str, pl.Expr]) -> pl.DataFrame:
     """Add the memory of the fewest machines that hold the job (nodes_needed), and reason.
 
-    ``shared``: bytes that are divided over the devices; ``each``: bytes that each needs beside.
-    ``reasons`` go before those of the memory.
+    Columns: weight_bytes and sequence_bytes, which are divided over ``division`` devices, and
+    space_bytes, which each needs beside. ``reasons`` go before those of the memory.
     """
+    shared, each, devices = col.weight_bytes + col.sequence_bytes, col.space_bytes, col.division
     free = (col.usable_bytes - each) * devices
     needed = pl.when(free > 0).then((shared / free).ceil())
     is_too_small = needed.is_null() | ((needed > 1) & (job.max_nodes == 1))
     counted = pl.when(is_too_small).then(1).otherwise(needed)
+    of_memory = {
+        "too_small": is_too_small,
+        "no_network": (needed > 1) & ~col.clusters,
+        "too_many_machines": needed > job.max_nodes,
+    }
     return machines.with_columns(
         nodes_needed=needed.cast(pl.Int64),
-        reason=first_of(
-            {
-                **reasons,
-                "too_small": is_too_small,
-                "no_network": (needed > 1) & ~col.clusters,
-                "too_many_machines": needed > job.max_nodes,
-            }
-        ),
+        reason=first_of(reasons | of_memory),
         memory_needed_gib=(shared + each * devices * counted) / 2**30,
         memory_usable_gib=col.usable_bytes * devices * counted / 2**30,
     )
@@ -188,11 +152,10 @@ def _with_memory(
 
 def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
     """Estimate a training: as few machines as hold it, more where the deadline asks."""
-    precision, name = job.precision or "bf16", job.question.workload
-    unpacked = not FORMATS[precision]["trained"]
+    precision, name = job.precision or "bf16", job.workload
+    unpacked = not speed.FORMATS[precision]["trained"]
     computed = "fp16" if unpacked else precision  # bf16 is not replaced by fp16
-    support, narrow = col(f"{computed}_support"), computed == "fp8"
-    rate, small = col(f"rate_{computed}"), FAMILIES.filter("few_trainings")["family"]
+    support, narrow, rate = col(f"{computed}_support"), computed == "fp8", col(f"rate_{computed}")
     reasons = {
         "no_training_on_cpus": IS_CPU,
         "precision_unsupported": support.eq_missing("unsupported"),
@@ -200,12 +163,13 @@ def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
         "inference_only": col.inference_only,
     }
     tokens, context = lit(job.tokens, pl.Float64), lit(job.context, pl.Float64)
-    memory = language_model.training_memory(name, precision, context)  # type: ignore[arg-type]
+    shared, each = language_model.training_memory(name, precision, context)  # type: ignore[arg-type]
+    bytes_ = {"weight_bytes": shared, "sequence_bytes": lit(0.0), "space_bytes": each}
     measured = packaged_sheet("utilisations").filter(precision="fp8" if narrow else "bf16")
     basis = pl.when(col.measured_mfu.is_null()).then(lit("modeled")).otherwise(lit("measured"))
     hours = language_model.job_hours(name, tokens, context)  # type: ignore[arg-type]
     frame = (
-        _with_memory(kinds, job, reasons, *memory, col.devices)
+        _with_memory(kinds.with_columns(division="devices", **bytes_), job, reasons)
         .join(measured.select("accelerator_id", measured_mfu="mfu"), "accelerator_id", "left")
         .with_columns(
             precision=lit(precision),
@@ -213,7 +177,7 @@ def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
             flops_per_second=rate,
             network_bytes_per_second=pl.when(col.network_gbps > 0).then(col.network_gbps * 1e9 / 8),
             is_tpu=col.kind == "tpu",
-            is_small=col.family.is_in(small.to_list()),
+            is_small="few_trainings",
             basis=basis,
             range=pl.format("training {}", basis),
             slice=col.accelerator_id.replace_strict(TPU_SLICE, default=math.inf),
@@ -222,27 +186,21 @@ def _train(kinds: pl.DataFrame, job: Job) -> pl.DataFrame:
         .with_columns(
             limit=lit((job.days or math.inf) * 24) * col.p25,
             mfu=language_model.utilisation(narrow=narrow, unpacked=unpacked),
-            nodes=lit(MANY),
+            nodes="nodes_needed",
         )
-        .with_columns(machine_hours=MANY * hours, nodes=col.nodes_needed)
-        .with_columns(hours=hours)
-        .with_columns(grows=(col.hours > col.limit) & col.clusters)
+        .with_columns(grows=(hours > col.limit) & col.clusters, nodes=lit(MANY))
     )
-    in_time = pl.max_horizontal(col.nodes_needed, (col.machine_hours / col.limit).ceil())
     # machine-hours fall with fewer machines, so that each step is enough and nearer to the fewest
+    in_time = pl.max_horizontal(col.nodes_needed, (col.nodes * hours / col.limit).ceil())
     for _ in range(STEPS):
-        frame = (
-            frame.with_columns(nodes=pl.when("grows").then(in_time).otherwise("nodes"))
-            .with_columns(hours=hours)
-            .with_columns(machine_hours=col.nodes * hours)
-        )
+        frame = frame.with_columns(nodes=pl.when("grows").then(in_time).otherwise("nodes_needed"))
     late = {
         "rate_unknown": rate.is_null(),
         "too_many_machines": (col.nodes > job.max_nodes) | (col.nodes * col.devices > col.slice),
-        "too_late": col.hours > col.limit,
+        "too_late": hours > col.limit,
     }
     return frame.with_columns(
         nodes_needed=col.nodes.cast(pl.Int64),
         reason=pl.coalesce("reason", first_of(late)),
-        tokens_per_second=tokens / (col.hours * 3600),
+        tokens_per_second=tokens / (hours * 3600),
     )

@@ -1,10 +1,11 @@
-"""Read a file of InferenceX's results, and correct estimates by them.
+"""Correct estimates by measured speeds: of the sheets, or of a file of InferenceX's results.
 
 The file is the answer of https://inferencex.semianalysis.com/api/v1/benchmarks?model=…, a list of
 rows in the format of https://github.com/SemiAnalysisAI/InferenceX (Apache-2.0). Not yet run live.
 """
 
 import json
+import math
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,12 +16,19 @@ from hwprices.errors import HwpricesError
 from hwprices.formulas.language_model import SHAPE
 from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.speed import (
+    CACHE_BYTES,
+    COMPUTE_FORMAT,
+    LOAD,
+    PEAK,
     SpeedModel,
-    correction,
     fastest,
-    measured_works,
+    shapes,
     speed_model,
+    with_device,
 )
+from hwprices.specs import packaged_sheet
+
+col = pl.col
 
 SOURCE = "https://inferencex.semianalysis.com/api/v1/benchmarks?model=…"
 
@@ -44,7 +52,7 @@ def serving_speeds(rows: list[dict[str, object]], today: date) -> pl.DataFrame:
     Left out: several machines, prefill and decode apart, speculative decoding, agents' traces, runs
     without output, and hardware, models or programs that are not in the lists above.
     """
-    col, lit = pl.col, pl.lit
+    lit = pl.lit
     columns = ["hardware", "model", "framework", "precision", "spec_method", "benchmark_type"]
     columns += ["disagg", "is_multinode", "num_decode_gpu", "isl", "osl", "conc", "date", "run_url"]
     frame = pl.DataFrame(
@@ -106,13 +114,52 @@ def read_speeds(file: str | Path) -> tuple[pl.DataFrame, int]:
     return speeds, len(rows)
 
 
+def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
+    """Describe measured speeds as ``fastest`` takes them: those on known accelerators.
+
+    ``speeds``: accelerator_id, accelerators, model_id, precision, input_tokens, output_tokens,
+    users, kv_bytes (null: as the accelerator computes), and tokens_per_second, which becomes
+    measured.
+    """
+    accelerators = packaged_sheet("accelerators").drop_nulls(["memory_gb", "memory_bandwidth_gbs"])
+    usable = pl.when(kind="soc").then(constants.USABLE_UNIFIED).otherwise(constants.USABLE)
+    return (
+        speeds.rename({"tokens_per_second": "measured"})
+        .join(with_device(accelerators), "accelerator_id", maintain_order="left")
+        .join(shapes(speeds["model_id"]), "model_id", maintain_order="left")
+        .with_row_index("number")
+        .with_columns(
+            load=LOAD,
+            compute_format=COMPUTE_FORMAT,
+            usable_bytes=col.memory_gb * 2**30 * usable,
+            devices="accelerators",
+            device_share=1.0,
+            stages=1.0,
+            min_per_user=0.0,
+            max_first_token=math.inf,
+        )
+        .drop_nulls("compute_format")
+        .with_columns(peak=PEAK, kv_bytes=pl.coalesce("kv_bytes", CACHE_BYTES))
+    )
+
+
+def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
+    """Return the factor that errors of a network (ln measured / estimate) correct an estimate by.
+
+    The label is that of the middle measurement, of an even number the lower one.
+    """
+    trust = pl.len() / (pl.len() + constants.SHRINK_LOCAL)
+    middle = label.sort_by(error.round(9), maintain_order=True).get((pl.len() - 1) // 2)
+    return {"known_factor": (error.median() * trust).exp(), "label": middle}
+
+
 def with_speeds(file: str | Path) -> SpeedModel:
     """Return the speed model whose networks are corrected by the runs of a file first.
 
     As tools/calibration.py corrects them by the measurements of the sheets. A run that by the
     estimate does not fit its accelerators corrects nothing.
     """
-    model, col = speed_model(), pl.col
+    model = speed_model()
     speeds, runs_in_file = read_speeds(file)
     works = (
         measured_works(speeds.with_columns(kv_bytes=pl.lit(None, pl.Float64)))

@@ -13,22 +13,12 @@ from hwprices.read.overlays import apply, rules
 from hwprices.read.ownership import Ownership, has_cpus_alone, has_old_price, owned
 from hwprices.read.recommend import constants
 from hwprices.read.recommend.question import OPTIONS, Limits
-from hwprices.read.recommend.speed import WIDTH
+from hwprices.read.recommend.speed import DEVICE, with_device
 from hwprices.release.release import REAL, Release, Tables, is_private_host, scan_types
 from hwprices.schemas.vocabulary import COMMITMENT_COLUMNS
 from hwprices.specs.rules import KEY, machine_cpus
-from hwprices.units import NUMBER_FORMATS
 
 col = pl.col
-
-SHEET_COLUMNS = [
-    *("kind", "product_line", "architecture", "interconnect_gbs", "memory_bandwidth_gbs"),
-    *(NUMBER_FORMATS[number_format] for number_format in WIDTH),
-    *(f"{number_format}_support" for number_format in WIDTH),
-]
-"""Columns of the accelerator sheet that are joined to each machine."""
-
-ONLY_TO_BUY = ["purchase_price_usd", "purchase_price_date", "energy_usd_per_hour"]
 
 SINGLE_HOST_TPU, SERVING_TPU = r"^ct5l-|-(1|8)t$", r"^ct5l-"
 """TPU machines that cannot be joined to a slice (those for serving, and of one and eight chips),
@@ -49,45 +39,46 @@ def candidates(dataset: Tables, limits: Limits, ownership: Ownership) -> pl.Data
     """List every offer in the requested places, and every machine to buy.
 
     Those to rent are listed also where only those to buy are requested: what renting costs decides
-    when owning pays. Columns: those of ``_rented``, of ``_to_buy`` and SHEET_COLUMNS, devices (that
-    the job can be divided over), usable_bytes (of one of them), inference_only, and clusters:
-    whether a fast network joins several machines.
+    when owning pays. Columns: those of ``_rented`` and ``_to_buy``, kind and DEVICE of the
+    accelerator, devices (that the job can be divided over), usable_bytes (of one of them),
+    inference_only, clusters (whether a fast network joins several machines), and obstacle: the code
+    of what rules the machine out for every job.
 
     Raises:
         HwpricesError: the release has no such place.
     """
     asked = search(dataset, limits)
-    frame = _rented(dataset, limits, asked)
-    if limits.where != "cloud" and limits.machines != "cpus":
-        frame = pl.concat([frame, _to_buy(dataset, ownership)], how="diagonal_relaxed")
+    wants_to_buy = limits.where != "cloud" and limits.machines != "cpus"
+    to_buy = _to_buy(dataset, ownership).filter(pl.lit(wants_to_buy))
+    frame = pl.concat([_rented(dataset, limits, asked), to_buy], how="diagonal_relaxed")
     if asked.accelerators or asked.unknown_accelerators:
         frame = frame.filter(col.accelerator_id.is_in(sorted(asked.accelerators)))
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
     # an eighth of a device counts as one device with an eighth of its memory
     devices, gib = pl.max_horizontal(col.accelerator_count, 1.0), col.machine_memory_gib
     usable = pl.when(col.unified_memory).then(constants.USABLE_UNIFIED).otherwise(constants.USABLE)
+    not_for_models = col.kind.is_in(NOT_FOR_MODELS) | col.accelerator_id.is_in(NO_LLM_SOFTWARE)
     obstacles = {
-        "accelerators_unclear": col.accelerator_id.is_null(),
-        "not_for_models": col.kind.is_in(NOT_FOR_MODELS)
-        | col.accelerator_id.is_in(NO_LLM_SOFTWARE),
+        "burstable": is_cpu & (col.burstable | col.machine.str.contains(FLEX)),
+        "cpu_unknown": is_cpu & col.cpu_id.is_null(),
+        "accelerators_unclear": ~is_cpu & col.accelerator_id.is_null(),
+        "not_for_models": not_for_models,
         "memory_unknown": gib.is_null(),
     }
     is_slice = (col.kind == "tpu") & ~col.machine.str.contains(SINGLE_HOST_TPU)
-    sheet = dataset.scan("accelerators").select("accelerator_id", *SHEET_COLUMNS)
     is_inference = (col.kind == "inference") | (col.product_line == "Inferentia")
-    flags = {
-        **{name: col(name) for name in ("private_host", "government", "availability_unknown")},
-        "clusters": (col.rdma != "none") | is_slice,
-        "inference_only": is_inference | col.machine.str.contains(SERVING_TPU),
-    }
+    devices_of_sheet = with_device(dataset.scan("accelerators").collect()).lazy()
+    sheet = devices_of_sheet.select("accelerator_id", "kind", "product_line", *DEVICE)
     return (
         frame.join(sheet, "accelerator_id", "left", maintain_order="left")
         .with_columns(
-            **{name: flag.fill_null(False) for name, flag in flags.items()},
+            clusters=(col.rdma != "none") | is_slice,
+            inference_only=is_inference | col.machine.str.contains(SERVING_TPU),
             devices=devices,
             usable_bytes=gib * 2**30 * usable / devices,
-            obstacle=pl.coalesce("obstacle", pl.when(~is_cpu).then(first_of(obstacles))),
+            obstacle=pl.coalesce("obstacle", first_of(obstacles)),
         )
+        .with_columns(pl.selectors.boolean().fill_null(False))
         .collect()
     )
 
@@ -98,12 +89,12 @@ def search(dataset: Tables, limits: Limits) -> Search:
     Raises:
         HwpricesError: the release has no such thing, or the words ask for something else.
     """
-    options = {name: getattr(limits, name) for name in ("provider", "region", "country")}
-    if not (limits.words or any(options.values())):
+    places = {name: getattr(limits, name) for name in ("provider", "region", "country")}
+    if not (limits.words or any(places.values())):
         return USUAL
     # the tables alone do not have the providers' display names
     words = ReleaseWords.of(dataset) if isinstance(dataset, Release) else ReleaseWords(dataset)
-    asked = request.request(words, limits.words, **options)
+    asked = request.request(words, limits.words, **places)
     named = ("accelerators", "unknown_accelerators", "providers", "regions")
     if asked != replace(USUAL, **{name: getattr(asked, name) for name in named}):
         raise HwpricesError(
@@ -119,8 +110,7 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
     """List offers, with accelerators or without any as the limits say.
 
     where: cloud; cpu_id: of machines without accelerators; offer: number of the row in the table
-    offers; obstacle: code of what rules the machine out for every job; no_price: of why it has no
-    price.
+    offers; no_price: code of why it has no price.
     """
     has_accelerators = (col.accelerator_count > 0).fill_null(False)
     is_cpu = (col.accelerator_kind == "none").fill_null(False)
@@ -134,26 +124,20 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
         else apply.apply_to_offers(offers, overlays, limits.rates)
     )
     of_devices = pl.coalesce("accelerator_memory_gib", "type_gib")
-    of_cpus = {
-        "burstable": col.burstable.fill_null(False) | col.instance_type.str.contains(FLEX),
-        "cpu_unknown": col.cpu_id.is_null(),
-        "memory_unknown": col.memory_gib.is_null(),
-    }
-    types = dataset.scan("instance_types")
-    named = types.select(*KEY, "family", "series", "cpu_models").collect()
+    columns = (*KEY, "burstable", "family", "series", "cpu_models")
+    types = machine_types(dataset).select(*columns, type_gib="accelerator_memory_gib").collect()
     sheet, families = (dataset.scan(name).collect() for name in ("cpus", "cpu_families"))
     kinds = dataset.scan("regions").select("provider", "region", region_kind="kind")
     return (
         priced.filter(wanted[limits.machines])
-        .join(machine_types(dataset).select(*KEY, type_gib="accelerator_memory_gib"), KEY, "left")
-        .join(types.select(*KEY, "burstable"), KEY, "left")
-        .join(machine_cpus(named, sheet, families, "cpu_id").lazy(), KEY, "left")
+        .join(types.lazy(), KEY, "left")
+        .join(machine_cpus(types, sheet, families, "cpu_id").lazy(), KEY, "left")
         .join(kinds, ["provider", "region"], "left")
         .select(
             *("provider", "region", "accelerator_id", "accelerator_kind", "accelerator_count"),
             *("vcpus", "rdma", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"),
-            *("best_1y_option", "best_3y_option", "offer", "energy_kwh_per_hour"),
-            *("operational_gco2e_per_hour", "currency", "on_demand_reason"),
+            *("best_1y_option", "best_3y_option", "energy_kwh_per_hour", "burstable"),
+            *("operational_gco2e_per_hour", "currency", "on_demand_reason", "offer"),
             **_prices(limits),
             where=pl.lit("cloud"),
             machine="instance_type",
@@ -164,24 +148,21 @@ def _rented(dataset: Tables, limits: Limits, asked: Search) -> pl.LazyFrame:
             machine_memory_gib=pl.when(is_cpu).then("memory_gib").otherwise(of_devices),
             network_gbps="network_gbps_max",
             unified_memory=is_cpu,
-            obstacle=pl.when(is_cpu).then(first_of(of_cpus)),
-            **dict.fromkeys(ONLY_TO_BUY, pl.lit(None)),
         )
     )
 
 
 def _prices(limits: Limits) -> dict[str, pl.Expr]:
     """Return what an offer costs under the option, and the code of why it has no price."""
-    options = OPTIONS[limits.option]
     prices = {option: col(f"{option}_usd_per_hour") for option in OPTIONS["any"]}
-    cheapest = pl.min_horizontal(prices[option] for option in options)
-    others = [prices[option].is_not_null() for option in OPTIONS["any"] if option not in options]
+    chosen = {option: prices[option] for option in OPTIONS[limits.option]}
+    cheapest = pl.min_horizontal(*chosen.values())
     reasons = {
         "other_currency": (col.currency != "USD") & ~col.currency.is_in(list(limits.rates)),
-        "other_option": pl.any_horizontal(*others, pl.lit(False)),
+        "other_option": pl.any_horizontal(price.is_not_null() for price in prices.values()),
     }
     return {
-        "purchase_option": first_of({o: prices[o] == cheapest for o in options}),
+        "purchase_option": first_of({name: price == cheapest for name, price in chosen.items()}),
         "usd_per_hour": cheapest,
         "no_price": first_of(reasons, "no_on_demand_price"),
     }
@@ -204,29 +185,25 @@ def _to_buy(dataset: Tables, ownership: Ownership) -> pl.LazyFrame:
     return (
         owned(dataset, ownership)
         .lazy()
-        .with_columns(purchase_price_date="price_date")
         .select(
             *("accelerator_id", "accelerator_count", "network_gbps", "unified_memory"),
-            *("energy_kwh_per_hour", "operational_gco2e_per_hour", *ONLY_TO_BUY),
+            *("energy_kwh_per_hour", "operational_gco2e_per_hour", "energy_usd_per_hour"),
+            "purchase_price_usd",
+            purchase_price_date="price_date",
             where=pl.lit("local"),
-            provider=col.vendor,
-            machine=col.device_id,
+            provider="vendor",
+            machine="device_id",
             purchase_option=pl.lit("tco"),
-            usd_per_hour=col.tco_usd_per_hour,
-            machine_memory_gib=col.accelerator_memory_gb,  # makers write GB and mean 2^30 bytes
+            usd_per_hour="tco_usd_per_hour",
+            machine_memory_gib="accelerator_memory_gb",  # makers write GB and mean 2^30 bytes
             obstacle=first_of(obstacles),
             no_price=first_of(no_price, "power_unknown"),
-            currency=col.price_currency,
+            currency="price_currency",
         )
     )
 
 
 PLACE = ["provider", "machine", "region"]
-
-COMMITTED = sorted({option for option, _ in COMMITMENT_COLUMNS.values()})
-
-TERMS = {12: "best_1y", 36: "best_3y"}
-"""Months of a commitment: what usd_per_hour is the price of."""
 
 
 def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
@@ -235,8 +212,7 @@ def with_price_ids(ranked: pl.DataFrame, dataset: Tables) -> pl.DataFrame:
     It is from the table offers; ids of commitments and blocks, which offers lack, are from prices.
     Random ids are most of the bytes of both tables, so only those of ranked machines are read.
     """
-    col, key = pl.col, [*PLACE, "purchase_option"]
-    is_rented = col.rank.is_not_null() & (col.where == "cloud")
+    key, is_rented = [*PLACE, "purchase_option"], col.rank.is_not_null() & (col.where == "cloud")
     rented = ranked.filter(is_rented)
     if rented.is_empty():
         return ranked
@@ -260,12 +236,9 @@ def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> p
 
     Own discounts may have made another commitment the cheapest than that of the list prices.
     """
-    col = pl.col
-    is_committed = col.purchase_option.is_in(COMMITTED) & (col.commitment_plan != "convertible")
-    term = col.term_months.replace_strict(TERMS, default=None, return_dtype=pl.String)
-    chosen = pl.coalesce(
-        pl.when(purchase_option=name).then(f"{name}_option") for name in TERMS.values()
-    )
+    is_committed = col.purchase_option.is_in({option for option, _ in COMMITMENT_COLUMNS.values()})
+    best = pl.when(is_committed).then(pl.format("best_{}y", col.term_months // 12))
+    chosen = (pl.when(purchase_option=f"best_{n}y").then(f"best_{n}y_option") for n in (1, 3))
     begins = pl.coalesce(
         pl.when(col.purchase_option == option, col.commitment_plan == plan).then(pl.lit(name))
         for name, (option, plan) in COMMITMENT_COLUMNS.items()
@@ -275,10 +248,9 @@ def _ids_of_prices(machines: pl.DataFrame, key: list[str], dataset: Tables) -> p
         scan_types(dataset, "prices", machines["machine"])
         .rename({"instance_type": "machine"})
         .filter(*REAL, os="linux", software="none", license_model="included", tenancy="shared")
-        .with_columns(
-            begins=begins, purchase_option=pl.when(is_committed).then(term).otherwise(key[-1])
-        )
-        .join(machines.lazy().select(*key, chosen=chosen), key)
+        .filter(~is_committed | (col.commitment_plan != "convertible"))
+        .with_columns(begins=begins, purchase_option=best.otherwise("purchase_option"))
+        .join(machines.lazy().select(*key, chosen=pl.coalesce(chosen)), key)
         .sort(~of_chosen, "effective_hourly", "price_id")
         .unique(key, keep="first", maintain_order=True)
         .select(*key, listed_price_id="price_id")

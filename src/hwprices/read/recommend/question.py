@@ -6,25 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hwprices.errors import HwpricesError, did_you_mean
 from hwprices.formulas.language_model import ModelShape
 from hwprices.read.currency import ECB_RATES, Rates, read_rates
+from hwprices.read.overlays.rules import Overlays
 from hwprices.read.recommend import constants, table
 from hwprices.read.recommend.inferencex import NOT_RUN, with_speeds
 from hwprices.read.recommend.model_shape import look_alike, model_shape, with_size
 from hwprices.read.recommend.speed import FORMATS, SpeedModel, speed_model
-
-if TYPE_CHECKING:
-    from hwprices.read.overlays.rules import Overlays
-
-OTHER_NAMES = {
-    other: name
-    for name, row in FORMATS.items()
-    if row["names"]
-    for other in row["names"].split(";")
-}
 
 _BLOCKS = ("capacity_block", "dws_calendar", "dws_flex_start", "dws_defined_duration")
 
@@ -40,20 +31,11 @@ OPTIONS: Final = {
 
 
 ABOUT = table("options").rows_by_key("name", named=True, unique=True)
-"""Fields of a question that are options of the command line too, by name: panel and flags there,
-whether they are repeated, allowed values, whether a value must be positive, the workloads that take
-the option, and its help."""
+"""Fields of a question that are options of the command line too, by name: their panel, flags and
+help there, allowed values, whether a value must be positive, the workloads that take them."""
 
-WORKLOADS = table("workloads").rows_by_key("workload", named=True, unique=True)
-"""Defaults. The lengths of a request are near the means of Azure's conversations, 1,155 and 211:
-https://github.com/Azure/AzurePublicDataset/blob/master/AzureLLMInferenceDataset2023.md. 20 tokens/s
-for each user are four times reading speed (Brysbaert 2019,
-https://doi.org/10.1016/j.jml.2019.104047). 2 s to the first token: MLPerf Inference's limit for
-Llama 2 70B under Server,
-https://github.com/mlcommons/inference_policies/blob/master/inference_rules.adoc. Llama 3.1 405B was
-trained on 2,048 machines; serving one model from several is slow, so it must be requested. The
-other numbers are choices of this project: fine-tuning on 100,000 examples of 1,000 tokens, a batch
-of four million answers."""
+WORKLOADS = table("workloads")
+"""Defaults of the fields of a question and its serving, by workload, with their sources."""
 
 
 @dataclass(frozen=True)
@@ -61,29 +43,23 @@ class Limits:
     """What an answer must keep to. None: no limit. Options are described in options.csv."""
 
     budget: float | None = None
-    budget_per_month: float | None = None
-    """USD for 730 hours of a machine to rent, or for a job that takes less."""
-    budget_to_buy: float | None = None
-    """USD that a machine may cost to buy."""
+    budget_per_month: float | None = None  # USD for 730 hours to rent, or for a shorter job
+    budget_to_buy: float | None = None  # USD that a machine may cost to buy
     where: str | None = None
     machines: str = "accelerators"
     words: str = ""
     """Accelerators, clouds and places as ``find`` reads them: "h100 aws europe". Regions for
     governments and community hosts are ranked only where words or region name them."""
-    provider: str | None = None
-    """Clouds by id or name; several with commas, as in the next two."""
-    region: str | None = None
-    """Regions, or directions such as us-east."""
-    country: str | None = None
-    """Countries by code or English name."""
+    provider: str | None = None  # clouds by id or name; several with commas, as in the next two
+    region: str | None = None  # regions, or directions such as us-east
+    country: str | None = None  # countries by code or English name
     objective: str = "cost"
     option: str = "on_demand"
     usd_per: Mapping[str, Decimal | str | float] = field(default_factory=lambda: ECB_RATES)
     """Exchange rates of prices to rent, such as {"EUR": "1.08"}; those of machines to buy are in
     Ownership."""
-    overlays: "str | Path | Overlays | None" = None
-    """Own discounts: a file of rules, or what ``overlays.rules.load`` gave; None for list prices.
-    """
+    overlays: str | Path | Overlays | None = None
+    """Own discounts: a file of rules, or what ``overlays.rules.load`` gave."""
 
     def __post_init__(self) -> None:
         read_rates(self.usd_per)  # refuses what is not a rate
@@ -92,10 +68,6 @@ class Limits:
     def rates(self) -> Rates:
         """The exchange rates of ``usd_per`` as Decimals, by currency code."""
         return read_rates(self.usd_per)
-
-    def names(self, word: str) -> bool:
-        """Return whether a word is among the requested regions."""
-        return word in re.split(r"[^a-z]+", f"{self.words} {self.region or ''}".lower())
 
     def check(self) -> None:
         """Raise HwpricesError for a limit that is out of range."""
@@ -156,49 +128,42 @@ class Question:
             beside = "Put them into the Question."
             _refuse(values[1:] or named, "options are given beside a Question", beside)
             return values[0]
-        parts: dict[str, Any] = {"serving": Serving, "limits": Limits}
-        names = {kind: {one.name for one in fields(kind)} for kind in (cls, *parts.values())}
-        known = sorted(set().union(*names.values()))
+        parts: dict[str, Any] = {"serving": Serving(), "limits": Limits()}
+        part_of = {one.name: part for part, usual in parts.items() for one in fields(usual)}
+        known = sorted({*part_of, *(one.name for one in fields(cls))})
         for name in (name for name in named if name not in known):
             listed = did_you_mean(name, known) or f"There are: {', '.join(known)}."
             raise HwpricesError(f"unknown option {name!r}", listed)
-        for part, kind in parts.items():
-            own = {name: named.pop(name) for name in [*named] if name in names[kind]}
-            whole = named.get(part) or kind()
-            for name, value in own.items():
-                given = getattr(whole, name)
-                twice = given not in (getattr(kind(), name), value)
-                _refuse(twice, f"{name} is {value}, and {given} in {part}", "Give one of them.")
-            named[part] = replace(whole, **own)
+        for name in [name for name in named if name in part_of]:
+            part, value = part_of[name], named.pop(name)
+            whole = named.get(part) or parts[part]
+            given = getattr(whole, name)
+            twice = given not in (getattr(parts[part], name), value)
+            _refuse(twice, f"{name} is {value}, and {given} in {part}", "Give one of them.")
+            named[part] = replace(whole, **{name: value})
         return cls(*values, **named)
 
     def changed(self) -> dict[str, Any]:
         """Return the fields of the question and its serving that are not the default."""
-        usual = vars(Question(self.model_parameters, limits=self.limits)) | vars(Serving())
-        given = vars(self) | vars(self.serving) | {"serving": usual["serving"]}
-        return {name: value for name, value in given.items() if value != usual[name]}
+        usual = vars(Question(self.model_parameters)) | vars(Serving())
+        given = vars(self) | vars(self.serving)
+        return {n: value for n, value in given.items() if n in ABOUT and value != usual[n]}
 
     def check(self) -> None:
         """Raise HwpricesError for a value that is out of range or of another workload."""
         _choose("workload", self.workload)
         self.limits.check()
         changed = self.changed()
-        takers = {name: ABOUT.get(name, {}).get("workloads") for name in changed}
-        wrong = [name for name, of in takers.items() if of and self.workload not in of.split(";")]
-        _refuse(
-            wrong,
-            f"{', '.join(wrong).replace('_', ' ')}: not for the workload {self.workload}",
-            "Leave it out, or choose another workload.",
-        )
+        takers = {name: ABOUT[name]["workloads"] or self.workload for name in changed}
+        wrong = [name for name, of in takers.items() if self.workload not in of.split(";")]
+        text = f"{', '.join(wrong).replace('_', ' ')}: not for the workload {self.workload}"
+        _refuse(wrong, text, "Leave it out, or choose another workload.")
         for one, other in (("concurrency", "requests_per_second"), ("context", "input_tokens")):
             twice = f"{one} and {other.replace('_', ' ')} say the same thing"
             _refuse({one, other} <= {*changed}, twice, "Give one of them.")
-        quantities = [n for name, n in changed.items() if ABOUT.get(name, {}).get("positive")]
-        _refuse(
-            not all(0 < quantity < math.inf for quantity in quantities),
-            "lengths, tokens, users, speeds, days and machines are above 0 and finite",
-            "Correct the value.",
-        )
+        quantities = [value for name, value in changed.items() if ABOUT[name]["positive"]]
+        text = "lengths, tokens, users, speeds, days and machines are above 0 and finite"
+        _refuse(not all(0 < one < math.inf for one in quantities), text, "Correct the value.")
         _refuse(
             self.stored
             and not FORMATS[self.stored]["trained"]
@@ -213,7 +178,8 @@ class Question:
         if self.precision is None:
             return None
         squeezed = re.sub(r"[^a-z0-9]+", "", self.precision.lower())
-        precision = str(OTHER_NAMES.get(squeezed, squeezed))
+        others = {name: (row["names"] or name).split(";") for name, row in FORMATS.items()}
+        precision = next((name for name, of in others.items() if squeezed in of), squeezed)
         _choose("precision", precision)
         return precision
 
@@ -231,23 +197,20 @@ def _choose(name: str, value: str | None) -> None:
     _refuse(value not in (None, *allowed), text, f"Choose one of {', '.join(allowed)}.")
 
 
-@dataclass(frozen=True)
-class Job:
-    """A question with its defaults filled in."""
+@dataclass(frozen=True, kw_only=True)
+class Job(Question):
+    """A question with its defaults filled in.
 
-    question: Question
+    What may be None after that: precision (8 bits as the device computes them, or 4 if released
+    so), tokens and days (of a service), concurrency (as many users as a machine holds).
+    """
+
     model: ModelShape
-    precision: str | None  # stored; None: 8 bits as the device computes them, or 4 if released so
+    speed_model: SpeedModel
     context: int
+    max_nodes: int
     input_tokens: float
     output_tokens: float
-    users: float | None  # together; None: as many as a machine holds
-    min_per_user: float  # tokens/s
-    max_first_token: float | None  # seconds
-    tokens: float | None  # to train on or to generate; None for a service
-    days: float | None
-    max_nodes: int
-    speed_model: SpeedModel
 
     @property
     def has_end(self) -> bool:
@@ -262,7 +225,7 @@ class Job:
     @property
     def requested_tokens_per_second(self) -> float | None:
         """Tokens/s that the requests take; None without requests per second."""
-        requests = self.question.serving.requests_per_second
+        requests = self.serving.requests_per_second
         return None if requests is None else requests * self.counted_tokens
 
 
@@ -274,9 +237,11 @@ def make_job(question: Question) -> Job:
     """
     question.check()
     model = model_shape(question.model_parameters, question.active_parameters)
-    serving, training, usual = question.serving, question.is_training, WORKLOADS[question.workload]
+    serving, training = question.serving, question.is_training
+    usual = dict(WORKLOADS.select("default", question.workload).iter_rows())
     output_tokens = serving.output_tokens or usual["output_tokens"]
     input_tokens = serving.input_tokens or usual["input_tokens"]
+    fitted = with_speeds(question.speeds) if question.speeds else speed_model()
     limit = model.context_limit or math.inf
     context = question.context or int(input_tokens + output_tokens)
     if training:
@@ -286,6 +251,9 @@ def make_job(question: Question) -> Job:
         _refuse(serving.output_tokens, f"{model.name} makes embeddings, not text", advice)
         input_tokens, output_tokens = float(question.context or input_tokens), 1.0
         context = int(input_tokens)
+        # measured speeds of a generation say nothing, so the wide range is all that is promised
+        ranges = fitted.ranges.with_columns(p25="p05", p75="p95")
+        fitted = replace(fitted, ranges=ranges, measured=fitted.measured.clear())
     elif question.context:
         output_tokens = serving.output_tokens or min(output_tokens, max(1.0, context / 2))
         input_tokens = max(1.0, context - output_tokens)
@@ -303,60 +271,56 @@ def make_job(question: Question) -> Job:
     users = serving.concurrency
     if question.workload == "inference" and question.limits.objective == "speed":
         users = users or (1.0 if serving.requests_per_second is None else None)
-    served = usual if users != 1 and not model.embeds else {}
+    served = ["min_tokens_per_second", "max_seconds_to_first_token"]
+    least = usual if users != 1 and not model.embeds else dict.fromkeys(served)
+    limits = {name: getattr(serving, name) or least[name] for name in served}
     chinchilla = constants.TOKENS_PER_PARAMETER * model.active_parameters
-    return Job(
-        question=question,
-        model=model,
-        precision=question.stored or ("bf16" if training or model.embeds else None),
-        context=context,
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        users=users,
-        min_per_user=serving.min_tokens_per_second or served.get("min_tokens_per_second") or 0.0,
-        max_first_token=serving.max_seconds_to_first_token
-        or served.get("max_seconds_to_first_token"),
-        tokens=question.tokens
+    filled = {
+        "precision": question.stored or ("bf16" if training or model.embeds else None),
+        "context": context,
+        "tokens": question.tokens
         or (chinchilla if question.workload == "pretrain" else usual["tokens"]),
-        days=question.days or usual["days"],
-        max_nodes=question.max_nodes or usual["max_nodes"],
-        speed_model=with_speeds(question.speeds) if question.speeds else speed_model(),
-    )
+        "days": question.days or usual["days"],
+        "max_nodes": question.max_nodes or usual["max_nodes"],
+        "serving": replace(serving, concurrency=users, **limits),
+        "model": model,
+        "speed_model": fitted,
+        "input_tokens": input_tokens,
+        "output_tokens": output_tokens,
+    }
+    return Job(**vars(question) | filled)
 
 
 def assumptions(job: Job) -> str:
     """Describe in one line what the answer assumes beyond the question."""
-    model, serving, wanted = (
-        job.model,
-        not job.question.is_training,
-        job.requested_tokens_per_second,
-    )
-    output, counted = (
-        ("", "input") if model.embeds else (f" and {job.output_tokens:,.10g} out", "output")
-    )
-    bits = "4-bit weights as released" if model.released_format else "8-bit weights"
+    model, serving, runs = job.model, job.serving, job.speed_model.runs
+    wanted, named = job.requested_tokens_per_second, str(job.model_parameters)
+    output = "" if model.embeds else f" and {job.output_tokens:,.10g} out"
     twin = look_alike(model) if model.ffn else None
-    hint = f" (for the mixture of experts of that size ask for {twin})" if twin else ""
-    kind = "dense model" if model.ffn else "mixture of experts"
-    runs = job.speed_model.runs
-    named = str(job.question.model_parameters)
-    days = f"{job.days or 0:g} day{'s' * (job.days != 1)}"
-    parts = {
-        f"{named} is {model.name}": with_size(named),
-        f"{job.input_tokens:,.10g} tokens in{output}": serving,
-        f"{wanted or 0:,.10g} tokens/s of {counted}, which costs are divided by": wanted,
-        f"at least {job.min_per_user:g} tok/s per user": job.min_per_user,
-        f"first token within {job.max_first_token or 0:g} s": job.max_first_token,
-        bits: job.precision is None,
-        f"speeds of {job.question.speeds} first, {NOT_RUN}, {runs}": runs,
-        f"embeddings: never measured; modeled on prompts, in {job.precision}, with the range of"
-        " 90 %": serving and model.embeds,
-        f"{short(job.tokens or 0)} tokens in {days}": job.has_end,
-        f"sequences of {job.context:,}, {job.precision}, adam": job.question.is_training,
-        f"{job.question.limits.option.replace('_', ' ')} prices": True,
-        f"a {kind} with the proportions of Llama 3{hint}": model.basis == "estimate",
-    }
-    return "; ".join(text for text, holds in parts.items() if holds)
+    parts = [
+        with_size(named) and f"{named} is {model.name}",
+        not job.is_training and f"{job.input_tokens:,.10g} tokens in{output}",
+        wanted
+        and f"{wanted:,.10g} tokens/s of {'input' if model.embeds else 'output'}, which costs are"
+        " divided by",
+        (least := serving.min_tokens_per_second) and f"at least {least:g} tok/s per user",
+        (most := serving.max_seconds_to_first_token) and f"first token within {most:g} s",
+        job.precision is None
+        and f"{'4-bit weights as released' if model.released_format else '8-bit weights'}",
+        runs and f"speeds of {job.speeds} first, {NOT_RUN}, {runs}",
+        not job.is_training
+        and model.embeds
+        and f"embeddings: never measured; modeled on prompts, in {job.precision}, with the range"
+        " of 90 %",
+        job.tokens and f"{short(job.tokens)} tokens in {job.days:g} day{'s' * (job.days != 1)}",
+        job.is_training and f"sequences of {job.context:,}, {job.precision}, adam",
+        f"{job.limits.option.replace('_', ' ')} prices",
+        model.basis == "estimate"
+        and f"a {'dense model' if model.ffn else 'mixture of experts'} with the proportions of"
+        " Llama 3"
+        + (f" (for the mixture of experts of that size ask for {twin})" if twin else ""),
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def short(number: float) -> str:

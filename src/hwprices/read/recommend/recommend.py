@@ -5,6 +5,7 @@ by the cautious end of the range of their speed. A figure that no sheet holds is
 machine that lacks it is left out, with that reason.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -20,15 +21,12 @@ from hwprices.read.overlays.apply import warn_unmatched
 from hwprices.read.ownership import DEFAULTS, OLD_PRICE_YEARS, Ownership
 from hwprices.read.recommend import constants, machines, media, table
 from hwprices.read.recommend.estimates import with_estimates
-from hwprices.read.recommend.machines import PLACE, with_price_ids
 from hwprices.read.recommend.question import Job, Limits, Question, assumptions, make_job
 from hwprices.read.recommend.serve_command import with_serve_command
 from hwprices.release.release import PRIVATE_HOSTS, Tables
 from hwprices.units import HOURS_PER_MONTH, WideMoney
 
 col, lit = pl.col, pl.lit
-
-HOURLY = ["usd_per_hour", "spot_usd_per_hour", "best_1y_usd_per_hour", "best_3y_usd_per_hour"]
 
 COLUMNS = table("columns")
 """Columns of an answer with their descriptions; of_job: null where the job does not run."""
@@ -46,47 +44,32 @@ runs on it all the same (runs), so that its figures are kept, and what to ask fo
 
 PRIVATE_HOST, OTHER_SIZE = "private_host", "other_size"
 
-BUDGETS = {
-    "over_budget": ("budget", "usd"),
-    "over_month": ("budget_per_month", "usd_per_month"),
-    "too_dear_to_buy": ("budget_to_buy", "purchase_price_usd"),
-}
-"""Reason: a limit, and the figure that it is for."""
+BUDGETS = [
+    ("over_budget", "budget", "usd"),
+    ("over_month", "budget_per_month", "usd_per_month"),
+    ("too_dear_to_buy", "budget_to_buy", "purchase_price_usd"),
+]
+"""Reason, the limit, and the figure that it is for."""
 
 
 def recommend(
-    *asked: Any,
-    dataset: Tables,
-    ownership: Ownership = DEFAULTS,
-    **named: Any,
+    *asked: Any, dataset: Tables, ownership: Ownership = DEFAULTS, **named: Any
 ) -> pl.DataFrame:
-    """List machines for a job: one row a machine (its best region), best first, then the others.
+    """List machines for a job, as ``Dataset.recommend`` describes it: COLUMNS.
 
-    Of a cloud's machines with the same accelerator the best size is ranked.
+    One row a machine (its best region), the best first, then those that are left out; of a cloud's
+    machines with the same accelerator the best size is ranked. Machines to buy come after those to
+    rent, and are ranked by purchase price when the objective is cost: an hour of a machine that one
+    owns is cheap only if other work fills the rest of the time.
 
     Args:
-        asked: a ``Question``, or its fields in their order. The first is the model: 70e9, "70B" or
-            a name (llama-3.1-70b; sdxl, whisper, which are answered as they were measured, with
-            ``limits`` and ``ownership`` alone).
+        asked: a ``Question``, or its fields in their order, the model first.
         named: fields of the question by name, of its serving and of its limits.
         dataset: a release, or its tables.
-        ownership: assumptions about machines to buy. They come after those to rent, and are ranked
-            by purchase price when the objective is cost: an hour of a machine that one owns is
-            cheap only if other work fills the rest of the time.
-
-    Objectives: cost (USD per million tokens, USD of a job), carbon (grams of the same), speed
-    (of one user; of a training), throughput (of all users), hourly (USD an hour).
-
-    Columns: COLUMNS.
-
-    >>> import hwprices
-    >>> machines = recommend("7B", dataset=hwprices.open("sample"), where="cloud")
-    >>> machines.item(0, "rank"), machines.item(0, "where")
-    (1, 'cloud')
+        ownership: assumptions about machines to buy.
 
     Raises:
-        HwpricesError: a value is out of range or does not belong to the model or workload, the
-            release has no such provider, region or country, or the dataset has no table offers.
+        HwpricesError: as ``Dataset.recommend``, or the dataset has no table offers.
     """
     question = Question.of(*asked, **named)
     limits = question.limits
@@ -108,7 +91,7 @@ def recommend(
         lit(None, TYPES[kind]).alias(name) for name, kind in types if name not in frame.columns
     )
     ranked = _ranked(_with_costs(frame, job), limits, job, assumed)
-    return with_price_ids(ranked, dataset).select(OUTPUT)
+    return machines.with_price_ids(ranked, dataset).select(OUTPUT)
 
 
 def with_serving(
@@ -116,32 +99,27 @@ def with_serving(
 ) -> pl.DataFrame:
     """Add how machines or accelerators serve a model on demand, as ``recommend`` answers.
 
-    ``frame`` has provider and instance_type, or device_id. An accelerator has the figures of one
-    machine to rent, with tokens per second of one accelerator. That is the machine of the best
-    rank; without one, a machine that serves the model before those that do not, a data center's
-    before a community host's, then the one with the most memory. The same decides between a data
-    center and a community host that sell a machine of one name.
+    ``frame`` has provider and instance_type, or device_id. Of several machines of a name or with an
+    accelerator, of which tokens per second are those of one, that of the best rank counts; without
+    one, those that serve the model come first, then those in data centers, then the most memory.
 
-    Adds tokens_per_second (of all users, cautious) and tokens_per_second_high,
+    Adds, or replaces, tokens_per_second (of all users, cautious) and tokens_per_second_high,
     usd_per_million_tokens (of input and output together, at tokens_per_second) and _low (at
-    tokens_per_second_high), tokens_from (measured or modeled), served_on (the machine) and
-    does_not_serve, the reason where it does not. Columns of these names are replaced.
-
-    Raises:
-        HwpricesError: the model is not known.
+    tokens_per_second_high), tokens_from (the basis), served_on (the machine) and does_not_serve,
+    the reason where it does not. HwpricesError: the model is not known.
     """
-    col, of_devices = pl.col, "device_id" in frame.columns
+    of_devices = "device_id" in frame.columns
     of_machines = {"provider": "provider", "instance_type": "machine"}
     key = {"device_id": "accelerator_id"} if of_devices else of_machines
     kinds = "accelerators" if of_devices else "all"
     limits = Limits(where="cloud", machines=kinds, usd_per=usd_per or {})
-    share = col.total_accelerators if of_devices else pl.lit(1.0)
+    share = col.total_accelerators if of_devices else lit(1.0)
     is_community = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
     best_first = [col.rank, col.tokens_per_second_low.is_null(), is_community]
     best_first += [-col.memory_usable_gib, col.provider, col.machine]
-    answer = recommend(Question(model, limits=limits), dataset=dataset)
     figures = (
-        answer.sort(best_first, nulls_last=True)
+        recommend(model, limits=limits, dataset=dataset)
+        .sort(best_first, nulls_last=True)
         .select(
             *("usd_per_million_tokens", "usd_per_million_tokens_low"),
             **key,
@@ -163,15 +141,16 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
     work_usd and work_grams are what a piece of the work costs and emits, work_per_hour how much of
     it a machine does in an hour: the job, a million tokens, or a thousand samples (without a job).
     """
+    has_end = bool(job and job.has_end)
     rates = (col.tokens_per_second_low, col.tokens_per_second_high)
     hours = [lit(job and job.tokens, pl.Float64) / rate / 3600 for rate in rates]
-    has_end, month = bool(job and job.has_end), lit(float(HOURS_PER_MONTH))
     paid, paid_low = (one + SETUP_HOURS if has_end else lit(1.0) for one in hours)
+    month = lit(float(HOURS_PER_MONTH))
     in_month = pl.min_horizontal(month, paid) if has_end else month
+    price = col.purchase_price_usd.cast(WideMoney)
     frame = frame.with_columns(
-        *(col(price).cast(WideMoney) * col.nodes.cast(WideMoney) for price in HOURLY),
-        purchase_price_usd=col.purchase_price_usd.cast(WideMoney)
-        * col.nodes.cast(WideMoney).fill_null(1),
+        col(r"^(spot_|best_\dy_)?usd_per_hour$").cast(WideMoney) * col.nodes.cast(WideMoney),
+        purchase_price_usd=price * col.nodes.cast(WideMoney).fill_null(1),
         total_accelerators=col.nodes * col.accelerator_count,
         hours=hours[0],
         grams=col.operational_gco2e_per_hour * col.nodes,
@@ -183,31 +162,30 @@ def _with_costs(frame: pl.DataFrame, job: Job | None) -> pl.DataFrame:
         energy_kwh=col.energy_kwh_per_hour * col.nodes * paid,
         operational_gco2e=col.grams * paid,
     )
-    figures, of_job = {}, (col.usd, col.operational_gco2e, 1 / paid)
+    figures: dict[str, pl.Expr] = {}
+    work = col.usd, col.operational_gco2e, 1 / paid
     if job is None:
         per_hour = col.samples_per_second * 3600 / 1000
-        usd, grams = formulas.divide(col.usd_per_hour, per_hour), col.grams / per_hour
-        figures = {"usd_per_thousand_samples": usd, "gco2e_per_thousand_samples": grams}
-    elif not job.question.is_training:
+        work = formulas.divide(col.usd_per_hour, per_hour), col.grams / per_hour, per_hour
+        figures = {"usd_per_thousand_samples": work[0], "gco2e_per_thousand_samples": work[1]}
+    elif not job.is_training:
         of_each = 1.0 if job.model.embeds else 1 + job.input_tokens / job.output_tokens
         share = 1.0 if job.model.embeds else 1 - 1 / of_each  # of input
         wanted = lit(job.requested_tokens_per_second, pl.Float64)
         # tokens/s of input and output that costs are divided by
         blended, high = (pl.min_horizontal(rate, wanted) * of_each for rate in rates)
-        per_hour, read = blended * 3600 / 1e6, col.prompt_share.cast(WideMoney)
-        usd, usd_low = (
-            formulas.usd_per_million_tokens(col.usd_per_hour, n) for n in (blended, high)
-        )
+        usd = formulas.usd_per_million_tokens(col.usd_per_hour, blended)
         grams = formulas.per_million_tokens(col.grams, blended)
+        read = col.prompt_share.cast(WideMoney)
         output_share = lit(1 - share if share < 1 else None, pl.Float64)
         figures = {
             "usd_per_million_tokens": usd,
-            "usd_per_million_tokens_low": usd_low,
+            "usd_per_million_tokens_low": formulas.usd_per_million_tokens(col.usd_per_hour, high),
             "usd_per_million_input_tokens": formulas.divide(usd * read, lit(share)),
             "usd_per_million_output_tokens": formulas.divide(usd * (1 - read), output_share),
             "gco2e_per_million_tokens": grams,
         }
-    work = of_job if has_end else (usd, grams, per_hour)
+        work = work if has_end else (usd, grams, blended * 3600 / 1e6)
     names = ("work_usd", "work_grams", "work_per_hour")
     return frame.with_columns(**figures, **dict(zip(names, work, strict=True)))
 
@@ -216,7 +194,7 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     """Rank the machines that the job fits on, say why the others are left out, and sort all."""
     frame = frame.with_columns(excluded_reason=_reason(limits))
     fits = col.excluded_reason.is_null()
-    keys = ["where", ~fits, _figure(job, limits), col.basis != "measured", "usd", *PLACE]
+    keys = ["where", ~fits, _figure(limits), col.basis != "measured", "usd", *machines.PLACE]
     apart = (col.excluded_reason == PRIVATE_HOST).fill_null(False)
     # of the sizes of one accelerator in one cloud, the first is the best
     size = ["where", "provider", "private_host", pl.coalesce("accelerator_id", "cpu_id")]
@@ -235,29 +213,26 @@ def _ranked(frame: pl.DataFrame, limits: Limits, job: Job | None, assumed: str) 
     notes = [assumed, *rates_used(converted.drop_nulls(), limits.rates), other_currencies(frame)]
     keeps = REASONS.filter("runs")["excluded_reason"].to_list()
     runs = col.usd.is_not_null() & (fits | col.excluded_reason.is_in(keeps))
+    order = ("where", "rank", "provider", "machine")
     return (
         frame.filter(col.where == (lit(limits.where) if limits.where else col.where))
         .with_columns(
             *(pl.when(runs).then(n).alias(n) for n in COLUMNS.filter("of_job")["column"]),
             assumed=lit("; ".join(filter(None, notes))),
         )
-        .sort(
-            *(~fits, ~fits & col.obstacle.is_not_null()),
-            *("where", "rank", "provider", "machine"),
-            nulls_last=True,
-        )
+        .sort(~fits, ~fits & col.obstacle.is_not_null(), *order, nulls_last=True)
         .select(*OUTPUT, "offer")
     )
 
 
-def _figure(job: Job | None, limits: Limits) -> pl.Expr:
+def _figure(limits: Limits) -> pl.Expr:
     """Return the figure to rank by, smallest first."""
-    rate = col.tokens_per_second_low if job else col.samples_per_second
+    rate = pl.coalesce("tokens_per_second_low", "samples_per_second")
     per_user = col.tokens_per_second_per_user * (rate / col.tokens_per_second)
     figures = {
         "cost": pl.when(col.where == "local").then("purchase_price_usd").otherwise("work_usd"),
         "carbon": col.work_grams,
-        "speed": -per_user if job and not job.question.is_training else -rate,
+        "speed": -pl.coalesce(per_user, rate),
         "throughput": -rate,
         "hourly": col.usd_per_hour,
     }
@@ -271,7 +246,7 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
     The rent is that of the work which the machine to buy does in an hour.
     """
     rented = frame.filter(col.excluded_reason.is_null(), where="cloud")
-    cheapest = pl.lit(rented["work_usd"].cast(pl.Float64).min(), dtype=pl.Float64)
+    cheapest = lit(rented["work_usd"].cast(pl.Float64).min(), pl.Float64)
     rent = pl.when(col.where == "local").then(cheapest * col.work_per_hour)
     saved = rent - col.energy_usd_per_hour.cast(pl.Float64) * col.nodes
     price = col.purchase_price_usd.cast(pl.Float64)
@@ -282,11 +257,12 @@ def _with_payback(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _reason(limits: Limits) -> pl.Expr:
     """Return the code of why a machine is left out; null if it is ranked."""
-    hosts_named = any(limits.names(region) for _, region in PRIVATE_HOSTS)
-    gov_named = limits.region is not None or limits.names("gov")
+    named = re.split(r"[^a-z]+", f"{limits.words} {limits.region or ''}".lower())
+    hosts_named = any(region in named for _, region in PRIVATE_HOSTS)
+    gov_named = limits.region is not None or "gov" in named
     conditions = {
         reason: col(figure) > lit(getattr(limits, limit), pl.Float64)
-        for reason, (limit, figure) in BUDGETS.items()
+        for reason, limit, figure in BUDGETS
     }
     conditions[PRIVATE_HOST] = col.private_host & lit(not hosts_named)
     conditions["government"] = col.government & lit(not gov_named)
@@ -296,28 +272,24 @@ def _reason(limits: Limits) -> pl.Expr:
 
 def _with_sentences(frame: pl.DataFrame, limits: Limits, job: Job | None) -> pl.DataFrame:
     """Add excluded, the sentence of excluded_reason."""
-    sentences = dict(REASONS.select("excluded_reason", "sentence").iter_rows())
     words = {
         "option": limits.option.replace("_", " "),
         "period": "in total" if job and job.has_end else "an hour",
         "most_copies": f"{constants.MOST_COPIES:,.0f}",
         "old_price_years": str(OLD_PRICE_YEARS),
-        **{name: f"{getattr(limits, name) or 0:,.10g}" for name, _ in BUDGETS.values()},
+        **{limit: f"{getattr(limits, limit) or 0:,.10g}" for _, limit, _ in BUDGETS},
     }
-
-    def sentence(row: dict[str, Any]) -> str:
-        figures = {name: "unknown" if value is None else value for name, value in row.items()}
-        for _, figure in BUDGETS.values():
-            figures[figure] = _amount(row[figure] or 0.0)
-        return str(sentences[row["excluded_reason"]].format(**figures, **words))
-
-    left_out = frame.select(
+    named = frame.select(
         *("excluded_reason", "memory_needed_gib", "memory_usable_gib", "machine_memory_gib"),
-        *("nodes_needed", "currency", "on_demand_reason", *(name for _, name in BUDGETS.values())),
+        *("nodes_needed", "currency", "on_demand_reason", *(figure for *_, figure in BUDGETS)),
         device=pl.coalesce("accelerator_id", "cpu_id"),
         precision=col.precision.fill_null("its format"),
-    ).iter_rows(named=True)
-    texts = [row["excluded_reason"] and sentence(row) for row in left_out]
+    ).join(REASONS, "excluded_reason", "left", maintain_order="left")
+    texts = []
+    for row in named.iter_rows(named=True):
+        figures = {name: "unknown" if value is None else value for name, value in row.items()}
+        amounts = {figure: _amount(row[figure] or 0.0) for *_, figure in BUDGETS}
+        texts.append(row["sentence"] and row["sentence"].format(**figures | amounts | words))
     return frame.with_columns(excluded=pl.Series(texts, dtype=pl.String))
 
 

@@ -42,7 +42,7 @@ def with_serve_command(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     several copies.
     """
     col, lit = pl.col, pl.lit
-    if job.question.is_training:
+    if job.is_training:
         return frame
     copies = (col.accelerator_count // col.accelerators_per_copy).clip(1)
     users = (col.concurrency / (col.nodes / col.nodes_needed) / copies).ceil().clip(1)

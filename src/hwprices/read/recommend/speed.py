@@ -1,17 +1,12 @@
 """Estimate how fast machines serve a language model: one roofline for every machine.
 
 The seconds in which a batch is answered are a sum of seven parts, each with a fitted constant (Pope
-et al., https://arxiv.org/abs/2211.05102). A factor by family and load corrects it, and where the
-same network was measured on the same accelerator, what was measured does. tools/calibration.py fits
-all of it and writes the sheets speed_model and measured_speeds; docs/method.md shows how far the
-result is from measurements that it was not fitted on.
-
-Two rates decide: the bytes of weights that a machine reads in a second while it generates for one
-user, and the operations that it does in a second while it reads a prompt. They are those of the
-machine type, or of others with its CPU.
+et al., https://arxiv.org/abs/2211.05102). A factor by family and load corrects it, and so do
+measurements of the same network on the same accelerator. tools/calibration.py fits all of it and
+writes the sheets speed_model and measured_speeds; docs/method.md shows how far the result is from
+measurements that it was not fitted on.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -27,19 +22,18 @@ from hwprices.units import NUMBER_FORMATS
 
 col = pl.col
 
-FAMILIES = table("families")
-"""Devices that run the same kernels: the architectures of a family (others are ``other``), and
-whether hardly any training on it was published. flops_per_byte: dense operations in 16 bits for
-each byte of the memory's bandwidth, of the device of the sheet that has the fewest. A device with
-matrix units and no published rate in the format is taken for that: RTX PRO 4500 Server, MI308X,
-Flex 170, Jetson Orin NX, GB10."""
+FAMILIES = table("families").with_columns(col.architectures.str.split(";"))
+"""Devices that run the same kernels: the architectures of a family (others are ``other``), whether
+hardly any training on it was published, and flops_per_byte: dense operations in 16 bits for each
+byte of the memory's bandwidth, of the device of the sheet that has the fewest. A device with matrix
+units and no published rate in the format is taken for that: RTX PRO 4500 Server, MI308X, Flex 170,
+Jetson Orin NX, GB10."""
 
 FORMATS = table("formats").rows_by_key("format", named=True, unique=True)
-"""Formats of weights: bits (of those that devices compute), other names without case and signs,
-whether whole models are trained in it, whether llama.cpp or vLLM runs it on CPUs, and the formats
-to compute in, the first that the device supports. Weights of 8 and 4 bits run on devices with
-16-bit arithmetic alone, which decompress them as they are read:
-https://docs.vllm.ai/en/latest/features/quantization/"""
+"""Formats of weights: bits (of those that devices compute), other names, whether whole models are
+trained in it, whether llama.cpp or vLLM runs it on CPUs, and the formats to compute in, the first
+that the device supports. Devices with 16-bit arithmetic alone decompress weights of 8 and 4 bits as
+they are read: https://docs.vllm.ai/en/latest/features/quantization/"""
 
 COMPUTED = [(name, one) for name, row in FORMATS.items() for one in row["computed"].split(";")]
 """Stored format and one to compute in, the preferred first."""
@@ -49,7 +43,6 @@ WIDTH = {name: row["bits"] for name, row in FORMATS.items() if row["bits"]}
 in proportion to the bits: FP4 500 and FP16 125 on GB10."""
 
 RATES = ("compute", "compute_experts", "bytes", "bytes_experts")
-
 PARTS = (*RATES, "layer", "all_reduce", "token")
 """Constants: seconds for a second at the peak rate and at the peak bandwidth, of dense models and
 of mixtures of experts; seconds of a layer, of an all-reduce, and of handling one generated token.
@@ -80,7 +73,7 @@ PEAK = pl.coalesce(
     * col.bytes_per_second,
     constants.FLOPS_PER_BYTE * col.bytes_per_second,
 )
-"""Rate in ``compute_format``: where none is published, by flops_per_byte, else FLOPS_PER_BYTE."""
+"""Rate in ``compute_format``: as published, else by flops_per_byte, else by FLOPS_PER_BYTE."""
 
 CACHE_BYTES = pl.when(col.compute_format.is_in(["fp8", "fp4"])).then(1.0).otherwise(2.0)
 """Of a number in the cache: one where the device computes in FP8 or FP4."""
@@ -91,45 +84,48 @@ LOAD = pl.when(col.users < constants.FEW_USERS).then(pl.lit("few")).otherwise(pl
 BUSY = pl.min_horizontal("copies", "users")
 """Copies of the model that have a user."""
 
+DEVICE = [
+    *("family", "flops_per_byte", "few_trainings", "bytes_per_second", "link_bytes_per_second"),
+    *(f"{what}{name}{end}" for what, end in (("rate_", ""), ("", "_support")) for name in WIDTH),
+]
+"""What the roofline needs of an accelerator: columns of ``with_device``."""
 
-def with_device(machines: pl.DataFrame) -> pl.DataFrame:
-    """Add what the roofline needs of an accelerator to rows with the columns of its sheet.
 
-    Adds family and its flops_per_byte, bytes_per_second (of its memory), link_bytes_per_second (in
-    one direction, from one device to the others) and rate_FORMAT: the dense peak in operations per
-    second, from a narrower format where it is not published.
+def with_device(accelerators: pl.DataFrame) -> pl.DataFrame:
+    """Add what the roofline needs to rows with the columns of the accelerator sheet.
+
+    Adds family and its columns, bytes_per_second (of the memory), link_bytes_per_second (in one
+    direction, to the other devices) and rate_FORMAT: the dense peak in operations per second, from
+    a narrower format where it is not published.
     """
-    listed = FAMILIES.drop_nulls("architectures").select("family", "architectures").iter_rows()
-    families = {name: family for family, names in listed for name in names.split(";")}
+    listed = FAMILIES.explode("architectures").drop_nulls("architectures")
+    families = dict(listed.select("architectures", "family").iter_rows())
     architecture = col.architecture.replace_strict(families, default="other").fill_null("other")
     family = pl.when(col.kind.is_in(["tpu", "neuron"])).then("kind").otherwise(architecture)
     # an SoC's memory is not that of a card
     is_jetson = (col.kind == "soc") & family.is_in(["ampere", "blackwell"])
     link = (col.interconnect_gbs / 2 * 1e9).fill_null(constants.PCIE_BYTES_PER_SECOND)
-    frame = machines.with_columns(
-        family=pl.when(is_jetson).then(pl.lit("jetson")).otherwise(family),
-        bytes_per_second=col.memory_bandwidth_gbs * 1e9,
-        link_bytes_per_second=link,
-    )
     published = {name: col(NUMBER_FORMATS[name]) * 1e12 for name in WIDTH}
     in_16_bits = [published[n] * (bits / 16) for n, bits in WIDTH.items() if bits <= 16]
     rates = {
         f"rate_{name}": pl.coalesce(rate, *(in_16_bits if WIDTH[name] == 16 else []))
         for name, rate in published.items()
     }
-    return frame.join(
-        FAMILIES.select("family", "flops_per_byte"), "family", "left", maintain_order="left"
-    ).with_columns(**rates)
+    return accelerators.with_columns(
+        family=pl.when(is_jetson).then(pl.lit("jetson")).otherwise(family),
+        bytes_per_second=col.memory_bandwidth_gbs * 1e9,
+        link_bytes_per_second=link,
+        **rates,
+    ).join(FAMILIES.drop("architectures"), "family", "left", maintain_order="left")
 
 
 def with_divisions(works: pl.DataFrame) -> pl.DataFrame:
     """Repeat each row for every number of devices that a layer can be divided over.
 
     Powers of two over which the heads divide, and the KV heads or copies of them: vLLM refuses
-    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/
-
-    Adds division; copies, of the model on a machine; of one copy weight_bytes and sequence_bytes,
-    of a sequence's cache at its end; and space_bytes, of work on each device.
+    others, https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/. Adds division,
+    copies (of the model on a machine), weight_bytes and sequence_bytes (a sequence's cache at its
+    end) of a copy, and space_bytes (of work on each device).
     """
     most = int(works["devices"].max() or 1)  # type: ignore[arg-type]
     powers = pl.DataFrame({"division": [2.0**power for power in range(most.bit_length())]})
@@ -158,12 +154,11 @@ def largest_batch() -> pl.Expr:
     return pl.min_horizontal(fitting, constants.MAX_SEQUENCES * col.stages, wanted)
 
 
-def with_seconds(works: pl.LazyFrame, fitted: Mapping[str, float]) -> pl.LazyFrame:
-    """Add what ``seconds`` needs, of one copy: to ``with_divisions`` and ``fastest``'s columns.
+def parts_of_seconds(fitted: Mapping[str, float]) -> dict[str, pl.Expr]:
+    """Return the columns that ``seconds`` needs, of one copy, from those of ``with_divisions``.
 
-    Adds prompt_seconds and token_seconds, of each sequence; step_seconds, of a token of all of them
-    together if it read all experts; and expert_seconds, of reading all experts. The time of the
-    links between devices has no constant.
+    Seconds of each prompt and token; of a step, a token of all sequences, if it read all experts;
+    and of reading all experts. The links between devices have no constant.
     """
     is_cpu, has_experts = col.family == "cpu", col.active_expert_share < 1
     of = {n: pl.when(is_cpu).then(float(n in RATES)).otherwise(fitted[n]) for n in PARTS}
@@ -175,21 +170,19 @@ def with_seconds(works: pl.LazyFrame, fitted: Mapping[str, float]) -> pl.LazyFra
     context = col.input_tokens + col.output_tokens / 2  # half way through, near the mean
     cache = language_model.kv_cache_bytes(context, 1, col.kv_bytes, col.division)
     # two all-reduces a layer of 16-bit states: Megatron-LM, https://arxiv.org/abs/1909.08053
-    reduces = pl.when(col.division > 1).then(2 * col.layers).otherwise(0)
+    is_divided = pl.when(col.division > 1)
+    reduces = is_divided.then(2 * col.layers).otherwise(0)
     bytes_sent = reduces * 2 * (col.division - 1) / col.division * col.hidden * 2
-    sent = bytes_sent / col.link_bytes_per_second
+    sent = is_divided.then(bytes_sent / col.link_bytes_per_second).otherwise(0.0)
     prompt = compute * language_model.prompt_flops(col.input_tokens) + sent * col.input_tokens
-    return works.with_columns(
-        prompt_seconds=prompt * (col.input_tokens > 1),
-        token_seconds=compute * language_model.token_flops(context)
-        + read * cache
-        + of["token"]
-        + sent,
-        step_seconds=read * col.parameters * BITS / 8
-        + of["layer"] * col.layers
-        + of["all_reduce"] * reduces,
-        expert_seconds=read * language_model.expert_parameters() * BITS / 8,
-    )
+    token = compute * language_model.token_flops(context) + read * cache + of["token"] + sent
+    step = read * col.parameters * BITS / 8 + of["layer"] * col.layers
+    return {
+        "prompt_seconds": prompt * (col.input_tokens > 1),
+        "token_seconds": token,
+        "step_seconds": step + of["all_reduce"] * reduces,
+        "expert_seconds": read * language_model.expert_parameters() * BITS / 8,
+    }
 
 
 def seconds(batch: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
@@ -203,22 +196,6 @@ def seconds(batch: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     return group * col.prompt_seconds, col.output_tokens * step
 
 
-def with_speeds(works: pl.LazyFrame) -> pl.LazyFrame:
-    """Add how fast one copy serves ``batch`` sequences; the first token is of one alone.
-
-    Adds tokens_per_second (of all), tokens_per_second_per_user, seconds_to_first_token and
-    prompt_share: of the time, for reading prompts.
-    """
-    (prompt, answer), (read, written) = (seconds(batch) for batch in (col.batch, pl.lit(1.0)))
-    per_user = col.output_tokens / (prompt + answer) * col.factor
-    return works.with_columns(
-        tokens_per_second=col.batch * per_user,
-        tokens_per_second_per_user=per_user,
-        seconds_to_first_token=(read + written / col.output_tokens) / col.factor,
-        prompt_share=prompt / (prompt + answer),
-    )
-
-
 def fastest(works: pl.DataFrame, fitted: Mapping[str, float]) -> pl.DataFrame:
     """Find the division of each machine that generates the most tokens/s within its two limits.
 
@@ -226,30 +203,38 @@ def fastest(works: pl.DataFrame, fitted: Mapping[str, float]) -> pl.DataFrame:
     batch. Of rows with the same ``number`` the fastest is kept, of equally fast ones the first; one
     that serves nothing is dropped.
 
-    Args:
-        works: a row for a machine and its work. Of the machine: number, family, devices,
-            device_share (of an accelerator, if less than one), usable_bytes (of a device), stages
-            (machines over which the layers are divided), peak, bytes_per_second and
-            link_bytes_per_second. Of the work: SHAPE, precision, kv_bytes (of a number in the
-            cache), input_tokens, output_tokens, users (null: as many as fit), min_per_user
-            (tokens/s) and max_first_token (seconds). factor multiplies the roofline's speed.
-        fitted: constants by the names of PARTS.
+    ``works`` has, of a machine, number, family, devices, device_share (of an accelerator, if less
+    than one), usable_bytes (of a device), stages (machines over which the layers are divided),
+    peak, bytes_per_second and link_bytes_per_second; of its work SHAPE, precision, kv_bytes (of a
+    number in the cache), input_tokens, output_tokens, users (null: as many as fit), min_per_user
+    (tokens/s), max_first_token (seconds) and factor, which multiplies the speed. ``fitted``: PARTS.
 
-    Adds division, batch, users_served and the columns of ``with_speeds``, of the machine.
+    Adds division, batch, users_served, tokens_per_second (of all these users) and of one user,
+    seconds_to_first_token (on a free machine) and prompt_share (of the time).
     """
+
+    def per_user(batch: pl.Expr) -> pl.Expr:
+        prompt, answer = seconds(batch)
+        return col.output_tokens / (prompt + answer) * col.factor
+
     frame = with_divisions(works).with_columns(most=largest_batch(), batch=0.0)
     most = int(frame["most"].max() or 0)  # type: ignore[arg-type]
-    lazy = with_seconds(frame.lazy(), fitted)
+    lazy = frame.lazy().with_columns(**parts_of_seconds(fitted))
     for power in reversed(range(most.bit_length())):
         tried = col.batch + 2**power
-        prompt, answer = seconds(tried)
-        per_user = col.output_tokens / (prompt + answer) * col.factor
-        fits = (tried <= col.most) & (per_user >= col.min_per_user)
+        fits = (tried <= col.most) & (per_user(tried) >= col.min_per_user)
         lazy = lazy.with_columns(batch=pl.when(fits).then(tried).otherwise("batch"))
+    (prompt, answer), (read, written) = (seconds(n) for n in (col.batch, pl.lit(1.0)))
+    first_token = (read + written / col.output_tokens) / col.factor
     return (
-        with_speeds(lazy.filter(col.batch > 0))
-        .with_columns(users_served=col.batch * BUSY, tokens_per_second=col.tokens_per_second * BUSY)
-        .filter(col.seconds_to_first_token <= col.max_first_token)
+        lazy.filter(col.batch > 0, first_token <= col.max_first_token)
+        .with_columns(
+            users_served=col.batch * BUSY,
+            tokens_per_second=col.batch * per_user(col.batch) * BUSY,
+            tokens_per_second_per_user=per_user(col.batch),
+            seconds_to_first_token=first_token,
+            prompt_share=prompt / (prompt + answer),
+        )
         .sort("tokens_per_second", descending=True, maintain_order=True)
         .unique("number", keep="first", maintain_order=True)
         .collect()
@@ -263,61 +248,18 @@ def shapes(models: Iterable[str]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None).select("model_id", *numbers)
 
 
-def measured_works(speeds: pl.DataFrame) -> pl.DataFrame:
-    """Describe measured speeds as ``fastest`` takes them: those on known accelerators.
-
-    ``speeds``: accelerator_id, accelerators, model_id, precision, input_tokens, output_tokens,
-    users, kv_bytes (null: as the accelerator computes), and tokens_per_second, which becomes
-    measured.
-    """
-    accelerators = packaged_sheet("accelerators").drop_nulls(["memory_gb", "memory_bandwidth_gbs"])
-    usable = pl.when(kind="soc").then(constants.USABLE_UNIFIED).otherwise(constants.USABLE)
-    return (
-        speeds.rename({"tokens_per_second": "measured"})
-        .join(with_device(accelerators), "accelerator_id", maintain_order="left")
-        .join(shapes(speeds["model_id"]), "model_id", maintain_order="left")
-        .with_row_index("number")
-        .with_columns(
-            load=LOAD,
-            compute_format=COMPUTE_FORMAT,
-            usable_bytes=col.memory_gb * 2**30 * usable,
-            devices="accelerators",
-            device_share=1.0,
-            stages=1.0,
-            min_per_user=0.0,
-            max_first_token=math.inf,
-        )
-        .drop_nulls("compute_format")
-        .with_columns(peak=PEAK, kv_bytes=pl.coalesce("kv_bytes", CACHE_BYTES))
-    )
-
-
-def correction(error: pl.Expr, label: pl.Expr) -> dict[str, pl.Expr]:
-    """Return the factor that errors of a network (ln measured / estimate) correct an estimate by.
-
-    The label is that of the middle measurement, of an even number the lower one.
-    """
-    trust = pl.len() / (pl.len() + constants.SHRINK_LOCAL)
-    middle = label.sort_by(error.round(9), maintain_order=True).get((pl.len() - 1) // 2)
-    return {"known_factor": (error.median() * trust).exp(), "label": middle}
-
-
 @dataclass(frozen=True)
 class SpeedModel:
     """What tools/calibration.py fitted."""
 
-    constants: dict[str, float]
-    """By the names of PARTS."""
-    factors: pl.DataFrame
-    """family, load and factor, of the speed."""
-    ranges: pl.DataFrame
-    """range (measured, modeled, cpu or of trainings) and the columns RANGE."""
+    constants: dict[str, float]  # by the names of PARTS
+    factors: pl.DataFrame  # family, load and factor, of the speed
+    ranges: pl.DataFrame  # range (measured, modeled, cpu or of trainings) and the columns RANGE
     measured: pl.DataFrame
     """Networks that were measured: accelerator_id, load, known_factor (how much faster than the
     roofline), label (one of the measurements), basis (what an estimate from it is called), SHAPE.
     Of several rows of the same network the first counts: runs of a file precede the sheet."""
-    runs: str = ""
-    """How many runs of a file corrected it, of how many."""
+    runs: str = ""  # how many runs of a file corrected it, of how many
 
 
 @cache
@@ -342,31 +284,25 @@ def speed_model() -> SpeedModel:
 def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     """Estimate the speed of each machine: ``fastest``, as it was measured where it was.
 
-    A machine that nobody says how many users it has is filled, or has a few where it is only fast
-    enough for those.
-
-    Args:
-        works: as for ``fastest``, with accelerator_id; and without accelerators with basis and
-            label of their rates.
-        model: what was fitted.
-
-    Adds basis, measurement (one of the measurements behind) and RANGE.
+    Without a number of users a machine is filled, or has a few if it is fast enough for those only.
+    ``works``: as for ``fastest``, with accelerator_id; without accelerators with basis and label of
+    their rates. Adds basis, measurement (one of the measurements behind) and RANGE.
     """
     few = works.filter(col.users.is_null(), col.family != "cpu")
     works = pl.concat([works, few.with_columns(users=pl.lit(constants.FEW_USERS - 1.0))])
-    works = works.with_columns(load=LOAD)
-    key = ["accelerator_id", "load", *NETWORK]
-    of_network = (
-        works.join(
-            model.measured, key, nulls_equal=True, maintain_order="left_right", suffix="_measured"
-        )
-        .unique(["number", "load"], keep="first", maintain_order=True)
-        .select("number", "load", "known_factor", "label_measured", "basis_measured")
-    )
     width = pl.when(family="cpu").then(pl.lit("cpu")).when(col.known_factor.is_null())
     works = (
-        works.join(model.factors, ["family", "load"], "left", maintain_order="left")
-        .join(of_network, ["number", "load"], "left", maintain_order="left")
+        works.with_columns(load=LOAD)
+        .join(
+            model.measured,
+            ["accelerator_id", "load", *NETWORK],
+            "left",
+            nulls_equal=True,
+            maintain_order="left_right",
+            suffix="_measured",
+        )
+        .unique(["number", "load"], keep="first", maintain_order=True)
+        .join(model.factors, ["family", "load"], "left", maintain_order="left")
         .with_columns(
             factor=col.factor.fill_null(1.0) * col.known_factor.fill_null(1.0),
             range=width.then(pl.lit("modeled")).otherwise(pl.lit("measured")),
@@ -378,20 +314,14 @@ def estimated(works: pl.DataFrame, model: SpeedModel) -> pl.DataFrame:
     return fastest(works, model.constants)
 
 
-CPU_SPEEDS_SOURCE = "Spare Cores, https://github.com/SpareCores/sc-inspector-data, CC BY-SA 4.0"
-"""Where the sheet cpu_speeds is from, and its license."""
-
-OF_ALL = "q4_k_m"  # the format in which every machine was measured
-
-
 @cache
 def cpu_rates() -> pl.DataFrame:
-    """Return the sheet cpu_speeds with the two rates. Cached: it is part of the package.
+    """Return the sheet cpu_speeds with the two rates.
 
     rate: of a single user bytes, of a prompt operations per second; token_bytes and token_flops: of
     a token; measured_parameters: at work for a token.
     """
-    sheet = packaged_sheet("cpu_speeds").filter(precision=OF_ALL)
+    sheet = packaged_sheet("cpu_speeds").filter(precision="q4_k_m")  # of which each was measured
     context = col.input_tokens + col.output_tokens / 2
     weights = language_model.parameters_read(pl.lit(1.0)) * BITS
     of_prompt = language_model.prompt_flops(col.input_tokens) / col.input_tokens
@@ -414,59 +344,43 @@ def cpu_rates() -> pl.DataFrame:
 
 
 def with_cpu_rates(machines: pl.DataFrame, *, of_others: bool = False) -> pl.DataFrame:
-    """Add the rates that each machine reaches, with a measurement of them.
+    """Add bytes_per_second, peak, and basis and label of what they were measured on.
 
-    Its own measurements count, else those of its cloud, else all of its CPU. Of several models the
-    nearest in size counts. Machines with accelerators (no cpu_id) keep their bytes_per_second.
+    A machine's own measurements count (the basis is measured), else those of its cloud, else all of
+    its CPU; of several models the nearest in size. Null where one of the rates was not measured.
+    Machines with accelerators (no cpu_id) keep their bytes_per_second.
 
-    Args:
-        machines: number, provider, machine, cpu_id, vcpus, active_parameters and
-            bytes_per_second.
-        of_others: leave out what was measured on the machine's own type.
-
-    Adds bytes_per_second, peak, label, and basis: measured where the machine's own count. They are
-    null where one of the rates was not measured.
+    ``machines``: number, provider, machine, cpu_id, vcpus, active_parameters and bytes_per_second.
+    ``of_others``: leave out what was measured on the machine's own type.
     """
-    rank = {
-        "is_other_type": col.own_type != col.machine,
-        "is_other_cloud": col.own_cloud != col.provider,
-        "distance": (col.measured_parameters / col.active_parameters).log().abs(),
-    }
-    of = ["number", "measure"]
-    pairs = (
+    of, is_other_type = ["number", "measure"], col.own_type != col.machine
+    distance = (col.measured_parameters / col.active_parameters).log().abs()
+    order = pl.struct(is_other_type, other_cloud=col.own_cloud != col.provider, distance=distance)
+    nearest = (col.size - col.vcpus).abs(), col.own_type
+    measured_on = ("label", "token_bytes", "token_flops", "is_other_type")
+    found = (
         machines.join(cpu_rates(), "cpu_id", maintain_order="left_right")
-        .with_columns(**rank)
-        .filter(col.is_other_type | (not of_others))
-        .sort(*rank, maintain_order=True)
-        .filter(pl.all_horizontal(col(name) == col(name).first().over(of) for name in rank))
-    )
-    rates = (
-        pairs.group_by(*of, "size", "vcpus")
-        .agg(col.rate.quantile(0.5, "lower"))
-        .sort("size")
-        .group_by(of)
-        .agg(at_size().alias("rate"))
-        .pivot("measure", ["single_user", "prompt"], index="number", values="rate")
-    )
-    labels = (
-        pairs.filter(measure="single_user")
-        .sort((col.size - col.vcpus).abs(), "own_type", maintain_order=True)
-        .unique("number", keep="first", maintain_order=True)
-        .select("number", "label", "is_other_type", "token_bytes", "token_flops")
-    )
-    # the time of a token is that of reading and computing together: take computing out of it
-    computing = (col.token_flops / col.prompt) / (col.token_bytes / col.single_user)
-    of_type = pl.when(~col.is_other_type).then(pl.lit("measured"))
-    return (
-        machines.join(rates.drop_nulls(), "number", "left", maintain_order="left")
-        .join(labels, "number", "left", maintain_order="left")
+        .filter(is_other_type | (not of_others))
+        .filter(order.rank("min").over(of) == 1)
         .with_columns(
-            bytes_per_second=pl.coalesce(
-                "bytes_per_second", col.single_user / (1 - computing).clip(constants.LEAST_READING)
-            ),
-            peak=col.prompt,
-            basis=of_type.when("is_other_type").then(pl.lit("modeled")),
+            is_other_type=is_other_type, rate=col.rate.quantile(0.5, "lower").over(*of, "size")
         )
+        .sort("size", maintain_order=True)
+        .group_by(of)
+        .agg(
+            at_size().alias("rate"),
+            pl.col(measured_on).sort_by(nearest, maintain_order=True).first(),
+        )
+    )
+    one_user, prompt = (found.filter(measure=name) for name in ("single_user", "prompt"))
+    rates = one_user.join(prompt.select("number", peak="rate"), "number")
+    # the time of a token is that of reading and computing together: take computing out of it
+    computing = (col.token_flops / col.peak) / (col.token_bytes / col.rate)
+    read = col.rate / (1 - computing).clip(constants.LEAST_READING)
+    of_type = pl.when(~col.is_other_type).then(pl.lit("measured"))
+    return machines.join(rates, "number", "left", maintain_order="left").with_columns(
+        bytes_per_second=pl.coalesce("bytes_per_second", read),
+        basis=of_type.when("is_other_type").then(pl.lit("modeled")),
     )
 
 
