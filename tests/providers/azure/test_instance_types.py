@@ -7,15 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
-from tests.helpers.azure_pages import (
-    Landed,
-    frame,
-    one_size,
-    recording,
-    refused,
-    restriction,
-    sku,
-)
+from tests.helpers.azure_pages import Landed, frame, one_size, recording, refused, restriction, sku
 from tests.helpers.cases import cases, number, optional
 
 from hwprices.schemas.tables import TABLES
