@@ -206,8 +206,9 @@ def test_a_server_whose_output_ends_before_itself_has_a_status(settings: dict[st
 
 
 @pytest.mark.flow
-def test_a_server_that_dies_while_the_flow_runs_is_an_error_of_one_line(tmp_path: Path) -> None:
+def test_a_server_that_dies_while_the_flow_runs_is_an_error_of_one_line(tmp_path_factory, tmp_path):
     """Prefect itself tries to reach it for minutes, once for each event that it has not sent."""
+    migrated_home(tmp_path_factory, tmp_path / "data" / ".prefect")
     process = refresh(tmp_path / "data")
     assert process.stdout is not None
     for line in process.stdout:
