@@ -18,7 +18,7 @@ from hwprices.storage.store import Store
 LARGE = {"aws", "azure", "gcp"}
 SHEETS = {name for name in providers.names() if providers.get(name).about.is_price_sheet}
 NAMES = [name for name in providers.names() if name not in SHEETS or name == "coreweave"]
-"""Providers whose pages are read; one stands for all price sheets, which one program reads."""
+"""Providers whose pages are read. CoreWeave represents all price sheets: one program reads them."""
 
 AT_NIGHT = only_at_night("stages the sample of a large cloud twice more")
 HOUR, YEAR = timedelta(hours=1), timedelta(days=365)
